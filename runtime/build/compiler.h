@@ -1,0 +1,48 @@
+// Compiler: source text and kernel name expressions in, an Artifact out. One implementation per
+// kind of architecture; make_compiler() picks it, so callers never ask which device they serve.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/artifact.h"
+#include "core/status.h"
+#include "family/source_tree.h"
+
+namespace mgtune {
+
+struct BuildRequest {
+  const SourceTree* sources;         // of the family; <mg/...> comes from the binary itself
+  std::string source;                // file in `sources`: "forward.cu"
+  std::vector<std::string> kernels;  // name expressions; duplicates are compiled once
+  std::string arch;                  // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
+};
+
+// Not thread-safe: one per thread or process.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+
+  // What of the toolchain decides the output: name, version, options. Part of every key.
+  virtual const std::string& identity() const = 0;
+
+  // compile_failed with the compiler's own message, or environment when it cannot be run.
+  virtual Result<Artifact> compile(const BuildRequest& request) = 0;
+
+ protected:
+  Compiler() = default;
+  Compiler(const Compiler&) = default;
+  Compiler& operator=(const Compiler&) = default;
+};
+
+// For "cpu" and "cpu-race": the host C++ compiler. environment when there is none, naming what was
+// looked for; unsupported for an architecture that no compiler here serves.
+Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
+
+// SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
+// kernels, the architecture and the compiler's identity. Equal keys give equal artifacts.
+std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
+
+}  // namespace mgtune

@@ -1,0 +1,20 @@
+// Files of this repository that travel inside the binary: kernels/, configs/ and the headers of the
+// cpu device, under their paths in the repository ("kernels/rmsnorm/forward.json"). Immutable.
+
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace mgtune {
+
+struct EmbeddedFile {
+  std::string_view path;
+  std::string_view content;
+};
+
+std::span<const EmbeddedFile> embedded_files();  // sorted by path
+std::optional<std::string_view> embedded_file(std::string_view path);
+
+}  // namespace mgtune

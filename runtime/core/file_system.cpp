@@ -1,0 +1,134 @@
+#include "core/file_system.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace mgtune {
+namespace {
+
+Status errno_status(const char* action, const std::string& path, int error) {
+  const StatusCode code = error == ENOENT ? StatusCode::not_found : StatusCode::io;
+  return {code, std::string("cannot ") + action + " " + path + ": " + std::strerror(error)};
+}
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  int close() {
+    const int fd = fd_;
+    fd_ = -1;
+    return ::close(fd);
+  }
+
+ private:
+  int fd_;
+};
+
+Status write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_status("write", path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+class RealFileSystem final : public FileSystem {
+ public:
+  Result<std::string> read_file(const std::string& path) override {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return errno_status("read", path, errno);
+    std::string content;
+    std::array<char, 1 << 16> chunk;
+    while (true) {
+      const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return errno_status("read", path, errno);
+      if (got == 0) return content;
+      content.append(chunk.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+  Status write_file(const std::string& path, std::string_view content) override {
+    std::string temporary = path + ".XXXXXX";
+    Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (file.get() < 0) return errno_status("create", temporary, errno);
+    Status status = publish(file, temporary, path, content);
+    if (!status.ok()) ::unlink(temporary.c_str());
+    return status;
+  }
+
+  Status create_directories(const std::string& path, unsigned mode) override {
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    if (!parent.empty() && !is_directory(parent)) MGTUNE_TRY(create_directories(parent, mode));
+    if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
+      return errno_status("create folder", path, errno);
+    }
+    return {};
+  }
+
+  Status remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return errno_status("remove", path, errno);
+    return {};
+  }
+
+  bool is_directory(const std::string& path) override {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  }
+
+  bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+
+  Result<std::vector<std::string>> list_files(const std::string& directory) override {
+    std::error_code error;
+    std::vector<std::string> files;
+    std::filesystem::recursive_directory_iterator walk(directory, error);
+    for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
+      if (walk->is_symlink(error) || !walk->is_regular_file(error)) continue;
+      files.push_back(walk->path().lexically_relative(directory).string());
+    }
+    if (error) return errno_status("list", directory, error.value());
+    std::ranges::sort(files);
+    return files;
+  }
+
+ private:
+  static Status publish(Descriptor& file, const std::string& temporary, const std::string& path,
+                        std::string_view content) {
+    MGTUNE_TRY(write_all(file.get(), content, temporary));
+    if (::fsync(file.get()) != 0) return errno_status("sync", temporary, errno);
+    if (file.close() != 0) return errno_status("close", temporary, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) return errno_status("write", path, errno);
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    const Descriptor folder(
+        ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.get() >= 0 && ::fsync(folder.get()) != 0 && errno != EINVAL) {
+      return errno_status("sync folder", parent, errno);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+FileSystem& FileSystem::real() {
+  static RealFileSystem file_system;
+  return file_system;
+}
+
+}  // namespace mgtune

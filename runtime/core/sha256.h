@@ -1,0 +1,33 @@
+// SHA-256 (FIPS 180-4). Keys and identities of builds, sources and problems are SHA-256 in lower-case hex.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mgtune {
+
+// Feed data in pieces; hex() may be called once. Not for concurrent use.
+class Sha256 {
+ public:
+  Sha256();
+  Sha256& update(std::string_view data);
+
+  // Like update(), but with the length in front, so that ("ab", "c") and ("a", "bc") differ.
+  Sha256& update_field(std::string_view data);
+
+  std::string hex();  // 64 characters
+
+ private:
+  void compress(const unsigned char* block);
+
+  std::array<std::uint32_t, 8> state_;
+  std::array<unsigned char, 64> pending_{};
+  std::uint64_t total_bytes_ = 0;
+};
+
+std::string sha256_hex(std::string_view data);
+
+}  // namespace mgtune

@@ -1,0 +1,154 @@
+// Device: what runs kernels, a CUDA GPU or the `cpu` device, behind one interface. The tuner and
+// the runtime launch through it and nothing else, so what was measured is what runs.
+//
+// Ownership: buffers, modules and kernels belong to their device and must go before it.
+// Threads: info() and launch() may run concurrently; everything else needs external order.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/artifact.h"
+#include "core/status.h"
+#include "family/variant.h"
+
+namespace mgtune {
+
+enum class DeviceKind : std::uint8_t { cpu, cuda };
+
+struct DeviceInfo {
+  DeviceKind kind = DeviceKind::cpu;
+  std::string id;    // UUID "GPU-…", or "cpu"
+  std::string name;  // "NVIDIA H200", or "cpu"
+  int index = -1;    // CUDA's ordinal; -1 for cpu
+  std::string arch;  // what builds are made for: "sm_90", "cpu"
+  DeviceLimits limits;
+  std::int64_t memory_bytes = 0;  // 0 for cpu: not part of its identity
+  std::string mig_profile;        // "" unless a MIG instance
+  std::string driver;             // version text; "" for cpu
+};
+
+// cudaStream_t / CUstream; null is the device's default stream. The cpu device ignores it.
+using Stream = void*;
+
+struct KernelParameter {
+  std::size_t bytes;
+};
+
+// One kernel of a loaded module.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual const std::string& name() const = 0;
+  virtual const std::vector<KernelParameter>& parameters() const = 0;
+
+ protected:
+  Kernel() = default;
+  Kernel(const Kernel&) = default;
+  Kernel& operator=(const Kernel&) = default;
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  // By the name expression of ArtifactKernel::name; not_found otherwise.
+  virtual Result<const Kernel*> kernel(const std::string& name) const = 0;
+
+ protected:
+  Module() = default;
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+};
+
+struct KernelLaunch {
+  const Kernel* kernel = nullptr;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  bool cooperative = false;
+  bool pdl = false;
+  void* const* args = nullptr;  // a pointer to each argument's value, as cuLaunchKernel takes them
+  Stream stream = nullptr;
+};
+
+// The order in which the cpu device runs the threads of a block between two barriers. A kernel
+// whose result depends on it misses a barrier.
+struct ThreadOrder {
+  enum class Kind : std::uint8_t { forward, reversed, shuffled };
+  Kind kind = Kind::forward;
+  std::uint64_t seed = 0;  // of shuffled
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+
+  // Memory is not initialised. launch_failed when there is not enough. On the cpu device each
+  // allocation ends at an inaccessible page (or is exact under AddressSanitizer).
+  virtual Result<void*> allocate(std::size_t bytes) = 0;
+  virtual void free(void* memory) = 0;
+  virtual Status copy_to_device(void* device, const void* host, std::size_t bytes) = 0;
+  virtual Status copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
+  virtual Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream stream) = 0;
+
+  virtual Result<std::unique_ptr<Module>> load(const Artifact& artifact) = 0;
+
+  // What the build.* names of expressions stand for.
+  virtual Result<std::int64_t> blocks_per_sm(const Kernel& kernel, std::uint32_t threads,
+                                             std::uint32_t shared_bytes) = 0;
+  virtual Result<std::int64_t> max_clusters(const KernelLaunch& launch) = 0;
+
+  // Asynchronous on a GPU; on the cpu device the kernel has run when this returns, and its errors
+  // (deadlock, bad memory, failed assert) come back as launch_failed naming block, thread, line.
+  virtual Status launch(const KernelLaunch& launch) = 0;
+  virtual Status synchronise(Stream stream) = 0;
+
+  // Of the cpu device; unsupported elsewhere.
+  virtual Status set_thread_order(ThreadOrder order) = 0;
+
+ protected:
+  Device() = default;
+  Device(const Device&) = default;
+  Device& operator=(const Device&) = default;
+};
+
+// Memory of a device, freed with the object. Move-only; the device outlives it.
+class Buffer {
+ public:
+  Buffer() = default;
+  static Result<Buffer> allocate(Device& device, std::size_t bytes);
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() {
+    if (device_ != nullptr) device_->free(data_);
+  }
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void swap(Buffer& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,27 @@
+// The devices of this machine, and how a user's word (`--gpu`) names them.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+
+namespace mgtune {
+
+// Every device that is here, GPUs first, then cpu. Creates no CUDA context.
+std::vector<DeviceInfo> list_devices();
+
+// What `--gpu` takes: a product name or alias of configs/gpus ("L4", "H200"), a CUDA index, a UUID,
+// "all" (every GPU), "cpu", or "auto" (the first GPU if there is one, else cpu).
+// environment when the word names a device that is not here, listing those that are;
+// invalid_argument with "did you mean" when it names nothing known.
+Result<std::vector<DeviceInfo>> select_devices(const std::string& word);
+
+// Opens one by DeviceInfo::id. The cpu device is a plugin library that lies beside this binary;
+// environment when it cannot be loaded, naming where it was looked for.
+Result<std::unique_ptr<Device>> open_device(const std::string& id);
+
+}  // namespace mgtune

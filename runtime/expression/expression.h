@@ -1,0 +1,72 @@
+// Expression: the small language of operator files, parsed and type-checked once against a Scope
+// and kept as flat bytecode that evaluates in some nanoseconds without allocating.
+//
+//   64-bit integers, booleans, identifiers      1024  true  VEC  device.cc  cp_async
+//   + - * / %   == != < <= > >=   && || !   c ? a : b   (precedences of C)
+//   min max ceil_div round_up gcd is_pow2 sizeof(dtype) has(tensor)
+//
+// Division truncates as in C. Overflow, division by zero, and domain errors are errors of the
+// evaluation; unknown names, wrong types, and comparing a name with a symbol it can never be are
+// errors of parsing. Both carry the text with a caret under the place:
+//
+//   unknown name 'hiden'; did you mean 'hidden'?
+//     hiden % VEC == 0
+//     ^~~~~
+//
+// Immutable after parse(): any number of threads may evaluate.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "expression/scope.h"
+
+namespace mgtune {
+
+class Expression {
+ public:
+  // invalid_argument when `text` is malformed or not of type `expected`.
+  static Result<Expression> parse(std::string_view text, const Scope& scope, ValueType expected);
+  static Result<Expression> parse(std::string_view text, const Scope& scope);  // of any type
+  static Expression integer(std::int64_t value);
+  static Expression boolean(bool value);
+
+  const std::string& text() const { return text_; }
+  ValueType type() const { return type_; }
+  Stage stage() const { return stage_; }  // the latest among its names; compile for a constant
+  std::span<const int> slots() const { return slots_; }  // that it reads; sorted, unique
+
+  // `values` holds at least every slot of slots(). Allocates only to describe a failure.
+  Result<std::int64_t> evaluate(std::span<const std::int64_t> values) const;
+
+ private:
+  friend class ExpressionParser;
+
+  enum class Op : std::uint8_t {
+    push, load, add, subtract, multiply, divide, modulo, negate, logical_not,
+    equal, not_equal, less, less_equal, greater, greater_equal,
+    minimum, maximum, ceil_div, round_up, gcd, is_pow2, size_of,
+    jump, jump_if_false, jump_if_false_keep, jump_if_true_keep, pop,
+  };
+  struct Instruction {
+    Op op;
+    std::int32_t place;    // offset in text_, for the caret
+    std::int64_t operand;  // a constant, a slot, or the target of a jump
+  };
+
+  Expression() = default;
+
+  std::string text_;
+  ValueType type_ = ValueType::integer;
+  Stage stage_ = Stage::compile;
+  std::vector<int> slots_;
+  std::vector<Instruction> code_;
+  int stack_depth_ = 1;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,68 @@
+// Scope: the names an expression may use, each with a type, the stage at which its value is known,
+// and the slot where evaluation finds the value. A design's scope extends its operator's.
+//
+// A value is one 64-bit word: an integer, a boolean (0 or 1), or a symbol. Symbols are identifiers
+// such as `cp_async` or `bf16`, interned to small numbers; a dtype's number is its DType.
+// Copyable; const methods may run concurrently.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace mgtune {
+
+enum class ValueType : std::uint8_t { integer, boolean, symbol };
+
+// When the value of a name is known. What an expression names says when it can be evaluated.
+enum class Stage : std::uint8_t {
+  compile,  // params, static dims, dtypes, flags, has(...), device.*
+  load,     // build.*: what the device says of the loaded build
+  launch,   // dynamic and hint dims
+};
+
+std::string_view to_string(ValueType type);
+std::string_view to_string(Stage stage);
+
+struct Name {
+  std::string text;  // "hidden", "device.cc", "has(rstd)"
+  ValueType type;
+  Stage stage;
+  int slot;
+  std::vector<std::int64_t> symbols;  // of type symbol: the values it can take
+};
+
+class Scope {
+ public:
+  Scope();  // knows the dtypes' symbols and no name
+
+  // The slot of a new name; invalid_argument when the name is taken or is a reserved word.
+  Result<int> declare(std::string_view text, ValueType type, Stage stage,
+                      std::span<const std::string> symbols = {});
+
+  const Name* find(std::string_view text) const;
+  std::span<const Name> names() const { return names_; }  // in slot order
+  std::size_t size() const { return names_.size(); }      // slots an evaluation needs
+
+  std::int64_t intern(std::string_view symbol);
+  std::optional<std::int64_t> find_symbol(std::string_view symbol) const;
+  const std::string& symbol_text(std::int64_t symbol) const { return symbols_[std::size_t(symbol)]; }
+
+  // A value as JSON and people write it: "4096", "true", "bf16".
+  std::string value_text(ValueType type, std::int64_t value) const;
+
+ private:
+  std::vector<Name> names_;
+  std::map<std::string, int, std::less<>> slots_;
+  std::vector<std::string> symbols_;
+  std::map<std::string, std::int64_t, std::less<>> symbol_ids_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,49 @@
+// Catalog: the families at hand, those that travel in the binary and those of users' folders.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/file_system.h"
+#include "core/status.h"
+#include "family/operator.h"
+
+namespace mgtune {
+
+struct Family {
+  std::string name;  // of its folder
+  std::shared_ptr<const SourceTree> sources;
+  std::vector<Operator> operators;  // by name
+};
+
+// Decodes every *.json of the tree's top level as an operator of the family. invalid_argument with
+// file, path and place for the first malformed one, and when there is none.
+Result<Family> load_family(SourceTree sources);
+
+// Owns families at stable addresses. Not thread-safe while families are added.
+class Catalog {
+ public:
+  // The families of kernels/. They are decoded when first asked for.
+  explicit Catalog(FileSystem& file_system) : file_system_(file_system) {}
+
+  // "rmsnorm", "rmsnorm.forward", or a folder ("path/to/my_family", optionally ending in
+  // ".operator"): the operators meant, in order. invalid_argument with "did you mean" for a word
+  // that is none of these.
+  Result<std::vector<const Operator*>> find(const std::string& kernel);
+
+  // One operator by its full name "rmsnorm.forward".
+  Result<const Operator*> find_operator(const std::string& full_name);
+
+  static std::vector<std::string> shipped_families();  // names, sorted
+
+ private:
+  Result<const Family*> family(const std::string& name_or_folder);
+
+  FileSystem& file_system_;
+  std::map<std::string, std::unique_ptr<Family>> families_;
+};
+
+}  // namespace mgtune

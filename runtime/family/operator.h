@@ -1,0 +1,238 @@
+// Operator: what an operator file (kernels/<family>/<operator>.json) states, decoded and checked:
+// every expression parsed against its scope, every name resolved. Plain data; immutable once
+// decoded, so any number of threads may read it. The format is described in kernels/README.md.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "expression/expression.h"
+#include "expression/scope.h"
+#include "family/source_tree.h"
+
+namespace mgtune {
+
+enum class DimKind : std::uint8_t {
+  fixed,    // "static" in JSON: compiled in
+  dynamic,  // passed on every launch
+  hint,     // an upper bound of lengths that lie in device memory; never changes the result
+};
+
+struct Dim {
+  std::string name;
+  DimKind kind;
+  std::optional<Expression> fallback;  // "default": its value where a problem names none
+  int slot;
+};
+
+struct DTypeVariable {
+  std::string name;
+  std::vector<DType> values;
+  int slot;
+};
+
+struct Flag {
+  std::string name;
+  int slot;
+};
+
+struct Scalar {
+  std::string name;
+  DType dtype;
+};
+
+// A dtype that is written out (f32) or the value of a dtype variable (T).
+struct DTypeRef {
+  DType fixed = DType::f32;
+  int slot = -1;  // of the variable; -1: `fixed`
+
+  DType resolve(std::span<const std::int64_t> values) const {
+    return slot < 0 ? fixed : static_cast<DType>(values[std::size_t(slot)]);
+  }
+};
+
+enum class Role : std::uint8_t { in, out, inout };
+
+struct Fill {
+  enum class Kind : std::uint8_t {
+    none,                  // outputs: poisoned by the check
+    normal,                // mean 0, deviation 1
+    uniform,               // in [low, high)
+    normal_poisoned_tail,  // normal where a reader may look, NaN behind the lengths
+    kernel,                // a fill kernel of reference.cu
+    output,                // an output of another operator, computed by its reference
+  };
+  Kind kind = Kind::none;
+  double low = 0, high = 1;
+  std::string kernel;
+  std::string source_operator, source_output;
+};
+
+struct Tensor {
+  std::string name;
+  Role role;
+  DTypeRef dtype;
+  std::vector<Expression> shape;
+  std::vector<Expression> strides;  // in elements; empty: contiguous, last dim fastest
+  std::int64_t align = 0;           // bytes that every caller guarantees; 0: the element's size
+  bool optional = false;            // may be absent; then null at launch
+  std::optional<Expression> when;   // absent where false
+  Fill fill;
+  int has_slot = -1;  // of has(name); -1 unless optional
+};
+
+enum class Measure : std::uint8_t {
+  relative_l2,          // ||y - ref|| / ||ref|| per tensor, at most the dtype's tolerance
+  twice_low_precision,  // max error at most twice that of `baseline`, plus the dtype's slack
+};
+
+struct Check {
+  std::string source;     // file of the reference kernels
+  std::string reference;  // name of the kernel template, see kernels/README.md for its signature
+  Measure measure = Measure::relative_l2;
+  std::map<DType, double> tolerance;
+  std::string baseline;
+  std::map<DType, double> slack;
+  std::int64_t sample_rows = 0;  // compare this many leading-dim rows, spread evenly; 0: all
+};
+
+struct Parameter {
+  std::string name;
+  ValueType type;
+  std::vector<std::int64_t> values;  // in the file's order
+  int slot;
+};
+
+struct Let {
+  std::string name;
+  Expression value;
+  int slot;
+};
+
+enum class Zero : std::uint8_t {
+  never,
+  once,         // zeroed by the owner; every launch leaves it zeroed
+  each_launch,  // a memset on the stream, inside the measured time
+};
+
+struct Workspace {
+  std::string name;
+  std::optional<Expression> when;
+  DTypeRef dtype;
+  std::vector<Expression> shape;
+  Zero zero = Zero::never;
+};
+
+struct KernelTemplate {
+  std::string name;
+  std::vector<Expression> arguments;
+};
+
+struct TensorMap {
+  enum class Swizzle : std::uint8_t { none, bytes_32, bytes_64, bytes_128 };
+  enum class L2 : std::uint8_t { none, bytes_64, bytes_128, bytes_256 };
+  std::string name;
+  int tensor;  // index into Operator::tensors
+  std::vector<Expression> extent, stride, box;
+  Swizzle swizzle = Swizzle::none;
+  L2 l2 = L2::none;
+};
+
+struct Argument {
+  enum class Kind : std::uint8_t { tensor, workspace, scalar, tensor_map, value };
+  Kind kind;
+  int index = -1;  // into the tensors, workspace, scalars or tensor maps
+  DType dtype = DType::i64;         // of a value or scalar
+  std::optional<Expression> value;  // of kind value: "rows:i64"
+};
+
+struct Launch {
+  std::optional<Expression> when;
+  KernelTemplate kernel;
+  std::vector<Expression> grid, block, cluster;  // 1 to 3 each; cluster may be empty
+  Expression shared = Expression::integer(0);    // bytes of dynamic shared memory
+  Expression cooperative = Expression::boolean(false);
+  Expression pdl = Expression::boolean(false);
+  std::vector<TensorMap> tensor_maps;
+  std::vector<Argument> args;
+};
+
+// What a pointer must be aligned to for this design: {"x": "VEC * sizeof(T)"}.
+struct Alignment {
+  int tensor;
+  Expression bytes;
+};
+
+struct Design {
+  std::string name;
+  std::string source;
+  std::string arch;  // e.g. "sm_90a"; empty: the device's own
+  std::vector<Parameter> params;
+  std::vector<Expression> requirements;  // of the device
+  std::vector<Expression> constraints;
+  std::vector<Let> lets;
+  std::vector<Alignment> alignments;
+  std::vector<Workspace> workspace;
+  std::vector<Launch> launches;
+  std::vector<std::vector<std::int64_t>> defaults;  // the ladder: a value per param, best first
+  bool order_dependent = false;  // results may differ in the last bits between runs (atomics)
+  Scope scope;                   // the operator's names, then params, then lets
+  std::string launch_text;       // canonical JSON of all that shapes a launch; hashed into results
+};
+
+// A problem as the file states it: values by name, not yet bound.
+struct ProblemTemplate {
+  std::map<std::string, std::string> values;  // "rows" -> "4096", "T" -> "bf16", "rstd" -> "true"
+};
+
+// How a model of configs/shapes brings problems: dim -> expression over the model's fields.
+struct ModelMapping {
+  std::map<std::string, std::string> values;
+};
+
+struct Operator {
+  std::string family, name;  // "rmsnorm", "forward"
+  std::string file;          // as messages name it
+  std::vector<Dim> dims;
+  std::vector<DTypeVariable> dtypes;
+  std::vector<Flag> flags;
+  std::vector<Scalar> scalars;
+  std::vector<Expression> constraints;
+  std::vector<Tensor> tensors;
+  Expression bytes = Expression::integer(0);  // that must move
+  Expression flops = Expression::integer(0);
+  Check check;
+  std::vector<Design> designs;
+  std::vector<ProblemTemplate> problems;            // of a sweep on a GPU that names none
+  std::vector<ProblemTemplate> emulation_problems;  // likewise on the cpu device
+  std::vector<ModelMapping> model_problems;
+  Scope scope;  // dims, dtypes, flags, has(...), device.*, build.*
+  std::shared_ptr<const SourceTree> sources;
+
+  std::string full_name() const { return family + "." + name; }
+};
+
+// Decodes one operator file. Every failure is invalid_argument and reads
+// "kernels/rmsnorm/forward.json: /designs/row/params/VEC/1: expected integer, got \"x\"".
+Result<Operator> decode_operator(const std::string& family, const std::string& name,
+                                 std::shared_ptr<const SourceTree> sources);
+
+// The slots of names that every operator's scope declares, in this order, from slot 0.
+enum DeviceSlot : int {
+  kSlotDeviceCc,         // device.cc: 90 for sm_90
+  kSlotDeviceSmCount,    // device.sm_count
+  kSlotDeviceMaxShared,  // device.max_shared: bytes a block may have with opt-in
+  kSlotDeviceL2Bytes,    // device.l2_bytes
+  kSlotBuildBlocksPerSm,  // build.blocks_per_sm: of the design's first launch
+  kSlotBuildMaxClusters,  // build.max_clusters: likewise, resident at once on the device
+  kFirstOperatorSlot,
+};
+
+}  // namespace mgtune
