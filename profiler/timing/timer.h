@@ -1,0 +1,50 @@
+// Timer: samples of how long a piece of device work takes, by one named method. A method is part of
+// every measurement's key: numbers of different methods are never ranked together.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+
+namespace mgtune {
+
+// Launches the work once on the stream, with the `turn`-th of the rotating buffer sets.
+using TimedWork = std::function<Status(std::int64_t turn, Stream stream)>;
+
+struct TimingBudget {
+  std::int64_t min_samples = 5;
+  std::int64_t max_samples = 200;
+  double max_seconds = 0.2;         // of measured time, past min_samples
+  double relative_half_width = 0.005;  // of the median's interval: stop once it is this narrow
+  double stop_above_ns = 0;  // racing: stop, censored, once the median's interval lies above; 0: never
+};
+
+struct Timing {
+  std::vector<double> samples_ns;  // in the order taken
+  bool censored = false;           // stopped by stop_above_ns
+  std::string note;
+};
+
+class Timer {
+ public:
+  virtual ~Timer() = default;
+  virtual const std::string& method() const = 0;
+  virtual Result<Timing> time(const TimedWork& work, const TimingBudget& budget) = 0;
+
+ protected:
+  Timer() = default;
+  Timer(const Timer&) = default;
+  Timer& operator=(const Timer&) = default;
+};
+
+// The cpu device's: method "emulation", the host's clock around each launch. It exercises the
+// pipeline; what it says has no bearing on a GPU.
+std::unique_ptr<Timer> make_emulation_timer();
+
+}  // namespace mgtune

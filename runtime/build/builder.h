@@ -1,0 +1,44 @@
+// Builder: from a variant to its artifact, through the cache. The tuner's compile processes and the
+// runtime's planning build through it, so both find each other's artifacts.
+// Not thread-safe: one per thread or process.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "build/build_cache.h"
+#include "build/compiler.h"
+#include "core/status.h"
+#include "family/problem.h"
+#include "family/variant.h"
+
+namespace mgtune {
+
+// What to compile for a variant whose compile-stage slots are `slots` (compile_slots()), on a device of
+// `device_arch`; a design's own arch goes before it, except on the cpu device.
+Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
+                                           const Slots& slots, const std::string& device_arch);
+
+class Builder {
+ public:
+  explicit Builder(BuildCache cache) : cache_(std::move(cache)) {}
+
+  // The key alone: starts the compiler at most once, for its identity.
+  Result<std::string> key(const BuildRequest& request);
+
+  // From the cache, or compiled and put there (a cache that cannot be written is no failure).
+  Result<Artifact> build(const BuildRequest& request);
+
+  std::int64_t compiled() const { return compiled_; }  // how often build() had to compile
+
+ private:
+  Result<Compiler*> compiler(const std::string& arch);
+
+  BuildCache cache_;
+  std::map<std::string, std::unique_ptr<Compiler>> compilers_;
+  std::int64_t compiled_ = 0;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,80 @@
+// LoadedVariant: a variant bound, built and loaded on a device, its launch-time expressions compiled
+// to bytecode. The tuner measures it and plans launch it: this is the one path from variant to launch.
+//
+// Immutable after load(): any number of threads may launch it at once, each with its own workspace.
+// launch() never compiles, allocates, locks (beyond the device's own) or synchronises.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "build/artifact.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "family/problem.h"
+#include "family/variant.h"
+
+namespace mgtune {
+
+// A scalar argument in its declared dtype (f32 or f64 in the low bytes, integers likewise).
+union ScalarValue {
+  double f64;
+  float f32;
+  std::int64_t i64;
+  std::int32_t i32;
+};
+
+// What one launch takes, everything in the operator's declared order.
+struct LaunchArguments {
+  std::span<const std::int64_t> dims;     // the dynamic and hint dims
+  std::span<void* const> tensors;         // device pointers; null for an absent optional tensor
+  std::span<const ScalarValue> scalars;
+  void* workspace = nullptr;  // workspace_bytes(), aligned to 256; may be null when that is 0
+  Stream stream = nullptr;
+};
+
+class LoadedVariant {
+ public:
+  // `device` and the operator outlive the object. launch_failed when the kernels' own parameter sizes
+  // differ from the declared args; unsupported when a launch needs what the device lacks.
+  static Result<std::unique_ptr<LoadedVariant>> load(Device& device, const Binding& binding,
+                                                     const Variant& variant,
+                                                     const Artifact& artifact);
+  ~LoadedVariant();
+  LoadedVariant(const LoadedVariant&) = delete;
+  LoadedVariant& operator=(const LoadedVariant&) = delete;
+
+  const Variant& variant() const;
+  const std::string& text() const;  // variant_text()
+  const std::string& build_sha256() const;
+
+  // Whether constraints and the design's alignment hold for this launch.
+  bool serves(const LaunchArguments& arguments) const;
+
+  // Bytes of workspace for these dims, its part that must start out zeroed first.
+  struct WorkspaceSize {
+    std::int64_t bytes = 0;
+    std::int64_t zeroed_bytes = 0;  // at the front
+  };
+  Result<WorkspaceSize> workspace_size(std::span<const std::int64_t> dims) const;
+
+  // All launches of the variant, in order, on the stream. invalid_argument for a null tensor that is
+  // not optional or one whose presence differs from the binding's.
+  Status launch(const LaunchArguments& arguments) const;
+
+ private:
+  class Program;
+  explicit LoadedVariant(std::unique_ptr<Program> program);
+
+  std::unique_ptr<Program> program_;
+};
+
+// SHA-256 over what shapes a launch outside the binary: the design's launch text and the parameter
+// values. Part of every result's key.
+std::string launch_hash(const Operator& op, const Variant& variant);
+
+}  // namespace mgtune

@@ -1,0 +1,66 @@
+// Plan: an operator with static dims, dtypes and flags bound, ready to launch any shape in its ranges.
+//
+// make() selects, builds and loads a few variants: those tuned for points in or near the ranges, a
+// ladder variant, and one that serves any alignment and stride. launch() looks up the variant for the
+// dims, checks alignment and launches; it never compiles, allocates, locks or synchronises.
+// Immutable after make(): any number of threads launch one plan.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/builder.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "dispatch/loaded_variant.h"
+#include "dispatch/selection.h"
+#include "family/problem.h"
+
+namespace mgtune {
+
+// Inclusive bounds of a dynamic or hint dim.
+struct DimRange {
+  std::int64_t low = 1;
+  std::int64_t high = 1;
+};
+
+class Plan {
+ public:
+  // `ranges` has one entry per dynamic and hint dim in declared order; a dim whose default is to be
+  // used at every launch has low > high. `device` and the operator outlive the plan; `builder` is used
+  // only inside make().
+  static Result<std::unique_ptr<Plan>> make(Device& device, Builder& builder, const Binding& binding,
+                                            const std::vector<DimRange>& ranges,
+                                            const std::vector<TunedEntry>& tuned);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  // arguments.dims may hold -1 for a dim whose default is meant. unsupported when no loaded variant
+  // serves the call; that names the dims and what kept each variant out.
+  Status launch(const LaunchArguments& arguments) const;
+
+  // Enough for every shape in the ranges and every variant of the plan.
+  LoadedVariant::WorkspaceSize workspace_size() const;
+
+  struct Explanation {
+    std::string variant;
+    SelectionStep step;
+    std::string reason;
+    double expected_ns;
+  };
+  Result<Explanation> explain(const std::vector<std::int64_t>& dims) const;
+
+  const Binding& binding() const;
+
+ private:
+  class Impl;
+  explicit Plan(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,141 @@
+// The rows of the store as plain structs, in the words of DESIGN section 3.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mgtune {
+
+// How a variant ended on a problem. The texts are the words in SQL, JSON and on the screen.
+enum class Outcome : std::uint8_t {
+  ok,
+  wrong,
+  crashed,
+  timeout,
+  compile_failed,
+  launch_failed,
+  unsupported,
+  raced_out,  // clearly slower than the best so far; its measurement is cut short
+  unstable,
+};
+std::string_view to_string(Outcome outcome);
+std::optional<Outcome> outcome_from_string(std::string_view text);
+
+// What makes two GPUs interchangeable for results. "cpu" is one, and marked as emulation.
+struct GpuRecord {
+  std::string model;  // "NVIDIA H200"; "cpu"
+  std::string arch;   // "sm_90"; "cpu"
+  std::int64_t sm_count = 0, l2_bytes = 0, memory_bytes = 0, max_shared_bytes = 0;
+  std::string mig_profile;
+  bool emulation = false;  // times are emulation times: never compared with a GPU's
+
+  bool operator==(const GpuRecord&) const = default;
+};
+
+// What may change between two runs on one GPU.
+struct EnvironmentRecord {
+  std::string mgtune_version, compiler, driver, system;  // system: "Debian GNU/Linux 12, Linux 6.1, x86_64"
+
+  bool operator==(const EnvironmentRecord&) const = default;
+};
+
+struct BuildRecord {
+  std::string key;     // of the request
+  std::string sha256;  // of the binary; "" when compiling failed
+  std::string arch;
+  std::string message;  // why it failed; else the compiler's warnings
+  int registers = -1, spill_bytes = -1, static_shared_bytes = -1;  // -1: not reported
+};
+
+// What checks and measurements belong to. An edit that leaves the binary identical voids nothing.
+struct ResultKey {
+  std::int64_t gpu = 0;      // row ids
+  std::int64_t problem = 0;
+  std::string build_sha256;
+  std::string launch_hash;     // of everything outside the binary that shapes the launches
+  std::string reference_hash;  // of the reference, fills, tolerances; part of checks only
+};
+
+struct CheckRecord {
+  Outcome outcome = Outcome::ok;  // ok, wrong, crashed, timeout, launch_failed, unsupported
+  std::string message;            // "" when ok
+  double error = 0;               // in the operator's measure, the worst over outputs and seeds
+  double tolerance = 0;
+};
+
+struct MeasurementRecord {
+  Outcome outcome = Outcome::ok;  // ok, raced_out, unstable, crashed, timeout, launch_failed
+  std::string message;
+  std::string method;  // "rotating", "emulation", ...: rows of different methods are never ranked together
+  double median_ns = 0, q1_ns = 0, q3_ns = 0, min_ns = 0;
+  std::int64_t samples = 0;
+  std::string note;  // e.g. "problem too small to rotate"
+};
+
+struct SweepRecord {
+  std::int64_t id = 0;
+  std::int64_t gpu = 0, environment = 0;
+  std::string command;   // as typed, so that it can be repeated
+  std::string strategy;  // "exhaustive"
+  std::string budget;    // "500", "60s"; "" for none
+  std::string started_at, finished_at;  // UTC, "2026-11-21T09:00:00Z"; finished_at "" while it runs
+};
+
+// One variant on one problem: everything that its transaction writes.
+struct OutcomeRecord {
+  std::int64_t sweep = 0;
+  ResultKey key;        // build_sha256 "" when compiling failed
+  std::string variant;  // variant_text()
+  Outcome outcome = Outcome::ok;
+  std::string message;
+  BuildRecord build;
+  std::optional<CheckRecord> check;
+  std::optional<MeasurementRecord> measurement;
+};
+
+// Which variant serves a problem on a GPU, and what it is compared with.
+struct TunedRecord {
+  std::int64_t sweep = 0;
+  std::int64_t gpu = 0, problem = 0;
+  std::string variant, build_sha256;
+  std::string default_variant;
+  std::string method;
+  double median_ns = 0;
+  double default_median_ns = 0;
+  bool tie = false;  // the best did not beat the default beyond noise: the default stays
+};
+
+// ---- joined rows, as readers want them ----
+
+struct TunedView {
+  TunedRecord tuned;
+  GpuRecord gpu;
+  std::string op;       // "rmsnorm.forward"
+  std::string problem;  // problem text
+  double bytes = 0, flops = 0;  // of the problem's cost
+};
+
+struct OutcomeView {
+  std::int64_t sweep = 0;
+  GpuRecord gpu;
+  std::int64_t gpu_id = 0;
+  std::string op, problem, variant;
+  double bytes = 0, flops = 0;
+  Outcome outcome = Outcome::ok;
+  std::string message;
+  std::string build_sha256;
+  int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
+  std::optional<CheckRecord> check;
+  std::optional<MeasurementRecord> measurement;
+};
+
+struct SweepView {
+  SweepRecord sweep;
+  GpuRecord gpu;
+  EnvironmentRecord environment;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,72 @@
+// Store: the SQLite database of results, and the only code that knows SQL.
+//
+// Every recorded variant is one transaction: a killed sweep loses at most the variant in flight.
+// WAL where the file system allows it, DELETE mode on network file systems. Readers open read-only
+// with trusted_schema=OFF. A newer schema is refused with the file untouched (incompatible), an
+// older one is migrated in a transaction when opened for writing; a file that is not a database or
+// fails its check is corrupt, and untouched.
+//
+// Move-only. One thread at a time per object; any number of processes at once per file.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "store/records.h"
+
+namespace mgtune {
+
+class Database;  // the RAII wrapper around sqlite3, private to this folder
+
+// $MGTUNE_DB, else $XDG_DATA_HOME/mgtune/results.db, else ~/.local/share/mgtune/results.db.
+std::string default_database_path();
+
+class Store {
+ public:
+  enum class Mode : std::uint8_t { read_only, read_write };
+
+  // read_write creates the file and its folder. read_only: not_found when there is no file.
+  static Result<Store> open(const std::string& path, Mode mode);
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  const std::string& path() const { return path_; }
+
+  // The id of the row with exactly this content, inserted when new.
+  Result<std::int64_t> gpu_id(const GpuRecord& gpu);
+  Result<std::int64_t> environment_id(const EnvironmentRecord& environment);
+  Result<std::int64_t> problem_id(const std::string& op, const std::string& problem, double bytes,
+                                  double flops);
+
+  Result<std::int64_t> begin_sweep(const SweepRecord& sweep);  // id is ignored
+  Status finish_sweep(std::int64_t sweep, const std::string& finished_at);
+
+  // What is known already; nullopt when nothing is.
+  Result<std::optional<BuildRecord>> find_build(const std::string& key);
+  Result<std::optional<CheckRecord>> find_check(const ResultKey& key);
+  Result<std::optional<MeasurementRecord>> find_measurement(const ResultKey& key,
+                                                            const std::string& method);
+
+  Status record(const OutcomeRecord& outcome);  // one transaction
+  Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
+
+  Result<std::vector<SweepView>> sweeps();
+  // Newest outcome per (gpu, problem, variant); of one sweep, or of all with sweep == 0.
+  Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0);
+  // Of one operator, or of all with an empty name.
+  Result<std::vector<TunedView>> tuned(const std::string& op = "");
+
+ private:
+  Store(std::string path, std::unique_ptr<Database> database);
+
+  std::string path_;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,71 @@
+// Sweep: every problem of the operators asked for, on one device: search, compile, check, measure,
+// record, pick. The parent process only; it never touches a device.
+//
+// Resume is not a mode: what the store already knows under the same keys is reused, so the same command
+// after a kill goes on where it stopped, and after its end compiles and measures nothing.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "family/catalog.h"
+#include "family/problem.h"
+#include "store/store.h"
+
+namespace mgtune {
+
+struct Budget {
+  std::optional<std::int64_t> evaluations;  // per problem
+  std::optional<double> seconds;            // of the whole sweep
+  std::string text;                         // as typed
+};
+Result<Budget> parse_budget(const std::string& text);  // "500", "60s", "5m", "1h"
+
+struct SweepOptions {
+  std::string kernel;  // as typed: workers load it again
+  std::string strategy;
+  std::uint64_t seed = 1;
+  Budget budget;
+  std::string command;       // as typed
+  std::string program;       // absolute path of mgtune, to start workers
+  std::string cache_directory;
+  std::size_t compile_processes = 1;
+};
+
+// Where the sweep stands, for whoever draws it.
+struct SweepProgress {
+  std::string problem;               // "rmsnorm.forward rows=64 hidden=256 T=bf16"
+  std::int64_t problem_index = 0, problems = 0;
+  std::int64_t done = 0, total = 0;  // variants of this problem; total is 0 when not known
+  std::optional<double> best_ns;
+  std::string best_variant;
+  double elapsed_seconds = 0;
+  std::optional<double> eta_seconds;
+};
+
+struct SweepSummary {
+  std::int64_t sweep_id = 0;
+  std::int64_t problems = 0;
+  std::int64_t evaluated = 0;  // measured or failed in this run
+  std::int64_t reused = 0;     // known from the store
+  std::int64_t compiled = 0;
+  std::map<Outcome, std::int64_t> outcomes;  // reused ones included
+  std::vector<std::string> skipped;  // designs that cannot run here: "row: requires device.cc >= 90"
+  std::vector<TunedView> picks;
+  bool interrupted = false;  // by a signal or the budget
+};
+
+// `should_stop` is asked between variants (Ctrl-C); what is done is recorded.
+Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& device,
+                               const std::vector<Problem>& problems, Store& store,
+                               const std::function<void(const SweepProgress&)>& on_progress,
+                               const std::function<bool()>& should_stop);
+
+}  // namespace mgtune

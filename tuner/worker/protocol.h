@@ -1,0 +1,53 @@
+// The messages between the mgtune process and its child processes: one JSON object a line.
+//
+// A measure worker owns one device. It writes `begin` (and flushes) before it touches the device for
+// a variant, so that a crash or a hang has a culprit. A compile worker owns none. Both exit when
+// their standard input closes, and die with their parent.
+//
+//   parent -> worker   {"do": "measure", "id": 7, "kernel": "rmsnorm", "op": "rmsnorm.forward",
+//                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
+//                       "stop_above_ns": 0}
+//                      {"do": "compile", ... likewise}
+//   worker -> parent   {"did": "begin", "id": 7}
+//                      {"did": "measure", "id": 7, "outcome": "ok", ...}
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/status.h"
+#include "store/records.h"
+
+namespace mgtune {
+
+struct WorkRequest {
+  enum class Kind : std::uint8_t { compile, measure };
+  Kind kind = Kind::measure;
+  std::int64_t id = 0;
+  std::string kernel;   // what --kernel named: a family or a folder
+  std::string op;       // "rmsnorm.forward"
+  std::string problem;  // Problem::text()
+  std::string variant;  // variant_text()
+  std::string device;   // DeviceInfo::id of the device it is for
+  double stop_above_ns = 0;
+};
+
+struct WorkReply {
+  enum class Kind : std::uint8_t { begin, done };
+  Kind kind = Kind::done;
+  std::int64_t id = 0;
+  Outcome outcome = Outcome::ok;
+  std::string message;
+  std::optional<BuildRecord> build;
+  std::optional<CheckRecord> check;
+  std::optional<MeasurementRecord> measurement;
+};
+
+std::string encode(const WorkRequest& request);  // one line, without the newline
+std::string encode(const WorkReply& reply);
+Result<WorkRequest> decode_request(const std::string& line);  // corrupt when malformed
+Result<WorkReply> decode_reply(const std::string& line);
+
+}  // namespace mgtune

@@ -1,0 +1,16 @@
+// The child's side: the loops behind the hidden subcommands `mgtune worker measure DEVICE` and
+// `mgtune worker compile`. They read requests from standard input until it closes and answer on standard
+// output; neither returns a failure of a single variant as its own.
+
+#pragma once
+
+#include <string>
+
+#include "core/status.h"
+
+namespace mgtune {
+
+Status run_measure_worker(const std::string& device_id);
+Status run_compile_worker();
+
+}  // namespace mgtune
