@@ -1,8 +1,10 @@
 // ReportModel: everything that a report shows, read from the store alone. `mgtune show` prints parts of
-// it, `mgtune report` writes all of it; both say the same because both read this. Plain data.
+// it, `mgtune report` writes all of it; both say the same because both read this. Plain data, immutable
+// once made; any number of threads may read one.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,12 +16,34 @@
 
 namespace mgtune {
 
-// The pick for one problem on one GPU beside its default.
+// How a pick stands to its problem's default.
+enum class Standing : std::uint8_t {
+  faster,           // beyond noise
+  tie,              // the best did not beat the default beyond noise: the default stays
+  default_fastest,  // nothing was faster than the default
+  no_default,       // the default has no time on this problem: it failed, or was not measured
+};
+std::string_view to_string(Standing standing);
+
+// The pick for one problem on one GPU by one method, beside its default.
 struct ReportPick {
   TunedView view;
-  double speedup = 1;  // over the default
-  double bandwidth_gbps = 0;  // counted bytes over time; 0 for emulation
-  std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem
+  Standing standing = Standing::no_default;
+  std::optional<double> speedup;         // over the default, where that has a time
+  std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
+  std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
+};
+
+// One problem on one GPU: variants[first, first + count) of the model.
+struct ReportProblem {
+  std::size_t first = 0, count = 0;
+};
+
+// Variants that failed in the same way with the same message; indices into variants.
+struct ReportFailure {
+  Outcome outcome;
+  std::string message;
+  std::vector<std::size_t> variants;
 };
 
 struct OutcomeCount {
@@ -28,17 +52,34 @@ struct OutcomeCount {
 };
 
 struct ReportModel {
-  std::string generated_at;    // UTC
+  std::string generated_at;  // UTC, "2026-11-21T09:00:00Z"
   std::string mgtune_version;
-  std::vector<std::string> verdict;  // one or two sentences
-  bool emulation = false;      // some of the times are the cpu device's
-  std::vector<ReportPick> picks;
-  std::vector<OutcomeView> variants;  // fastest first within a problem
-  std::vector<OutcomeView> failures;
-  std::vector<OutcomeCount> counts;
-  std::vector<SweepView> sweeps;  // newest first
+  std::vector<std::string> verdict;  // one to three sentences
+  bool emulation = false;            // some of the times are the cpu device's
+  std::vector<ReportPick> picks;     // GPUs before emulation, then by operator and problem
+  std::vector<OutcomeView> variants;  // by problem; of each method the fastest first, failures last
+  std::vector<ReportProblem> problems;
+  std::vector<ReportFailure> failures;  // by outcome, the most frequent message first
+  std::vector<OutcomeCount> counts;     // outcomes that occur, in the order of Outcome
+  std::vector<SweepView> sweeps;        // newest first
+};
+
+// What the store has, in any order.
+struct StoredRows {
+  std::vector<TunedView> tuned;
+  std::vector<OutcomeView> outcomes;
+  std::vector<SweepView> sweeps;
 };
 
 Result<ReportModel> read_report_model(Store& store);
+
+// The same from rows at hand: those of one sweep, say. generated_at is left empty.
+ReportModel make_report_model(StoredRows rows);
+
+// Whether the variant ended without a time that can be ranked: anything but ok and raced_out.
+bool is_failure(Outcome outcome);
+
+// Counted bytes over the measured time; nothing without either, or when the time is emulation's.
+std::optional<double> bandwidth_gbps(const GpuRecord& gpu, double bytes, double time_ns);
 
 }  // namespace mgtune

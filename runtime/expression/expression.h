@@ -13,7 +13,8 @@
 //     hiden % VEC == 0
 //     ^~~~~
 //
-// Immutable after parse(): any number of threads may evaluate.
+// Text is at most 4096 bytes long and 64 levels deep. Immutable after parse(): any number of
+// threads may evaluate.
 
 #pragma once
 
@@ -48,10 +49,32 @@ class Expression {
   friend class ExpressionParser;
 
   enum class Op : std::uint8_t {
-    push, load, add, subtract, multiply, divide, modulo, negate, logical_not,
-    equal, not_equal, less, less_equal, greater, greater_equal,
-    minimum, maximum, ceil_div, round_up, gcd, is_pow2, size_of,
-    jump, jump_if_false, jump_if_false_keep, jump_if_true_keep, pop,
+    push,
+    load,
+    jump,
+    jump_if_false,       // drops the condition
+    jump_if_false_keep,  // keeps it when it jumps, drops it when not: &&
+    jump_if_true_keep,   // likewise: ||
+    negate,
+    logical_not,
+    is_pow2,
+    size_of,
+    add,
+    subtract,
+    multiply,
+    divide,
+    modulo,
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    minimum,
+    maximum,
+    ceil_div,
+    round_up,
+    gcd,
   };
   struct Instruction {
     Op op;
@@ -59,14 +82,21 @@ class Expression {
     std::int64_t operand;  // a constant, a slot, or the target of a jump
   };
 
+  enum class Fault : std::uint8_t { none, overflow, division_by_zero, not_positive };
+
+  static constexpr int kMaxStack = 64;  // words an evaluation may need; parse() refuses more
+
   Expression() = default;
+
+  static bool unary(Op op, std::int64_t& value);  // false: overflow
+  static Fault binary(Op op, std::int64_t a, std::int64_t b, std::int64_t& result);
+  Status failure(const Instruction& instruction, Fault fault, std::int64_t a, std::int64_t b) const;
 
   std::string text_;
   ValueType type_ = ValueType::integer;
   Stage stage_ = Stage::compile;
   std::vector<int> slots_;
   std::vector<Instruction> code_;
-  int stack_depth_ = 1;
 };
 
 }  // namespace mgtune

@@ -43,9 +43,15 @@ class Scope {
  public:
   Scope();  // knows the dtypes' symbols and no name
 
-  // The slot of a new name; invalid_argument when the name is taken or is a reserved word.
+  // The slot of a new name; invalid_argument when the name is taken, is a reserved word or a dtype,
+  // or when it or one of `symbols` would make a word mean both a name and a symbol.
   Result<int> declare(std::string_view text, ValueType type, Stage stage,
                       std::span<const std::string> symbols = {});
+
+  // A word that a reader could take for a name though it has no value here (a tensor, a let further
+  // down): an expression that uses it fails with `reason`, until the word is declared.
+  void refuse(std::string_view text, std::string reason);
+  const std::string* refusal(std::string_view text) const;  // null unless refused
 
   const Name* find(std::string_view text) const;
   std::span<const Name> names() const { return names_; }  // in slot order
@@ -63,6 +69,7 @@ class Scope {
   std::map<std::string, int, std::less<>> slots_;
   std::vector<std::string> symbols_;
   std::map<std::string, std::int64_t, std::less<>> symbol_ids_;
+  std::map<std::string, std::string, std::less<>> refusals_;
 };
 
 }  // namespace mgtune

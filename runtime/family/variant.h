@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
@@ -25,21 +27,31 @@ std::string variant_text(const Operator& op, const Variant& variant);
 // The inverse; invalid_argument for an unknown design or parameter, or a value not in its list.
 Result<Variant> parse_variant(const Operator& op, std::string_view text);
 
-// The slots of the variant's design scope: the binding's or problem's slots, device.*, and params.
-// Lets of stage compile are evaluated as well.
 struct DeviceLimits {
   std::int64_t compute_capability = 0;
   std::int64_t sm_count = 0;
   std::int64_t max_shared_bytes = 0;
   std::int64_t l2_bytes = 0;
 };
+
+// The slots of the variant's design scope: the binding's, device.* and params filled, the lets of
+// stage compile evaluated, everything later 0. invalid_argument where such a let fails (a division by
+// zero), which makes the variant inadmissible.
+//
+// Who fills the rest: whoever loads the build writes kSlotBuild*, whoever launches writes the dynamic
+// and hint dims; each then calls evaluate_lets() for its stage.
 Result<Slots> compile_slots(const Binding& binding, const Variant& variant, const DeviceLimits& device);
+
+// Evaluates the design's lets of the stages after compile, up to and including `up_to`, into their
+// slots. The values they read must be there. Does not allocate unless a let fails.
+Status evaluate_lets(const Design& design, Stage up_to, std::span<std::int64_t> slots);
 
 // Whether the requirements and all constraints of stage compile hold; false also where evaluating
 // one fails (a division by zero prunes the point).
 bool is_admissible(const Operator& op, const Variant& variant, const Slots& slots);
 
-// Whether the remaining constraints hold once `slots` has the build.* and dim values.
+// Whether the remaining constraints hold once `slots` has the build.* and dim values. Evaluates the
+// lets of the later stages itself, in a copy; false also where one fails.
 bool serves(const Operator& op, const Variant& variant, const Slots& slots);
 
 // The kernel of each launch as C++ writes it:
@@ -47,7 +59,8 @@ bool serves(const Operator& op, const Variant& variant, const Slots& slots);
 Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant& variant,
                                               const Slots& slots);
 
-// The ladder: the defaults of all designs whose requirements hold, in the file's order.
+// The ladder: the defaults of all designs, in the file's order. Which of them run on a device and
+// serve a problem is for is_admissible() and serves() to say.
 std::vector<Variant> default_ladder(const Operator& op);
 
 }  // namespace mgtune

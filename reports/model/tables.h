@@ -1,0 +1,18 @@
+// The parts of a report as plain text for a terminal; each ends with a newline. A table that shows
+// times of the cpu device says "emulation"; one without rows says which command fills it. The same as
+// JSON: model/report_json.h.
+
+#pragma once
+
+#include <string>
+
+#include "model/report_model.h"
+#include "model/report_json.h"  // so that a caller who prints both forms includes one header
+
+namespace mgtune {
+
+std::string picks_table(const ReportModel& model);     // `mgtune show best`, the end of a sweep
+std::string variants_table(const ReportModel& model);  // `mgtune show variants`
+std::string failures_table(const ReportModel& model);  // `mgtune show failures`
+
+}  // namespace mgtune

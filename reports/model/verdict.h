@@ -1,0 +1,16 @@
+// The sentences that open a report: who won, by how much, what failed. Pure.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/report_model.h"
+
+namespace mgtune {
+
+// From the model's picks, variants and counts. Times of the cpu device are never called fast, and a
+// store without results says which command fills it.
+std::vector<std::string> verdict_sentences(const ReportModel& model);
+
+}  // namespace mgtune

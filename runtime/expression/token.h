@@ -1,0 +1,28 @@
+// The words of an expression's text, and messages that point at one. Internal to this folder.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mgtune {
+
+struct Token {
+  enum class Kind : std::uint8_t { end, number, name, sign, unknown };
+  Kind kind = Kind::end;
+  std::string_view text;  // of the expression; empty at its end
+  std::size_t place = 0;
+
+  std::size_t end() const { return place + text.size(); }
+};
+
+// The first token at or behind `place`, blanks skipped. A dotted name is one token.
+Token token_at(std::string_view text, std::size_t place);
+
+// `message`, then the text and a line that underlines `length` bytes from `place`.
+std::string with_caret(std::string message, std::string_view text, std::size_t place,
+                       std::size_t length);
+
+}  // namespace mgtune

@@ -1,0 +1,15 @@
+// faulty.missing_barrier — y[i] = x[i - 1] within a block, y = x for a block's first thread
+//
+// The fault: no __syncthreads() between writing the shared array and reading a neighbour's element.
+// Threads that run in ascending order still get it right; any other order does not.
+
+#include <mg/shared.cuh>
+#include <mg/types.cuh>
+
+template <class T, int kThreads>
+__global__ void missing_barrier(const T* x, T* y, mg::i64 n) {
+  MG_SHARED(T, values, [kThreads]);
+  const mg::i64 i = mg::i64{blockIdx.x} * kThreads + threadIdx.x;
+  values[threadIdx.x] = x[i];
+  y[i] = values[threadIdx.x == 0 ? 0 : threadIdx.x - 1];
+}

@@ -1,0 +1,103 @@
+// Checks every JSON file of configs/ and kernels/ against its JSON Schema in configs/schema/.
+//
+//   npm ci && node validate.mjs [FILE...]     a FILE is checked as an operator file
+//
+// Exit code 0: all are valid. 1: some are not; each finding is one line "file: /json/path: reason".
+// 2: nothing could be checked (a schema is missing or is itself malformed).
+
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import Ajv2020 from "ajv/dist/2020.js";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, "utf8"));
+}
+
+function jsonFilesBelow(folder) {
+  return readdirSync(join(root, folder), { recursive: true })
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .map((name) => join(root, folder, name));
+}
+
+function compileSchema(name) {
+  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
+  return ajv.compile(readJson(join(root, "configs/schema", name)));
+}
+
+// What a person needs beside Ajv's sentence: the key that is too many, the values allowed.
+function reason(error) {
+  const { additionalProperty, unevaluatedProperty, allowedValue, allowedValues } = error.params;
+  const detail = additionalProperty ?? unevaluatedProperty ?? allowedValue ?? allowedValues;
+  return detail === undefined ? error.message : `${error.message}: ${JSON.stringify(detail)}`;
+}
+
+function findings(path, validate) {
+  let document;
+  try {
+    document = readJson(path);
+  } catch (error) {
+    return [`: ${error.message}`];
+  }
+  if (validate(document)) return [];
+  return validate.errors.map((error) => `${error.instancePath || "/"}: ${reason(error)}`);
+}
+
+// A schema that accepts everything would pass every file: each must refuse these.
+function selfCheck(name, validate, path) {
+  const good = readJson(path);
+  const bad = [{}, { ...good, format: 2 }, { ...good, no_such_key: 1 }];
+  for (const document of bad) {
+    if (validate(document)) throw new Error(`${name} accepts ${JSON.stringify(document)}`);
+  }
+}
+
+function duplicateNames(paths) {
+  const seen = new Map();
+  const found = [];
+  for (const path of paths) {
+    const { name } = readJson(path);
+    if (seen.has(name)) found.push([path, `/name: "${name}" is also the name of ${seen.get(name)}`]);
+    seen.set(name, relative(root, path));
+  }
+  return found;
+}
+
+function main(operatorFiles) {
+  const operators = operatorFiles.length ? operatorFiles : jsonFilesBelow("kernels");
+  const groups = [
+    ["gpu.schema.json", operatorFiles.length ? [] : jsonFilesBelow("configs/gpus")],
+    ["shapes.schema.json", operatorFiles.length ? [] : jsonFilesBelow("configs/shapes")],
+    ["operator.schema.json", operators],
+  ];
+
+  const failures = [];
+  let checked = 0;
+  for (const [schema, paths] of groups) {
+    if (paths.length === 0) continue;
+    const validate = compileSchema(schema);
+    const before = failures.length;
+    for (const path of paths) {
+      failures.push(...findings(path, validate).map((finding) => [path, finding]));
+      ++checked;
+    }
+    if (failures.length > before) continue;
+    selfCheck(schema, validate, paths[0]);
+    if (schema !== "operator.schema.json") failures.push(...duplicateNames(paths));
+  }
+
+  for (const [path, finding] of failures) console.error(`${relative(root, path)}: ${finding}`);
+  const files = new Set(failures.map(([path]) => path)).size;
+  console.log(`${checked} files checked, ${files} invalid`);
+  return failures.length === 0 ? 0 : 1;
+}
+
+try {
+  process.exitCode = main(process.argv.slice(2).map((path) => resolve(path)));
+} catch (error) {
+  console.error(`validate.mjs: ${error.message}`);
+  process.exitCode = 2;
+}

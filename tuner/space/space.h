@@ -1,0 +1,88 @@
+// Space: the variants of an operator that are admissible on a device for a binding or a problem.
+//
+// The cartesian product of each design's parameters, designs in the file's order, the last parameter
+// fastest: every point has an index in [0, size()), and every function here visits points in that
+// order. A constraint is tested as soon as the parameters that it reads, directly or through lets,
+// are bound, so most of a product is never visited. Made of a Problem, constraints that name dynamic
+// dims are tested too; those that read build.* wait until a build is loaded.
+//
+// The operator outlives the space. Immutable: const methods may run concurrently.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "family/problem.h"
+#include "family/variant.h"
+
+namespace mgtune {
+
+struct DesignStatistics {
+  std::string design;
+  std::uint64_t points = 0;
+  std::uint64_t admissible = 0;
+
+  // Points lost to each requirement, constraint or failing let: the first one that fails counts.
+  std::map<std::string, std::uint64_t> pruned;
+
+  // "requires device.cc == 90" when requirements rule out every point, else "".
+  std::string unavailable;
+};
+
+class Space {
+ public:
+  Space(const Binding& binding, const DeviceLimits& device);
+  Space(const Problem& problem, const DeviceLimits& device);
+
+  const Operator& op() const { return *op_; }
+
+  std::uint64_t size() const { return size_; }  // points, admissible or not
+  Variant point(std::uint64_t index) const;     // index < size()
+  bool admits(const Variant& variant) const;
+
+  // Every admissible variant in order, until `visit` returns false.
+  void for_each(const std::function<bool(const Variant&)>& visit) const;
+  std::uint64_t count() const;
+  std::vector<Variant> all() const;
+
+  // One entry per design; enumerates.
+  std::vector<DesignStatistics> statistics() const;
+
+ private:
+  // What is evaluated once a parameter has its value, in order.
+  struct Step {
+    enum class Kind : std::uint8_t { let, requirement, constraint };
+    Kind kind;
+    const Expression* expression;
+    int slot = -1;     // of a let
+    std::string text;  // as statistics name it
+  };
+  struct Level {
+    const Parameter* parameter = nullptr;  // null for the first level, which needs none
+    std::vector<Step> steps;
+    std::uint64_t points_below = 1;  // of the parameters that follow
+  };
+  struct DesignSpace {
+    const Design* design;
+    std::vector<Level> levels;  // parameters + 1
+    std::uint64_t points = 1;
+    Slots slots;  // binding and device; parameters 0
+  };
+  struct Walk;
+
+  Space(const Operator& op, const Slots& slots, const DeviceLimits& device, bool launch_known);
+  static DesignSpace arrange(const Design& design, const Slots& slots, const DeviceLimits& device,
+                             bool launch_known);
+  static const Step* first_failure(const Level& level, Slots& slots);
+  bool descend(Walk& walk, std::size_t level) const;
+
+  const Operator* op_;
+  std::vector<DesignSpace> designs_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace mgtune
