@@ -33,7 +33,8 @@ const DTypeFacts& facts(DType dtype) { return kFacts[static_cast<std::size_t>(dt
 template <typename T>
 T load(const void* array, std::int64_t index) {
   T value;
-  std::memcpy(&value, static_cast<const char*>(array) + index * static_cast<std::int64_t>(sizeof(T)),
+  std::memcpy(&value,
+              static_cast<const char*>(array) + index * static_cast<std::int64_t>(sizeof(T)),
               sizeof(T));
   return value;
 }
@@ -91,16 +92,26 @@ float float_from_bf16(std::uint16_t bits) {
 
 double element_as_double(const void* array, std::int64_t index, DType dtype) {
   switch (dtype) {
-    case DType::f64: return load<double>(array, index);
-    case DType::f32: return load<float>(array, index);
-    case DType::f16: return float_from_f16(load<std::uint16_t>(array, index));
-    case DType::bf16: return float_from_bf16(load<std::uint16_t>(array, index));
-    case DType::i64: return static_cast<double>(load<std::int64_t>(array, index));
-    case DType::u64: return static_cast<double>(load<std::uint64_t>(array, index));
-    case DType::i32: return load<std::int32_t>(array, index);
-    case DType::u32: return load<std::uint32_t>(array, index);
-    case DType::i8: return load<std::int8_t>(array, index);
-    case DType::u8: return load<std::uint8_t>(array, index);
+    case DType::f64:
+      return load<double>(array, index);
+    case DType::f32:
+      return load<float>(array, index);
+    case DType::f16:
+      return float_from_f16(load<std::uint16_t>(array, index));
+    case DType::bf16:
+      return float_from_bf16(load<std::uint16_t>(array, index));
+    case DType::i64:
+      return static_cast<double>(load<std::int64_t>(array, index));
+    case DType::u64:
+      return static_cast<double>(load<std::uint64_t>(array, index));
+    case DType::i32:
+      return load<std::int32_t>(array, index);
+    case DType::u32:
+      return load<std::uint32_t>(array, index);
+    case DType::i8:
+      return load<std::int8_t>(array, index);
+    case DType::u8:
+      return load<std::uint8_t>(array, index);
   }
   return 0;
 }

@@ -98,7 +98,8 @@ class RealFileSystem final : public FileSystem {
     std::error_code error;
     std::vector<std::string> files;
     std::filesystem::recursive_directory_iterator walk(directory, error);
-    for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
+    for (; !error && walk != std::filesystem::recursive_directory_iterator();
+         walk.increment(error)) {
       if (walk->is_symlink(error) || !walk->is_regular_file(error)) continue;
       files.push_back(walk->path().lexically_relative(directory).string());
     }

@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4). Keys and identities of builds, sources and problems are SHA-256 in lower-case hex.
+// SHA-256 (FIPS 180-4). Keys and identities of builds, sources and problems are SHA-256 in
+// lower-case hex.
 
 #pragma once
 

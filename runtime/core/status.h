@@ -102,10 +102,10 @@ class [[nodiscard]] Result {
   // Only when ok().
   T& value() & { return std::get<0>(state_); }
   const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  T value() && { return std::get<0>(std::move(state_)); }  // by value: `for (x : *f())` is safe
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
@@ -119,16 +119,17 @@ class [[nodiscard]] Result {
 #define MGTUNE_CONCAT(a, b) MGTUNE_CONCAT_INNER(a, b)
 
 // MGTUNE_TRY(f());          returns f()'s Status from the enclosing function unless it is ok.
-#define MGTUNE_TRY(expression)                               \
-  do {                                                       \
-    if (::mgtune::Status mgtune_status = (expression); !mgtune_status.ok()) \
-      return mgtune_status;                                  \
+#define MGTUNE_TRY(expression)                                                                    \
+  do {                                                                                            \
+    if (::mgtune::Status mgtune_status = (expression); !mgtune_status.ok()) return mgtune_status; \
   } while (false)
 
 // MGTUNE_ASSIGN(auto x, f()); likewise for a Result<T>, binding its value on success.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
 #define MGTUNE_ASSIGN(declaration, expression) \
   MGTUNE_ASSIGN_NAMED(MGTUNE_CONCAT(mgtune_result_, __LINE__), declaration, expression)
 #define MGTUNE_ASSIGN_NAMED(name, declaration, expression) \
   auto name = (expression);                                \
   if (!name.ok()) return std::move(name).take_status();    \
   declaration = std::move(name).value()
+// NOLINTEND(bugprone-macro-parentheses)
