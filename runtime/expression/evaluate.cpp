@@ -32,7 +32,7 @@ std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return a / b + (a % b
 Expression Expression::integer(std::int64_t value) {
   Expression expression;
   expression.text_ = std::to_string(value);
-  expression.code_.push_back({Op::push, 0, value});
+  expression.code_.push_back({Op::push, Source::stack, 0, value});
   return expression;
 }
 
@@ -40,7 +40,7 @@ Expression Expression::boolean(bool value) {
   Expression expression;
   expression.text_ = value ? "true" : "false";
   expression.type_ = ValueType::boolean;
-  expression.code_.push_back({Op::push, 0, value ? 1 : 0});
+  expression.code_.push_back({Op::push, Source::stack, 0, value ? 1 : 0});
   return expression;
 }
 
@@ -142,10 +142,13 @@ Result<std::int64_t> Expression::evaluate(std::span<const std::int64_t> values) 
         if (!unary(at->op, top[-1])) return failure(*at, Fault::overflow, 0, top[-1]);
         break;
       default: {
-        const std::int64_t b = *--top;
+        const std::int64_t b = at->right == Source::stack      ? *--top
+                               : at->right == Source::constant ? at->operand
+                                                               : values[std::size_t(at->operand)];
         const std::int64_t a = top[-1];
         const Fault fault = binary(at->op, a, b, top[-1]);
-        if (fault != Fault::none) [[unlikely]] return failure(*at, fault, a, b);
+        if (fault != Fault::none) [[unlikely]]
+          return failure(*at, fault, a, b);
       }
     }
   }
@@ -164,7 +167,8 @@ Status Expression::failure(const Instruction& instruction, Fault fault, std::int
   } else if (instruction.op == Op::negate) {
     message = "integer overflow: -(" + std::to_string(b) + ")";
   } else if (instruction.op == Op::round_up || instruction.op == Op::gcd) {
-    message = "integer overflow: " + word + "(" + std::to_string(a) + ", " + std::to_string(b) + ")";
+    message =
+        "integer overflow: " + word + "(" + std::to_string(a) + ", " + std::to_string(b) + ")";
   } else {
     message = "integer overflow: " + std::to_string(a) + " " + word + " " + std::to_string(b);
   }

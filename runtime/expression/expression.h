@@ -76,8 +76,13 @@ class Expression {
     round_up,
     gcd,
   };
+  // Where a binary operation finds its right side: on the stack, or in the instruction itself,
+  // which saves the one that would put it there.
+  enum class Source : std::uint8_t { stack, constant, slot };
+
   struct Instruction {
     Op op;
+    Source right;
     std::int32_t place;    // offset in text_, for the caret
     std::int64_t operand;  // a constant, a slot, or the target of a jump
   };

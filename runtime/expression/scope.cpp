@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/dtype.h"
+#include "expression/token.h"
 
 namespace mgtune {
 namespace {
@@ -14,8 +15,6 @@ constexpr std::array<DType, 10> kDTypes = {DType::f64, DType::f32, DType::f16, D
                                            DType::i8,  DType::u8};
 constexpr std::array<std::string_view, 10> kReserved = {
     "true", "false", "min", "max", "ceil_div", "round_up", "gcd", "is_pow2", "sizeof", "has"};
-
-std::string quoted(std::string_view word) { return "'" + std::string(word) + "'"; }
 
 }  // namespace
 
@@ -28,6 +27,8 @@ std::string_view to_string(Stage stage) {
   constexpr std::array<std::string_view, 3> kWords = {"compile", "load", "launch"};
   return kWords[static_cast<std::size_t>(stage)];
 }
+
+bool is_dtype(std::int64_t symbol) { return symbol < static_cast<std::int64_t>(kDTypes.size()); }
 
 Scope::Scope() {
   for (const DType dtype : kDTypes) intern(to_string(dtype));

@@ -31,6 +31,8 @@ enum class Stage : std::uint8_t {
 std::string_view to_string(ValueType type);
 std::string_view to_string(Stage stage);
 
+bool is_dtype(std::int64_t symbol);  // of any scope
+
 struct Name {
   std::string text;  // "hidden", "device.cc", "has(rstd)"
   ValueType type;
@@ -59,7 +61,9 @@ class Scope {
 
   std::int64_t intern(std::string_view symbol);
   std::optional<std::int64_t> find_symbol(std::string_view symbol) const;
-  const std::string& symbol_text(std::int64_t symbol) const { return symbols_[std::size_t(symbol)]; }
+  const std::string& symbol_text(std::int64_t symbol) const {
+    return symbols_[std::size_t(symbol)];
+  }
 
   // A value as JSON and people write it: "4096", "true", "bf16".
   std::string value_text(ValueType type, std::int64_t value) const;

@@ -20,7 +20,8 @@ struct Family {
 };
 
 // Decodes every *.json of the tree's top level as an operator of the family. invalid_argument with
-// file, path and place for the first malformed one, and when there is none.
+// file, path and place for the first malformed one, for a source that is not in the tree, and when
+// there is no operator.
 Result<Family> load_family(SourceTree sources);
 
 // Owns families at stable addresses. Not thread-safe while families are added.
@@ -30,8 +31,9 @@ class Catalog {
   explicit Catalog(FileSystem& file_system) : file_system_(file_system) {}
 
   // "rmsnorm", "rmsnorm.forward", or a folder ("path/to/my_family", optionally ending in
-  // ".operator"): the operators meant, in order. invalid_argument with "did you mean" for a word
-  // that is none of these.
+  // ".operator"): the operators meant, in order. A shipped family goes before a folder of that
+  // name; "./rmsnorm" is always a folder. invalid_argument with "did you mean" for a word that is
+  // none of these.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
   // One operator by its full name "rmsnorm.forward".
@@ -40,6 +42,11 @@ class Catalog {
   static std::vector<std::string> shipped_families();  // names, sorted
 
  private:
+  struct Named {
+    std::string family;  // a shipped name or a folder
+    std::string op;      // "" for all of them
+  };
+  Result<Named> resolve(const std::string& kernel);
   Result<const Family*> family(const std::string& name_or_folder);
 
   FileSystem& file_system_;

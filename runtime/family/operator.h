@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct Flag {
 struct Scalar {
   std::string name;
   DType dtype;
+  double check_value = 1;  // "check": what checks and measurements pass for it
 };
 
 // A dtype that is written out (f32) or the value of a dtype variable (T).
@@ -148,7 +150,7 @@ struct TensorMap {
 struct Argument {
   enum class Kind : std::uint8_t { tensor, workspace, scalar, tensor_map, value };
   Kind kind;
-  int index = -1;  // into the tensors, workspace, scalars or tensor maps
+  int index = -1;                   // into the tensors, workspace, scalars or tensor maps
   DType dtype = DType::i64;         // of a value or scalar
   std::optional<Expression> value;  // of kind value: "rows:i64"
 };
@@ -187,7 +189,8 @@ struct Design {
   std::string launch_text;       // canonical JSON of all that shapes a launch; hashed into results
 };
 
-// A problem as the file states it: values by name, not yet bound.
+// A problem as the file states it: values by name, not yet bound. A dtype that it leaves out is
+// taken in turn.
 struct ProblemTemplate {
   std::map<std::string, std::string> values;  // "rows" -> "4096", "T" -> "bf16", "rstd" -> "true"
 };
@@ -226,10 +229,10 @@ Result<Operator> decode_operator(const std::string& family, const std::string& n
 
 // The slots of names that every operator's scope declares, in this order, from slot 0.
 enum DeviceSlot : int {
-  kSlotDeviceCc,         // device.cc: 90 for sm_90
-  kSlotDeviceSmCount,    // device.sm_count
-  kSlotDeviceMaxShared,  // device.max_shared: bytes a block may have with opt-in
-  kSlotDeviceL2Bytes,    // device.l2_bytes
+  kSlotDeviceCc,          // device.cc: 90 for sm_90
+  kSlotDeviceSmCount,     // device.sm_count
+  kSlotDeviceMaxShared,   // device.max_shared: bytes a block may have with opt-in
+  kSlotDeviceL2Bytes,     // device.l2_bytes
   kSlotBuildBlocksPerSm,  // build.blocks_per_sm: of the design's first launch
   kSlotBuildMaxClusters,  // build.max_clusters: likewise, resident at once on the device
   kFirstOperatorSlot,

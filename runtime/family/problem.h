@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
@@ -38,15 +39,21 @@ struct Problem {
 
 // Binds words as they come from a command line, JSON or a C caller. Defaults fill missing dims;
 // missing flags and optional tensors are false. invalid_argument, naming the word, for an unknown
-// name (with a suggestion), a missing or negative dim, an unparsable value, a dtype the operator does not
-// offer, or a violated operator constraint.
+// name (with a suggestion), a missing or negative dim, an unparsable value, a dtype the operator
+// does not offer, or a violated operator constraint.
+//
+// bind_static takes no dynamic or hint dim, and checks the constraints that need none.
 Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std::string>& values);
 Result<Binding> bind_static(const Operator& op, const std::map<std::string, std::string>& values);
 
 // "rows=4096,hidden=4096" (commas or spaces) -> words; invalid_argument when a part has no '='.
 Result<std::map<std::string, std::string>> parse_assignments(std::string_view text);
 
-// The problem of `binding` with its dynamic and hint dims set: `dims` by name, defaults for the rest.
+// The words that bind_problem() takes, in canonical order: dims, dtypes, flags, optional tensors.
+std::vector<std::string> problem_words(const Operator& op);
+
+// The problem of `binding` with its dynamic and hint dims set: `dims` by name, defaults for
+// the rest. invalid_argument for a static dim, and as bind_problem().
 Result<Problem> complete(const Binding& binding, const std::map<std::string, std::int64_t>& dims);
 
 }  // namespace mgtune

@@ -35,12 +35,13 @@ struct DeviceLimits {
 };
 
 // The slots of the variant's design scope: the binding's, device.* and params filled, the lets of
-// stage compile evaluated, everything later 0. invalid_argument where such a let fails (a division by
-// zero), which makes the variant inadmissible.
+// stage compile evaluated, everything later 0. invalid_argument where such a let fails (a division
+// by zero), which makes the variant inadmissible.
 //
-// Who fills the rest: whoever loads the build writes kSlotBuild*, whoever launches writes the dynamic
-// and hint dims; each then calls evaluate_lets() for its stage.
-Result<Slots> compile_slots(const Binding& binding, const Variant& variant, const DeviceLimits& device);
+// Who fills the rest: whoever loads the build writes kSlotBuild*, whoever launches writes the
+// dynamic and hint dims; each then calls evaluate_lets() for its stage.
+Result<Slots> compile_slots(const Binding& binding, const Variant& variant,
+                            const DeviceLimits& device);
 
 // Evaluates the design's lets of the stages after compile, up to and including `up_to`, into their
 // slots. The values they read must be there. Does not allocate unless a let fails.

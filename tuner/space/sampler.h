@@ -1,7 +1,8 @@
-// Sampler: the admissible variants of a space in random order, each once, every order equally likely.
+// Sampler: the admissible variants of a space in random order, each once, every order equally
+// likely.
 //
 // Draws indices and rejects inadmissible ones, so the first variants of a large space come without
-// enumerating it; once rejection gets slow the rest is enumerated and shuffled. The same seed gives
+// enumerating it; once that gets slow the rest is enumerated and shuffled. The same seed gives
 // the same order on every platform. One thread.
 
 #pragma once
@@ -29,6 +30,7 @@ class Sampler {
   const Space& space_;
   std::mt19937_64 random_;
   std::unordered_set<std::uint64_t> seen_;  // indices drawn, admissible or not
+  std::uint64_t draws_ = 0;
   bool enumerated_ = false;
   std::vector<std::uint64_t> rest_;  // indices, shuffled; drawn from the back
 };

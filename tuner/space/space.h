@@ -1,10 +1,10 @@
 // Space: the variants of an operator that are admissible on a device for a binding or a problem.
 //
-// The cartesian product of each design's parameters, designs in the file's order, the last parameter
-// fastest: every point has an index in [0, size()), and every function here visits points in that
-// order. A constraint is tested as soon as the parameters that it reads, directly or through lets,
-// are bound, so most of a product is never visited. Made of a Problem, constraints that name dynamic
-// dims are tested too; those that read build.* wait until a build is loaded.
+// The cartesian product of each design's parameters, designs in the file's order, the last
+// parameter fastest: every point has an index in [0, size()), and every function here visits points
+// in that order. A constraint is tested as soon as the parameters that it reads, directly or
+// through lets, are bound, so most of a product is never visited. Made of a Problem, constraints
+// that name dynamic dims are tested too; those that read build.* wait until a build is loaded.
 //
 // The operator outlives the space. Immutable: const methods may run concurrently.
 
@@ -42,6 +42,7 @@ class Space {
 
   std::uint64_t size() const { return size_; }  // points, admissible or not
   Variant point(std::uint64_t index) const;     // index < size()
+  std::uint64_t index(const Variant& variant) const;
   bool admits(const Variant& variant) const;
 
   // Every admissible variant in order, until `visit` returns false.
@@ -53,32 +54,29 @@ class Space {
   std::vector<DesignStatistics> statistics() const;
 
  private:
-  // What is evaluated once a parameter has its value, in order.
+  // What is evaluated once a parameter has its value, in order. Points are lost to the first that
+  // fails, under its text.
   struct Step {
-    enum class Kind : std::uint8_t { let, requirement, constraint };
-    Kind kind;
     const Expression* expression;
-    int slot = -1;     // of a let
-    std::string text;  // as statistics name it
+    int let_slot = -1;  // where the value goes; -1: a condition, which has to be true
+    bool requirement = false;
+    std::string text;
   };
   struct Level {
-    const Parameter* parameter = nullptr;  // null for the first level, which needs none
     std::vector<Step> steps;
-    std::uint64_t points_below = 1;  // of the parameters that follow
+    std::uint64_t points_below = 1;  // the product of the parameters that are still free
   };
   struct DesignSpace {
     const Design* design;
-    std::vector<Level> levels;  // parameters + 1
-    std::uint64_t points = 1;
-    Slots slots;  // binding and device; parameters 0
+    std::vector<Level> levels;  // first what needs no parameter, then one per parameter
+    Slots slots;                // of binding or problem and device; params are 0
   };
   struct Walk;
 
-  Space(const Operator& op, const Slots& slots, const DeviceLimits& device, bool launch_known);
-  static DesignSpace arrange(const Design& design, const Slots& slots, const DeviceLimits& device,
-                             bool launch_known);
+  Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known);
+  static DesignSpace arrange(const Design& design, const Slots& slots, Stage known);
   static const Step* first_failure(const Level& level, Slots& slots);
-  bool descend(Walk& walk, std::size_t level) const;
+  static bool descend(const DesignSpace& space, Walk& walk, std::size_t level);
 
   const Operator* op_;
   std::vector<DesignSpace> designs_;

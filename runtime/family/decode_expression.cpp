@@ -1,0 +1,120 @@
+// Expressions, dtypes and paths, as every part of an operator file has them.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/suggest.h"
+#include "family/decode.h"
+
+namespace mgtune {
+namespace {
+
+bool is_known(const Name& name, Known known) {
+  switch (known) {
+    case Known::binding:
+      return name.stage == Stage::compile && name.slot >= kFirstOperatorSlot;
+    case Known::problem:
+      return name.slot >= kFirstOperatorSlot;
+    case Known::compiling:
+      return name.stage == Stage::compile;
+    case Known::before_launch:
+      break;
+  }
+  return true;
+}
+
+std::string_view reason(const Name& name) {
+  if (name.stage == Stage::launch) return "is known only at launch; this is fixed before compiling";
+  if (name.slot < kFirstOperatorSlot)
+    return "belongs to a device; this is the same on every device";
+  return "is known only after loading; this is fixed before compiling";
+}
+
+}  // namespace
+
+Status NameTable::claim(const JsonCursor& named, std::string_view what) {
+  const std::string& name = named.key();
+  if (!is_identifier(name)) {
+    return named.error(fmt::format("the name '{}' is not a C identifier", name));
+  }
+  const auto [taken, is_new] = taken_.emplace(name, what);
+  if (is_new) return {};
+  return named.error(fmt::format("'{}' is already {}", name, taken->second));
+}
+
+Status check_known(const JsonCursor& cursor, const Expression& expression, const Scope& scope,
+                   Known known) {
+  for (const int slot : expression.slots()) {
+    const Name& name = scope.names()[static_cast<std::size_t>(slot)];
+    if (is_known(name, known)) continue;
+    const bool loading = known == Known::compiling && name.stage == Stage::load;
+    return cursor.error(fmt::format(
+        "'{}' {}", name.text,
+        loading ? "is known only after loading; this is fixed before compiling" : reason(name)));
+  }
+  return {};
+}
+
+Result<Expression> decode_expression(const JsonCursor& cursor, const Scope& scope, ValueType type,
+                                     Known known) {
+  const JsonValue& value = cursor.value();
+  if (value.kind == JsonValue::Kind::integer && type == ValueType::integer) {
+    return Expression::integer(value.integer);
+  }
+  if (value.kind == JsonValue::Kind::boolean && type == ValueType::boolean) {
+    return Expression::boolean(value.boolean);
+  }
+  MGTUNE_ASSIGN(const std::string text, cursor.string());
+  Result<Expression> parsed = Expression::parse(text, scope, type);
+  if (!parsed.ok()) return cursor.error(parsed.status().message());
+  MGTUNE_TRY(check_known(cursor, *parsed, scope, known));
+  return parsed;
+}
+
+Result<std::vector<Expression>> decode_expressions(const JsonCursor& cursor, const Scope& scope,
+                                                   ValueType type, Known known, std::size_t fewest,
+                                                   std::size_t most) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, cursor.elements());
+  if (elements.size() < fewest || elements.size() > most) {
+    const std::string wanted =
+        fewest == most ? std::to_string(fewest) : fmt::format("{} to {}", fewest, most);
+    return cursor.error(fmt::format("expected {} entries, got {}", wanted, elements.size()));
+  }
+  std::vector<Expression> expressions;
+  for (const JsonCursor& element : elements) {
+    MGTUNE_ASSIGN(Expression expression, decode_expression(element, scope, type, known));
+    expressions.push_back(std::move(expression));
+  }
+  return expressions;
+}
+
+Result<DTypeRef> decode_dtype(const JsonCursor& cursor, const Operator& op) {
+  MGTUNE_ASSIGN(const std::string word, cursor.string());
+  if (const auto dtype = dtype_from_string(word)) return DTypeRef{*dtype, -1};
+  const auto variable = std::ranges::find(op.dtypes, word, &DTypeVariable::name);
+  if (variable != op.dtypes.end()) return DTypeRef{DType::f32, variable->slot};
+  std::vector<std::string> candidates = {"f64", "f32", "f16", "bf16", "i64",
+                                         "u64", "i32", "u32", "i8",   "u8"};
+  for (const DTypeVariable& known : op.dtypes) candidates.push_back(known.name);
+  return cursor.error(fmt::format("'{}' is neither a dtype nor a name of /dtypes{}", word,
+                                  did_you_mean(word, candidates)));
+}
+
+Result<std::string> decode_source_path(const JsonCursor& cursor) {
+  MGTUNE_ASSIGN(std::string path, cursor.string());
+  if (!path.ends_with(".cu")) {
+    return cursor.error(fmt::format("'{}' is not the name of a .cu file", path));
+  }
+  std::string_view rest = path;
+  while (true) {
+    const std::string_view step = rest.substr(0, rest.find('/'));
+    if (step.empty() || step == "." || step == ".." || step.find('\\') != std::string_view::npos) {
+      return cursor.error(fmt::format("'{}' does not stay inside the family's folder", path));
+    }
+    if (step.size() == rest.size()) return path;
+    rest.remove_prefix(step.size() + 1);
+  }
+}
+
+}  // namespace mgtune

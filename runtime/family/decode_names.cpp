@@ -1,0 +1,154 @@
+// The names an operator's expressions may use: dims, dtypes, flags, has(...), device.*, build.*.
+// Scalars and tensors are names too, but have no value in an expression.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "family/decode.h"
+
+namespace mgtune {
+namespace {
+
+Result<int> declare(const JsonCursor& cursor, Scope& scope, const std::string& name, ValueType type,
+                    Stage stage, const std::vector<std::string>& symbols = {}) {
+  Result<int> slot = scope.declare(name, type, stage, symbols);
+  if (!slot.ok()) return cursor.error(slot.status().message());
+  return slot;
+}
+
+// In the order of DeviceSlot.
+Status declare_device(const JsonCursor& root, Scope& scope) {
+  for (const char* name :
+       {"device.cc", "device.sm_count", "device.max_shared", "device.l2_bytes"}) {
+    MGTUNE_TRY(declare(root, scope, name, ValueType::integer, Stage::compile).status());
+  }
+  for (const char* name : {"build.blocks_per_sm", "build.max_clusters"}) {
+    MGTUNE_TRY(declare(root, scope, name, ValueType::integer, Stage::load).status());
+  }
+  return {};
+}
+
+Status decode_dtype_variable(const JsonCursor& cursor, Operator& op, NameTable& names) {
+  MGTUNE_TRY(names.claim(cursor, "a dtype variable"));
+  DTypeVariable variable{cursor.key(), {}, 0};
+  std::vector<std::string> symbols;
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, cursor.elements());
+  if (elements.empty()) return cursor.error("an empty list of dtypes");
+  for (const JsonCursor& element : elements) {
+    MGTUNE_ASSIGN(const DType dtype, element.dtype());
+    if (std::ranges::find(variable.values, dtype) != variable.values.end()) {
+      return element.error(fmt::format("{} stands here twice", to_string(dtype)));
+    }
+    variable.values.push_back(dtype);
+    symbols.emplace_back(to_string(dtype));
+  }
+  MGTUNE_ASSIGN(variable.slot, declare(cursor, op.scope, variable.name, ValueType::symbol,
+                                       Stage::compile, symbols));
+  op.dtypes.push_back(std::move(variable));
+  return {};
+}
+
+Status decode_flag(const JsonCursor& cursor, Operator& op, NameTable& names) {
+  MGTUNE_TRY(names.claim(cursor, "a flag"));
+  MGTUNE_TRY(cursor.choice({"bool"}).status());
+  MGTUNE_ASSIGN(const int slot,
+                declare(cursor, op.scope, cursor.key(), ValueType::boolean, Stage::compile));
+  op.flags.push_back({cursor.key(), slot});
+  return {};
+}
+
+// Names with no value in expressions; has(...) of those that are optional.
+Status decode_tensor_name(const JsonCursor& cursor, Operator& op, NameTable& names) {
+  MGTUNE_TRY(names.claim(cursor, "a tensor"));
+  const std::string& name = cursor.key();
+  op.scope.refuse(name, fmt::format("'{}' is a tensor; an expression can only ask has({}) of an "
+                                    "optional one",
+                                    name, name));
+  const JsonValue* optional = cursor.value().find("optional");
+  if (optional != nullptr && optional->boolean) {
+    MGTUNE_TRY(declare(cursor, op.scope, "has(" + name + ")", ValueType::boolean, Stage::compile)
+                   .status());
+  } else {
+    op.scope.refuse("has(" + name + ")",
+                    fmt::format("'{}' is not optional, so has({}) says nothing", name, name));
+  }
+  return {};
+}
+
+// "f32", or {"dtype": "f32", "check": 1e-5}.
+Status decode_scalar(const JsonCursor& cursor, Operator& op, NameTable& names) {
+  MGTUNE_TRY(names.claim(cursor, "a scalar"));
+  Scalar scalar{cursor.key(), DType::f32};
+  if (cursor.value().kind == JsonValue::Kind::object) {
+    MGTUNE_TRY(cursor.expect_keys({"dtype"}, {"check"}));
+    MGTUNE_ASSIGN(scalar.dtype, cursor.at("dtype").dtype());
+    if (const auto check = cursor.find("check")) {
+      MGTUNE_ASSIGN(scalar.check_value, check->number());
+    }
+  } else {
+    MGTUNE_ASSIGN(scalar.dtype, cursor.dtype());
+  }
+  op.scope.refuse(scalar.name,
+                  fmt::format("'{}' is a scalar; only the kernel knows its value", scalar.name));
+  op.scalars.push_back(std::move(scalar));
+  return {};
+}
+
+Result<DimKind> decode_dim_kind(const JsonCursor& cursor) {
+  MGTUNE_ASSIGN(const std::size_t kind, cursor.choice({"static", "dynamic", "hint"}));
+  return static_cast<DimKind>(kind);
+}
+
+Status decode_dim(const JsonCursor& cursor, Operator& op) {
+  Dim dim{cursor.key(), DimKind::fixed, std::nullopt, 0};
+  if (cursor.value().kind == JsonValue::Kind::object) {
+    MGTUNE_TRY(cursor.expect_keys({"kind"}, {"default"}));
+    MGTUNE_ASSIGN(dim.kind, decode_dim_kind(cursor.at("kind")));
+    if (const auto fallback = cursor.find("default")) {
+      const Known known = dim.kind == DimKind::fixed ? Known::binding : Known::problem;
+      MGTUNE_ASSIGN(dim.fallback,
+                    decode_expression(*fallback, op.scope, ValueType::integer, known));
+    }
+  } else {
+    MGTUNE_ASSIGN(dim.kind, decode_dim_kind(cursor));
+  }
+  const Stage stage = dim.kind == DimKind::fixed ? Stage::compile : Stage::launch;
+  MGTUNE_ASSIGN(dim.slot, declare(cursor, op.scope, dim.name, ValueType::integer, stage));
+  op.dims.push_back(std::move(dim));
+  return {};
+}
+
+// Dims come last, so that their defaults may name everything else, and dims before them.
+Status decode_dims(const JsonCursor& dims, Operator& op, NameTable& names) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, dims.members());
+  for (const JsonCursor& member : members) {
+    MGTUNE_TRY(names.claim(member, "a dim"));
+    op.scope.refuse(member.key(),
+                    fmt::format("the dim '{}' is declared further down", member.key()));
+  }
+  for (const JsonCursor& member : members) MGTUNE_TRY(decode_dim(member, op));
+  return {};
+}
+
+}  // namespace
+
+Status decode_names(const JsonCursor& root, Operator& op, NameTable& names) {
+  using Part = Status (*)(const JsonCursor&, Operator&, NameTable&);
+  struct Section {
+    const char* key;
+    Part part;
+  };
+  MGTUNE_TRY(declare_device(root, op.scope));
+  for (const Section& section :
+       {Section{"dtypes", decode_dtype_variable}, Section{"flags", decode_flag},
+        Section{"scalars", decode_scalar}, Section{"tensors", decode_tensor_name}}) {
+    const auto names_of = root.find(section.key);
+    if (!names_of) continue;
+    MGTUNE_ASSIGN(const std::vector<JsonCursor> members, names_of->members());
+    for (const JsonCursor& member : members) MGTUNE_TRY(section.part(member, op, names));
+  }
+  return decode_dims(root.at("dims"), op, names);
+}
+
+}  // namespace mgtune

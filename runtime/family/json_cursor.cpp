@@ -1,0 +1,148 @@
+#include "family/json_cursor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/suggest.h"
+
+namespace mgtune {
+namespace {
+
+using Kind = JsonValue::Kind;
+
+constexpr std::size_t kLongestQuote = 60;
+
+std::string description(const JsonValue& value) {
+  switch (value.kind) {
+    case Kind::null:
+      return "null";
+    case Kind::boolean:
+      return value.boolean ? "true" : "false";
+    case Kind::integer:
+    case Kind::number:
+      return value.string;
+    case Kind::string:
+      return value.string.size() <= kLongestQuote ? canonical_json(value) : "a long string";
+    case Kind::array:
+      return "an array";
+    case Kind::object:
+      break;
+  }
+  return "an object";
+}
+
+bool starts_identifier(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool continues_identifier(char c) { return starts_identifier(c) || (c >= '0' && c <= '9'); }
+
+}  // namespace
+
+bool is_identifier(std::string_view word) {
+  return !word.empty() && starts_identifier(word[0]) &&
+         std::ranges::all_of(word, continues_identifier);
+}
+
+Status JsonCursor::error(std::string_view message) const {
+  if (path_.empty()) return invalid_argument(fmt::format("{}: {}", *file_, message));
+  return invalid_argument(fmt::format("{}: {}: {}", *file_, path_, message));
+}
+
+Status JsonCursor::wrong_type(std::string_view expected) const {
+  return error(fmt::format("expected {}, got {}", expected, description(*value_)));
+}
+
+Result<std::int64_t> JsonCursor::integer() const {
+  if (value_->kind != Kind::integer) return wrong_type("integer");
+  return value_->integer;
+}
+
+Result<double> JsonCursor::number() const {
+  if (value_->kind != Kind::integer && value_->kind != Kind::number) return wrong_type("number");
+  return value_->number;
+}
+
+Result<bool> JsonCursor::boolean() const {
+  if (value_->kind != Kind::boolean) return wrong_type("boolean");
+  return value_->boolean;
+}
+
+Result<std::string> JsonCursor::string() const {
+  if (value_->kind != Kind::string) return wrong_type("string");
+  return value_->string;
+}
+
+Result<std::string> JsonCursor::identifier() const {
+  if (value_->kind != Kind::string || !is_identifier(value_->string)) {
+    return wrong_type("a C identifier");
+  }
+  return value_->string;
+}
+
+Result<DType> JsonCursor::dtype() const {
+  MGTUNE_ASSIGN(const std::string word, string());
+  if (const auto dtype = dtype_from_string(word)) return *dtype;
+  return wrong_type("a dtype (f64 f32 f16 bf16 i64 u64 i32 u32 i8 u8)");
+}
+
+Result<std::size_t> JsonCursor::choice(std::initializer_list<std::string_view> words) const {
+  MGTUNE_ASSIGN(const std::string word, string());
+  const auto* const found = std::find(words.begin(), words.end(), word);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  return wrong_type(fmt::format("one of {}", fmt::join(words, ", ")));
+}
+
+Result<std::vector<JsonCursor>> JsonCursor::elements() const {
+  if (value_->kind != Kind::array) return wrong_type("array");
+  std::vector<JsonCursor> elements;
+  for (std::size_t i = 0; i < value_->items.size(); ++i) {
+    elements.push_back(child(std::to_string(i), value_->items[i]));
+  }
+  return elements;
+}
+
+Result<std::vector<JsonCursor>> JsonCursor::members() const {
+  if (value_->kind != Kind::object) return wrong_type("object");
+  std::vector<JsonCursor> members;
+  for (const std::string& key : value_->keys) members.push_back(at(key));
+  return members;
+}
+
+Status JsonCursor::expect_keys(std::initializer_list<std::string_view> required,
+                               std::initializer_list<std::string_view> optional) const {
+  if (value_->kind != Kind::object) return wrong_type("object");
+  std::vector<std::string> known(required.begin(), required.end());
+  known.insert(known.end(), optional.begin(), optional.end());
+  for (const std::string& key : value_->keys) {
+    if (std::ranges::find(known, key) == known.end()) {
+      return error(fmt::format("unknown key '{}'{}", key, did_you_mean(key, known)));
+    }
+  }
+  for (const std::string_view key : required) {
+    if (value_->find(key) == nullptr) return error(fmt::format("missing key '{}'", key));
+  }
+  return {};
+}
+
+JsonCursor JsonCursor::at(std::string_view key) const {
+  JsonCursor member = child(pointer_step(key), *value_->find(key));
+  member.key_ = key;
+  return member;
+}
+
+std::optional<JsonCursor> JsonCursor::find(std::string_view key) const {
+  if (value_->find(key) == nullptr) return std::nullopt;
+  return at(key);
+}
+
+JsonCursor JsonCursor::child(std::string_view step, const JsonValue& value) const {
+  JsonCursor cursor(*file_, value);
+  cursor.path_ = fmt::format("{}/{}", path_, step);
+  return cursor;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,57 @@
+// JsonCursor: a value of an operator file together with its place, so that every failure reads
+// "kernels/rmsnorm/forward.json: /designs/row/params/VEC/1: expected integer, got \"x\"".
+// Internal to this folder. The file's text and value outlive its cursors.
+
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "family/json_value.h"
+
+namespace mgtune {
+
+bool is_identifier(std::string_view word);  // of C
+
+class JsonCursor {
+ public:
+  JsonCursor(const std::string& file, const JsonValue& value) : file_(&file), value_(&value) {}
+
+  const JsonValue& value() const { return *value_; }
+  const std::string& key() const { return key_; }  // of a member of an object, else ""
+  Status error(std::string_view message) const;
+
+  Result<std::int64_t> integer() const;
+  Result<double> number() const;
+  Result<bool> boolean() const;
+  Result<std::string> string() const;
+  Result<std::string> identifier() const;
+  Result<DType> dtype() const;
+  Result<std::size_t> choice(std::initializer_list<std::string_view> words) const;  // which one
+
+  Result<std::vector<JsonCursor>> elements() const;  // of an array
+  Result<std::vector<JsonCursor>> members() const;   // of an object
+
+  // That this is an object with every key of `required` and none outside both lists.
+  Status expect_keys(std::initializer_list<std::string_view> required,
+                     std::initializer_list<std::string_view> optional = {}) const;
+  JsonCursor at(std::string_view key) const;  // a key that is there
+  std::optional<JsonCursor> find(std::string_view key) const;
+
+ private:
+  JsonCursor child(std::string_view step, const JsonValue& value) const;
+  Status wrong_type(std::string_view expected) const;
+
+  const std::string* file_;
+  const JsonValue* value_;
+  std::string path_;
+  std::string key_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,214 @@
+#include "family/json_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kMaxLevels = 32;
+
+std::string line_and_column(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, position == 0 ? 0 : position - 1);
+  const auto line = 1 + std::ranges::count(before, '\n');
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return fmt::format("line {}, column {}", line, before.size() - line_start + 1);
+}
+
+// Builds the value from the events of nlohmann's parser.
+class Builder final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit Builder(std::string_view text) : text_(text) {}
+
+  JsonValue take_value() { return std::move(root_); }
+  std::string take_message() { return std::move(message_); }
+
+  bool null() override { return attach({}); }
+  bool boolean(bool value) override {
+    JsonValue node;
+    node.kind = JsonValue::Kind::boolean;
+    node.boolean = value;
+    return attach(std::move(node));
+  }
+  bool number_integer(std::int64_t value) override { return integer(value); }
+  bool number_unsigned(std::uint64_t value) override {
+    if (value > INT64_MAX) return fail_number(std::to_string(value));
+    return integer(static_cast<std::int64_t>(value));
+  }
+  bool number_float(double value, const std::string& word) override {
+    if (word.find_first_of(".eE") == std::string::npos) return fail_number(word);
+    JsonValue node;
+    node.kind = JsonValue::Kind::number;
+    node.number = value;
+    node.string = word;
+    return attach(std::move(node));
+  }
+  bool string(std::string& value) override {
+    JsonValue node;
+    node.kind = JsonValue::Kind::string;
+    node.string = std::move(value);
+    return attach(std::move(node));
+  }
+  bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }
+  bool start_object(std::size_t /*size*/) override { return open(JsonValue::Kind::object); }
+  bool start_array(std::size_t /*size*/) override { return open(JsonValue::Kind::array); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& key) override {
+    std::vector<std::string>& keys = open_.back().keys;
+    if (std::ranges::find(keys, key) != keys.end()) {
+      return fail(fmt::format("duplicate key '{}'", key), open_.size() - 1);
+    }
+    keys.push_back(std::move(key));
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::json::exception& exception) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
+    std::string_view reason = exception.what();
+    reason.remove_prefix(std::min(reason.size(), reason.find("] ") + 2));
+    if (reason.starts_with("parse error")) reason.remove_prefix(reason.find(": ") + 2);
+    message_ = line_and_column(text_, position) + ": " + std::string(reason);
+    // It quotes the text, of which a byte may be what is malformed.
+    std::ranges::replace_if(
+        message_, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
+    return false;
+  }
+
+ private:
+  bool integer(std::int64_t value) {
+    JsonValue node;
+    node.kind = JsonValue::Kind::integer;
+    node.integer = value;
+    node.number = static_cast<double>(value);
+    node.string = std::to_string(value);
+    return attach(std::move(node));
+  }
+
+  bool open(JsonValue::Kind kind) {
+    if (open_.size() == kMaxLevels) return fail("nested too deeply", open_.size());
+    open_.emplace_back().kind = kind;
+    return true;
+  }
+
+  bool close() {
+    JsonValue node = std::move(open_.back());
+    open_.pop_back();
+    return attach(std::move(node));
+  }
+
+  bool attach(JsonValue node) {
+    (open_.empty() ? root_ : open_.back().items.emplace_back()) = std::move(node);
+    return true;
+  }
+
+  bool fail_number(const std::string& word) {
+    return fail(fmt::format("the number {} does not fit into 64 bits", word), open_.size());
+  }
+
+  // At the JSON pointer made of the first `levels` open values.
+  bool fail(std::string message, std::size_t levels) {
+    std::string pointer;
+    for (std::size_t level = 0; level < levels; ++level) {
+      const JsonValue& value = open_[level];
+      pointer += "/";
+      pointer += value.kind == JsonValue::Kind::object ? pointer_step(value.keys.back())
+                                                       : std::to_string(value.items.size());
+    }
+    message_ = pointer.empty() ? std::move(message) : pointer + ": " + message;
+    return false;
+  }
+
+  std::string_view text_;
+  JsonValue root_;
+  std::vector<JsonValue> open_;
+  std::string message_;
+};
+
+void append_string(std::string& text, std::string_view value) {
+  text += '"';
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    if (static_cast<unsigned char>(c) < ' ') {
+      text += fmt::format("\\u{:04x}", static_cast<int>(c));
+    } else {
+      text += c;
+    }
+  }
+  text += '"';
+}
+
+void append_canonical(std::string& text, const JsonValue& value) {
+  const bool object = value.kind == JsonValue::Kind::object;
+  switch (value.kind) {
+    case JsonValue::Kind::null:
+      text += "null";
+      return;
+    case JsonValue::Kind::boolean:
+      text += value.boolean ? "true" : "false";
+      return;
+    case JsonValue::Kind::integer:
+    case JsonValue::Kind::number:
+      text += value.string;
+      return;
+    case JsonValue::Kind::string:
+      append_string(text, value.string);
+      return;
+    case JsonValue::Kind::array:
+    case JsonValue::Kind::object:
+      break;
+  }
+  std::vector<std::size_t> order(value.items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (object) std::ranges::sort(order, {}, [&value](std::size_t i) { return value.keys[i]; });
+  text += object ? '{' : '[';
+  for (const std::size_t i : order) {
+    if (i != order.front()) text += ',';
+    if (object) {
+      append_string(text, value.keys[i]);
+      text += ':';
+    }
+    append_canonical(text, value.items[i]);
+  }
+  text += object ? '}' : ']';
+}
+
+}  // namespace
+
+const JsonValue* JsonValue::find(std::string_view key) const {
+  const auto found = std::ranges::find(keys, key);
+  return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
+}
+
+Result<JsonValue> parse_json(std::string_view text) {
+  Builder builder(text);
+  if (!nlohmann::json::sax_parse(text, &builder)) return invalid_argument(builder.take_message());
+  return builder.take_value();
+}
+
+std::string canonical_json(const JsonValue& value) {
+  std::string text;
+  append_canonical(text, value);
+  return text;
+}
+
+std::string pointer_step(std::string_view key) {
+  std::string step;
+  for (const char c : key) {
+    if (c == '~') {
+      step += "~0";
+    } else if (c == '/') {
+      step += "~1";
+    } else {
+      step += c;
+    }
+  }
+  return step;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,37 @@
+// JsonValue: a JSON text as plain data, members in the file's order. Internal to this folder.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace mgtune {
+
+struct JsonValue {
+  enum class Kind : std::uint8_t { null, boolean, integer, number, string, array, object };
+  Kind kind = Kind::null;
+  bool boolean = false;
+  std::int64_t integer = 0;
+  double number = 0;              // of an integer as well
+  std::string string;             // of a number: as it is written
+  std::vector<JsonValue> items;   // of an array, or the values of an object
+  std::vector<std::string> keys;  // of an object: one for each item, unique
+
+  const JsonValue* find(std::string_view key) const;  // null when it is not there
+};
+
+// invalid_argument with the place: "line 3, column 7: ..." for malformed text, a JSON pointer for a
+// duplicate key, a number that does not fit, or more than 32 levels.
+Result<JsonValue> parse_json(std::string_view text);
+
+// Without blanks, keys sorted: equal for texts that say the same.
+std::string canonical_json(const JsonValue& value);
+
+// "a~1b" for the key "a/b", as RFC 6901 has it.
+std::string pointer_step(std::string_view key);
+
+}  // namespace mgtune

@@ -1,0 +1,258 @@
+#include "family/problem.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <optional>
+
+#include "core/suggest.h"
+
+namespace mgtune {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+std::int64_t& at(Slots& slots, int slot) { return slots[static_cast<std::size_t>(slot)]; }
+std::int64_t at(const Slots& slots, int slot) { return slots[static_cast<std::size_t>(slot)]; }
+
+const std::string* word_for(const Words& words, const std::string& name) {
+  const auto found = words.find(name);
+  return found == words.end() ? nullptr : &found->second;
+}
+
+Result<std::int64_t> parse_dim(const std::string& name, const std::string& word) {
+  std::int64_t value = 0;
+  const auto read = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (read.ec != std::errc() || read.ptr != word.data() + word.size()) {
+    return invalid_argument(fmt::format("{}: '{}' is not a 64-bit integer", name, word));
+  }
+  if (value < 0) return invalid_argument(fmt::format("{}: {} is negative", name, value));
+  return value;
+}
+
+Result<std::int64_t> parse_bool(const std::string& name, const std::string& word) {
+  if (word == "true") return 1;
+  if (word == "false") return 0;
+  return invalid_argument(fmt::format("{}: '{}' is neither true nor false", name, word));
+}
+
+Status check_words(const Operator& op, const Words& words) {
+  const std::vector<std::string> known = problem_words(op);
+  for (const auto& [name, value] : words) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    return invalid_argument(fmt::format("unknown name '{}': {} takes {}{}", name, op.full_name(),
+                                        fmt::join(known, " "), did_you_mean(name, known)));
+  }
+  return {};
+}
+
+Status bind_dtype(const DTypeVariable& variable, const Words& words, Slots& slots) {
+  std::vector<std::string> offered;
+  for (const DType dtype : variable.values) offered.emplace_back(to_string(dtype));
+  const std::string* word = word_for(words, variable.name);
+  if (word == nullptr && offered.size() > 1) {
+    return invalid_argument(
+        fmt::format("{} is not given; it can be {}", variable.name, fmt::join(offered, ", ")));
+  }
+  const auto chosen = std::ranges::find(offered, word == nullptr ? offered[0] : *word);
+  if (chosen == offered.end()) {
+    return invalid_argument(fmt::format("{}: '{}' is not offered; it can be {}", variable.name,
+                                        *word, fmt::join(offered, ", ")));
+  }
+  const DType dtype = variable.values[static_cast<std::size_t>(chosen - offered.begin())];
+  at(slots, variable.slot) = static_cast<std::int64_t>(dtype);
+  return {};
+}
+
+Status bind_bool(const std::string& name, int slot, const Words& words, Slots& slots) {
+  const std::string* word = word_for(words, name);
+  if (word == nullptr) return {};
+  MGTUNE_ASSIGN(at(slots, slot), parse_bool(name, *word));
+  return {};
+}
+
+// The value of a dim that is not given.
+Status bind_default(const Dim& dim, Slots& slots) {
+  if (!dim.fallback) return invalid_argument(fmt::format("{} is not given", dim.name));
+  const Result<std::int64_t> value = dim.fallback->evaluate(slots);
+  if (!value.ok()) return value.status().with_context("default of " + dim.name);
+  if (*value < 0) {
+    return invalid_argument(fmt::format("{} is not given and its default '{}' is {}", dim.name,
+                                        dim.fallback->text(), *value));
+  }
+  at(slots, dim.slot) = *value;
+  return {};
+}
+
+std::string values_of(const Expression& expression, const Operator& op, const Slots& slots) {
+  std::string text;
+  for (const int slot : expression.slots()) {
+    const Name& name = op.scope.names()[static_cast<std::size_t>(slot)];
+    text += fmt::format(" {}={}", name.text, op.scope.value_text(name.type, at(slots, slot)));
+  }
+  return text;
+}
+
+Status check_constraints(const Operator& op, Stage known, const Slots& slots) {
+  for (const Expression& constraint : op.constraints) {
+    if (constraint.stage() > known) continue;
+    MGTUNE_ASSIGN(const std::int64_t holds, constraint.evaluate(slots));
+    if (holds != 0) continue;
+    return invalid_argument(fmt::format("'{}' does not hold for{}", constraint.text(),
+                                        values_of(constraint, op, slots)));
+  }
+  return {};
+}
+
+Status bind_compiled(const Operator& op, const Words& words, Slots& slots) {
+  for (const DTypeVariable& variable : op.dtypes) MGTUNE_TRY(bind_dtype(variable, words, slots));
+  for (const Flag& flag : op.flags) MGTUNE_TRY(bind_bool(flag.name, flag.slot, words, slots));
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.optional) MGTUNE_TRY(bind_bool(tensor.name, tensor.has_slot, words, slots));
+  }
+  return {};
+}
+
+Status bind_dims(const Operator& op, const Words& words, bool compiled_only, Slots& slots) {
+  for (const Dim& dim : op.dims) {
+    if (compiled_only && dim.kind != DimKind::fixed) continue;
+    if (const std::string* word = word_for(words, dim.name)) {
+      MGTUNE_ASSIGN(at(slots, dim.slot), parse_dim(dim.name, *word));
+    } else {
+      MGTUNE_TRY(bind_default(dim, slots));
+    }
+  }
+  return {};
+}
+
+bool has_default_value(const Dim& dim, const Slots& slots) {
+  if (!dim.fallback) return false;
+  const Result<std::int64_t> value = dim.fallback->evaluate(slots);
+  return value.ok() && *value == at(slots, dim.slot);
+}
+
+std::string text_of(const Operator& op, const Slots& slots, bool compiled_only) {
+  std::vector<std::string> words;
+  for (const Dim& dim : op.dims) {
+    if (compiled_only && dim.kind != DimKind::fixed) continue;
+    if (has_default_value(dim, slots)) continue;
+    words.push_back(fmt::format("{}={}", dim.name, at(slots, dim.slot)));
+  }
+  for (const DTypeVariable& variable : op.dtypes) {
+    const auto dtype = static_cast<DType>(at(slots, variable.slot));
+    words.push_back(fmt::format("{}={}", variable.name, to_string(dtype)));
+  }
+  for (const Flag& flag : op.flags) {
+    if (at(slots, flag.slot) != 0) words.push_back(flag.name + "=true");
+  }
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.optional && at(slots, tensor.has_slot) != 0) words.push_back(tensor.name + "=true");
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace
+
+std::string Binding::text() const { return text_of(*op, slots, true); }
+
+Binding Problem::binding() const {
+  Binding binding{op, slots};
+  for (const Dim& dim : op->dims) {
+    if (dim.kind != DimKind::fixed) at(binding.slots, dim.slot) = 0;
+  }
+  return binding;
+}
+
+std::string Problem::text() const { return text_of(*op, slots, false); }
+
+std::int64_t Problem::dim(std::string_view name) const {
+  const auto found = std::ranges::find(op->dims, name, &Dim::name);
+  assert(found != op->dims.end());
+  return at(slots, found->slot);
+}
+
+Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std::string>& values) {
+  Problem problem{&op, Slots(op.scope.size())};
+  MGTUNE_TRY(check_words(op, values));
+  MGTUNE_TRY(bind_compiled(op, values, problem.slots));
+  MGTUNE_TRY(bind_dims(op, values, false, problem.slots));
+  MGTUNE_TRY(check_constraints(op, Stage::launch, problem.slots));
+  return problem;
+}
+
+Result<Binding> bind_static(const Operator& op, const std::map<std::string, std::string>& values) {
+  Binding binding{&op, Slots(op.scope.size())};
+  MGTUNE_TRY(check_words(op, values));
+  for (const Dim& dim : op.dims) {
+    if (dim.kind == DimKind::fixed || !values.contains(dim.name)) continue;
+    return invalid_argument(
+        fmt::format("{} is a dim of each launch, not of what is compiled in", dim.name));
+  }
+  MGTUNE_TRY(bind_compiled(op, values, binding.slots));
+  MGTUNE_TRY(bind_dims(op, values, true, binding.slots));
+  MGTUNE_TRY(check_constraints(op, Stage::compile, binding.slots));
+  return binding;
+}
+
+Result<std::map<std::string, std::string>> parse_assignments(std::string_view text) {
+  constexpr std::string_view kSeparators = ", \t";
+  Words words;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(kSeparators), text.size()));
+    if (text.empty()) return words;
+    const std::string_view part = text.substr(0, text.find_first_of(kSeparators));
+    text.remove_prefix(part.size());
+    const std::size_t equals = std::min(part.find('='), part.size());
+    if (equals == 0 || equals + 1 >= part.size()) {
+      return invalid_argument(fmt::format("'{}' is not of the form name=value", part));
+    }
+    const std::string name(part.substr(0, equals));
+    if (!words.emplace(name, part.substr(equals + 1)).second) {
+      return invalid_argument(fmt::format("{} is given twice", name));
+    }
+  }
+}
+
+std::vector<std::string> problem_words(const Operator& op) {
+  std::vector<std::string> words;
+  for (const Dim& dim : op.dims) words.push_back(dim.name);
+  for (const DTypeVariable& variable : op.dtypes) words.push_back(variable.name);
+  for (const Flag& flag : op.flags) words.push_back(flag.name);
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.optional) words.push_back(tensor.name);
+  }
+  return words;
+}
+
+Result<Problem> complete(const Binding& binding, const std::map<std::string, std::int64_t>& dims) {
+  const Operator& op = *binding.op;
+  Problem problem{&op, binding.slots};
+  std::vector<std::string> known;
+  for (const Dim& dim : op.dims) {
+    if (dim.kind != DimKind::fixed) known.push_back(dim.name);
+    if (dim.kind == DimKind::fixed && dims.contains(dim.name)) {
+      return invalid_argument(dim.name + " is compiled in; a launch cannot set it");
+    }
+  }
+  for (const auto& [name, value] : dims) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return invalid_argument(fmt::format("unknown dim '{}'{}", name, did_you_mean(name, known)));
+    }
+    if (value < 0) return invalid_argument(fmt::format("{}: {} is negative", name, value));
+  }
+  for (const Dim& dim : op.dims) {
+    if (dim.kind == DimKind::fixed) continue;
+    if (const auto given = dims.find(dim.name); given != dims.end()) {
+      at(problem.slots, dim.slot) = given->second;
+    } else {
+      MGTUNE_TRY(bind_default(dim, problem.slots));
+    }
+  }
+  MGTUNE_TRY(check_constraints(op, Stage::launch, problem.slots));
+  return problem;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,172 @@
+#include "family/variant.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/suggest.h"
+
+namespace mgtune {
+namespace {
+
+const Design& design_of(const Operator& op, const Variant& variant) {
+  return op.designs[static_cast<std::size_t>(variant.design)];
+}
+
+Result<int> find_design(const Operator& op, const std::string& word) {
+  const auto found = std::ranges::find(op.designs, word, &Design::name);
+  if (found != op.designs.end()) return static_cast<int>(found - op.designs.begin());
+  std::vector<std::string> names;
+  for (const Design& design : op.designs) names.push_back(design.name);
+  return invalid_argument(
+      fmt::format("{} has no design '{}'{}", op.full_name(), word, did_you_mean(word, names)));
+}
+
+Result<std::int64_t> parse_value(const Design& design, const Parameter& parameter,
+                                 const std::string& word) {
+  std::vector<std::string> listed;
+  for (const std::int64_t value : parameter.values) {
+    listed.push_back(design.scope.value_text(parameter.type, value));
+  }
+  const auto found = std::ranges::find(listed, word);
+  if (found != listed.end()) {
+    return parameter.values[static_cast<std::size_t>(found - listed.begin())];
+  }
+  return invalid_argument(
+      fmt::format("{}: '{}' is not one of {}", parameter.name, word, fmt::join(listed, ", ")));
+}
+
+bool holds(const Expression& condition, std::span<const std::int64_t> slots) {
+  const Result<std::int64_t> value = condition.evaluate(slots);
+  return value.ok() && *value != 0;
+}
+
+Status evaluate_lets_between(const Design& design, Stage first, Stage last,
+                             std::span<std::int64_t> slots) {
+  for (const Let& let : design.lets) {
+    if (let.value.stage() < first || let.value.stage() > last) continue;
+    Result<std::int64_t> value = let.value.evaluate(slots);
+    if (!value.ok()) return std::move(value).take_status().with_context(let.name);
+    slots[static_cast<std::size_t>(let.slot)] = *value;
+  }
+  return {};
+}
+
+// As C++ writes a template argument.
+std::string argument_text(const Design& design, const Expression& argument, std::int64_t value) {
+  if (argument.type() != ValueType::symbol) {
+    return design.scope.value_text(argument.type(), value);
+  }
+  if (is_dtype(value)) return std::string(cuda_name(static_cast<DType>(value)));
+  return fmt::format("{}::{}", argument.text(), design.scope.symbol_text(value));
+}
+
+}  // namespace
+
+std::string variant_text(const Operator& op, const Variant& variant) {
+  const Design& design = design_of(op, variant);
+  std::string text = design.name;
+  for (std::size_t i = 0; i < design.params.size(); ++i) {
+    const Parameter& parameter = design.params[i];
+    text += fmt::format(" {}={}", parameter.name,
+                        design.scope.value_text(parameter.type, variant.values[i]));
+  }
+  return text;
+}
+
+Result<Variant> parse_variant(const Operator& op, std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  const std::string_view word = text.substr(0, text.find(' '));
+  Variant variant;
+  MGTUNE_ASSIGN(variant.design, find_design(op, std::string(word)));
+  MGTUNE_ASSIGN(auto words, parse_assignments(text.substr(word.size())));
+  const Design& design = design_of(op, variant);
+  std::vector<std::string> names;
+  for (const Parameter& parameter : design.params) {
+    const auto given = words.find(parameter.name);
+    names.push_back(parameter.name);
+    if (given == words.end()) continue;
+    MGTUNE_ASSIGN(const std::int64_t value, parse_value(design, parameter, given->second));
+    variant.values.push_back(value);
+    words.erase(given);
+  }
+  if (!words.empty()) {
+    const std::string& unknown = words.begin()->first;
+    return invalid_argument(fmt::format("'{}' is not a parameter of '{}'{}", unknown, design.name,
+                                        did_you_mean(unknown, names)));
+  }
+  if (variant.values.size() < names.size()) {
+    return invalid_argument(
+        fmt::format("'{}' needs a value for each of {}", design.name, fmt::join(names, " ")));
+  }
+  return variant;
+}
+
+Result<Slots> compile_slots(const Binding& binding, const Variant& variant,
+                            const DeviceLimits& device) {
+  const Design& design = design_of(*binding.op, variant);
+  Slots slots = binding.slots;
+  slots.resize(design.scope.size());
+  slots[kSlotDeviceCc] = device.compute_capability;
+  slots[kSlotDeviceSmCount] = device.sm_count;
+  slots[kSlotDeviceMaxShared] = device.max_shared_bytes;
+  slots[kSlotDeviceL2Bytes] = device.l2_bytes;
+  for (std::size_t i = 0; i < design.params.size(); ++i) {
+    slots[static_cast<std::size_t>(design.params[i].slot)] = variant.values[i];
+  }
+  MGTUNE_TRY(evaluate_lets_between(design, Stage::compile, Stage::compile, slots));
+  return slots;
+}
+
+Status evaluate_lets(const Design& design, Stage up_to, std::span<std::int64_t> slots) {
+  return evaluate_lets_between(design, Stage::load, up_to, slots);
+}
+
+bool is_admissible(const Operator& op, const Variant& variant, const Slots& slots) {
+  const Design& design = design_of(op, variant);
+  const auto holds_here = [&slots](const Expression& condition) {
+    return condition.stage() != Stage::compile || holds(condition, slots);
+  };
+  return std::ranges::all_of(design.requirements, holds_here) &&
+         std::ranges::all_of(design.constraints, holds_here);
+}
+
+bool serves(const Operator& op, const Variant& variant, const Slots& slots) {
+  const Design& design = design_of(op, variant);
+  Slots values = slots;
+  if (!evaluate_lets(design, Stage::launch, values).ok()) return false;
+  return std::ranges::all_of(design.constraints, [&values](const Expression& constraint) {
+    return constraint.stage() == Stage::compile || holds(constraint, values);
+  });
+}
+
+Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant& variant,
+                                              const Slots& slots) {
+  const Design& design = design_of(op, variant);
+  std::vector<std::string> names;
+  for (const Launch& launch : design.launches) {
+    std::vector<std::string> arguments;
+    for (const Expression& argument : launch.kernel.arguments) {
+      MGTUNE_ASSIGN(const std::int64_t value, argument.evaluate(slots));
+      arguments.push_back(argument_text(design, argument, value));
+    }
+    names.push_back(launch.kernel.name);
+    if (!arguments.empty()) names.back() += fmt::format("<{}>", fmt::join(arguments, ", "));
+  }
+  return names;
+}
+
+std::vector<Variant> default_ladder(const Operator& op) {
+  std::vector<Variant> ladder;
+  for (std::size_t design = 0; design < op.designs.size(); ++design) {
+    for (const std::vector<std::int64_t>& values : op.designs[design].defaults) {
+      ladder.push_back({static_cast<int>(design), values});
+    }
+  }
+  return ladder;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,222 @@
+#include "space/space.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+// For each slot of a design's scope: the level from which on its value is known, 0 for what needs
+// no parameter, i + 1 for what needs the i-th; kNever for build.* and what needs it.
+constexpr std::size_t kNever = static_cast<std::size_t>(-1);
+using SlotLevels = std::vector<std::size_t>;
+
+std::size_t level_of(const Expression& expression, const SlotLevels& levels) {
+  std::size_t level = 0;
+  for (const int slot : expression.slots()) {
+    level = std::max(level, levels[static_cast<std::size_t>(slot)]);
+  }
+  return level;
+}
+
+SlotLevels slot_levels(const Design& design, Stage known) {
+  SlotLevels levels(design.scope.size(), 0);
+  for (const Name& name : design.scope.names()) {
+    const bool unknown = name.stage > known || name.stage == Stage::load;
+    if (unknown) levels[static_cast<std::size_t>(name.slot)] = kNever;
+  }
+  for (std::size_t i = 0; i < design.params.size(); ++i) {
+    levels[static_cast<std::size_t>(design.params[i].slot)] = i + 1;
+  }
+  for (const Let& let : design.lets) {
+    levels[static_cast<std::size_t>(let.slot)] = level_of(let.value, levels);
+  }
+  return levels;
+}
+
+}  // namespace
+
+// One enumeration of a design: the values so far, and who wants to know.
+struct Space::Walk {
+  Slots slots;
+  Variant variant;
+  const std::function<bool(const Variant&)>* visit = nullptr;
+  DesignStatistics* statistics = nullptr;
+  std::uint64_t lost_to_requirements = 0;
+};
+
+Space::Space(const Binding& binding, const DeviceLimits& device)
+    : Space(*binding.op, binding.slots, device, Stage::compile) {}
+
+Space::Space(const Problem& problem, const DeviceLimits& device)
+    : Space(*problem.op, problem.slots, device, Stage::launch) {}
+
+Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known)
+    : op_(&op) {
+  Slots filled = slots;
+  filled[kSlotDeviceCc] = device.compute_capability;
+  filled[kSlotDeviceSmCount] = device.sm_count;
+  filled[kSlotDeviceMaxShared] = device.max_shared_bytes;
+  filled[kSlotDeviceL2Bytes] = device.l2_bytes;
+  for (const Design& design : op.designs) {
+    designs_.push_back(arrange(design, filled, known));
+    size_ += designs_.back().levels[0].points_below;
+  }
+}
+
+Space::DesignSpace Space::arrange(const Design& design, const Slots& slots, Stage known) {
+  DesignSpace space{&design, std::vector<Level>(design.params.size() + 1), slots};
+  space.slots.resize(design.scope.size());
+  for (std::size_t i = design.params.size(); i > 0; --i) {
+    space.levels[i - 1].points_below =
+        space.levels[i].points_below * design.params[i - 1].values.size();
+  }
+  const SlotLevels levels = slot_levels(design, known);
+  const auto add = [&](const Expression& expression, Step step) {
+    const std::size_t level = level_of(expression, levels);
+    if (level != kNever) space.levels[level].steps.push_back(std::move(step));
+  };
+  for (const Let& let : design.lets) {
+    add(let.value, {&let.value, let.slot, false, let.name + " = " + let.value.text()});
+  }
+  for (const Expression& requirement : design.requirements) {
+    add(requirement, {&requirement, -1, true, "requires " + requirement.text()});
+  }
+  for (const Expression& constraint : design.constraints) {
+    add(constraint, {&constraint, -1, false, constraint.text()});
+  }
+  return space;
+}
+
+const Space::Step* Space::first_failure(const Level& level, Slots& slots) {
+  for (const Step& step : level.steps) {
+    const Result<std::int64_t> value = step.expression->evaluate(slots);
+    if (!value.ok()) return &step;
+    if (step.let_slot >= 0) {
+      slots[static_cast<std::size_t>(step.let_slot)] = *value;
+    } else if (*value == 0) {
+      return &step;
+    }
+  }
+  return nullptr;
+}
+
+// Everything below the values that the first `level` parameters have; false: stop.
+bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
+  if (const Step* failed = first_failure(space.levels[level], walk.slots)) {
+    if (walk.statistics != nullptr) {
+      walk.statistics->pruned[failed->text] += space.levels[level].points_below;
+      if (failed->requirement) walk.lost_to_requirements += space.levels[level].points_below;
+    }
+    return true;
+  }
+  if (level == space.design->params.size()) return (*walk.visit)(walk.variant);
+  const Parameter& parameter = space.design->params[level];
+  for (const std::int64_t value : parameter.values) {
+    walk.variant.values[level] = value;
+    walk.slots[static_cast<std::size_t>(parameter.slot)] = value;
+    if (!descend(space, walk, level + 1)) return false;
+  }
+  return true;
+}
+
+Variant Space::point(std::uint64_t index) const {
+  std::size_t design = 0;
+  while (index >= designs_[design].levels[0].points_below) {
+    index -= designs_[design].levels[0].points_below;
+    ++design;
+  }
+  Variant variant{static_cast<int>(design), {}};
+  const DesignSpace& space = designs_[design];
+  for (std::size_t i = 0; i < space.design->params.size(); ++i) {
+    const std::uint64_t below = space.levels[i + 1].points_below;
+    variant.values.push_back(space.design->params[i].values[index / below]);
+    index %= below;
+  }
+  return variant;
+}
+
+std::uint64_t Space::index(const Variant& variant) const {
+  const auto design = static_cast<std::size_t>(variant.design);
+  std::uint64_t index = 0;
+  for (std::size_t i = 0; i < design; ++i) index += designs_[i].levels[0].points_below;
+  const DesignSpace& space = designs_[design];
+  for (std::size_t i = 0; i < space.design->params.size(); ++i) {
+    const std::vector<std::int64_t>& values = space.design->params[i].values;
+    const auto position = std::ranges::find(values, variant.values[i]) - values.begin();
+    index += static_cast<std::uint64_t>(position) * space.levels[i + 1].points_below;
+  }
+  return index;
+}
+
+bool Space::admits(const Variant& variant) const {
+  const DesignSpace& space = designs_[static_cast<std::size_t>(variant.design)];
+  Slots slots = space.slots;
+  for (std::size_t level = 0; level < space.levels.size(); ++level) {
+    if (level > 0) {
+      const Parameter& parameter = space.design->params[level - 1];
+      slots[static_cast<std::size_t>(parameter.slot)] = variant.values[level - 1];
+    }
+    if (first_failure(space.levels[level], slots) != nullptr) return false;
+  }
+  return true;
+}
+
+void Space::for_each(const std::function<bool(const Variant&)>& visit) const {
+  for (std::size_t i = 0; i < designs_.size(); ++i) {
+    Walk walk;
+    walk.slots = designs_[i].slots;
+    walk.variant = {static_cast<int>(i),
+                    std::vector<std::int64_t>(designs_[i].design->params.size())};
+    walk.visit = &visit;
+    if (!descend(designs_[i], walk, 0)) return;
+  }
+}
+
+std::uint64_t Space::count() const {
+  std::uint64_t count = 0;
+  for_each([&count](const Variant&) {
+    ++count;
+    return true;
+  });
+  return count;
+}
+
+std::vector<Variant> Space::all() const {
+  std::vector<Variant> variants;
+  for_each([&variants](const Variant& variant) {
+    variants.push_back(variant);
+    return true;
+  });
+  return variants;
+}
+
+std::vector<DesignStatistics> Space::statistics() const {
+  std::vector<DesignStatistics> all;
+  for (std::size_t i = 0; i < designs_.size(); ++i) {
+    const DesignSpace& space = designs_[i];
+    DesignStatistics statistics;
+    statistics.design = space.design->name;
+    statistics.points = space.levels[0].points_below;
+    const std::function<bool(const Variant&)> visit = [&statistics](const Variant&) {
+      ++statistics.admissible;
+      return true;
+    };
+    Walk walk;
+    walk.slots = space.slots;
+    walk.variant = {static_cast<int>(i), std::vector<std::int64_t>(space.design->params.size())};
+    walk.visit = &visit;
+    walk.statistics = &statistics;
+    descend(space, walk, 0);
+    if (walk.lost_to_requirements == statistics.points) {
+      statistics.unavailable =
+          std::ranges::max_element(statistics.pruned, {}, [](const auto& lost) {
+            return lost.second;
+          })->first;
+    }
+    all.push_back(std::move(statistics));
+  }
+  return all;
+}
+
+}  // namespace mgtune
