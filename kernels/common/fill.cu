@@ -1,16 +1,16 @@
-// Fill kernels of the check: element i of a tensor is a function of (seed, i) alone.
+// Fill kernels of the check — element i of a tensor is a function of (seed, i) alone.
 //
 //   fill_normal   mean 0, deviation 1        fill_uniform   in [low, high)
 //
-// Algorithm  one 64-bit hash per element (the finaliser of SplitMix64 over a counter that begins at a
-//            hash of the seed). fill_normal turns its halves into one number by Box and Muller's
+// Algorithm  one 64-bit hash per element: SplitMix64's finaliser over a counter that begins at a
+//            hash of the seed. fill_normal turns its halves into one number by Box and Muller's
 //            formula. Any launch geometry gives the same tensor; threads stride over the grid.
 // Traffic    writes count elements of T.
-// Numerics   fp32, rounded to T once. Integer steps are exact; logf, cosf and sqrtf differ between
-//            CPU and GPU in their last bits, so a tensor filled on one may differ from the other's by
-//            a rounding. A check reads the tensor that lies in memory, so this never matters to it.
-//            Normal values stay within +-6.8; fill_uniform rounds into [low, high) before it rounds
-//            to T.
+// Numerics   fp32, rounded to T once. Integer steps are exact; logf, cosf and sqrtf may differ
+//            between CPU and GPU in their last bits, so a tensor filled on one may differ from the
+//            other's by a rounding. A check reads the tensor that lies in memory: it never sees
+//            this. Normal values stay within +-6.8; fill_uniform is in [low, high) before its last
+//            rounding, to T.
 
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
@@ -47,7 +47,8 @@ __global__ void fill_uniform(T* out, long long count, unsigned long long seed, f
   const mg::i64 threads = mg::i64{gridDim.x} * blockDim.x;
   for (mg::i64 i = mg::i64{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) {
     // 24 bits: every value of [0, 1) on this grid is an fp32.
-    const float unit = static_cast<float>(static_cast<mg::u32>(random_bits(seed, i) >> 40)) * 0x1p-24f;
+    const float unit =
+        static_cast<float>(static_cast<mg::u32>(random_bits(seed, i) >> 40)) * 0x1p-24f;
     const float value = low + (high - low) * unit;
     out[i] = mg::from_float<T>(value < high ? value : low);
   }

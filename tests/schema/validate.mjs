@@ -28,6 +28,11 @@ function compileSchema(name) {
   return ajv.compile(readJson(join(root, "configs/schema", name)));
 }
 
+function named(path) {
+  const inside = relative(root, path);
+  return inside.startsWith("..") ? path : inside;
+}
+
 // What a person needs beside Ajv's sentence: the key that is too many, the values allowed.
 function reason(error) {
   const { additionalProperty, unevaluatedProperty, allowedValue, allowedValues } = error.params;
@@ -40,7 +45,7 @@ function findings(path, validate) {
   try {
     document = readJson(path);
   } catch (error) {
-    return [`: ${error.message}`];
+    return [`/: ${error.message}`];
   }
   if (validate(document)) return [];
   return validate.errors.map((error) => `${error.instancePath || "/"}: ${reason(error)}`);
@@ -89,7 +94,7 @@ function main(operatorFiles) {
     if (schema !== "operator.schema.json") failures.push(...duplicateNames(paths));
   }
 
-  for (const [path, finding] of failures) console.error(`${relative(root, path)}: ${finding}`);
+  for (const [path, finding] of failures) console.error(`${named(path)}: ${finding}`);
   const files = new Set(failures.map(([path]) => path)).size;
   console.log(`${checked} files checked, ${files} invalid`);
   return failures.length === 0 ? 0 : 1;
