@@ -1,0 +1,52 @@
+// HostCompiler: builds for the cpu device: the machine's C++ compiler over the same sources that
+// NVRTC gets, with the headers of runtime/device/cpu/include in front.
+//
+// Sources and headers lie in a private temporary folder for as long as the object lives. Paths of
+// it never reach the binary: equal requests give equal bytes, wherever and however often they are
+// built. One compile takes about 0.3 s, and 0.1 s less the header once it is precompiled (0.5 s,
+// before the third compile). The compiler is run with an argument vector and a deadline of two
+// minutes.
+
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "build/compiler.h"
+#include "build/host_toolchain.h"
+#include "build/temporary_folder.h"
+
+namespace mgtune {
+
+// For "cpu" and "cpu-race"; errors as find_host_toolchain() has them.
+Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch);
+
+class HostCompiler : public Compiler {
+ public:
+  HostCompiler(std::string arch, HostToolchain toolchain, TemporaryFolder folder);
+
+  const std::string& identity() const override { return identity_; }
+  Result<Artifact> compile(const BuildRequest& request) override;
+
+  // Puts the headers into the folder; before the first compile.
+  Status write_headers();
+
+ private:
+  Result<std::string> write_sources(const SourceTree& sources);
+  std::vector<std::string> compile_arguments() const;
+  void precompile_header();
+  Status run(std::vector<std::string> arguments, const std::string& directory,
+             const BuildRequest& request, std::string& log) const;
+  std::string readable(const std::string& output, const SourceTree& sources) const;
+
+  std::string arch_;
+  HostToolchain toolchain_;
+  TemporaryFolder folder_;
+  std::string identity_;
+  std::set<std::string> written_trees_;
+  int compiles_ = 0;
+};
+
+}  // namespace mgtune

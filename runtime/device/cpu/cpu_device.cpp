@@ -1,0 +1,152 @@
+#include "cpu_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "fault_handler.h"
+#include "kernel_library.h"
+
+namespace mgtune {
+namespace {
+
+constexpr double kDefaultDeadlineS = 20;
+constexpr std::uint32_t kMaxGridYZ = 65535;
+// Each worker maps up to 1024 stacks, two mappings each; a process has 65,530 by default.
+constexpr unsigned kMaxWorkers = 16;
+
+// Signal handlers hold on to it, so it lives as long as the process.
+DeviceMemory& memory_of_process() {
+  static DeviceMemory memory;
+  return memory;
+}
+
+Result<double> deadline_from_environment() {
+  const char* const word = std::getenv("MGTUNE_CPU_DEADLINE_S");
+  if (word == nullptr) return kDefaultDeadlineS;
+  const std::string_view text(word);
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0)) {
+    return invalid_argument(fmt::format(
+        "MGTUNE_CPU_DEADLINE_S: expected a positive number of seconds, got '{}'", text));
+  }
+  return seconds;
+}
+
+Status refused(std::string why) { return Status(StatusCode::launch_failed, std::move(why)); }
+
+Dim3 dim3(const std::array<std::uint32_t, 3>& extent) { return {extent[0], extent[1], extent[2]}; }
+
+}  // namespace
+
+DeviceInfo CpuDevice::describe() {
+  DeviceInfo info;
+  info.kind = DeviceKind::cpu;
+  info.id = info.name = info.arch = "cpu";
+  info.limits = {80, 8, 166912, 4 << 20};
+  return info;
+}
+
+Result<std::unique_ptr<Device>> CpuDevice::open() {
+  MGTUNE_ASSIGN(const double deadline_s, deadline_from_environment());
+  MGTUNE_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
+  static std::once_flag installed;
+  std::call_once(installed, [] { install_fault_handlers(memory_of_process()); });
+  const unsigned workers = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxWorkers);
+  return std::unique_ptr<Device>(new CpuDevice(std::move(folder), workers, deadline_s));
+}
+
+CpuDevice::CpuDevice(TemporaryFolder folder, std::size_t workers, double deadline_s)
+    : folder_(std::move(folder)), deadline_s_(deadline_s), pool_(workers) {}
+
+Result<void*> CpuDevice::allocate(std::size_t bytes) { return memory_of_process().allocate(bytes); }
+
+void CpuDevice::free(void* memory) { memory_of_process().free(memory); }
+
+Status CpuDevice::copy_to_device(void* device, const void* host, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(device, host, bytes);
+  return Status();
+}
+
+Status CpuDevice::copy_to_host(void* host, const void* device, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(host, device, bytes);
+  return Status();
+}
+
+Status CpuDevice::fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) {
+  if (bytes > 0) std::memset(device, value, bytes);
+  return Status();
+}
+
+Result<std::unique_ptr<Module>> CpuDevice::load(const Artifact& artifact) {
+  if (artifact.arch != "cpu" && artifact.arch != "cpu-race") {
+    return unsupported("a build for " + artifact.arch + " does not run on the cpu device");
+  }
+#if defined(__SANITIZE_THREAD__)
+  if (artifact.arch == "cpu-race") {
+    return unsupported("the race checker is not part of a build with ThreadSanitizer");
+  }
+#endif
+  MGTUNE_ASSIGN(std::unique_ptr<KernelLibrary> library, KernelLibrary::load(artifact, folder_));
+  return std::unique_ptr<Module>(std::move(library));
+}
+
+Result<std::int64_t> CpuDevice::blocks_per_sm(const Kernel&, std::uint32_t, std::uint32_t) {
+  return std::int64_t{1};
+}
+
+Result<std::int64_t> CpuDevice::max_clusters(const KernelLaunch&) { return std::int64_t{0}; }
+
+Status CpuDevice::check(const KernelLaunch& launch) const {
+  const Dim3 grid = dim3(launch.grid), block = dim3(launch.block);
+  if (count(dim3(launch.cluster)) != 1) return unsupported("the cpu device has no clusters");
+  if (launch.cooperative) return unsupported("the cpu device has no cooperative launches");
+  if (count(block) == 0 || count(block) > kMaxThreads || block.z > 64) {
+    return refused(fmt::format("a block of {} has not 1 to {} threads (at most 64 in z)",
+                               to_string(block), kMaxThreads));
+  }
+  if (count(grid) == 0 || grid.x > 0x7fffffffU || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
+    return refused(fmt::format("a grid of {} is empty or over the limits (2147483647,{},{})",
+                               to_string(grid), kMaxGridYZ, kMaxGridYZ));
+  }
+  if (launch.shared_bytes > info_.limits.max_shared_bytes) {
+    return refused(fmt::format("{} bytes of dynamic shared memory; the cpu device has {}",
+                               launch.shared_bytes, info_.limits.max_shared_bytes));
+  }
+  if (launch.args == nullptr && !launch.kernel->parameters().empty()) {
+    return refused(fmt::format("no arguments for the {} parameters of {}",
+                               launch.kernel->parameters().size(), launch.kernel->name()));
+  }
+  return Status();
+}
+
+Status CpuDevice::launch(const KernelLaunch& launch) {
+  if (launch.kernel == nullptr) return internal_error("a launch without a kernel");
+  MGTUNE_TRY(check(launch));
+  BlockTask task = static_cast<const CpuKernel&>(*launch.kernel).task();
+  task.args = launch.args;
+  task.grid = dim3(launch.grid);
+  task.block = dim3(launch.block);
+  task.dynamic_bytes = launch.shared_bytes;
+  task.deadline_s = deadline_s_;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  task.order = order_;
+  return pool_.run(task);
+}
+
+Status CpuDevice::synchronise(Stream) { return Status(); }
+
+Status CpuDevice::set_thread_order(ThreadOrder order) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  order_ = order;
+  return Status();
+}
+
+}  // namespace mgtune

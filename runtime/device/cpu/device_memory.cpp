@@ -1,0 +1,94 @@
+#include "device_memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace mgtune {
+namespace {
+
+constexpr int kUnwritten = 0xff;
+
+Status no_memory(std::size_t bytes, int error) {
+  return Status(StatusCode::launch_failed,
+                fmt::format("no memory for a buffer of {} bytes: {}", bytes, std::strerror(error)));
+}
+
+}  // namespace
+
+DeviceMemory::~DeviceMemory() {
+  for (const Allocation& allocation : allocations_) unmap(allocation);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+
+Result<DeviceMemory::Allocation> DeviceMemory::map(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 256;  // as cudaMalloc's
+  void* memory = nullptr;
+  const int error = posix_memalign(&memory, kAlignment, bytes);
+  if (error != 0) return no_memory(bytes, error);
+  auto* const begin = static_cast<std::byte*>(memory);
+  return Allocation{begin, bytes, begin, bytes};
+}
+
+void DeviceMemory::unmap(const Allocation& allocation) { std::free(allocation.mapping); }
+
+#else
+
+Result<DeviceMemory::Allocation> DeviceMemory::map(std::size_t bytes) {
+  constexpr std::size_t kUnit = 16;  // the alignment that the widest access wants
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > SIZE_MAX / 2) return no_memory(bytes, ENOMEM);
+  const std::size_t used = (bytes + kUnit - 1) / kUnit * kUnit;
+  const std::size_t open = (used + page - 1) / page * page;
+  void* mapping =
+      mmap(nullptr, open + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return no_memory(bytes, errno);
+  auto* const first = static_cast<std::byte*>(mapping);
+  if (open > 0 && mprotect(first + page, open, PROT_READ | PROT_WRITE) != 0) {
+    const int error = errno;
+    munmap(mapping, open + 2 * page);
+    return no_memory(bytes, error);
+  }
+  return Allocation{first + page + open - used, bytes, first, open + 2 * page};
+}
+
+void DeviceMemory::unmap(const Allocation& allocation) {
+  munmap(allocation.mapping, allocation.mapping_bytes);
+}
+
+#endif
+
+Result<void*> DeviceMemory::allocate(std::size_t bytes) {
+  MGTUNE_ASSIGN(const Allocation allocation, map(bytes));
+  std::memset(allocation.begin, kUnwritten, bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  allocations_.push_back(allocation);
+  return static_cast<void*>(allocation.begin);
+}
+
+void DeviceMemory::free(void* memory) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = std::ranges::find(allocations_, memory, &Allocation::begin);
+  if (found == allocations_.end()) return;
+  unmap(*found);
+  allocations_.erase(found);
+}
+
+std::string DeviceMemory::describe(const void* address) const {
+  const auto* const byte = static_cast<const std::byte*>(address);
+  for (const Allocation& allocation : allocations_) {
+    if (byte < allocation.mapping || byte >= allocation.mapping + allocation.mapping_bytes)
+      continue;
+    return fmt::format("byte {} of a buffer of {} bytes", byte - allocation.begin,
+                       allocation.bytes);
+  }
+  return fmt::format("address {}, which is in no buffer", address);
+}
+
+}  // namespace mgtune

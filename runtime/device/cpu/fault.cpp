@@ -1,0 +1,85 @@
+#include "fault.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "source_line.h"
+
+namespace mgtune {
+namespace {
+
+std::string race_text(const Fault& fault, Dim3 block) {
+  const Race& race = fault.race;
+  return fmt::format(
+      "race on shared memory: thread {} {} at {}, thread {} {} at {}, no {} between them",
+      to_string(index_in(race.earlier_thread, block)), race.earlier_wrote ? "wrote" : "read",
+      source_line(race.earlier_address), to_string(index_in(fault.thread, block)),
+      race.later_writes ? "writes" : "reads", source_line(race.later_address),
+      race.same_warp ? "__syncwarp" : "__syncthreads");
+}
+
+std::string meeting_text(const Fault& fault, Dim3 block, const char* what) {
+  return fmt::format("{}: thread {} in {}, thread {} in {}", what,
+                     to_string(index_in(fault.other_thread, block)), to_string(fault.other_place),
+                     to_string(index_in(fault.thread, block)), to_string(fault.place));
+}
+
+}  // namespace
+
+std::string to_string(Dim3 index) { return fmt::format("({},{},{})", index.x, index.y, index.z); }
+
+Dim3 index_in(std::uint64_t linear, Dim3 extent) {
+  return {static_cast<std::uint32_t>(linear % extent.x),
+          static_cast<std::uint32_t>(linear / extent.x % extent.y),
+          static_cast<std::uint32_t>(linear / extent.x / extent.y)};
+}
+
+std::uint64_t count(Dim3 extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
+
+bool Place::same_line(const Place& other) const {
+  return line == other.line && (file == other.file || std::strcmp(file, other.file) == 0);
+}
+
+std::string to_string(const Place& place) {
+  const std::string mask = place.mask != 0 ? fmt::format("(mask {:#010x})", place.mask) : "";
+  return fmt::format("{}{} at {}:{}", place.name, mask, place.file, place.line);
+}
+
+std::string fault_text(const Fault& fault, Dim3 block) {
+  const std::string thread = "thread " + to_string(index_in(fault.thread, block));
+  const std::string place = fault.place.file != nullptr ? to_string(fault.place) : "";
+  switch (fault.kind) {
+    case Fault::Kind::none:
+    case Fault::Kind::deadline:
+      return "";
+    case Fault::Kind::trap:
+      return thread + ": " + place;
+    case Fault::Kind::failed_assert:
+      return fmt::format("{}: assertion failed at {}:{}: {}", thread, fault.place.file,
+                         fault.place.line, fault.place.name);
+    case Fault::Kind::mask_without_self:
+      return fmt::format("{}: {}: the mask does not name the calling lane {}", thread, place,
+                         fault.number);
+    case Fault::Kind::bad_width:
+      return fmt::format("{}: {}: width {} is not a power of two up to 32", thread, place,
+                         fault.number);
+    case Fault::Kind::bad_barrier:
+      return fmt::format(
+          "{}: {}: barrier {} is not one of 1 to 15, or its threads are not a "
+          "multiple of 32 that the others agree on",
+          thread, place, fault.number);
+    case Fault::Kind::different_collectives:
+      return meeting_text(fault, block, "lanes of one warp are in different collectives");
+    case Fault::Kind::different_barriers:
+      return meeting_text(fault, block, "threads of one block are at different barriers");
+    case Fault::Kind::gone_source:
+      return fmt::format("{}: {} reads lane {}, which the mask names but which has returned",
+                         thread, place, fault.number);
+    case Fault::Kind::race:
+      return race_text(fault, block);
+  }
+  return "";
+}
+
+}  // namespace mgtune

@@ -1,0 +1,65 @@
+// Fault: what went wrong on a fiber, as plain data. A failing thread is abandoned where it stands,
+// so it must own nothing: it leaves a Fault, and the worker turns it into text on its own stack.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mgtune {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+std::string to_string(Dim3 index);                 // "(0,0,0)"
+Dim3 index_in(std::uint64_t linear, Dim3 extent);  // x runs fastest
+std::uint64_t count(Dim3 extent);
+
+// Where a thread is: a function that waits, and its caller's source line.
+struct Place {
+  const char* name = nullptr;
+  const char* file = nullptr;
+  int line = 0;
+  std::uint32_t mask = 0;  // of a warp collective; 0 otherwise
+
+  bool same_line(const Place& other) const;
+};
+
+std::string to_string(const Place& place);  // "__shfl_xor_sync(mask 0xffffffff) at forward.cu:18"
+
+struct Race {
+  std::uint32_t earlier_thread;
+  const void* earlier_address;  // of the instruction after the access
+  const void* later_address;
+  bool earlier_wrote, later_writes, same_warp;
+};
+
+struct Fault {
+  enum class Kind : std::uint8_t {
+    none,
+    trap,
+    failed_assert,  // name: the condition
+    mask_without_self,
+    bad_width,
+    bad_barrier,
+    different_collectives,  // other_thread, other_place: who came to the collective first
+    different_barriers,     // likewise
+    gone_source,            // a shuffle reads a lane that its mask names and that has returned
+    race,
+    deadline,
+  };
+  Kind kind = Kind::none;
+  std::uint32_t thread = 0;
+  Place place;
+  std::uint32_t other_thread = 0;
+  Place other_place;
+  std::uint32_t number = 0;  // the lane, width or barrier that is wrong
+  Race race{};
+  const void* interrupted_address = nullptr;  // deadline: where the thread was; null: see its place
+};
+
+// One line for every kind but deadline; `block` is the extent of the block.
+std::string fault_text(const Fault& fault, Dim3 block);
+
+}  // namespace mgtune

@@ -1,0 +1,106 @@
+#include "kernel_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+thread_local SharedLayout* loading_layout = nullptr;
+
+struct CodeSearch {
+  std::uintptr_t address;
+  CodeRange found;
+};
+
+int look_in_library(dl_phdr_info* info, std::size_t, void* raw_search) {
+  auto& search = *static_cast<CodeSearch*>(raw_search);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr, end = begin + header.p_memsz;
+    if (header.p_type != PT_LOAD || search.address < begin || search.address >= end) continue;
+    search.found = {begin, end};
+    return 1;
+  }
+  return 0;
+}
+
+// The segment that holds a kernel's entry holds all code of its library.
+CodeRange code_around(void (*function)(void* const*)) {
+  CodeSearch search{reinterpret_cast<std::uintptr_t>(function), {}};
+  dl_iterate_phdr(look_in_library, &search);
+  return search.found;
+}
+
+}  // namespace
+
+SharedLayout* layout_being_loaded() { return loading_layout; }
+
+CpuKernel::CpuKernel(std::string name, const BlockTask& task)
+    : name_(std::move(name)), task_(task) {
+  for (std::uint32_t i = 0; i < task.entry->parameter_count; ++i) {
+    parameters_.push_back({task.entry->parameter_bytes[i]});
+  }
+}
+
+KernelLibrary::~KernelLibrary() {
+  if (handle_ != nullptr) dlclose(handle_);
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+Result<std::unique_ptr<KernelLibrary>> KernelLibrary::load(const Artifact& artifact,
+                                                           const TemporaryFolder& folder) {
+  static std::atomic<std::uint64_t> loaded{0};
+  const std::string file = "kernel" + std::to_string(loaded.fetch_add(1)) + ".so";
+  std::unique_ptr<KernelLibrary> library(new KernelLibrary);
+  MGTUNE_TRY(folder.write(file, artifact.binary));
+  MGTUNE_TRY(library->open(folder.path() + "/" + file));
+  MGTUNE_TRY(library->find_kernels(artifact));
+  return library;
+}
+
+Status KernelLibrary::open(const std::string& path) {
+  path_ = path;
+  loading_layout = &layout_;
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  loading_layout = nullptr;
+  if (handle_ != nullptr) return Status();
+  const char* const error = dlerror();
+  return Status(StatusCode::launch_failed, std::string("cannot load the build: ") +
+                                               (error != nullptr ? error : "no reason given"));
+}
+
+Status KernelLibrary::find_kernels(const Artifact& artifact) {
+  for (const ArtifactKernel& kernel : artifact.kernels) {
+    const auto* const entry =
+        static_cast<const mgcpu::KernelEntry*>(dlsym(handle_, kernel.symbol.c_str()));
+    if (entry == nullptr) {
+      return corrupt("the build has no symbol '" + kernel.symbol + "' for " + kernel.name);
+    }
+    if (entry->abi_version != mgcpu::kAbiVersion) {
+      return incompatible("the build is for version " + std::to_string(entry->abi_version) +
+                          " of the cpu device; this is version " +
+                          std::to_string(mgcpu::kAbiVersion));
+    }
+    BlockTask task;
+    task.entry = entry;
+    task.layout = &layout_;
+    task.code = code_around(entry->run);
+    task.check_races = artifact.arch == "cpu-race";
+    kernels_.emplace_back(kernel.name, task);
+  }
+  return Status();
+}
+
+Result<const Kernel*> KernelLibrary::kernel(const std::string& name) const {
+  for (const CpuKernel& kernel : kernels_) {
+    if (kernel.name() == name) return static_cast<const Kernel*>(&kernel);
+  }
+  return not_found("the build has no kernel " + name);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,54 @@
+// Shared memory of the block that a worker runs: an arena for the static arrays of a module and an
+// exact allocation for the dynamic part. Every block finds both full of 0xff bytes, so that a value
+// read before it was written is a NaN.
+
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "core/status.h"
+
+namespace mgtune {
+
+// Where a module's static shared arrays lie in the arena. Between them lie gaps of at least 64
+// bytes, which AddressSanitizer guards.
+class SharedLayout {
+ public:
+  std::size_t add(std::size_t bytes, std::size_t alignment);
+
+  struct Array {
+    std::size_t offset, bytes;
+  };
+  const std::vector<Array>& arrays() const { return arrays_; }
+  std::size_t bytes() const { return end_; }
+
+ private:
+  std::vector<Array> arrays_;
+  std::size_t end_ = 64;
+};
+
+// One per worker; not thread-safe.
+class SharedMemory {
+ public:
+  // Memory for a block, as it starts. launch_failed when there is none.
+  Status reset(const SharedLayout& layout, std::size_t dynamic_bytes);
+
+  unsigned char* arena() const { return arena_.get(); }
+  std::size_t arena_bytes() const { return arena_bytes_; }
+  unsigned char* dynamic() const { return dynamic_.get(); }
+  std::size_t dynamic_bytes() const { return dynamic_bytes_; }
+
+ private:
+  struct Free {
+    void operator()(unsigned char* memory) const;
+  };
+  using Memory = std::unique_ptr<unsigned char, Free>;
+  static Memory allocate(std::size_t bytes);
+
+  Memory arena_, dynamic_;
+  std::size_t arena_bytes_ = 0, dynamic_bytes_ = 0;
+};
+
+}  // namespace mgtune
