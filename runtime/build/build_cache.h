@@ -1,13 +1,15 @@
 // BuildCache: artifacts on disk by key, so that a second process does not compile again.
 //
 // One file an entry: a text header (format, key, kernels, SHA-256 of the payload) and the binary,
-// published by rename. An entry that does not verify is removed and counts as a miss: a damaged
-// cache costs a compile, never a wrong result. The directory is created 0700 and refused (the
-// cache is then off, with one warning) when others can write to it or it is not ours.
-// Safe for any number of processes at once; one object is for one thread.
+// published by rename; README.md specifies it. An entry that does not verify is removed and counts
+// as a miss: a damaged cache costs a compile, never a wrong result. The directory is created 0700
+// and refused (the cache is then off, with one warning on stderr) when others can write to it or it
+// is not ours. Once it holds more than its limit, the oldest entries go. Safe for any number of
+// processes at once; one object is for one thread.
 
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,19 +21,31 @@ namespace mgtune {
 
 class BuildCache {
  public:
+  static constexpr std::int64_t kDefaultMaxBytes = std::int64_t{2} << 30;
+
   // `directory` empty: no cache; every load misses and every store succeeds without effect.
-  BuildCache(FileSystem& file_system, std::string directory);
+  // `file_system` outlives this.
+  BuildCache(FileSystem& file_system, std::string directory,
+             std::int64_t max_bytes = kDefaultMaxBytes);
 
   // $MGTUNE_CACHE_DIR, else $XDG_CACHE_HOME/mgtune, else ~/.cache/mgtune; "" when none is usable.
   static std::string default_directory();
 
   std::optional<Artifact> load(const std::string& key);
+
+  // A failure leaves no part of an entry behind. Without effect in a directory that is refused.
   Status store(const Artifact& artifact);
   const std::string& directory() const { return directory_; }
 
  private:
+  bool usable();
+  void evict();
+  std::string entry_path(const std::string& key) const;
+
   FileSystem& file_system_;
   std::string directory_;
+  std::int64_t max_bytes_;
+  std::int64_t written_bytes_ = -1;  // since evict() last looked; -1: it never did
 };
 
 }  // namespace mgtune

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,14 +17,18 @@
 
 namespace mgtune {
 
-// What to compile for a variant whose compile-stage slots are `slots` (compile_slots()), on a device of
-// `device_arch`; a design's own arch goes before it, except on the cpu device.
+// What to compile for a variant whose compile-stage slots are `slots` (compile_slots()), on a
+// device of `device_arch`; a design's own arch goes before it, except on the cpu device.
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
                                            const Slots& slots, const std::string& device_arch);
 
 class Builder {
  public:
-  explicit Builder(BuildCache cache) : cache_(std::move(cache)) {}
+  using CompilerFactory = std::function<Result<std::unique_ptr<Compiler>>(const std::string& arch)>;
+
+  // `make` is asked once for each architecture.
+  explicit Builder(BuildCache cache, CompilerFactory make = make_compiler)
+      : cache_(std::move(cache)), make_(std::move(make)) {}
 
   // The key alone: starts the compiler at most once, for its identity.
   Result<std::string> key(const BuildRequest& request);
@@ -31,12 +36,14 @@ class Builder {
   // From the cache, or compiled and put there (a cache that cannot be written is no failure).
   Result<Artifact> build(const BuildRequest& request);
 
-  std::int64_t compiled() const { return compiled_; }  // how often build() had to compile
+  // How often build() had to compile, failures included.
+  std::int64_t compiled() const { return compiled_; }
 
  private:
   Result<Compiler*> compiler(const std::string& arch);
 
   BuildCache cache_;
+  CompilerFactory make_;
   std::map<std::string, std::unique_ptr<Compiler>> compilers_;
   std::int64_t compiled_ = 0;
 };

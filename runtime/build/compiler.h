@@ -17,7 +17,7 @@ struct BuildRequest {
   const SourceTree* sources;         // of the family; <mg/...> comes from the binary itself
   std::string source;                // file in `sources`: "forward.cu"
   std::vector<std::string> kernels;  // name expressions; duplicates are compiled once
-  std::string arch;                  // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
+  std::string arch;  // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
 };
 
 // Not thread-safe: one per thread or process.

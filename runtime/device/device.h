@@ -96,7 +96,8 @@ class Device {
   virtual void free(void* memory) = 0;
   virtual Status copy_to_device(void* device, const void* host, std::size_t bytes) = 0;
   virtual Status copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
-  virtual Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream stream) = 0;
+  virtual Status fill_bytes(void* device, unsigned char value, std::size_t bytes,
+                            Stream stream) = 0;
 
   virtual Result<std::unique_ptr<Module>> load(const Artifact& artifact) = 0;
 

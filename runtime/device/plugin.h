@@ -12,7 +12,7 @@ namespace mgtune {
 inline constexpr char kDevicePluginSymbol[] = "mgtune_device_plugin";
 
 struct DevicePlugin {
-  const char* build_id;  // MGTUNE_BUILD_ID
+  const char* build_id;  // MGTUNE_BUILD_ID, which every target that links `device` is given
   DeviceInfo (*info)();  // without opening the device
   Status (*open)(std::unique_ptr<Device>* device);
 };

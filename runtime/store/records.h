@@ -37,7 +37,8 @@ struct GpuRecord {
 
 // What may change between two runs on one GPU.
 struct EnvironmentRecord {
-  std::string mgtune_version, compiler, driver, system;  // system: "Debian GNU/Linux 12, Linux 6.1, x86_64"
+  std::string mgtune_version, compiler, driver,
+      system;  // system: "Debian GNU/Linux 12, Linux 6.1, x86_64"
 
   bool operator==(const EnvironmentRecord&) const = default;
 };
@@ -52,7 +53,7 @@ struct BuildRecord {
 
 // What checks and measurements belong to. An edit that leaves the binary identical voids nothing.
 struct ResultKey {
-  std::int64_t gpu = 0;      // row ids
+  std::int64_t gpu = 0;  // row ids
   std::int64_t problem = 0;
   std::string build_sha256;
   std::string launch_hash;     // of everything outside the binary that shapes the launches
@@ -69,7 +70,8 @@ struct CheckRecord {
 struct MeasurementRecord {
   Outcome outcome = Outcome::ok;  // ok, raced_out, unstable, crashed, timeout, launch_failed
   std::string message;
-  std::string method;  // "rotating", "emulation", ...: rows of different methods are never ranked together
+  std::string
+      method;  // "rotating", "emulation", ...: rows of different methods are never ranked together
   double median_ns = 0, q1_ns = 0, q3_ns = 0, min_ns = 0;
   std::int64_t samples = 0;
   std::string note;  // e.g. "problem too small to rotate"
@@ -78,9 +80,9 @@ struct MeasurementRecord {
 struct SweepRecord {
   std::int64_t id = 0;
   std::int64_t gpu = 0, environment = 0;
-  std::string command;   // as typed, so that it can be repeated
-  std::string strategy;  // "exhaustive"
-  std::string budget;    // "500", "60s"; "" for none
+  std::string command;                  // as typed, so that it can be repeated
+  std::string strategy;                 // "exhaustive"
+  std::string budget;                   // "500", "60s"; "" for none
   std::string started_at, finished_at;  // UTC, "2026-11-21T09:00:00Z"; finished_at "" while it runs
 };
 
@@ -113,8 +115,8 @@ struct TunedRecord {
 struct TunedView {
   TunedRecord tuned;
   GpuRecord gpu;
-  std::string op;       // "rmsnorm.forward"
-  std::string problem;  // problem text
+  std::string op;               // "rmsnorm.forward"
+  std::string problem;          // problem text
   double bytes = 0, flops = 0;  // of the problem's cost
 };
 

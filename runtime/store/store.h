@@ -4,7 +4,8 @@
 // WAL where the file system allows it, DELETE mode on network file systems. Readers open read-only
 // with trusted_schema=OFF. A newer schema is refused with the file untouched (incompatible), an
 // older one is migrated in a transaction when opened for writing; a file that is not a database or
-// fails its check is corrupt, and untouched.
+// fails its check is corrupt, and untouched. At rest a store is one file, without a log beside it.
+// README.md specifies the tables.
 //
 // Move-only. One thread at a time per object; any number of processes at once per file.
 
@@ -38,7 +39,8 @@ class Store {
 
   const std::string& path() const { return path_; }
 
-  // The id of the row with exactly this content, inserted when new.
+  // The id of the row with exactly this content, inserted when new. A problem is its operator and
+  // text: new bytes and flops (an edited cost formula) replace the old and void no result.
   Result<std::int64_t> gpu_id(const GpuRecord& gpu);
   Result<std::int64_t> environment_id(const EnvironmentRecord& environment);
   Result<std::int64_t> problem_id(const std::string& op, const std::string& problem, double bytes,
@@ -53,19 +55,22 @@ class Store {
   Result<std::optional<MeasurementRecord>> find_measurement(const ResultKey& key,
                                                             const std::string& method);
 
-  Status record(const OutcomeRecord& outcome);  // one transaction
+  // One transaction. Replaces the row of (sweep, problem, variant); a check or measurement equal to
+  // the newest under its key is that one, reused. invalid_argument for an unknown problem.
+  Status record(const OutcomeRecord& outcome);
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
 
-  Result<std::vector<SweepView>> sweeps();
+  Result<std::vector<SweepView>> sweeps();  // oldest first
   // Newest outcome per (gpu, problem, variant); of one sweep, or of all with sweep == 0.
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0);
   // Of one operator, or of all with an empty name.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
 
  private:
-  Store(std::string path, std::unique_ptr<Database> database);
+  Store(std::string path, Mode mode, std::unique_ptr<Database> database);
 
   std::string path_;
+  Mode mode_;
   std::unique_ptr<Database> database_;
 };
 

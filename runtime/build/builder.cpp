@@ -1,0 +1,38 @@
+#include "build/builder.h"
+
+namespace mgtune {
+
+Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
+                                           const Slots& slots, const std::string& device_arch) {
+  const Design& design = op.designs[static_cast<std::size_t>(variant.design)];
+  const bool own_arch = !design.arch.empty() && !device_arch.starts_with("cpu");
+  MGTUNE_ASSIGN(std::vector<std::string> kernels, kernel_names(op, variant, slots));
+  return BuildRequest{op.sources.get(), design.source, std::move(kernels),
+                      own_arch ? design.arch : device_arch};
+}
+
+Result<Compiler*> Builder::compiler(const std::string& arch) {
+  const auto found = compilers_.find(arch);
+  if (found != compilers_.end()) return found->second.get();
+  MGTUNE_ASSIGN(std::unique_ptr<Compiler> made, make_(arch));
+  return compilers_.emplace(arch, std::move(made)).first->second.get();
+}
+
+Result<std::string> Builder::key(const BuildRequest& request) {
+  MGTUNE_ASSIGN(const Compiler* made, compiler(request.arch));
+  return build_key(request, made->identity());
+}
+
+Result<Artifact> Builder::build(const BuildRequest& request) {
+  MGTUNE_ASSIGN(Compiler* const made, compiler(request.arch));
+  const std::string key = build_key(request, made->identity());
+  if (std::optional<Artifact> cached = cache_.load(key)) return std::move(*cached);
+  ++compiled_;
+  MGTUNE_ASSIGN(Artifact artifact, made->compile(request));
+  artifact.key = key;
+  // The artifact is good whether or not it could be kept: the next process compiles again.
+  static_cast<void>(cache_.store(artifact));
+  return artifact;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,142 @@
+#include "build/cache_entry.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/sha256.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::string_view kMagic = "mgtune build 1\n";
+constexpr std::size_t kHashDigits = 64;
+
+void append_field(std::string& header, std::string_view name, std::string_view value) {
+  header += name;
+  header += ' ';
+  header += std::to_string(value.size());
+  header += '\n';
+  header += value;
+  header += '\n';
+}
+
+template <typename Integer>
+bool parse_integer(std::string_view text, Integer& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Takes fields off the front of a header, in the order that they were appended. After the first
+// one that is not as expected, ok() is false and every further value empty.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view header) : rest_(header) {}
+
+  bool ok() const { return ok_; }
+  bool at_end() const { return rest_.empty(); }
+
+  std::string text(std::string_view name) {
+    std::size_t size = 0;
+    const std::string_view line = take_line();
+    ok_ = ok_ && line.starts_with(name) && line.substr(name.size()).starts_with(' ') &&
+          parse_integer(line.substr(name.size() + 1), size) && size < rest_.size() &&
+          rest_[size] == '\n';
+    if (!ok_) return "";
+    std::string value(rest_.substr(0, size));
+    rest_.remove_prefix(size + 1);
+    return value;
+  }
+
+  int integer(std::string_view name) {
+    int value = -1;
+    ok_ = parse_integer(text(name), value) && ok_;
+    return value;
+  }
+
+ private:
+  std::string_view take_line() {
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return line;
+  }
+
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+std::string encode_header(const Artifact& artifact) {
+  std::string header;
+  append_field(header, "key", artifact.key);
+  append_field(header, "arch", artifact.arch);
+  append_field(header, "sha256", artifact.sha256);
+  append_field(header, "kernels", std::to_string(artifact.kernels.size()));
+  for (const ArtifactKernel& kernel : artifact.kernels) {
+    append_field(header, "name", kernel.name);
+    append_field(header, "symbol", kernel.symbol);
+    append_field(header, "registers", std::to_string(kernel.registers));
+    append_field(header, "spill_bytes", std::to_string(kernel.spill_bytes));
+    append_field(header, "static_shared_bytes", std::to_string(kernel.static_shared_bytes));
+  }
+  append_field(header, "log", artifact.log);
+  return header;
+}
+
+bool decode_header(std::string_view header, Artifact& artifact) {
+  FieldReader fields(header);
+  artifact.key = fields.text("key");
+  artifact.arch = fields.text("arch");
+  artifact.sha256 = fields.text("sha256");
+  const int kernels = fields.integer("kernels");
+  for (int i = 0; i < kernels && fields.ok(); ++i) {
+    ArtifactKernel kernel;
+    kernel.name = fields.text("name");
+    kernel.symbol = fields.text("symbol");
+    kernel.registers = fields.integer("registers");
+    kernel.spill_bytes = fields.integer("spill_bytes");
+    kernel.static_shared_bytes = fields.integer("static_shared_bytes");
+    artifact.kernels.push_back(std::move(kernel));
+  }
+  artifact.log = fields.text("log");
+  return fields.ok() && fields.at_end();
+}
+
+}  // namespace
+
+bool is_sha256_hex(std::string_view text) {
+  return text.size() == kHashDigits && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+std::string encode_cache_entry(const Artifact& artifact) {
+  const std::string header = encode_header(artifact);
+  std::string entry(kMagic);
+  entry += sha256_hex(header) + ' ' + std::to_string(header.size()) + '\n';
+  entry += header;
+  entry += artifact.binary;
+  return entry;
+}
+
+Result<Artifact> decode_cache_entry(const std::string& key, std::string_view entry) {
+  if (!entry.starts_with(kMagic)) return corrupt("it is no build of this format");
+  entry.remove_prefix(kMagic.size());
+  const std::size_t line_end = entry.find('\n');
+  std::size_t header_bytes = 0;
+  if (line_end == std::string_view::npos || line_end < kHashDigits + 2 ||
+      entry[kHashDigits] != ' ' ||
+      !parse_integer(entry.substr(kHashDigits + 1, line_end - kHashDigits - 1), header_bytes) ||
+      header_bytes > entry.size() - line_end - 1) {
+    return corrupt("its first lines are damaged");
+  }
+  const std::string_view header = entry.substr(line_end + 1, header_bytes);
+  if (sha256_hex(header) != entry.substr(0, kHashDigits)) return corrupt("its header is damaged");
+  Artifact artifact;
+  if (!decode_header(header, artifact)) return corrupt("its header is malformed");
+  if (artifact.key != key) return corrupt("it belongs to another key");
+  artifact.binary = entry.substr(line_end + 1 + header_bytes);
+  if (sha256_hex(artifact.binary) != artifact.sha256) return corrupt("its binary is damaged");
+  return artifact;
+}
+
+}  // namespace mgtune

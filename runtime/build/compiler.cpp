@@ -1,0 +1,12 @@
+#include "build/compiler.h"
+
+#include "build/host_compiler.h"
+
+namespace mgtune {
+
+Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch) {
+  if (arch == "cpu" || arch == "cpu-race") return make_host_compiler(arch);
+  return unsupported("no compiler here builds for the architecture '" + arch + "'");
+}
+
+}  // namespace mgtune

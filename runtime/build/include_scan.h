@@ -1,0 +1,20 @@
+// The #include lines of a source text, found without preprocessing it. Pure.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mgtune {
+
+struct IncludeScan {
+  std::vector<std::string> files;  // as written between "" or <>, in order, duplicates kept
+  bool computed = false;           // some #include names its file through a macro
+};
+
+// Includes that a condition or a comment disables are listed too: one too many costs a rebuild, one
+// too few a stale build.
+IncludeScan scan_includes(std::string_view source);
+
+}  // namespace mgtune

@@ -1,0 +1,22 @@
+// Reading files that only this user can have written. Code that a GPU or this process runs is
+// loaded from nowhere else: a checksum tells damage, not who wrote the file.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/status.h"
+
+namespace mgtune {
+
+// ok when `directory` is one, is owned by this user, and nobody else can write to it.
+Status check_private_directory(const std::string& directory);
+
+// The content of the regular file `name` in `directory`; both are checked as above, through the
+// descriptors that are then read, and a link is not followed. not_found when there is no such file,
+// corrupt when it is something else, somebody else's, or larger than `max_bytes`.
+Result<std::string> read_private_file(const std::string& directory, const std::string& name,
+                                      std::size_t max_bytes);
+
+}  // namespace mgtune

@@ -1,0 +1,126 @@
+#include "device/device_selection.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+
+#include "core/suggest.h"
+
+namespace mgtune {
+namespace {
+
+// "NVIDIA L4 (0), cpu": what a word may mean here.
+std::string devices_here(const std::vector<DeviceInfo>& devices) {
+  std::string text = "; devices here: ";
+  if (devices.empty()) return text + "none";
+  for (const DeviceInfo& device : devices) {
+    if (&device != &devices.front()) text += ", ";
+    text += device.name;
+    if (device.kind == DeviceKind::cuda) text += " (" + std::to_string(device.index) + ")";
+  }
+  return text;
+}
+
+// The driver calls a MIG instance "NVIDIA H200 MIG 1g.18gb": the product is what stands in front.
+std::string_view product_part(std::string_view name) { return name.substr(0, name.find(" MIG ")); }
+
+bool is_one_of(const DeviceInfo& device, const GpuProduct& product) {
+  return device.kind == DeviceKind::cuda && product.is_called(product_part(device.name));
+}
+
+// A GPU that no file of configs/gpus knows still answers to what its driver calls it.
+bool answers_to(const DeviceInfo& device, std::string_view word) {
+  if (device.kind != DeviceKind::cuda) return false;
+  std::string_view name = product_part(device.name);
+  if (same_word(name, word)) return true;
+  constexpr std::string_view kMaker = "NVIDIA ";
+  return name.starts_with(kMaker) && same_word(name.substr(kMaker.size()), word);
+}
+
+bool is_index(std::string_view word) {
+  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_uuid(std::string_view word) {
+  return same_word(word.substr(0, 4), "GPU-") || same_word(word.substr(0, 4), "MIG-");
+}
+
+// The first device for which `matches` holds.
+template <typename Predicate>
+std::vector<DeviceInfo> first(const std::vector<DeviceInfo>& devices, Predicate matches) {
+  const auto found = std::ranges::find_if(devices, matches);
+  if (found == devices.end()) return {};
+  return {*found};
+}
+
+std::string suggestion(const std::string& word, const std::vector<DeviceInfo>& devices,
+                       const std::vector<GpuProduct>& products) {
+  std::vector<std::string> known = {"all", "auto", "cpu"};
+  for (const GpuProduct& product : products) {
+    known.push_back(product.name);
+    known.insert(known.end(), product.aliases.begin(), product.aliases.end());
+  }
+  for (const DeviceInfo& device : devices) known.push_back(device.name);
+  std::string hint = did_you_mean(word, known);
+  if (!hint.empty()) return hint;
+  // "l44": most product names are in capitals.
+  std::string capitals = word;
+  std::ranges::transform(capitals, capitals.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return did_you_mean(capitals, known);
+}
+
+bool is_gpu(const DeviceInfo& device) { return device.kind == DeviceKind::cuda; }
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devices,
+                                             const std::vector<GpuProduct>& products,
+                                             const std::string& word) {
+  const auto here_or_missing = [&](std::vector<DeviceInfo> found,
+                                   const std::string& what) -> Result<std::vector<DeviceInfo>> {
+    if (!found.empty()) return found;
+    return environment_error("no " + what + " in this machine" + devices_here(devices));
+  };
+
+  if (word == "all") {
+    std::vector<DeviceInfo> gpus;
+    std::ranges::copy_if(devices, std::back_inserter(gpus), is_gpu);
+    return here_or_missing(std::move(gpus), "GPU");
+  }
+  if (word == "cpu" || (word == "auto" && std::ranges::none_of(devices, is_gpu))) {
+    return here_or_missing(
+        first(devices, [](const DeviceInfo& d) { return d.kind == DeviceKind::cpu; }),
+        "cpu device");
+  }
+  if (word == "auto") return first(devices, is_gpu);
+  if (is_index(word)) {
+    int index = -1;  // stays so for a number that is too large for any machine
+    std::from_chars(word.data(), word.data() + word.size(), index);
+    return here_or_missing(
+        first(devices, [&](const DeviceInfo& d) { return is_gpu(d) && d.index == index; }),
+        "GPU with index " + word);
+  }
+  if (is_uuid(word)) {
+    return here_or_missing(
+        first(devices, [&](const DeviceInfo& d) { return same_word(d.id, word); }),
+        "GPU with UUID " + word);
+  }
+
+  bool known = false;
+  std::vector<DeviceInfo> found =
+      first(devices, [&](const DeviceInfo& d) { return answers_to(d, word); });
+  for (const GpuProduct& product : products) {
+    if (!product.is_called(word)) continue;
+    known = true;
+    if (found.empty()) {
+      found = first(devices, [&](const DeviceInfo& d) { return is_one_of(d, product); });
+    }
+  }
+  if (known || !found.empty()) return here_or_missing(std::move(found), word);
+  return invalid_argument("no GPU is called '" + word + "'" + suggestion(word, devices, products) +
+                          devices_here(devices));
+}
+
+}  // namespace mgtune

@@ -1,0 +1,20 @@
+// What the word after `--gpu` means among given devices. Pure; registry.h asks it about this
+// machine.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "device/gpu_catalog.h"
+
+namespace mgtune {
+
+// As select_devices() in registry.h says, with `devices` in the machine and `products` known.
+Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devices,
+                                             const std::vector<GpuProduct>& products,
+                                             const std::string& word);
+
+}  // namespace mgtune

@@ -1,0 +1,205 @@
+#include "store/database.h"
+
+#include <sqlite3.h>
+
+#include <limits>
+
+namespace mgtune {
+namespace {
+
+constexpr int kBusyTimeoutMs = 30'000;
+constexpr int kHeaderBytes = 100;
+
+StatusCode status_code(int sqlite_code) {
+  switch (sqlite_code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return StatusCode::corrupt;
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISUSE:
+    case SQLITE_RANGE:
+    case SQLITE_NOMEM:
+    case SQLITE_INTERNAL:
+      return StatusCode::internal;
+    // The statements are constants that fit the schema: one that does not compile has met a file
+    // with other tables.
+    case SQLITE_ERROR:
+      return StatusCode::corrupt;
+    default:
+      return StatusCode::io;
+  }
+}
+
+}  // namespace
+
+// ---- Statement ----
+
+Statement::Statement(Statement&& other) noexcept
+    : database_(other.database_),
+      statement_(std::exchange(other.statement_, nullptr)),
+      bound_(other.bound_),
+      bind_failure_(other.bind_failure_) {}
+
+Statement& Statement::operator=(Statement&& other) noexcept {
+  std::swap(database_, other.database_);
+  std::swap(statement_, other.statement_);
+  std::swap(bound_, other.bound_);
+  std::swap(bind_failure_, other.bind_failure_);
+  return *this;
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+void Statement::note(int code) {
+  if (bind_failure_ == SQLITE_OK) bind_failure_ = code;
+}
+
+void Statement::bind_integer(std::int64_t value) {
+  note(sqlite3_bind_int64(statement_, ++bound_, value));
+}
+
+void Statement::bind(double value) { note(sqlite3_bind_double(statement_, ++bound_, value)); }
+
+void Statement::bind(std::string_view value) {
+  const char* data = value.data() == nullptr ? "" : value.data();  // null would bind NULL
+  note(
+      sqlite3_bind_text64(statement_, ++bound_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind(const std::optional<std::int64_t>& value) {
+  if (value) {
+    bind_integer(*value);
+  } else {
+    note(sqlite3_bind_null(statement_, ++bound_));
+  }
+}
+
+Result<bool> Statement::step() {
+  if (bind_failure_ != SQLITE_OK) return database_->failure(bind_failure_);
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return database_->failure(code);
+}
+
+Status Statement::run() {
+  while (true) {
+    MGTUNE_ASSIGN(const bool at_row, step());
+    if (!at_row) return {};
+  }
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
+
+double Statement::real(int column) const {
+  if (is_null(column)) return std::numeric_limits<double>::quiet_NaN();
+  return sqlite3_column_double(statement_, column);
+}
+
+std::string Statement::text(int column) const {
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (data == nullptr) return "";
+  return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+// ---- Database ----
+
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access access) {
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  flags |= access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  if (access == Access::create) flags |= SQLITE_OPEN_CREATE;
+  // SQLite gives "" and ":memory:" a meaning of their own; "./:memory:" is a file.
+  const std::string file = path.starts_with('/') ? path : "./" + path;
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(file.c_str(), &handle, flags, nullptr);
+  std::unique_ptr<Database> database(new Database(path, handle));
+  if (code != SQLITE_OK) return database->failure(code);
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  return database;
+}
+
+Database::~Database() { sqlite3_close(handle_); }
+
+Status Database::failure(int code) const {
+  // The handle's message belongs to its last call, which need not be the one that gave `code`.
+  const bool fresh = handle_ != nullptr && sqlite3_extended_errcode(handle_) == code;
+  return {status_code(code),
+          path_ + ": " + (fresh ? sqlite3_errmsg(handle_) : sqlite3_errstr(code))};
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int code =
+      sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (code != SQLITE_OK) return failure(code);
+  return Statement(this, statement);
+}
+
+Status Database::execute(const std::string& sql) {
+  const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? Status() : failure(code);
+}
+
+Result<std::int64_t> Database::read_integer(std::string_view sql) {
+  MGTUNE_ASSIGN(Statement statement, prepare(sql));
+  MGTUNE_ASSIGN(const bool at_row, statement.step());
+  return at_row ? statement.integer(0) : 0;
+}
+
+Result<std::string> Database::read_text(std::string_view sql) {
+  MGTUNE_ASSIGN(Statement statement, prepare(sql));
+  MGTUNE_ASSIGN(const bool at_row, statement.step());
+  return at_row ? statement.text(0) : "";
+}
+
+std::int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(handle_); }
+std::int64_t Database::changed_rows() const { return sqlite3_changes64(handle_); }
+void Database::set_busy_timeout(int milliseconds) { sqlite3_busy_timeout(handle_, milliseconds); }
+
+Result<std::string> Database::header() {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (file == nullptr || file->pMethods == nullptr) return io_error(path_ + ": cannot be read");
+  sqlite3_int64 size = 0;
+  int code = file->pMethods->xFileSize(file, &size);
+  std::string bytes(static_cast<std::size_t>(size < kHeaderBytes ? size : kHeaderBytes), '\0');
+  if (code == SQLITE_OK && !bytes.empty()) {
+    code = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
+  }
+  if (code != SQLITE_OK) return failure(code);
+  return bytes;
+}
+
+bool Database::needs_recovery() const {
+  const int code = sqlite3_extended_errcode(handle_);
+  return code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY;
+}
+
+// ---- Transaction ----
+
+Result<Transaction> Transaction::begin(Database& database) {
+  MGTUNE_TRY(database.execute("BEGIN IMMEDIATE"));
+  return Transaction(&database);
+}
+
+Transaction::~Transaction() {
+  // A rollback that fails has nothing left to undo: SQLite rolled back by itself.
+  if (database_ != nullptr) static_cast<void>(database_->execute("ROLLBACK"));
+}
+
+Status Transaction::commit() {
+  MGTUNE_TRY(database_->execute("COMMIT"));
+  database_ = nullptr;
+  return {};
+}
+
+}  // namespace mgtune

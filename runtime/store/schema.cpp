@@ -1,0 +1,162 @@
+#include "store/schema.h"
+
+#include <array>
+#include <string>
+
+namespace mgtune {
+namespace {
+
+constexpr std::string_view kVersion1 = R"sql(
+CREATE TABLE gpus (
+  id               INTEGER PRIMARY KEY,
+  model            TEXT NOT NULL,
+  arch             TEXT NOT NULL,
+  sm_count         INTEGER NOT NULL,
+  l2_bytes         INTEGER NOT NULL,
+  memory_bytes     INTEGER NOT NULL,
+  max_shared_bytes INTEGER NOT NULL,
+  mig_profile      TEXT NOT NULL,
+  emulation        INTEGER NOT NULL CHECK (emulation IN (0, 1)),
+  UNIQUE (model, arch, sm_count, l2_bytes, memory_bytes, max_shared_bytes, mig_profile, emulation)
+) STRICT;
+
+CREATE TABLE environments (
+  id             INTEGER PRIMARY KEY,
+  mgtune_version TEXT NOT NULL,
+  compiler       TEXT NOT NULL,
+  driver         TEXT NOT NULL,
+  system         TEXT NOT NULL,
+  UNIQUE (mgtune_version, compiler, driver, system)
+) STRICT;
+
+CREATE TABLE operators (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE problems (
+  id       INTEGER PRIMARY KEY,
+  operator INTEGER NOT NULL REFERENCES operators,
+  text     TEXT NOT NULL,
+  bytes    REAL NOT NULL,
+  flops    REAL NOT NULL,
+  UNIQUE (operator, text)
+) STRICT;
+
+CREATE TABLE variants (
+  id       INTEGER PRIMARY KEY,
+  operator INTEGER NOT NULL REFERENCES operators,
+  text     TEXT NOT NULL,
+  UNIQUE (operator, text)
+) STRICT;
+
+CREATE TABLE builds (
+  id                  INTEGER PRIMARY KEY,
+  key                 TEXT NOT NULL UNIQUE,
+  sha256              TEXT NOT NULL,
+  arch                TEXT NOT NULL,
+  message             TEXT NOT NULL,
+  registers           INTEGER NOT NULL,
+  spill_bytes         INTEGER NOT NULL,
+  static_shared_bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE sweeps (
+  id          INTEGER PRIMARY KEY,
+  gpu         INTEGER NOT NULL REFERENCES gpus,
+  environment INTEGER NOT NULL REFERENCES environments,
+  command     TEXT NOT NULL,
+  strategy    TEXT NOT NULL,
+  budget      TEXT NOT NULL,
+  started_at  TEXT NOT NULL,
+  finished_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE checks (
+  id             INTEGER PRIMARY KEY,
+  sweep          INTEGER NOT NULL REFERENCES sweeps,
+  gpu            INTEGER NOT NULL REFERENCES gpus,
+  problem        INTEGER NOT NULL REFERENCES problems,
+  build_sha256   TEXT NOT NULL,
+  launch_hash    TEXT NOT NULL,
+  reference_hash TEXT NOT NULL,
+  outcome        TEXT NOT NULL,
+  message        TEXT NOT NULL,
+  error          REAL,
+  tolerance      REAL
+) STRICT;
+CREATE INDEX checks_by_key
+  ON checks (gpu, problem, build_sha256, launch_hash, reference_hash);
+
+CREATE TABLE measurements (
+  id           INTEGER PRIMARY KEY,
+  sweep        INTEGER NOT NULL REFERENCES sweeps,
+  gpu          INTEGER NOT NULL REFERENCES gpus,
+  problem      INTEGER NOT NULL REFERENCES problems,
+  build_sha256 TEXT NOT NULL,
+  launch_hash  TEXT NOT NULL,
+  method       TEXT NOT NULL,
+  outcome      TEXT NOT NULL,
+  message      TEXT NOT NULL,
+  median_ns    REAL,
+  q1_ns        REAL,
+  q3_ns        REAL,
+  min_ns       REAL,
+  samples      INTEGER NOT NULL,
+  note         TEXT NOT NULL
+) STRICT;
+CREATE INDEX measurements_by_key
+  ON measurements (gpu, problem, build_sha256, launch_hash, method);
+
+CREATE TABLE outcomes (
+  id           INTEGER PRIMARY KEY,
+  sweep        INTEGER NOT NULL REFERENCES sweeps,
+  problem      INTEGER NOT NULL REFERENCES problems,
+  variant      INTEGER NOT NULL REFERENCES variants,
+  outcome      TEXT NOT NULL,
+  message      TEXT NOT NULL,
+  build_sha256 TEXT NOT NULL,
+  build        INTEGER REFERENCES builds,
+  check_id     INTEGER REFERENCES checks,
+  measurement  INTEGER REFERENCES measurements,
+  UNIQUE (sweep, problem, variant)
+) STRICT;
+
+CREATE TABLE tuned (
+  id                INTEGER PRIMARY KEY,
+  sweep             INTEGER NOT NULL REFERENCES sweeps,
+  gpu               INTEGER NOT NULL REFERENCES gpus,
+  problem           INTEGER NOT NULL REFERENCES problems,
+  method            TEXT NOT NULL,
+  variant           INTEGER NOT NULL REFERENCES variants,
+  build_sha256      TEXT NOT NULL,
+  default_variant   INTEGER REFERENCES variants,
+  median_ns         REAL,
+  default_median_ns REAL,
+  tie               INTEGER NOT NULL CHECK (tie IN (0, 1)),
+  UNIQUE (gpu, problem, method)
+) STRICT;
+)sql";
+
+constexpr std::array<std::string_view, 1> kSteps = {kVersion1};
+
+}  // namespace
+
+std::span<const std::string_view> schema_steps() { return kSteps; }
+
+Status migrate(Database& database, std::span<const std::string_view> steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size());
+  MGTUNE_ASSIGN(std::int64_t version, database.read_integer("PRAGMA user_version"));
+  if (version >= newest) return {};
+  MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(database));
+  // Another process may have done it while this one waited for the lock.
+  MGTUNE_ASSIGN(version, database.read_integer("PRAGMA user_version"));
+  for (; version < newest; ++version) {
+    MGTUNE_TRY(database.execute(std::string(steps[static_cast<std::size_t>(version)])));
+    MGTUNE_TRY(database.execute("PRAGMA user_version = " + std::to_string(version + 1)));
+  }
+  MGTUNE_TRY(database.execute("PRAGMA application_id = " + std::to_string(kApplicationId)));
+  return transaction.commit();
+}
+
+}  // namespace mgtune

@@ -1,0 +1,122 @@
+#include "store/store_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "core/file_system.h"
+#include "store/journal_mode.h"
+#include "store/schema.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
+constexpr std::size_t kApplicationIdOffset = 68;  // in SQLite's header, big-endian
+
+// Whether the file is there and has content. An empty file is as good as none: mktemp makes those.
+Result<bool> has_content(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT) return false;
+    return io_error("cannot read " + path + ": " + std::strerror(errno));
+  }
+  if (!S_ISREG(info.st_mode)) return io_error(path + " is not a file");
+  return info.st_size > 0;
+}
+
+std::int64_t application_id(std::string_view header) {
+  std::int64_t id = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    id = id * 256 + static_cast<unsigned char>(header[kApplicationIdOffset + i]);
+  }
+  return id;
+}
+
+Status check_header(const std::string& path, std::string_view header) {
+  if (!header.starts_with(kSqliteMagic) || header.size() < 100) {
+    return corrupt(path + " is not a database of results: it is no SQLite file");
+  }
+  if (application_id(header) != kApplicationId) {
+    return incompatible(path +
+                        " is not a database of results: it is another program's SQLite file");
+  }
+  return {};
+}
+
+Status check_version(const std::string& path, std::int64_t version, Store::Mode mode) {
+  const auto ours = static_cast<std::int64_t>(schema_steps().size());
+  const std::string formats =
+      path + " has format " + std::to_string(version) + ", this mgtune has " + std::to_string(ours);
+  if (version > ours) return incompatible(formats + ": use a newer mgtune");
+  if (version < ours && mode == Store::Mode::read_only) {
+    return incompatible(formats + ": the next sweep into it brings it up to date");
+  }
+  return {};
+}
+
+// Lets SQLite roll back what a killed writer left half done; a read-only connection may not.
+Status recover(const std::string& path) {
+  MGTUNE_ASSIGN(const auto database, Database::open(path, Database::Access::read_write));
+  return database->read_integer("SELECT count(*) FROM sqlite_schema").status();
+}
+
+Result<std::unique_ptr<Database>> open_checked(const std::string& path, Store::Mode mode) {
+  MGTUNE_ASSIGN(auto database, Database::open(path, Database::Access::read_only));
+  MGTUNE_ASSIGN(const std::string header, database->header());
+  MGTUNE_TRY(check_header(path, header));
+  Result<std::int64_t> version = database->read_integer("PRAGMA user_version");
+  if (!version.ok() && database->needs_recovery()) {
+    MGTUNE_TRY(recover(path));
+    version = database->read_integer("PRAGMA user_version");
+  }
+  MGTUNE_TRY(version.status());
+  MGTUNE_TRY(check_version(path, *version, mode));
+  MGTUNE_ASSIGN(const std::string damage, database->read_text("PRAGMA quick_check(1)"));
+  if (damage != "ok") return corrupt(path + " is damaged: " + damage);
+  return database;
+}
+
+Status make_parent(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? Status() : FileSystem::real().create_directories(parent, 0700);
+}
+
+Result<std::unique_ptr<Database>> open_for_writing(const std::string& path) {
+  MGTUNE_ASSIGN(auto database, Database::open(path, Database::Access::create));
+  // Tables first, in DELETE mode: the file's header then carries our application id from its first
+  // commit on, whatever kills this process later.
+  MGTUNE_TRY(migrate(*database, schema_steps()));
+  const bool wal = journal_mode_at(path) == JournalMode::wal;
+  // Changing the mode needs the file for a moment alone. When others have it open, theirs stays.
+  static_cast<void>(
+      database->read_text(wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE"));
+  return database;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store::Mode mode) {
+  if (path.empty()) return invalid_argument("the path of the database of results is empty");
+  MGTUNE_ASSIGN(const bool present, has_content(path));
+  if (mode == Store::Mode::read_only) {
+    if (!present) return not_found("there are no results in " + path);
+    return open_checked(path, mode);
+  }
+  if (present) {
+    MGTUNE_TRY(open_checked(path, mode).status());
+  } else {
+    MGTUNE_TRY(make_parent(path));
+  }
+  return open_for_writing(path);
+}
+
+void leave_at_rest(Database& database) {
+  database.set_busy_timeout(0);
+  static_cast<void>(database.read_text("PRAGMA journal_mode = DELETE"));
+}
+
+}  // namespace mgtune
