@@ -1,5 +1,6 @@
-// LoadedVariant: a variant bound, built and loaded on a device, its launch-time expressions compiled
-// to bytecode. The tuner measures it and plans launch it: this is the one path from variant to launch.
+// LoadedVariant: a variant bound, built and loaded on a device, its launch-time expressions
+// compiled to bytecode. The tuner measures it and plans launch it: this is the one path from
+// variant to launch.
 //
 // Immutable after load(): any number of threads may launch it at once, each with its own workspace.
 // launch() never compiles, allocates, locks (beyond the device's own) or synchronises.
@@ -30,8 +31,8 @@ union ScalarValue {
 
 // What one launch takes, everything in the operator's declared order.
 struct LaunchArguments {
-  std::span<const std::int64_t> dims;     // the dynamic and hint dims
-  std::span<void* const> tensors;         // device pointers; null for an absent optional tensor
+  std::span<const std::int64_t> dims;  // the dynamic and hint dims
+  std::span<void* const> tensors;      // device pointers; null for an absent optional tensor
   std::span<const ScalarValue> scalars;
   void* workspace = nullptr;  // workspace_bytes(), aligned to 256; may be null when that is 0
   Stream stream = nullptr;
@@ -39,8 +40,8 @@ struct LaunchArguments {
 
 class LoadedVariant {
  public:
-  // `device` and the operator outlive the object. launch_failed when the kernels' own parameter sizes
-  // differ from the declared args; unsupported when a launch needs what the device lacks.
+  // `device` and the operator outlive the object. launch_failed when the kernels' own parameter
+  // sizes differ from the declared args; unsupported when a launch needs what the device lacks.
   static Result<std::unique_ptr<LoadedVariant>> load(Device& device, const Binding& binding,
                                                      const Variant& variant,
                                                      const Artifact& artifact);
@@ -52,8 +53,12 @@ class LoadedVariant {
   const std::string& text() const;  // variant_text()
   const std::string& build_sha256() const;
 
-  // Whether constraints and the design's alignment hold for this launch.
+  // Whether constraints and the design's alignment hold for this launch. With no tensors at all
+  // (an empty span) only the dims are looked at.
   bool serves(const LaunchArguments& arguments) const;
+
+  // Why serves() is false, as unsupported; ok when it is true.
+  Status refusal(const LaunchArguments& arguments) const;
 
   // Bytes of workspace for these dims, its part that must start out zeroed first.
   struct WorkspaceSize {
@@ -62,15 +67,22 @@ class LoadedVariant {
   };
   Result<WorkspaceSize> workspace_size(std::span<const std::int64_t> dims) const;
 
-  // All launches of the variant, in order, on the stream. invalid_argument for a null tensor that is
-  // not optional or one whose presence differs from the binding's.
+  // All launches of the variant, in order, on the stream. invalid_argument for a null tensor that
+  // is not optional (an empty one may be null) or one whose presence differs from the binding's;
+  // unsupported where serves() is false.
   Status launch(const LaunchArguments& arguments) const;
 
- private:
-  class Program;
-  explicit LoadedVariant(std::unique_ptr<Program> program);
+  // launch() for a workspace that serves many shapes: its first `reserved.zeroed_bytes` are kept
+  // for buffers that stay zeroed, whatever these dims need. False, and nothing launched, where
+  // serves() is false or the launch needs more than is reserved.
+  Result<bool> try_launch(const LaunchArguments& arguments, const WorkspaceSize& reserved) const;
 
-  std::unique_ptr<Program> program_;
+ private:
+  struct Parts;
+  explicit LoadedVariant(std::unique_ptr<Parts> parts);
+  Result<bool> run(const LaunchArguments& arguments, const WorkspaceSize* reserved) const;
+
+  std::unique_ptr<Parts> parts_;
 };
 
 // SHA-256 over what shapes a launch outside the binary: the design's launch text and the parameter

@@ -1,8 +1,9 @@
-// Plan: an operator with static dims, dtypes and flags bound, ready to launch any shape in its ranges.
+// Plan: an operator with static dims, dtypes and flags bound, ready to launch any shape in its
+// ranges.
 //
 // make() selects, builds and loads a few variants: those tuned for points in or near the ranges, a
-// ladder variant, and one that serves any alignment and stride. launch() looks up the variant for the
-// dims, checks alignment and launches; it never compiles, allocates, locks or synchronises.
+// ladder variant, and one that serves any alignment and stride. launch() looks up the variant for
+// the dims, checks alignment and launches; it never compiles, allocates, locks or synchronises.
 // Immutable after make(): any number of threads launch one plan.
 
 #pragma once
@@ -30,11 +31,15 @@ struct DimRange {
 class Plan {
  public:
   // `ranges` has one entry per dynamic and hint dim in declared order; a dim whose default is to be
-  // used at every launch has low > high. `device` and the operator outlive the plan; `builder` is used
-  // only inside make().
-  static Result<std::unique_ptr<Plan>> make(Device& device, Builder& builder, const Binding& binding,
+  // used at every launch has low > high. `device` and the operator outlive the plan; `builder` is
+  // used only inside make(). A variant that does not build or load is left out, which explain()
+  // tells: an error only when none is left. `strict` leaves out tuned variants whose build is not
+  // the one that was measured.
+  static Result<std::unique_ptr<Plan>> make(Device& device, Builder& builder,
+                                            const Binding& binding,
                                             const std::vector<DimRange>& ranges,
-                                            const std::vector<TunedEntry>& tuned);
+                                            const std::vector<TunedEntry>& tuned,
+                                            bool strict = false);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -43,8 +48,12 @@ class Plan {
   // serves the call; that names the dims and what kept each variant out.
   Status launch(const LaunchArguments& arguments) const;
 
-  // Enough for every shape in the ranges and every variant of the plan.
+  // Enough for every shape in the ranges and every variant of the plan. (Found by search over the
+  // ranges; a variant that needs more for some shape does not serve that shape.)
   LoadedVariant::WorkspaceSize workspace_size() const;
+
+  // Zeroes what of a new workspace must start out zeroed; later launches leave it so.
+  Status init_workspace(void* workspace, Stream stream) const;
 
   struct Explanation {
     std::string variant;
@@ -55,12 +64,13 @@ class Plan {
   Result<Explanation> explain(const std::vector<std::int64_t>& dims) const;
 
   const Binding& binding() const;
+  std::vector<std::string> variants() const;  // that are loaded, tuned ones first
 
  private:
-  class Impl;
-  explicit Plan(std::unique_ptr<Impl> impl);
+  struct Parts;
+  explicit Plan(std::unique_ptr<Parts> parts);
 
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace mgtune

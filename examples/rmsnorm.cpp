@@ -1,0 +1,113 @@
+// RMSNorm in bf16, with the optional output rstd, through the C++ interface: plans once, launches,
+// compares with a reference in double precision, and says which variant ran and why.
+//
+//   rmsnorm_cpp [DEVICE]      "auto" (default), "cpu", "H200", a CUDA index or a UUID
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <mgruntime/mgruntime.hpp>
+#include <random>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kRows = 33, kHidden = 1024;
+constexpr double kEps = 1e-5;
+constexpr double kTolerance = 1.0 / 128;  // relative, per element: bf16 keeps 8 bits
+
+std::uint16_t to_bf16(float value) {  // round to nearest even; never NaN here
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float from_bf16(std::uint16_t value) {
+  const std::uint32_t bits = std::uint32_t{value} << 16;
+  float result;
+  std::memcpy(&result, &bits, sizeof(result));
+  return result;
+}
+
+int fail(const char* what, const mgr::Error& error) {
+  std::fprintf(stderr, "%s: %s\n", what, error.message.c_str());
+  return 1;
+}
+
+double relative(double value, double expected) {
+  return std::abs(value - expected) / std::max(std::abs(expected), 1e-3);
+}
+
+struct Host {
+  std::vector<std::uint16_t> x, weight, y;
+  std::vector<float> rstd;
+
+  Host() : x(kRows * kHidden), weight(kHidden), y(kRows * kHidden), rstd(kRows) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    for (std::uint16_t& value : x) value = to_bf16(normal(random));
+    for (std::uint16_t& value : weight) value = to_bf16(normal(random));
+  }
+
+  // The largest relative error of y and rstd; infinity for a NaN.
+  double max_error() const {
+    double largest = 0;
+    const auto take = [&](double error) {
+      largest = error <= largest ? largest : std::isnan(error) ? INFINITY : error;
+    };
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const std::size_t first = std::size_t(row * kHidden);
+      double sum = 0;
+      for (std::size_t i = 0; i < kHidden; ++i) sum += std::pow(from_bf16(x[first + i]), 2);
+      const double expected = 1 / std::sqrt(sum / kHidden + kEps);
+      take(relative(rstd[std::size_t(row)], expected));
+      for (std::size_t i = 0; i < kHidden; ++i) {
+        take(relative(from_bf16(y[first + i]),
+                      from_bf16(x[first + i]) * expected * from_bf16(weight[i])));
+      }
+    }
+    return largest;
+  }
+};
+
+int run(const mgr::Context& context, const mgr::Plan& plan) {
+  Host host;
+  const std::size_t bytes = host.x.size() * 2, weight_bytes = host.weight.size() * 2;
+  const std::size_t rstd_bytes = host.rstd.size() * sizeof(float);
+  auto x = context.allocate(bytes), y = context.allocate(bytes);
+  auto weight = context.allocate(weight_bytes), rstd = context.allocate(rstd_bytes);
+  for (const auto* buffer : {&x, &y, &weight, &rstd}) {
+    if (!*buffer) return fail("allocate", buffer->error());
+  }
+  const double eps = kEps;
+  // In the operator's order: rows and x_stride (its default); x, weight, y, rstd; eps.
+  for (const mgr::Outcome& failed :
+       {context.copy_to_device(x->data(), host.x.data(), bytes),
+        context.copy_to_device(weight->data(), host.weight.data(), weight_bytes),
+        plan.launch({kRows, -1}, {x->data(), weight->data(), y->data(), rstd->data()}, {eps}),
+        context.synchronize(), context.copy_to_host(host.y.data(), y->data(), bytes),
+        context.copy_to_host(host.rstd.data(), rstd->data(), rstd_bytes)}) {
+    if (failed) return fail("run", *failed);
+  }
+  auto why = plan.explain({kRows, -1});
+  if (!why) return fail("explain", why.error());
+  const double error = host.max_error();
+  std::printf("%smax error %.2g (allowed %.2g)\n", why->c_str(), error, kTolerance);
+  return error <= kTolerance ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mgr::OpenOptions options;
+  if (argc > 1) options.device = argv[1];
+  auto context = mgr::Context::open(options);
+  if (!context) return fail("open", context.error());
+  auto plan =
+      context->plan("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}, {"rstd", "true"}},
+                    {{"rows", 1, 8192}});
+  if (!plan) return fail("plan", plan.error());
+  return run(*context, *plan);
+}

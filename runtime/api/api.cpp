@@ -1,0 +1,254 @@
+// The mgr_* functions: checks of what a C caller may get wrong, and hand-over to Context and Plan.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "api/boundary.h"
+#include "api/context.h"
+#include "api/scalar.h"
+#include "core/dtype.h"
+#include "dispatch/plan.h"
+
+// The Context is shared so that a plan can outlive the mgr_close() of its context.
+struct mgr_context_s {
+  std::shared_ptr<mgtune::Context> context;
+};
+
+struct mgr_plan_s {
+  std::shared_ptr<mgtune::Context> context;
+  std::unique_ptr<mgtune::Plan> plan;
+  std::vector<mgtune::DType> scalars;
+};
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kMaxScalars = 32;
+
+Status null_argument(const char* name) { return invalid_argument(fmt::format("{} is null", name)); }
+
+template <typename T>
+Result<std::span<T>> array(T* data, std::size_t count, const char* name) {
+  if (data == nullptr && count > 0) {
+    return invalid_argument(fmt::format("{} is null, but its count is {}", name, count));
+  }
+  return std::span<T>(data, count);
+}
+
+Result<Context::Options> context_options(const mgr_open_options* from) {
+  MGTUNE_ASSIGN(const mgr_open_options options, read_options(from));
+  Context::Options result;
+  if (options.device != nullptr) result.device = options.device;
+  if (options.database != nullptr) result.database = options.database;
+  MGTUNE_ASSIGN(const auto folders,
+                array(options.family_folders, options.family_folder_count, "family_folders"));
+  for (const char* folder : folders) {
+    if (folder == nullptr) return null_argument("an entry of family_folders");
+    result.family_folders.emplace_back(folder);
+  }
+  return result;
+}
+
+Result<Context::PlanWords> plan_words(const mgr_plan_options* from) {
+  if (from == nullptr) return null_argument("options");
+  MGTUNE_ASSIGN(const mgr_plan_options options, read_options(from));
+  if (options.op == nullptr) return null_argument("op");
+  Context::PlanWords words;
+  words.op = options.op;
+  MGTUNE_ASSIGN(const auto bindings, array(options.bindings, options.binding_count, "bindings"));
+  for (const mgr_binding& binding : bindings) {
+    if (binding.name == nullptr || binding.value == nullptr) {
+      return null_argument("name or value of a binding");
+    }
+    if (!words.bindings.emplace(binding.name, binding.value).second) {
+      return invalid_argument(fmt::format("'{}' is bound twice", binding.name));
+    }
+  }
+  MGTUNE_ASSIGN(const auto ranges, array(options.ranges, options.range_count, "ranges"));
+  for (const mgr_range& range : ranges) {
+    if (range.dim == nullptr) return null_argument("dim of a range");
+    if (!words.ranges.emplace(range.dim, DimRange{range.low, range.high}).second) {
+      return invalid_argument(fmt::format("dim '{}' has two ranges", range.dim));
+    }
+  }
+  return words;
+}
+
+Status launch(const mgr_plan_t& plan, const LaunchArguments& from,
+              std::span<const double> scalars) {
+  if (scalars.size() != plan.scalars.size()) {
+    return invalid_argument(
+        fmt::format("{} scalars passed, {} declared", scalars.size(), plan.scalars.size()));
+  }
+  std::array<ScalarValue, kMaxScalars> values;
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    if (!encode_scalar(scalars[i], plan.scalars[i], values[i])) {
+      return invalid_argument(fmt::format("scalar '{}' is {}, which {} cannot hold",
+                                          plan.plan->binding().op->scalars[i].name, scalars[i],
+                                          to_string(plan.scalars[i])));
+    }
+  }
+  LaunchArguments arguments = from;
+  arguments.scalars = std::span(values).first(scalars.size());
+  return plan.plan->launch(arguments);
+}
+
+// "rows=4096 x_stride=default"
+std::string dims_text(const Operator& op, std::span<const std::int64_t> dims) {
+  std::string text;
+  std::size_t index = 0;
+  for (const Dim& dim : op.dims) {
+    if (dim.kind == DimKind::fixed || index == dims.size()) continue;
+    const std::int64_t value = dims[index++];
+    text += fmt::format(" {}={}", dim.name, value == -1 ? "default" : std::to_string(value));
+  }
+  return text;
+}
+
+Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int64_t> dims) {
+  MGTUNE_ASSIGN(const Plan::Explanation why, plan.plan->explain({dims.begin(), dims.end()}));
+  const DeviceInfo& device = plan.context->device_info();
+  const Binding& binding = plan.plan->binding();
+  std::string text = fmt::format(
+      "problem   {} {}{}\nvariant   {}\nchosen    {}: {}\n", binding.op->full_name(),
+      binding.text(), dims_text(*binding.op, dims), why.variant, to_string(why.step), why.reason);
+  if (why.expected_ns > 0) {
+    text += fmt::format("expected  {:.2f} us at the tuned problem{}\n", why.expected_ns / 1e3,
+                        device.kind == DeviceKind::cpu ? " (emulation)" : "");
+  }
+  return text + fmt::format("device    {}\ntables    {}\n", device.name, plan.context->tables());
+}
+
+}  // namespace
+}  // namespace mgtune
+
+using mgtune::Context;
+using mgtune::guarded;
+using mgtune::null_argument;
+using mgtune::Status;
+
+int32_t mgr_abi_version(void) { return MGR_ABI_VERSION; }
+
+mgr_status_t mgr_open(const mgr_open_options* options, mgr_context_t** context) {
+  return guarded([&]() -> Status {
+    if (context == nullptr) return null_argument("context");
+    MGTUNE_ASSIGN(const Context::Options words, mgtune::context_options(options));
+    MGTUNE_ASSIGN(std::shared_ptr<Context> opened, Context::open(words));
+    *context = new mgr_context_s{std::move(opened)};
+    return {};
+  });
+}
+
+void mgr_close(mgr_context_t* context) { delete context; }
+
+const char* mgr_device_name(const mgr_context_t* context) {
+  return context == nullptr ? "" : context->context->device_info().name.c_str();
+}
+
+mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options* options, mgr_plan_t** plan) {
+  return guarded([&]() -> Status {
+    if (context == nullptr || plan == nullptr) return null_argument("context or plan");
+    MGTUNE_ASSIGN(const Context::PlanWords words, mgtune::plan_words(options));
+    auto handle = std::make_unique<mgr_plan_s>();
+    handle->context = context->context;
+    MGTUNE_ASSIGN(handle->plan, context->context->plan(words));
+    const mgtune::Operator& op = *handle->plan->binding().op;
+    if (op.scalars.size() > mgtune::kMaxScalars) {
+      return mgtune::unsupported(fmt::format("{} has {} scalars; at most {} can be passed",
+                                             op.full_name(), op.scalars.size(),
+                                             mgtune::kMaxScalars));
+    }
+    for (const mgtune::Scalar& scalar : op.scalars) handle->scalars.push_back(scalar.dtype);
+    *plan = handle.release();
+    return {};
+  });
+}
+
+void mgr_plan_free(mgr_plan_t* plan) {
+  if (plan == nullptr) return;
+  plan->context->release(std::move(plan->plan));
+  delete plan;
+}
+
+size_t mgr_workspace_bytes(const mgr_plan_t* plan) {
+  return plan == nullptr ? 0 : static_cast<size_t>(plan->plan->workspace_size().bytes);
+}
+
+mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace, void* stream) {
+  return guarded([&]() -> Status {
+    if (plan == nullptr) return null_argument("plan");
+    if (workspace == nullptr && mgr_workspace_bytes(plan) > 0) return null_argument("workspace");
+    return plan->plan->init_workspace(workspace, stream);
+  });
+}
+
+mgr_status_t mgr_launch(const mgr_plan_t* plan, void* stream, const int64_t* dims, size_t dim_count,
+                        void* const* tensors, size_t tensor_count, const double* scalars,
+                        size_t scalar_count, void* workspace) {
+  return guarded([&]() -> Status {
+    if (plan == nullptr) return null_argument("plan");
+    mgtune::LaunchArguments arguments;
+    MGTUNE_ASSIGN(arguments.dims, mgtune::array(dims, dim_count, "dims"));
+    MGTUNE_ASSIGN(arguments.tensors, mgtune::array(tensors, tensor_count, "tensors"));
+    MGTUNE_ASSIGN(const auto values, mgtune::array(scalars, scalar_count, "scalars"));
+    arguments.workspace = workspace;
+    arguments.stream = stream;
+    return mgtune::launch(*plan, arguments, values);
+  });
+}
+
+mgr_status_t mgr_explain(const mgr_plan_t* plan, const int64_t* dims, size_t dim_count,
+                         char* buffer, size_t size, size_t* needed) {
+  return guarded([&]() -> Status {
+    if (plan == nullptr) return null_argument("plan");
+    MGTUNE_ASSIGN(const auto shape, mgtune::array(dims, dim_count, "dims"));
+    MGTUNE_ASSIGN(const auto room, mgtune::array(buffer, size, "buffer"));
+    MGTUNE_ASSIGN(const std::string text, mgtune::explanation(*plan, shape));
+    if (!room.empty()) room[text.copy(buffer, size - 1)] = '\0';
+    if (needed != nullptr) *needed = text.size() + 1;
+    return {};
+  });
+}
+
+mgr_status_t mgr_allocate(mgr_context_t* context, size_t bytes, void** memory) {
+  return guarded([&]() -> Status {
+    if (context == nullptr || memory == nullptr) return null_argument("context or memory");
+    MGTUNE_ASSIGN(*memory, context->context->allocate(bytes));
+    return {};
+  });
+}
+
+void mgr_free(mgr_context_t* context, void* memory) {
+  if (context != nullptr && memory != nullptr) context->context->free(memory);
+}
+
+mgr_status_t mgr_copy_to_device(mgr_context_t* context, void* device, const void* host,
+                                size_t bytes) {
+  return guarded([&]() -> Status {
+    if (context == nullptr) return null_argument("context");
+    if (bytes == 0) return {};
+    if (device == nullptr || host == nullptr) return null_argument("device or host");
+    return context->context->copy_to_device(device, host, bytes);
+  });
+}
+
+mgr_status_t mgr_copy_to_host(mgr_context_t* context, void* host, const void* device,
+                              size_t bytes) {
+  return guarded([&]() -> Status {
+    if (context == nullptr) return null_argument("context");
+    if (bytes == 0) return {};
+    if (device == nullptr || host == nullptr) return null_argument("device or host");
+    return context->context->copy_to_host(host, device, bytes);
+  });
+}
+
+mgr_status_t mgr_synchronize(mgr_context_t* context, void* stream) {
+  return guarded([&]() -> Status {
+    if (context == nullptr) return null_argument("context");
+    return context->context->synchronise(stream);
+  });
+}

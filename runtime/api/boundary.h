@@ -1,0 +1,52 @@
+// What every mgr_* function does at the C boundary: failures become codes and this thread's last
+// error, exceptions stop here, and options structs of other versions are read safely.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "core/status.h"
+#include "mgruntime/mgruntime.h"
+
+namespace mgtune {
+
+// Keeps the message for mgr_last_error() and returns the code. Never throws.
+mgr_status_t fail(mgr_status_t code, const char* message) noexcept;
+mgr_status_t fail(const Status& status) noexcept;
+
+// Runs `body`, which returns a Status.
+template <typename Body>
+mgr_status_t guarded(Body&& body) noexcept {
+  try {
+    const Status status = body();
+    return status.ok() ? MGR_OK : fail(status);
+  } catch (const std::bad_alloc&) {
+    return fail(MGR_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception& exception) {
+    return fail(MGR_INTERNAL, exception.what());
+  } catch (...) {
+    return fail(MGR_INTERNAL, "unknown exception");
+  }
+}
+
+// The caller's struct as this library knows it: what an older one lacks is zero; what a newer one
+// has beyond ours must be zero, since we would ignore it.
+template <typename Options>
+Result<Options> read_options(const Options* from) {
+  Options options{};
+  if (from == nullptr) return options;
+  const std::size_t size = from->struct_size;
+  if (size < sizeof(size)) return invalid_argument("struct_size of the options is not set");
+  std::memcpy(&options, from, std::min(size, sizeof(Options)));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(from);
+  for (std::size_t i = sizeof(Options); i < size; ++i) {
+    if (bytes[i] != 0) return unsupported("the options have fields that this libmgruntime lacks");
+  }
+  return options;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,127 @@
+#include "api/context.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "core/file_system.h"
+#include "device/registry.h"
+#include "dispatch/selection.h"
+#include "family/problem.h"
+#include "store/store.h"
+
+namespace mgtune {
+namespace {
+
+Result<std::vector<DimRange>> ranges_in_order(const Operator& op,
+                                              std::map<std::string, DimRange> named) {
+  std::vector<DimRange> ranges;
+  for (const Dim& dim : op.dims) {
+    if (dim.kind == DimKind::fixed) continue;
+    const auto range = named.find(dim.name);
+    if (range == named.end()) {
+      ranges.push_back({1, 0});  // always at its default
+      continue;
+    }
+    if (range->second.low > range->second.high) {
+      return invalid_argument("the range of dim '" + dim.name +
+                              "' is empty: " + std::to_string(range->second.low) + " to " +
+                              std::to_string(range->second.high));
+    }
+    ranges.push_back(range->second);
+    named.erase(range);
+  }
+  if (!named.empty()) {
+    return invalid_argument(op.full_name() + " has no dynamic or hint dim '" +
+                            named.begin()->first + "' to give a range for");
+  }
+  return ranges;
+}
+
+bool is_strict() {
+  const char* word = std::getenv("MGTUNE_STRICT");
+  return word != nullptr && std::string_view(word) == "1";
+}
+
+}  // namespace
+
+Context::Context(std::unique_ptr<Device> device)
+    : device_(std::move(device)),
+      catalog_(FileSystem::real()),
+      builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
+
+Result<std::unique_ptr<Context>> Context::open(const Options& options) {
+  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(options.device));
+  if (devices.size() != 1) {
+    return invalid_argument("'" + options.device + "' names " + std::to_string(devices.size()) +
+                            " devices; a context is for one");
+  }
+  MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(devices.front().id));
+  std::unique_ptr<Context> context(new Context(std::move(device)));
+  MGTUNE_TRY(
+      context->read_tables(options.database.empty() ? default_database_path() : options.database));
+  MGTUNE_TRY(context->add_families(options.family_folders));
+  return context;
+}
+
+Status Context::read_tables(const std::string& path) {
+  Result<Store> store = Store::open(path, Store::Mode::read_only);
+  if (!store.ok() && store.status().code() == StatusCode::not_found) {
+    tables_ = path + " does not exist";
+    return {};
+  }
+  if (!store.ok()) return std::move(store).take_status();
+  MGTUNE_ASSIGN(tuned_, store->tuned());
+  tables_ = path + ", " + std::to_string(tuned_.size()) + " tuned problems";
+  return {};
+}
+
+Status Context::add_families(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    // A word without a slash could be the name of a built-in family.
+    const bool is_path = folder.find('/') != std::string::npos;
+    const Result<std::vector<const Operator*>> found =
+        catalog_.find(is_path ? folder : "./" + folder);
+    if (!found.ok()) return found.status();
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
+  const std::scoped_lock lock(mutex_);
+  MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
+  MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.bindings));
+  MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
+  return Plan::make(*device_, builder_, binding, ranges, decode_tuned(*op, tuned_), is_strict());
+}
+
+void Context::release(std::unique_ptr<Plan> plan) {
+  const std::scoped_lock lock(mutex_);
+  plan.reset();
+}
+
+Result<void*> Context::allocate(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return device_->allocate(bytes);
+}
+
+void Context::free(void* memory) {
+  const std::scoped_lock lock(mutex_);
+  device_->free(memory);
+}
+
+Status Context::copy_to_device(void* device, const void* host, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return device_->copy_to_device(device, host, bytes);
+}
+
+Status Context::copy_to_host(void* host, const void* device, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return device_->copy_to_host(host, device, bytes);
+}
+
+Status Context::synchronise(Stream stream) {
+  const std::scoped_lock lock(mutex_);
+  return device_->synchronise(stream);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,63 @@
+// Context: what a mgr_context_t stands for: an opened device, the families, the tuned rows of one
+// database and the builder with its cache. Every method takes the context's lock; launches of its
+// plans do not pass through here.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "build/builder.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "dispatch/plan.h"
+#include "family/catalog.h"
+#include "store/records.h"
+
+namespace mgtune {
+
+class Context {
+ public:
+  struct Options {
+    std::string device = "auto";
+    std::string database;  // empty: default_database_path()
+    std::vector<std::string> family_folders;
+  };
+  static Result<std::unique_ptr<Context>> open(const Options& options);
+
+  struct PlanWords {
+    std::string op;
+    std::map<std::string, std::string> bindings;
+    std::map<std::string, DimRange> ranges;
+  };
+  Result<std::unique_ptr<Plan>> plan(const PlanWords& words);
+
+  // Unloads the plan's modules, which the device wants in order with everything else.
+  void release(std::unique_ptr<Plan> plan);
+
+  Result<void*> allocate(std::size_t bytes);
+  void free(void* memory);
+  Status copy_to_device(void* device, const void* host, std::size_t bytes);
+  Status copy_to_host(void* host, const void* device, std::size_t bytes);
+  Status synchronise(Stream stream);
+
+  const DeviceInfo& device_info() const { return device_->info(); }
+  const std::string& tables() const { return tables_; }  // where tuned rows come from, for explain
+
+ private:
+  explicit Context(std::unique_ptr<Device> device);
+  Status read_tables(const std::string& path);
+  Status add_families(const std::vector<std::string>& folders);
+
+  std::mutex mutex_;
+  std::unique_ptr<Device> device_;
+  Catalog catalog_;
+  Builder builder_;
+  std::vector<TunedView> tuned_;
+  std::string tables_;
+};
+
+}  // namespace mgtune

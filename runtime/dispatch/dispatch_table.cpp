@@ -1,0 +1,88 @@
+#include "dispatch/dispatch_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mgtune {
+namespace {
+
+constexpr double kTaken = std::numeric_limits<double>::infinity();
+constexpr double kLadder = 1e12;  // above every distance of a row
+
+}  // namespace
+
+DispatchTable::DispatchTable(const Operator& op, std::size_t variants,
+                             std::vector<DispatchRow> rows)
+    : variants_(variants), rows_(std::move(rows)) {
+  if (rows_.size() > kMaxRows) rows_.erase(rows_.begin() + kMaxRows, rows_.end());
+  std::stable_sort(rows_.begin(), rows_.end(), [](const DispatchRow& a, const DispatchRow& b) {
+    return a.variant < b.variant;
+  });
+  for (std::size_t variant = 0; variant < first_row_.size(); ++variant) {
+    first_row_[variant] = static_cast<std::size_t>(std::count_if(
+        rows_.begin(), rows_.end(), [&](const DispatchRow& row) { return row.variant < variant; }));
+  }
+  // A dim in which all rows agree adds the same to every distance: leave it out.
+  for (const Dim& dim : op.dims) {
+    if (dim.kind == DimKind::fixed || slots_.size() == kMaxDims) continue;
+    const auto slot = std::size_t(dim.slot);
+    const bool differs = std::any_of(rows_.begin(), rows_.end(), [&](const DispatchRow& row) {
+      return row.entry.problem.slots[slot] != rows_.front().entry.problem.slots[slot];
+    });
+    if (differs) slots_.push_back(slot);
+  }
+  for (const DispatchRow& row : rows_) {
+    distances_.push_back(row.distance);
+    for (const std::size_t slot : slots_) {
+      logarithms_.push_back(log_extent(row.entry.problem.slots[slot]));
+    }
+  }
+}
+
+void DispatchTable::take_logarithms(std::span<const std::int64_t> slots,
+                                    Logarithms& logarithms) const {
+  for (std::size_t i = 0; i < slots_.size(); ++i) logarithms[i] = log_extent(slots[slots_[i]]);
+}
+
+double DispatchTable::row_distance(std::size_t row, const Logarithms& at) const {
+  double distance = distances_[row];
+  const double* logarithm = logarithms_.data() + row * slots_.size();
+  for (std::size_t i = 0; i < slots_.size(); ++i) distance += std::abs(logarithm[i] - at[i]);
+  return distance;
+}
+
+void DispatchTable::measure(std::span<const std::int64_t> slots, Distances& distances) const {
+  Logarithms at;
+  take_logarithms(slots, at);
+  for (std::size_t variant = 0; variant < variants_; ++variant) {
+    double best = kLadder + static_cast<double>(variant);
+    for (std::size_t row = first_row_[variant]; row < first_row_[variant + 1]; ++row) {
+      best = std::min(best, row_distance(row, at));
+    }
+    distances[variant] = best;
+  }
+}
+
+std::size_t DispatchTable::take_nearest(Distances& distances) const {
+  const auto end = distances.begin() + static_cast<std::ptrdiff_t>(variants_);
+  const auto nearest = std::min_element(distances.begin(), end);
+  *nearest = kTaken;
+  return static_cast<std::size_t>(nearest - distances.begin());
+}
+
+const DispatchRow* DispatchTable::nearest_row(std::size_t variant,
+                                              std::span<const std::int64_t> slots) const {
+  Logarithms at;
+  take_logarithms(slots, at);
+  const DispatchRow* nearest = nullptr;
+  double smallest = kTaken;
+  for (std::size_t row = first_row_[variant]; row < first_row_[variant + 1]; ++row) {
+    if (row_distance(row, at) >= smallest) continue;
+    smallest = row_distance(row, at);
+    nearest = &rows_[row];
+  }
+  return nearest;
+}
+
+}  // namespace mgtune

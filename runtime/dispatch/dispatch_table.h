@@ -1,0 +1,68 @@
+// DispatchTable: which of a plan's loaded variants to try first for the dims of a launch: the one
+// of the nearest tuned row, by the distances of selection.h, then the others; variants without a
+// row (the ladder's) come last, in their own order. Immutable; any number of threads may look up.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dispatch/selection.h"
+#include "family/problem.h"
+
+namespace mgtune {
+
+inline constexpr std::size_t kMaxPlanVariants = 8;
+
+// A tuned row that a loaded variant answers for.
+struct DispatchRow {
+  std::size_t variant;
+  double distance;  // Standing's
+  bool same_gpu, same_binding;
+  bool other_build;  // the row was measured with another build of the variant
+  TunedEntry entry;
+};
+
+class DispatchTable {
+ public:
+  using Distances = std::array<double, kMaxPlanVariants>;
+
+  // At most kMaxPlanVariants variants; the rows nearest to the plan come first, and the first
+  // kMaxRows of them count.
+  DispatchTable(const Operator& op, std::size_t variants, std::vector<DispatchRow> rows);
+
+  std::size_t variants() const { return variants_; }
+
+  // Of every variant, for the launch whose dims stand in `slots`. Allocates nothing.
+  void measure(std::span<const std::int64_t> slots, Distances& distances) const;
+
+  // The variant with the smallest distance, which is then set to infinity; variants() times.
+  std::size_t take_nearest(Distances& distances) const;
+
+  // The row that gives the variant its distance; null for one without rows.
+  const DispatchRow* nearest_row(std::size_t variant, std::span<const std::int64_t> slots) const;
+
+  bool has_rows() const { return !rows_.empty(); }
+
+ private:
+  static constexpr std::size_t kMaxRows = 32;  // a look-up takes about 2 ns a row
+  static constexpr std::size_t kMaxDims = 16;  // that differ between rows
+
+  using Logarithms = std::array<double, kMaxDims>;
+  void take_logarithms(std::span<const std::int64_t> slots, Logarithms& logarithms) const;
+  double row_distance(std::size_t row, const Logarithms& at) const;
+
+  std::size_t variants_;
+  std::vector<DispatchRow> rows_;                            // by variant
+  std::array<std::size_t, kMaxPlanVariants + 1> first_row_;  // of each variant
+  std::vector<std::size_t> slots_;                           // of the dims that differ between rows
+
+  // What a look-up reads of rows_, close together.
+  std::vector<double> distances_;
+  std::vector<double> logarithms_;  // of the dims at slots_, row by row
+};
+
+}  // namespace mgtune

@@ -1,0 +1,36 @@
+// LaunchDims: the dynamic and hint dims of an operator as every launch passes them, in declared
+// order. Immutable; any number of threads may resolve. The operator outlives it.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "family/operator.h"
+
+namespace mgtune {
+
+class LaunchDims {
+ public:
+  explicit LaunchDims(const Operator& op);
+
+  std::size_t size() const { return dims_.size(); }
+  const Dim& operator[](std::size_t index) const { return *dims_[index]; }
+
+  // Writes each dim into its slot of `slots`, which holds the static values already; -1 stands for
+  // the dim's default. invalid_argument for a wrong count, a negative dim, and -1 where there is
+  // no default. Allocates only to describe a failure.
+  Status resolve(std::span<const std::int64_t> dims, std::span<std::int64_t> slots) const;
+
+  // "rows=4096 x_stride=1024", for messages.
+  std::string text(std::span<const std::int64_t> slots) const;
+
+ private:
+  const Operator& op_;
+  std::vector<const Dim*> dims_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,173 @@
+#include "dispatch/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "dispatch/dispatch_table.h"
+#include "dispatch/launch_dims.h"
+#include "dispatch/launch_program.h"
+#include "dispatch/plan_variants.h"
+#include "dispatch/workspace_bound.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kMaxLaunchDims = 32;
+
+Status check_ranges(const Binding& binding, const LaunchDims& dims,
+                    const std::vector<DimRange>& ranges) {
+  const std::string name = binding.op->full_name();
+  if (binding.slots.size() > kMaxSlots || dims.size() > kMaxLaunchDims) {
+    return unsupported(
+        fmt::format("{} has {} names and {} dynamic dims; at most {} and {} can be "
+                    "planned",
+                    name, binding.slots.size(), dims.size(), kMaxSlots, kMaxLaunchDims));
+  }
+  if (ranges.size() != dims.size()) {
+    return invalid_argument(
+        fmt::format("{}: {} ranges given, {} dims declared", name, ranges.size(), dims.size()));
+  }
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (ranges[i].low > ranges[i].high && !dims[i].fallback) {
+      return invalid_argument(
+          fmt::format("{}: dim '{}' needs a range; it has no default", name, dims[i].name));
+    }
+    if (ranges[i].low < 0 && ranges[i].low <= ranges[i].high) {
+      return invalid_argument(
+          fmt::format("{}: the range of dim '{}' starts at {}", name, dims[i].name, ranges[i].low));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+struct Plan::Parts {
+  Device& device;
+  Binding binding;
+  LaunchDims dims;
+  std::vector<std::unique_ptr<LoadedVariant>> variants;
+  DispatchTable table;
+  std::vector<std::string> left_out;
+  LoadedVariant::WorkspaceSize workspace;
+
+  // A launch's dims with every default resolved, on the caller's stack.
+  struct Shape {
+    std::array<std::int64_t, kMaxSlots> slots;
+    std::array<std::int64_t, kMaxLaunchDims> dims;
+  };
+  Status resolve(std::span<const std::int64_t> from, Shape& shape) const {
+    std::copy(binding.slots.begin(), binding.slots.end(), shape.slots.begin());
+    MGTUNE_TRY(dims.resolve(from, shape.slots));
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      shape.dims[i] = shape.slots[std::size_t(dims[i].slot)];
+    }
+    return {};
+  }
+
+  Status nothing_serves(const LaunchArguments& arguments, const Shape& shape) const {
+    std::string message = fmt::format("{} {}: no variant of the plan serves this call",
+                                      binding.op->full_name(), dims.text(shape.slots));
+    for (const auto& variant : variants) {
+      const Status refusal = variant->refusal(arguments);
+      message += fmt::format(
+          "; {}: {}", variant->text(),
+          refusal.ok() ? "needs more workspace than the ranges of the plan do" : refusal.message());
+    }
+    return unsupported(std::move(message));
+  }
+};
+
+Result<std::unique_ptr<Plan>> Plan::make(Device& device, Builder& builder, const Binding& binding,
+                                         const std::vector<DimRange>& ranges,
+                                         const std::vector<TunedEntry>& tuned, bool strict) {
+  LaunchDims dims(*binding.op);
+  MGTUNE_TRY(check_ranges(binding, dims, ranges));
+  MGTUNE_ASSIGN(PlanVariants loaded,
+                load_plan_variants({device, builder, binding, ranges, tuned, strict}));
+  LoadedVariant::WorkspaceSize workspace;
+  std::int64_t rest_bytes = 0;
+  for (const auto& variant : loaded.variants) {
+    if (binding.op->designs[std::size_t(variant->variant().design)].workspace.empty()) continue;
+    const LoadedVariant::WorkspaceSize bound = workspace_bound(*variant, ranges);
+    workspace.zeroed_bytes = std::max(workspace.zeroed_bytes, bound.zeroed_bytes);
+    rest_bytes = std::max(rest_bytes, bound.bytes - bound.zeroed_bytes);
+  }
+  workspace.bytes = workspace.zeroed_bytes + rest_bytes;
+  DispatchTable table(*binding.op, loaded.variants.size(), std::move(loaded.rows));
+  return std::unique_ptr<Plan>(new Plan(
+      std::unique_ptr<Parts>(new Parts{device, binding, std::move(dims), std::move(loaded.variants),
+                                       std::move(table), std::move(loaded.left_out), workspace})));
+}
+
+Plan::Plan(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Plan::~Plan() = default;
+
+Status Plan::launch(const LaunchArguments& arguments) const {
+  Parts::Shape shape;
+  MGTUNE_TRY(parts_->resolve(arguments.dims, shape));
+  LaunchArguments resolved = arguments;
+  resolved.dims = std::span(shape.dims).first(parts_->dims.size());
+  DispatchTable::Distances distances;
+  parts_->table.measure(shape.slots, distances);
+  for (std::size_t i = 0; i < parts_->variants.size(); ++i) {
+    const LoadedVariant& variant = *parts_->variants[parts_->table.take_nearest(distances)];
+    MGTUNE_ASSIGN(const bool launched, variant.try_launch(resolved, parts_->workspace));
+    if (launched) return {};
+  }
+  return parts_->nothing_serves(resolved, shape);
+}
+
+LoadedVariant::WorkspaceSize Plan::workspace_size() const { return parts_->workspace; }
+
+Status Plan::init_workspace(void* workspace, Stream stream) const {
+  const auto bytes = static_cast<std::size_t>(parts_->workspace.zeroed_bytes);
+  return bytes == 0 ? Status() : parts_->device.fill_bytes(workspace, 0, bytes, stream);
+}
+
+Result<Plan::Explanation> Plan::explain(const std::vector<std::int64_t>& dims) const {
+  Parts::Shape shape;
+  MGTUNE_TRY(parts_->resolve(dims, shape));
+  LaunchArguments arguments;
+  arguments.dims = std::span(shape.dims).first(parts_->dims.size());
+  DispatchTable::Distances distances;
+  parts_->table.measure(shape.slots, distances);
+  for (std::size_t i = 0; i < parts_->variants.size(); ++i) {
+    const std::size_t index = parts_->table.take_nearest(distances);
+    const LoadedVariant& variant = *parts_->variants[index];
+    if (!variant.serves(arguments)) continue;
+    Explanation explanation{variant.text(), SelectionStep::default_ladder, "", 0};
+    if (const DispatchRow* row = parts_->table.nearest_row(index, shape.slots); row != nullptr) {
+      const Problem here{
+          parts_->binding.op,
+          Slots(shape.slots.begin(),
+                shape.slots.begin() + static_cast<std::ptrdiff_t>(parts_->binding.slots.size()))};
+      explanation.step =
+          step_of({&row->entry, row->same_gpu, row->same_binding, row->distance}, here);
+      explanation.reason = describe(row->entry);
+      explanation.expected_ns = row->entry.median_ns;
+      if (row->other_build) explanation.reason += ", with another build of the same variant";
+    } else {
+      explanation.reason = parts_->table.has_rows()
+                               ? "no tuned variant of the plan serves these dims"
+                               : "nothing is tuned for these dtypes and flags on such a device";
+    }
+    for (const std::string& failure : parts_->left_out) {
+      explanation.reason += "; left out: " + failure;
+    }
+    return explanation;
+  }
+  return parts_->nothing_serves(arguments, shape);
+}
+
+const Binding& Plan::binding() const { return parts_->binding; }
+
+std::vector<std::string> Plan::variants() const {
+  std::vector<std::string> texts;
+  for (const auto& variant : parts_->variants) texts.push_back(variant->text());
+  return texts;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,40 @@
+// Which variants a plan loads, and loading them: the planning half of Plan, apart from launching.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/builder.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "dispatch/dispatch_table.h"
+#include "dispatch/loaded_variant.h"
+#include "dispatch/plan.h"
+#include "dispatch/selection.h"
+
+namespace mgtune {
+
+struct PlanVariants {
+  std::vector<std::unique_ptr<LoadedVariant>> variants;  // tuned ones first, then the ladder's
+  std::vector<DispatchRow> rows;                         // best first
+  std::vector<std::string> left_out;                     // a sentence for each that failed
+};
+
+// Everything a plan is made from; the references outlive the call.
+struct PlanRequest {
+  Device& device;
+  Builder& builder;
+  const Binding& binding;
+  const std::vector<DimRange>& ranges;
+  const std::vector<TunedEntry>& tuned;
+  bool strict;
+};
+
+// Looks at points of the ranges (ends, middle, and the tuned dims clamped into them), takes the
+// tuned variants that win most points and the ladder's first for every point, aligned and not, and
+// builds and loads them. What fails is replaced by the next best.
+Result<PlanVariants> load_plan_variants(const PlanRequest& request);
+
+}  // namespace mgtune

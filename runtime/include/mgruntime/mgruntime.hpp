@@ -1,0 +1,171 @@
+// A thin C++17 layer over mgruntime.h: handles that free themselves, and Result<T> for what can
+// fail. Nothing here throws but std::bad_alloc. Threads and lifetimes: as mgruntime.h says; a
+// Buffer belongs to its Context and must go before it.
+
+#ifndef MGRUNTIME_MGRUNTIME_HPP_
+#define MGRUNTIME_MGRUNTIME_HPP_
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mgruntime/mgruntime.h"
+
+namespace mgr {
+
+struct Error {
+  mgr_status_t status = MGR_OK;
+  std::string message;
+};
+
+// A value, or the error that says why there is none.
+template <typename T>
+class Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : error_(std::move(error)) {}
+  explicit operator bool() const { return value_.has_value(); }
+  T& operator*() { return *value_; }
+  T* operator->() { return &*value_; }
+  const Error& error() const { return error_; }
+
+ private:
+  std::optional<T> value_;
+  Error error_;
+};
+
+// Empty on success.
+using Outcome = std::optional<Error>;
+
+inline Outcome outcome(mgr_status_t status) {
+  if (status == MGR_OK) return std::nullopt;
+  return Error{status, mgr_last_error()};
+}
+
+// Device memory, freed with the object. Move-only.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(mgr_context_t* context, void* data) : context_(context), data_(data) {}
+  Buffer(Buffer&& other) noexcept
+      : context_(other.context_), data_(std::exchange(other.data_, nullptr)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(context_, other.context_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) mgr_free(context_, data_);
+  }
+  void* data() const { return data_; }
+
+ private:
+  mgr_context_t* context_ = nullptr;
+  void* data_ = nullptr;
+};
+
+// Immutable: any number of threads may launch it.
+class Plan {
+ public:
+  explicit Plan(mgr_plan_t* plan) : plan_(plan) {}
+
+  std::size_t workspace_bytes() const { return mgr_workspace_bytes(plan_.get()); }
+  Outcome init_workspace(void* workspace, void* stream = nullptr) const {
+    return outcome(mgr_workspace_init(plan_.get(), workspace, stream));
+  }
+  Outcome launch(std::initializer_list<std::int64_t> dims, std::initializer_list<void*> tensors,
+                 std::initializer_list<double> scalars, void* workspace = nullptr,
+                 void* stream = nullptr) const {
+    return outcome(mgr_launch(plan_.get(), stream, dims.begin(), dims.size(), tensors.begin(),
+                              tensors.size(), scalars.begin(), scalars.size(), workspace));
+  }
+  Result<std::string> explain(std::initializer_list<std::int64_t> dims) const {
+    std::size_t needed = 0;
+    Outcome failed =
+        outcome(mgr_explain(plan_.get(), dims.begin(), dims.size(), nullptr, 0, &needed));
+    if (failed) return *failed;
+    std::string text(needed, '\0');
+    failed =
+        outcome(mgr_explain(plan_.get(), dims.begin(), dims.size(), text.data(), needed, nullptr));
+    if (failed) return *failed;
+    text.pop_back();  // the closing zero
+    return text;
+  }
+  mgr_plan_t* handle() const { return plan_.get(); }
+
+ private:
+  struct Free {
+    void operator()(mgr_plan_t* plan) const { mgr_plan_free(plan); }
+  };
+  std::unique_ptr<mgr_plan_t, Free> plan_;
+};
+
+struct OpenOptions {
+  std::string device = "auto";
+  std::string database;  // empty: $MGTUNE_DB, else the user's
+  std::vector<std::string> family_folders;
+};
+
+class Context {
+ public:
+  static Result<Context> open(const OpenOptions& options = {}) {
+    std::vector<const char*> folders;
+    for (const std::string& folder : options.family_folders) folders.push_back(folder.c_str());
+    mgr_open_options c{};
+    c.struct_size = sizeof(c);
+    c.device = options.device.c_str();
+    c.database = options.database.empty() ? nullptr : options.database.c_str();
+    c.family_folders = folders.data();
+    c.family_folder_count = folders.size();
+    mgr_context_t* context = nullptr;
+    if (Outcome failed = outcome(mgr_open(&c, &context))) return *failed;
+    return Context(context);
+  }
+
+  // context.plan("rmsnorm.forward", {{"hidden", "4096"}, {"T", "bf16"}}, {{"rows", 1, 8192}})
+  Result<Plan> plan(const char* op, std::initializer_list<mgr_binding> bindings,
+                    std::initializer_list<mgr_range> ranges) const {
+    mgr_plan_options c{};
+    c.struct_size = sizeof(c);
+    c.op = op;
+    c.bindings = bindings.begin();
+    c.binding_count = bindings.size();
+    c.ranges = ranges.begin();
+    c.range_count = ranges.size();
+    mgr_plan_t* plan = nullptr;
+    if (Outcome failed = outcome(mgr_plan(context_.get(), &c, &plan))) return *failed;
+    return Plan(plan);
+  }
+
+  Result<Buffer> allocate(std::size_t bytes) const {
+    void* memory = nullptr;
+    if (Outcome failed = outcome(mgr_allocate(context_.get(), bytes, &memory))) return *failed;
+    return Buffer(context_.get(), memory);
+  }
+  Outcome copy_to_device(void* device, const void* host, std::size_t bytes) const {
+    return outcome(mgr_copy_to_device(context_.get(), device, host, bytes));
+  }
+  Outcome copy_to_host(void* host, const void* device, std::size_t bytes) const {
+    return outcome(mgr_copy_to_host(context_.get(), host, device, bytes));
+  }
+  Outcome synchronize(void* stream = nullptr) const {
+    return outcome(mgr_synchronize(context_.get(), stream));
+  }
+  const char* device_name() const { return mgr_device_name(context_.get()); }
+  mgr_context_t* handle() const { return context_.get(); }
+
+ private:
+  explicit Context(mgr_context_t* context) : context_(context) {}
+
+  struct Close {
+    void operator()(mgr_context_t* context) const { mgr_close(context); }
+  };
+  std::unique_ptr<mgr_context_t, Close> context_;
+};
+
+}  // namespace mgr
+
+#endif  // MGRUNTIME_MGRUNTIME_HPP_
