@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace mgtune {
 
 struct SampleSummary {
+  // Quantiles interpolate linearly between the two samples beside position p * (count - 1) of the
+  // sorted samples (what NumPy calls "linear").
   double median = 0, q1 = 0, q3 = 0, min = 0;
   std::int64_t count = 0;
-  // 95 % interval of the median, by order statistics (exact binomial ranks); [min, max] below 6 samples.
+  // 95 % interval of the median: the innermost pair of samples, symmetric in rank, that encloses
+  // the true median with at least that probability whatever the distribution (exact binomial
+  // ranks). [min, max] below 6 samples, where no pair reaches 95 %.
   double median_low = 0, median_high = 0;
 };
 

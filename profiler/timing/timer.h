@@ -17,12 +17,14 @@ namespace mgtune {
 // Launches the work once on the stream, with the `turn`-th of the rotating buffer sets.
 using TimedWork = std::function<Status(std::int64_t turn, Stream stream)>;
 
+// Timing ends at the first of these that holds, none of them before min_samples.
 struct TimingBudget {
   std::int64_t min_samples = 5;
   std::int64_t max_samples = 200;
-  double max_seconds = 0.2;         // of measured time, past min_samples
+  double max_seconds = 0.2;            // of measured time
   double relative_half_width = 0.005;  // of the median's interval: stop once it is this narrow
-  double stop_above_ns = 0;  // racing: stop, censored, once the median's interval lies above; 0: never
+  double stop_above_ns =
+      0;  // racing: stop, censored, once the median's interval lies above; 0: never
 };
 
 struct Timing {
@@ -43,8 +45,12 @@ class Timer {
   Timer& operator=(const Timer&) = default;
 };
 
-// The cpu device's: method "emulation", the host's clock around each launch. It exercises the
-// pipeline; what it says has no bearing on a GPU.
+// Nanoseconds of a monotonic clock of this machine.
+using HostClock = std::function<std::int64_t()>;
+
+// The cpu device's: method "emulation", the host's clock around each launch, after one launch that
+// is not timed. It exercises the pipeline; what it says has no bearing on a GPU.
 std::unique_ptr<Timer> make_emulation_timer();
+std::unique_ptr<Timer> make_emulation_timer(HostClock clock);
 
 }  // namespace mgtune

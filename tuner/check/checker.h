@@ -2,10 +2,11 @@
 //
 // For each of two seeds: inputs freshly filled with random data, outputs poisoned with NaN, guard
 // bands around every tensor (first seed) or allocations that end at a page's edge (second seed, cpu
-// device), one launch, then every output compared with the reference kernel's double results. NaN or
-// infinity where the reference has none fails; so does a change to a guard band or to an input. On the cpu
-// device the launch is repeated with threads reversed and shuffled, and every bit must agree unless
-// the design says order_dependent.
+// device), one launch, then every output compared with the reference kernel's double results
+// (check/compare.h). A change to a guard band, to an input, or to the padding between strides is
+// wrong too. On the cpu device the first seed's launch is repeated with threads reversed and
+// shuffled, and every bit must agree; where the design says order_dependent, each order is compared
+// with the reference instead.
 //
 // Holds device memory for the problem between checks. Not thread-safe.
 
@@ -26,13 +27,20 @@ namespace mgtune {
 class Checker {
  public:
   // Builds the reference and fill kernels of the problem's operator and computes the references.
+  // unsupported for a fill or measure that no check serves yet. `device` and the operator outlive
+  // the object; `builder` too, because a missing barrier is named by building once more.
   static Result<std::unique_ptr<Checker>> make(Device& device, Builder& builder,
                                                const Problem& problem);
   virtual ~Checker() = default;
 
   // wrong, launch_failed and unsupported are outcomes in the record, with a message that names the
-  // tensor, the index, both values, or what the device said. A Status is a failure of the check itself.
+  // tensor, the index, both values, or what the device said. A Status is a failure of the check
+  // itself.
   virtual Result<CheckRecord> check(const LoadedVariant& variant) = 0;
+
+  // The arguments of a launch on the first seed's data, to be timed. What they point to belongs to
+  // the checker and holds until its next call.
+  virtual Result<LaunchArguments> launch_arguments(const LoadedVariant& variant) = 0;
 
  protected:
   Checker() = default;
@@ -40,7 +48,11 @@ class Checker {
   Checker& operator=(const Checker&) = default;
 };
 
-// SHA-256 over reference and fill sources, the tensors' fills, measure and tolerances.
+// SHA-256 over all that decides a check besides the variant: reference and fill sources with their
+// includes, the tensors' fills and layouts, scalars, measure, tolerances, and the rules themselves.
 std::string reference_hash(const Operator& op);
+
+// How a failure to build, load or launch a variant is recorded.
+Outcome outcome_of(const Status& failure);
 
 }  // namespace mgtune

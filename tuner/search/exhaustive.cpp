@@ -1,5 +1,5 @@
-// Exhaustive: every variant in the order of the space. A cursor instead of a list, because a space of
-// a million variants would cost 100 MB.
+// Exhaustive: every variant in the order of the space. A cursor instead of a list, because a space
+// of a million variants would cost 100 MB.
 
 #include "search/strategies.h"
 

@@ -1,5 +1,6 @@
-// Random: every order of the space equally likely, the same seed the same order. On recorded spaces it
-// finds 85 % of the optimum in 100 evaluations, and it is what better strategies are compared with.
+// Random: every order of the space equally likely, the same seed the same order. On recorded spaces
+// it finds 85 % of the optimum in 100 evaluations, and it is what better strategies are compared
+// with.
 
 #include "search/strategies.h"
 #include "space/sampler.h"

@@ -63,8 +63,7 @@ Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const S
                                             std::uint64_t seed) {
   for (const Strategy& known : kStrategies) {
     if (known.name != strategy) continue;
-    return std::unique_ptr<Search>(
-        std::make_unique<LadderFirst>(space, known.make(space, seed)));
+    return std::unique_ptr<Search>(std::make_unique<LadderFirst>(space, known.make(space, seed)));
   }
   return invalid_argument("unknown strategy '" + strategy + "'" +
                           did_you_mean(strategy, search_strategies()));

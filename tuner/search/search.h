@@ -1,5 +1,5 @@
-// Search: in which order to evaluate the variants of a space. A strategy is one file here and its row
-// in search.cpp. One thread.
+// Search: in which order to evaluate the variants of a space. A strategy is one file here and its
+// row in search.cpp. One thread.
 
 #pragma once
 
@@ -26,8 +26,8 @@ class Search {
  public:
   virtual ~Search() = default;
 
-  // The next variant to evaluate, each at most once; nullopt when done. May be asked for more before
-  // earlier ones are reported: compiling runs ahead of measuring.
+  // The next variant to evaluate, each at most once; nullopt when done. May be asked for more
+  // before earlier ones are reported: compiling runs ahead of measuring.
   virtual std::optional<Variant> next() = 0;
   virtual void report(const Evaluation& evaluation) = 0;
 
@@ -40,7 +40,8 @@ class Search {
 std::vector<std::string> search_strategies();  // names, sorted
 
 // The default ladder's variants come first in every strategy, so that a sweep that stops early has
-// what it compares with. invalid_argument with "did you mean" for an unknown strategy. `space` outlives it.
+// what it compares with. invalid_argument with "did you mean" for an unknown strategy. `space`
+// outlives it.
 Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const Space& space,
                                             std::uint64_t seed);
 

@@ -1,5 +1,5 @@
-// What search.cpp knows of each strategy: a function that makes it. A strategy need not think of the
-// ladder; search.cpp puts it in front and keeps the rest free of it.
+// What search.cpp knows of each strategy: a function that makes it. A strategy need not think of
+// the ladder; search.cpp puts it in front and keeps the rest free of it.
 
 #pragma once
 

@@ -1,8 +1,9 @@
 // Sweep: every problem of the operators asked for, on one device: search, compile, check, measure,
 // record, pick. The parent process only; it never touches a device.
 //
-// Resume is not a mode: what the store already knows under the same keys is reused, so the same command
-// after a kill goes on where it stopped, and after its end compiles and measures nothing.
+// Resume is not a mode: what the store already knows under the same keys is reused, so the same
+// command after a kill goes on where it stopped, and after its end compiles and measures nothing;
+// then no worker is even started. A lock per device keeps two sweeps from disturbing each other.
 
 #pragma once
 
@@ -22,9 +23,9 @@
 namespace mgtune {
 
 struct Budget {
-  std::optional<std::int64_t> evaluations;  // per problem
-  std::optional<double> seconds;            // of the whole sweep
-  std::string text;                         // as typed
+  std::optional<std::int64_t> evaluations;  // per problem; those known already count
+  std::optional<double> seconds;  // of the whole sweep; each problem left gets an equal share
+  std::string text;               // as typed
 };
 Result<Budget> parse_budget(const std::string& text);  // "500", "60s", "5m", "1h"
 
@@ -33,15 +34,16 @@ struct SweepOptions {
   std::string strategy;
   std::uint64_t seed = 1;
   Budget budget;
-  std::string command;       // as typed
-  std::string program;       // absolute path of mgtune, to start workers
+  std::string command;  // as typed
+  std::string program;  // absolute path of mgtune, to start workers
   std::string cache_directory;
+  std::string lock_directory;  // of the lock files, the same for every sweep of this user
   std::size_t compile_processes = 1;
 };
 
 // Where the sweep stands, for whoever draws it.
 struct SweepProgress {
-  std::string problem;               // "rmsnorm.forward rows=64 hidden=256 T=bf16"
+  std::string problem;  // "rmsnorm.forward rows=64 hidden=256 T=bf16"
   std::int64_t problem_index = 0, problems = 0;
   std::int64_t done = 0, total = 0;  // variants of this problem; total is 0 when not known
   std::optional<double> best_ns;
@@ -57,12 +59,14 @@ struct SweepSummary {
   std::int64_t reused = 0;     // known from the store
   std::int64_t compiled = 0;
   std::map<Outcome, std::int64_t> outcomes;  // reused ones included
-  std::vector<std::string> skipped;  // designs that cannot run here: "row: requires device.cc >= 90"
+  std::vector<std::string>
+      skipped;  // designs that cannot run here: "row: requires device.cc >= 90"
   std::vector<TunedView> picks;
   bool interrupted = false;  // by a signal or the budget
 };
 
-// `should_stop` is asked between variants (Ctrl-C); what is done is recorded.
+// `should_stop` is asked between variants (Ctrl-C); what is done is recorded. environment when
+// another sweep uses the device, naming its process, or when nothing here can compile for it.
 Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& device,
                                const std::vector<Problem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,

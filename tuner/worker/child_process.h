@@ -1,4 +1,8 @@
-// ChildProcess: this program started again as a worker, spoken to in lines. Move-only; one thread.
+// ChildProcess: this program started again as a worker, spoken to in lines. Move-only; one thread,
+// the one that started it: the child is killed when that thread ends.
+//
+// The child leads a process group of its own: Ctrl-C on the terminal reaches the parent alone, and
+// killing the child takes the compilers it runs with it.
 
 #pragma once
 
@@ -10,13 +14,14 @@
 #include <vector>
 
 #include "core/status.h"
+#include "worker/file_descriptor.h"
 
 namespace mgtune {
 
 class ChildProcess {
  public:
-  // Runs `command` (absolute path first) with pipes on its standard input and output; what it writes on
-  // standard error is kept (its last 16 KiB). It is killed when its parent dies.
+  // Runs `command` (a path first) with pipes on its standard input and output; what it writes on
+  // standard error is kept (its last 64 KiB). environment when the program cannot be run.
   static Result<ChildProcess> start(const std::vector<std::string>& command);
 
   ChildProcess(ChildProcess&& other) noexcept;
@@ -25,27 +30,39 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();  // kills it, reaps it
 
+  // io when the process has ended. One line of at most some KiB may be unread at a time, which the
+  // socket's buffer holds: nothing here waits.
   Status write_line(const std::string& line);
 
-  // The next line; timeout past the deadline; io when the process has ended.
+  // The next line; timeout past the deadline (at once where it has passed and no line is there); io
+  // when the process has ended or the line is over 16 MiB.
   Result<std::string> read_line(std::chrono::steady_clock::time_point deadline);
-  std::optional<std::string> buffered_line();  // without waiting
 
-  int output_descriptor() const { return output_; }  // readable: a line or the end is there
+  // Readable when read_line() or error_output() has something new, the end included. -1 once ended.
+  int output_descriptor() const { return output_.get(); }
+  int error_descriptor() const { return error_.get(); }
+
   void kill();
 
-  // After the end: "exited with 1" or "killed by signal 11 (Segmentation fault)".
+  // After the end, or to wait for it: "exited with 1" or "killed by signal 11 (Segmentation
+  // fault)". A process that has closed its output and does not go within a second is killed.
   std::string end_description();
-  std::string error_output();  // what it wrote on standard error
+
+  // What it wrote on standard error since the last call.
+  std::string take_error_output();
 
  private:
   ChildProcess() = default;
+  void swap(ChildProcess& other) noexcept;
+  void drain_error();
+  bool reap(bool wait);
+  std::optional<std::string> next_buffered_line();
 
   pid_t pid_ = -1;
-  int input_ = -1, output_ = -1, error_ = -1;
+  FileDescriptor input_, output_, error_;
   std::string output_buffer_, error_buffer_;
   int wait_status_ = 0;
-  bool reaped_ = false;
+  bool reaped_ = true;
 };
 
 }  // namespace mgtune

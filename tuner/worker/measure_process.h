@@ -1,9 +1,11 @@
 // MeasureProcess: the parent's side of one measure worker. A worker that crashes or passes its
-// deadline is killed and started anew; what happened becomes that variant's outcome.
+// deadline is killed; the variant it had begun is a suspect, and is tried once more alone in a new
+// worker. What happens then is its outcome. One thread.
 
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,20 +18,28 @@ namespace mgtune {
 
 class MeasureProcess {
  public:
-  // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu"}.
+  // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu"}. `deadline` is
+  // for each of its steps: to begin (its start included), and from there to be done.
   MeasureProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
   // Blocks until the variant is done, crashed (its standard error in the message) or timed out. A
   // Status only when no worker can be started any more.
   Result<WorkReply> measure(const WorkRequest& request);
 
-  std::int64_t restarts() const { return restarts_; }
+  std::int64_t restarts() const { return restarts_; }  // workers started after the first
 
  private:
+  // nullopt: the worker went before it began; failed_start_ says how.
+  Result<std::optional<WorkReply>> attempt(const WorkRequest& request, bool& is_suspect);
+  Status start();
+  std::string end_worker();  // kills and collects it; its crash message
+
   std::vector<std::string> command_;
   std::chrono::milliseconds deadline_;
   std::optional<ChildProcess> child_;
+  bool started_ = false;
   std::int64_t restarts_ = 0;
+  std::string failed_start_;
 };
 
 }  // namespace mgtune

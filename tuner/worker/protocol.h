@@ -1,15 +1,21 @@
 // The messages between the mgtune process and its child processes: one JSON object a line.
 //
-// A measure worker owns one device. It writes `begin` (and flushes) before it touches the device for
-// a variant, so that a crash or a hang has a culprit. A compile worker owns none. Both exit when
-// their standard input closes, and die with their parent.
+// A worker has one request at a time. It answers `begin` (and flushes) before it does anything for
+// the variant, so that a crash or a hang has a culprit, then `done`. A measure worker owns one
+// device, a compile worker none. Both exit when their standard input closes, and die with their
+// parent.
 //
 //   parent -> worker   {"do": "measure", "id": 7, "kernel": "rmsnorm", "op": "rmsnorm.forward",
 //                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
-//                       "stop_above_ns": 0}
+//                       "device": "cpu", "stop_above_ns": 0}
 //                      {"do": "compile", ... likewise}
 //   worker -> parent   {"did": "begin", "id": 7}
-//                      {"did": "measure", "id": 7, "outcome": "ok", ...}
+//                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
+//                       "build": {...}, "check": {...}, "measurement": {...}}
+//
+// Decoding is strict: a missing, unknown or mistyped key is corrupt. A number that is not finite
+// travels as the string "inf", "-inf" or "nan"; bytes that are not UTF-8 (a compiler's, a crash's)
+// as U+FFFD.
 
 #pragma once
 
@@ -35,7 +41,7 @@ struct WorkRequest {
 };
 
 struct WorkReply {
-  enum class Kind : std::uint8_t { begin, done };
+  enum class Kind : std::uint8_t { begin, done };  // begin carries the id alone
   Kind kind = Kind::done;
   std::int64_t id = 0;
   Outcome outcome = Outcome::ok;

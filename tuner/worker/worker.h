@@ -1,6 +1,6 @@
 // The child's side: the loops behind the hidden subcommands `mgtune worker measure DEVICE` and
-// `mgtune worker compile`. They read requests from standard input until it closes and answer on standard
-// output; neither returns a failure of a single variant as its own.
+// `mgtune worker compile`. They read requests from standard input until it closes and answer on
+// standard output; neither returns a failure of a single variant as its own.
 
 #pragma once
 

@@ -1,0 +1,149 @@
+#include "check/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/dtype.h"
+
+namespace mgtune {
+namespace {
+
+constexpr double kElementFactor = 16;
+
+struct Element {
+  std::int64_t number = -1;  // in row-major order
+  double value = 0, reference = 0;
+};
+
+// What one pass over the compared elements finds.
+struct Differences {
+  double squared_difference = 0, squared_reference = 0;  // over elements finite on both sides
+  std::int64_t compared = 0;
+  std::int64_t finiteness = 0;  // elements not finite on one side only, or infinities that differ
+  Element first_nonfinite;
+  Element worst;  // by absolute difference
+
+  double rms() const {
+    return compared == 0 ? 0 : std::sqrt(squared_reference / static_cast<double>(compared));
+  }
+};
+
+std::vector<bool> sampled_rows(const TensorLayout& layout, std::int64_t sample_rows) {
+  const std::int64_t rows = layout.shape.empty() ? 1 : layout.shape.front();
+  const bool all = sample_rows <= 0 || sample_rows >= rows;
+  std::vector<bool> sampled(static_cast<std::size_t>(rows), all);
+  if (all) return sampled;
+  const std::int64_t intervals = std::max<std::int64_t>(sample_rows - 1, 1);
+  for (std::int64_t i = 0; i < sample_rows; ++i) {
+    sampled[static_cast<std::size_t>(i * (rows - 1) / intervals)] = true;
+  }
+  return sampled;
+}
+
+template <typename Visit>
+void for_each_compared(const TensorLayout& layout, const Bytes& output,
+                       std::span<const double> reference, const std::vector<bool>& rows,
+                       Visit visit) {
+  if (layout.count == 0) return;
+  const std::int64_t row_elements = layout.count / static_cast<std::int64_t>(rows.size());
+  for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
+    if (!rows[static_cast<std::size_t>(element / row_elements)]) return;
+    visit(Element{element, element_as_double(output.data(), offset, layout.dtype),
+                  reference[static_cast<std::size_t>(element)]});
+  });
+}
+
+void add(Differences& found, const Element& element) {
+  if (!std::isfinite(element.value) || !std::isfinite(element.reference)) {
+    const bool same = element.value == element.reference ||
+                      (std::isnan(element.value) && std::isnan(element.reference));
+    if (!same && found.finiteness++ == 0) found.first_nonfinite = element;
+    return;
+  }
+  const double difference = element.value - element.reference;
+  found.squared_difference += difference * difference;
+  found.squared_reference += element.reference * element.reference;
+  ++found.compared;
+  if (found.worst.number < 0 ||
+      std::fabs(difference) > std::fabs(found.worst.value - found.worst.reference)) {
+    found.worst = element;
+  }
+}
+
+double relative_error(const Differences& found) {
+  if (found.finiteness > 0) return std::numeric_limits<double>::infinity();
+  if (found.squared_difference == 0) return 0;
+  return std::sqrt(found.squared_difference / found.squared_reference);  // x / 0 is infinity
+}
+
+std::string number(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.7g}", value);  // no "-nan"
+}
+
+std::string values(const TensorLayout& layout, const Element& element) {
+  return fmt::format("{} is {}, the reference says {}", element_name(layout, element.number),
+                     number(element.value), number(element.reference));
+}
+
+std::string finiteness_message(const TensorLayout& layout, const Differences& found) {
+  std::string message = values(layout, found.first_nonfinite);
+  if (found.finiteness > 1) {
+    message += fmt::format("; {} of {} elements differ in being finite", found.finiteness,
+                           found.finiteness + found.compared);
+  }
+  if (std::isnan(found.first_nonfinite.value)) message += " (outputs start out as nan)";
+  return message;
+}
+
+}  // namespace
+
+OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes& output,
+                                        std::span<const double> reference, double tolerance,
+                                        std::int64_t sample_rows) {
+  const std::vector<bool> rows = sampled_rows(layout, sample_rows);
+  Differences found;
+  for_each_compared(layout, output, reference, rows,
+                    [&](const Element& element) { add(found, element); });
+
+  OutputComparison comparison;
+  comparison.error = relative_error(found);
+  if (found.finiteness > 0) {
+    comparison.message = finiteness_message(layout, found);
+    return comparison;
+  }
+  if (comparison.error > tolerance) {
+    comparison.message = fmt::format("{}; relative L2 error {:.3g} is above {:.3g}",
+                                     values(layout, found.worst), comparison.error, tolerance);
+    return comparison;
+  }
+  const double rms = found.rms();
+  for_each_compared(layout, output, reference, rows, [&](const Element& element) {
+    const double bound = kElementFactor * tolerance * std::max(std::fabs(element.reference), rms);
+    if (comparison.message.empty() && std::isfinite(element.value) &&
+        std::fabs(element.value - element.reference) > bound) {
+      comparison.message =
+          fmt::format("{}; one element may be off by {:.3g}", values(layout, element), bound);
+    }
+  });
+  return comparison;
+}
+
+std::string first_difference(const TensorLayout& layout, const Bytes& a, const Bytes& b) {
+  const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
+  std::string first;
+  if (a == b) return first;
+  for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
+    const std::size_t place = static_cast<std::size_t>(offset) * size;
+    if (first.empty() && std::memcmp(&a[place], &b[place], size) != 0) {
+      first = element_name(layout, element);
+    }
+  });
+  return first;
+}
+
+}  // namespace mgtune

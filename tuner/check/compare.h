@@ -1,0 +1,34 @@
+// Comparing an output as it lies in memory with the reference's double results. Pure functions.
+//
+// The measure is the relative L2 error of a whole tensor, ||y - ref|| / ||ref||. It is blind to one
+// wrong element among a million, so each element has a bound of its own: 16 times the tolerance,
+// of the larger of the reference's magnitude there and the tensor's root mean square. (Rounding
+// errors that spread like a normal distribution within the tolerance stay below 7 times it in 10^9
+// elements.) NaN or infinity where the reference has none fails, and the other way round.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "check/problem_tensors.h"
+#include "check/tensor_layout.h"
+
+namespace mgtune {
+
+struct OutputComparison {
+  double error = 0;  // relative L2; infinity where finiteness differs or the reference is all zero
+  std::string message;  // "" when it passes; else names the worst element and both values
+};
+
+// `reference` holds layout.count values in row-major order. With sample_rows > 0, only that many
+// rows of the leading dim are compared, spread evenly from the first to the last.
+OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes& output,
+                                        std::span<const double> reference, double tolerance,
+                                        std::int64_t sample_rows);
+
+// The first element whose bits differ, "y[3, 17]"; "" when none does.
+std::string first_difference(const TensorLayout& layout, const Bytes& a, const Bytes& b);
+
+}  // namespace mgtune

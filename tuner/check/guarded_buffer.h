@@ -1,0 +1,45 @@
+// GuardedBuffer: device memory of one tensor or workspace that notices writes outside its bounds.
+//
+// `guarded` puts bands of at least 256 bytes with a known pattern on both sides; damage() compares
+// them. The pattern is NaN in every floating dtype, so that a read out of bounds shows in the
+// result. `exact` allocates no more than is needed, so that on the cpu device the memory ends at an
+// inaccessible page (or at AddressSanitizer's red zone) and even a read past it is caught.
+// Move-only. Not thread-safe; the device outlives it.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+
+namespace mgtune {
+
+enum class Placement : std::uint8_t { guarded, exact };
+
+class GuardedBuffer {
+ public:
+  static Result<GuardedBuffer> allocate(Device& device, std::size_t bytes, std::size_t alignment,
+                                        Placement placement);
+
+  void* data() const;
+  std::size_t bytes() const { return bytes_; }
+
+  Status write_guards();
+  Result<std::string> damage() const;  // "written past its end, at byte 64 of 64"; "" when intact
+
+ private:
+  GuardedBuffer() = default;
+  Status write_band(std::size_t place, std::size_t bytes);
+  Result<std::vector<std::size_t>> changed_bytes(std::size_t place, std::size_t bytes) const;
+  unsigned char* region() const { return static_cast<unsigned char*>(memory_.data()); }
+
+  Device* device_ = nullptr;
+  Buffer memory_;
+  std::size_t front_ = 0, bytes_ = 0, back_ = 0;  // memory_ is these three in order
+};
+
+}  // namespace mgtune

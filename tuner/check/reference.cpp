@@ -1,0 +1,246 @@
+#include "check/reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/dtype.h"
+#include "family/source_tree.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::uint32_t kBlocks = 64, kThreads = 128;
+
+// Low bytes hold the value in its dtype, as the launch of a kernel reads it.
+ScalarValue scalar_value(const Scalar& scalar) {
+  ScalarValue value{};
+  switch (scalar.dtype) {
+    case DType::f64:
+      value.f64 = scalar.check_value;
+      break;
+    case DType::f32:
+      value.f32 = static_cast<float>(scalar.check_value);
+      break;
+    case DType::f16:
+      value.i64 = f16_from_float(static_cast<float>(scalar.check_value));
+      break;
+    case DType::bf16:
+      value.i64 = bf16_from_float(static_cast<float>(scalar.check_value));
+      break;
+    default:
+      value.i64 = static_cast<std::int64_t>(scalar.check_value);
+      break;
+  }
+  return value;
+}
+
+// "rmsnorm_forward_reference<float>"; the bare name where the operator has no dtype variables.
+std::string reference_name(const Problem& problem) {
+  std::string arguments;
+  for (const DTypeVariable& variable : problem.op->dtypes) {
+    const auto dtype = static_cast<DType>(problem.slots[static_cast<std::size_t>(variable.slot)]);
+    arguments += (arguments.empty() ? "" : ", ") + std::string(cuda_name(dtype));
+  }
+  const std::string& name = problem.op->check.reference;
+  return arguments.empty() ? name : name + "<" + arguments + ">";
+}
+
+Result<std::string> fill_name(const Tensor& tensor, DType dtype) {
+  const auto instance = [&](std::string_view kernel) {
+    return fmt::format("{}<{}>", kernel, cuda_name(dtype));
+  };
+  switch (tensor.fill.kind) {
+    case Fill::Kind::normal:
+      return instance("fill_normal");
+    case Fill::Kind::uniform:
+      return instance("fill_uniform");
+    case Fill::Kind::kernel:
+      return instance(tensor.fill.kernel);
+    case Fill::Kind::normal_poisoned_tail:
+      return unsupported("tensor " + tensor.name + ": no check fills \"normal_poisoned_tail\" yet");
+    case Fill::Kind::output:
+      return unsupported(fmt::format("tensor {}: no check fills with the output {} of {} yet",
+                                     tensor.name, tensor.fill.source_output,
+                                     tensor.fill.source_operator));
+    case Fill::Kind::none:
+      break;
+  }
+  return invalid_argument("tensor " + tensor.name + ": an input needs a fill");
+}
+
+bool needs_fill(const TensorLayout& layout) { return layout.present && layout.role != Role::out; }
+
+// Seeds of different tensors and runs must not be near each other for a generator that adds.
+std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
+  return (seed << 32U) + 0x9e3779b97f4a7c15U * (tensor + 1);
+}
+
+Result<std::unique_ptr<Module>> build(Device& device, Builder& builder, const SourceTree& sources,
+                                      const std::string& source, std::vector<std::string> names) {
+  const BuildRequest request{&sources, source, std::move(names), device.info().arch};
+  Result<Artifact> artifact = builder.build(request);
+  if (!artifact.ok()) {
+    return std::move(artifact).take_status().with_context("the check's own kernels");
+  }
+  return device.load(*artifact);
+}
+
+Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  if (!values.empty()) {
+    MGTUNE_TRY(device.copy_to_host(values.data(), buffer.data(), values.size() * sizeof(double)));
+  }
+  return values;
+}
+
+// The elements of a strided image, in row-major order, as the reference's outputs hold them.
+std::vector<double> elements_as_doubles(const TensorLayout& layout, const Bytes& image) {
+  std::vector<double> values(static_cast<std::size_t>(layout.count));
+  for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
+    values[static_cast<std::size_t>(element)] =
+        element_as_double(image.data(), offset, layout.dtype);
+  });
+  return values;
+}
+
+}  // namespace
+
+Reference::Reference(Device& device, const Problem& problem,
+                     const std::vector<TensorLayout>& layouts)
+    : device_(&device), problem_(&problem), layouts_(&layouts), fills_(layouts.size(), nullptr) {
+  for (const Scalar& scalar : problem.op->scalars) scalars_.push_back(scalar_value(scalar));
+  for (const Dim& dim : problem.op->dims) {
+    dims_.push_back(problem.slots[static_cast<std::size_t>(dim.slot)]);
+  }
+}
+
+Result<Reference> Reference::make(Device& device, Builder& builder, const Problem& problem,
+                                  const std::vector<TensorLayout>& layouts) {
+  if (problem.op->check.measure != Measure::relative_l2) {
+    return unsupported("no check measures by \"twice_low_precision\" yet");
+  }
+  Reference reference(device, problem, layouts);
+  MGTUNE_TRY(reference.load(builder));
+  return reference;
+}
+
+Status Reference::load(Builder& builder) {
+  const Operator& op = *problem_->op;
+  std::vector<std::string> own{reference_name(*problem_)}, common;
+  std::vector<std::string> fills(layouts_->size());
+  for (std::size_t i = 0; i < fills.size(); ++i) {
+    if (!needs_fill((*layouts_)[i])) continue;
+    MGTUNE_ASSIGN(fills[i], fill_name(op.tensors[i], (*layouts_)[i].dtype));
+    (op.tensors[i].fill.kind == Fill::Kind::kernel ? own : common).push_back(fills[i]);
+  }
+
+  MGTUNE_ASSIGN(std::unique_ptr<Module> own_module,
+                build(*device_, builder, *op.sources, op.check.source, own));
+  MGTUNE_ASSIGN(kernel_, own_module->kernel(own.front()));
+  std::unique_ptr<Module> common_module;
+  if (!common.empty()) {
+    const SourceTree tree = embedded_source_tree("kernels/common");
+    MGTUNE_ASSIGN(common_module, build(*device_, builder, tree, "fill.cu", common));
+  }
+  for (std::size_t i = 0; i < fills.size(); ++i) {
+    if (fills[i].empty()) continue;
+    const bool is_own = op.tensors[i].fill.kind == Fill::Kind::kernel;
+    MGTUNE_ASSIGN(fills_[i], (is_own ? own_module : common_module)->kernel(fills[i]));
+  }
+  modules_.push_back(std::move(own_module));
+  if (common_module != nullptr) modules_.push_back(std::move(common_module));
+  return {};
+}
+
+Status Reference::launch(const Kernel* kernel, std::vector<void*>& args) const {
+  KernelLaunch launch;
+  launch.kernel = kernel;
+  launch.grid = {kBlocks, 1, 1};
+  launch.block = {kThreads, 1, 1};
+  launch.args = args.data();
+  if (kernel->parameters().size() != args.size()) {
+    return invalid_argument(fmt::format("{} takes {} parameters, the operator gives it {}",
+                                        kernel->name(), kernel->parameters().size(), args.size()));
+  }
+  Status status = device_->launch(launch);
+  if (status.ok()) status = device_->synchronise(nullptr);
+  return std::move(status).with_context(kernel->name());
+}
+
+Result<Bytes> Reference::fill_elements(std::size_t tensor, std::uint64_t seed) const {
+  const TensorLayout& layout = (*layouts_)[tensor];
+  const Fill& fill = problem_->op->tensors[tensor].fill;
+  Bytes elements(static_cast<std::size_t>(layout.count * size_in_bytes(layout.dtype)));
+  if (elements.empty()) return elements;
+  MGTUNE_ASSIGN(const Buffer buffer, Buffer::allocate(*device_, elements.size()));
+
+  void* out = buffer.data();
+  std::int64_t count = layout.count;
+  std::uint64_t own_seed = tensor_seed(seed, tensor);
+  auto low = static_cast<float>(fill.low), high = static_cast<float>(fill.high);
+  std::vector<std::int64_t> dims = dims_;
+  std::vector<void*> args{&out};
+  if (fill.kind == Fill::Kind::kernel) {
+    args.push_back(&own_seed);
+    for (std::int64_t& dim : dims) args.push_back(&dim);
+  } else {
+    args.insert(args.end(), {&count, &own_seed});
+    if (fill.kind == Fill::Kind::uniform) args.insert(args.end(), {&low, &high});
+  }
+  MGTUNE_TRY(launch(fills_[tensor], args));
+  MGTUNE_TRY(device_->copy_to_host(elements.data(), out, elements.size()));
+  return elements;
+}
+
+Status Reference::fill(ProblemTensors& tensors, std::uint64_t seed) const {
+  for (std::size_t i = 0; i < layouts_->size(); ++i) {
+    if (!needs_fill((*layouts_)[i])) continue;
+    MGTUNE_ASSIGN(const Bytes elements, fill_elements(i, seed));
+    tensors.set_content(i, strided_image((*layouts_)[i], elements));
+  }
+  return {};
+}
+
+Result<std::vector<std::vector<double>>> Reference::compute(ProblemTensors& tensors) const {
+  MGTUNE_TRY(tensors.prepare());
+  std::vector<void*> pointers(tensors.pointers().begin(), tensors.pointers().end());
+  std::vector<Buffer> outputs(layouts_->size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorLayout& layout = (*layouts_)[i];
+    if (!layout.is_output() || !layout.present) continue;
+    const std::size_t bytes = static_cast<std::size_t>(layout.count) * sizeof(double);
+    MGTUNE_ASSIGN(outputs[i], Buffer::allocate(*device_, std::max<std::size_t>(bytes, 1)));
+    pointers[i] = outputs[i].data();
+    if (layout.role == Role::inout && bytes > 0) {
+      const std::vector<double> values = elements_as_doubles(layout, tensors.content(i));
+      MGTUNE_TRY(device_->copy_to_device(pointers[i], values.data(), bytes));
+    }
+  }
+
+  std::vector<ScalarValue> scalars = scalars_;
+  std::vector<unsigned char> flags;  // bool is one byte, of value 0 or 1
+  for (const Flag& flag : problem_->op->flags) {
+    flags.push_back(problem_->slots[static_cast<std::size_t>(flag.slot)] != 0 ? 1 : 0);
+  }
+  std::vector<std::int64_t> dims = dims_;
+  std::vector<void*> args;
+  for (void*& pointer : pointers) args.push_back(&pointer);
+  for (ScalarValue& scalar : scalars) args.push_back(&scalar);
+  for (unsigned char& flag : flags) args.push_back(&flag);
+  for (std::int64_t& dim : dims) args.push_back(&dim);
+  MGTUNE_TRY(launch(kernel_, args));
+
+  std::vector<std::vector<double>> results(layouts_->size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const TensorLayout& layout = (*layouts_)[i];
+    if (!layout.is_output() || !layout.present) continue;
+    MGTUNE_ASSIGN(results[i], read_doubles(*device_, outputs[i], layout.count));
+  }
+  return results;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,57 @@
+// Reference: the operator's reference and fill kernels on one device, for one problem.
+//
+// The kernels' signatures are a contract with every reference.cu:
+//   NAME<dtype variables>(tensors, scalars, flags as bool, all dims as long long), each in declared
+//     order; inputs as a variant gets them, outputs (inout too, holding the input) contiguous
+//     double*, absent tensors null
+//   FILL<T>(T* out, unsigned long long seed, all dims as long long), contiguous
+// Launched as 64 blocks of 128 threads. Not thread-safe; device, problem and layouts outlive it.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/builder.h"
+#include "check/problem_tensors.h"
+#include "check/tensor_layout.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "dispatch/loaded_variant.h"
+#include "family/problem.h"
+
+namespace mgtune {
+
+class Reference {
+ public:
+  // Compiles and loads the kernels. unsupported, naming it, for a fill or measure not served here.
+  static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
+                                const std::vector<TensorLayout>& layouts);
+
+  // Gives every in and inout tensor fresh content, a function of `seed` and the tensor's place.
+  Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
+
+  // Runs the reference on the content of `tensors`: layout.count values an output, none an input.
+  Result<std::vector<std::vector<double>>> compute(ProblemTensors& tensors) const;
+
+  const std::vector<ScalarValue>& scalars() const { return scalars_; }  // as checks pass them
+
+ private:
+  Reference(Device& device, const Problem& problem, const std::vector<TensorLayout>& layouts);
+  Status load(Builder& builder);
+  Result<Bytes> fill_elements(std::size_t tensor, std::uint64_t seed) const;
+  Status launch(const Kernel* kernel, std::vector<void*>& args) const;
+
+  Device* device_;
+  const Problem* problem_;
+  const std::vector<TensorLayout>* layouts_;
+  std::vector<ScalarValue> scalars_;
+  std::vector<std::int64_t> dims_;  // all, in declared order
+  std::vector<std::unique_ptr<Module>> modules_;
+  const Kernel* kernel_ = nullptr;
+  std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
+};
+
+}  // namespace mgtune

@@ -1,0 +1,17 @@
+#include "cli/command.h"
+
+namespace mgtune {
+
+Commands make_commands() {
+  Commands commands;
+  commands.push_back(make_sweep_command());
+  commands.push_back(make_show_command());
+  commands.push_back(make_report_command());
+  commands.push_back(make_list_command());
+  commands.push_back(make_devices_command());
+  commands.push_back(make_doctor_command());
+  commands.push_back(make_worker_command());
+  return commands;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,59 @@
+// The mgtune program: parses the words, runs the subcommand, turns a failure into a message and a
+// code.
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "cli/command.h"
+#include "cli/parse.h"
+
+namespace mgtune {
+namespace {
+
+int fail(const Status& status) {
+  std::cout.flush();
+  std::cerr << "mgtune: " << status.message() << '\n';
+  return static_cast<int>(exit_code(status.code()));
+}
+
+// Quoted where a shell would split or expand it, so that the store's command can be pasted.
+std::string quoted(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+Result<Invocation> describe_invocation(int argc, const char* const* argv) {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return environment_error("cannot read /proc/self/exe: " + error.message());
+  Invocation invocation{program.string(), "mgtune"};
+  for (int i = 1; i < argc; ++i) invocation.command_line += " " + quoted(argv[i]);
+  return invocation;
+}
+
+int run(int argc, const char* const* argv) {
+  const Commands commands = make_commands();
+  const Result<Command*> command = parse(argc, argv, commands);
+  if (!command.ok()) return fail(command.status());
+  if (*command == nullptr) return 0;
+  const Result<Invocation> invocation = describe_invocation(argc, argv);
+  if (!invocation.ok()) return fail(invocation.status());
+  const Result<ExitCode> code = (*command)->run(*invocation);
+  if (!code.ok()) return fail(code.status());
+  std::cout.flush();
+  return static_cast<int>(*code);
+}
+
+}  // namespace
+}  // namespace mgtune
+
+int main(int argc, char** argv) { return mgtune::run(argc, argv); }

@@ -1,0 +1,147 @@
+#include "cli/parse.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+
+#include "cli/argument_list.h"
+#include "core/suggest.h"
+
+namespace mgtune {
+
+void ArgumentList::flag(const std::string& name, bool& variable, const std::string& help) {
+  app_.add_flag(name, variable, help);
+}
+
+void ArgumentList::value(const std::string& name, std::string& variable,
+                         const std::string& placeholder, const std::string& help) {
+  app_.add_option(name, variable, help)->type_name(placeholder);
+}
+
+void ArgumentList::required(const std::string& name, std::string& variable,
+                            const std::string& placeholder, const std::string& help) {
+  app_.add_option(name, variable, help)->type_name(placeholder)->required();
+}
+
+void ArgumentList::integer(const std::string& name, std::uint64_t& variable,
+                           const std::string& placeholder, const std::string& help) {
+  app_.add_option(name, variable, help)->type_name(placeholder);
+}
+
+void ArgumentList::values(const std::string& name, std::vector<std::string>& variable,
+                          const std::string& placeholder, const std::string& help) {
+  app_.add_option(name, variable, help)->type_name(placeholder)->allow_extra_args(false);
+}
+
+void ArgumentList::word(const std::string& name, std::string& variable,
+                        const std::vector<std::string>& choices, const std::string& help) {
+  const auto is_choice = [choices](const std::string& word) -> std::string {
+    if (std::find(choices.begin(), choices.end(), word) != choices.end()) return "";
+    return "unknown word '" + word + "'" + did_you_mean(word, choices);
+  };
+  CLI::Option* option = app_.add_option(name, variable, help)->type_name("")->required();
+  if (!choices.empty()) option->check(is_choice, "");
+}
+
+void ArgumentList::words(const std::string& name, std::vector<std::string>& variable,
+                         const std::string& help) {
+  app_.add_option(name, variable, help)->type_name("");
+}
+
+namespace {
+
+constexpr const char* kAbout =
+    "mgtune finds, proves and serves the fastest variant of a CUDA kernel for a GPU and a shape.";
+constexpr const char* kFirstSteps =
+    "First steps:\n"
+    "  mgtune sweep --kernel rmsnorm     tune it on the GPU here, or on the cpu device without "
+    "one\n"
+    "  mgtune show best                  what won\n"
+    "  mgtune report -o report.html      everything, as one page\n"
+    "\n"
+    "'mgtune COMMAND --help' says more. Exit codes: 0 ok, 2 usage, 3 some variants failed,\n"
+    "4 environment, 5 data, 70 internal, 130 and 143 interrupted.\n";
+
+void configure(CLI::App& app) {
+  app.set_help_flag("-h,--help", "Print this and exit");
+  app.get_formatter()->column_width(34);
+  app.get_formatter()->label("REQUIRED", "(required)");
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+}
+
+// The subcommand that the words have reached, else the program itself.
+const CLI::App& innermost(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? app : *parsed.front();
+}
+
+std::string title(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "mgtune" : "mgtune " + app.get_name();
+}
+
+// What to say of a word that no option or subcommand took.
+std::string describe_unknown(const CLI::App& root, const CLI::App& at, const std::string& word) {
+  std::vector<std::string> known;
+  if (word.starts_with('-')) {
+    for (const CLI::Option* option : at.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    const std::string name = word.substr(0, word.find('='));
+    return "unknown option '" + name + "' of " + title(at) + did_you_mean(name, known);
+  }
+  if (&at != &root) return "unexpected argument '" + word + "' of " + title(at);
+  const auto visible = [](const CLI::App* command) { return !command->get_group().empty(); };
+  for (const CLI::App* command : root.get_subcommands(visible))
+    known.push_back(command->get_name());
+  return "unknown command '" + word + "'" + did_you_mean(word, known);
+}
+
+// CLI11 complains of a missing option before an unknown one, which hides that one is the other
+// misspelt.
+Status usage_error(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App& at = innermost(root);
+  const std::vector<std::string> unknown = root.remaining(true);
+  const std::string what =
+      unknown.empty() ? error.what() : describe_unknown(root, at, unknown.front());
+  return invalid_argument(what + "\nSee '" + title(at) + " --help'.");
+}
+
+}  // namespace
+
+Result<Command*> parse(int argc, const char* const* argv, const Commands& commands) {
+  CLI::App app(kAbout, "mgtune");
+  configure(app);
+  app.set_version_flag("--version", std::string("mgtune ") + MGTUNE_VERSION, "Print the version");
+  app.footer(kFirstSteps);
+  std::map<const CLI::App*, Command*> by_app;
+  for (const auto& command : commands) {
+    CLI::App* subcommand =
+        app.add_subcommand(std::string(command->name()), std::string(command->summary()));
+    configure(*subcommand);
+    subcommand->footer(std::string(command->details()));
+    subcommand->group(command->hidden() ? "" : "Commands");
+    ArgumentList arguments(*subcommand);
+    command->declare(arguments);
+    by_app[subcommand] = command.get();
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked, std::cout, std::cout);
+    return nullptr;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error);
+  }
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  if (parsed.empty()) {
+    std::cout << app.help();
+    return nullptr;
+  }
+  if (parsed.size() > 1) {
+    return invalid_argument("one command at a time: '" + parsed[0]->get_name() + "' or '" +
+                            parsed[1]->get_name() + "'");
+  }
+  return by_app[parsed.front()];
+}
+
+}  // namespace mgtune

@@ -1,0 +1,62 @@
+#include <iostream>
+
+#include "cli/argument_list.h"
+#include "cli/command.h"
+#include "cli/stored_results.h"
+#include "model/tables.h"
+
+namespace mgtune {
+namespace {
+
+struct View {
+  const char* name;
+  std::string (*table)(const ReportModel&);
+  std::string (*json)(const ReportModel&);
+};
+
+constexpr View kViews[] = {
+    {"best", picks_table, picks_json},
+    {"variants", variants_table, variants_json},
+    {"failures", failures_table, failures_json},
+};
+
+class ShowCommand final : public Command {
+ public:
+  std::string_view name() const override { return "show"; }
+  std::string_view summary() const override { return "Print what sweeps have found"; }
+  std::string_view details() const override {
+    return "best       the pick of every problem beside its default\n"
+           "variants   every variant with its status and time\n"
+           "failures   those that failed, and why\n"
+           "Example: mgtune show best --kernel rmsnorm";
+  }
+  void declare(ArgumentList& arguments) override {
+    std::vector<std::string> names;
+    for (const View& view : kViews) names.emplace_back(view.name);
+    arguments.word("WHAT", what_, names, "best, variants or failures");
+    arguments.value("--kernel", kernel_, "NAME", "Only this family or operator");
+    arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
+    arguments.flag("--json", json_, "Print JSON");
+  }
+  Result<ExitCode> run(const Invocation&) override {
+    MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
+    ReportModel model = make_report_model({});
+    if (store.has_value()) {
+      MGTUNE_ASSIGN(model, read_results(*store, kernel_));
+    }
+    for (const View& view : kViews) {
+      if (what_ == view.name) std::cout << (json_ ? view.json(model) : view.table(model));
+    }
+    return ExitCode::ok;
+  }
+
+ private:
+  std::string what_, kernel_, database_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_show_command() { return std::make_unique<ShowCommand>(); }
+
+}  // namespace mgtune

@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "build/build_cache.h"
+#include "cli/argument_list.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/sweep_output.h"
+#include "cli/sweep_plan.h"
+#include "core/file_system.h"
+#include "sweep/device_lock.h"
+
+namespace mgtune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Compilers compete with the worker's host side for cores and need some hundred MB each.
+constexpr unsigned kMostCompileProcesses = 16;
+
+class SweepCommand final : public Command {
+ public:
+  std::string_view name() const override { return "sweep"; }
+  std::string_view summary() const override {
+    return "Find the fastest variant of a kernel for each problem";
+  }
+  std::string_view details() const override;
+  void declare(ArgumentList& arguments) override;
+  Result<ExitCode> run(const Invocation& invocation) override;
+
+ private:
+  SweepOptions options(const SweepPlan& plan, const Invocation& invocation) const;
+  Result<FinishedSweep> sweep(const SweepPlan& plan, const Invocation& invocation,
+                              Store& store) const;
+  Result<ExitCode> finish(const std::vector<FinishedSweep>& sweeps, Store& store) const;
+
+  SweepWords words_;
+};
+
+std::string_view SweepCommand::details() const {
+  return "Without --problem and --shapes: the operators' own problems, small ones on the cpu "
+         "device.\n"
+         "The same command again goes on where it was stopped and repeats nothing that is known.\n"
+         "A family given as a folder is compiled and run as native code with your rights: sweep "
+         "only\n"
+         "what you trust.\n"
+         "Examples:\n"
+         "  mgtune sweep --kernel rmsnorm --gpu L4\n"
+         "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
+         "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m";
+}
+
+void SweepCommand::declare(ArgumentList& arguments) {
+  arguments.required("--kernel", words_.kernel, "NAME|DIR",
+                     "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
+  arguments.value("--gpu", words_.gpu, "NAME",
+                  "L4, an index, a UUID, all, cpu, or auto: a GPU if there is one, else cpu");
+  arguments.value("--dtype", words_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
+  arguments.values("--problem", words_.problems, "DIMS",
+                   "rows=4096,hidden=4096 (may stand several times)");
+  arguments.value(
+      "--shapes", words_.shapes, "NAME|FILE",
+      "The problems of a model (llama-3.1-8b), or of a file like configs/shapes/*.json");
+  arguments.value("--strategy", words_.strategy, "NAME",
+                  "exhaustive or random (default: exhaustive where the budget covers the space)");
+  arguments.integer("--seed", words_.seed, "N", "Of the random order");
+  arguments.value("--budget", words_.budget, "N|TIME",
+                  "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
+                  "40 on the cpu device");
+  arguments.value("--db", words_.database, "FILE", "Database of results (default: the user's)");
+  arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
+  arguments.flag("--json", words_.json, "Print the result as JSON");
+}
+
+Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
+  Catalog catalog(FileSystem::real());
+  MGTUNE_ASSIGN(const std::vector<SweepPlan> plans, make_sweep_plans(words_, catalog));
+  if (words_.dry_run) {
+    for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
+    std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
+    return ExitCode::ok;
+  }
+  const std::string path = words_.database.empty() ? default_database_path() : words_.database;
+  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
+  install_interrupt_handlers();
+  std::vector<FinishedSweep> sweeps;
+  for (const SweepPlan& plan : plans) {
+    if (interrupted()) break;
+    std::cerr << announcement(plan);
+    MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, invocation, store));
+    std::cerr << summary_text(finished, words_, store);
+    sweeps.push_back(std::move(finished));
+  }
+  stop_interrupt_timer();
+  return finish(sweeps, store);
+}
+
+SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invocation) const {
+  SweepOptions options;
+  options.kernel = words_.kernel;
+  options.strategy = plan.strategy;
+  options.seed = words_.seed;
+  options.budget = plan.budget;
+  options.command = invocation.command_line;
+  options.program = invocation.program;
+  options.cache_directory = BuildCache::default_directory();
+  options.lock_directory = DeviceLock::default_directory();
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  options.compile_processes = std::min(cores, kMostCompileProcesses);
+  return options;
+}
+
+Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocation& invocation,
+                                          Store& store) const {
+  std::vector<Problem> problems;
+  for (const PlannedProblem& planned : plan.problems) problems.push_back(planned.problem);
+  const Clock::time_point start = Clock::now();
+  ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
+  Result<SweepSummary> summary = run_sweep(
+      options(plan, invocation), plan.device, problems, store,
+      [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); }, interrupted);
+  printer.clear();
+  if (!summary.ok()) return std::move(summary).take_status();
+  const std::chrono::duration<double> elapsed = Clock::now() - start;
+  return FinishedSweep{&plan, *std::move(summary), elapsed.count()};
+}
+
+Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
+                                      Store& store) const {
+  std::int64_t failed = 0;
+  std::int64_t visited = 0;
+  for (const FinishedSweep& sweep : sweeps) {
+    failed += failed_variants(sweep.summary);
+    visited += sweep.summary.evaluated + sweep.summary.reused;
+    if (words_.json) continue;
+    MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
+    std::cout << table;
+  }
+  if (words_.json) {
+    MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store));
+    std::cout << json;
+  }
+  if (interrupted()) return interrupt_exit_code();
+  if (visited == 0) return environment_error("nothing here can run any of the problems");
+  return failed > 0 ? ExitCode::partial : ExitCode::ok;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_sweep_command() { return std::make_unique<SweepCommand>(); }
+
+}  // namespace mgtune

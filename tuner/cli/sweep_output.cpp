@@ -1,0 +1,222 @@
+#include "cli/sweep_output.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "cli/progress.h"
+#include "model/report_model.h"
+#include "model/tables.h"
+#include "model/text_table.h"
+#include "model/units.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A sweep on the cpu device is slow from about here on: some nanoseconds an element, several
+// launches.
+constexpr double kLargeForEmulation = 16.0 * 1024 * 1024;
+
+std::uint64_t admissible(const SweepPlan& plan) {
+  std::uint64_t sum = 0;
+  for (const PlannedProblem& problem : plan.problems) sum += problem.admissible;
+  return sum;
+}
+
+std::string operators_text(const SweepPlan& plan) {
+  std::set<std::string> names;
+  for (const PlannedProblem& planned : plan.problems) names.insert(planned.problem.op->full_name());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string budget_text(const Budget& budget) {
+  if (budget.evaluations.has_value()) {
+    return fmt::format("at most {} a problem", counted(*budget.evaluations, "variant"));
+  }
+  return "ends after " + duration_text(budget.seconds.value_or(0));
+}
+
+std::string pruned_text(const DesignStatistics& design) {
+  if (!design.unavailable.empty()) return design.unavailable;
+  std::string text;
+  for (const auto& [reason, points] : design.pruned) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", reason, points);
+  }
+  return text;
+}
+
+std::string problem_name(const PlannedProblem& planned) {
+  return planned.problem.op->full_name() + " " + planned.problem.text();
+}
+
+Json design_json(const DesignStatistics& design) {
+  Json pruned = Json::object();
+  for (const auto& [reason, points] : design.pruned) pruned[reason] = points;
+  return {{"design", design.design},
+          {"points", design.points},
+          {"admissible", design.admissible},
+          {"unavailable", design.unavailable},
+          {"pruned", pruned}};
+}
+
+Json plan_json(const SweepPlan& plan) {
+  return {{"device", plan.device.id},
+          {"name", plan.device.name},
+          {"emulation", plan.emulation()},
+          {"strategy", plan.strategy},
+          {"budget", plan.budget.text}};
+}
+
+// The rows of the store that belong to the sweep's problems.
+Result<ReportModel> model_of(const SweepSummary& summary, Store& store) {
+  StoredRows rows;
+  rows.tuned = summary.picks;
+  std::set<std::pair<std::string, std::string>> problems;
+  std::set<std::int64_t> gpus;
+  for (const TunedView& pick : summary.picks) {
+    problems.emplace(pick.op, pick.problem);
+    gpus.insert(pick.tuned.gpu);
+  }
+  MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
+  std::erase_if(rows.outcomes, [&](const OutcomeView& row) {
+    return !gpus.contains(row.gpu_id) || !problems.contains({row.op, row.problem});
+  });
+  return make_report_model(std::move(rows));
+}
+
+std::string outcomes_text(const SweepSummary& summary) {
+  std::string text;
+  for (const auto& [outcome, count] : summary.outcomes) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string announcement(const SweepPlan& plan) {
+  std::string text =
+      fmt::format("{} on {}: {}, {}; {} order, {}\n", operators_text(plan), plan.device.name,
+                  counted(static_cast<std::int64_t>(plan.problems.size()), "problem"),
+                  counted(static_cast<std::int64_t>(admissible(plan)), "admissible variant"),
+                  plan.strategy, budget_text(plan.budget));
+  if (!plan.emulation()) return text;
+  text += "cpu emulation: times exercise the pipeline, they say nothing about a GPU\n";
+  if (plan.largest_bytes > kLargeForEmulation) {
+    text += fmt::format(
+        "The largest problem moves {}: emulation takes minutes for each variant of it; Ctrl-C "
+        "keeps "
+        "what is done, --problem names smaller ones\n",
+        bytes_text(static_cast<std::int64_t>(plan.largest_bytes)));
+  }
+  return text;
+}
+
+std::string dry_run_table(const std::vector<SweepPlan>& plans) {
+  using Align = TextTable::Align;
+  TextTable table({{"device"},
+                   {"problem"},
+                   {"design"},
+                   {"points", Align::right},
+                   {"admissible", Align::right},
+                   {"pruned by"}});
+  for (const SweepPlan& plan : plans) {
+    for (const PlannedProblem& planned : plan.problems) {
+      for (const DesignStatistics& design : planned.designs) {
+        table.add_row({plan.device.name, problem_name(planned), design.design,
+                       std::to_string(design.points), std::to_string(design.admissible),
+                       pruned_text(design)});
+      }
+    }
+  }
+  return table.text();
+}
+
+std::string dry_run_json(const std::vector<SweepPlan>& plans) {
+  Json all = Json::array();
+  for (const SweepPlan& plan : plans) {
+    Json json = plan_json(plan);
+    json["problems"] = Json::array();
+    for (const PlannedProblem& planned : plan.problems) {
+      Json designs = Json::array();
+      for (const DesignStatistics& design : planned.designs) designs.push_back(design_json(design));
+      json["problems"].push_back({{"operator", planned.problem.op->full_name()},
+                                  {"problem", planned.problem.text()},
+                                  {"admissible", planned.admissible},
+                                  {"designs", designs}});
+    }
+    all.push_back(std::move(json));
+  }
+  return Json({{"format", 1}, {"dry_run", all}}).dump(2) + "\n";
+}
+
+Result<std::string> picks_of(const SweepSummary& summary, Store& store) {
+  MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
+  return picks_table(model);
+}
+
+Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store) {
+  Json all = Json::array();
+  for (const FinishedSweep& sweep : sweeps) {
+    const SweepSummary& summary = sweep.summary;
+    Json json = plan_json(*sweep.plan);
+    json["database"] = store.path();
+    json["problems"] = summary.problems;
+    json["evaluated"] = summary.evaluated;
+    json["reused"] = summary.reused;
+    json["compiled"] = summary.compiled;
+    json["failed"] = failed_variants(summary);
+    json["interrupted"] = summary.interrupted;
+    json["seconds"] = sweep.seconds;
+    json["outcomes"] = Json::object();
+    for (const auto& [outcome, count] : summary.outcomes) {
+      json["outcomes"][std::string(to_string(outcome))] = count;
+    }
+    json["skipped"] = summary.skipped;
+    MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
+    json["picks"] = Json::parse(picks_json(model), nullptr, false)["picks"];
+    all.push_back(std::move(json));
+  }
+  return Json({{"format", 1}, {"sweeps", all}}).dump(2) + "\n";
+}
+
+std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, const Store& store) {
+  const SweepSummary& summary = sweep.summary;
+  const std::string problems = counted(summary.problems, "problem");
+  std::string text;
+  for (const std::string& what : summary.skipped) text += "skipped " + what + "\n";
+  if (summary.evaluated == 0 && summary.compiled == 0 && !summary.interrupted) {
+    text += fmt::format("nothing to do: all {} of {} are known; compiled 0, measured 0\n",
+                        counted(summary.reused, "variant"), problems);
+  } else {
+    text += fmt::format("evaluated {} of {} in {}; compiled {}, reused {}\n",
+                        counted(summary.evaluated, "variant"), problems,
+                        duration_text(sweep.seconds), summary.compiled, summary.reused);
+  }
+  if (!summary.outcomes.empty()) text += "all variants: " + outcomes_text(summary) + "\n";
+  if (const std::int64_t failed = failed_variants(summary); failed > 0) {
+    text +=
+        fmt::format("{} failed: mgtune show failures --kernel {}{}\n", counted(failed, "variant"),
+                    words.kernel, words.database.empty() ? "" : " --db " + words.database);
+  }
+  if (summary.interrupted) text += "stopped early; the same command goes on from here\n";
+  return text + "results in " + store.path() + "\n";
+}
+
+std::int64_t failed_variants(const SweepSummary& summary) {
+  std::int64_t failed = 0;
+  for (const Outcome outcome : {Outcome::wrong, Outcome::crashed, Outcome::timeout,
+                                Outcome::compile_failed, Outcome::launch_failed}) {
+    const auto count = summary.outcomes.find(outcome);
+    if (count != summary.outcomes.end()) failed += count->second;
+  }
+  return failed;
+}
+
+}  // namespace mgtune

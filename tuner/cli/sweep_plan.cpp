@@ -1,0 +1,110 @@
+#include "cli/sweep_plan.h"
+
+#include <algorithm>
+
+#include "core/dtype.h"
+#include "core/suggest.h"
+#include "device/registry.h"
+#include "search/search.h"
+#include "sweep/problem_set.h"
+
+namespace mgtune {
+namespace {
+
+// Ends in about a minute for the default problems of an operator, three dtypes and two cores.
+constexpr const char* kEmulationBudget = "40";
+constexpr const char* kGpuBudget = "10m";
+
+constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
+                             DType::u64, DType::i32, DType::u32, DType::i8,   DType::u8};
+
+Result<std::vector<DType>> parse_dtypes(const std::string& text) {
+  std::vector<DType> dtypes;
+  std::size_t start = 0;
+  while (!text.empty() && start <= text.size()) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    const std::string word = text.substr(start, end - start);
+    const std::optional<DType> dtype = dtype_from_string(word);
+    if (!dtype.has_value()) {
+      std::vector<std::string> known;
+      for (const DType other : kDTypes) known.emplace_back(to_string(other));
+      return invalid_argument("--dtype: unknown dtype '" + word + "'" + did_you_mean(word, known));
+    }
+    dtypes.push_back(*dtype);
+    start = end + 1;
+  }
+  return dtypes;
+}
+
+Result<ProblemRequest> problem_request(const SweepWords& words) {
+  ProblemRequest request;
+  request.problems = words.problems;
+  MGTUNE_ASSIGN(request.dtypes, parse_dtypes(words.dtype));
+  if (!words.shapes.empty()) {
+    MGTUNE_ASSIGN(request.model, load_model_shapes(FileSystem::real(), words.shapes));
+  }
+  return request;
+}
+
+// Exhaustive where a number of evaluations covers every space; otherwise an order that is as good
+// as any when the budget ends it.
+std::string default_strategy(const SweepPlan& plan) {
+  const std::optional<std::int64_t> limit = plan.budget.evaluations;
+  const bool covers_all =
+      limit.has_value() &&
+      std::all_of(plan.problems.begin(), plan.problems.end(), [&](const PlannedProblem& problem) {
+        return problem.admissible <= static_cast<std::uint64_t>(*limit);
+      });
+  return covers_all ? "exhaustive" : "random";
+}
+
+Result<PlannedProblem> plan_problem(Problem problem, const DeviceInfo& device) {
+  const Space space(problem, device.limits);
+  PlannedProblem planned{std::move(problem), space.statistics(), 0};
+  for (const DesignStatistics& design : planned.designs) planned.admissible += design.admissible;
+  return planned;
+}
+
+Result<SweepPlan> plan_for(const DeviceInfo& device, const SweepWords& words,
+                           const std::vector<const Operator*>& operators,
+                           const ProblemRequest& request) {
+  SweepPlan plan;
+  plan.device = device;
+  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, request, device.kind));
+  for (Problem& problem : problems) {
+    MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
+    plan.largest_bytes = std::max(plan.largest_bytes, static_cast<double>(bytes));
+    MGTUNE_ASSIGN(PlannedProblem planned, plan_problem(std::move(problem), device));
+    plan.problems.push_back(std::move(planned));
+  }
+  const std::string budget = !words.budget.empty() ? words.budget
+                             : plan.emulation()    ? kEmulationBudget
+                                                   : kGpuBudget;
+  MGTUNE_ASSIGN(plan.budget, parse_budget(budget));
+  plan.strategy = words.strategy.empty() ? default_strategy(plan) : words.strategy;
+  return plan;
+}
+
+Status check_strategy(const std::string& strategy) {
+  const std::vector<std::string> known = search_strategies();
+  if (strategy.empty() || std::find(known.begin(), known.end(), strategy) != known.end()) return {};
+  return invalid_argument("--strategy: unknown strategy '" + strategy + "'" +
+                          did_you_mean(strategy, known));
+}
+
+}  // namespace
+
+Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog) {
+  MGTUNE_TRY(check_strategy(words.strategy));
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
+  MGTUNE_ASSIGN(const ProblemRequest request, problem_request(words));
+  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(words.gpu));
+  std::vector<SweepPlan> plans;
+  for (const DeviceInfo& device : devices) {
+    MGTUNE_ASSIGN(SweepPlan plan, plan_for(device, words, operators, request));
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+}  // namespace mgtune

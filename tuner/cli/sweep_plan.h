@@ -1,0 +1,45 @@
+// SweepPlan: what the words of `mgtune sweep` mean on one device: problems, strategy, budget. Made
+// for every device before the first sweep starts, so that a wrong word costs nothing. Plain data.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "family/catalog.h"
+#include "family/problem.h"
+#include "space/space.h"
+#include "sweep/sweep.h"
+
+namespace mgtune {
+
+struct SweepWords {
+  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, database;
+  std::vector<std::string> problems;
+  std::uint64_t seed = 1;
+  bool dry_run = false, json = false;
+};
+
+struct PlannedProblem {
+  Problem problem;
+  std::vector<DesignStatistics> designs;
+  std::uint64_t admissible = 0;  // variants, over all designs
+};
+
+struct SweepPlan {
+  DeviceInfo device;
+  std::vector<PlannedProblem> problems;
+  std::string strategy;
+  Budget budget;
+  double largest_bytes = 0;  // that any of the problems moves
+
+  bool emulation() const { return device.kind == DeviceKind::cpu; }
+};
+
+// One per device that --gpu names. `catalog` outlives the plans.
+Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog);
+
+}  // namespace mgtune

@@ -1,0 +1,141 @@
+#include "compile/compile_pool.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "worker/crash_report.h"
+
+namespace mgtune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kFailedStarts = 3;  // in a row: then nothing more can be compiled
+
+}  // namespace
+
+CompilePool::CompilePool(std::vector<std::string> command, std::size_t processes,
+                         std::chrono::milliseconds deadline)
+    : command_(std::move(command)),
+      deadline_(deadline),
+      slots_(std::max<std::size_t>(processes, 1)) {}
+
+void CompilePool::submit(WorkRequest request) { waiting_.push_back(std::move(request)); }
+
+std::size_t CompilePool::pending() const {
+  const auto running =
+      std::ranges::count_if(slots_, [](const Slot& slot) { return slot.running.has_value(); });
+  return waiting_.size() + static_cast<std::size_t>(running);
+}
+
+Status CompilePool::give(Slot& slot, WorkRequest request) {
+  if (!slot.child) {
+    MGTUNE_ASSIGN(slot.child, ChildProcess::start(command_));
+  }
+  slot.child->take_error_output();  // of earlier variants
+  slot.begun = false;
+  slot.deadline = Clock::now() + deadline_;
+  // A worker that is gone shows when its answer is read.
+  static_cast<void>(slot.child->write_line(encode(request)));
+  slot.running = std::move(request);
+  return {};
+}
+
+Status CompilePool::feed() {
+  for (Slot& slot : slots_) {
+    if (waiting_.empty()) return {};
+    if (slot.running) continue;
+    WorkRequest request = std::move(waiting_.front());
+    waiting_.pop_front();
+    MGTUNE_TRY(give(slot, std::move(request)));
+  }
+  return {};
+}
+
+// Until a worker has something to say or is late.
+void CompilePool::wait() const {
+  std::vector<pollfd> ready;
+  Clock::time_point first = Clock::time_point::max();
+  for (const Slot& slot : slots_) {
+    if (!slot.running) continue;
+    if (slot.child->output_descriptor() < 0) return;  // its end was seen already
+    ready.push_back({slot.child->output_descriptor(), POLLIN, 0});
+    ready.push_back({slot.child->error_descriptor(), POLLIN, 0});
+    first = std::min(first, slot.deadline);
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now()).count();
+  ::poll(ready.data(), ready.size(),
+         static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000)));
+}
+
+// What becomes of a slot's request when its worker is gone, is late or talks nonsense.
+Result<std::optional<WorkReply>> CompilePool::lose(Slot& slot, const Status& reason) {
+  WorkRequest request = *std::exchange(slot.running, std::nullopt);
+  if (reason.code() != StatusCode::io) slot.child->kill();
+  const std::string end = slot.child->end_description();
+  std::string message = crash_message(end, slot.child->take_error_output());
+  slot.child.reset();
+  if (!slot.begun) {
+    if (++failed_starts_ >= kFailedStarts) {
+      return environment_error(fmt::format("no compile worker begins its work ({} tried): {} ({})",
+                                           kFailedStarts, reason.message(), message));
+    }
+    waiting_.push_front(std::move(request));
+    return std::optional<WorkReply>();
+  }
+  if (reason.code() == StatusCode::timeout) {
+    message = fmt::format("the compiler was not done within {}", deadline_);
+  } else if (reason.code() != StatusCode::io) {
+    message = reason.message();
+  } else {
+    message = "compile worker: " + message;
+  }
+  WorkReply reply;
+  reply.id = request.id;
+  reply.outcome = Outcome::compile_failed;
+  reply.message = std::move(message);
+  return std::optional<WorkReply>(std::move(reply));
+}
+
+Result<std::optional<WorkReply>> CompilePool::collect(Slot& slot) {
+  while (true) {
+    const Result<std::string> line = slot.child->read_line(Clock::now());
+    if (line.status().code() == StatusCode::timeout && Clock::now() < slot.deadline) {
+      return std::optional<WorkReply>();
+    }
+    if (!line.ok()) return lose(slot, line.status());
+    Result<WorkReply> reply = decode_reply(*line);
+    if (!reply.ok()) return lose(slot, reply.status());
+    if (reply->id != slot.running->id) {
+      return lose(slot,
+                  corrupt("the worker's answer is to something else: " + line->substr(0, 120)));
+    }
+    if (reply->kind == WorkReply::Kind::done) {
+      slot.running.reset();
+      return std::optional<WorkReply>(*std::move(reply));
+    }
+    slot.begun = true;
+    slot.deadline = Clock::now() + deadline_;
+    failed_starts_ = 0;
+  }
+}
+
+Result<std::optional<WorkReply>> CompilePool::next() {
+  while (pending() > 0) {
+    MGTUNE_TRY(feed());
+    wait();
+    for (Slot& slot : slots_) {
+      if (!slot.running) continue;
+      MGTUNE_ASSIGN(std::optional<WorkReply> reply, collect(slot));
+      if (reply) return reply;
+    }
+  }
+  return std::optional<WorkReply>();
+}
+
+}  // namespace mgtune

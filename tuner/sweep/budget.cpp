@@ -1,0 +1,44 @@
+#include <charconv>
+#include <cmath>
+
+#include "sweep/sweep.h"
+
+namespace mgtune {
+namespace {
+
+// Seconds of a unit; 0 for none, i.e. a number of evaluations; -1 for an unknown one.
+double seconds_of_unit(std::string_view unit) {
+  if (unit.empty()) return 0;
+  if (unit == "s") return 1;
+  if (unit == "m") return 60;
+  if (unit == "h") return 3600;
+  return -1;
+}
+
+}  // namespace
+
+Result<Budget> parse_budget(const std::string& text) {
+  const auto malformed = [&] {
+    return invalid_argument("budget '" + text +
+                            "': expected a number of variants per problem (500) or a time of the "
+                            "whole sweep (60s, 5m, 1h)");
+  };
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number) || number <= 0) return malformed();
+
+  const double unit_seconds = seconds_of_unit(std::string_view(rest, std::size_t(end - rest)));
+  Budget budget;
+  budget.text = text;
+  if (unit_seconds < 0) return malformed();
+  if (unit_seconds > 0) {
+    budget.seconds = number * unit_seconds;
+  } else {
+    if (number != std::floor(number) || number > 1e15) return malformed();
+    budget.evaluations = static_cast<std::int64_t>(number);
+  }
+  return budget;
+}
+
+}  // namespace mgtune

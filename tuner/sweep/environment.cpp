@@ -1,0 +1,56 @@
+#include "sweep/environment.h"
+
+#include <sys/utsname.h>
+
+#include <array>
+#include <ctime>
+#include <string_view>
+
+#include "build/compiler.h"
+#include "core/file_system.h"
+
+namespace mgtune {
+namespace {
+
+// PRETTY_NAME of /etc/os-release; "" where there is none.
+std::string distribution() {
+  const Result<std::string> text = FileSystem::real().read_file("/etc/os-release");
+  if (!text.ok()) return "";
+  constexpr std::string_view kField = "PRETTY_NAME=\"";
+  const std::size_t start = text->find(kField);
+  if (start == std::string::npos) return "";
+  const std::size_t begin = start + kField.size();
+  return text->substr(begin, text->find('"', begin) - begin);
+}
+
+std::string operating_system() {
+  utsname names{};
+  if (uname(&names) != 0) return distribution();
+  const std::string kernel =
+      std::string(names.sysname) + " " + names.release + ", " + names.machine;
+  const std::string name = distribution();
+  return name.empty() ? kernel : name + ", " + kernel;
+}
+
+}  // namespace
+
+Result<EnvironmentRecord> describe_environment(const DeviceInfo& device) {
+  MGTUNE_ASSIGN(const auto compiler, make_compiler(device.arch));
+  EnvironmentRecord environment;
+  environment.mgtune_version = MGTUNE_VERSION;
+  environment.compiler = compiler->identity();
+  environment.driver = device.driver;
+  environment.system = operating_system();
+  return environment;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, sizeof "2026-11-21T09:00:00Z"> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+}  // namespace mgtune

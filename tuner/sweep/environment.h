@@ -1,0 +1,16 @@
+// What may change between two runs on one device, as the store keeps it.
+
+#pragma once
+
+#include "core/status.h"
+#include "device/device.h"
+#include "store/records.h"
+
+namespace mgtune {
+
+// Starts the compiler of the device once, for its identity; environment when there is none.
+Result<EnvironmentRecord> describe_environment(const DeviceInfo& device);
+
+std::string utc_now();  // "2026-11-21T09:00:00Z"
+
+}  // namespace mgtune

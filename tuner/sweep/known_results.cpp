@@ -1,0 +1,106 @@
+#include "sweep/known_results.h"
+
+#include <utility>
+
+#include "check/checker.h"
+#include "dispatch/loaded_variant.h"
+
+namespace mgtune {
+
+std::string measurement_method(const DeviceInfo& device) {
+  return device.kind == DeviceKind::cpu ? "emulation" : "rotating";
+}
+
+KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
+                           const DeviceInfo& device, const Problem& problem, std::int64_t gpu_id,
+                           std::int64_t problem_id)
+    : store_(store),
+      builder_(builder),
+      cache_(cache),
+      device_(device),
+      problem_(problem),
+      binding_(problem.binding()),
+      gpu_id_(gpu_id),
+      problem_id_(problem_id),
+      reference_hash_(reference_hash(*problem.op)),
+      method_(measurement_method(device)) {}
+
+Result<VariantState> KnownResults::look_up(const Variant& variant) {
+  const Operator& op = *problem_.op;
+  VariantState state;
+  state.variant = variant;
+  state.text = variant_text(op, variant);
+  state.key = {gpu_id_, problem_id_, "", launch_hash(op, variant), reference_hash_};
+  MGTUNE_ASSIGN(const Slots slots, compile_slots(binding_, variant, device_.limits));
+  MGTUNE_ASSIGN(const BuildRequest request,
+                variant_build_request(op, variant, slots, device_.arch));
+  MGTUNE_ASSIGN(state.build.key, builder_.key(request));
+  state.build.arch = request.arch;
+
+  MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
+  if (build.has_value()) {
+    state.build = *std::move(build);
+    MGTUNE_TRY(find_results(state));
+  }
+  if (state.need != VariantState::Need::nothing) {
+    state.cached = cache_.load(state.build.key).has_value();
+    if (!state.cached) state.need = VariantState::Need::compile;
+  }
+  return state;
+}
+
+Status KnownResults::add_build(VariantState& state, const WorkReply& reply) {
+  const std::string key = state.build.key;
+  if (reply.build.has_value()) state.build = *reply.build;
+  state.build.key = key;
+  if (reply.outcome != Outcome::ok) {
+    state.build.sha256.clear();
+    state.build.message = reply.message;
+  }
+  return find_results(state);
+}
+
+Status KnownResults::find_results(VariantState& state) {
+  if (state.build.sha256.empty()) {
+    state.need = VariantState::Need::nothing;
+    state.outcome = Outcome::compile_failed;
+    state.message = state.build.message;
+    return {};
+  }
+  state.need = VariantState::Need::measure;
+  state.key.build_sha256 = state.build.sha256;
+  MGTUNE_ASSIGN(state.check, store_.find_check(state.key));
+  if (!state.check.has_value()) return {};
+  if (state.check->outcome == Outcome::ok) {
+    MGTUNE_ASSIGN(state.measurement, store_.find_measurement(state.key, method_));
+    if (!state.measurement.has_value()) return {};
+  }
+  const bool checked = state.check->outcome == Outcome::ok;
+  state.need = VariantState::Need::nothing;
+  state.outcome = checked ? state.measurement->outcome : state.check->outcome;
+  state.message = checked ? state.measurement->message : state.check->message;
+  return {};
+}
+
+void KnownResults::add_measurement(VariantState& state, const WorkReply& reply) const {
+  state.need = VariantState::Need::nothing;
+  state.outcome = reply.outcome;
+  state.message = reply.message;
+  state.check = reply.check;
+  state.measurement = reply.measurement;
+  const bool carried =
+      reply.outcome == Outcome::ok ||
+      (reply.check.has_value() && reply.check->outcome == reply.outcome) ||
+      (reply.measurement.has_value() && reply.measurement->outcome == reply.outcome);
+  if (carried) return;
+  if (!reply.check.has_value()) {
+    state.check = CheckRecord{reply.outcome, reply.message, 0, 0};
+  } else {
+    state.measurement = MeasurementRecord{};
+    state.measurement->outcome = reply.outcome;
+    state.measurement->message = reply.message;
+    state.measurement->method = method_;
+  }
+}
+
+}  // namespace mgtune

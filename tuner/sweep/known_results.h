@@ -1,0 +1,75 @@
+// KnownResults: what the store already says of a variant on one problem, and what is still to do:
+// build key -> binary -> check -> measurement, each step only where the one before is known.
+// Nothing is compiled here; that happens in other processes.
+//
+// One thread. Store, builder, cache and problem outlive the object.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "build/build_cache.h"
+#include "build/builder.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "family/problem.h"
+#include "family/variant.h"
+#include "store/records.h"
+#include "store/store.h"
+#include "worker/protocol.h"
+
+namespace mgtune {
+
+// One variant on its way from the search to its row.
+struct VariantState {
+  enum class Need : std::uint8_t { compile, measure, nothing };
+
+  Variant variant;
+  std::string text;  // variant_text()
+  Need need = Need::compile;
+  bool cached = false;  // the build cache holds its artifact: compiling costs nothing
+  BuildRecord build;
+  ResultKey key;
+  // Once nothing is needed:
+  Outcome outcome = Outcome::ok;
+  std::string message;
+  std::optional<CheckRecord> check;
+  std::optional<MeasurementRecord> measurement;
+
+  bool contends() const { return need == Need::nothing && outcome == Outcome::ok; }
+};
+
+// The method by which a device's variants are timed.
+std::string measurement_method(const DeviceInfo& device);
+
+class KnownResults {
+ public:
+  KnownResults(Store& store, Builder& builder, BuildCache& cache, const DeviceInfo& device,
+               const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id);
+
+  Result<VariantState> look_up(const Variant& variant);
+
+  // The reply of the compile pool. Then the variant is known (its binary has results already, or
+  // could not be made) or needs measuring.
+  Status add_build(VariantState& state, const WorkReply& reply);
+
+  // The reply of the measure worker. A crash or hang that left no check or measurement becomes one,
+  // so that it is not run into again.
+  void add_measurement(VariantState& state, const WorkReply& reply) const;
+
+ private:
+  Status find_results(VariantState& state);
+
+  Store& store_;
+  Builder& builder_;
+  BuildCache& cache_;
+  const DeviceInfo& device_;
+  const Problem& problem_;
+  Binding binding_;
+  std::int64_t gpu_id_, problem_id_;
+  std::string reference_hash_, method_;
+};
+
+}  // namespace mgtune

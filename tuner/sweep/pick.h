@@ -1,0 +1,36 @@
+// Pick: which variant of a problem wins, and whether it beats the default. Pure.
+//
+// One variant beats another when its whole interquartile range lies below the other's and its
+// median is more than 1 % lower: less is not told apart from noise. The default stays unless it is
+// beaten. Variants that the fastest one does not beat are tied with it; of those that beat the
+// default, fewest registers win, then the variant's text, so that equal numbers give equal picks.
+
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace mgtune {
+
+// A variant that passed its check and was measured in full.
+struct Contender {
+  std::string variant;  // variant_text()
+  std::string build_sha256;
+  int registers = -1;  // -1: not reported
+  double median_ns = 0, q1_ns = 0, q3_ns = 0;
+};
+
+struct Pick {
+  Contender winner;
+  double default_median_ns = 0;  // 0 when the default is not among the contenders
+  bool tie = false;              // faster ones than the default exist, none beyond noise
+};
+
+bool beats(const Contender& a, const Contender& b);
+
+// nullopt when there are no contenders. All were measured by the same method.
+std::optional<Pick> pick_winner(std::span<const Contender> contenders,
+                                const std::string& default_variant);
+
+}  // namespace mgtune

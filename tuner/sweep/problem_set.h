@@ -1,0 +1,31 @@
+// The problems that a sweep tunes: those asked for, those a model brings, or the operators' own.
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "family/operator.h"
+#include "family/problem.h"
+#include "sweep/model_shapes.h"
+
+namespace mgtune {
+
+struct ProblemRequest {
+  std::vector<std::string> problems;  // "rows=4096,hidden=4096"; may name dtypes and flags as well
+  std::optional<ModelShapes> model;
+  std::vector<DType>
+      dtypes;  // of every dtype variable that a problem leaves open; empty: all it has
+};
+
+// Every problem asked for, of every operator, in every combination of the dtypes left open that the
+// operator's constraints allow; each once. With neither problems nor a model: the operators'
+// defaults, the small ones on the cpu device. invalid_argument names the words at fault.
+Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
+                                           const ProblemRequest& request, DeviceKind device);
+
+}  // namespace mgtune

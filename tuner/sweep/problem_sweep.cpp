@@ -1,0 +1,276 @@
+#include "sweep/problem_sweep.h"
+
+#include <algorithm>
+
+namespace mgtune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Contender contender(const VariantState& state) {
+  return {state.text,
+          state.build.sha256,
+          state.build.registers,
+          state.measurement->median_ns,
+          state.measurement->q1_ns,
+          state.measurement->q3_ns};
+}
+
+// The variant that runs the problem untuned: the first of the ladder that is admissible.
+std::string default_variant_text(const Space& space) {
+  for (const Variant& variant : default_ladder(space.op())) {
+    if (space.admits(variant)) return variant_text(space.op(), variant);
+  }
+  return "";
+}
+
+bool same_pick(const TunedRecord& a, const TunedRecord& b) {
+  return a.gpu == b.gpu && a.problem == b.problem && a.method == b.method &&
+         a.variant == b.variant && a.build_sha256 == b.build_sha256 &&
+         a.default_variant == b.default_variant && a.median_ns == b.median_ns &&
+         a.default_median_ns == b.default_median_ns && a.tie == b.tie;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
+                                                         const Problem& problem,
+                                                         const Space& space) {
+  const Operator& op = *problem.op;
+  TunedView view;
+  view.gpu = shared.gpu;
+  view.op = op.full_name();
+  view.problem = problem.text();
+  MGTUNE_ASSIGN(const std::int64_t bytes, op.bytes.evaluate(problem.slots));
+  MGTUNE_ASSIGN(const std::int64_t flops, op.flops.evaluate(problem.slots));
+  view.bytes = static_cast<double>(bytes);
+  view.flops = static_cast<double>(flops);
+  view.tuned.gpu = shared.gpu_id;
+  MGTUNE_ASSIGN(view.tuned.problem,
+                shared.store.problem_id(view.op, view.problem, view.bytes, view.flops));
+  view.tuned.default_variant = default_variant_text(space);
+  view.tuned.method = measurement_method(shared.device);
+
+  KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
+                       shared.gpu_id, view.tuned.problem);
+  MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, space, shared.options.seed));
+  std::unique_ptr<ProblemSweep> sweep(
+      new ProblemSweep(shared, problem, std::move(results), std::move(search), std::move(view)));
+  MGTUNE_TRY(sweep->recall(space));
+  return sweep;
+}
+
+ProblemSweep::ProblemSweep(SweepShared& shared, const Problem& problem, KnownResults results,
+                           std::unique_ptr<Search> search, TunedView view)
+    : shared_(shared),
+      problem_(problem),
+      results_(std::move(results)),
+      search_(std::move(search)),
+      view_(std::move(view)) {}
+
+// What earlier runs found and still holds competes with what this one finds, so that a short sweep
+// never replaces a better pick of a long one.
+Status ProblemSweep::recall(const Space& space) {
+  const auto rows = shared_.recorded.find({view_.op, view_.problem});
+  if (rows == shared_.recorded.end()) return {};
+  for (const OutcomeView& row : rows->second) {
+    const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
+    if (!variant.ok() || !space.admits(*variant)) continue;
+    MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
+    recorded_.emplace(state.text, row);
+    if (state.need != VariantState::Need::nothing) continue;
+    if (state.contends()) contenders_.emplace(state.text, contender(state));
+    recalled_.emplace(state.text, std::move(state));
+  }
+  return {};
+}
+
+Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVariant& on_variant) {
+  deadline_ = deadline;
+  while (true) {
+    MGTUNE_TRY(fill_window(on_variant));
+    if (stopping()) break;
+    if (!ready_.empty()) {
+      VariantState state = std::move(ready_.front());
+      ready_.pop_front();
+      MGTUNE_TRY(measure(std::move(state), on_variant));
+    } else if (compiling_count_ > 0) {
+      MGTUNE_TRY(receive_build(on_variant));
+    } else {
+      break;
+    }
+  }
+  if (stopped_) shared_.summary.interrupted = true;
+  return pick();
+}
+
+Status ProblemSweep::fill_window(const OnVariant& on_variant) {
+  const std::size_t window = 2 * shared_.options.compile_processes;
+  const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
+  while (!exhausted_ && compiling_count_ + ready_.size() < window &&
+         (!limit.has_value() || taken_ < *limit) && !stopping()) {
+    const std::optional<Variant> variant = search_->next();
+    exhausted_ = !variant.has_value();
+    if (exhausted_) break;
+    ++taken_;
+    MGTUNE_TRY(take_in(*variant, on_variant));
+  }
+  return {};
+}
+
+Status ProblemSweep::take_in(const Variant& variant, const OnVariant& on_variant) {
+  const auto recalled = recalled_.find(variant_text(*problem_.op, variant));
+  if (recalled != recalled_.end()) {
+    return finish(recalled_.extract(recalled).mapped(), Origin::store, on_variant);
+  }
+  MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
+  switch (state.need) {
+    case VariantState::Need::nothing:
+      return finish(state, Origin::store, on_variant);
+    case VariantState::Need::measure:
+      ready_.push_back(std::move(state));
+      break;
+    case VariantState::Need::compile:
+      submit(std::move(state));
+      break;
+  }
+  return {};
+}
+
+void ProblemSweep::submit(VariantState state) {
+  ++compiling_count_;
+  for (auto& [id, states] : compiling_) {
+    if (states.front().build.key != state.build.key) continue;
+    states.push_back(std::move(state));
+    return;
+  }
+  if (!state.cached) ++shared_.summary.compiled;
+  WorkRequest work = request(WorkRequest::Kind::compile, state);
+  compiling_[work.id].push_back(std::move(state));
+  shared_.pool.submit(std::move(work));
+}
+
+Status ProblemSweep::receive_build(const OnVariant& on_variant) {
+  MGTUNE_ASSIGN(const std::optional<WorkReply> reply, shared_.pool.next());
+  if (!reply.has_value()) return internal_error("the compile pool lost a request");
+  const auto found = compiling_.find(reply->id);
+  if (found == compiling_.end()) return {};  // of a problem that ended before its builds came back
+  if (discards(*reply)) return {};
+  std::vector<VariantState> states = std::move(found->second);
+  compiling_.erase(found);
+  compiling_count_ -= states.size();
+  for (VariantState& state : states) {
+    MGTUNE_TRY(results_.add_build(state, *reply));
+    if (state.need == VariantState::Need::measure) {
+      ready_.push_back(std::move(state));
+    } else {
+      MGTUNE_TRY(finish(state, Origin::build, on_variant));
+    }
+  }
+  return {};
+}
+
+Status ProblemSweep::measure(VariantState state, const OnVariant& on_variant) {
+  WorkRequest work = request(WorkRequest::Kind::measure, state);
+  const Contender* incumbent = best();
+  if (incumbent != nullptr && state.text != view_.tuned.default_variant) {
+    work.stop_above_ns = incumbent->q3_ns;
+  }
+  MGTUNE_ASSIGN(const WorkReply reply, shared_.worker.measure(work));
+  if (discards(reply)) return {};
+  results_.add_measurement(state, reply);
+  return finish(state, Origin::measurement, on_variant);
+}
+
+Status ProblemSweep::finish(const VariantState& state, Origin origin, const OnVariant& on_variant) {
+  const bool evaluated = origin == Origin::measurement ||
+                         (origin == Origin::build && state.outcome == Outcome::compile_failed);
+  ++done_;
+  ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
+  ++shared_.summary.outcomes[state.outcome];
+  if (state.contends()) contenders_[state.text] = contender(state);
+  search_->report({state.variant, state.outcome,
+                   state.measurement.has_value() ? state.measurement->median_ns : 0});
+  if (origin != Origin::store || !is_recorded(state)) MGTUNE_TRY(record(state));
+  on_variant(*this);
+  return {};
+}
+
+bool ProblemSweep::is_recorded(const VariantState& state) const {
+  const auto row = recorded_.find(state.text);
+  return row != recorded_.end() && row->second.outcome == state.outcome &&
+         row->second.build_sha256 == state.build.sha256;
+}
+
+Status ProblemSweep::record(const VariantState& state) {
+  OutcomeRecord row;
+  MGTUNE_ASSIGN(row.sweep, shared_.journal.sweep_id());
+  row.key = state.key;
+  row.variant = state.text;
+  row.outcome = state.outcome;
+  row.message = state.message;
+  row.build = state.build;
+  row.check = state.check;
+  row.measurement = state.measurement;
+  return shared_.store.record(row);
+}
+
+Status ProblemSweep::pick() {
+  std::vector<Contender> contenders;
+  for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
+  const std::optional<Pick> pick = pick_winner(contenders, view_.tuned.default_variant);
+  if (!pick.has_value()) return {};
+  TunedRecord& tuned = view_.tuned;
+  tuned.variant = pick->winner.variant;
+  tuned.build_sha256 = pick->winner.build_sha256;
+  tuned.median_ns = pick->winner.median_ns;
+  tuned.default_median_ns = pick->default_median_ns;
+  tuned.tie = pick->tie;
+
+  MGTUNE_ASSIGN(const std::vector<TunedView> stored, shared_.store.tuned(view_.op));
+  const auto same = std::find_if(stored.begin(), stored.end(),
+                                 [&](const TunedView& row) { return same_pick(row.tuned, tuned); });
+  if (same != stored.end()) {
+    tuned.sweep = same->tuned.sweep;
+  } else {
+    MGTUNE_ASSIGN(tuned.sweep, shared_.journal.sweep_id());
+    MGTUNE_TRY(shared_.store.record_tuned(tuned));
+  }
+  shared_.summary.picks.push_back(view_);
+  return {};
+}
+
+const Contender* ProblemSweep::best() const {
+  const Contender* best = nullptr;
+  for (const auto& [text, contender] : contenders_) {
+    if (best == nullptr || contender.median_ns < best->median_ns) best = &contender;
+  }
+  return best;
+}
+
+// A budget of seconds still lets the default through, so that there is something to serve and
+// compare with.
+bool ProblemSweep::stopping() {
+  const bool late = deadline_.has_value() && done_ > 0 && Clock::now() >= *deadline_;
+  if (late || shared_.should_stop()) stopped_ = true;
+  return stopped_;
+}
+
+// Ctrl-C reaches the workers as well: a crash that comes with it says nothing about the variant.
+bool ProblemSweep::discards(const WorkReply& reply) {
+  return reply.outcome != Outcome::ok && shared_.should_stop();
+}
+
+WorkRequest ProblemSweep::request(WorkRequest::Kind kind, const VariantState& state) {
+  WorkRequest work;
+  work.kind = kind;
+  work.id = shared_.next_request++;
+  work.kernel = shared_.options.kernel;
+  work.op = view_.op;
+  work.problem = view_.problem;
+  work.variant = state.text;
+  work.device = shared_.device.id;
+  return work;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,105 @@
+// ProblemSweep: one problem of a sweep. Asks the search for variants, keeps a bounded window of
+// them with the compile pool ahead of the measure worker, records each in its own transaction, and
+// picks the winner of everything known on the problem, what earlier sweeps measured included.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compile/compile_pool.h"
+#include "search/search.h"
+#include "space/space.h"
+#include "sweep/known_results.h"
+#include "sweep/pick.h"
+#include "sweep/sweep.h"
+#include "sweep/sweep_journal.h"
+#include "worker/measure_process.h"
+
+namespace mgtune {
+
+// What the problems of one sweep share.
+struct SweepShared {
+  const SweepOptions& options;
+  const DeviceInfo& device;
+  Store& store;
+  std::int64_t gpu_id;
+  GpuRecord gpu;
+  Builder builder;
+  BuildCache cache;
+  CompilePool pool;
+  MeasureProcess worker;
+  SweepJournal journal;
+  std::function<bool()> should_stop;
+
+  // Newest rows of earlier runs on this device, by operator and problem.
+  std::map<std::pair<std::string, std::string>, std::vector<OutcomeView>> recorded;
+  SweepSummary summary;
+  std::int64_t next_request = 1;
+};
+
+class ProblemSweep {
+ public:
+  // Called after every variant: how many are done, of how many at most.
+  using OnVariant = std::function<void(const ProblemSweep&)>;
+
+  // `space` is of `problem`; everything passed outlives the object.
+  static Result<std::unique_ptr<ProblemSweep>> make(SweepShared& shared, const Problem& problem,
+                                                    const Space& space);
+
+  // Ends when the space or the evaluations of the budget are used up, past `deadline`, or when
+  // should_stop() says so. Picks a winner in every case.
+  Status run(std::optional<std::chrono::steady_clock::time_point> deadline,
+             const OnVariant& on_variant);
+
+  std::int64_t done() const { return done_; }
+  const Contender* best() const;  // nullptr while none passed
+
+ private:
+  // Where a finished variant's results come from.
+  enum class Origin : std::uint8_t { store, build, measurement };
+
+  ProblemSweep(SweepShared& shared, const Problem& problem, KnownResults results,
+               std::unique_ptr<Search> search, TunedView view);
+
+  Status recall(const Space& space);
+  Status fill_window(const OnVariant& on_variant);
+  Status take_in(const Variant& variant, const OnVariant& on_variant);
+  void submit(VariantState state);
+  Status receive_build(const OnVariant& on_variant);
+  Status measure(VariantState state, const OnVariant& on_variant);
+  Status finish(const VariantState& state, Origin origin, const OnVariant& on_variant);
+  Status record(const VariantState& state);
+  Status pick();
+
+  bool stopping();
+  bool discards(const WorkReply& reply);
+  bool is_recorded(const VariantState& state) const;
+  WorkRequest request(WorkRequest::Kind kind, const VariantState& state);
+
+  SweepShared& shared_;
+  const Problem& problem_;
+  KnownResults results_;
+  std::unique_ptr<Search> search_;
+  TunedView view_;  // of the pick; the winner is filled in at the end
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+
+  std::map<std::string, OutcomeView> recorded_;   // rows of earlier runs, by variant text
+  std::map<std::string, VariantState> recalled_;  // those still valid and not visited yet
+  std::map<std::string, Contender> contenders_;
+  std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request; they share the build
+  std::size_t compiling_count_ = 0;
+  std::deque<VariantState> ready_;  // built, to be measured
+  std::int64_t taken_ = 0, done_ = 0;
+  bool exhausted_ = false, stopped_ = false;
+};
+
+}  // namespace mgtune

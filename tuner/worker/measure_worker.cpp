@@ -1,0 +1,135 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "build/build_cache.h"
+#include "check/checker.h"
+#include "core/file_system.h"
+#include "device/registry.h"
+#include "dispatch/loaded_variant.h"
+#include "timing/statistics.h"
+#include "timing/timer.h"
+#include "worker/work_item.h"
+#include "worker/worker.h"
+#include "worker/worker_channel.h"
+
+namespace mgtune {
+namespace {
+
+Result<std::unique_ptr<Timer>> make_timer(const DeviceInfo& device) {
+  if (device.kind == DeviceKind::cpu) return make_emulation_timer();
+  return unsupported("no timer for " + device.name + " yet");
+}
+
+// Keeps what consecutive requests share: families, device, compiler, and the last problem's
+// checker.
+class MeasureWorker {
+ public:
+  MeasureWorker(std::unique_ptr<Device> device, std::unique_ptr<Timer> timer)
+      : catalog_(FileSystem::real()),
+        device_(std::move(device)),
+        timer_(std::move(timer)),
+        builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
+
+  // The Status is the device's, when nothing more can run on it; the reply is complete either way.
+  Status handle(const WorkRequest& request, WorkReply& reply) {
+    reply.id = request.id;
+    Status status = measure(request, reply);
+    if (status.ok()) return {};
+    reply.outcome = outcome_of(status);
+    reply.message = status.message();
+    return status.code() == StatusCode::device_lost ? std::move(status) : Status();
+  }
+
+ private:
+  Status measure(const WorkRequest& request, WorkReply& reply) {
+    MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
+    MGTUNE_ASSIGN(const Artifact artifact,
+                  build_item(builder_, item, device_->info(), reply.build.emplace()));
+    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant,
+                  LoadedVariant::load(*device_, item.problem.binding(), item.variant, artifact));
+    MGTUNE_ASSIGN(Checker* const checker, checker_of(request, item.problem));
+    MGTUNE_ASSIGN(reply.check, checker->check(*variant));
+    if (reply.check->outcome != Outcome::ok) {
+      reply.outcome = reply.check->outcome;
+      reply.message = reply.check->message;
+      return {};
+    }
+    MGTUNE_ASSIGN(reply.measurement, time(*checker, *variant, request.stop_above_ns));
+    reply.outcome = reply.measurement->outcome;
+    reply.message = reply.measurement->message;
+    return {};
+  }
+
+  // Making one costs a compile and two runs of the reference; a failure is remembered likewise.
+  Result<Checker*> checker_of(const WorkRequest& request, const Problem& problem) {
+    std::string key = request.kernel + '\n' + request.op + '\n' + request.problem;
+    if (key != checker_key_) {
+      checker_.reset();  // its memory goes before the next one's is taken
+      Result<std::unique_ptr<Checker>> made = Checker::make(*device_, builder_, problem);
+      checker_key_ = std::move(key);
+      checker_failure_ = made.status();
+      if (made.ok()) checker_ = std::move(*made);
+    }
+    if (!checker_failure_.ok()) return checker_failure_;
+    return checker_.get();
+  }
+
+  Result<MeasurementRecord> time(Checker& checker, const LoadedVariant& variant,
+                                 double stop_above_ns) {
+    MGTUNE_ASSIGN(LaunchArguments arguments, checker.launch_arguments(variant));
+    const TimedWork work = [&](std::int64_t, Stream stream) {
+      arguments.stream = stream;
+      return variant.launch(arguments);
+    };
+    TimingBudget budget;
+    budget.stop_above_ns = stop_above_ns;
+    MeasurementRecord record;
+    record.method = timer_->method();
+    record.note = "the same buffers in every launch";
+    const Result<Timing> timing = timer_->time(work, budget);
+    if (timing.status().code() == StatusCode::device_lost) return timing.status();
+    if (!timing.ok()) {
+      record.outcome = outcome_of(timing.status());
+      record.message = timing.status().message();
+      return record;
+    }
+    const SampleSummary summary = summarise(timing->samples_ns);
+    record.outcome = timing->censored ? Outcome::raced_out : Outcome::ok;
+    record.median_ns = summary.median;
+    record.q1_ns = summary.q1;
+    record.q3_ns = summary.q3;
+    record.min_ns = summary.min;
+    record.samples = summary.count;
+    if (!timing->note.empty()) record.note += "; " + timing->note;
+    return record;
+  }
+
+  Catalog catalog_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Timer> timer_;
+  Builder builder_;
+  std::string checker_key_;
+  Status checker_failure_;
+  std::unique_ptr<Checker> checker_;  // after all that it uses
+};
+
+}  // namespace
+
+Status run_measure_worker(const std::string& device_id) {
+  MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
+  MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
+  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(device->info()));
+  MeasureWorker worker(std::move(device), std::move(timer));
+  while (true) {
+    MGTUNE_ASSIGN(const std::optional<WorkRequest> request, channel.next_request());
+    if (!request) return {};
+    MGTUNE_TRY(channel.begin(*request));
+    WorkReply reply;
+    const Status device_status = worker.handle(*request, reply);
+    MGTUNE_TRY(channel.send(reply));
+    MGTUNE_TRY(Status(device_status));
+  }
+}
+
+}  // namespace mgtune

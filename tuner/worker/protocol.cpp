@@ -1,0 +1,258 @@
+#include "worker/protocol.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// ---- writing ----
+
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json to_json(const BuildRecord& build) {
+  return {{"key", build.key},
+          {"sha256", build.sha256},
+          {"arch", build.arch},
+          {"message", build.message},
+          {"registers", build.registers},
+          {"spill_bytes", build.spill_bytes},
+          {"static_shared_bytes", build.static_shared_bytes}};
+}
+
+Json to_json(const CheckRecord& check) {
+  return {{"outcome", to_string(check.outcome)},
+          {"message", check.message},
+          {"error", number(check.error)},
+          {"tolerance", number(check.tolerance)}};
+}
+
+Json to_json(const MeasurementRecord& measurement) {
+  return {{"outcome", to_string(measurement.outcome)},
+          {"message", measurement.message},
+          {"method", measurement.method},
+          {"median_ns", number(measurement.median_ns)},
+          {"q1_ns", number(measurement.q1_ns)},
+          {"q3_ns", number(measurement.q3_ns)},
+          {"min_ns", number(measurement.min_ns)},
+          {"samples", measurement.samples},
+          {"note", measurement.note}};
+}
+
+// ---- reading ----
+
+// Takes an object apart key by key and remembers the first thing that is wrong with it.
+class ObjectReader {
+ public:
+  ObjectReader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json_.is_object()) fail("expected an object");
+  }
+
+  bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
+
+  const Json& value(const char* key) {
+    static const Json kNone;
+    known_.insert(key);
+    if (has(key)) return json_[key];
+    fail(std::string("no key \"") + key + '"');
+    return kNone;
+  }
+
+  void read(const char* key, std::string& out) {
+    if (const Json& json = value(key); json.is_string()) {
+      out = json.get<std::string>();
+    } else {
+      fail(std::string(key) + ": expected a string");
+    }
+  }
+
+  template <typename Integer>
+  requires std::is_integral_v<Integer>
+  void read(const char* key, Integer& out) {
+    const Json& json = value(key);
+    const bool fits =
+        json.is_number_unsigned()
+            ? std::in_range<Integer>(json.get<std::uint64_t>())
+            : json.is_number_integer() && std::in_range<Integer>(json.get<std::int64_t>());
+    if (fits) {
+      out = json.get<Integer>();
+    } else {
+      fail(std::string(key) + ": expected an integer");
+    }
+  }
+
+  void read(const char* key, double& out) {
+    const Json& json = value(key);
+    if (json.is_number()) {
+      out = json.get<double>();
+    } else if (json == "inf" || json == "-inf") {
+      out = json == "inf" ? std::numeric_limits<double>::infinity()
+                          : -std::numeric_limits<double>::infinity();
+    } else if (json == "nan") {
+      out = std::numeric_limits<double>::quiet_NaN();
+    } else {
+      fail(std::string(key) + ": expected a number");
+    }
+  }
+
+  void read(const char* key, Outcome& out) {
+    std::string text;
+    read(key, text);
+    if (const std::optional<Outcome> outcome = outcome_from_string(text)) {
+      out = *outcome;
+    } else {
+      fail(std::string(key) + ": no outcome is called \"" + text + '"');
+    }
+  }
+
+  template <typename Record>
+  void read_optional(const char* key, std::optional<Record>& out) {
+    if (!has(key)) return;
+    ObjectReader inner(value(key), key);
+    inner.read_all(out.emplace());
+    if (!inner.failure_.empty()) fail(inner.failure_);
+  }
+
+  void fail(const std::string& what) {
+    if (failure_.empty()) failure_ = where_ + ": " + what;
+  }
+
+  // After everything was read: corrupt for what went wrong, or for a key that nothing asked for.
+  Status finish() {
+    if (json_.is_object()) {
+      for (const auto& [key, value] : json_.items()) {
+        if (known_.count(key) == 0) fail("unknown key \"" + key + '"');
+      }
+    }
+    return failure_.empty() ? Status() : corrupt(failure_);
+  }
+
+ private:
+  void read_all(BuildRecord& build) {
+    read("key", build.key);
+    read("sha256", build.sha256);
+    read("arch", build.arch);
+    read("message", build.message);
+    read("registers", build.registers);
+    read("spill_bytes", build.spill_bytes);
+    read("static_shared_bytes", build.static_shared_bytes);
+    static_cast<void>(finish());
+  }
+
+  void read_all(CheckRecord& check) {
+    read("outcome", check.outcome);
+    read("message", check.message);
+    read("error", check.error);
+    read("tolerance", check.tolerance);
+    static_cast<void>(finish());
+  }
+
+  void read_all(MeasurementRecord& measurement) {
+    read("outcome", measurement.outcome);
+    read("message", measurement.message);
+    read("method", measurement.method);
+    read("median_ns", measurement.median_ns);
+    read("q1_ns", measurement.q1_ns);
+    read("q3_ns", measurement.q3_ns);
+    read("min_ns", measurement.min_ns);
+    read("samples", measurement.samples);
+    read("note", measurement.note);
+    static_cast<void>(finish());
+  }
+
+  const Json& json_;
+  std::string where_;
+  std::set<std::string, std::less<>> known_;
+  std::string failure_;
+};
+
+Result<Json> parse(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return corrupt("not JSON: " + text.substr(0, 120));
+  return json;
+}
+
+}  // namespace
+
+std::string encode(const WorkRequest& request) {
+  return line({{"do", request.kind == WorkRequest::Kind::measure ? "measure" : "compile"},
+               {"id", request.id},
+               {"kernel", request.kernel},
+               {"op", request.op},
+               {"problem", request.problem},
+               {"variant", request.variant},
+               {"device", request.device},
+               {"stop_above_ns", number(request.stop_above_ns)}});
+}
+
+std::string encode(const WorkReply& reply) {
+  if (reply.kind == WorkReply::Kind::begin) return line({{"did", "begin"}, {"id", reply.id}});
+  Json json{{"did", "done"},
+            {"id", reply.id},
+            {"outcome", to_string(reply.outcome)},
+            {"message", reply.message}};
+  if (reply.build) json["build"] = to_json(*reply.build);
+  if (reply.check) json["check"] = to_json(*reply.check);
+  if (reply.measurement) json["measurement"] = to_json(*reply.measurement);
+  return line(json);
+}
+
+Result<WorkRequest> decode_request(const std::string& text) {
+  MGTUNE_ASSIGN(const Json json, parse(text));
+  ObjectReader reader(json, "request");
+  WorkRequest request;
+  std::string kind;
+  reader.read("do", kind);
+  if (kind == "compile") {
+    request.kind = WorkRequest::Kind::compile;
+  } else if (kind != "measure") {
+    reader.fail("nothing is called \"" + kind + '"');
+  }
+  reader.read("id", request.id);
+  reader.read("kernel", request.kernel);
+  reader.read("op", request.op);
+  reader.read("problem", request.problem);
+  reader.read("variant", request.variant);
+  reader.read("device", request.device);
+  reader.read("stop_above_ns", request.stop_above_ns);
+  MGTUNE_TRY(reader.finish());
+  return request;
+}
+
+Result<WorkReply> decode_reply(const std::string& text) {
+  MGTUNE_ASSIGN(const Json json, parse(text));
+  ObjectReader reader(json, "reply");
+  WorkReply reply;
+  std::string kind;
+  reader.read("did", kind);
+  reader.read("id", reply.id);
+  if (kind == "begin") {
+    reply.kind = WorkReply::Kind::begin;
+  } else if (kind == "done") {
+    reader.read("outcome", reply.outcome);
+    reader.read("message", reply.message);
+    reader.read_optional("build", reply.build);
+    reader.read_optional("check", reply.check);
+    reader.read_optional("measurement", reply.measurement);
+  } else {
+    reader.fail("nothing is called \"" + kind + '"');
+  }
+  MGTUNE_TRY(reader.finish());
+  return reply;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,58 @@
+#include "worker/work_item.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mgtune {
+namespace {
+
+// Of several kernels, the one that takes most: it is what limits the variant.
+void take_resources(const Artifact& artifact, BuildRecord& record) {
+  for (const ArtifactKernel& kernel : artifact.kernels) {
+    record.registers = std::max(record.registers, kernel.registers);
+    record.spill_bytes = std::max(record.spill_bytes, kernel.spill_bytes);
+    record.static_shared_bytes = std::max(record.static_shared_bytes, kernel.static_shared_bytes);
+  }
+}
+
+}  // namespace
+
+Result<WorkItem> bind_request(Catalog& catalog, const WorkRequest& request) {
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(request.kernel));
+  const auto op =
+      std::ranges::find(operators, request.op, [](const Operator* it) { return it->full_name(); });
+  if (op == operators.end()) {
+    return not_found(request.kernel + " has no operator " + request.op);
+  }
+  WorkItem item;
+  MGTUNE_ASSIGN(const auto values, parse_assignments(request.problem));
+  MGTUNE_ASSIGN(item.problem, bind_problem(**op, values));
+  MGTUNE_ASSIGN(item.variant, parse_variant(**op, request.variant));
+  return item;
+}
+
+Result<Artifact> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
+                            BuildRecord& record) {
+  record.arch = device.arch;
+  const Operator& op = *item.problem.op;
+  MGTUNE_ASSIGN(const Slots slots,
+                compile_slots(item.problem.binding(), item.variant, device.limits));
+  MGTUNE_ASSIGN(const BuildRequest request,
+                variant_build_request(op, item.variant, slots, device.arch));
+  record.arch = request.arch;
+  MGTUNE_ASSIGN(record.key, builder.key(request));
+  Result<Artifact> artifact = builder.build(request);
+  if (!artifact.ok()) {
+    record.message = artifact.status().message();
+    return artifact;
+  }
+  record.sha256 = artifact->sha256;
+  record.message = artifact->log;
+  take_resources(*artifact, record);
+  return artifact;
+}
+
+}  // namespace mgtune

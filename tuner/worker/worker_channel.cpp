@@ -1,0 +1,67 @@
+#include "worker/worker_channel.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+namespace mgtune {
+namespace {
+
+Status errno_status(const char* what) {
+  return io_error(std::string(what) + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+Result<WorkerChannel> WorkerChannel::open() {
+  WorkerChannel channel;
+  channel.requests_ = FileDescriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  channel.replies_ = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const bool moved = channel.requests_.is_open() && channel.replies_.is_open() &&
+                     nothing.is_open() && ::dup2(nothing.get(), STDIN_FILENO) >= 0 &&
+                     ::dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+  if (!moved) return errno_status("taking over standard input and output");
+  return channel;
+}
+
+Result<std::optional<WorkRequest>> WorkerChannel::next_request() {
+  std::size_t end = 0;
+  while ((end = buffer_.find('\n')) == std::string::npos) {
+    std::array<char, 4096> chunk;
+    const ssize_t bytes = ::read(requests_.get(), chunk.data(), chunk.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return errno_status("reading a request");
+    if (bytes == 0) return std::optional<WorkRequest>();
+    buffer_.append(chunk.data(), static_cast<std::size_t>(bytes));
+  }
+  const std::string line = buffer_.substr(0, end);
+  buffer_.erase(0, end + 1);
+  MGTUNE_ASSIGN(WorkRequest request, decode_request(line));
+  return std::optional<WorkRequest>(std::move(request));
+}
+
+Status WorkerChannel::begin(const WorkRequest& request) {
+  WorkReply reply;
+  reply.kind = WorkReply::Kind::begin;
+  reply.id = request.id;
+  return send(reply);
+}
+
+Status WorkerChannel::send(const WorkReply& reply) {
+  const std::string text = encode(reply) + '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t bytes = ::write(replies_.get(), rest.data(), rest.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return errno_status("writing a reply");
+    rest.remove_prefix(static_cast<std::size_t>(bytes));
+  }
+  return {};
+}
+
+}  // namespace mgtune
