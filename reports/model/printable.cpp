@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -13,7 +14,7 @@ constexpr char32_t kInvalid = 0xFFFFFFFF;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 struct Decoded {
-  char32_t code;    // kInvalid when these bytes are not UTF-8
+  char32_t code;     // kInvalid when these bytes are not UTF-8
   std::size_t size;  // bytes consumed, at least 1
 };
 
@@ -38,13 +39,16 @@ Decoded decode(std::string_view text) {
 
 bool within(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
 
+bool is_plain(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
+
 bool is_control(char32_t code) {
   if (code == '\n' || code == '\t') return false;
   return code < 0x20 || within(code, 0x7F, 0x9F);
 }
 
 bool is_direction_override(char32_t code) {
-  return within(code, 0x202A, 0x202E) || within(code, 0x2066, 0x2069) || within(code, 0x200E, 0x200F);
+  return within(code, 0x202A, 0x202E) || within(code, 0x2066, 0x2069) ||
+         within(code, 0x200E, 0x200F);
 }
 
 std::size_t width(char32_t code) {
@@ -64,7 +68,11 @@ std::size_t width(char32_t code) {
 std::string printable(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  while (!text.empty()) {
+  while (true) {
+    const auto plain = std::ranges::find_if_not(text, is_plain) - text.begin();
+    result += text.substr(0, static_cast<std::size_t>(plain));
+    text.remove_prefix(static_cast<std::size_t>(plain));
+    if (text.empty()) return result;
     const Decoded next = decode(text);
     if (next.code == kInvalid) {
       result += kReplacement;
@@ -77,7 +85,6 @@ std::string printable(std::string_view text) {
     }
     text.remove_prefix(next.size);
   }
-  return result;
 }
 
 std::string printable_line(std::string_view text) {

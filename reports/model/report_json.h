@@ -1,5 +1,6 @@
-// The report and its parts as JSON. The keys are documented in reports/README.md and stable: keys are
-// added, never changed, while "format" is 1. Text is valid UTF-8; a number that is not finite is null.
+// The report and its parts as JSON. The keys are documented in reports/README.md and stable: keys
+// are added, never changed, while "format" is 1. Text is valid UTF-8; a number that is not finite
+// is null.
 
 #pragma once
 
@@ -9,7 +10,8 @@
 
 namespace mgtune {
 
-// For `mgtune show best|variants|failures --json`: one self-contained object per row, ends with a newline.
+// For `mgtune show best|variants|failures --json`: one self-contained object per row, ends with a
+// newline.
 std::string picks_json(const ReportModel& model);
 std::string variants_json(const ReportModel& model);
 std::string failures_json(const ReportModel& model);

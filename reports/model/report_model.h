@@ -1,6 +1,6 @@
-// ReportModel: everything that a report shows, read from the store alone. `mgtune show` prints parts of
-// it, `mgtune report` writes all of it; both say the same because both read this. Plain data, immutable
-// once made; any number of threads may read one.
+// ReportModel: everything that a report shows, read from the store alone. `mgtune show` prints
+// parts of it, `mgtune report` writes all of it; both say the same because both read this. Plain
+// data, immutable once made; any number of threads may read one.
 
 #pragma once
 
@@ -29,9 +29,19 @@ std::string_view to_string(Standing standing);
 struct ReportPick {
   TunedView view;
   Standing standing = Standing::no_default;
-  std::optional<double> speedup;         // over the default, where that has a time
-  std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
+  std::optional<double> speedup;                      // over the default, where that has a time
+  std::optional<double> bandwidth_gbps;               // counted bytes over time; none for emulation
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
+};
+
+// One variant on one problem, with what follows from its numbers.
+struct ReportVariant {
+  OutcomeView view;
+  std::optional<double>
+      of_fastest;  // its time over the fastest's by the same method on this problem
+  std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
+  bool is_pick = false;                  // by any method
+  bool is_default = false;               // what the pick is compared with
 };
 
 // One problem on one GPU: variants[first, first + count) of the model.
@@ -57,7 +67,8 @@ struct ReportModel {
   std::vector<std::string> verdict;  // one to three sentences
   bool emulation = false;            // some of the times are the cpu device's
   std::vector<ReportPick> picks;     // GPUs before emulation, then by operator and problem
-  std::vector<OutcomeView> variants;  // by problem; of each method the fastest first, failures last
+  std::vector<ReportVariant>
+      variants;  // by problem; of each method the fastest first, failures last
   std::vector<ReportProblem> problems;
   std::vector<ReportFailure> failures;  // by outcome, the most frequent message first
   std::vector<OutcomeCount> counts;     // outcomes that occur, in the order of Outcome
@@ -73,13 +84,13 @@ struct StoredRows {
 
 Result<ReportModel> read_report_model(Store& store);
 
-// The same from rows at hand: those of one sweep, say. generated_at is left empty.
+// The same from rows at hand: those of one sweep, say.
 ReportModel make_report_model(StoredRows rows);
 
 // Whether the variant ended without a time that can be ranked: anything but ok and raced_out.
 bool is_failure(Outcome outcome);
 
-// Counted bytes over the measured time; nothing without either, or when the time is emulation's.
-std::optional<double> bandwidth_gbps(const GpuRecord& gpu, double bytes, double time_ns);
+// The median that stands for the variant in tables: of ok and raced_out, and of unstable as a hint.
+std::optional<double> median_ns(const OutcomeView& view);
 
 }  // namespace mgtune

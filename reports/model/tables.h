@@ -1,13 +1,13 @@
 // The parts of a report as plain text for a terminal; each ends with a newline. A table that shows
-// times of the cpu device says "emulation"; one without rows says which command fills it. The same as
-// JSON: model/report_json.h.
+// times of the cpu device says "emulation"; one without rows says which command fills it. The same
+// as JSON: model/report_json.h.
 
 #pragma once
 
 #include <string>
 
-#include "model/report_model.h"
 #include "model/report_json.h"  // so that a caller who prints both forms includes one header
+#include "model/report_model.h"
 
 namespace mgtune {
 

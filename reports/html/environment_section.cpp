@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "html/markup.h"
+#include "html/sections.h"
+#include "model/units.h"
+
+namespace mgtune {
+namespace {
+
+std::string fact(std::string_view name, const std::string& text) {
+  if (text.empty()) return "";
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(text));
+}
+
+std::string bytes_or_none(std::int64_t bytes) { return bytes > 0 ? bytes_text(bytes) : ""; }
+
+// One device in one state of the software around it.
+std::string machine(const GpuRecord& gpu, const EnvironmentRecord& environment) {
+  std::string html = fmt::format("<div class=\"machine\">\n<h3>{}</h3>\n<dl>\n", device_name(gpu));
+  html += fact("Architecture", gpu.arch);
+  html += fact("SMs", gpu.sm_count > 0 && !gpu.emulation ? std::to_string(gpu.sm_count) : "");
+  html += fact("L2", bytes_or_none(gpu.l2_bytes));
+  html += fact("Memory", bytes_or_none(gpu.memory_bytes));
+  html += fact("Shared memory per block", bytes_or_none(gpu.max_shared_bytes));
+  html += fact("MIG profile", gpu.mig_profile);
+  html += fact("Driver", environment.driver);
+  html += fact("Compiler", environment.compiler);
+  html += fact("System", environment.system);
+  html += fact("mgtune", environment.mgtune_version);
+  return html + "</dl>\n</div>\n";
+}
+
+std::string machines(const std::vector<SweepView>& sweeps) {
+  std::vector<const SweepView*> distinct;
+  for (const SweepView& view : sweeps) {
+    const bool known = std::ranges::any_of(distinct, [&](const SweepView* other) {
+      return other->gpu == view.gpu && other->environment == view.environment;
+    });
+    if (!known) distinct.push_back(&view);
+  }
+  std::string html = "<div class=\"machines\">\n";
+  for (const SweepView* view : distinct) html += machine(view->gpu, view->environment);
+  return html + "</div>\n";
+}
+
+std::string sweeps_table(const std::vector<SweepView>& sweeps) {
+  HtmlTable table(
+      "Sweeps, newest first; a command run again repeats nothing that is still valid",
+      {{"Started (UTC)"}, {"Finished (UTC)"}, {"Device"}, {"Strategy"}, {"Budget"}, {"Command"}});
+  for (const SweepView& view : sweeps) {
+    const SweepRecord& sweep = view.sweep;
+    table.add_row({moment(sweep.started_at),
+                   sweep.finished_at.empty() ? "not finished" : moment(sweep.finished_at),
+                   device_name(view.gpu), escape(sweep.strategy), escape(sweep.budget),
+                   code(sweep.command)});
+  }
+  return table.html();
+}
+
+}  // namespace
+
+std::string environment_section(const ReportModel& model) {
+  static constexpr std::string_view kTitle = "Environment";
+  if (model.sweeps.empty()) {
+    return section("environment", kTitle, empty_part("No sweep has been recorded yet."));
+  }
+  return section("environment", kTitle, machines(model.sweeps) + sweeps_table(model.sweeps));
+}
+
+}  // namespace mgtune

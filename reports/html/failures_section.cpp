@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include "html/markup.h"
+#include "html/sections.h"
+#include "model/units.h"
+
+namespace mgtune {
+namespace {
+
+std::string_view explanation(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::wrong:
+      return "the output differs from the reference beyond the tolerance";
+    case Outcome::crashed:
+      return "the process that ran it ended";
+    case Outcome::timeout:
+      return "not finished at the deadline";
+    case Outcome::compile_failed:
+      return "the compiler refused it";
+    case Outcome::launch_failed:
+      return "the device refused or aborted the launch";
+    case Outcome::unsupported:
+      return "not possible on this device";
+    case Outcome::unstable:
+      return "the times scatter too much to be ranked";
+    case Outcome::ok:
+    case Outcome::raced_out:
+      break;
+  }
+  return "";
+}
+
+std::string place(const OutcomeView& view) {
+  return fmt::format("{}<br>{} {} on {}", code(view.variant), code(view.op), code(view.problem),
+                     device_name(view.gpu));
+}
+
+// Compilers repeat themselves: what failed with the same message shares one row.
+std::string places(const ReportModel& model, const ReportFailure& failure) {
+  if (failure.variants.size() == 1) return place(model.variants[failure.variants.front()].view);
+  std::string html =
+      fmt::format("<details><summary>{}</summary>\n<ul>\n",
+                  counted(static_cast<std::int64_t>(failure.variants.size()), "variant"));
+  for (const std::size_t index : failure.variants) {
+    html += fmt::format("<li>{}</li>\n", place(model.variants[index].view));
+  }
+  return html + "</ul></details>";
+}
+
+std::string message_cell(const std::string& message) {
+  if (message.empty()) return "no message";
+  return fmt::format("<pre tabindex=\"0\">{}</pre>", escape(message));
+}
+
+std::string part(const ReportModel& model, const OutcomeCount& count) {
+  HtmlTable table(fmt::format("{} {}: {}", badge("bad", to_string(count.outcome)),
+                              counted(count.count, "variant"), explanation(count.outcome)),
+                  {{"Variant and problem"}, {"Message"}});
+  for (const ReportFailure& failure : model.failures) {
+    if (failure.outcome != count.outcome) continue;
+    table.add_row({places(model, failure), message_cell(failure.message)});
+  }
+  return table.html();
+}
+
+}  // namespace
+
+std::string failures_section(const ReportModel& model) {
+  static constexpr std::string_view kTitle = "Failures";
+  if (model.variants.empty()) {
+    return section("failures", kTitle, empty_part("No variant has been evaluated yet."));
+  }
+  if (model.failures.empty()) {
+    return section("failures", kTitle, "<p>Every variant that was evaluated passed.</p>\n");
+  }
+  std::string html =
+      "<p>Each of these is kept with its message and never dispatched. The same list in a "
+      "terminal: "
+      "<code>mgtune show failures</code></p>\n";
+  for (const OutcomeCount& count : model.counts) {
+    if (is_failure(count.outcome)) html += part(model, count);
+  }
+  return section("failures", kTitle, html);
+}
+
+}  // namespace mgtune

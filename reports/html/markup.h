@@ -1,0 +1,60 @@
+// The pieces of HTML that every section is made of. What is called `html` is markup already; what
+// is called `text` is anything that others wrote and gets escaped here. Pure.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/records.h"
+
+namespace mgtune {
+
+// For content and quoted attributes; control characters and invalid UTF-8 become visible.
+std::string escape(std::string_view text);
+
+// JSON that cannot end the script element it stands in: '<', '>' and '&' as \u003c and so on.
+std::string escape_json(std::string_view json);
+
+std::string code(std::string_view text);   // <code>text</code>
+std::string moment(std::string_view utc);  // <time>utc</time>
+std::string badge(std::string_view kind,
+                  std::string_view text);  // a word set off by colour and border
+std::string section(std::string_view id, std::string_view title, const std::string& html);
+
+// "No picks yet. Fill this part with: mgtune sweep ..."
+std::string empty_part(std::string_view what);
+
+// What a GPU is called, and a time of it: both with the badge when they are the cpu device's.
+std::string device_name(const GpuRecord& gpu);
+std::string time_cell(const GpuRecord& gpu, double time_ns);
+
+// A table with a caption, column headers and the first cell of each row as its header. A column
+// whose cells are all empty is left out.
+class HtmlTable {
+ public:
+  enum class Align : std::uint8_t { left, right };
+  struct Column {
+    std::string_view title;
+    Align align = Align::left;
+  };
+
+  // `tall` tables scroll in a box of their own under a header that stays.
+  enum class Height : std::uint8_t { full, tall };
+
+  HtmlTable(std::string caption_html, std::vector<Column> columns, Height height = Height::full)
+      : caption_html_(std::move(caption_html)), columns_(std::move(columns)), height_(height) {}
+
+  void add_row(std::vector<std::string> html_cells);  // one per column
+  std::string html() const;
+
+ private:
+  std::string caption_html_;
+  std::vector<Column> columns_;
+  Height height_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace mgtune

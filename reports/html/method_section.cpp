@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <set>
+#include <string_view>
+
+#include "html/markup.h"
+#include "html/sections.h"
+
+namespace mgtune {
+namespace {
+
+struct Method {
+  std::string_view name, description;
+};
+
+constexpr Method kMethods[] = {
+    {"cold",
+     "Before every launch the L2 cache is emptied by reading other memory, so that all data "
+     "comes from device memory. The time is the kernel's on the GPU's own clock."},
+    {"emulation",
+     "The kernel ran on the cpu device, which supplies the CUDA execution model in C++, and the "
+     "host's clock was read around each launch. These are emulation times: they show that the "
+     "variant was built, checked and timed, they say nothing about how fast it is on any GPU, and "
+     "they are never ranked together with a GPU's."},
+    {"graph",
+     "Many launches over rotating buffers are captured into one CUDA graph; the time is the "
+     "graph's divided by their number. It ranks kernels that overlap or last only a few "
+     "microseconds."},
+    {"hot",
+     "Every launch uses the same buffers, so that what fits into the L2 cache stays there. "
+     "The time is the kernel's on the GPU's own clock."},
+    {"rotating",
+     "Every launch uses another set of buffers, in turn, together more than three times "
+     "as large as the L2 cache, so that data comes from device memory as it would in a "
+     "running program. The time is the kernel's on the GPU's own clock."},
+};
+
+std::set<std::string> methods_used(const ReportModel& model) {
+  std::set<std::string> names;
+  for (const ReportPick& pick : model.picks) names.insert(pick.view.tuned.method);
+  for (const ReportVariant& variant : model.variants) {
+    if (variant.view.measurement) names.insert(variant.view.measurement->method);
+  }
+  names.erase("");
+  return names;
+}
+
+std::string description_of(const std::string& name) {
+  for (const Method& method : kMethods) {
+    if (method.name == name) return escape(method.description);
+  }
+  return "This version of mgtune has no description of this method.";
+}
+
+}  // namespace
+
+std::string method_section(const ReportModel& model) {
+  static constexpr std::string_view kTitle = "How it was measured";
+  const std::set<std::string> names = methods_used(model);
+  if (names.empty()) return section("method", kTitle, empty_part("Nothing has been timed yet."));
+
+  std::string html =
+      "<p><strong>Checked first.</strong> A variant is timed only after its outputs were compared "
+      "with the operator's reference, which accumulates in double precision, on two sets of random "
+      "inputs. Outputs are filled with NaN beforehand and every tensor is surrounded by guard "
+      "bands, "
+      "so that elements that are not written, and writes past the end, are found.</p>\n"
+      "<p><strong>Then timed.</strong> A time is the median of its samples, from the start of the "
+      "variant's first launch to the end of its last. Only times of one method, on one device and "
+      "one problem, are compared with each other. A variant that does not beat the default beyond "
+      "noise is called a tie and not picked.</p>\n<dl class=\"methods\">\n";
+  for (const std::string& name : names) {
+    const bool emulation = name == "emulation";
+    html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n",
+                        emulation ? badge("emulation", name) : code(name), description_of(name));
+  }
+  return section("method", kTitle, html + "</dl>\n");
+}
+
+}  // namespace mgtune

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "html/markup.h"
+#include "html/sections.h"
+#include "model/units.h"
+
+namespace mgtune {
+namespace {
+
+using Align = HtmlTable::Align;
+
+bool same_table(const ReportPick& a, const ReportPick& b) {
+  return a.view.tuned.gpu == b.view.tuned.gpu && a.view.op == b.view.op;
+}
+
+std::string time_or_none(const GpuRecord& gpu, double time_ns) {
+  return time_ns > 0 ? time_cell(gpu, time_ns) : "none";
+}
+
+std::string standing_cell(const ReportPick& pick) {
+  switch (pick.standing) {
+    case Standing::faster:
+      break;
+    case Standing::tie:
+      return badge("tie", "tie");
+    case Standing::default_fastest:
+      return badge("tie", "default");
+    case Standing::no_default:
+      return "none";
+  }
+  if (!pick.speedup) return "none";
+  if (pick.view.gpu.emulation) return ratio_text(*pick.speedup);
+  return fmt::format("<strong class=\"gain\">{}</strong>", ratio_text(*pick.speedup));
+}
+
+bool default_stays(const TunedRecord& tuned) { return tuned.variant == tuned.default_variant; }
+
+std::string pick_cell(const TunedRecord& tuned) {
+  if (!default_stays(tuned)) return code(tuned.variant);
+  return fmt::format("{} {}", code(tuned.variant), badge("role", "default"));
+}
+
+std::string default_cell(const TunedRecord& tuned) {
+  return default_stays(tuned) || tuned.default_variant.empty() ? "" : code(tuned.default_variant);
+}
+
+void add_pick(HtmlTable& table, const ReportPick& pick) {
+  const TunedRecord& tuned = pick.view.tuned;
+  const GpuRecord& gpu = pick.view.gpu;
+  table.add_row({code(pick.view.problem), time_or_none(gpu, tuned.median_ns),
+                 time_or_none(gpu, tuned.default_median_ns), standing_cell(pick),
+                 pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
+                 escape(tuned.method), std::to_string(pick.variants_ok),
+                 std::to_string(pick.variants_failed), pick_cell(tuned), default_cell(tuned)});
+}
+
+std::string table_of(std::span<const ReportPick> picks) {
+  const ReportPick& first = picks.front();
+  HtmlTable table(fmt::format("{} on {}", code(first.view.op), device_name(first.view.gpu)),
+                  {{"Problem"},
+                   {"Time", Align::right},
+                   {"Default time", Align::right},
+                   {"Speed-up", Align::right},
+                   {"GB/s", Align::right},
+                   {"Method"},
+                   {"Ok", Align::right},
+                   {"Failed", Align::right},
+                   {"Pick"},
+                   {"Default"}});
+  for (const ReportPick& pick : picks) add_pick(table, pick);
+  return table.html();
+}
+
+}  // namespace
+
+std::string picks_section(const ReportModel& model) {
+  static constexpr std::string_view kTitle = "Picks against the default";
+  if (model.picks.empty())
+    return section("picks", kTitle, empty_part("No problem has a pick yet."));
+
+  std::string html =
+      "<p>The variant that serves each problem, beside the default that would serve it untuned. "
+      "Times are medians; <em>ok</em> and <em>failed</em> count the problem's variants. "
+      "<em>Tie</em>: nothing beat the default beyond noise, so the default "
+      "stays; "
+      "<em>default</em>: nothing was faster. GB/s are the bytes that the problem must move over "
+      "the "
+      "time.</p>\n";
+  const std::span<const ReportPick> picks = model.picks;
+  for (std::size_t first = 0; first < picks.size();) {
+    const auto end =
+        static_cast<std::size_t>(std::ranges::find_if_not(picks.subspan(first),
+                                                          [&](const ReportPick& pick) {
+                                                            return same_table(picks[first], pick);
+                                                          }) -
+                                 picks.begin());
+    html += table_of(picks.subspan(first, end - first));
+    first = end;
+  }
+  return section("picks", kTitle, html);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "html/markup.h"
+#include "html/sections.h"
+#include "model/units.h"
+
+namespace mgtune {
+namespace {
+
+std::string figure(std::string_view name, const std::string& text) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(text));
+}
+
+std::int64_t failed_variants(const ReportModel& model) {
+  std::int64_t failed = 0;
+  for (const OutcomeCount& count : model.counts)
+    failed += is_failure(count.outcome) ? count.count : 0;
+  return failed;
+}
+
+// Emulation has none: its times are never called fast.
+std::optional<double> best_speedup(const ReportModel& model) {
+  std::optional<double> best;
+  for (const ReportPick& pick : model.picks) {
+    if (pick.standing == Standing::faster && !pick.view.gpu.emulation) {
+      best = std::max(best, pick.speedup);
+    }
+  }
+  return best;
+}
+
+std::string figures(const ReportModel& model) {
+  std::string html = "<dl class=\"figures\">\n";
+  html += figure("Picks", std::to_string(model.picks.size()));
+  html += figure("Variants evaluated", std::to_string(model.variants.size()));
+  html += figure("Variants failed", std::to_string(failed_variants(model)));
+  if (const auto best = best_speedup(model)) html += figure("Best speed-up", ratio_text(*best));
+  return html + "</dl>\n";
+}
+
+}  // namespace
+
+std::string verdict_section(const ReportModel& model) {
+  std::string html;
+  for (const std::string& sentence : model.verdict) {
+    html += fmt::format("<p class=\"verdict\">{}</p>\n", escape(sentence));
+  }
+  if (model.emulation) {
+    html += fmt::format("<p class=\"notice\" role=\"note\">{} {}</p>\n",
+                        badge("emulation", "emulation"), escape(kEmulationNote));
+  }
+  const bool has_results = !model.picks.empty() || !model.variants.empty();
+  return section("verdict", "Verdict", html + (has_results ? figures(model) : ""));
+}
+
+}  // namespace mgtune

@@ -1,0 +1,211 @@
+#include "model/report_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormat = 1;
+
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json count_or_null(int value) { return value >= 0 ? Json(value) : Json(); }
+
+// "4096" is a number and "true" a boolean, as the operator's file had them; else a text.
+Json typed(std::string_view word) {
+  if (word == "true" || word == "false") return word == "true";
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error == std::errc() && end == word.data() + word.size()) return number;
+  return word;
+}
+
+// "row VEC=8 ROWS=1" -> {"VEC": 8, "ROWS": 1}; words without '=' are skipped.
+Json assignments(std::string_view text) {
+  Json values = Json::object();
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    values[std::string(word.substr(0, equals))] = typed(word.substr(equals + 1));
+  }
+  return values;
+}
+
+std::string_view design_of(std::string_view variant) {
+  return variant.substr(0, variant.find(' '));
+}
+
+Json identity(const GpuRecord& gpu, const std::string& op, const std::string& problem) {
+  return {{"gpu", gpu.model}, {"emulation", gpu.emulation}, {"operator", op}, {"problem", problem}};
+}
+
+Json check_json(const CheckRecord& check) {
+  return {{"outcome", to_string(check.outcome)},
+          {"error", check.error},
+          {"tolerance", check.tolerance},
+          {"message", check.message}};
+}
+
+Json measurement_json(const MeasurementRecord& measurement) {
+  return {{"outcome", to_string(measurement.outcome)},
+          {"method", measurement.method},
+          {"median_ns", measurement.median_ns},
+          {"q1_ns", measurement.q1_ns},
+          {"q3_ns", measurement.q3_ns},
+          {"min_ns", measurement.min_ns},
+          {"samples", measurement.samples},
+          {"note", measurement.note},
+          {"message", measurement.message}};
+}
+
+// What belongs to the variant alone, appended to what says on which problem it ran.
+Json with_variant(Json row, const ReportVariant& variant) {
+  const OutcomeView& view = variant.view;
+  row["variant"] = view.variant;
+  row["design"] = design_of(view.variant);
+  row["parameters"] = assignments(view.variant);
+  row["outcome"] = to_string(view.outcome);
+  row["message"] = view.message;
+  row["is_pick"] = variant.is_pick;
+  row["is_default"] = variant.is_default;
+  row["of_fastest"] = or_null(variant.of_fastest);
+  row["bandwidth_gbps"] = or_null(variant.bandwidth_gbps);
+  row["registers"] = count_or_null(view.registers);
+  row["spill_bytes"] = count_or_null(view.spill_bytes);
+  row["static_shared_bytes"] = count_or_null(view.static_shared_bytes);
+  row["build_sha256"] = view.build_sha256;
+  row["sweep"] = view.sweep;
+  row["check"] = view.check ? check_json(*view.check) : Json();
+  row["measurement"] = view.measurement ? measurement_json(*view.measurement) : Json();
+  return row;
+}
+
+Json flat(const ReportVariant& variant) {
+  const OutcomeView& view = variant.view;
+  return with_variant(identity(view.gpu, view.op, view.problem), variant);
+}
+
+Json pick_json(const ReportPick& pick) {
+  const TunedRecord& tuned = pick.view.tuned;
+  Json row = identity(pick.view.gpu, pick.view.op, pick.view.problem);
+  row["method"] = tuned.method;
+  row["variant"] = tuned.variant;
+  row["median_ns"] = tuned.median_ns;
+  row["default_variant"] = tuned.default_variant;
+  row["default_median_ns"] = tuned.default_median_ns > 0 ? Json(tuned.default_median_ns) : Json();
+  row["standing"] = to_string(pick.standing);
+  row["speedup"] = or_null(pick.speedup);
+  row["bandwidth_gbps"] = or_null(pick.bandwidth_gbps);
+  row["variants_ok"] = pick.variants_ok;
+  row["variants_failed"] = pick.variants_failed;
+  row["build_sha256"] = tuned.build_sha256;
+  row["sweep"] = tuned.sweep;
+  return row;
+}
+
+Json picks_array(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const ReportPick& pick : model.picks) rows.push_back(pick_json(pick));
+  return rows;
+}
+
+Json gpu_json(const GpuRecord& gpu) {
+  return {{"model", gpu.model},
+          {"arch", gpu.arch},
+          {"sm_count", gpu.sm_count},
+          {"l2_bytes", gpu.l2_bytes},
+          {"memory_bytes", gpu.memory_bytes},
+          {"max_shared_bytes", gpu.max_shared_bytes},
+          {"mig_profile", gpu.mig_profile},
+          {"emulation", gpu.emulation}};
+}
+
+Json sweep_json(const SweepView& view) {
+  return {{"id", view.sweep.id},
+          {"command", view.sweep.command},
+          {"strategy", view.sweep.strategy},
+          {"budget", view.sweep.budget},
+          {"started_at", view.sweep.started_at},
+          {"finished_at", view.sweep.finished_at.empty() ? Json() : Json(view.sweep.finished_at)},
+          {"gpu", gpu_json(view.gpu)},
+          {"environment",
+           {{"mgtune_version", view.environment.mgtune_version},
+            {"compiler", view.environment.compiler},
+            {"driver", view.environment.driver},
+            {"system", view.environment.system}}}};
+}
+
+Json problem_json(const ReportModel& model, const ReportProblem& problem) {
+  const OutcomeView& first = model.variants[problem.first].view;
+  Json json = identity(first.gpu, first.op, first.problem);
+  json["values"] = assignments(first.problem);
+  json["bytes"] = first.bytes;
+  json["flops"] = first.flops;
+  Json variants = Json::array();
+  for (std::size_t i = 0; i < problem.count; ++i) {
+    variants.push_back(with_variant(Json::object(), model.variants[problem.first + i]));
+  }
+  json["variants"] = std::move(variants);
+  return json;
+}
+
+}  // namespace
+
+std::string picks_json(const ReportModel& model) {
+  return dump({{"format", kFormat}, {"picks", picks_array(model)}}, 2) + '\n';
+}
+
+std::string variants_json(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const ReportVariant& variant : model.variants) rows.push_back(flat(variant));
+  return dump({{"format", kFormat}, {"variants", std::move(rows)}}, 2) + '\n';
+}
+
+std::string failures_json(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const ReportFailure& failure : model.failures) {
+    for (const std::size_t index : failure.variants) rows.push_back(flat(model.variants[index]));
+  }
+  return dump({{"format", kFormat}, {"failures", std::move(rows)}}, 2) + '\n';
+}
+
+std::string report_json(const ReportModel& model) {
+  Json counts = Json::object();
+  for (const OutcomeCount& count : model.counts) {
+    counts[std::string(to_string(count.outcome))] = count.count;
+  }
+  Json problems = Json::array();
+  for (const ReportProblem& problem : model.problems) {
+    problems.push_back(problem_json(model, problem));
+  }
+  Json sweeps = Json::array();
+  for (const SweepView& sweep : model.sweeps) sweeps.push_back(sweep_json(sweep));
+  return dump({{"format", kFormat},
+               {"generated_at", model.generated_at},
+               {"mgtune_version", model.mgtune_version},
+               {"emulation", model.emulation},
+               {"verdict", model.verdict},
+               {"counts", std::move(counts)},
+               {"picks", picks_array(model)},
+               {"problems", std::move(problems)},
+               {"sweeps", std::move(sweeps)}},
+              -1);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,277 @@
+#include "model/report_model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <ctime>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "model/verdict.h"
+
+namespace mgtune {
+namespace {
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+std::string_view take_number(std::string_view& text) {
+  const auto end = std::ranges::find_if_not(text, is_digit);
+  std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(digits.size());
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
+
+// Runs of digits compare as numbers, so that rows=64 comes before rows=4096. Equal only when both
+// texts are, up to leading zeros.
+int compare_naturally(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view x = take_number(a);
+      const std::string_view y = take_number(b);
+      if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
+      if (const int order = x.compare(y); order != 0) return order;
+    } else {
+      if (a.front() != b.front()) return a.front() < b.front() ? -1 : 1;
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return static_cast<int>(!a.empty()) - static_cast<int>(!b.empty());
+}
+
+struct ProblemKey {
+  const GpuRecord& gpu;
+  std::int64_t gpu_id;
+  const std::string& op;
+  const std::string& problem;
+};
+
+ProblemKey key_of(const OutcomeView& view) {
+  return {view.gpu, view.gpu_id, view.op, view.problem};
+}
+ProblemKey key_of(const TunedView& view) {
+  return {view.gpu, view.tuned.gpu, view.op, view.problem};
+}
+
+// GPUs before emulation, then by name, operator and problem.
+int compare(const ProblemKey& a, const ProblemKey& b) {
+  if (a.gpu.emulation != b.gpu.emulation) return a.gpu.emulation ? 1 : -1;
+  if (const int order = compare_naturally(a.gpu.model, b.gpu.model); order != 0) return order;
+  if (a.gpu_id != b.gpu_id) return a.gpu_id < b.gpu_id ? -1 : 1;
+  if (const int order = a.op.compare(b.op); order != 0) return order;
+  if (const int order = compare_naturally(a.problem, b.problem); order != 0) return order;
+  return a.problem.compare(b.problem);
+}
+
+bool is_ranked(const OutcomeView& view) { return median_ns(view) && !is_failure(view.outcome); }
+
+bool outcome_before(const OutcomeView& a, const OutcomeView& b) {
+  if (const int order = compare(key_of(a), key_of(b)); order != 0) return order < 0;
+  if (is_ranked(a) != is_ranked(b)) return is_ranked(a);
+  if (!is_ranked(a)) return std::tie(a.outcome, a.variant) < std::tie(b.outcome, b.variant);
+  const MeasurementRecord& x = *a.measurement;
+  const MeasurementRecord& y = *b.measurement;
+  return std::tie(x.method, a.outcome, x.median_ns, a.variant) <
+         std::tie(y.method, b.outcome, y.median_ns, b.variant);
+}
+
+std::optional<double> bandwidth(const GpuRecord& gpu, double bytes, double time_ns) {
+  if (gpu.emulation || bytes <= 0 || time_ns <= 0) return std::nullopt;
+  return bytes / time_ns;  // bytes per nanosecond are GB/s
+}
+
+// `outcomes` in the order of outcome_before(): the first ok one of a method is its fastest.
+std::vector<ReportVariant> make_variants(const std::vector<OutcomeView>& outcomes) {
+  std::vector<ReportVariant> variants;
+  variants.reserve(outcomes.size());
+  const OutcomeView* fastest = nullptr;  // of the current problem and method
+  for (const OutcomeView& view : outcomes) {
+    const bool is_new =
+        fastest == nullptr || compare(key_of(*fastest), key_of(view)) != 0 ||
+        (is_ranked(view) && fastest->measurement->method != view.measurement->method);
+    if (is_new) fastest = view.outcome == Outcome::ok && is_ranked(view) ? &view : nullptr;
+    ReportVariant variant;
+    if (const auto time_ns = median_ns(view)) {
+      variant.bandwidth_gbps = bandwidth(view.gpu, view.bytes, *time_ns);
+      if (fastest != nullptr && is_ranked(view)) {
+        variant.of_fastest = *time_ns / fastest->measurement->median_ns;
+      }
+    }
+    variant.view = view;
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+std::vector<ReportProblem> group_by_problem(const std::vector<ReportVariant>& variants) {
+  std::vector<ReportProblem> problems;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const bool is_new =
+        i == 0 || compare(key_of(variants[i - 1].view), key_of(variants[i].view)) != 0;
+    if (is_new) problems.push_back({i, 0});
+    ++problems.back().count;
+  }
+  return problems;
+}
+
+std::vector<OutcomeCount> count_outcomes(const std::vector<ReportVariant>& variants) {
+  std::map<Outcome, std::int64_t> counts;
+  for (const ReportVariant& variant : variants) ++counts[variant.view.outcome];
+  std::vector<OutcomeCount> result;
+  result.reserve(counts.size());
+  for (const auto& [outcome, count] : counts) result.push_back({outcome, count});
+  return result;
+}
+
+std::vector<ReportFailure> group_failures(const std::vector<ReportVariant>& variants) {
+  std::map<std::pair<Outcome, std::string>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const OutcomeView& view = variants[i].view;
+    if (is_failure(view.outcome)) groups[{view.outcome, view.message}].push_back(i);
+  }
+  std::vector<ReportFailure> failures;
+  failures.reserve(groups.size());
+  for (auto& [key, indices] : groups) {
+    failures.push_back({key.first, key.second, std::move(indices)});
+  }
+  std::ranges::stable_sort(failures, [](const ReportFailure& a, const ReportFailure& b) {
+    if (a.outcome != b.outcome) return a.outcome < b.outcome;
+    return a.variants.size() > b.variants.size();
+  });
+  return failures;
+}
+
+Standing standing_of(const TunedRecord& tuned) {
+  if (tuned.tie) return Standing::tie;
+  if (tuned.variant == tuned.default_variant) return Standing::default_fastest;
+  return tuned.default_median_ns > 0 ? Standing::faster : Standing::no_default;
+}
+
+ReportPick make_pick(TunedView view) {
+  ReportPick pick;
+  const TunedRecord& tuned = view.tuned;
+  pick.standing = standing_of(tuned);
+  if (tuned.default_median_ns > 0 && tuned.median_ns > 0) {
+    pick.speedup = tuned.default_median_ns / tuned.median_ns;
+  }
+  pick.bandwidth_gbps = bandwidth(view.gpu, view.bytes, tuned.median_ns);
+  pick.view = std::move(view);
+  return pick;
+}
+
+bool pick_before(const ReportPick& a, const ReportPick& b) {
+  const int order = compare(key_of(a.view), key_of(b.view));
+  return order != 0 ? order < 0 : a.view.tuned.method < b.view.tuned.method;
+}
+
+std::vector<ReportPick> make_picks(std::vector<TunedView> tuned, const ReportModel& model) {
+  struct Tally {
+    std::int64_t ok = 0, failed = 0;
+  };
+  std::map<std::tuple<std::int64_t, std::string, std::string>, Tally> tallies;
+  for (const ReportVariant& variant : model.variants) {
+    const OutcomeView& view = variant.view;
+    Tally& tally = tallies[{view.gpu_id, view.op, view.problem}];
+    tally.ok += view.outcome == Outcome::ok ? 1 : 0;
+    tally.failed += is_failure(view.outcome) ? 1 : 0;
+  }
+  std::vector<ReportPick> picks;
+  for (TunedView& view : tuned) {
+    const Tally& tally = tallies[{view.tuned.gpu, view.op, view.problem}];
+    picks.push_back(make_pick(std::move(view)));
+    picks.back().variants_ok = tally.ok;
+    picks.back().variants_failed = tally.failed;
+  }
+  std::ranges::sort(picks, pick_before);
+  return picks;
+}
+
+void mark_picks(const std::vector<ReportPick>& picks, std::vector<ReportVariant>& variants) {
+  using Key = std::tuple<std::int64_t, std::string, std::string, std::string>;
+  std::set<Key> picked;
+  std::set<Key> defaults;
+  for (const ReportPick& pick : picks) {
+    const TunedRecord& tuned = pick.view.tuned;
+    picked.emplace(tuned.gpu, pick.view.op, pick.view.problem, tuned.variant);
+    defaults.emplace(tuned.gpu, pick.view.op, pick.view.problem, tuned.default_variant);
+  }
+  for (ReportVariant& variant : variants) {
+    const OutcomeView& view = variant.view;
+    const Key key{view.gpu_id, view.op, view.problem, view.variant};
+    variant.is_pick = picked.contains(key);
+    variant.is_default = defaults.contains(key);
+  }
+}
+
+bool shows_emulation(const ReportModel& model) {
+  const auto emulated = [](const auto& row) { return row.view.gpu.emulation; };
+  return std::ranges::any_of(model.picks, emulated) ||
+         std::ranges::any_of(model.variants, emulated);
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[sizeof "2026-11-21T09:00:00Z"];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Standing standing) {
+  switch (standing) {
+    case Standing::faster:
+      return "faster";
+    case Standing::tie:
+      return "tie";
+    case Standing::default_fastest:
+      return "default_fastest";
+    case Standing::no_default:
+      break;
+  }
+  return "no_default";
+}
+
+bool is_failure(Outcome outcome) { return outcome != Outcome::ok && outcome != Outcome::raced_out; }
+
+std::optional<double> median_ns(const OutcomeView& view) {
+  if (!view.measurement || view.measurement->median_ns <= 0) return std::nullopt;
+  return view.measurement->median_ns;
+}
+
+ReportModel make_report_model(StoredRows rows) {
+  ReportModel model;
+  model.generated_at = utc_now();
+  model.mgtune_version = MGTUNE_VERSION;
+  std::ranges::sort(rows.outcomes, outcome_before);
+  model.variants = make_variants(rows.outcomes);
+  model.problems = group_by_problem(model.variants);
+  model.counts = count_outcomes(model.variants);
+  model.failures = group_failures(model.variants);
+  model.picks = make_picks(std::move(rows.tuned), model);
+  mark_picks(model.picks, model.variants);
+  model.sweeps = std::move(rows.sweeps);
+  std::ranges::sort(model.sweeps, [](const SweepView& a, const SweepView& b) {
+    return std::tie(b.sweep.started_at, b.sweep.id) < std::tie(a.sweep.started_at, a.sweep.id);
+  });
+  model.emulation = shows_emulation(model);
+  model.verdict = verdict_sentences(model);
+  return model;
+}
+
+Result<ReportModel> read_report_model(Store& store) {
+  StoredRows rows;
+  MGTUNE_ASSIGN(rows.tuned, store.tuned());
+  MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
+  MGTUNE_ASSIGN(rows.sweeps, store.sweeps());
+  return make_report_model(std::move(rows));
+}
+
+}  // namespace mgtune
