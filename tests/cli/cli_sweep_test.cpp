@@ -1,0 +1,222 @@
+// Whole sweeps on the cpu device: what is recorded, what is picked, what a second one does.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "store/store.h"
+#include "sweep/device_lock.h"
+#include "tests/helpers/mgtune_program.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using Row = std::pair<std::string, std::string>;  // problem, variant
+
+std::vector<OutcomeView> rows_of(const std::string& database) {
+  Result<Store> store = Store::open(database, Store::Mode::read_only);
+  EXPECT_TRUE(store.ok()) << store.status().message();
+  if (!store.ok()) return {};
+  Result<std::vector<OutcomeView>> rows = store->outcomes();
+  EXPECT_TRUE(rows.ok()) << rows.status().message();
+  return rows.ok() ? *std::move(rows) : std::vector<OutcomeView>();
+}
+
+std::set<Row> variants_of(const std::string& database) {
+  std::set<Row> variants;
+  for (const OutcomeView& row : rows_of(database)) {
+    EXPECT_TRUE(variants.emplace(row.problem, row.variant).second) << row.variant << " twice";
+  }
+  return variants;
+}
+
+class CliSweepTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { cache_ = new TemporaryFolder; }
+  static void TearDownTestSuite() {
+    delete cache_;
+    cache_ = nullptr;
+  }
+
+  void SetUp() override {
+    family_ = mgtune_.folder().file("vector_add");
+    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+  }
+
+  MgtuneProgram::Words sweep(const MgtuneProgram::Words& more = {}) const {
+    MgtuneProgram::Words words = {"sweep", "--gpu", "cpu", "--kernel", family_};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  static TemporaryFolder* cache_;  // one for all tests here: a build costs a second
+  MgtuneProgram mgtune_{cache_->path()};
+  std::string family_;  // outside the repository
+};
+
+TemporaryFolder* CliSweepTest::cache_ = nullptr;
+
+TEST_F(CliSweepTest, FailuresAreRowsAndNeverPicked) {
+  const Ended ended = mgtune_.run(sweep());
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("cpu emulation"), HasSubstr("9 variants"),
+                               HasSubstr("6 variants failed: mgtune show failures")));
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("MODE=good"), HasSubstr("emulation")));
+
+  std::map<Outcome, int> counts;
+  for (const OutcomeView& row : rows_of(mgtune_.database())) {
+    ++counts[row.outcome];
+    if (row.outcome == Outcome::ok) {
+      EXPECT_THAT(row.variant, HasSubstr("MODE=good"));
+      ASSERT_TRUE(row.measurement.has_value());
+      EXPECT_GT(row.measurement->median_ns, 0);
+      EXPECT_EQ(row.measurement->method, "emulation");
+      EXPECT_TRUE(row.gpu.emulation);
+    } else if (row.outcome == Outcome::wrong) {
+      EXPECT_THAT(row.variant, HasSubstr("MODE=wrong"));
+      EXPECT_FALSE(row.message.empty());
+      EXPECT_FALSE(row.measurement.has_value());
+    } else if (row.outcome == Outcome::compile_failed) {
+      EXPECT_THAT(row.variant, HasSubstr("MODE=broken"));
+      EXPECT_THAT(row.message, HasSubstr("this variant is broken on purpose"));
+    }
+  }
+  EXPECT_EQ(counts[Outcome::wrong], 3);
+  EXPECT_EQ(counts[Outcome::compile_failed], 3);
+  EXPECT_EQ(counts[Outcome::ok] + counts[Outcome::raced_out], 3);
+
+  const nlohmann::json failures = mgtune_.run({"show", "failures", "--json"}).json()["failures"];
+  EXPECT_EQ(failures.size(), 6U);
+  EXPECT_EQ(mgtune_.run({"show", "variants", "--json"}).json()["variants"].size(), 9U);
+  const nlohmann::json best = mgtune_.run({"show", "best", "--json"}).json()["picks"];
+  ASSERT_EQ(best.size(), 1U);
+  EXPECT_THAT(best.dump(), HasSubstr("MODE=good"));
+  EXPECT_TRUE(
+      mgtune_.run({"show", "best", "--json", "--kernel", "rmsnorm"}).json()["picks"].empty());
+}
+
+TEST_F(CliSweepTest, TheSecondTimeThereIsNothingToDo) {
+  const nlohmann::json first = mgtune_.run(sweep({"--json"})).json();
+  EXPECT_EQ(first["sweeps"][0]["evaluated"], 9);
+  EXPECT_EQ(first["sweeps"][0]["failed"], 6);
+  EXPECT_EQ(first["sweeps"][0]["picks"].size(), 1U);
+
+  const Ended second = mgtune_.run(sweep());
+  EXPECT_EQ(second.exit_code, 3) << second;
+  EXPECT_THAT(second.err, HasSubstr("nothing to do: all 9 variants of 1 problem are known; "
+                                    "compiled 0, measured 0"));
+  EXPECT_THAT(second.out, HasSubstr("MODE=good"));
+  Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ(store->sweeps()->size(), 1U);
+}
+
+TEST_F(CliSweepTest, AnEditThatLeavesTheBinaryAsItIsVoidsNothing) {
+  mgtune_.run(sweep());
+  std::ofstream(family_ + "/add.cu", std::ios::app) << "// One more comment.\n";
+  const nlohmann::json json = mgtune_.run(sweep({"--json"})).json()["sweeps"][0];
+  EXPECT_EQ(json["compiled"], 9);
+  EXPECT_EQ(json["evaluated"], 3);  // those that do not compile did not compile again
+  EXPECT_EQ(json["reused"], 6);
+}
+
+TEST_F(CliSweepTest, ALongerBudgetGoesOnWhereTheShorterEnded) {
+  const nlohmann::json first = mgtune_.run(sweep({"--budget", "2", "--json"})).json()["sweeps"][0];
+  EXPECT_EQ(first["evaluated"], 2);
+  const nlohmann::json second =
+      mgtune_.run(sweep({"--budget", "5", "--strategy", "random", "--json"})).json()["sweeps"][0];
+  EXPECT_LE(second["evaluated"], 4);
+  EXPECT_GE(second["reused"], 1);
+  EXPECT_EQ(second["evaluated"].get<int>() + second["reused"].get<int>(), 5);
+}
+
+TEST_F(CliSweepTest, EveryDTypeOfRmsnormIsCheckedAndTimed) {
+  const Ended ended = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--budget", "2",
+                                   "--problem", "rows=3,hidden=64"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  std::set<std::string> problems;
+  for (const OutcomeView& row : rows_of(mgtune_.database())) {
+    ASSERT_TRUE(row.check.has_value());
+    EXPECT_EQ(row.check->outcome, Outcome::ok) << row.message;
+    problems.insert(row.problem);
+  }
+  EXPECT_THAT(problems, ::testing::ElementsAre("rows=3 hidden=64 T=bf16", "rows=3 hidden=64 T=f16",
+                                               "rows=3 hidden=64 T=f32"));
+}
+
+TEST_F(CliSweepTest, OneSweepAtATimeOnADevice) {
+  const Result<DeviceLock> lock = DeviceLock::acquire(mgtune_.data_folder(), "cpu");
+  ASSERT_TRUE(lock.ok());
+  const Ended ended = mgtune_.run(sweep());
+  EXPECT_EQ(ended.exit_code, 4) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("(process " + std::to_string(getpid()) + ")"));
+}
+
+TEST_F(CliSweepTest, KilledAnywhereItGoesOnAndRepeatsNothing) {
+  const MgtuneProgram::Words words = {
+      "sweep", "--gpu",    "cpu", "--kernel",  "rmsnorm",         "--dtype",
+      "f32",   "--budget", "6",   "--problem", "rows=3,hidden=64"};
+  MgtuneProgram whole(cache_->path());
+  EXPECT_EQ(whole.run(words).exit_code, 0);
+  const std::set<Row> expected = variants_of(whole.database());
+  ASSERT_EQ(expected.size(), 6U);
+
+  std::size_t recorded = 0;
+  for (std::size_t kill_at = 1; kill_at < expected.size(); kill_at += 2) {
+    mgtune_.start(words);
+    mgtune_.wait_until([&] {
+      const Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
+      return store.ok() && variants_of(mgtune_.database()).size() >= kill_at;
+    });
+    mgtune_.finish(SIGKILL);
+    const std::size_t now = variants_of(mgtune_.database()).size();
+    EXPECT_GE(now, recorded);
+    recorded = now;
+  }
+  const Ended resumed = mgtune_.run(words);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed;
+  EXPECT_EQ(variants_of(mgtune_.database()), expected);
+
+  Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
+  ASSERT_TRUE(store.ok());
+  std::set<Row> seen;
+  for (const SweepView& sweep : *store->sweeps()) {
+    for (const OutcomeView& row : *store->outcomes(sweep.sweep.id)) {
+      EXPECT_TRUE(seen.emplace(row.problem, row.variant).second) << row.variant << " was repeated";
+    }
+  }
+  EXPECT_EQ(store->tuned()->size(), 1U);
+}
+
+TEST_F(CliSweepTest, ASignalStopsItWithinTwoSecondsAndLeavesAGoodDatabase) {
+  const MgtuneProgram::Words words = {
+      "sweep", "--gpu",    "cpu", "--kernel",  "rmsnorm",         "--dtype",
+      "bf16",  "--budget", "200", "--problem", "rows=3,hidden=96"};
+  for (const auto& [signal, exit_code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    mgtune_.start(words);
+    const std::size_t before =
+        std::filesystem::exists(mgtune_.database()) ? variants_of(mgtune_.database()).size() : 0;
+    ASSERT_TRUE(mgtune_.wait_until([&] {
+      const Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
+      return store.ok() && variants_of(mgtune_.database()).size() > before;
+    }));
+    const auto start = std::chrono::steady_clock::now();
+    const Ended ended = mgtune_.finish(signal);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2500));
+    EXPECT_EQ(ended.exit_code, exit_code) << ended;
+    EXPECT_FALSE(ended.by_signal);
+    EXPECT_THAT(ended.err, HasSubstr("the same command goes on from here"));
+    for (const OutcomeView& row : rows_of(mgtune_.database())) {
+      EXPECT_THAT(row.outcome, ::testing::AnyOf(Outcome::ok, Outcome::raced_out)) << row.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mgtune

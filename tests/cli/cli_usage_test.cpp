@@ -1,0 +1,199 @@
+// The words that mgtune takes and what it says of wrong ones. Nothing here compiles a kernel.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/helpers/mgtune_program.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kVectorAdd = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+
+class CliUsageTest : public ::testing::Test {
+ protected:
+  void expect_refused(const MgtuneProgram::Words& words, int exit_code,
+                      const ::testing::Matcher<std::string>& message) {
+    const Ended ended = mgtune_.run(words);
+    EXPECT_EQ(ended.exit_code, exit_code) << ended;
+    EXPECT_THAT(ended.err, AllOf(StartsWith("mgtune: "), message)) << ended;
+    EXPECT_THAT(ended.out, IsEmpty()) << ended;
+  }
+
+  // vector_add with `from` in its operator file replaced.
+  std::string edited_family(const std::string& from, const std::string& to) {
+    const std::string family = mgtune_.folder().file("edited");
+    std::filesystem::remove_all(family);
+    std::filesystem::copy(kVectorAdd, family);
+    std::string text = file_content(family + "/add.json");
+    const std::size_t place = text.find(from);
+    EXPECT_NE(place, std::string::npos) << from;
+    text.replace(place, from.size(), to);
+    std::ofstream(family + "/add.json") << text;
+    return family;
+  }
+
+  void expect_file_refused(const std::string& from, const std::string& to,
+                           const ::testing::Matcher<std::string>& message) {
+    const std::string family = edited_family(from, to);
+    expect_refused({"sweep", "--gpu", "cpu", "--kernel", family}, 2,
+                   AllOf(HasSubstr("add.json: /"), message));
+  }
+
+  const TemporaryFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+};
+
+TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
+  const Ended ended = mgtune_.run({});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("mgtune sweep --kernel rmsnorm"), HasSubstr("doctor"),
+                               Not(HasSubstr("worker"))));
+  EXPECT_THAT(ended.err, IsEmpty());
+}
+
+TEST_F(CliUsageTest, VersionAndHelp) {
+  EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
+  for (const char* command : {"sweep", "show", "report", "list", "devices", "doctor"}) {
+    const Ended ended = mgtune_.run({command, "--help"});
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+    EXPECT_THAT(ended.out, HasSubstr("Example")) << command;
+  }
+  EXPECT_THAT(mgtune_.run({"sweep", "--help"}).out,
+              HasSubstr("compiled and run as native code with your rights"));
+}
+
+TEST_F(CliUsageTest, MisspeltWordsGetASuggestion) {
+  expect_refused({"swep"}, 2, HasSubstr("unknown command 'swep'; did you mean 'sweep'?"));
+  expect_refused({"sweep", "--krnel", "rmsnorm"}, 2,
+                 HasSubstr("unknown option '--krnel' of mgtune sweep; did you mean '--kernel'?"));
+  expect_refused({"sweep", "--kernel", "rmsnrm"}, 2, HasSubstr("did you mean 'rmsnorm'?"));
+  expect_refused({"sweep", "--kernel", "rmsnorm.foward"}, 2, HasSubstr("did you mean"));
+  expect_refused({"sweep", "--kernel", "rmsnorm", "--strategy", "randon"}, 2,
+                 HasSubstr("did you mean 'random'?"));
+  expect_refused({"sweep", "--kernel", "rmsnorm", "--dtype", "bf61"}, 2,
+                 HasSubstr("unknown dtype 'bf61'; did you mean 'bf16'?"));
+  expect_refused({"sweep", "--kernel", "rmsnorm", "--shapes", "lama-3.1-8b"}, 2,
+                 HasSubstr("did you mean 'llama-3.1-8b'?"));
+  expect_refused({"show", "bst"}, 2, HasSubstr("did you mean 'best'?"));
+}
+
+TEST_F(CliUsageTest, MissingAndSuperfluousWords) {
+  expect_refused({"sweep"}, 2, HasSubstr("--kernel is required"));
+  expect_refused({"devices", "all"}, 2, HasSubstr("unexpected argument 'all' of mgtune devices"));
+  expect_refused({"sweep", "--kernel", "rmsnorm", "--budget", "soon"}, 2,
+                 HasSubstr("budget 'soon': expected"));
+}
+
+TEST_F(CliUsageTest, DimsAreNumbersThatCanBe) {
+  const auto refused = [&](const std::string& problem, const std::string& word) {
+    expect_refused({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--problem", problem}, 2,
+                   HasSubstr(word));
+  };
+  refused("rows=-4,hidden=64", "rows");
+  refused("rows=4,hidden=many", "many");
+  refused("rows=4,hidden=64.5", "64.5");
+  refused("rows=99999999999999999999,hidden=64", "rows");
+  refused("rows=4,hiden=64", "did you mean 'hidden'?");
+  refused("rows=4", "hidden");
+  refused("rows=4,hidden=70000", "hidden <= 65536");
+}
+
+TEST_F(CliUsageTest, AGpuThatIsNotHere) {
+  expect_refused({"sweep", "--kernel", "rmsnorm", "--gpu", "L4"}, 4,
+                 AllOf(HasSubstr("L4"), HasSubstr("cpu")));
+}
+
+TEST_F(CliUsageTest, MalformedOperatorFilesNameFilePathAndPlace) {
+  expect_file_refused("\"THREADS\": [32, 64, 128]", "\"THREADS\": [32, \"64\", 128]",
+                      HasSubstr("/designs/flat/params/THREADS"));
+  expect_file_refused("\"grid\"", "\"gird\"", HasSubstr("/designs/flat/launches/0"));
+  expect_file_refused("ceil_div(n, THREADS)", "ceil_div(n, THREDS)",
+                      AllOf(HasSubstr("/designs/flat/launches/0/grid/0"),
+                            HasSubstr("did you mean 'THREADS'?"), HasSubstr("^~~")));
+  expect_file_refused("ceil_div(n, THREADS)", "n * 99999999999999999999",
+                      AllOf(HasSubstr("/designs/flat/launches/0/grid/0"), HasSubstr("^")));
+  expect_file_refused("\"add.cu\"", "\"../add.cu\"",
+                      AllOf(HasSubstr("/designs/flat/source"), HasSubstr("..")));
+}
+
+TEST_F(CliUsageTest, ADamagedDatabaseStaysAsItIs) {
+  const std::string file = mgtune_.folder().file("damaged.db");
+  const std::string damaged = std::string("SQLite format 3\0", 16) + "and then something else";
+  std::ofstream(file, std::ios::binary) << damaged;
+  expect_refused({"show", "best", "--db", file}, 5, HasSubstr(file));
+  expect_refused({"report", "--db", file}, 5, HasSubstr(file));
+  EXPECT_EQ(file_content(file), damaged);
+  const Ended sweep = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", kVectorAdd, "--db", file});
+  EXPECT_EQ(sweep.exit_code, 5) << sweep;
+  EXPECT_EQ(file_content(file), damaged);
+}
+
+TEST_F(CliUsageTest, WithoutResultsItSaysWhatMakesThem) {
+  for (const char* what : {"best", "variants", "failures"}) {
+    const Ended shown = mgtune_.run({"show", what});
+    EXPECT_EQ(shown.exit_code, 0) << shown;
+    EXPECT_THAT(shown.out + shown.err, HasSubstr("mgtune sweep"));
+    const nlohmann::json json = mgtune_.run({"show", what, "--json"}).json();
+    EXPECT_TRUE(json[what == std::string("best") ? "picks" : what].empty());
+  }
+  const std::string page = mgtune_.folder().file("report.html");
+  const Ended report = mgtune_.run({"report", "-o", page});
+  EXPECT_EQ(report.exit_code, 0) << report;
+  EXPECT_THAT(report.out, HasSubstr(page));
+  EXPECT_THAT(file_content(page), HasSubstr("mgtune sweep"));
+  expect_refused({"show", "best", "--db", mgtune_.folder().file("none.db")}, 2,
+                 HasSubstr("none.db"));
+}
+
+TEST_F(CliUsageTest, DryRunSaysWhatItWouldDoAndDoesNothing) {
+  const MgtuneProgram::Words words = {"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--dry-run"};
+  const Ended ended = mgtune_.run(words);
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("rmsnorm.forward on cpu"), HasSubstr("6 problems"),
+                               HasSubstr("they say nothing about a GPU")));
+  EXPECT_THAT(ended.out, HasSubstr("admissible"));
+  EXPECT_FALSE(std::filesystem::exists(mgtune_.database()));
+
+  MgtuneProgram::Words with_json = words;
+  with_json.emplace_back("--json");
+  const nlohmann::json json = mgtune_.run(with_json).json();
+  EXPECT_EQ(json["dry_run"][0]["problems"].size(), 6U);
+  EXPECT_TRUE(json["dry_run"][0]["emulation"]);
+}
+
+TEST_F(CliUsageTest, ListsAreTablesAndJson) {
+  const Ended list = mgtune_.run({"list"});
+  EXPECT_EQ(list.exit_code, 0) << list;
+  EXPECT_THAT(list.out, AllOf(HasSubstr("rmsnorm.forward"), HasSubstr("THREADS_PER_ROW(")));
+  const nlohmann::json designs = mgtune_.run({"list", "--json", "--kernel", kVectorAdd}).json();
+  ASSERT_EQ(designs.size(), 1U);
+  EXPECT_EQ(designs[0]["operator"], "vector_add.add");
+  EXPECT_EQ(designs[0]["admissible"], 9);
+  EXPECT_EQ(designs[0]["parameters"][1]["values"], (nlohmann::json{"good", "wrong", "broken"}));
+
+  EXPECT_THAT(mgtune_.run({"devices"}).out, HasSubstr("emulation"));
+  const nlohmann::json devices = mgtune_.run({"devices", "--json"}).json();
+  EXPECT_EQ(devices.back()["id"], "cpu");
+}
+
+TEST_F(CliUsageTest, DoctorSaysWhatIsHere) {
+  const Ended ended = mgtune_.run({"doctor"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("host compiler"), HasSubstr("cpu device"),
+                               HasSubstr("database"), Not(HasSubstr("missing"))));
+  const nlohmann::json json = mgtune_.run({"doctor", "--json"}).json();
+  EXPECT_TRUE(json["can_sweep"]);
+  EXPECT_GE(json["findings"].size(), 4U);
+}
+
+}  // namespace
+}  // namespace mgtune

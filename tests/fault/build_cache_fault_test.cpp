@@ -1,0 +1,277 @@
+// A damaged or hostile build cache costs a compile, never a wrong artifact.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "build/build_cache.h"
+#include "build/cache_entry.h"
+#include "core/sha256.h"
+#include "tests/fault/faulty_file_system.h"
+#include "tests/helpers/temporary_folder.h"
+
+namespace mgtune {
+namespace {
+
+std::string key_of(const std::string& name) { return sha256_hex(name); }
+
+Artifact make_artifact(const std::string& name, const std::string& binary) {
+  Artifact artifact;
+  artifact.key = key_of(name);
+  artifact.arch = "cpu";
+  artifact.binary = binary;
+  artifact.sha256 = sha256_hex(binary);
+  artifact.kernels = {{"k<float, 4>", "_Z1k", 32, 0, 128}};
+  artifact.log = "a warning\n";
+  return artifact;
+}
+
+class BuildCacheFault : public testing::Test {
+ protected:
+  BuildCacheFault() : directory_(folder_.file("cache")) {
+    EXPECT_TRUE(cache().store(artifact_).ok());
+    entry_ = *FileSystem::real().read_file(path_of(artifact_.key));
+  }
+
+  BuildCache cache() const { return {FileSystem::real(), directory_}; }
+  std::string path_of(const std::string& key) const { return directory_ + "/" + key + ".build"; }
+
+  // Puts `bytes` where the entry was; unlike FileSystem without a sync, which costs milliseconds.
+  void plant(const std::string& bytes) const {
+    std::ofstream(path_of(artifact_.key), std::ios::binary) << bytes;
+    ASSERT_EQ(::chmod(path_of(artifact_.key).c_str(), 0600), 0);
+  }
+
+  void expect_quarantined(const std::string& what) const {
+    ASSERT_FALSE(cache().load(artifact_.key).has_value()) << what;
+    ASSERT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(path_of(artifact_.key))))
+        << what;
+  }
+
+  TemporaryFolder folder_;
+  std::string directory_;
+  Artifact artifact_ = make_artifact("k", "binary\n\0with every kind of byte \xff");
+  std::string entry_;
+};
+
+TEST_F(BuildCacheFault, EveryFlippedByteIsAMiss) {
+  ASSERT_TRUE(cache().load(artifact_.key).has_value());
+  for (std::size_t i = 0; i < entry_.size(); ++i) {
+    for (const int mask : {0x01, 0x20, 0x80, 0xff}) {
+      std::string damaged = entry_;
+      damaged[i] = static_cast<char>(damaged[i] ^ mask);
+      ASSERT_FALSE(decode_cache_entry(artifact_.key, damaged).ok()) << i << " ^ " << mask;
+    }
+    std::string damaged = entry_;
+    damaged[i] = static_cast<char>(~damaged[i]);
+    plant(damaged);
+    expect_quarantined("byte " + std::to_string(i));
+  }
+}
+
+TEST_F(BuildCacheFault, EveryLengthButItsOwnIsAMiss) {
+  for (std::size_t length = 0; length < entry_.size(); ++length) {
+    plant(entry_.substr(0, length));
+    expect_quarantined(std::to_string(length) + " bytes");
+  }
+  plant(entry_ + "x");
+  expect_quarantined("one byte more");
+}
+
+TEST_F(BuildCacheFault, AnotherKeysEntryIsAMiss) {
+  const Artifact other = make_artifact("other", "other binary");
+  ASSERT_TRUE(cache().store(other).ok());
+  plant(*FileSystem::real().read_file(path_of(other.key)));
+  expect_quarantined("entry of another key");
+  EXPECT_TRUE(cache().load(other.key).has_value());
+}
+
+TEST_F(BuildCacheFault, LengthsThatLieAreRefusedWithoutAllocatingThem) {
+  for (const char* length : {"4294967296", "18446744073709551615", "99999999999999999999", "-1"}) {
+    const std::string header = std::string("key ") + length + "\nabc\n";
+    plant("mgtune build 1\n" + sha256_hex(header) + " " + std::to_string(header.size()) + "\n" +
+          header);
+    expect_quarantined(std::string("a field of ") + length);
+    plant("mgtune build 1\n" + sha256_hex(header) + " " + length + "\n" + header);
+    expect_quarantined(std::string("a header of ") + length);
+  }
+  const std::string many = "key 0\n\narch 0\n\nsha256 0\n\nkernels 10\n2147483647\n";
+  plant("mgtune build 1\n" + sha256_hex(many) + " " + std::to_string(many.size()) + "\n" + many);
+  expect_quarantined("two thousand million kernels");
+}
+
+TEST_F(BuildCacheFault, AFourGigabyteEntryIsNotRead) {
+  ASSERT_EQ(::truncate(path_of(artifact_.key).c_str(), off_t{4} << 30), 0);  // sparse
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  expect_quarantined("4 GiB");
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);  // KiB
+}
+
+TEST_F(BuildCacheFault, ALinkIsNotFollowed) {
+  const std::string elsewhere = folder_.file("elsewhere");
+  ASSERT_TRUE(FileSystem::real().write_file(elsewhere, entry_).ok());  // would verify
+  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
+  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(artifact_.key).c_str()), 0);
+  expect_quarantined("symbolic link");
+  EXPECT_EQ(*FileSystem::real().read_file(elsewhere), entry_);  // the link went, not its target
+}
+
+TEST_F(BuildCacheFault, StoringOverALinkReplacesIt) {
+  const std::string elsewhere = folder_.file("elsewhere");
+  ASSERT_TRUE(FileSystem::real().write_file(elsewhere, "precious").ok());
+  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
+  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(artifact_.key).c_str()), 0);
+  ASSERT_TRUE(cache().store(artifact_).ok());
+  EXPECT_EQ(*FileSystem::real().read_file(elsewhere), "precious");
+  EXPECT_EQ(cache().load(artifact_.key)->binary, artifact_.binary);
+}
+
+TEST_F(BuildCacheFault, AFifoIsAMissAndDoesNotHang) {
+  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
+  ASSERT_EQ(::mkfifo(path_of(artifact_.key).c_str(), 0600), 0);
+  ::alarm(10);
+  expect_quarantined("FIFO");
+  ::alarm(0);
+}
+
+TEST_F(BuildCacheFault, AFolderInThePlaceOfAnEntryIsAMiss) {
+  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
+  ASSERT_TRUE(FileSystem::real().create_directories(path_of(artifact_.key), 0700).ok());
+  EXPECT_FALSE(cache().load(artifact_.key).has_value());
+  EXPECT_FALSE(cache().store(artifact_).ok());
+  EXPECT_FALSE(cache().load(artifact_.key).has_value());
+}
+
+TEST_F(BuildCacheFault, AnEntryThatOthersMayWriteIsAMiss) {
+  for (const mode_t mode : {0620u, 0602u, 0666u}) {
+    plant(entry_);
+    ASSERT_EQ(::chmod(path_of(artifact_.key).c_str(), mode), 0);
+    expect_quarantined("mode " + std::to_string(mode));
+  }
+}
+
+TEST_F(BuildCacheFault, ADirectoryThatOthersMayWriteIsNotUsedAndNotTouched) {
+  for (const mode_t mode : {0770u, 0707u, 0777u, 01777u}) {
+    ASSERT_EQ(::chmod(directory_.c_str(), mode), 0);
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(cache().load(artifact_.key).has_value());
+    EXPECT_TRUE(cache().store(make_artifact("new", "new")).ok());
+    const std::string warning = testing::internal::GetCapturedStderr();
+    const bool first = mode == 0770;  // one warning a process and directory
+    EXPECT_EQ(warning, first ? "mgtune: warning: builds are not cached: " + directory_ +
+                                   " can be written by other users\n"
+                             : "");
+    EXPECT_TRUE(std::filesystem::exists(path_of(artifact_.key)));
+    EXPECT_FALSE(std::filesystem::exists(path_of(key_of("new"))));
+  }
+  ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
+  EXPECT_TRUE(cache().load(artifact_.key).has_value());
+}
+
+TEST_F(BuildCacheFault, SomebodyElsesFilesAreNotUsed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(::chown(path_of(artifact_.key).c_str(), kNobody, static_cast<gid_t>(-1)), 0);
+  expect_quarantined("entry of another user");
+  plant(entry_);
+  ASSERT_EQ(::chown(directory_.c_str(), kNobody, static_cast<gid_t>(-1)), 0);
+  EXPECT_FALSE(cache().load(artifact_.key).has_value());
+  EXPECT_TRUE(std::filesystem::exists(path_of(artifact_.key)));
+}
+
+TEST_F(BuildCacheFault, KeysThatAreNoHashesNameNoFile) {
+  for (const std::string& key : {std::string("../escape"), std::string(), std::string(64, 'G'),
+                                 "/" + std::string(63, 'a'), std::string(63, 'a')}) {
+    Artifact artifact = artifact_;
+    artifact.key = key;
+    EXPECT_FALSE(cache().store(artifact).ok()) << key;
+    EXPECT_FALSE(cache().load(key).has_value()) << key;
+  }
+  EXPECT_EQ(folder_.entries(), 1u);
+}
+
+TEST_F(BuildCacheFault, EveryFailingCallCostsAtMostACompile) {
+  const Artifact wanted = make_artifact("wanted", std::string(3000, 'w'));
+  for (const Fault fault : {Fault::refused, Fault::torn, Fault::silently_torn}) {
+    int failing_call = 0;
+    for (bool struck = true; struck; ++failing_call) {
+      const TemporaryFolder folder;
+      const std::string directory = folder.file("cache");
+      FaultyFileSystem files(fault, failing_call);
+      // A full cache, so that eviction takes part: each store looks, and the second one evicts.
+      BuildCache faulty(files, directory, 4000);
+      static_cast<void>(faulty.store(make_artifact("old", std::string(3000, 'o'))));
+      static_cast<void>(faulty.store(wanted));
+      struck = files.struck();
+      for (BuildCache reader : {BuildCache(FileSystem::real(), directory), faulty}) {
+        const std::optional<Artifact> loaded = reader.load(wanted.key);
+        ASSERT_TRUE(!loaded || (loaded->binary == wanted.binary && loaded->log == wanted.log));
+      }
+      // Without faults it heals: what is stored now is found.
+      BuildCache healed(FileSystem::real(), directory);
+      ASSERT_TRUE(healed.store(wanted).ok());
+      ASSERT_EQ(healed.load(wanted.key)->binary, wanted.binary);
+    }
+    ASSERT_GE(failing_call, 6);  // creating, writing, listing: of both stores
+  }
+}
+
+TEST_F(BuildCacheFault, ManyProcessesOnOneKeyReadCompleteEntries) {
+  constexpr int kProcesses = 8, kRounds = 100;
+  const auto work = [&](int process) {
+    BuildCache shared(FileSystem::real(), directory_, 20'000);  // evictions while others read
+    for (int round = 0; round < kRounds; ++round) {
+      const std::string name = "shared " + std::to_string(round % 4);
+      const std::string binary(2000, static_cast<char>('a' + process));
+      if (!shared.store(make_artifact(name, binary)).ok()) return 1;
+      const std::optional<Artifact> loaded = shared.load(key_of(name));
+      // Any one process's bytes, but all of them from the same one.
+      if (loaded && loaded->binary != std::string(2000, loaded->binary[0])) return 2;
+    }
+    return 0;
+  };
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(work(process));
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  const std::vector<std::string> names = *FileSystem::real().list_files(directory_);
+  for (const std::string& name : names) {
+    EXPECT_TRUE(name.ends_with(".build")) << name;  // no temporary stays
+  }
+}
+
+TEST_F(BuildCacheFault, KilledWritersLeaveNoEntryThatIsWrong) {
+  const Artifact large = make_artifact("large", std::string(4 << 20, 'l'));
+  for (int round = 0; round < 10; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      BuildCache writer = cache();
+      while (true) static_cast<void>(writer.store(large));
+    }
+    ::usleep(static_cast<useconds_t>(3000 + 1700 * round));
+    ::kill(child, SIGKILL);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    const std::optional<Artifact> loaded = cache().load(large.key);
+    ASSERT_TRUE(!loaded || loaded->binary == large.binary);
+  }
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,108 @@
+// A worker that misbehaves on command: what it does for a request stands in the request's variant.
+// Started as `fake_worker dead` it goes before it reads anything.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "worker/protocol.h"
+
+namespace mgtune {
+namespace {
+
+constexpr char kAsanReport[] = R"(served one request before
+=================================================================
+==42==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000110 at pc 0x7f11 bp 0x7f22
+WRITE of size 4 at 0x602000000110 thread T1
+    #0 0x7f11 in void vector_add<float, 4>(float const*, float*, long) /tmp/vector_add.cu:17
+    #1 0x7f12 in run_thread /tmp/scheduler.cpp:88
+    #2 0x7f13 in run_block /tmp/scheduler.cpp:120
+    #3 0x7f14 in worker_main /tmp/pool.cpp:40
+
+0x602000000110 is located 0 bytes to the right of 16-byte region [0x602000000100,0x602000000110)
+allocated by thread T0 here:
+    #0 0x7f15 in posix_memalign (/lib/libasan.so.8+0xb9)
+
+SUMMARY: AddressSanitizer: heap-buffer-overflow /tmp/vector_add.cu:17 in vector_add<float, 4>
+Shadow bytes around the buggy address:
+  0x0c047fff7fd0: fa fa fa fa fa fa fa fa fa fa fa fa fa fa fa fa
+==42==ABORTING
+)";
+
+void say(const std::string& line) { std::cout << line << std::endl; }
+
+[[noreturn]] void hang() {
+  while (true) ::pause();
+}
+
+void begin(const WorkRequest& request) {
+  WorkReply reply;
+  reply.kind = WorkReply::Kind::begin;
+  reply.id = request.id;
+  say(encode(reply));
+}
+
+void done(const WorkRequest& request) {
+  WorkReply reply;
+  reply.id = request.id;
+  reply.message = request.variant;
+  reply.build = BuildRecord{};
+  say(encode(reply));
+}
+
+void serve(const WorkRequest& request, int served) {
+  const std::string& variant = request.variant;
+  const bool is_fresh = served == 0;
+  if (variant == "die before begin") ::_exit(3);
+  if (variant == "garbage before begin") say("Segmentation fault (core dumped)");
+  if (variant == "hang before begin") hang();
+  begin(request);
+  if (variant == "crash" || (variant == "crash unless fresh" && !is_fresh)) {
+    std::cerr << "block (3,0,0) thread 5: byte 64 of a buffer of 64" << std::endl;
+    std::raise(SIGSEGV);
+  }
+  if (variant == "sanitizer report") {
+    std::cerr << kAsanReport << std::flush;
+    ::_exit(1);
+  }
+  if (variant == "exit") ::_exit(7);
+  if (variant == "hang" || (variant == "hang unless fresh" && !is_fresh)) hang();
+  if (variant == "garbage") say("{\"did\": ");
+  if (variant == "other id") {
+    WorkRequest other = request;
+    ++other.id;
+    done(other);
+  }
+  if (variant == "chatter") std::cerr << std::string(1 << 20, 'x') << std::endl;
+  if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  done(request);
+}
+
+int run() {
+  int served = 0;
+  for (std::string line; std::getline(std::cin, line); ++served) {
+    const Result<WorkRequest> request = decode_request(line);
+    if (!request.ok()) {
+      std::cerr << request.status().message() << std::endl;
+      return 2;
+    }
+    serve(*request, served);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace mgtune
+
+int main(int count, char** arguments) {
+  if (count > 1 && std::string(arguments[1]) == "dead") {
+    std::cerr << "no device here" << std::endl;
+    return 4;
+  }
+  return mgtune::run();
+}

@@ -1,0 +1,59 @@
+// MemoryDevice: a device that is plain memory of this process and runs nothing, for tests of what
+// is done with buffers. Header-only; one thread.
+
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "device/device.h"
+
+namespace mgtune {
+
+class MemoryDevice final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  int allocations() const { return allocations_; }  // alive now
+  std::size_t largest_allocation = 1 << 20;
+
+  Result<void*> allocate(std::size_t bytes) override {
+    if (bytes > largest_allocation) return Status(StatusCode::launch_failed, "out of memory");
+    ++allocations_;
+    return std::malloc(bytes);
+  }
+  void free(void* memory) override {
+    --allocations_;
+    std::free(memory);
+  }
+  Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    std::memcpy(host, device, bytes);
+    return {};
+  }
+  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) override {
+    std::memset(device, value, bytes);
+    return {};
+  }
+  Status synchronise(Stream) override { return {}; }
+
+  Result<std::unique_ptr<Module>> load(const Artifact&) override { return refused(); }
+  Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t, std::uint32_t) override {
+    return refused();
+  }
+  Result<std::int64_t> max_clusters(const KernelLaunch&) override { return refused(); }
+  Status launch(const KernelLaunch&) override { return refused(); }
+  Status set_thread_order(ThreadOrder) override { return refused(); }
+
+ private:
+  static Status refused() { return unsupported("this device is memory alone"); }
+
+  DeviceInfo info_;
+  int allocations_ = 0;
+};
+
+}  // namespace mgtune

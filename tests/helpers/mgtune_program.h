@@ -1,0 +1,137 @@
+// MgtuneProgram: the built mgtune, run as a process with a home, database and build cache of its
+// own.
+
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/helpers/temporary_folder.h"
+
+namespace mgtune {
+
+inline std::string file_content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// How a process ended. As a shell says it: 128 + signal for one that a signal killed.
+struct Ended {
+  int exit_code = -1;
+  bool by_signal = false;
+  std::string out, err;
+
+  nlohmann::json json() const {
+    const auto json = nlohmann::json::parse(out, nullptr, false);
+    EXPECT_FALSE(json.is_discarded()) << out;
+    return json;
+  }
+};
+
+inline std::ostream& operator<<(std::ostream& stream, const Ended& ended) {
+  return stream << "exit code " << ended.exit_code << "\n--- stdout\n"
+                << ended.out << "--- stderr\n"
+                << ended.err;
+}
+
+class MgtuneProgram {
+ public:
+  using Words = std::vector<std::string>;
+
+  // Builds go to `cache`, which several programs may share.
+  explicit MgtuneProgram(const std::string& cache) : cache_(cache) {}
+  ~MgtuneProgram() {
+    if (pid_ > 0) finish(SIGKILL);
+  }
+  MgtuneProgram(const MgtuneProgram&) = delete;
+  MgtuneProgram& operator=(const MgtuneProgram&) = delete;
+
+  const TemporaryFolder& folder() const { return folder_; }
+  std::string database() const { return folder_.file("data/mgtune/results.db"); }
+  std::string data_folder() const { return folder_.file("data/mgtune"); }
+
+  Ended run(const Words& words) {
+    start(words);
+    return finish();
+  }
+
+  void start(const Words& words) {
+    pid_ = ::fork();
+    if (pid_ == 0) become(words);
+  }
+
+  void send(int signal) { ::kill(pid_, signal); }
+  bool runs() {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid == 0;
+  }
+
+  // Waits for the end, after sending `signal` unless that is 0.
+  Ended finish(int signal = 0) {
+    if (signal != 0) send(signal);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    Ended ended;
+    ended.by_signal = WIFSIGNALED(status);
+    ended.exit_code = ended.by_signal ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    ended.out = file_content(folder_.file("out"));
+    ended.err = file_content(folder_.file("err"));
+    return ended;
+  }
+
+  // Whether `done()` came true before the program ended or `limit` passed.
+  template <typename Condition>
+  bool wait_until(const Condition& done, std::chrono::seconds limit = std::chrono::seconds(60)) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (std::chrono::steady_clock::now() < deadline && runs()) {
+      if (done()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return done();
+  }
+
+ private:
+  [[noreturn]] void become(const Words& words) const {
+    ::setenv("HOME", folder_.path().c_str(), 1);
+    ::setenv("XDG_DATA_HOME", folder_.file("data").c_str(), 1);
+    ::setenv("MGTUNE_CACHE_DIR", cache_.c_str(), 1);
+    ::unsetenv("MGTUNE_DB");
+    redirect(STDOUT_FILENO, folder_.file("out"));
+    redirect(STDERR_FILENO, folder_.file("err"));
+    std::vector<char*> arguments = {const_cast<char*>(MGTUNE_PROGRAM)};
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(MGTUNE_PROGRAM, arguments.data());
+    ::_exit(127);
+  }
+
+  static void redirect(int descriptor, const std::string& file) {
+    const int target = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(target, descriptor);
+    ::close(target);
+  }
+
+  TemporaryFolder folder_;
+  std::string cache_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace mgtune

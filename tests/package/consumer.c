@@ -1,0 +1,53 @@
+/* A pure C program on an installed libmgruntime: plans and launches rmsnorm.forward on the cpu
+ * device. Rows of ones with weights of one give ones. */
+
+#include <mgruntime/mgruntime.h>
+#include <stdio.h>
+
+enum { kRows = 3, kHidden = 64 };
+
+int main(void) {
+  mgr_open_options open = {sizeof(open), "cpu", NULL, NULL, 0};
+  mgr_context_t* context = NULL;
+  const mgr_binding bindings[] = {{"hidden", "64"}, {"T", "f32"}};
+  const mgr_range ranges[] = {{"rows", 1, kRows}};
+  mgr_plan_options options = {sizeof(options), "rmsnorm.forward", bindings, 2, ranges, 1};
+  mgr_plan_t* plan = NULL;
+  float ones[kRows * kHidden], y[kRows * kHidden];
+  void *x = NULL, *weight = NULL, *out = NULL;
+  const int64_t dims[] = {kRows, -1};
+  const double eps = 0;
+  int i, wrong = 0;
+  for (i = 0; i < kRows * kHidden; ++i) ones[i] = 1;
+
+  if (mgr_abi_version() < MGR_ABI_VERSION || mgr_open(&open, &context) != MGR_OK ||
+      mgr_plan(context, &options, &plan) != MGR_OK ||
+      mgr_allocate(context, sizeof(ones), &x) != MGR_OK ||
+      mgr_allocate(context, sizeof(ones), &out) != MGR_OK ||
+      mgr_allocate(context, kHidden * sizeof(float), &weight) != MGR_OK ||
+      mgr_copy_to_device(context, x, ones, sizeof(ones)) != MGR_OK ||
+      mgr_copy_to_device(context, weight, ones, kHidden * sizeof(float)) != MGR_OK) {
+    fprintf(stderr, "%s\n", mgr_last_error());
+    return 1;
+  }
+  {
+    void* tensors[4];
+    tensors[0] = x;
+    tensors[1] = weight;
+    tensors[2] = out;
+    tensors[3] = NULL;
+    if (mgr_launch(plan, NULL, dims, 2, tensors, 4, &eps, 1, NULL) != MGR_OK ||
+        mgr_copy_to_host(context, y, out, sizeof(y)) != MGR_OK) {
+      fprintf(stderr, "%s\n", mgr_last_error());
+      return 1;
+    }
+  }
+  for (i = 0; i < kRows * kHidden; ++i) wrong += !(y[i] > 0.999f && y[i] < 1.001f);
+  mgr_free(context, x);
+  mgr_free(context, weight);
+  mgr_free(context, out);
+  mgr_plan_free(plan);
+  mgr_close(context);
+  printf("C: %d of %d elements wrong\n", wrong, kRows * kHidden);
+  return wrong != 0;
+}

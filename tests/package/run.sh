@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Installs a build of this repository into a temporary folder and builds programs against it as
+# strangers would: with find_package, with pkg-config, and the examples. Then runs them.
+#   tests/package/run.sh BUILD_FOLDER
+set -euo pipefail
+[ $# -eq 1 ] || { echo "usage: $0 BUILD_FOLDER" >&2; exit 2; }
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export MGTUNE_CACHE_DIR="$work/cache" MGTUNE_DB="$work/none.db"
+unset MGTUNE_CPU_PLUGIN LD_LIBRARY_PATH
+
+cmake --install "$build" --prefix "$work/first" >/dev/null
+mv "$work/first" "$work/install"  # an installed tree may be moved
+
+library=$(find "$work/install" -name 'libmgruntime.so.0')
+[ -n "$library" ] || { echo "libmgruntime.so.0 is not installed" >&2; exit 1; }
+leaked=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' |
+  grep -v '^mgr_' || true)
+[ -z "$leaked" ] || { echo "the library exports more than mgr_*: $leaked" >&2; exit 1; }
+# The header is C, alone, without a CUDA header.
+echo '#include <mgruntime/mgruntime.h>' |
+  cc -std=c99 -pedantic -Wall -Wextra -Werror -I "$work/install/include" -xc -fsyntax-only -
+
+for project in "$here" "$here/../../examples"; do
+  cmake -S "$project" -B "$work/cmake/$(basename "$project")" -DCMAKE_PREFIX_PATH="$work/install" >/dev/null
+  cmake --build "$work/cmake/$(basename "$project")" >/dev/null
+done
+"$work/cmake/package/consumer_c"
+"$work/cmake/package/consumer_cpp"
+"$work/cmake/examples/rmsnorm_c" cpu >/dev/null
+"$work/cmake/examples/rmsnorm_cpp" cpu >/dev/null
+echo "CMake: the examples are right"
+
+export PKG_CONFIG_PATH
+PKG_CONFIG_PATH=$(dirname "$(find "$work/install" -name mgruntime.pc)")
+# shellcheck disable=SC2046  # flags are to be split
+cc -std=c99 -o "$work/by_pkg_config" "$here/consumer.c" $(pkg-config --cflags --libs mgruntime)
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir mgruntime) "$work/by_pkg_config"
+[ "$(pkg-config --modversion mgruntime)" = "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" ]
+echo "package: ok"

@@ -1,0 +1,204 @@
+#include "build/build_cache.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "build/cache_entry.h"
+#include "core/sha256.h"
+#include "tests/helpers/temporary_folder.h"
+
+namespace mgtune {
+namespace {
+
+Artifact make_artifact(const std::string& name, std::size_t bytes = 100) {
+  Artifact artifact;
+  artifact.key = sha256_hex(name);
+  artifact.arch = "sm_90a";
+  artifact.binary = std::string(bytes, '\0') + name;
+  artifact.sha256 = sha256_hex(artifact.binary);
+  artifact.kernels = {{"first<float, 4>", "_Z5first", 32, 0, 128},
+                      {"second<a\nb>", "", -1, -1, -1}};
+  artifact.log = "line one\nkey 3\nline three";
+  return artifact;
+}
+
+void expect_equal(const Artifact& a, const Artifact& b) {
+  EXPECT_EQ(a.key, b.key);
+  EXPECT_EQ(a.sha256, b.sha256);
+  EXPECT_EQ(a.arch, b.arch);
+  EXPECT_EQ(a.binary, b.binary);
+  EXPECT_EQ(a.log, b.log);
+  ASSERT_EQ(a.kernels.size(), b.kernels.size());
+  for (std::size_t i = 0; i < a.kernels.size(); ++i) {
+    EXPECT_EQ(a.kernels[i].name, b.kernels[i].name);
+    EXPECT_EQ(a.kernels[i].symbol, b.kernels[i].symbol);
+    EXPECT_EQ(a.kernels[i].registers, b.kernels[i].registers);
+    EXPECT_EQ(a.kernels[i].spill_bytes, b.kernels[i].spill_bytes);
+    EXPECT_EQ(a.kernels[i].static_shared_bytes, b.kernels[i].static_shared_bytes);
+  }
+}
+
+class BuildCacheTest : public testing::Test {
+ protected:
+  BuildCache cache(std::int64_t max_bytes = BuildCache::kDefaultMaxBytes) const {
+    return {FileSystem::real(), directory(), max_bytes};
+  }
+  std::string directory() const { return folder_.file("a/cache"); }
+  std::string path_of(const Artifact& artifact) const {
+    return directory() + "/" + artifact.key + ".build";
+  }
+  bool has(const Artifact& artifact) const { return std::filesystem::exists(path_of(artifact)); }
+
+  // Makes an entry look `hours` old.
+  void age(const std::string& path, int hours) const {
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(BuildCacheTest, WhatIsStoredIsLoadedByAnotherProcess) {
+  const Artifact artifact = make_artifact("x");
+  EXPECT_FALSE(cache().load(artifact.key).has_value());
+  ASSERT_TRUE(cache().store(artifact).ok());
+  const std::optional<Artifact> loaded = cache().load(artifact.key);
+  ASSERT_TRUE(loaded.has_value());
+  expect_equal(*loaded, artifact);
+}
+
+TEST_F(BuildCacheTest, AnEntryIsTextInFrontOfTheBinary) {
+  const Artifact artifact = make_artifact("x");
+  const std::string entry = encode_cache_entry(artifact);
+  EXPECT_TRUE(entry.starts_with("mgtune build 1\n"));
+  EXPECT_NE(entry.find("\nkey 64\n" + artifact.key + "\narch 6\nsm_90a\n"), std::string::npos);
+  EXPECT_TRUE(entry.ends_with(artifact.binary));
+}
+
+TEST_F(BuildCacheTest, ArtifactsWithoutAnythingRoundTrip) {
+  Artifact artifact;
+  artifact.key = sha256_hex("empty");
+  artifact.sha256 = sha256_hex("");
+  ASSERT_TRUE(cache().store(artifact).ok());
+  expect_equal(*cache().load(artifact.key), artifact);
+}
+
+TEST_F(BuildCacheTest, StoringAgainReplaces) {
+  Artifact artifact = make_artifact("x");
+  ASSERT_TRUE(cache().store(artifact).ok());
+  artifact.log = "other";
+  ASSERT_TRUE(cache().store(artifact).ok());
+  EXPECT_EQ(cache().load(artifact.key)->log, "other");
+}
+
+TEST_F(BuildCacheTest, TheDirectoryIsPrivateAndHoldsOneFileAnEntry) {
+  ASSERT_TRUE(cache().store(make_artifact("x")).ok());
+  struct stat info {};
+  ASSERT_EQ(::stat(directory().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0700u);
+  EXPECT_EQ(FileSystem::real().list_files(directory())->size(), 1u);
+  ASSERT_EQ(::stat(path_of(make_artifact("x")).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0600u);
+}
+
+TEST_F(BuildCacheTest, WithoutADirectoryNothingIsKept) {
+  BuildCache none(FileSystem::real(), "");
+  const Artifact artifact = make_artifact("x");
+  EXPECT_TRUE(none.store(artifact).ok());
+  EXPECT_FALSE(none.load(artifact.key).has_value());
+  EXPECT_EQ(none.directory(), "");
+}
+
+TEST_F(BuildCacheTest, ABinaryThatIsNotWhatItClaimsIsNotKept) {
+  Artifact artifact = make_artifact("x");
+  artifact.binary += "more";
+  EXPECT_EQ(cache().store(artifact).code(), StatusCode::internal);
+  EXPECT_FALSE(has(artifact));
+}
+
+TEST_F(BuildCacheTest, TheOldestEntriesGoFirst) {
+  const Artifact oldest = make_artifact("oldest", 1000), older = make_artifact("older", 1000),
+                 newest = make_artifact("newest", 1000);
+  ASSERT_TRUE(cache().store(older).ok());
+  ASSERT_TRUE(cache().store(oldest).ok());
+  age(path_of(oldest), 3);
+  age(path_of(older), 2);
+  ASSERT_TRUE(cache(4000).store(newest).ok());  // three of about 1500 bytes each
+  EXPECT_FALSE(has(oldest));
+  EXPECT_TRUE(has(older));
+  EXPECT_TRUE(has(newest));
+}
+
+TEST_F(BuildCacheTest, TheLimitHoldsOverManyStoresOfOneProcess) {
+  BuildCache limited = cache(40'000);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(limited.store(make_artifact(std::to_string(i), 1000)).ok());
+  }
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory())) {
+    bytes += entry.file_size();
+  }
+  EXPECT_LE(bytes, 40'000u + 40'000u / 16 + 2000u);
+  EXPECT_GT(bytes, 30'000u);
+  EXPECT_TRUE(has(make_artifact("99")));
+}
+
+TEST_F(BuildCacheTest, EvictionTouchesNoFileThatIsNotAnEntry) {
+  ASSERT_TRUE(cache().store(make_artifact("x")).ok());
+  const std::string hash = sha256_hex("y");
+  const std::vector<std::string> others = {"notes.txt", hash + ".cubin", hash + ".build.tooLong7",
+                                           "sub/" + hash + ".build", hash};
+  ASSERT_TRUE(FileSystem::real().create_directories(directory() + "/sub", 0700).ok());
+  for (const std::string& name : others) {
+    ASSERT_TRUE(FileSystem::real().write_file(directory() + "/" + name, "mine").ok());
+    age(directory() + "/" + name, 100);
+  }
+  ASSERT_TRUE(cache(1).store(make_artifact("z")).ok());  // room for nothing
+  EXPECT_FALSE(has(make_artifact("x")));
+  for (const std::string& name : others) {
+    EXPECT_TRUE(FileSystem::real().exists(directory() + "/" + name)) << name;
+  }
+}
+
+TEST_F(BuildCacheTest, TemporariesOfProcessesLongGoneAreRemoved) {
+  ASSERT_TRUE(cache().store(make_artifact("x")).ok());
+  const std::string abandoned = path_of(make_artifact("y")) + ".Ab1cD2";
+  const std::string in_use = path_of(make_artifact("z")) + ".Ab1cD2";
+  for (const std::string& path : {abandoned, in_use}) {
+    ASSERT_TRUE(FileSystem::real().write_file(path, "half").ok());
+  }
+  age(abandoned, 2);
+  ASSERT_TRUE(cache().store(make_artifact("new")).ok());
+  EXPECT_FALSE(FileSystem::real().exists(abandoned));
+  EXPECT_TRUE(FileSystem::real().exists(in_use));
+}
+
+TEST_F(BuildCacheTest, ADirectoryBehindALinkOfOursIsFine) {
+  ASSERT_TRUE(FileSystem::real().create_directories(folder_.file("scratch"), 0700).ok());
+  ASSERT_TRUE(FileSystem::real().create_directories(folder_.file("a"), 0700).ok());
+  std::filesystem::create_directory_symlink(folder_.file("scratch"), directory());
+  const Artifact artifact = make_artifact("x");
+  ASSERT_TRUE(cache().store(artifact).ok());
+  EXPECT_TRUE(cache().load(artifact.key).has_value());
+}
+
+TEST(BuildCacheDirectory, IsTheFirstThatTheEnvironmentNames) {
+  ::unsetenv("MGTUNE_CACHE_DIR");
+  ::unsetenv("XDG_CACHE_HOME");
+  ::unsetenv("HOME");
+  EXPECT_EQ(BuildCache::default_directory(), "");
+  ::setenv("HOME", "/home/someone", 1);
+  EXPECT_EQ(BuildCache::default_directory(), "/home/someone/.cache/mgtune");
+  ::setenv("XDG_CACHE_HOME", "relative", 1);  // to be ignored, says the XDG specification
+  EXPECT_EQ(BuildCache::default_directory(), "/home/someone/.cache/mgtune");
+  ::setenv("XDG_CACHE_HOME", "/cache", 1);
+  EXPECT_EQ(BuildCache::default_directory(), "/cache/mgtune");
+  ::setenv("MGTUNE_CACHE_DIR", "/mine", 1);
+  EXPECT_EQ(BuildCache::default_directory(), "/mine");
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,174 @@
+#include "build/builder.h"
+
+#include <gtest/gtest.h>
+
+#include "core/sha256.h"
+#include "family/catalog.h"
+#include "tests/helpers/temporary_folder.h"
+
+namespace mgtune {
+namespace {
+
+// Counts what is asked of the compilers that the factory below makes.
+struct Calls {
+  int made = 0;
+  int compiled = 0;
+  std::string identity = "fake 1";
+};
+
+class FakeCompiler final : public Compiler {
+ public:
+  explicit FakeCompiler(Calls& calls) : calls_(calls), identity_(calls.identity) {}
+  const std::string& identity() const override { return identity_; }
+
+  Result<Artifact> compile(const BuildRequest& request) override {
+    ++calls_.compiled;
+    if (request.source == "broken.cu") {
+      return Status(StatusCode::compile_failed, "broken.cu:1: error");
+    }
+    Artifact artifact;
+    artifact.arch = request.arch;
+    artifact.binary = "binary of " + request.source;
+    artifact.sha256 = sha256_hex(artifact.binary);
+    for (const std::string& kernel : request.kernels) artifact.kernels.push_back({kernel, kernel});
+    return artifact;
+  }
+
+ private:
+  Calls& calls_;
+  std::string identity_;
+};
+
+class BuilderTest : public testing::Test {
+ protected:
+  Builder builder() {
+    return Builder(BuildCache(FileSystem::real(), directory_),
+                   [this](const std::string& arch) -> Result<std::unique_ptr<Compiler>> {
+                     ++calls_.made;
+                     if (arch == "none") return environment_error("no compiler");
+                     return std::unique_ptr<Compiler>(std::make_unique<FakeCompiler>(calls_));
+                   });
+  }
+
+  TemporaryFolder folder_;
+  std::string directory_ = folder_.file("cache");
+  Calls calls_;
+  SourceTree sources_{"family", {{"a.cu", "a"}, {"broken.cu", "b"}}};
+  BuildRequest request_{&sources_, "a.cu", {"k<1>"}, "cpu"};
+};
+
+TEST_F(BuilderTest, CompilesOnceForAllProcesses) {
+  Builder first = builder();
+  const Artifact built = first.build(request_).value();
+  EXPECT_EQ(built.key, *first.key(request_));
+  EXPECT_EQ(built.binary, "binary of a.cu");
+  EXPECT_EQ(first.compiled(), 1);
+  EXPECT_EQ(first.build(request_)->sha256, built.sha256);
+  EXPECT_EQ(first.compiled(), 1);
+
+  Builder second = builder();
+  const Artifact found = second.build(request_).value();
+  EXPECT_EQ(found.key, built.key);
+  EXPECT_EQ(found.binary, built.binary);
+  EXPECT_EQ(found.kernels.at(0).name, "k<1>");
+  EXPECT_EQ(second.compiled(), 0);
+  EXPECT_EQ(calls_.compiled, 1);
+}
+
+TEST_F(BuilderTest, MakesOneCompilerPerArchitecture) {
+  Builder b = builder();
+  ASSERT_TRUE(b.key(request_).ok());
+  ASSERT_TRUE(b.build(request_).ok());
+  EXPECT_EQ(calls_.made, 1);
+  request_.arch = "cpu-race";
+  ASSERT_TRUE(b.build(request_).ok());
+  EXPECT_EQ(calls_.made, 2);
+  EXPECT_EQ(b.compiled(), 2);
+}
+
+TEST_F(BuilderTest, AnotherCompilerBuildsAnew) {
+  ASSERT_TRUE(builder().build(request_).ok());
+  calls_.identity = "fake 2";
+  Builder b = builder();
+  ASSERT_TRUE(b.build(request_).ok());
+  EXPECT_EQ(b.compiled(), 1);
+}
+
+TEST_F(BuilderTest, FailuresComeBackAndAreNotKept) {
+  request_.source = "broken.cu";
+  Builder b = builder();
+  for (int i = 1; i <= 2; ++i) {
+    const Status status = b.build(request_).status();
+    EXPECT_EQ(status.code(), StatusCode::compile_failed);
+    EXPECT_EQ(status.message(), "broken.cu:1: error");
+    EXPECT_EQ(b.compiled(), i);
+  }
+}
+
+TEST_F(BuilderTest, AMissingCompilerIsTheEnvironmentsFault) {
+  request_.arch = "none";
+  Builder b = builder();
+  EXPECT_EQ(b.build(request_).status().code(), StatusCode::environment);
+  EXPECT_EQ(b.key(request_).status().message(), "no compiler");
+}
+
+TEST_F(BuilderTest, ACacheThatCannotBeWrittenIsNoFailure) {
+  ASSERT_TRUE(FileSystem::real().write_file(directory_, "a file is in the way").ok());
+  testing::internal::CaptureStderr();
+  Builder b = builder();
+  EXPECT_TRUE(b.build(request_).ok());
+  EXPECT_TRUE(b.build(request_).ok());
+  EXPECT_EQ(b.compiled(), 2);
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(BuilderTest, ADamagedEntryIsBuiltAgain) {
+  Builder b = builder();
+  const Artifact built = b.build(request_).value();
+  const std::string entry = directory_ + "/" + built.key + ".build";
+  ASSERT_TRUE(FileSystem::real().write_file(entry, "damaged").ok());
+  EXPECT_EQ(b.build(request_)->binary, built.binary);
+  EXPECT_EQ(b.compiled(), 2);
+  EXPECT_EQ(b.build(request_)->binary, built.binary);
+  EXPECT_EQ(b.compiled(), 2);
+}
+
+class VariantBuildRequestTest : public testing::Test {
+ protected:
+  BuildRequest request_for(const std::string& device_arch) {
+    const Variant variant = parse_variant(op_, "flat THREADS=64 MODE=good").value();
+    const Binding binding = bind_static(op_, {{"T", "f32"}}).value();
+    const Slots slots = compile_slots(binding, variant, {90, 132, 232448, 62914560}).value();
+    return variant_build_request(op_, variant, slots, device_arch).value();
+  }
+
+  Operator op_ = load_family(read_source_tree(FileSystem::real(),
+                                              MGTUNE_SOURCE_DIR "/tests/families/vector_add")
+                                 .value())
+                     .value()
+                     .operators.at(0);
+};
+
+TEST_F(VariantBuildRequestTest, NamesSourceKernelsAndTheDevicesArchitecture) {
+  const BuildRequest request = request_for("sm_90");
+  EXPECT_EQ(request.sources, op_.sources.get());
+  EXPECT_EQ(request.source, "add.cu");
+  EXPECT_EQ(request.kernels, std::vector<std::string>{"vector_add<float, 64, MODE::good>"});
+  EXPECT_EQ(request.arch, "sm_90");
+}
+
+TEST_F(VariantBuildRequestTest, ADesignsOwnArchitectureGoesFirstExceptOnTheCpu) {
+  op_.designs[0].arch = "sm_90a";
+  EXPECT_EQ(request_for("sm_90").arch, "sm_90a");
+  EXPECT_EQ(request_for("cpu").arch, "cpu");
+  EXPECT_EQ(request_for("cpu-race").arch, "cpu-race");
+}
+
+TEST(MakeCompiler, NamesAnArchitectureThatNothingServes) {
+  const Status status = make_compiler("sm_42").status();
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
+  EXPECT_EQ(status.message(), "no compiler here builds for the architecture 'sm_42'");
+}
+
+}  // namespace
+}  // namespace mgtune

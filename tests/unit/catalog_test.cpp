@@ -1,0 +1,136 @@
+#include "family/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/helpers/golden_operators.h"
+
+namespace mgtune {
+namespace {
+
+// Files in memory.
+class FakeFileSystem final : public FileSystem {
+ public:
+  std::map<std::string, std::string> files;
+
+  Result<std::string> read_file(const std::string& path) override {
+    const auto found = files.find(path);
+    if (found == files.end()) return not_found("cannot read " + path);
+    return found->second;
+  }
+  Status write_file(const std::string& /*path*/, std::string_view /*content*/) override {
+    return unsupported("write");
+  }
+  Status create_directories(const std::string& /*path*/, unsigned /*mode*/) override {
+    return unsupported("create");
+  }
+  Status remove(const std::string& /*path*/) override { return unsupported("remove"); }
+  bool is_directory(const std::string& path) override {
+    const auto below = files.lower_bound(path + "/");
+    return below != files.end() && below->first.starts_with(path + "/");
+  }
+  bool exists(const std::string& path) override { return files.contains(path); }
+  Result<std::vector<std::string>> list_files(const std::string& directory) override {
+    std::vector<std::string> paths;
+    for (const auto& [path, content] : files) {
+      if (path.starts_with(directory + "/")) paths.push_back(path.substr(directory.size() + 1));
+    }
+    return paths;
+  }
+};
+
+class CatalogTest : public testing::Test {
+ protected:
+  CatalogTest() {
+    for (const char* folder : {"/home/me/mine", "rmsnorm", "./rmsnorm"}) {
+      const std::string prefix = std::string(folder) + "/";
+      file_system_.files[prefix + "forward.json"] = golden_text("rmsnorm.forward");
+      file_system_.files[prefix + "scale.json"] = golden_text("rmsnorm.forward");
+      file_system_.files[prefix + "forward.cu"] = "";
+      file_system_.files[prefix + "reference.cu"] = "";
+      file_system_.files[prefix + "detail/steps.cuh"] = "";
+      file_system_.files[prefix + "notes.txt"] = "";
+    }
+    file_system_.files["/home/me/dot.ted/a.cu"] = "";
+  }
+
+  std::string error(const std::string& kernel) { return catalog_.find(kernel).status().message(); }
+  std::string names(const std::string& kernel) {
+    const Result<std::vector<const Operator*>> found = catalog_.find(kernel);
+    if (!found.ok()) return found.status().message();
+    std::string text;
+    for (const Operator* op : *found) text += (text.empty() ? "" : " ") + op->full_name();
+    return text;
+  }
+
+  FakeFileSystem file_system_;
+  Catalog catalog_{file_system_};
+};
+
+TEST_F(CatalogTest, FoldersAreFamilies) {
+  EXPECT_EQ(names("/home/me/mine"), "mine.forward mine.scale");
+  EXPECT_EQ(names("/home/me/mine/"), "mine.forward mine.scale");
+  EXPECT_EQ(names("/home/me/mine.scale"), "mine.scale");
+  EXPECT_EQ(names("./rmsnorm"), "rmsnorm.forward rmsnorm.scale");
+}
+
+TEST_F(CatalogTest, FamiliesAreLoadedOnceAndStayWhereTheyAre) {
+  const Operator* first = catalog_.find("/home/me/mine.forward")->front();
+  EXPECT_EQ(catalog_.find("/home/me/mine")->front(), first);
+  EXPECT_EQ(*catalog_.find_operator("mine.forward"), first);
+  EXPECT_EQ(first->sources->folder, "/home/me/mine");
+  EXPECT_TRUE(first->sources->files.contains("detail/steps.cuh"));
+  EXPECT_FALSE(first->sources->files.contains("notes.txt"));
+}
+
+TEST_F(CatalogTest, UnknownWords) {
+  EXPECT_EQ(error("/home/me/none"), "no folder '/home/me/none'");
+  EXPECT_EQ(error("/home/me/mine.scales"),
+            "/home/me/mine has no operator 'scales'; did you mean 'scale'?");
+  EXPECT_EQ(error("/home/me/dot.ted"),
+            "/home/me/dot.ted: no operator file (*.json) in this folder");
+  EXPECT_EQ(error("no_such_family"), "unknown kernel 'no_such_family'");
+  EXPECT_EQ(catalog_.find("no_such_family").status().code(), StatusCode::invalid_argument);
+  EXPECT_EQ(catalog_.find_operator("no_such.forward").status().message(),
+            "unknown operator 'no_such.forward'");
+}
+
+TEST_F(CatalogTest, SourcesHaveToBeThere) {
+  file_system_.files.erase("/home/me/mine/reference.cu");
+  EXPECT_EQ(error("/home/me/mine"),
+            "/home/me/mine/forward.json: /check/reference: no file 'reference.cu' in "
+            "/home/me/mine");
+  file_system_.files["/home/me/mine/reference.cu"] = "";
+  file_system_.files.erase("/home/me/mine/forward.cu");
+  EXPECT_EQ(error("/home/me/mine"),
+            "/home/me/mine/forward.json: /designs/row/source: no file 'forward.cu' in "
+            "/home/me/mine");
+}
+
+TEST_F(CatalogTest, MalformedOperatorsNameTheirFile) {
+  file_system_.files["/home/me/mine/scale.json"] = "{}";
+  EXPECT_EQ(error("/home/me/mine"), "/home/me/mine/scale.json: missing key 'format'");
+}
+
+TEST_F(CatalogTest, HugeFilesAreRefused) {
+  file_system_.files["/home/me/mine/huge.cuh"] = std::string((4 << 20) + 1, ' ');
+  EXPECT_EQ(error("/home/me/mine"),
+            "/home/me/mine/huge.cuh: 4194305 bytes; a file of a family has at most 4 MiB");
+}
+
+TEST_F(CatalogTest, ShippedFamilies) {
+  const std::vector<std::string> families = Catalog::shipped_families();
+  EXPECT_TRUE(std::ranges::is_sorted(families));
+  EXPECT_EQ(std::ranges::count(families, "common"), 0);
+  ASSERT_EQ(std::ranges::count(families, "rmsnorm"), 1);
+  EXPECT_EQ(error("rmsnrom"), "unknown kernel 'rmsnrom'; did you mean 'rmsnorm'?");
+  EXPECT_EQ(names("rmsnorm.forward"), "rmsnorm.forward");
+  const Result<const Operator*> found = catalog_.find_operator("rmsnorm.forward");
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ((*found)->file, "kernels/rmsnorm/forward.json");  // not the folder of that name
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,124 @@
+#include "compile/compile_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+
+namespace mgtune {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+WorkRequest request(std::int64_t id, const std::string& variant) {
+  WorkRequest request;
+  request.kind = WorkRequest::Kind::compile;
+  request.id = id;
+  request.variant = variant;
+  return request;
+}
+
+// Everything that is pending, by id.
+std::map<std::int64_t, WorkReply> drain(CompilePool& pool) {
+  std::map<std::int64_t, WorkReply> replies;
+  while (true) {
+    const Result<std::optional<WorkReply>> reply = pool.next();
+    EXPECT_TRUE(reply.ok()) << reply.status().message();
+    if (!reply.ok() || !reply->has_value()) return replies;
+    EXPECT_TRUE(replies.emplace((*reply)->id, **reply).second);
+  }
+}
+
+TEST(CompilePool, NothingSubmittedIsNothingToWaitFor) {
+  CompilePool pool({"/no/such/program"}, 2, milliseconds(1000));
+  EXPECT_EQ(pool.pending(), 0U);
+  const Result<std::optional<WorkReply>> reply = pool.next();
+  ASSERT_TRUE(reply.ok());
+  EXPECT_FALSE(reply->has_value());
+}
+
+TEST(CompilePool, EveryRequestIsAnsweredOnce) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 3, milliseconds(3000));
+  for (std::int64_t id = 0; id < 40; ++id) pool.submit(request(id, "v" + std::to_string(id)));
+  EXPECT_EQ(pool.pending(), 40U);
+  const std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 40U);
+  for (const auto& [id, reply] : replies) {
+    EXPECT_EQ(reply.outcome, Outcome::ok);
+    EXPECT_EQ(reply.message, "v" + std::to_string(id));
+    EXPECT_TRUE(reply.build.has_value());
+  }
+  EXPECT_EQ(pool.pending(), 0U);
+}
+
+TEST(CompilePool, WorkersRunAtTheSameTime) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 8, milliseconds(3000));
+  const Clock::time_point start = Clock::now();
+  for (std::int64_t id = 0; id < 8; ++id) pool.submit(request(id, "slow"));
+  EXPECT_EQ(drain(pool).size(), 8U);
+  EXPECT_LT(Clock::now() - start, milliseconds(600));  // one after the other: at least 800
+}
+
+TEST(CompilePool, TheFastOverTakesTheSlow) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 2, milliseconds(3000));
+  pool.submit(request(1, "slow"));
+  pool.submit(request(2, "fast"));
+  EXPECT_EQ(pool.next().value()->id, 2);
+  EXPECT_EQ(pool.pending(), 1U);
+  EXPECT_EQ(pool.next().value()->id, 1);
+}
+
+TEST(CompilePool, ACrashOrHangCostsOneVariant) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 2, milliseconds(400));
+  pool.submit(request(1, "v1"));
+  pool.submit(request(2, "crash"));
+  pool.submit(request(3, "v3"));
+  pool.submit(request(4, "hang"));
+  pool.submit(request(5, "garbage"));
+  pool.submit(request(6, "other id"));
+  pool.submit(request(7, "chatter"));
+  pool.submit(request(8, "v8"));
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 8U);
+  for (const std::int64_t id : {1, 3, 7, 8}) EXPECT_EQ(replies[id].outcome, Outcome::ok) << id;
+  for (const std::int64_t id : {2, 4, 5, 6}) {
+    EXPECT_EQ(replies[id].outcome, Outcome::compile_failed) << id;
+  }
+  EXPECT_EQ(replies[2].message,
+            "compile worker: killed by signal 11 (Segmentation fault): "
+            "block (3,0,0) thread 5: byte 64 of a buffer of 64");
+  EXPECT_EQ(replies[4].message, "the compiler was not done within 400ms");
+  EXPECT_THAT(replies[5].message, HasSubstr("not JSON"));
+  EXPECT_THAT(replies[6].message, HasSubstr("something else"));
+}
+
+TEST(CompilePool, ItGoesOnAfterItWasEmpty) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 2, milliseconds(3000));
+  pool.submit(request(1, "crash"));
+  EXPECT_EQ(drain(pool).size(), 1U);
+  pool.submit(request(2, "v2"));
+  EXPECT_EQ(drain(pool)[2].outcome, Outcome::ok);
+}
+
+TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {
+  CompilePool pool({MGTUNE_FAKE_WORKER, "dead"}, 2, milliseconds(3000));
+  pool.submit(request(1, "v1"));
+  const Result<std::optional<WorkReply>> reply = pool.next();
+  ASSERT_FALSE(reply.ok());
+  EXPECT_EQ(reply.status().code(), StatusCode::environment);
+  EXPECT_THAT(reply.status().message(), HasSubstr("no compile worker begins its work (3 tried)"));
+  EXPECT_THAT(reply.status().message(), HasSubstr("(exited with 4: no device here)"));
+}
+
+TEST(CompilePool, AMissingProgramIsNamed) {
+  CompilePool pool({"/no/such/program"}, 2, milliseconds(3000));
+  pool.submit(request(1, "v1"));
+  EXPECT_THAT(pool.next().status().message(), HasSubstr("cannot run /no/such/program"));
+}
+
+}  // namespace
+}  // namespace mgtune

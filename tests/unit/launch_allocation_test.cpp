@@ -1,0 +1,96 @@
+// A plan's launches allocate nothing: every operator new of this program is counted.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <random>
+
+#include "dispatch/plan.h"
+#include "tests/helpers/toy_operators.h"
+
+namespace {
+
+std::atomic<std::int64_t> allocations = 0;
+
+void* counted(std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(bytes > 0 ? bytes : 1); memory != nullptr) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes); }
+void* operator new[](std::size_t bytes) { return counted(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace mgtune {
+namespace {
+
+constexpr int kLaunches = 1'000'000;
+
+TEST(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
+  FakeDevice device;
+  declare_toy_kernels(device);
+  const Operator op = toy_norm();
+  const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
+  Builder builder = fake_builder();
+  const std::vector<TunedEntry> tuned = {
+      tuned_entry(op, "rows=16,hidden=64,T=f32", "row THREADS=64 VEC=4", device.info()),
+      tuned_entry(op, "rows=4096,hidden=64,T=f32", "row THREADS=256 VEC=4", device.info())};
+  const Result<std::unique_ptr<Plan>> plan =
+      Plan::make(device, builder, binding, {{1, 65536}, {1, 0}}, tuned);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+
+  alignas(16) std::array<float, 4> memory{};
+  const std::array<void*, 3> tensors = {memory.data(), memory.data(), nullptr};
+  const std::array<ScalarValue, 1> scalars{};
+  std::minstd_rand random(1);
+  std::int64_t failures = 0;
+  const std::int64_t before = allocations;
+  for (int i = 0; i < kLaunches; ++i) {
+    const std::array<std::int64_t, 2> dims = {1 + static_cast<std::int64_t>(random() % 65536),
+                                              i % 4 == 0 ? 65 : -1};  // now and then the fall-back
+    if (!(*plan)->launch({dims, tensors, scalars, nullptr, nullptr}).ok()) ++failures;
+  }
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(device.launches, kLaunches);
+}
+
+// Two kernels, a workspace with buffers of every kind, lets that are evaluated at each launch.
+TEST(LaunchAllocation, NeitherDoLaunchesWithAWorkspace) {
+  FakeDevice device;
+  declare_toy_kernels(device);
+  const Operator op = toy_split();
+  const Binding binding = bound(op, {{"width", "64"}, {"T", "f32"}});
+  Builder builder = fake_builder();
+  const Result<std::unique_ptr<Plan>> plan =
+      Plan::make(device, builder, binding, {{1, 8}, {1, 4096}}, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  void* workspace = std::aligned_alloc(256, std::size_t((*plan)->workspace_size().bytes));
+  ASSERT_TRUE((*plan)->init_workspace(workspace, nullptr).ok());
+
+  alignas(16) std::array<float, 4> memory{};
+  const std::array<void*, 2> tensors = {memory.data(), memory.data()};
+  std::minstd_rand random(1);
+  std::int64_t failures = 0;
+  const std::int64_t before = allocations;
+  for (int i = 0; i < kLaunches / 10; ++i) {
+    const std::array<std::int64_t, 2> dims = {1 + static_cast<std::int64_t>(random() % 8),
+                                              1 + static_cast<std::int64_t>(random() % 4096)};
+    if (!(*plan)->launch({dims, tensors, {}, workspace, nullptr}).ok()) ++failures;
+  }
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(failures, 0);
+  std::free(workspace);
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,175 @@
+#include "worker/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace mgtune {
+namespace {
+
+WorkRequest request() {
+  WorkRequest request;
+  request.kind = WorkRequest::Kind::compile;
+  request.id = 7;
+  request.kernel = "path with spaces/\"quoted\"";
+  request.op = "rmsnorm.forward";
+  request.problem = "rows=64 hidden=256 T=bf16";
+  request.variant = "row VEC=8";
+  request.device = "cpu";
+  request.stop_above_ns = 1234.5;
+  return request;
+}
+
+WorkReply reply() {
+  WorkReply reply;
+  reply.id = 9'000'000'000;
+  reply.outcome = Outcome::raced_out;
+  reply.message = "line one\nline two";
+  reply.build = BuildRecord{"key", "sha", "cpu", "warning", 32, 0, 128};
+  reply.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
+  MeasurementRecord measurement;
+  measurement.outcome = Outcome::raced_out;
+  measurement.method = "emulation";
+  measurement.median_ns = 1.5;
+  measurement.q1_ns = 1;
+  measurement.q3_ns = 2;
+  measurement.min_ns = 0.5;
+  measurement.samples = 5;
+  measurement.note = "note";
+  reply.measurement = measurement;
+  return reply;
+}
+
+TEST(Protocol, RequestsSurviveTheWire) {
+  const std::string line = encode(request());
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const Result<WorkRequest> decoded = decode_request(line);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->kind, WorkRequest::Kind::compile);
+  EXPECT_EQ(decoded->id, 7);
+  EXPECT_EQ(decoded->kernel, "path with spaces/\"quoted\"");
+  EXPECT_EQ(decoded->op, "rmsnorm.forward");
+  EXPECT_EQ(decoded->problem, "rows=64 hidden=256 T=bf16");
+  EXPECT_EQ(decoded->variant, "row VEC=8");
+  EXPECT_EQ(decoded->device, "cpu");
+  EXPECT_EQ(decoded->stop_above_ns, 1234.5);
+}
+
+TEST(Protocol, RepliesSurviveTheWire) {
+  const std::string line = encode(reply());
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const Result<WorkReply> decoded = decode_reply(line);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->kind, WorkReply::Kind::done);
+  EXPECT_EQ(decoded->id, 9'000'000'000);
+  EXPECT_EQ(decoded->outcome, Outcome::raced_out);
+  EXPECT_EQ(decoded->message, "line one\nline two");
+  ASSERT_TRUE(decoded->build.has_value());
+  EXPECT_EQ(decoded->build->sha256, "sha");
+  EXPECT_EQ(decoded->build->registers, 32);
+  EXPECT_EQ(decoded->build->static_shared_bytes, 128);
+  ASSERT_TRUE(decoded->check.has_value());
+  EXPECT_EQ(decoded->check->error, 1e-7);
+  ASSERT_TRUE(decoded->measurement.has_value());
+  EXPECT_EQ(decoded->measurement->outcome, Outcome::raced_out);
+  EXPECT_EQ(decoded->measurement->median_ns, 1.5);
+  EXPECT_EQ(decoded->measurement->samples, 5);
+  EXPECT_EQ(encode(*decoded), line);
+}
+
+TEST(Protocol, BeginCarriesTheIdAlone) {
+  WorkReply begin;
+  begin.kind = WorkReply::Kind::begin;
+  begin.id = 3;
+  EXPECT_EQ(encode(begin), R"({"did":"begin","id":3})");
+  const Result<WorkReply> decoded = decode_reply(encode(begin));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->kind, WorkReply::Kind::begin);
+  EXPECT_FALSE(decode_reply(R"({"did":"begin","id":3,"outcome":"ok"})").ok());
+}
+
+TEST(Protocol, AbsentRecordsStayAbsent) {
+  const Result<WorkReply> decoded =
+      decode_reply(R"({"did":"done","id":1,"outcome":"ok","message":""})");
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_FALSE(decoded->build || decoded->check || decoded->measurement);
+}
+
+TEST(Protocol, NumbersThatAreNotFiniteSurviveTheWire) {
+  WorkReply out;
+  out.check = CheckRecord{Outcome::wrong, "", std::numeric_limits<double>::infinity(), 0};
+  out.measurement = MeasurementRecord{};
+  out.measurement->q1_ns = -std::numeric_limits<double>::infinity();
+  out.measurement->min_ns = std::nan("");
+  const Result<WorkReply> decoded = decode_reply(encode(out));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->check->error, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(decoded->measurement->q1_ns, -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(decoded->measurement->min_ns));
+}
+
+TEST(Protocol, BytesThatAreNotUtf8AreReplaced) {
+  WorkReply out;
+  out.message = "caf\xe9 \xff!";
+  const Result<WorkReply> decoded = decode_reply(encode(out));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->message, "caf\xef\xbf\xbd \xef\xbf\xbd!");
+}
+
+TEST(Protocol, MalformedRepliesAreCorruptAndSayWhere) {
+  struct Row {
+    std::string line, message;
+  };
+  const std::vector<Row> rows{
+      {"", "not JSON: "},
+      {"Segmentation fault", "not JSON: Segmentation fault"},
+      {R"({"did":"done")", R"(not JSON: {"did":"done")"},
+      {"[1, 2]", "reply: expected an object"},
+      {R"({"id":1,"outcome":"ok","message":""})", R"(reply: no key "did")"},
+      {R"({"did":"dance","id":1})", R"(reply: nothing is called "dance")"},
+      {R"({"did":"begin","id":"1"})", "reply: id: expected an integer"},
+      {R"({"did":"begin","id":1.5})", "reply: id: expected an integer"},
+      {R"({"did":"begin","id":18446744073709551615})", "reply: id: expected an integer"},
+      {R"({"did":"done","id":1,"outcome":"fine","message":""})",
+       R"(reply: outcome: no outcome is called "fine")"},
+      {R"({"did":"done","id":1,"outcome":"ok","message":null})",
+       "reply: message: expected a string"},
+      {R"({"did":"done","id":1,"outcome":"ok","message":"","extra":0})",
+       R"(reply: unknown key "extra")"},
+      {R"({"did":"done","id":1,"outcome":"ok","message":"","check":7})",
+       "reply: check: expected an object"},
+      {R"({"did":"done","id":1,"outcome":"ok","message":"","check":
+          {"outcome":"ok","message":"","error":"big","tolerance":0}})",
+       "reply: check: error: expected a number"},
+      {R"({"did":"done","id":1,"outcome":"ok","message":"","build":
+          {"key":"","sha256":"","arch":"","message":"","registers":4294967296,
+           "spill_bytes":0,"static_shared_bytes":0}})",
+       "reply: build: registers: expected an integer"},
+  };
+  for (const Row& row : rows) {
+    const Result<WorkReply> decoded = decode_reply(row.line);
+    ASSERT_FALSE(decoded.ok()) << row.line;
+    EXPECT_EQ(decoded.status().code(), StatusCode::corrupt);
+    EXPECT_EQ(decoded.status().message(), row.message);
+  }
+}
+
+TEST(Protocol, MalformedRequestsAreCorrupt) {
+  EXPECT_EQ(decode_request(R"({"do":"dance"})").status().message(),
+            R"(request: nothing is called "dance")");
+  std::string line = encode(request());
+  line.replace(line.find("\"id\""), 4, "\"ib\"");
+  EXPECT_EQ(decode_request(line).status().message(), R"(request: no key "id")");
+  EXPECT_EQ(decode_request(line).status().code(), StatusCode::corrupt);
+}
+
+TEST(Protocol, DeepNestingIsNoCrash) {
+  EXPECT_FALSE(decode_reply(std::string(200'000, '[')).ok());
+  EXPECT_FALSE(decode_reply(std::string(5'000, '[') + std::string(5'000, ']')).ok());
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,95 @@
+#include "search/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/helpers/golden_operators.h"
+
+namespace mgtune {
+namespace {
+
+// 4 * 3 points of one design, 2 of another; 8 + 2 of them admissible.
+constexpr const char* kToy = R"({
+  "format": 1,
+  "dims": {"n": "static"},
+  "dtypes": {"T": ["f32"]},
+  "tensors": {"x": {"role": "in", "dtype": "T", "shape": ["n"], "fill": "normal"},
+              "y": {"role": "out", "dtype": "T", "shape": ["n"]}},
+  "cost": {"bytes": "8 * n", "flops": "n"},
+  "check": {"reference": "toy_reference", "measure": "relative_l2", "tolerance": {"f32": 1e-6}},
+  "designs": {
+    "flat": {
+      "source": "toy.cu",
+      "params": {"A": [1, 2, 4, 8], "B": [1, 2, 3]},
+      "constraints": ["A * B <= 8"],
+      "launches": [{"kernel": "flat<A, B>", "grid": ["1"], "block": ["32"], "args": ["x", "y"]}],
+      "defaults": [{"A": 8, "B": 3}, {"A": 4, "B": 2}, {"A": 4, "B": 2}]
+    },
+    "deep": {
+      "source": "toy.cu",
+      "params": {"C": [1, 2]},
+      "launches": [{"kernel": "deep<C>", "grid": ["1"], "block": ["32"], "args": ["x", "y"]}],
+      "defaults": [{"C": 2}]
+    }
+  }
+})";
+
+class SearchTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> order(const std::string& strategy, std::uint64_t seed) const {
+    Result<std::unique_ptr<Search>> search = make_search(strategy, space_, seed);
+    EXPECT_TRUE(search.ok()) << search.status().message();
+    std::vector<std::string> texts;
+    while (std::optional<Variant> variant = (*search)->next()) {
+      texts.push_back(variant_text(op_, *variant));
+      (*search)->report({*variant, Outcome::ok, 1.0});
+    }
+    return texts;
+  }
+
+  const Operator op_ = *decode_text("toy.forward", kToy);
+  const Problem problem_ = *bind_problem(op_, {{"n", "64"}, {"T", "f32"}});
+  const Space space_{problem_, kT4};
+};
+
+TEST_F(SearchTest, NamesItsStrategiesSorted) {
+  EXPECT_THAT(search_strategies(), ::testing::ElementsAre("exhaustive", "random"));
+}
+
+TEST_F(SearchTest, UnknownStrategySuggests) {
+  const auto search = make_search("randon", space_, 1);
+  ASSERT_FALSE(search.ok());
+  EXPECT_EQ(search.status().code(), StatusCode::invalid_argument);
+  EXPECT_EQ(search.status().message(), "unknown strategy 'randon'; did you mean 'random'?");
+}
+
+TEST_F(SearchTest, ExhaustiveIsTheLadderAndThenTheSpacesOrder) {
+  EXPECT_THAT(order("exhaustive", 1),
+              ::testing::ElementsAre("flat A=4 B=2", "deep C=2", "flat A=1 B=1", "flat A=1 B=2",
+                                     "flat A=1 B=3", "flat A=2 B=1", "flat A=2 B=2", "flat A=2 B=3",
+                                     "flat A=4 B=1", "flat A=8 B=1", "deep C=1"));
+}
+
+TEST_F(SearchTest, RandomVisitsTheSameVariantsOnceLadderFirst) {
+  const std::vector<std::string> texts = order("random", 7);
+  ASSERT_EQ(texts.size(), 11U);
+  EXPECT_EQ(texts[0], "flat A=4 B=2");
+  EXPECT_EQ(texts[1], "deep C=2");
+  EXPECT_THAT(texts, ::testing::UnorderedElementsAreArray(order("exhaustive", 1)));
+}
+
+TEST_F(SearchTest, RandomRepeatsWithItsSeedAndNotWithAnother) {
+  EXPECT_EQ(order("random", 7), order("random", 7));
+  std::set<std::vector<std::string>> orders;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) orders.insert(order("random", seed));
+  EXPECT_GT(orders.size(), 5U);
+}
+
+TEST_F(SearchTest, LadderVariantsThatDoNotServeAreLeftOut) {
+  for (const std::string& text : order("exhaustive", 1)) EXPECT_NE(text, "flat A=8 B=3");
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,425 @@
+#include "space/space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "space/sampler.h"
+#include "tests/helpers/golden_operators.h"
+
+namespace mgtune {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+Problem bound(const Operator& op, const Words& words) {
+  Result<Problem> problem = bind_problem(op, words);
+  EXPECT_TRUE(problem.ok()) << problem.status().message();
+  return std::move(problem).value();
+}
+
+const Words kSwiglu = {{"M", "64"}, {"K", "4096"}, {"H", "14336"}, {"T", "bf16"}};
+const Words kBackward = {{"rows", "4096"}, {"hidden", "4096"}, {"T", "bf16"}, {"W", "bf16"}};
+const Words kPrefill = {{"batch", "2"},    {"seq_q", "4096"},   {"seq_k", "4096"}, {"heads", "32"},
+                        {"kv_heads", "8"}, {"head_dim", "128"}, {"T", "bf16"}};
+const Words kDecode = {{"batch", "8"},    {"q_len", "1"},      {"kv_len", "4096"},
+                       {"heads", "32"},   {"kv_heads", "8"},   {"head_dim", "128"},
+                       {"pages", "4096"}, {"page_size", "64"}, {"T", "bf16"}};
+
+// The counts below are computed with plain loops over the files' numbers: nothing in them comes
+// from the code under test.
+using List = std::vector<std::int64_t>;
+
+std::uint64_t count_small_m(std::int64_t m, const DeviceLimits& device) {
+  std::uint64_t count = 0;
+  for (const std::int64_t rows : List{8, 16, 32, 64}) {
+    if (device.compute_capability >= 80 && m <= rows) count += 2U * 3U * 3U;
+  }
+  return count;
+}
+
+std::uint64_t count_gate_up_mma(const DeviceLimits& device) {
+  if (device.compute_capability < 80) return 0;
+  std::uint64_t count = 0;
+  for (const std::int64_t bm : List{32, 64, 128})
+    for (const std::int64_t bn : List{32, 64, 128})
+      for (const std::int64_t bk : List{32, 64})
+        for (const std::int64_t stages : List{2, 3, 4})
+          if (stages * (bm + 2 * bn) * bk * 2 <= device.max_shared_bytes) count += 2U * 3U;
+  return count;
+}
+
+std::uint64_t count_gate_up_wgmma(std::int64_t m, const DeviceLimits& device) {
+  if (device.compute_capability != 90) return 0;
+  std::uint64_t count = 0;
+  for (const std::int64_t bm : List{64, 128, 256})
+    for (const std::int64_t bn : List{64, 96, 128})
+      for (const std::int64_t stages : List{3, 4, 5, 6})
+        for (const std::int64_t cluster : List{1, 2}) {
+          const std::int64_t shared = 1024 + stages * (bm + 2 * bn) * 64 * 2 + bm * bn * 2 + 256;
+          if (shared > device.max_shared_bytes) continue;
+          if (bm / 64 * 2 * bn > 512) continue;
+          if (cluster != 1 && (m + bm - 1) / bm % cluster != 0) continue;
+          count += 2U * 4U * 2U;
+        }
+  return count;
+}
+
+std::uint64_t count_last_block(std::int64_t hidden, std::int64_t element) {
+  std::uint64_t count = 0;
+  for (const std::int64_t vec : List{1, 2, 4, 8}) {
+    if (hidden % vec == 0 && vec * element <= 16) count += 3U * 3U;
+  }
+  return count;
+}
+
+struct Partials {
+  std::int64_t threads_per_row, rows_per_block, vec, stages, cluster, load, pdl;
+};
+
+bool admits_partials(const Partials& p, std::int64_t hidden, std::int64_t x_stride,
+                     std::int64_t element, const DeviceLimits& device) {
+  const std::int64_t cc = device.compute_capability;
+  if ((p.cluster > 1 || p.load == 2 || p.pdl == 1) && cc < 90) return false;
+  if (p.load == 1 && cc < 80) return false;
+  if (hidden % (p.vec * p.cluster) != 0 || p.vec * element > 16) return false;
+  if (p.threads_per_row * p.cluster * p.vec > std::max<std::int64_t>(hidden, 32)) return false;
+  const std::int64_t threads = p.threads_per_row * p.rows_per_block;
+  if (threads % 32 != 0 || threads > 1024) return false;
+  const std::int64_t staged =
+      p.load == 0 ? 0 : p.stages * p.rows_per_block * 2 * (hidden / p.cluster) * element;
+  return staged + 4 * 32 * p.rows_per_block <= device.max_shared_bytes && x_stride % p.vec == 0;
+}
+
+std::uint64_t count_partials(std::int64_t hidden, std::int64_t x_stride, std::int64_t element,
+                             const DeviceLimits& device) {
+  std::uint64_t count = 0;
+  for (const std::int64_t threads : List{32, 64, 128, 256, 512, 1024})
+    for (const std::int64_t rows : List{1, 2, 4, 8})
+      for (const std::int64_t vec : List{1, 2, 4, 8})
+        for (const std::int64_t stages : List{1, 2, 3, 4})
+          for (const std::int64_t cluster : List{1, 2, 4, 8, 16})
+            for (const std::int64_t load : List{0, 1, 2})
+              for (const std::int64_t pdl : List{0, 1}) {
+                const Partials p{threads, rows, vec, stages, cluster, load, pdl};
+                if (admits_partials(p, hidden, x_stride, element, device)) count += 5U * 2U * 4U;
+              }
+  return count;
+}
+
+struct Wgmma {
+  std::int64_t wg, bn, stages, p_in_regs, overlap, pingpong, reg_prod, reg_cons, cluster_m;
+};
+
+bool admits_wgmma(const Wgmma& p, std::int64_t seq_q, bool causal, const DeviceLimits& device) {
+  const std::int64_t head_dim = 128, bm = 64 * p.wg, tiles_m = (seq_q + bm - 1) / bm;
+  const std::int64_t p_bytes = p.p_in_regs == 1 ? 0 : bm * p.bn * 2;
+  const std::int64_t shared =
+      1024 + bm * head_dim * 2 + 2 * p.stages * p.bn * head_dim * 2 + p_bytes + 256;
+  const std::int64_t registers =
+      (bm * p.bn + bm * head_dim) / (p.wg * 128) + (p.overlap == 1 ? bm * p.bn / (p.wg * 256) : 0);
+  return shared <= device.max_shared_bytes && 128 * (p.reg_prod + p.wg * p.reg_cons) <= 65536 &&
+         registers + 24 <= p.reg_cons && (p.pingpong == 0 || p.wg >= 2) &&
+         (p.p_in_regs == 0 || p.bn % 16 == 0) &&
+         (p.cluster_m == 1 || (!causal && tiles_m % p.cluster_m == 0));
+}
+
+std::uint64_t count_prefill_wgmma(std::int64_t seq_q, bool causal, const DeviceLimits& device) {
+  if (device.compute_capability != 90) return 0;
+  std::uint64_t count = 0;
+  for (const std::int64_t wg : List{1, 2, 3})
+    for (const std::int64_t bn : List{64, 80, 96, 112, 128, 144, 160, 176, 192, 224})
+      for (const std::int64_t stages : List{1, 2, 3, 4})
+        for (const std::int64_t p_in_regs : List{0, 1})
+          for (const std::int64_t overlap : List{0, 1})
+            for (const std::int64_t pingpong : List{0, 1})
+              for (const std::int64_t reg_prod : List{24, 32, 40, 56})
+                for (const std::int64_t reg_cons : List{160, 168, 200, 216, 232, 240})
+                  for (const std::int64_t cluster_m : List{1, 2}) {
+                    const Wgmma p{wg,       bn,       stages,   p_in_regs, overlap,
+                                  pingpong, reg_prod, reg_cons, cluster_m};
+                    // SCHED and L2_SECTION_MB: 1 + 1 + 4 pairs; EPILOGUE: 2.
+                    if (admits_wgmma(p, seq_q, causal, device)) count += 6U * 2U;
+                  }
+  return count;
+}
+
+std::uint64_t count_prefill_mma(bool causal, const DeviceLimits& device) {
+  if (device.compute_capability < 80) return 0;
+  std::uint64_t count = 0;
+  for (const std::int64_t bm : List{32, 64, 128})
+    for (const std::int64_t bn : List{32, 48, 64, 80, 96, 112, 128})
+      for (const std::int64_t warps : List{2, 4, 8})
+        for (const std::int64_t stages : List{1, 2, 3})
+          for (const bool q_in_regs : {false, true})
+            for (const bool share_qk : {false, true}) {
+              const std::int64_t first = share_qk ? std::max(bm, stages * bn) : bm + stages * bn;
+              const std::int64_t shared = first * 128 * 2 + stages * bn * 128 * 2;
+              if (bm < 16 * warps || shared > device.max_shared_bytes) continue;
+              if (share_qk && !q_in_regs) continue;
+              count += 2U * 3U * (causal ? 2U : 1U);
+            }
+  return count;
+}
+
+std::uint64_t count_decode(const DeviceLimits& device) {
+  const std::int64_t cc = device.compute_capability;
+  if (cc < 80) return 0;
+  std::uint64_t count = 0;
+  for (const std::int64_t group : List{16, 32, 64})
+    for (const std::int64_t bn : List{32, 64, 128, 256})
+      for (const std::int64_t warps : List{2, 4, 8})
+        for (const std::int64_t stages : List{2, 3, 4, 6})
+          for (const std::int64_t kv_warps : List{1, 2, 4})
+            for (const bool bulk : {false, true})
+              for (const bool pdl : {false, true, false}) {
+                if ((bulk || pdl) && cc < 90) continue;
+                const std::int64_t shared = group * 128 * 2 + 2 * stages * bn * 128 * 2;
+                if (shared > device.max_shared_bytes || warps % kv_warps != 0) continue;
+                if (64 % std::min<std::int64_t>(64, bn) != 0) continue;
+                count += 7U * 2U;
+              }
+  return count;
+}
+
+std::vector<std::uint64_t> admissible(const Space& space) {
+  std::vector<std::uint64_t> counts;
+  for (const DesignStatistics& statistics : space.statistics()) {
+    counts.push_back(statistics.admissible);
+  }
+  return counts;
+}
+
+using Counts = std::vector<std::uint64_t>;
+
+TEST(SpaceTest, SizesOfTheProducts) {
+  const auto size = [](const char* name, const Words& words) {
+    const Operator op = golden_operator(name);
+    return Space(bound(op, words), kH200).size();
+  };
+  EXPECT_EQ(size("attention.prefill", kPrefill), 1105920U + 9072U);
+  EXPECT_EQ(size("attention.decode", kDecode), 36288U);
+  EXPECT_EQ(size("rmsnorm.backward", kBackward), 460800U + 36U);
+  EXPECT_EQ(size("swiglu.gate_up", kSwiglu), 1152U + 324U + 72U);
+  EXPECT_EQ(size("rmsnorm.forward", {{"rows", "1"}, {"hidden", "64"}, {"T", "f32"}}), 112U);
+}
+
+TEST(SpaceTest, SwigluAgreesWithPlainLoops) {
+  const Operator op = golden_operator("swiglu.gate_up");
+  const auto expect = [&op](std::int64_t m, const DeviceLimits& device, const Counts& golden) {
+    Words words = kSwiglu;
+    words["M"] = std::to_string(m);
+    EXPECT_EQ(admissible(Space(bound(op, words), device)), golden);
+    EXPECT_EQ(golden, (Counts{count_gate_up_wgmma(m, device), count_gate_up_mma(device),
+                              count_small_m(m, device)}));
+  };
+  expect(64, kH200, {352, 324, 18});
+  expect(512, kH200, {704, 324, 0});
+  expect(9, kL4, {0, 282, 54});
+  expect(9, kT4, {0, 0, 0});
+}
+
+TEST(SpaceTest, RmsnormBackwardAgreesWithPlainLoops) {
+  const Operator op = golden_operator("rmsnorm.backward");
+  const auto expect = [&op](Words words, std::int64_t hidden, std::int64_t stride,
+                            std::int64_t element, const DeviceLimits& device,
+                            const Counts& golden) {
+    words["hidden"] = std::to_string(hidden);
+    words["x_stride"] = std::to_string(stride);
+    EXPECT_EQ(admissible(Space(bound(op, words), device)), golden);
+    EXPECT_EQ(golden, (Counts{count_partials(hidden, stride, element, device),
+                              count_last_block(hidden, element)}));
+  };
+  expect(kBackward, 4096, 4096, 2, kH200, {270080, 36});
+  expect(kBackward, 4096, 4098, 2, kH200, {154240, 36});
+  Words f32 = kBackward;
+  f32["T"] = f32["W"] = "f32";
+  expect(f32, 4100, 4100, 4, kL4, {11400, 27});
+}
+
+TEST(SpaceTest, AttentionAgreesWithPlainLoops) {
+  const Operator op = golden_operator("attention.prefill");
+  const auto expect = [&op](const char* seq_q, bool causal, const DeviceLimits& device,
+                            const Counts& golden) {
+    Words words = kPrefill;
+    words["seq_q"] = seq_q;
+    words["causal"] = causal ? "true" : "false";
+    EXPECT_EQ(admissible(Space(bound(op, words), device)), golden);
+    EXPECT_EQ(golden, (Counts{count_prefill_wgmma(std::stoll(seq_q), causal, device),
+                              count_prefill_mma(causal, device)}));
+  };
+  expect("4096", false, kH200, {135264, 2268});
+  expect("4096", true, kH200, {67632, 4536});
+  expect("4000", false, kH200, {107328, 2268});
+  expect("4096", false, kL4, {0, 1404});
+
+  const Operator decode = golden_operator("attention.decode");
+  EXPECT_EQ(admissible(Space(bound(decode, kDecode), kH200)), Counts{20160});
+  EXPECT_EQ(count_decode(kH200), 20160U);
+  EXPECT_EQ(admissible(Space(bound(decode, kDecode), kL4)), Counts{count_decode(kL4)});
+}
+
+TEST(SpaceTest, ConstraintsOfDynamicDimsWaitForAProblem) {
+  const Operator op = golden_operator("swiglu.gate_up");
+  const Problem problem = bound(op, kSwiglu);
+  EXPECT_EQ(admissible(Space(problem.binding(), kH200)), (Counts{704, 324, 72}));
+  EXPECT_EQ(admissible(Space(problem, kH200)), (Counts{352, 324, 18}));
+}
+
+TEST(SpaceTest, OrderIsThatOfTheFileAndTheLastParameterRunsFastest) {
+  const Operator op = golden_operator("rmsnorm.backward");
+  const Space space(bound(op, kBackward), kH200);
+  std::vector<std::string> last;
+  std::uint64_t previous = 0;
+  space.for_each([&](const Variant& variant) {
+    const std::uint64_t index = space.index(variant);
+    EXPECT_TRUE(last.empty() || index > previous);
+    previous = index;
+    if (variant.design == 1) last.push_back(variant_text(op, variant));
+    return last.size() < 4;
+  });
+  EXPECT_EQ(last,
+            (std::vector<std::string>{"last_block THREADS_PER_ROW=64 VEC=1 BLOCKS_PER_SM=1",
+                                      "last_block THREADS_PER_ROW=64 VEC=1 BLOCKS_PER_SM=2",
+                                      "last_block THREADS_PER_ROW=64 VEC=1 BLOCKS_PER_SM=4",
+                                      "last_block THREADS_PER_ROW=64 VEC=2 BLOCKS_PER_SM=1"}));
+}
+
+TEST(SpaceTest, PointsAndIndicesAreInverse) {
+  const Operator op = golden_operator("swiglu.gate_up");
+  const Space space(bound(op, kSwiglu), kH200);
+  std::vector<Variant> admitted;
+  for (std::uint64_t index = 0; index < space.size(); ++index) {
+    const Variant variant = space.point(index);
+    EXPECT_EQ(space.index(variant), index);
+    if (space.admits(variant)) admitted.push_back(variant);
+  }
+  EXPECT_EQ(admitted, space.all());
+  EXPECT_EQ(space.count(), admitted.size());
+}
+
+TEST(SpaceTest, AdmitsWhatVariantsSayOfThemselves) {
+  const Operator op = golden_operator("attention.prefill");
+  const Problem problem = bound(op, kPrefill);
+  const Space space(problem.binding(), kH200);
+  for (std::uint64_t index = 0; index < space.size(); index += 997) {
+    const Variant variant = space.point(index);
+    const Result<Slots> slots = compile_slots(problem.binding(), variant, kH200);
+    ASSERT_TRUE(slots.ok());
+    EXPECT_EQ(space.admits(variant), is_admissible(op, variant, *slots));
+  }
+}
+
+TEST(SpaceTest, StatisticsAccountForEveryPoint) {
+  const Operator op = golden_operator("swiglu.gate_up");
+  const std::vector<DesignStatistics> statistics = Space(bound(op, kSwiglu), kH200).statistics();
+  ASSERT_EQ(statistics.size(), 3U);
+  for (const DesignStatistics& design : statistics) {
+    std::uint64_t sum = design.admissible;
+    for (const auto& [constraint, points] : design.pruned) sum += points;
+    EXPECT_EQ(sum, design.points) << design.design;
+    EXPECT_EQ(design.unavailable, "");
+  }
+  EXPECT_EQ(statistics[0].pruned, (std::map<std::string, std::uint64_t>{
+                                      {"BM / 64 * 2 * BN <= 512", 256},
+                                      {"CLUSTER == 1 || ceil_div(M, BM) % CLUSTER == 0", 352},
+                                      {"shared <= device.max_shared", 192}}));
+  EXPECT_EQ(statistics[2].pruned, (std::map<std::string, std::uint64_t>{{"M <= ROWS", 54}}));
+}
+
+TEST(SpaceTest, DesignsWithoutADeviceSayWhatTheyRequire) {
+  const Operator op = golden_operator("swiglu.gate_up");
+  const std::vector<DesignStatistics> statistics = Space(bound(op, kSwiglu), kL4).statistics();
+  EXPECT_EQ(statistics[0].unavailable, "requires device.cc == 90");
+  EXPECT_EQ(statistics[0].pruned.at("requires device.cc == 90"), 1152U);
+  EXPECT_EQ(statistics[1].unavailable, "");
+  // Requirements that only some parameters bring leave the design available.
+  const Operator backward = golden_operator("rmsnorm.backward");
+  EXPECT_EQ(Space(bound(backward, kBackward), kT4).statistics()[0].unavailable, "");
+}
+
+TEST(SpaceTest, AFailingExpressionPrunesItsPoints) {
+  const std::string lets = R"j("let": { "a": "hidden / (VEC - 1)" }, "source": )j";
+  const Operator op = *decode_text("rmsnorm.forward",
+                                   replaced(golden_text("rmsnorm.forward"), R"("source": )", lets));
+  const Space space(bound(op, {{"rows", "1"}, {"hidden", "64"}, {"T", "f32"}}), kH200);
+  const DesignStatistics statistics = space.statistics()[0];
+  EXPECT_EQ(statistics.pruned.at("a = hidden / (VEC - 1)"),
+            25U);  // 28 less those over 1024 threads
+  for (const Variant& variant : space.all()) EXPECT_NE(variant.values[2], 1);
+}
+
+TEST(SamplerTest, DrawsEveryAdmissibleVariantOnce) {
+  const Operator op = golden_operator("swiglu.gate_up");
+  const Space space(bound(op, kSwiglu), kH200);
+  Sampler sampler(space, 7);
+  std::set<std::uint64_t> drawn;
+  while (const auto variant = sampler.next()) {
+    EXPECT_TRUE(space.admits(*variant));
+    EXPECT_TRUE(drawn.insert(space.index(*variant)).second);
+  }
+  EXPECT_EQ(drawn.size(), space.count());
+  EXPECT_EQ(sampler.next(), std::nullopt);
+}
+
+TEST(SamplerTest, TheSeedDecidesTheOrder) {
+  const Operator op = golden_operator("attention.prefill");
+  const Space space(bound(op, kPrefill), kH200);
+  const auto first = [&space](std::uint64_t seed) {
+    Sampler sampler(space, seed);
+    std::vector<std::uint64_t> indices;
+    for (int i = 0; i < 100; ++i) indices.push_back(space.index(*sampler.next()));
+    return indices;
+  };
+  EXPECT_EQ(first(1), first(1));
+  EXPECT_NE(first(1), first(2));
+}
+
+TEST(SamplerTest, FindsTheFewOfALargeSpace) {
+  Operator op = golden_operator("attention.prefill");
+  const std::string text =
+      replaced(golden_text("attention.prefill"), R"("head_dim % 64 == 0")",
+               R"("WG == 3 && BN == 64 && STAGES == 1 && REG_CONS == 160 && REG_PROD == 24")");
+  op = *decode_text("attention.prefill", replaced(text, R"("BM >= 16 * WARPS")", R"("BM > 128")"));
+  const Space space(bound(op, kPrefill), kH200);
+  Sampler sampler(space, 1);
+  std::uint64_t drawn = 0;
+  while (sampler.next()) ++drawn;
+  EXPECT_EQ(drawn, space.count());
+  EXPECT_GT(drawn, 0U);
+  EXPECT_LT(drawn, 200U);
+}
+
+TEST(SamplerTest, FirstDrawsAreUniform) {
+  const Operator op = golden_operator("rmsnorm.forward");
+  const Space space(bound(op, {{"rows", "1"}, {"hidden", "64"}, {"T", "f32"}}), kH200);
+  const std::vector<Variant> all = space.all();
+  std::map<std::uint64_t, int> hits;
+  constexpr int kDraws = 20000;
+  for (std::uint64_t seed = 0; seed < kDraws; ++seed) {
+    ++hits[space.index(*Sampler(space, seed).next())];
+  }
+  EXPECT_EQ(hits.size(), all.size());
+  const double expected = double(kDraws) / double(all.size());
+  double chi_square = 0;
+  for (const auto& [index, count] : hits) {
+    chi_square += (count - expected) * (count - expected) / expected;
+  }
+  // 74 degrees of freedom: mean 74, deviation 12.
+  EXPECT_LT(chi_square, 74 + 5 * 12);
+}
+
+TEST(SamplerTest, AnEmptySpaceGivesNothing) {
+  const Operator op = golden_operator("attention.prefill");
+  const Space space(bound(op, kPrefill), kT4);
+  EXPECT_EQ(space.count(), 0U);
+  EXPECT_EQ(Sampler(space, 1).next(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,193 @@
+#include "store/store_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/database.h"
+#include "store/journal_mode.h"
+#include "tests/helpers/store_fixture.h"
+
+namespace mgtune {
+namespace {
+
+using StoreFileTest = StoreTest;
+
+TEST_F(StoreFileTest, WritingCreatesTheFileAndItsFolder) {
+  path_ = folder_.file("deep/er/results.db");
+  EXPECT_EQ(open().path(), path_);
+  EXPECT_TRUE(Store::open(path_, Store::Mode::read_only).ok());
+}
+
+TEST_F(StoreFileTest, ReadingAMissingOrEmptyFileIsNotFoundAndCreatesNothing) {
+  const Status missing = Store::open(path_, Store::Mode::read_only).status();
+  EXPECT_EQ(missing.code(), StatusCode::not_found);
+  EXPECT_EQ(missing.message(), "there are no results in " + path_);
+  EXPECT_EQ(folder_.entries(), 0u);
+  ASSERT_TRUE(FileSystem::real().write_file(path_, "").ok());
+  EXPECT_EQ(Store::open(path_, Store::Mode::read_only).status().code(), StatusCode::not_found);
+  EXPECT_EQ(content(), "");
+}
+
+TEST_F(StoreFileTest, AnEmptyFileBecomesAStoreWhenWritten) {
+  ASSERT_TRUE(FileSystem::real().write_file(path_, "").ok());
+  EXPECT_TRUE(open().gpu_id(kCpuRecord).ok());
+}
+
+TEST_F(StoreFileTest, NoPathAndPathsThatAreNoFilesAreRefused) {
+  for (const Store::Mode mode : {Store::Mode::read_only, Store::Mode::read_write}) {
+    EXPECT_EQ(Store::open("", mode).status().code(), StatusCode::invalid_argument);
+    EXPECT_EQ(Store::open(folder_.path(), mode).status().message(),
+              folder_.path() + " is not a file");
+    ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    EXPECT_EQ(Store::open(path_, mode).status().code(), StatusCode::io);  // and does not wait
+    ASSERT_EQ(::unlink(path_.c_str()), 0);
+  }
+}
+
+TEST_F(StoreFileTest, AtRestItIsOneFileInDeleteModeAndReadersAddNone) {
+  {
+    Store store = open();
+    ASSERT_TRUE(store.record(outcome_in(store)).ok());
+  }
+  EXPECT_EQ(folder_.entries(), 1u);
+  const std::string before = content();
+  {
+    Store reader = Store::open(path_, Store::Mode::read_only).value();
+    EXPECT_EQ(reader.outcomes()->size(), 1u);
+    EXPECT_EQ(folder_.entries(), 1u);
+  }
+  EXPECT_EQ(folder_.entries(), 1u);
+  EXPECT_EQ(content(), before);
+}
+
+TEST_F(StoreFileTest, AReaderSeesWhatAWriterThatIsStillOpenRecorded) {
+  Store writer = open();
+  ASSERT_TRUE(writer.record(outcome_in(writer)).ok());
+  Store reader = Store::open(path_, Store::Mode::read_only).value();
+  EXPECT_EQ(reader.outcomes()->size(), 1u);
+  OutcomeRecord second = outcome_in(writer);
+  second.variant = "row VEC=4";
+  ASSERT_TRUE(writer.record(second).ok());
+  EXPECT_EQ(reader.outcomes()->size(), 2u);
+}
+
+TEST_F(StoreFileTest, WhileItIsWrittenItsJournalFitsTheFileSystem) {
+  const Store writer = open();
+  const auto database = Database::open(path_, Database::Access::read_only).value();
+  const bool wal = journal_mode_at(path_) == JournalMode::wal;
+  EXPECT_EQ(*database->read_text("PRAGMA journal_mode"), wal ? "wal" : "delete");
+}
+
+TEST_F(StoreFileTest, AReaderCannotInsert) {
+  { Store store = open(); }
+  Store reader = Store::open(path_, Store::Mode::read_only).value();
+  EXPECT_EQ(reader.gpu_id(kCpuRecord).status().code(), StatusCode::io);
+}
+
+// ---- files that are refused ----
+
+class RefusedFileTest : public StoreTest {
+ protected:
+  // Opens in both modes, expects `code` and part of the message, and the file byte for byte as it
+  // was.
+  void expect_refused(StatusCode code, const std::string& part) {
+    const std::string before = content();
+    const std::size_t files = folder_.entries();
+    for (const Store::Mode mode : {Store::Mode::read_only, Store::Mode::read_write}) {
+      const Status status = Store::open(path_, mode).status();
+      EXPECT_EQ(status.code(), code) << status.message();
+      EXPECT_NE(status.message().find(path_), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+      EXPECT_EQ(folder_.entries(), files);
+      EXPECT_TRUE(content() == before);
+    }
+  }
+
+  void make_store_with_rows() {
+    Store store = open();
+    for (int i = 0; i < 50; ++i) {
+      OutcomeRecord record = outcome_in(store);
+      record.variant = "row VEC=" + std::to_string(i);
+      record.build.message = std::string(500, 'w');
+      ASSERT_TRUE(store.record(record).ok());
+    }
+  }
+
+  void write(const std::string& bytes) {
+    ASSERT_TRUE(FileSystem::real().write_file(path_, bytes).ok());
+  }
+};
+
+TEST_F(RefusedFileTest, TextIsCorrupt) {
+  write("these are not results\n");
+  expect_refused(StatusCode::corrupt, "it is no SQLite file");
+  write(std::string(10'000, '\0'));
+  expect_refused(StatusCode::corrupt, "it is no SQLite file");
+}
+
+TEST_F(RefusedFileTest, AHeaderAloneIsCorrupt) {
+  make_store_with_rows();
+  write(content().substr(0, 60));
+  expect_refused(StatusCode::corrupt, "it is no SQLite file");
+}
+
+TEST_F(RefusedFileTest, ATruncatedFileIsCorrupt) {
+  make_store_with_rows();
+  write(content().substr(0, content().size() / 2));
+  expect_refused(StatusCode::corrupt, "");
+}
+
+TEST_F(RefusedFileTest, AnOverwrittenPageIsCorrupt) {
+  make_store_with_rows();
+  std::string bytes = content();
+  const std::size_t page = 4096;
+  ASSERT_GT(bytes.size(), 4 * page);
+  // Every page in turn, so that tables, indexes and the schema all get their share.
+  for (std::size_t at = page; at + page <= bytes.size(); at += page) {
+    std::string damaged = bytes;
+    damaged.replace(at, page, page, '\x5a');
+    write(damaged);
+    expect_refused(StatusCode::corrupt, "");
+  }
+}
+
+TEST_F(RefusedFileTest, AnotherProgramsDatabaseIsIncompatible) {
+  {
+    const auto database = Database::open(path_, Database::Access::create).value();
+    ASSERT_TRUE(database->execute("CREATE TABLE photos (id INTEGER PRIMARY KEY)").ok());
+  }
+  expect_refused(StatusCode::incompatible, "another program's SQLite file");
+}
+
+TEST_F(RefusedFileTest, ANewerFormatIsIncompatible) {
+  make_store_with_rows();
+  {
+    const auto database = Database::open(path_, Database::Access::read_write).value();
+    ASSERT_TRUE(database->execute("PRAGMA user_version = 99").ok());
+  }
+  expect_refused(StatusCode::incompatible, "has format 99, this mgtune has 1: use a newer mgtune");
+}
+
+TEST_F(RefusedFileTest, MissingTablesAreCorruptWhenRead) {
+  { Store store = open(); }
+  {
+    const auto database = Database::open(path_, Database::Access::read_write).value();
+    ASSERT_TRUE(database->execute("DROP TABLE tuned").ok());
+  }
+  Store reader = Store::open(path_, Store::Mode::read_only).value();
+  EXPECT_EQ(reader.tuned().status().code(), StatusCode::corrupt);
+}
+
+TEST_F(RefusedFileTest, AnUnknownOutcomeIsCorrupt) {
+  make_store_with_rows();
+  {
+    const auto database = Database::open(path_, Database::Access::read_write).value();
+    ASSERT_TRUE(database->execute("UPDATE checks SET outcome = 'splendid' WHERE id = 1").ok());
+  }
+  Store reader = Store::open(path_, Store::Mode::read_only).value();
+  EXPECT_EQ(reader.outcomes().status().message(), path_ + ": unknown outcome 'splendid'");
+}
+
+}  // namespace
+}  // namespace mgtune

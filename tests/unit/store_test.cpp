@@ -1,0 +1,315 @@
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "store/database.h"
+#include "tests/helpers/store_fixture.h"
+
+namespace mgtune {
+namespace {
+
+TEST_F(StoreTest, EqualContentHasOneId) {
+  Store store = open();
+  const std::int64_t id = *store.gpu_id(kH200Record);
+  EXPECT_EQ(*store.gpu_id(kH200Record), id);
+  GpuRecord slice = kH200Record;
+  slice.mig_profile = "1g.18gb";
+  EXPECT_NE(*store.gpu_id(slice), id);
+  EXPECT_EQ(*store.environment_id(kEnvironment), *store.environment_id(kEnvironment));
+}
+
+TEST_F(StoreTest, AProblemKeepsItsIdWhenItsCostIsCorrected) {
+  Store store = open();
+  const OutcomeRecord record = outcome_in(store);
+  ASSERT_TRUE(store.record(record).ok());
+  EXPECT_EQ(*store.problem_id("rmsnorm.forward", "rows=4 hidden=64 T=f32", 5, 6),
+            record.key.problem);
+  EXPECT_NE(*store.problem_id("rmsnorm.backward", "rows=4 hidden=64 T=f32", 5, 6),
+            record.key.problem);
+  const std::vector<OutcomeView> outcomes = *store.outcomes();
+  EXPECT_EQ(outcomes.at(0).bytes, 5);
+  EXPECT_EQ(outcomes.at(0).flops, 6);
+}
+
+TEST_F(StoreTest, AnOutcomeComesBackWhole) {
+  Store store = open();
+  const OutcomeRecord record = outcome_in(store, kH200Record);
+  ASSERT_TRUE(store.record(record).ok());
+  const std::vector<OutcomeView> outcomes = *store.outcomes(record.sweep);
+  ASSERT_EQ(outcomes.size(), 1u);
+  const OutcomeView& view = outcomes[0];
+  EXPECT_EQ(view.sweep, record.sweep);
+  EXPECT_EQ(view.gpu, kH200Record);
+  EXPECT_EQ(view.gpu_id, record.key.gpu);
+  EXPECT_EQ(view.op, "rmsnorm.forward");
+  EXPECT_EQ(view.problem, "rows=4 hidden=64 T=f32");
+  EXPECT_EQ(view.variant, "row VEC=8");
+  EXPECT_EQ(view.bytes, 1e3);
+  EXPECT_EQ(view.outcome, Outcome::ok);
+  EXPECT_EQ(view.build_sha256, "sha-1");
+  EXPECT_EQ(view.registers, 40);
+  EXPECT_EQ(view.spill_bytes, 0);
+  EXPECT_EQ(view.static_shared_bytes, 16);
+  ASSERT_TRUE(view.check && view.measurement);
+  EXPECT_EQ(view.check->error, 1e-7);
+  EXPECT_EQ(view.check->tolerance, 2e-6);
+  EXPECT_EQ(view.measurement->method, "emulation");
+  EXPECT_EQ(view.measurement->median_ns, 100.5);
+  EXPECT_EQ(view.measurement->q1_ns, 99);
+  EXPECT_EQ(view.measurement->q3_ns, 102);
+  EXPECT_EQ(view.measurement->min_ns, 98);
+  EXPECT_EQ(view.measurement->samples, 31);
+  EXPECT_EQ(view.measurement->note, "a note");
+}
+
+TEST_F(StoreTest, AFailedBuildIsAnOutcomeWithNeitherCheckNorMeasurement) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store);
+  record.outcome = Outcome::compile_failed;
+  record.message = "error: no such type";
+  record.key.build_sha256 = "";
+  record.build = {"key-2", "", "cpu", "error: no such type", -1, -1, -1};
+  record.check.reset();
+  record.measurement.reset();
+  ASSERT_TRUE(store.record(record).ok());
+  const OutcomeView view = store.outcomes()->at(0);
+  EXPECT_EQ(view.outcome, Outcome::compile_failed);
+  EXPECT_EQ(view.message, "error: no such type");
+  EXPECT_EQ(view.registers, -1);
+  EXPECT_FALSE(view.check.has_value());
+  EXPECT_FALSE(view.measurement.has_value());
+  const std::optional<BuildRecord> build = *store.find_build("key-2");
+  ASSERT_TRUE(build.has_value());
+  EXPECT_EQ(build->sha256, "");
+  EXPECT_EQ(build->message, "error: no such type");
+}
+
+TEST_F(StoreTest, AWrongVariantKeepsItsErrorThoughItIsNaN) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store);
+  record.outcome = Outcome::wrong;
+  record.check = CheckRecord{Outcome::wrong, "y[3] is nan", std::nan(""), 2e-6};
+  record.measurement.reset();
+  ASSERT_TRUE(store.record(record).ok());
+  ASSERT_TRUE(store.record(record).ok());  // NaN equals itself here: no second row
+  const OutcomeView view = store.outcomes()->at(0);
+  EXPECT_TRUE(std::isnan(view.check->error));
+  EXPECT_EQ(view.check->message, "y[3] is nan");
+}
+
+TEST_F(StoreTest, FindsByTheWholeKeyOnly) {
+  Store store = open();
+  const OutcomeRecord record = outcome_in(store);
+  EXPECT_FALSE(store.find_build("key-1")->has_value());
+  EXPECT_FALSE(store.find_check(record.key)->has_value());
+  EXPECT_FALSE(store.find_measurement(record.key, "emulation")->has_value());
+  ASSERT_TRUE(store.record(record).ok());
+  EXPECT_EQ((*store.find_build("key-1"))->registers, 40);
+  EXPECT_EQ((*store.find_check(record.key))->error, 1e-7);
+  EXPECT_EQ((*store.find_measurement(record.key, "emulation"))->samples, 31);
+  EXPECT_FALSE(store.find_measurement(record.key, "cold")->has_value());
+
+  ResultKey other = record.key;
+  other.reference_hash = "reference-2";  // voids the check, not the measurement
+  EXPECT_FALSE(store.find_check(other)->has_value());
+  EXPECT_TRUE(store.find_measurement(other, "emulation")->has_value());
+  for (std::string ResultKey::*part : {&ResultKey::build_sha256, &ResultKey::launch_hash}) {
+    other = record.key;
+    other.*part = "other";
+    EXPECT_FALSE(store.find_check(other)->has_value());
+    EXPECT_FALSE(store.find_measurement(other, "emulation")->has_value());
+  }
+  other = record.key;
+  other.gpu = *store.gpu_id(kH200Record);
+  EXPECT_FALSE(store.find_measurement(other, "emulation")->has_value());
+}
+
+TEST_F(StoreTest, TheNewestResultIsFoundAndTheOldSweepKeepsItsOwn) {
+  Store store = open();
+  const OutcomeRecord first = outcome_in(store);
+  ASSERT_TRUE(store.record(first).ok());
+  OutcomeRecord second = outcome_in(store);
+  second.measurement->median_ns = 90;
+  ASSERT_TRUE(store.record(second).ok());
+  EXPECT_EQ((*store.find_measurement(first.key, "emulation"))->median_ns, 90);
+  EXPECT_EQ(store.outcomes(first.sweep)->at(0).measurement->median_ns, 100.5);
+  EXPECT_EQ(store.outcomes(second.sweep)->at(0).measurement->median_ns, 90);
+  // Measured again as at first: that is the newest once more.
+  ASSERT_TRUE(store.record(first).ok());
+  EXPECT_EQ((*store.find_measurement(first.key, "emulation"))->median_ns, 100.5);
+}
+
+TEST_F(StoreTest, ReusedResultsAddNoRows) {
+  Store store = open();
+  ASSERT_TRUE(store.record(outcome_in(store)).ok());
+  ASSERT_TRUE(store.record(outcome_in(store)).ok());  // another sweep, all of it known
+  const auto database = Database::open(path_, Database::Access::read_only).value();
+  EXPECT_EQ(*database->read_integer("SELECT count(*) FROM outcomes"), 2);
+  for (const char* table : {"checks", "measurements", "builds", "variants", "problems", "gpus"}) {
+    EXPECT_EQ(*database->read_integer(std::string("SELECT count(*) FROM ") + table), 1) << table;
+  }
+}
+
+TEST_F(StoreTest, ASweepHasOneOutcomePerVariantAndTheLastCounts) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store);
+  record.outcome = Outcome::timeout;
+  ASSERT_TRUE(store.record(record).ok());
+  record.outcome = Outcome::ok;
+  ASSERT_TRUE(store.record(record).ok());
+  ASSERT_EQ(store.outcomes(record.sweep)->size(), 1u);
+  EXPECT_EQ(store.outcomes(record.sweep)->at(0).outcome, Outcome::ok);
+}
+
+TEST_F(StoreTest, OverAllSweepsTheNewestPerGpuProblemAndVariantCounts) {
+  Store store = open();
+  const OutcomeRecord old_sweep = outcome_in(store);
+  OutcomeRecord new_sweep = outcome_in(store);
+  const OutcomeRecord other_gpu = outcome_in(store, kH200Record);
+  new_sweep.outcome = Outcome::unstable;
+  for (const OutcomeRecord& record : {old_sweep, new_sweep, other_gpu}) {
+    ASSERT_TRUE(store.record(record).ok());
+  }
+  const std::vector<OutcomeView> all = *store.outcomes();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].sweep, new_sweep.sweep);
+  EXPECT_EQ(all[0].outcome, Outcome::unstable);
+  EXPECT_EQ(all[1].gpu, kH200Record);
+  EXPECT_EQ(store.outcomes(old_sweep.sweep)->at(0).outcome, Outcome::ok);
+}
+
+TEST_F(StoreTest, AnOutcomeOfAnUnknownProblemOrSweepLeavesNothing) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store);
+  record.key.problem = 77;
+  EXPECT_EQ(store.record(record).code(), StatusCode::invalid_argument);
+  record = outcome_in(store);
+  record.sweep = 77;
+  EXPECT_EQ(store.record(record).code(), StatusCode::internal);
+  EXPECT_TRUE(store.outcomes()->empty());
+  EXPECT_FALSE(store.find_build("key-1")->has_value());
+  EXPECT_TRUE(store.record(outcome_in(store)).ok());  // the store is usable afterwards
+}
+
+TEST_F(StoreTest, SweepsComeBackInOrderAndAreFinishedOnce) {
+  Store store = open();
+  const std::int64_t first = outcome_in(store).sweep;
+  outcome_in(store, kH200Record);
+  EXPECT_EQ(store.sweeps()->at(0).sweep.finished_at, "");
+  ASSERT_TRUE(store.finish_sweep(first, "2026-11-21T09:05:00Z").ok());
+  EXPECT_EQ(store.finish_sweep(77, "x").code(), StatusCode::invalid_argument);
+  const std::vector<SweepView> sweeps = *store.sweeps();
+  ASSERT_EQ(sweeps.size(), 2u);
+  EXPECT_EQ(sweeps[0].sweep.id, first);
+  EXPECT_EQ(sweeps[0].sweep.command, "mgtune sweep --kernel rmsnorm");
+  EXPECT_EQ(sweeps[0].sweep.finished_at, "2026-11-21T09:05:00Z");
+  EXPECT_EQ(sweeps[0].gpu, kCpuRecord);
+  EXPECT_EQ(sweeps[0].environment, kEnvironment);
+  EXPECT_EQ(sweeps[1].gpu, kH200Record);
+}
+
+TEST_F(StoreTest, TunedRowsReplaceThoseOfTheirGpuProblemAndMethod) {
+  Store store = open();
+  const OutcomeRecord record = outcome_in(store);
+  TunedRecord tuned{record.sweep, record.key.gpu, record.key.problem, "row VEC=8",
+                    "sha-1",      "row VEC=1",    "emulation",        100,
+                    150,          false};
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+  tuned.variant = "row VEC=4";
+  tuned.median_ns = 80;
+  tuned.tie = true;
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+  tuned.method = "cold";
+  tuned.default_variant = "";
+  tuned.default_median_ns = std::nan("");
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+
+  const std::vector<TunedView> rows = *store.tuned("rmsnorm.forward");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].tuned.method, "cold");
+  EXPECT_EQ(rows[0].tuned.default_variant, "");
+  EXPECT_TRUE(std::isnan(rows[0].tuned.default_median_ns));
+  EXPECT_EQ(rows[1].tuned.variant, "row VEC=4");
+  EXPECT_EQ(rows[1].tuned.default_variant, "row VEC=1");
+  EXPECT_EQ(rows[1].tuned.build_sha256, "sha-1");
+  EXPECT_EQ(rows[1].tuned.median_ns, 80);
+  EXPECT_EQ(rows[1].tuned.default_median_ns, 150);
+  EXPECT_TRUE(rows[1].tuned.tie);
+  EXPECT_EQ(rows[1].tuned.gpu, record.key.gpu);
+  EXPECT_EQ(rows[1].tuned.problem, record.key.problem);
+  EXPECT_EQ(rows[1].tuned.sweep, record.sweep);
+  EXPECT_EQ(rows[1].gpu, kCpuRecord);
+  EXPECT_EQ(rows[1].op, "rmsnorm.forward");
+  EXPECT_EQ(rows[1].problem, "rows=4 hidden=64 T=f32");
+  EXPECT_EQ(rows[1].bytes, 1e3);
+  EXPECT_EQ(store.tuned()->size(), 2u);
+  EXPECT_TRUE(store.tuned("swiglu.forward")->empty());
+}
+
+TEST_F(StoreTest, TextIsStoredAsItIs) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store);
+  record.message = "'); DROP TABLE outcomes; --\n\"\xc3\xa9\"";
+  record.variant = "row NAME=</script>";
+  ASSERT_TRUE(store.record(record).ok());
+  EXPECT_EQ(store.outcomes()->at(0).message, record.message);
+  EXPECT_EQ(store.outcomes()->at(0).variant, record.variant);
+}
+
+TEST_F(StoreTest, TwoProcessesWriteAtOnceAndBothSucceed) {
+  constexpr int kRows = 50;
+  const auto write_rows = [&](const std::string& name) {
+    Store store = open();
+    OutcomeRecord record = outcome_in(store);
+    for (int i = 0; i < kRows; ++i) {
+      record.variant = name + std::to_string(i);
+      if (!store.record(record).ok()) return 1;
+    }
+    return 0;
+  };
+  pid_t children[2];
+  for (int i = 0; i < 2; ++i) {
+    children[i] = ::fork();
+    ASSERT_GE(children[i], 0);
+    if (children[i] == 0) ::_exit(write_rows("process " + std::to_string(i) + " row "));
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  Store reader = Store::open(path_, Store::Mode::read_only).value();
+  EXPECT_EQ(reader.outcomes()->size(), 2u * kRows);
+  EXPECT_EQ(reader.sweeps()->size(), 2u);
+}
+
+TEST(Outcome, WordsRoundTrip) {
+  for (int i = 0; i <= static_cast<int>(Outcome::unstable); ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    EXPECT_EQ(outcome_from_string(to_string(outcome)), outcome);
+  }
+  EXPECT_EQ(to_string(Outcome::compile_failed), "compile_failed");
+  EXPECT_EQ(to_string(Outcome::unstable), "unstable");
+  EXPECT_FALSE(outcome_from_string("OK").has_value());
+}
+
+TEST(DefaultDatabasePath, IsTheFirstThatTheEnvironmentNames) {
+  ::setenv("HOME", "/home/someone", 1);
+  ::unsetenv("MGTUNE_DB");
+  ::unsetenv("XDG_DATA_HOME");
+  EXPECT_EQ(default_database_path(), "/home/someone/.local/share/mgtune/results.db");
+  ::setenv("XDG_DATA_HOME", "relative", 1);  // to be ignored, says the XDG specification
+  EXPECT_EQ(default_database_path(), "/home/someone/.local/share/mgtune/results.db");
+  ::setenv("XDG_DATA_HOME", "/data", 1);
+  EXPECT_EQ(default_database_path(), "/data/mgtune/results.db");
+  ::setenv("MGTUNE_DB", "here.db", 1);
+  EXPECT_EQ(default_database_path(), "here.db");
+}
+
+}  // namespace
+}  // namespace mgtune
