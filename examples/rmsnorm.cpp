@@ -58,7 +58,7 @@ struct Host {
       largest = error <= largest ? largest : std::isnan(error) ? INFINITY : error;
     };
     for (std::int64_t row = 0; row < kRows; ++row) {
-      const std::size_t first = std::size_t(row * kHidden);
+      const auto first = static_cast<std::size_t>(row * kHidden);
       double sum = 0;
       for (std::size_t i = 0; i < kHidden; ++i) sum += std::pow(from_bf16(x[first + i]), 2);
       const double expected = 1 / std::sqrt(sum / kHidden + kEps);

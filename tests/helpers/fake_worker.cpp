@@ -64,6 +64,7 @@ void serve(const WorkRequest& request, int served) {
   begin(request);
   if (variant == "crash" || (variant == "crash unless fresh" && !is_fresh)) {
     std::cerr << "block (3,0,0) thread 5: byte 64 of a buffer of 64" << std::endl;
+    std::signal(SIGSEGV, SIG_DFL);  // not a sanitizer's, which would report and exit
     std::raise(SIGSEGV);
   }
   if (variant == "sanitizer report") {
@@ -79,7 +80,7 @@ void serve(const WorkRequest& request, int served) {
     done(other);
   }
   if (variant == "chatter") std::cerr << std::string(1 << 20, 'x') << std::endl;
-  if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(300));
   done(request);
 }
 

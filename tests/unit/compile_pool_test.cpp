@@ -60,7 +60,7 @@ TEST(CompilePool, WorkersRunAtTheSameTime) {
   const Clock::time_point start = Clock::now();
   for (std::int64_t id = 0; id < 8; ++id) pool.submit(request(id, "slow"));
   EXPECT_EQ(drain(pool).size(), 8U);
-  EXPECT_LT(Clock::now() - start, milliseconds(600));  // one after the other: at least 800
+  EXPECT_LT(Clock::now() - start, milliseconds(2000));  // one after the other: at least 2400
 }
 
 TEST(CompilePool, TheFastOverTakesTheSlow) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <random>
@@ -15,20 +16,34 @@ namespace {
 
 std::atomic<std::int64_t> allocations = 0;
 
-void* counted(std::size_t bytes) {
+void* counted(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes > 0 ? bytes : 1); memory != nullptr) return memory;
+  return std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+}
+
+void* counted_or_throw(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+  if (void* memory = counted(bytes, alignment); memory != nullptr) return memory;
   throw std::bad_alloc();
 }
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return counted(bytes); }
-void* operator new[](std::size_t bytes) { return counted(bytes); }
+// Every form that this program calls; a sanitizer's own would not match the deletes below.
+void* operator new(std::size_t bytes) { return counted_or_throw(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return counted(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes) { return counted_or_throw(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return counted(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace mgtune {
 namespace {

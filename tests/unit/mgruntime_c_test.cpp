@@ -266,6 +266,25 @@ TEST_F(MgruntimeC, LaunchesWhatTheDatabaseSays) {
   mgr_plan_free(tuned_plan);
 }
 
+TEST_F(MgruntimeC, LaunchesFromSeveralThreads) {
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([thread] {
+      const auto value = static_cast<float>(thread);
+      const Vectors vectors(context_, std::vector<float>(200, value), std::vector<float>(200, 1));
+      const std::int64_t n = 200;
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(mgr_launch(plan_, nullptr, &n, 1, vectors.tensors, 3, nullptr, 0, nullptr),
+                  MGR_OK)
+            << mgr_last_error();
+      }
+      std::vector<float> z(200);
+      EXPECT_EQ(mgr_copy_to_host(context_, z.data(), vectors.tensors[2], 800), MGR_OK);
+      EXPECT_EQ(z, std::vector<float>(200, value + 1));
+    });
+  }
+}
+
 TEST_F(MgruntimeC, KeepsErrorsPerThread) {
   EXPECT_EQ(mgr_launch(nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, nullptr),
             MGR_INVALID_ARGUMENT);

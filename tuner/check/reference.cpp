@@ -223,11 +223,13 @@ Result<std::vector<std::vector<double>>> Reference::compute(ProblemTensors& tens
 
   std::vector<ScalarValue> scalars = scalars_;
   std::vector<unsigned char> flags;  // bool is one byte, of value 0 or 1
+  flags.reserve(problem_->op->flags.size());
   for (const Flag& flag : problem_->op->flags) {
     flags.push_back(problem_->slots[static_cast<std::size_t>(flag.slot)] != 0 ? 1 : 0);
   }
   std::vector<std::int64_t> dims = dims_;
   std::vector<void*> args;
+  args.reserve(pointers.size() + scalars.size() + flags.size() + dims.size());
   for (void*& pointer : pointers) args.push_back(&pointer);
   for (ScalarValue& scalar : scalars) args.push_back(&scalar);
   for (unsigned char& flag : flags) args.push_back(&flag);

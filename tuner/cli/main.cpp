@@ -1,6 +1,8 @@
 // The mgtune program: parses the words, runs the subcommand, turns a failure into a message and a
 // code.
 
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -56,4 +58,11 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 }  // namespace mgtune
 
-int main(int argc, char** argv) { return mgtune::run(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return mgtune::run(argc, argv);
+  } catch (const std::exception& error) {  // out of memory; nothing of ours throws
+    std::fprintf(stderr, "mgtune: internal error: %s\n", error.what());
+    return static_cast<int>(mgtune::ExitCode::internal);
+  }
+}

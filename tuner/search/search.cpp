@@ -55,6 +55,7 @@ class LadderFirst final : public Search {
 
 std::vector<std::string> search_strategies() {
   std::vector<std::string> names;
+  names.reserve(kStrategies.size());
   for (const Strategy& strategy : kStrategies) names.emplace_back(strategy.name);
   return names;
 }

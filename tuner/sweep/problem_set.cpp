@@ -98,6 +98,7 @@ Result<std::vector<Words>> words_of_operator(const Operator& op, DeviceKind devi
   const bool emulation = device == DeviceKind::cpu;
   const auto& templates = emulation ? op.emulation_problems : op.problems;
   std::vector<Words> all;
+  all.reserve(templates.size());
   for (const ProblemTemplate& problem : templates) all.push_back(problem.values);
   if (!all.empty()) return all;
   return invalid_argument(op.file + ": /problems/" + (emulation ? "emulation" : "default") + ": " +

@@ -1,13 +1,13 @@
 #include "fault_handler.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
-#include <cstring>
+#include <cstdlib>
 #include <string>
 
 #include "source_line.h"
@@ -19,11 +19,13 @@
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kSignalStackBytes = 256 << 10;
+constexpr std::size_t kHandlerStackBytes = 64 << 10;
+constexpr std::size_t kReportStackBytes = 256 << 10;
 constexpr std::array<int, 4> kFaultSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 const DeviceMemory* device_memory = nullptr;
 std::array<struct sigaction, kFaultSignals.size()> previous_actions;
+MGCPU_THREAD_LOCAL WorkerSignals* signals_of_this_thread = nullptr;
 
 int interrupt_signal() { return SIGRTMIN + 1; }
 
@@ -31,65 +33,86 @@ void write_error(const std::string& text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-#if defined(__x86_64__)
-std::uintptr_t instruction_of(const ucontext_t& context) {
-  return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-}
-const char* access_of(const ucontext_t& context) {
-  constexpr greg_t kWriteBit = 2;  // of the page fault's error code
-  return (context.uc_mcontext.gregs[REG_ERR] & kWriteBit) != 0 ? "writes" : "reads";
-}
-#else
-std::uintptr_t instruction_of(const ucontext_t&) { return 0; }
-const char* access_of(const ucontext_t&) { return "touches"; }
-#endif
-
-std::string describe(const Block& block, int signal, const siginfo_t& info,
-                     const ucontext_t& context) {
-  if (signal != SIGSEGV && signal != SIGBUS) {
-    return std::string(signal == SIGFPE ? "integer division by zero" : "illegal instruction") +
-           " (" + sigdescr_np(signal) + ")";
-  }
-  if (const auto owner = block.stacks().guard_owner(info.si_addr)) {
+std::string describe(const Block& block, const Crash& crash) {
+  if (crash.signal == SIGFPE) return "integer division by zero";
+  if (crash.signal == SIGILL) return "illegal instruction";
+  if (const auto owner = block.stacks().guard_owner(crash.address)) {
     return "stack overflow of " + block.thread_name(*owner);
   }
-  return std::string(access_of(context)) + " " + device_memory->describe(info.si_addr);
+  return (crash.writes ? "writes " : "reads ") + device_memory->describe(crash.address);
+}
+
+// Says what happened and ends the process by the signal that it happened by.
+[[noreturn]] void report_crash() {
+  const Block& block = *current_block();
+  const Crash& crash = signals_of_this_thread->crash;
+  std::string text = "mgtune cpu device: " + block.where() + ": " + describe(block, crash);
+  if (crash.instruction != 0) {
+    text += " at " + source_line(reinterpret_cast<const void*>(crash.instruction + 1));
+  }
+  write_error(text + "\n");
+  std::signal(crash.signal, SIG_DFL);
+  std::raise(crash.signal);
+  std::abort();
+}
+
+#if defined(__x86_64__)
+
+// Makes the interrupted thread go on in `function` instead, called with `argument`.
+void redirect(ucontext_t& context, std::uintptr_t stack, void (*function)(),
+              std::uintptr_t argument) {
+  auto& registers = context.uc_mcontext.gregs;
+  registers[REG_RDI] = static_cast<greg_t>(argument);
+  registers[REG_RIP] = reinterpret_cast<greg_t>(function);
+  registers[REG_RSP] = static_cast<greg_t>((stack & ~std::uintptr_t{15}) - 8);  // as after a call
 }
 
 void on_fault(int signal, siginfo_t* info, void* raw_context) {
-  const auto& context = *static_cast<const ucontext_t*>(raw_context);
-  const Block* const block = current_block();
-  if (block != nullptr && block->in_thread()) {
-    write_error("mgtune cpu device: " + block->where() + ": " +
-                describe(*block, signal, *info, context));
-    // A line of its own effort: should looking it up fail, the above has been said.
-    const auto next = reinterpret_cast<const void*>(instruction_of(context) + 1);
-    if (instruction_of(context) != 0) write_error(" at " + source_line(next));
-    write_error("\n");
+  auto& context = *static_cast<ucontext_t*>(raw_context);
+  WorkerSignals* const signals = signals_of_this_thread;
+  if (signals == nullptr || !current_block()->in_thread() || signals->crash.signal != 0) {
+    // Not of a kernel, or of the report itself: returning repeats it, with what was there before
+    // us.
+    for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
+      if (kFaultSignals[i] == signal) sigaction(signal, &previous_actions[i], nullptr);
+    }
+    return;
   }
-  for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
-    if (kFaultSignals[i] == signal) sigaction(signal, &previous_actions[i], nullptr);
-  }
-  // Returning repeats the instruction, now with the action that was there before us.
+  constexpr greg_t kWriteBit = 2;  // of the page fault's error code
+  const auto& registers = context.uc_mcontext.gregs;
+  signals->crash = {signal, info->si_addr, static_cast<std::uintptr_t>(registers[REG_RIP]),
+                    (registers[REG_ERR] & kWriteBit) != 0};
+  redirect(context, signals->report_stack_top(), report_crash, 0);
 }
 
-#if defined(__x86_64__)
 [[noreturn]] void abandon_thread(const void* address) { current_block()->fail_expired(address); }
 
-// Kernel code holds no lock and owns nothing, so it can be left anywhere; our own code is let
-// finish, and finds the block expired when a thread next pauses.
+// Kernel code holds no lock and owns nothing, so it can be left anywhere. Any other code (our own,
+// libm, a sanitizer that reports) is let finish: the next reminder finds the thread back in the
+// kernel.
 void on_interrupt(int, siginfo_t*, void* raw_context) {
-  auto& registers = static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs;
+  auto& context = *static_cast<ucontext_t*>(raw_context);
   const Block* const block = current_block();
-  const auto instruction = static_cast<std::uintptr_t>(registers[REG_RIP]);
+  const auto instruction = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
   if (block == nullptr || !block->expired() || !block->in_kernel_code(instruction)) return;
-  constexpr greg_t kRedZone = 128;
-  registers[REG_RDI] = static_cast<greg_t>(instruction + 1);
-  registers[REG_RIP] = reinterpret_cast<greg_t>(&abandon_thread);
-  registers[REG_RSP] = ((registers[REG_RSP] - kRedZone) & ~greg_t{15}) - 8;  // as after a call
+  constexpr std::uintptr_t kRedZone = 128;
+  const auto stack = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP]) - kRedZone;
+  redirect(context, stack, reinterpret_cast<void (*)()>(&abandon_thread), instruction + 1);
 }
+
 #else
+
+void on_fault(int signal, siginfo_t* info, void*) {
+  WorkerSignals* const signals = signals_of_this_thread;
+  if (signals != nullptr && current_block()->in_thread() && signals->crash.signal == 0) {
+    signals->crash = {signal, info->si_addr, 0, false};
+    report_crash();
+  }
+  std::signal(signal, SIG_DFL);
+}
+
 void on_interrupt(int, siginfo_t*, void*) {}
+
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -122,11 +145,13 @@ void install_fault_handlers(const DeviceMemory& memory) {
 
 void interrupt_worker(pthread_t worker) { pthread_kill(worker, interrupt_signal()); }
 
-WorkerSignals::WorkerSignals(Block& block) : stack_(new char[kSignalStackBytes]) {
+WorkerSignals::WorkerSignals(Block& block)
+    : handler_stack_(new char[kHandlerStackBytes]), report_stack_(new char[kReportStackBytes]) {
   current_block() = &block;
+  signals_of_this_thread = this;
   stack_t stack{};
-  stack.ss_sp = stack_.get();
-  stack.ss_size = kSignalStackBytes;
+  stack.ss_sp = handler_stack_.get();
+  stack.ss_size = kHandlerStackBytes;
   sigaltstack(&stack, nullptr);
 }
 
@@ -134,7 +159,12 @@ WorkerSignals::~WorkerSignals() {
   stack_t stack{};
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);
+  signals_of_this_thread = nullptr;
   current_block() = nullptr;
+}
+
+std::uintptr_t WorkerSignals::report_stack_top() const {
+  return reinterpret_cast<std::uintptr_t>(report_stack_.get()) + kReportStackBytes;
 }
 
 }  // namespace mgtune

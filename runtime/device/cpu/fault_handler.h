@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include <cstdint>
 #include <memory>
 
 #include "block.h"
@@ -21,8 +22,17 @@ void install_fault_handlers(const DeviceMemory& memory);
 
 void interrupt_worker(pthread_t worker);
 
-// Makes the calling thread the worker of `block`, with a stack of its own for signal handlers: the
-// fiber's may be what overflowed.
+// What a signal handler leaves for report_crash().
+struct Crash {
+  int signal = 0;  // 0: none yet
+  const void* address = nullptr;
+  std::uintptr_t instruction = 0;
+  bool writes = false;
+};
+
+// Makes the calling thread the worker of `block`. Signals get stacks of their own, as the fiber's
+// may be what overflowed: one for the handlers and one for the report, which needs all of C++ and
+// so is written after the handler has returned.
 class WorkerSignals {
  public:
   explicit WorkerSignals(Block& block);
@@ -30,8 +40,11 @@ class WorkerSignals {
   WorkerSignals(const WorkerSignals&) = delete;
   WorkerSignals& operator=(const WorkerSignals&) = delete;
 
+  Crash crash;
+  std::uintptr_t report_stack_top() const;
+
  private:
-  std::unique_ptr<char[]> stack_;
+  std::unique_ptr<char[]> handler_stack_, report_stack_;
 };
 
 }  // namespace mgtune
