@@ -7,6 +7,10 @@
 add_library(mgtune_options INTERFACE)
 target_compile_options(mgtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # g++ 12 sees overlapping copies in "literal" + std::string at -O3: https://gcc.gnu.org/PR105329
+  target_compile_options(mgtune_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)
+endif()
 if(MGTUNE_WERROR)
   target_compile_options(mgtune_options INTERFACE -Werror)
 endif()

@@ -22,13 +22,13 @@ std::string time_or_none(const GpuRecord& gpu, double time_ns) {
 
 std::string standing_cell(const ReportPick& pick) {
   switch (pick.standing) {
-    case Standing::faster:
+    case PickStanding::faster:
       break;
-    case Standing::tie:
+    case PickStanding::tie:
       return badge("tie", "tie");
-    case Standing::default_fastest:
+    case PickStanding::default_fastest:
       return badge("tie", "default");
-    case Standing::no_default:
+    case PickStanding::no_default:
       return "none";
   }
   if (!pick.speedup) return "none";

@@ -24,7 +24,7 @@ std::int64_t failed_variants(const ReportModel& model) {
 std::optional<double> best_speedup(const ReportModel& model) {
   std::optional<double> best;
   for (const ReportPick& pick : model.picks) {
-    if (pick.standing == Standing::faster && !pick.view.gpu.emulation) {
+    if (pick.standing == PickStanding::faster && !pick.view.gpu.emulation) {
       best = std::max(best, pick.speedup);
     }
   }

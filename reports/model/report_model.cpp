@@ -146,10 +146,10 @@ std::vector<ReportFailure> group_failures(const std::vector<ReportVariant>& vari
   return failures;
 }
 
-Standing standing_of(const TunedRecord& tuned) {
-  if (tuned.tie) return Standing::tie;
-  if (tuned.variant == tuned.default_variant) return Standing::default_fastest;
-  return tuned.default_median_ns > 0 ? Standing::faster : Standing::no_default;
+PickStanding standing_of(const TunedRecord& tuned) {
+  if (tuned.tie) return PickStanding::tie;
+  if (tuned.variant == tuned.default_variant) return PickStanding::default_fastest;
+  return tuned.default_median_ns > 0 ? PickStanding::faster : PickStanding::no_default;
 }
 
 ReportPick make_pick(TunedView view) {
@@ -225,15 +225,15 @@ std::string utc_now() {
 
 }  // namespace
 
-std::string_view to_string(Standing standing) {
+std::string_view to_string(PickStanding standing) {
   switch (standing) {
-    case Standing::faster:
+    case PickStanding::faster:
       return "faster";
-    case Standing::tie:
+    case PickStanding::tie:
       return "tie";
-    case Standing::default_fastest:
+    case PickStanding::default_fastest:
       return "default_fastest";
-    case Standing::no_default:
+    case PickStanding::no_default:
       break;
   }
   return "no_default";

@@ -17,18 +17,18 @@
 namespace mgtune {
 
 // How a pick stands to its problem's default.
-enum class Standing : std::uint8_t {
+enum class PickStanding : std::uint8_t {
   faster,           // beyond noise
   tie,              // the best did not beat the default beyond noise: the default stays
   default_fastest,  // nothing was faster than the default
   no_default,       // the default has no time on this problem: it failed, or was not measured
 };
-std::string_view to_string(Standing standing);
+std::string_view to_string(PickStanding standing);
 
 // The pick for one problem on one GPU by one method, beside its default.
 struct ReportPick {
   TunedView view;
-  Standing standing = Standing::no_default;
+  PickStanding standing = PickStanding::no_default;
   std::optional<double> speedup;                      // over the default, where that has a time
   std::optional<double> bandwidth_gbps;               // counted bytes over time; none for emulation
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU

@@ -29,13 +29,13 @@ std::string emulation_note(const ReportModel& model) {
 
 std::string standing_text(const ReportPick& pick) {
   switch (pick.standing) {
-    case Standing::faster:
+    case PickStanding::faster:
       return pick.speedup ? ratio_text(*pick.speedup) : "";
-    case Standing::tie:
+    case PickStanding::tie:
       return "tie";
-    case Standing::default_fastest:
+    case PickStanding::default_fastest:
       return "default";
-    case Standing::no_default:
+    case PickStanding::no_default:
       break;
   }
   return "-";
@@ -131,7 +131,7 @@ std::string picks_table(const ReportModel& model) {
     first = end;
   }
   const bool default_stays = std::ranges::any_of(picks, [](const ReportPick& pick) {
-    return pick.standing == Standing::tie || pick.standing == Standing::default_fastest;
+    return pick.standing == PickStanding::tie || pick.standing == PickStanding::default_fastest;
   });
   if (default_stays) {
     text +=

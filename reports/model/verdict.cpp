@@ -32,9 +32,9 @@ std::vector<Tally> tally_picks(const ReportModel& model) {
     if (is_new) tallies.push_back({&pick.view.gpu, tuned.gpu, tuned.method});
     Tally& tally = tallies[at->second];
     ++tally.problems;
-    if (pick.standing == Standing::no_default) {
+    if (pick.standing == PickStanding::no_default) {
       ++tally.no_default;
-    } else if (pick.standing != Standing::faster) {
+    } else if (pick.standing != PickStanding::faster) {
       ++tally.default_stays;
     } else {
       ++tally.faster;

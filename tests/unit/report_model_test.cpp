@@ -72,12 +72,12 @@ TEST(ReportModelTest, PicksHaveSpeedupBandwidthAndCounts) {
   const ReportModel model = make_report_model(made_up_rows());
   ASSERT_THAT(model.picks, SizeIs(3));
   const ReportPick& large = model.picks[1];
-  EXPECT_EQ(large.standing, Standing::faster);
+  EXPECT_EQ(large.standing, PickStanding::faster);
   EXPECT_DOUBLE_EQ(large.speedup.value(), 1.5);
   EXPECT_DOUBLE_EQ(large.bandwidth_gbps.value(), 67117056 / 20000.0);
   EXPECT_EQ(large.variants_ok, 2);
   EXPECT_EQ(large.variants_failed, 3);
-  EXPECT_EQ(model.picks[0].standing, Standing::tie);
+  EXPECT_EQ(model.picks[0].standing, PickStanding::tie);
   EXPECT_FALSE(model.picks[2].bandwidth_gbps) << "emulation moves no GPU memory";
 }
 
@@ -86,10 +86,10 @@ TEST(ReportModelTest, StandingWithoutADefaultTimeAndWithTheDefaultFastest) {
   rows.tuned.push_back(made_up_pick(kH200, "rows=1", "a", 10, "b", 0));
   rows.tuned.push_back(made_up_pick(kH200, "rows=2", "a", 10, "a", 10));
   const ReportModel model = make_report_model(std::move(rows));
-  EXPECT_EQ(model.picks[0].standing, Standing::no_default);
+  EXPECT_EQ(model.picks[0].standing, PickStanding::no_default);
   EXPECT_FALSE(model.picks[0].speedup);
-  EXPECT_EQ(model.picks[1].standing, Standing::default_fastest);
-  EXPECT_EQ(to_string(Standing::default_fastest), "default_fastest");
+  EXPECT_EQ(model.picks[1].standing, PickStanding::default_fastest);
+  EXPECT_EQ(to_string(PickStanding::default_fastest), "default_fastest");
 }
 
 TEST(ReportModelTest, MarksPicksAndDefaultsOfTheirProblemOnly) {
@@ -209,7 +209,7 @@ TEST(ReportModelTest, ReadsWhatTheStoreHas) {
   const auto model = read_report_model(store);
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_THAT(model.value().picks, SizeIs(1));
-  EXPECT_EQ(model.value().picks[0].standing, Standing::default_fastest);
+  EXPECT_EQ(model.value().picks[0].standing, PickStanding::default_fastest);
   EXPECT_EQ(model.value().picks[0].variants_ok, 1);
   ASSERT_THAT(model.value().variants, SizeIs(1));
   EXPECT_TRUE(model.value().variants[0].is_pick);
