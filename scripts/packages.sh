@@ -28,6 +28,8 @@ install_packages() {
 # A compiler cache when there is one: rebuilding a lane then takes seconds.
 if command -v ccache >/dev/null; then
   export MGTUNE_COMPILER_LAUNCHER=ccache
+  # Paths below the checkout count as relative ones: another clone finds the same objects.
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 else
   export MGTUNE_COMPILER_LAUNCHER=
 fi

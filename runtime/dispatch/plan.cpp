@@ -152,7 +152,7 @@ Result<Plan::Explanation> Plan::explain(const std::vector<std::int64_t>& dims) c
     } else {
       explanation.reason = parts_->table.has_rows()
                                ? "no tuned variant of the plan serves these dims"
-                               : "nothing is tuned for these dtypes and flags on such a device";
+                               : "no tuned variant for these dtypes and flags serves this binding";
     }
     for (const std::string& failure : parts_->left_out) {
       explanation.reason += "; left out: " + failure;

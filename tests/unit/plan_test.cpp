@@ -73,7 +73,7 @@ TEST_F(PlanTest, RunsTheLadderWhereNothingIsTuned) {
   ASSERT_TRUE(why.ok());
   EXPECT_EQ(why->variant, "row THREADS=128 VEC=4");
   EXPECT_EQ(why->step, SelectionStep::default_ladder);
-  EXPECT_EQ(why->reason, "nothing is tuned for these dtypes and flags on such a device");
+  EXPECT_EQ(why->reason, "no tuned variant for these dtypes and flags serves this binding");
 }
 
 TEST_F(PlanTest, LaunchesTheNearestTunedVariant) {

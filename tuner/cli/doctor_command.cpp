@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -25,7 +26,10 @@ Finding find_compiler() {
   Finding finding{"host compiler", false, "", "apt install g++, or set CXX"};
   const Result<std::unique_ptr<Compiler>> compiler = make_compiler("cpu");
   finding.ok = compiler.ok();
+  // Its flags and hashes, which follow, tell people nothing.
   finding.found = compiler.ok() ? (*compiler)->identity() : compiler.status().message();
+  if (compiler.ok())
+    finding.found.resize(std::min(finding.found.find(", -"), finding.found.size()));
   return finding;
 }
 

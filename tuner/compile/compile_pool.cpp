@@ -25,7 +25,12 @@ CompilePool::CompilePool(std::vector<std::string> command, std::size_t processes
       deadline_(deadline),
       slots_(std::max<std::size_t>(processes, 1)) {}
 
-void CompilePool::submit(WorkRequest request) { waiting_.push_back(std::move(request)); }
+void CompilePool::submit(WorkRequest request) {
+  waiting_.push_back(std::move(request));
+  // A free worker starts at once, while the caller measures. One that cannot be started shows in
+  // next().
+  static_cast<void>(feed());
+}
 
 std::size_t CompilePool::pending() const {
   const auto running =
@@ -50,9 +55,8 @@ Status CompilePool::feed() {
   for (Slot& slot : slots_) {
     if (waiting_.empty()) return {};
     if (slot.running) continue;
-    WorkRequest request = std::move(waiting_.front());
+    MGTUNE_TRY(give(slot, waiting_.front()));
     waiting_.pop_front();
-    MGTUNE_TRY(give(slot, std::move(request)));
   }
   return {};
 }

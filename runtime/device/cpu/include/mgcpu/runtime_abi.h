@@ -74,6 +74,8 @@ MGCPU_API void mgcpu_sync_named(std::uint32_t barrier, std::uint32_t threads, co
 MGCPU_API void mgcpu_warp_call(mgcpu::WarpCall* call);
 MGCPU_API void mgcpu_spin_pause(const char* file, int line);  // lets the other threads run
 [[noreturn]] MGCPU_API void mgcpu_trap(const char* file, int line);
-[[noreturn]] MGCPU_API void mgcpu_assert_fail(const char* condition, const char* file,
-                                              unsigned line, const char* function) noexcept;
+// Declared by <assert.h> as well, under its own name, and with this form of the attribute.
+__attribute__((noreturn)) MGCPU_API void mgcpu_assert_fail(const char* condition, const char* file,
+                                                           unsigned line,
+                                                           const char* function) noexcept;
 }
