@@ -83,13 +83,13 @@ int run(const mgr::Context& context, const mgr::Plan& plan) {
   }
   const double eps = kEps;
   // In the operator's order: rows and x_stride (its default); x, weight, y, rstd; eps.
-  for (const mgr::Outcome& failed :
+  for (const mgr::Status& status :
        {context.copy_to_device(x->data(), host.x.data(), bytes),
         context.copy_to_device(weight->data(), host.weight.data(), weight_bytes),
         plan.launch({kRows, -1}, {x->data(), weight->data(), y->data(), rstd->data()}, {eps}),
         context.synchronize(), context.copy_to_host(host.y.data(), y->data(), bytes),
         context.copy_to_host(host.rstd.data(), rstd->data(), rstd_bytes)}) {
-    if (failed) return fail("run", *failed);
+    if (!status) return fail("run", status.error());
   }
   auto why = plan.explain({kRows, -1});
   if (!why) return fail("explain", why.error());

@@ -6,8 +6,7 @@ cd "$(dirname "$0")/.."
 . scripts/packages.sh
 
 install_packages "${build_packages[@]}"
-cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log >&2; exit 1; }
-rm -f build-configure.log
+cmake --preset release
 cmake --build --preset release
 
 sweep=0

@@ -1,4 +1,4 @@
-// The rows of the store as plain structs, in the words of DESIGN section 3.
+// The rows of the store as plain structs, in the words of CONTRIBUTING.md.
 
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include "build/build_cache.h"
 #include "build/compiler.h"
+#include "build/private_file.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "core/file_system.h"
@@ -68,11 +69,9 @@ Finding find_build_cache() {
     finding.found = "no folder: HOME, XDG_CACHE_HOME and MGTUNE_CACHE_DIR are not set";
     return finding;
   }
-  // Opening it drops a folder that is not ours or that others can write to.
-  const BuildCache cache(FileSystem::real(), folder);
-  const Status status = cache.directory().empty()
-                            ? io_error(folder + " is not safe to use: every build is made anew")
-                            : try_writing(folder);
+  Status status = try_writing(folder);
+  // The cache is not used, and every build is made anew, where others could put files.
+  if (status.ok()) status = check_private_directory(folder);
   finding.ok = status.ok();
   finding.found = status.ok() ? folder : status.message();
   return finding;

@@ -211,10 +211,8 @@ std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, co
 
 std::int64_t failed_variants(const SweepSummary& summary) {
   std::int64_t failed = 0;
-  for (const Outcome outcome : {Outcome::wrong, Outcome::crashed, Outcome::timeout,
-                                Outcome::compile_failed, Outcome::launch_failed}) {
-    const auto count = summary.outcomes.find(outcome);
-    if (count != summary.outcomes.end()) failed += count->second;
+  for (const auto& [outcome, count] : summary.outcomes) {
+    if (is_failure(outcome)) failed += count;
   }
   return failed;
 }

@@ -3,11 +3,19 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "source_line.h"
 
 namespace mgtune {
 namespace {
+
+// Clang puts "./" before the name of a file that it found beside another.
+std::string line_text(const Place& place) {
+  std::string_view file = place.file;
+  while (file.starts_with("./")) file.remove_prefix(2);
+  return fmt::format("{}:{}", file, place.line);
+}
 
 std::string race_text(const Fault& fault, Dim3 block) {
   const Race& race = fault.race;
@@ -43,7 +51,7 @@ bool Place::same_line(const Place& other) const {
 
 std::string to_string(const Place& place) {
   const std::string mask = place.mask != 0 ? fmt::format("(mask {:#010x})", place.mask) : "";
-  return fmt::format("{}{} at {}:{}", place.name, mask, place.file, place.line);
+  return fmt::format("{}{} at {}", place.name, mask, line_text(place));
 }
 
 std::string fault_text(const Fault& fault, Dim3 block) {
@@ -56,8 +64,8 @@ std::string fault_text(const Fault& fault, Dim3 block) {
     case Fault::Kind::trap:
       return thread + ": " + place;
     case Fault::Kind::failed_assert:
-      return fmt::format("{}: assertion failed at {}:{}: {}", thread, fault.place.file,
-                         fault.place.line, fault.place.name);
+      return fmt::format("{}: assertion failed at {}: {}", thread, line_text(fault.place),
+                         fault.place.name);
     case Fault::Kind::mask_without_self:
       return fmt::format("{}: {}: the mask does not name the calling lane {}", thread, place,
                          fault.number);

@@ -25,7 +25,7 @@ std::string pick_line(const std::string& output) {
   std::string innermost;
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("./")) line.erase(0, 2);
+    while (line.starts_with("./")) line.erase(0, 2);
     if (const auto discriminator = line.find(" (disc"); discriminator != std::string::npos) {
       line.resize(discriminator);
     }

@@ -138,20 +138,23 @@ MGR_API size_t mgr_workspace_bytes(const mgr_plan_t* plan);
 /* Prepares a new workspace, in order on the stream. Once for each; launches leave it prepared. */
 MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace, void* stream);
 
+/* clang-format off: it would run the list together. */
 /* Launches the operator on the stream: asynchronous on a GPU, run to its end on cpu. Compiles,
  * allocates, locks and synchronises nothing.
  *
- * dims      the dynamic and hint dims in the operator's order, in elements; -1 for a dim's default
- * tensors   device pointers in the operator's order, null for an optional tensor that the plan was
- *           made without; an empty tensor may be null. Elements lie as the operator's shape and
- *           strides say (without strides: contiguous, last dim fastest). Every pointer is aligned
- * to its element, or to the operator's `align` where that is stated; variants that want more are
- * passed over when a pointer has less. scalars   in the operator's order; converted to the declared
- * type, which must hold the value workspace mgr_workspace_bytes() of device memory, aligned to 256
- * bytes, prepared, and not in use by a launch on another stream; null when that is 0
+ *  - dims: the dynamic and hint dims in the operator's order, in elements; -1 for a dim's default.
+ *  - tensors: device pointers in the operator's order, null for an optional tensor that the plan
+ * was made without; an empty tensor may be null. Elements lie as the operator's shape and strides
+ * say (without strides: contiguous, last dim fastest). Every pointer is aligned to its element, or
+ * to the operator's `align` where that is stated; variants that want more are passed over when a
+ *    pointer has less.
+ *  - scalars: in the operator's order; converted to the declared type, which must hold the value.
+ *  - workspace: mgr_workspace_bytes() of device memory, aligned to 256 bytes, prepared, and not in
+ * use by a launch on another stream; null when that is 0.
  *
  * MGR_INVALID_ARGUMENT for arguments the operator does not allow, MGR_UNSUPPORTED when no variant
  * of the plan serves the call; the message says what kept each out. */
+/* clang-format on */
 MGR_API mgr_status_t mgr_launch(const mgr_plan_t* plan, void* stream, const int64_t* dims,
                                 size_t dim_count, void* const* tensors, size_t tensor_count,
                                 const double* scalars, size_t scalar_count, void* workspace);

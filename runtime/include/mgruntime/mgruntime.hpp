@@ -23,7 +23,7 @@ struct Error {
 
 // A value, or the error that says why there is none.
 template <typename T>
-class Result {
+class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}
   Result(Error error) : error_(std::move(error)) {}
@@ -37,13 +37,18 @@ class Result {
   Error error_;
 };
 
-// Empty on success.
-using Outcome = std::optional<Error>;
+// Whether a call succeeded; true on success, like Result.
+class [[nodiscard]] Status {
+ public:
+  explicit Status(mgr_status_t status) {
+    if (status != MGR_OK) error_ = {status, mgr_last_error()};
+  }
+  explicit operator bool() const { return error_.status == MGR_OK; }
+  const Error& error() const { return error_; }
 
-inline Outcome outcome(mgr_status_t status) {
-  if (status == MGR_OK) return std::nullopt;
-  return Error{status, mgr_last_error()};
-}
+ private:
+  Error error_;
+};
 
 // Device memory, freed with the object. Move-only.
 class Buffer {
@@ -73,24 +78,23 @@ class Plan {
   explicit Plan(mgr_plan_t* plan) : plan_(plan) {}
 
   std::size_t workspace_bytes() const { return mgr_workspace_bytes(plan_.get()); }
-  Outcome init_workspace(void* workspace, void* stream = nullptr) const {
-    return outcome(mgr_workspace_init(plan_.get(), workspace, stream));
+  Status init_workspace(void* workspace, void* stream = nullptr) const {
+    return Status(mgr_workspace_init(plan_.get(), workspace, stream));
   }
-  Outcome launch(std::initializer_list<std::int64_t> dims, std::initializer_list<void*> tensors,
-                 std::initializer_list<double> scalars, void* workspace = nullptr,
-                 void* stream = nullptr) const {
-    return outcome(mgr_launch(plan_.get(), stream, dims.begin(), dims.size(), tensors.begin(),
-                              tensors.size(), scalars.begin(), scalars.size(), workspace));
+  Status launch(std::initializer_list<std::int64_t> dims, std::initializer_list<void*> tensors,
+                std::initializer_list<double> scalars, void* workspace = nullptr,
+                void* stream = nullptr) const {
+    return Status(mgr_launch(plan_.get(), stream, dims.begin(), dims.size(), tensors.begin(),
+                             tensors.size(), scalars.begin(), scalars.size(), workspace));
   }
   Result<std::string> explain(std::initializer_list<std::int64_t> dims) const {
     std::size_t needed = 0;
-    Outcome failed =
-        outcome(mgr_explain(plan_.get(), dims.begin(), dims.size(), nullptr, 0, &needed));
-    if (failed) return *failed;
+    Status status(mgr_explain(plan_.get(), dims.begin(), dims.size(), nullptr, 0, &needed));
+    if (!status) return status.error();
     std::string text(needed, '\0');
-    failed =
-        outcome(mgr_explain(plan_.get(), dims.begin(), dims.size(), text.data(), needed, nullptr));
-    if (failed) return *failed;
+    status =
+        Status(mgr_explain(plan_.get(), dims.begin(), dims.size(), text.data(), needed, nullptr));
+    if (!status) return status.error();
     text.pop_back();  // the closing zero
     return text;
   }
@@ -121,7 +125,7 @@ class Context {
     c.family_folders = folders.data();
     c.family_folder_count = folders.size();
     mgr_context_t* context = nullptr;
-    if (Outcome failed = outcome(mgr_open(&c, &context))) return *failed;
+    if (const Status status(mgr_open(&c, &context)); !status) return status.error();
     return Context(context);
   }
 
@@ -136,23 +140,24 @@ class Context {
     c.ranges = ranges.begin();
     c.range_count = ranges.size();
     mgr_plan_t* plan = nullptr;
-    if (Outcome failed = outcome(mgr_plan(context_.get(), &c, &plan))) return *failed;
+    if (const Status status(mgr_plan(context_.get(), &c, &plan)); !status) return status.error();
     return Plan(plan);
   }
 
   Result<Buffer> allocate(std::size_t bytes) const {
     void* memory = nullptr;
-    if (Outcome failed = outcome(mgr_allocate(context_.get(), bytes, &memory))) return *failed;
+    if (const Status status(mgr_allocate(context_.get(), bytes, &memory)); !status)
+      return status.error();
     return Buffer(context_.get(), memory);
   }
-  Outcome copy_to_device(void* device, const void* host, std::size_t bytes) const {
-    return outcome(mgr_copy_to_device(context_.get(), device, host, bytes));
+  Status copy_to_device(void* device, const void* host, std::size_t bytes) const {
+    return Status(mgr_copy_to_device(context_.get(), device, host, bytes));
   }
-  Outcome copy_to_host(void* host, const void* device, std::size_t bytes) const {
-    return outcome(mgr_copy_to_host(context_.get(), host, device, bytes));
+  Status copy_to_host(void* host, const void* device, std::size_t bytes) const {
+    return Status(mgr_copy_to_host(context_.get(), host, device, bytes));
   }
-  Outcome synchronize(void* stream = nullptr) const {
-    return outcome(mgr_synchronize(context_.get(), stream));
+  Status synchronize(void* stream = nullptr) const {
+    return Status(mgr_synchronize(context_.get(), stream));
   }
   const char* device_name() const { return mgr_device_name(context_.get()); }
   mgr_context_t* handle() const { return context_.get(); }
