@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The tests. Installs what they need, builds, runs them; ends with CTest's summary.
 #   scripts/test.sh         unit, command-line and fault tests        (under 10 minutes on 2 cores)
-#   scripts/test.sh --all   adds formatting, clang-tidy, schemas, the installed package, the report in a
-#                           browser, and the tests under ASan + UBSan and under TSan   (under 40 minutes)
+#   scripts/test.sh --all   adds fault loops and kernel samples in full, the tests under ASan + UBSan and
+#                           under TSan, formatting, clang-tidy, schemas, the installed package, and the
+#                           report in a browser (under 40 minutes)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -51,6 +52,7 @@ case "${1:-}" in
     done
     build ci
     check_tidy
+    export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full
     section "installed package"
     tests/package/run.sh build/ci
     section "report in a browser"

@@ -16,12 +16,13 @@
 #include "store/database.h"
 #include "store/schema.h"
 #include "store/store.h"
+#include "tests/helpers/long_lane.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
 namespace {
 
-constexpr int kKills = 30;
+const int kKills = in_long_lane(200, 30);
 
 Result<OutcomeRecord> begin(Store& store) {
   SweepRecord sweep;

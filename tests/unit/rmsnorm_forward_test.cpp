@@ -19,6 +19,7 @@
 #include "family/problem.h"
 #include "family/variant.h"
 #include "tests/helpers/cpu_module.h"
+#include "tests/helpers/long_lane.h"
 
 namespace mgtune {
 namespace {
@@ -232,8 +233,9 @@ TEST_P(RmsnormForward, EqualsTheReferenceInEveryThreadOrder) {
   bool with_rstd = false;
   for (const Shape& shape : kShapes) {
     with_rstd = !with_rstd;
-    cases.push_back(
-        {shape, with_rstd, choose(bind(shape.hidden, GetParam(), with_rstd), shape, 4)});
+    cases.push_back({shape, with_rstd,
+                     choose(bind(shape.hidden, GetParam(), with_rstd), shape,
+                            in_long_lane<std::size_t>(12, 4))});
     ASSERT_FALSE(cases.back().candidates.empty()) << shape.hidden;
     for (const Candidate& each : cases.back().candidates) kernels.insert(kernel_of(each));
   }
