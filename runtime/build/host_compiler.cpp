@@ -18,7 +18,7 @@ constexpr std::chrono::minutes kDeadline{2};
 constexpr std::string_view kDeviceHeaders = "runtime/device/cpu/include/";
 constexpr std::string_view kCommonHeaders = "kernels/common/";
 // The whole prelude, under a name of its own so that it can be precompiled.
-constexpr const char* kPrelude = "cpu/mgtune_prelude.h";
+constexpr const char* kPrelude = "../cpu/mgtune_prelude.h";
 constexpr const char* kUnit = "mgtune_unit.cpp";
 constexpr const char* kLibrary = "mgtune_unit.so";
 constexpr std::size_t kMaxLogBytes = 4000;
@@ -117,7 +117,7 @@ Status HostCompiler::write_headers() {
       MGTUNE_TRY(folder_.write("common/" + path.substr(kCommonHeaders.size()), file.content));
     }
   }
-  return folder_.write(kPrelude, "#include \"mgcpu/prelude.h\"\n");
+  return folder_.write("cpu/mgtune_prelude.h", "#include \"mgcpu/prelude.h\"\n");
 }
 
 // Trees are told apart by what is in them: two families may have a forward.cu each.
@@ -134,24 +134,25 @@ Result<std::string> HostCompiler::write_sources(const SourceTree& sources) {
   return directory;
 }
 
+// All paths are relative to a folder beside the headers: UBSan writes them into the binary as they
+// are.
 std::vector<std::string> HostCompiler::compile_arguments() const {
-  const std::string& root = folder_.path();
   std::vector<std::string> arguments = toolchain_.command;
   arguments.insert(arguments.end(), toolchain_.compile_flags.begin(),
                    toolchain_.compile_flags.end());
-  for (const std::string& argument :
-       {"-ffile-prefix-map=" + root + "/cpu/=", "-ffile-prefix-map=" + root + "/common/=",
-        "-ffile-prefix-map=" + toolchain_.cuda_include + "=cuda", "-I" + root + "/cpu",
-        "-I" + root + "/common", std::string("-isystem"), toolchain_.cuda_include}) {
-    arguments.push_back(argument);
-  }
+  arguments.insert(
+      arguments.end(),
+      {"-ffile-prefix-map=../cpu/=", "-ffile-prefix-map=../common/=", "-I../cpu", "-I../common"});
+  arguments.push_back("-ffile-prefix-map=" + toolchain_.cuda_include + "=cuda");
+  arguments.insert(arguments.end(), {"-isystem", toolchain_.cuda_include});
   return arguments;
 }
 
 // Without it every compile takes longer, and none fails.
 void HostCompiler::precompile_header() {
-  const std::string header = folder_.path() + "/" + kPrelude;
+  const std::string header = kPrelude;
   Subprocess call;
+  call.directory = folder_.path() + "/cpu";
   call.arguments = compile_arguments();
   for (const std::string& argument : {std::string("-x"), std::string("c++-header"), header,
                                       std::string("-o"), header + toolchain_.precompiled_suffix}) {
@@ -181,8 +182,8 @@ std::string HostCompiler::readable(const std::string& output, const SourceTree& 
   for (std::string line; std::getline(lines, line);) {
     if (line.find(kUnit) != std::string::npos || line.starts_with("compilation terminated"))
       continue;
-    replace_all(line, folder_.path() + "/common/", kCommonHeaders);
-    replace_all(line, folder_.path() + "/cpu/", kDeviceHeaders);
+    replace_all(line, "../common/", kCommonHeaders);
+    replace_all(line, "../cpu/", kDeviceHeaders);
     name_folder(line, sources);
     if (text.size() + line.size() > kMaxLogBytes) return text + "...";
     text += (text.empty() ? "" : "\n") + line;
@@ -210,8 +211,7 @@ Result<Artifact> HostCompiler::compile(const BuildRequest& request) {
   std::vector<std::string> compile = compile_arguments();
   for (const std::string& argument :
        {"-ffile-prefix-map=" + folder_.path() + "/" + directory + "=.", std::string("-include"),
-        folder_.path() + "/" + kPrelude, std::string("-c"), std::string(kUnit), std::string("-o"),
-        object}) {
+        std::string(kPrelude), std::string("-c"), std::string(kUnit), std::string("-o"), object}) {
     compile.push_back(argument);
   }
   MGTUNE_TRY(run(std::move(compile), directory, request, artifact.log));

@@ -1,33 +1,88 @@
 #include "build/temporary_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
 namespace mgtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "mgtune-";
+constexpr const char* kLock = ".lock";
+
+std::string parent_folder() {
+  const char* const parent = std::getenv("TMPDIR");
+  return parent != nullptr && *parent != '\0' ? parent : "/tmp";
+}
+
+bool is_own_folder(const fs::path& path) {
+  struct stat state {};
+  return lstat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == geteuid();
+}
+
+}  // namespace
 
 Result<TemporaryFolder> TemporaryFolder::create() {
-  const char* const parent = std::getenv("TMPDIR");
-  std::string path = parent != nullptr && *parent != '\0' ? parent : "/tmp";
-  path += "/mgtune-XXXXXX";
+  const std::string parent = parent_folder();
+  static std::once_flag cleaned;
+  std::call_once(cleaned, [&] { remove_abandoned(parent); });
+
+  TemporaryFolder folder;
+  std::string path = parent + "/" + std::string(kPrefix) + "XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     return io_error("cannot create " + path + ": " + std::strerror(errno));
   }
-  return TemporaryFolder(std::move(path));
+  folder.path_ = std::move(path);
+  MGTUNE_TRY(folder.lock());
+  return folder;
+}
+
+// The file has its name only once it is locked: nobody finds it in between.
+Status TemporaryFolder::lock() {
+  const std::string name = path_ + "/" + kLock, unlocked = name + ".new";
+  lock_ = open(unlocked.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0 &&
+      rename(unlocked.c_str(), name.c_str()) == 0) {
+    return Status();
+  }
+  return io_error("cannot lock " + name + ": " + std::strerror(errno));
+}
+
+void TemporaryFolder::remove_abandoned(const std::string& parent) {
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (!path.filename().string().starts_with(kPrefix) || !is_own_folder(path)) continue;
+    const int lock = open((path / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (lock < 0) continue;
+    std::error_code ignored;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
+    close(lock);
+  }
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
-    : path_(std::exchange(other.path_, std::string())) {}
+    : path_(std::exchange(other.path_, std::string())), lock_(std::exchange(other.lock_, -1)) {}
 
 TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
   if (this != &other) {
     remove();
     path_ = std::exchange(other.path_, std::string());
+    lock_ = std::exchange(other.lock_, -1);
   }
   return *this;
 }
@@ -35,22 +90,23 @@ TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
 TemporaryFolder::~TemporaryFolder() { remove(); }
 
 void TemporaryFolder::remove() noexcept {
-  if (path_.empty()) return;
   std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (lock_ >= 0) close(lock_);
 }
 
 Status TemporaryFolder::write(const std::string& name, std::string_view content) const {
-  const std::filesystem::path relative(name);
+  const fs::path relative(name);
   if (relative.is_absolute() || !relative.has_filename() ||
       std::ranges::count(relative, "..") > 0) {
     return invalid_argument("not a file below its folder: '" + name + "'");
   }
-  const std::filesystem::path path = std::filesystem::path(path_) / relative;
+  const fs::path path = fs::path(path_) / relative;
   std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  if (error)
+  fs::create_directories(path.parent_path(), error);
+  if (error) {
     return io_error("cannot create " + path.parent_path().string() + ": " + error.message());
+  }
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(content.data(), static_cast<std::streamsize>(content.size()));
   file.close();

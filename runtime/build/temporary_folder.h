@@ -1,6 +1,9 @@
-// TemporaryFolder: a private folder (0700) for files that other programs must read: sources for a
-// compiler, libraries for the loader. Removed with everything in it when the object goes; a killed
-// process leaves it behind in $TMPDIR or /tmp. Move-only.
+// TemporaryFolder: a private folder (0700) in $TMPDIR or /tmp for files that other programs must
+// read: sources for a compiler, libraries for the loader. Removed with everything in it when the
+// object goes. Move-only.
+//
+// A killed process cannot remove its own. So each folder has a file `.lock` that its owner holds
+// locked, and the first folder that a process creates removes those of ours that nobody holds.
 
 #pragma once
 
@@ -26,11 +29,16 @@ class TemporaryFolder {
   // invalid_argument for a name that leads out of the folder.
   Status write(const std::string& name, std::string_view content) const;
 
+  // Removes the folders of killed processes in `parent`; create() does so once a process.
+  static void remove_abandoned(const std::string& parent);
+
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  TemporaryFolder() = default;
+  Status lock();
   void remove() noexcept;
 
   std::string path_;
+  int lock_ = -1;
 };
 
 }  // namespace mgtune

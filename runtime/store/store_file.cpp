@@ -51,6 +51,7 @@ Status check_version(const std::string& path, std::int64_t version, Store::Mode 
   const auto ours = static_cast<std::int64_t>(schema_steps().size());
   const std::string formats =
       path + " has format " + std::to_string(version) + ", this mgtune has " + std::to_string(ours);
+  if (version < 0) return corrupt(formats + ": no mgtune wrote that");
   if (version > ours) return incompatible(formats + ": use a newer mgtune");
   if (version < ours && mode == Store::Mode::read_only) {
     return incompatible(formats + ": the next sweep into it brings it up to date");

@@ -11,7 +11,6 @@
 namespace mgtune {
 namespace {
 
-
 using testing::ElementsAre;
 
 constexpr char kSource[] = R"(

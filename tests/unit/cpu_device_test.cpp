@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "core/dtype.h"
 #include "tests/helpers/kernel_text.h"
 

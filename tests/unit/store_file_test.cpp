@@ -169,6 +169,15 @@ TEST_F(RefusedFileTest, ANewerFormatIsIncompatible) {
   expect_refused(StatusCode::incompatible, "has format 99, this mgtune has 1: use a newer mgtune");
 }
 
+TEST_F(RefusedFileTest, ANegativeFormatIsCorrupt) {
+  make_store_with_rows();
+  {
+    const auto database = Database::open(path_, Database::Access::read_write).value();
+    ASSERT_TRUE(database->execute("PRAGMA user_version = -1").ok());
+  }
+  expect_refused(StatusCode::corrupt, "has format -1, this mgtune has 1: no mgtune wrote that");
+}
+
 TEST_F(RefusedFileTest, MissingTablesAreCorruptWhenRead) {
   { Store store = open(); }
   {

@@ -52,6 +52,7 @@ int run(int argc, const char* const* argv) {
   const Result<ExitCode> code = (*command)->run(*invocation);
   if (!code.ok()) return fail(code.status());
   std::cout.flush();
+  if (!std::cout) return fail(io_error("cannot write to standard output"));
   return static_cast<int>(*code);
 }
 

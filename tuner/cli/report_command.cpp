@@ -1,14 +1,26 @@
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/stored_results.h"
-#include "core/file_system.h"
 #include "html/html_report.h"
 #include "model/units.h"
 
 namespace mgtune {
 namespace {
+
+// In place, unlike the files that mgtune keeps: the path may be a device or a link, and others may
+// be meant to read it.
+Status write_report(const std::string& path, const std::string& html) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << html;
+  file.close();
+  if (file) return {};
+  return io_error("cannot write " + path + ": " + std::strerror(errno));
+}
 
 class ReportCommand final : public Command {
  public:
@@ -29,7 +41,7 @@ class ReportCommand final : public Command {
       MGTUNE_ASSIGN(model, read_report_model(*store));
     }
     MGTUNE_ASSIGN(const std::string html, render_html(model));
-    MGTUNE_TRY(FileSystem::real().write_file(output_, html));
+    MGTUNE_TRY(write_report(output_, html));
     std::cout << "wrote " << output_ << '\n';
     if (model.sweeps.empty()) {
       std::cerr << "There are no results in it yet; this fills it: " << kSweepCommand << '\n';

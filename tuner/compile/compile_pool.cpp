@@ -39,10 +39,11 @@ std::size_t CompilePool::pending() const {
 }
 
 Status CompilePool::give(Slot& slot, WorkRequest request) {
-  if (!slot.child) {
+  if (slot.child) {
+    slot.child->take_error_output();  // of earlier variants
+  } else {
     MGTUNE_ASSIGN(slot.child, ChildProcess::start(command_));
   }
-  slot.child->take_error_output();  // of earlier variants
   slot.begun = false;
   slot.deadline = Clock::now() + deadline_;
   // A worker that is gone shows when its answer is read.

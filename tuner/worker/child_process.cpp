@@ -149,7 +149,17 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   return *this;
 }
 
-ChildProcess::~ChildProcess() { kill(); }
+// Its input's end tells it to go, and it takes its temporary files along; one that is busy is
+// killed.
+ChildProcess::~ChildProcess() {
+  input_.close();
+  const Clock::time_point deadline = Clock::now() + kTimeToGo;
+  while (!reap(false) && Clock::now() < deadline) {
+    drain_error();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  kill();
+}
 
 void ChildProcess::swap(ChildProcess& other) noexcept {
   std::swap(pid_, other.pid_);

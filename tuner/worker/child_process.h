@@ -28,7 +28,7 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  ~ChildProcess();  // kills it, reaps it
+  ~ChildProcess();  // closes its input, waits a second for its end, kills it
 
   // io when the process has ended. One line of at most some KiB may be unread at a time, which the
   // socket's buffer holds: nothing here waits.

@@ -57,8 +57,11 @@ std::string MeasureProcess::end_worker() {
 Result<std::optional<WorkReply>> MeasureProcess::attempt(const WorkRequest& request,
                                                          bool& is_suspect) {
   is_suspect = false;
-  if (!child_) MGTUNE_TRY(start());
-  child_->take_error_output();  // of earlier variants
+  if (child_) {
+    child_->take_error_output();  // of earlier variants
+  } else {
+    MGTUNE_TRY(start());
+  }
   Status status = child_->write_line(encode(request));
   if (status.ok()) {
     status = read_reply(*child_, request, WorkReply::Kind::begin, deadline_).status();

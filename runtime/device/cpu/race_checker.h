@@ -9,9 +9,9 @@
 //
 // Ordering: a barrier of the block orders all its threads; a __syncwarp those of its warp. Shuffles
 // and votes order nothing, as in CUDA. Atomics do not race with atomics. Not found: races through
-// global memory, races of which one side is a memcpy that was not inlined; a named barrier and a
-// __syncwarp of part of a warp count as if the whole block or warp had met. Not understood: order
-// made by fences and flags.
+// global memory; races of which one side is a call of memcpy (clang makes one of each copy of a
+// struct, so uint4 accesses are seen with GCC only). A named barrier and a __syncwarp of part of a
+// warp count as if the whole block or warp had met. Not understood: order made by fences and flags.
 //
 // One per worker; not thread-safe. A check costs some 10 ns per byte.
 
