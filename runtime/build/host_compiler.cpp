@@ -127,7 +127,7 @@ Result<std::string> HostCompiler::write_sources(const SourceTree& sources) {
   const std::string directory = "family-" + hash.hex().substr(0, 16);
   if (!written_trees_.contains(directory)) {
     for (const auto& [path, content] : sources.files) {
-      MGTUNE_TRY(folder_.write(directory + "/" + path, content));
+      MGTUNE_TRY(folder_.write(std::string(directory).append("/").append(path), content));
     }
     written_trees_.insert(directory);
   }

@@ -48,6 +48,7 @@ std::string describe(const Block& block, const Crash& crash) {
   const Crash& crash = signals_of_this_thread->crash;
   std::string text = "mgtune cpu device: " + block.where() + ": " + describe(block, crash);
   if (crash.instruction != 0) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives the address as a number
     text += " at " + source_line(reinterpret_cast<const void*>(crash.instruction + 1));
   }
   write_error(text + "\n");

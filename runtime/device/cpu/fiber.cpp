@@ -21,7 +21,7 @@ constexpr std::size_t kStackBytes = 64 << 10;
 constexpr std::size_t kMaxStacks = 1024;
 
 std::size_t page_bytes() {
-  static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 

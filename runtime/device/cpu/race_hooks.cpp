@@ -19,6 +19,9 @@ inline void check(const void* address, std::size_t bytes, Kind kind, const void*
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-reserved-identifier,bugprone-macro-parentheses): the names are the
+// compiler's, and types cannot stand in parentheses.
+
 #define MGTUNE_HERE __builtin_return_address(0)
 
 #define MGTUNE_ACCESSES(bytes)                                  \
@@ -98,3 +101,5 @@ MGCPU_API void __tsan_func_entry(void*) {}
 MGCPU_API void __tsan_func_exit() {}
 
 }  // extern "C"
+
+// NOLINTEND(bugprone-reserved-identifier,bugprone-macro-parentheses)

@@ -49,7 +49,7 @@ std::string source_line(const void* return_address) {
   command.arguments = {"addr2line", "-i", "-e", info.dli_fname, fmt::format("{:#x}", offset)};
   command.deadline = kDeadline;
   if (const Result<SubprocessOutcome> outcome = run_subprocess(command); outcome.ok()) {
-    const std::string line = pick_line(outcome.value().output);
+    std::string line = pick_line(outcome.value().output);
     if (!line.empty()) return line;
   }
   const char* const symbol = info.dli_sname != nullptr ? info.dli_sname : info.dli_fname;
