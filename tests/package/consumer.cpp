@@ -29,12 +29,12 @@ int main() {
   auto x = context->allocate(bytes), weight = context->allocate(bytes);
   auto out = context->allocate(bytes);
   if (!x || !weight || !out) return fail({MGR_LAUNCH_FAILED, "allocate"});
-  for (const auto& failed :
+  for (const auto& status :
        {context->copy_to_device(x->data(), ones.data(), bytes),
         context->copy_to_device(weight->data(), ones.data(), bytes),
         plan->launch({kRows, -1}, {x->data(), weight->data(), out->data(), nullptr}, {0.0}),
         context->copy_to_host(y.data(), out->data(), bytes)}) {
-    if (failed) return fail(*failed);
+    if (!status) return fail(status.error());
   }
   int wrong = 0;
   for (const float value : y) wrong += value > 0.999F && value < 1.001F ? 0 : 1;
