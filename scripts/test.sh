@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The tests. Installs what they need, builds, runs them; ends with CTest's summary.
-#   scripts/test.sh         unit, command-line and fault tests        (under 10 minutes on 2 cores)
+#   scripts/test.sh         unit, command-line and fault tests
 #   scripts/test.sh --all   adds fault loops and kernel samples in full, the tests under ASan + UBSan and
 #                           under TSan, formatting, clang-tidy, schemas, the installed package, and the
-#                           report in a browser (under 40 minutes)
+#                           report in a browser
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh

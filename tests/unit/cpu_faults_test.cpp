@@ -243,7 +243,7 @@ TEST_F(CpuFaults, AnEndlessWaitEndsAtTheDeadline) {
 
 TEST_F(CpuFaults, AnEndlessLoopIsTakenOutOfItsThread) {
   // ThreadSanitizer holds signals back until a thread calls it, which such a loop never does.
-  if (kThreadSanitizer) GTEST_SKIP();
+  if (kThreadSanitizer) GTEST_SKIP() << "ThreadSanitizer holds the watchdog's signal back";
   HostArray<unsigned> flag(device(), 1);
   flag[0] = 0;
   for (int round = 0; round < 3; ++round) {
@@ -292,7 +292,7 @@ TEST_F(CpuFaults, AWriteThroughABadPointerEndsTheProcess) {
 }
 
 TEST_F(CpuFaults, UnderAddressSanitizerOneElementIsEnough) {
-  if (!kAddressSanitizer) GTEST_SKIP();
+  if (!kAddressSanitizer) GTEST_SKIP() << "needs an AddressSanitizer build";
   HostArray<float> out(device(), 33);  // ends within a 16-byte unit
   EXPECT_DEATH(static_cast<void>(kernels->launch("writes", k64Threads, out.data(), 33)),
                "heap-buffer-overflow(.|\n)*test.cu:84");
