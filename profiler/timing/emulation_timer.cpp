@@ -2,16 +2,11 @@
 #include <string>
 #include <utility>
 
-#include "timing/statistics.h"
+#include "timing/stop_rule.h"
 #include "timing/timer.h"
 
 namespace mgtune {
 namespace {
-
-bool narrow_enough(const SampleSummary& summary, const TimingBudget& budget) {
-  const double half_width = (summary.median_high - summary.median_low) / 2;
-  return half_width <= budget.relative_half_width * summary.median;
-}
 
 class EmulationTimer final : public Timer {
  public:
@@ -26,23 +21,16 @@ class EmulationTimer final : public Timer {
     MGTUNE_TRY(work(0, nullptr));  // touches the pages, fills the caches
     Timing timing;
     double measured_ns = 0;
-    for (std::int64_t count = 1;; ++count) {
+    for (std::int64_t turn = 1;; ++turn) {
       const std::int64_t start = clock_();
-      MGTUNE_TRY(work(count, nullptr));
+      MGTUNE_TRY(work(turn, nullptr));
       const auto sample_ns = static_cast<double>(clock_() - start);
       timing.samples_ns.push_back(sample_ns);
       measured_ns += sample_ns;
-      if (count < budget.min_samples) continue;
-
-      const SampleSummary summary = summarise(timing.samples_ns);
-      if (budget.stop_above_ns > 0 && summary.median_low > budget.stop_above_ns) {
-        timing.censored = true;
-        return timing;
-      }
-      if (count >= budget.max_samples || measured_ns >= budget.max_seconds * 1e9 ||
-          narrow_enough(summary, budget)) {
-        return timing;
-      }
+      const StopRule stop = stop_rule(timing.samples_ns, measured_ns, budget);
+      if (stop == StopRule::go_on) continue;
+      timing.censored = stop == StopRule::censored;
+      return timing;
     }
   }
 

@@ -1,0 +1,56 @@
+// Batch timing: the part that all timers of GPUs share. Short work is launched many times a sample,
+// the GPU warms up until its times settle, and samples are taken until the budget's stop rule.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "timing/timer.h"
+
+namespace mgtune {
+
+// How one method measures one piece of work. Buffer sets turn on from call to call, whatever the
+// call is for.
+class BatchClock {
+ public:
+  virtual ~BatchClock() = default;
+
+  // Runs the work once: what the driver does at a first launch is over with it.
+  virtual Status start() = 0;
+
+  // Runs `batches` batches of `calls` calls behind each other and returns, for each batch, the time
+  // of one of its calls in nanoseconds (the mean).
+  virtual Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) = 0;
+
+  // How many calls a batch may have, and how many such batches one time(). At least 1; known after
+  // start().
+  virtual std::int64_t max_calls() const = 0;
+  virtual std::int64_t max_batches(std::int64_t calls) const = 0;
+
+ protected:
+  BatchClock() = default;
+  BatchClock(const BatchClock&) = default;
+  BatchClock& operator=(const BatchClock&) = default;
+};
+
+struct BatchSize {
+  double batch_ns = 50e3;        // a batch has as many calls as take this long
+  std::int64_t least_calls = 1;  // and at least these, as far as they take no more than longest_ns
+  double longest_ns = 0;
+
+  // The calls of a batch of work that takes `call_ns`. A power of two: it stays as it is while
+  // times move a little.
+  std::int64_t calls(double call_ns, std::int64_t max_calls) const;
+};
+
+// Timing::note says where times did not settle.
+Result<Timing> time_in_batches(BatchClock& clock, const BatchSize& size,
+                               const TimingBudget& budget);
+
+// Adds to what Timing::note says; nothing for "".
+void add_note(const std::string& note, Timing& timing);
+
+}  // namespace mgtune

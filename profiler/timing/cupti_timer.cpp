@@ -1,0 +1,130 @@
+#include "timing/cupti_timer.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "timing/batch_timing.h"
+
+namespace mgtune {
+namespace {
+
+// The driver takes about 1000 operations before a launch blocks; a held stream must stay far below.
+constexpr std::int64_t kMaxOperations = 200;
+
+double span_ns(std::span<const DeviceOperation> operations) {
+  std::uint64_t end_ns = 0;
+  for (const DeviceOperation& operation : operations) end_ns = std::max(end_ns, operation.end_ns);
+  return static_cast<double>(end_ns - operations.front().start_ns);
+}
+
+class CuptiClock final : public BatchClock {
+ public:
+  CuptiClock(ActivityRecorder& recorder, HeldStream& stream, const TimedWork& work)
+      : recorder_(recorder), stream_(stream), work_(work) {}
+
+  Status start() override {
+    MGTUNE_TRY(stream_.wait_for_device());
+    MGTUNE_TRY(recorder_.begin());
+    MGTUNE_TRY(stream_.run_free([this](Stream stream) { return call(1, stream); }));
+    MGTUNE_ASSIGN(const Activity activity, recorder_.end());
+    operations_per_call_ = static_cast<std::int64_t>(activity.operations.size());
+    if (operations_per_call_ > 0) return {};
+    if (activity.dropped + activity.without_time > 0) return lost(activity, 1);
+    return invalid_argument("the work to time launches nothing");
+  }
+
+  Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) override {
+    // The first call follows an idle GPU; it is not of the sample.
+    const std::int64_t expected = (1 + calls * batches) * operations_per_call_;
+    Result<Activity> activity = record(1 + calls * batches);
+    if (activity.ok() && !is_complete(*activity, expected)) activity = record(1 + calls * batches);
+    if (!activity.ok()) return std::move(activity).take_status();
+    if (!is_complete(*activity, expected)) return lost(*activity, expected);
+    return samples(activity->operations, calls, batches);
+  }
+
+  std::int64_t max_calls() const override {
+    return std::max<std::int64_t>(1, kMaxOperations / operations_per_call_);
+  }
+  std::int64_t max_batches(std::int64_t calls) const override { return max_calls() / calls; }
+
+ private:
+  Status call(std::int64_t count, Stream stream) {
+    for (std::int64_t i = 0; i < count; ++i) MGTUNE_TRY(work_(turn_++, stream));
+    return {};
+  }
+
+  Result<Activity> record(std::int64_t count) {
+    MGTUNE_TRY(recorder_.begin());
+    MGTUNE_TRY(stream_.run_held([this, count](Stream stream) { return call(count, stream); }));
+    return recorder_.end();
+  }
+
+  static bool is_complete(const Activity& activity, std::int64_t expected) {
+    return static_cast<std::int64_t>(activity.operations.size()) == expected;
+  }
+
+  static Status lost(const Activity& activity, std::int64_t expected) {
+    return environment_error("CUPTI gave times for " + std::to_string(activity.operations.size()) +
+                             " of " + std::to_string(expected) + " operations (" +
+                             std::to_string(activity.dropped) + " records dropped, " +
+                             std::to_string(activity.without_time) + " without a time)");
+  }
+
+  // Operations of one stream start in the order of their launches, so those of one call are
+  // neighbours.
+  std::vector<double> samples(std::span<const DeviceOperation> operations, std::int64_t calls,
+                              std::int64_t batches) const {
+    const auto size = static_cast<std::size_t>(operations_per_call_);
+    std::vector<double> samples;
+    operations = operations.subspan(size);
+    for (std::int64_t batch = 0; batch < batches; ++batch) {
+      double sum_ns = 0;
+      for (std::int64_t i = 0; i < calls; ++i, operations = operations.subspan(size)) {
+        sum_ns += span_ns(operations.first(size));
+      }
+      samples.push_back(sum_ns / static_cast<double>(calls));
+    }
+    return samples;
+  }
+
+  ActivityRecorder& recorder_;
+  HeldStream& stream_;
+  const TimedWork& work_;
+  std::int64_t operations_per_call_ = 0;
+  std::int64_t turn_ = 0;
+};
+
+class CuptiTimer final : public Timer {
+ public:
+  CuptiTimer(std::unique_ptr<ActivityRecorder> recorder, std::unique_ptr<HeldStream> stream)
+      : recorder_(std::move(recorder)), stream_(std::move(stream)) {}
+
+  const std::string& method() const override {
+    static const std::string kMethod = "rotating";
+    return kMethod;
+  }
+
+  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
+    CuptiClock clock(*recorder_, *stream_, work);
+    MGTUNE_ASSIGN(Timing timing, time_in_batches(clock, BatchSize{}, budget));
+    add_note(stream_->note(), timing);
+    return timing;
+  }
+
+ private:
+  std::unique_ptr<ActivityRecorder> recorder_;
+  std::unique_ptr<HeldStream> stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<Timer> make_cupti_timer(std::unique_ptr<ActivityRecorder> recorder,
+                                        std::unique_ptr<HeldStream> stream) {
+  return std::make_unique<CuptiTimer>(std::move(recorder), std::move(stream));
+}
+
+}  // namespace mgtune

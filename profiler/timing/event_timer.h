@@ -1,0 +1,20 @@
+// The fall-back timer of GPUs: method "rotating_events", CUDA events around batches of calls over
+// the rotating buffer sets. The gaps between launches (0.8 us each on an H200) are in it, so its
+// rows are a method of their own. Needs no CUPTI: it works beside any other tool.
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/cuda/cuda_driver.h"
+#include "timing/held_stream.h"
+#include "timing/timer.h"
+
+namespace mgtune {
+
+// `reason`: why not CUPTI, for Timing::note. `driver` outlives the timer.
+std::unique_ptr<Timer> make_event_timer(const CudaDriver& driver,
+                                        std::unique_ptr<HeldStream> stream, std::string reason);
+
+}  // namespace mgtune

@@ -1,0 +1,17 @@
+// The stop rule: when a measurement has samples enough. One rule for every method.
+
+#pragma once
+
+#include <vector>
+
+#include "timing/timer.h"
+
+namespace mgtune {
+
+enum class StopRule { go_on, enough, censored };
+
+// `measured_ns`: the work's time so far, the sum over all its timed launches.
+StopRule stop_rule(const std::vector<double>& samples_ns, double measured_ns,
+                   const TimingBudget& budget);
+
+}  // namespace mgtune

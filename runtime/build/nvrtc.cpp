@@ -1,0 +1,111 @@
+#include "build/nvrtc.h"
+
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace mgtune {
+namespace {
+
+constexpr int kOldestVersion = 1208;  // 12.8 knows sm_100 and sm_120
+constexpr std::array<const char*, 2> kFileNames = {"libnvrtc.so.13", "libnvrtc.so.12"};
+constexpr char kAdvice[] =
+    "install the CUDA Toolkit 12.8 or newer (package cuda-nvrtc), or set CUDA_HOME or "
+    "MGTUNE_NVRTC_PATH";
+
+std::string_view environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// The copy that is in this process already, "" when there is none.
+std::string loaded_nvrtc() {
+  std::string path;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        const std::string_view name = info->dlpi_name;
+        const std::size_t slash = name.rfind('/');
+        const std::string_view file = slash == name.npos ? name : name.substr(slash + 1);
+        if (!file.starts_with("libnvrtc.so")) return 0;
+        *static_cast<std::string*>(found) = name;
+        return 1;
+      },
+      &path);
+  return path;
+}
+
+std::vector<std::string> folders() {
+  std::vector<std::string> folders;
+  if (const std::string home(environment_variable("CUDA_HOME")); !home.empty()) {
+    folders.push_back(home + "/lib64");
+    folders.push_back(home + "/lib");
+  }
+  std::string_view rest = environment_variable("LD_LIBRARY_PATH");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) folders.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  folders.insert(folders.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda/lib",
+                                 "/usr/lib/x86_64-linux-gnu", "/usr/lib64"});
+  return folders;
+}
+
+Status bind_all(const SharedLibrary& library, Nvrtc* nvrtc) {
+  MGTUNE_TRY(library.bind("nvrtcVersion", &nvrtc->version));
+  MGTUNE_TRY(library.bind("nvrtcGetErrorString", &nvrtc->error_string));
+  MGTUNE_TRY(library.bind("nvrtcCreateProgram", &nvrtc->create_program));
+  MGTUNE_TRY(library.bind("nvrtcDestroyProgram", &nvrtc->destroy_program));
+  MGTUNE_TRY(library.bind("nvrtcAddNameExpression", &nvrtc->add_name_expression));
+  MGTUNE_TRY(library.bind("nvrtcCompileProgram", &nvrtc->compile_program));
+  MGTUNE_TRY(library.bind("nvrtcGetLoweredName", &nvrtc->lowered_name));
+  MGTUNE_TRY(library.bind("nvrtcGetProgramLogSize", &nvrtc->log_size));
+  MGTUNE_TRY(library.bind("nvrtcGetProgramLog", &nvrtc->log));
+  MGTUNE_TRY(library.bind("nvrtcGetCUBINSize", &nvrtc->cubin_size));
+  return library.bind("nvrtcGetCUBIN", &nvrtc->cubin);
+}
+
+}  // namespace
+
+Result<std::string> find_nvrtc(FileSystem& file_system) {
+  if (std::string path(environment_variable("MGTUNE_NVRTC_PATH")); !path.empty()) {
+    if (file_system.exists(path)) return path;
+    return environment_error("MGTUNE_NVRTC_PATH names no file: " + path);
+  }
+  if (std::string path = loaded_nvrtc(); !path.empty()) return path;
+  std::string looked_in;
+  for (const std::string& folder : folders()) {
+    for (const char* name : kFileNames) {
+      const std::string path = folder + "/" + name;
+      if (file_system.exists(path)) return path;
+    }
+    looked_in += (looked_in.empty() ? "" : ", ") + folder;
+  }
+  return environment_error("NVRTC, which compiles CUDA kernels, is not here: looked for " +
+                           std::string(kFileNames.front()) + " in " + looked_in + "; " + kAdvice);
+}
+
+Result<Nvrtc> open_nvrtc(const std::string& path, LibraryLoader& loader) {
+  const Result<SharedLibrary> library = SharedLibrary::open(std::array{path}, loader);
+  if (!library.ok()) {
+    return environment_error("NVRTC does not load: " + library.status().message() + "; " + kAdvice);
+  }
+  Nvrtc nvrtc;
+  nvrtc.path = library->path();
+  MGTUNE_TRY(bind_all(*library, &nvrtc));
+  if (nvrtc.version(&nvrtc.major, &nvrtc.minor) != NVRTC_SUCCESS) {
+    return environment_error(nvrtc.path + " does not say its version");
+  }
+  if (nvrtc.major * 100 + nvrtc.minor < kOldestVersion) {
+    return environment_error("NVRTC " + std::to_string(nvrtc.major) + "." +
+                             std::to_string(nvrtc.minor) + " at " + nvrtc.path + " is too old; " +
+                             kAdvice);
+  }
+  return nvrtc;
+}
+
+}  // namespace mgtune

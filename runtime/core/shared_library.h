@@ -1,0 +1,61 @@
+// SharedLibrary: a library of this machine opened at run time (libcuda, NVRTC, CUPTI, NVML), so
+// that one program starts with and without it. LibraryLoader is the seam where tests put fakes.
+//
+// A library once opened stays open: code and data of what it made live in it. Copies are cheap and
+// refer to the same library; any number of threads may use one.
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/status.h"
+
+namespace mgtune {
+
+// What the operating system's dynamic linker offers.
+class LibraryLoader {
+ public:
+  virtual ~LibraryLoader() = default;
+  static LibraryLoader& real();
+
+  virtual void* open(const std::string& path, std::string* error) = 0;  // null on failure
+  virtual void* symbol(void* library, const char* name) = 0;            // null when absent
+  virtual std::string path_of(void* library) = 0;  // where it was found; "" when unknown
+
+ protected:
+  LibraryLoader() = default;
+  LibraryLoader(const LibraryLoader&) = default;
+  LibraryLoader& operator=(const LibraryLoader&) = default;
+};
+
+class SharedLibrary {
+ public:
+  // The first of `candidates` (paths, or names that the linker looks for) that opens. environment
+  // when none does: "not found: libcuda.so.1, libcuda.so", or, where one is there and does not
+  // load, the linker's reason.
+  static Result<SharedLibrary> open(std::span<const std::string> candidates,
+                                    LibraryLoader& loader = LibraryLoader::real());
+
+  const std::string& path() const { return path_; }
+
+  // Sets *function to the symbol; environment when the library lacks it.
+  template <typename Function>
+  Status bind(const char* name, Function** function) const {
+    MGTUNE_ASSIGN(void* const address, symbol(name));
+    *function = reinterpret_cast<Function*>(address);
+    return {};
+  }
+  Result<void*> symbol(const char* name) const;
+
+ private:
+  SharedLibrary(LibraryLoader& loader, void* handle, std::string path)
+      : loader_(&loader), handle_(handle), path_(std::move(path)) {}
+
+  LibraryLoader* loader_;
+  void* handle_;
+  std::string path_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,267 @@
+#include "device/cuda/cuda_device.h"
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+#include "core/file_system.h"
+#include "device/cuda/cuda_module.h"
+
+namespace mgtune {
+namespace {
+
+CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+CUstream cuda_stream(Stream stream) { return static_cast<CUstream>(stream); }
+
+std::string uuid_text(const CUuuid& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    std::array<char, 3> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += hex.data();
+  }
+  return text;
+}
+
+Result<std::int64_t> attribute(const CudaDriver& driver, CUdevice device,
+                               CUdevice_attribute attribute) {
+  int value = 0;
+  MGTUNE_TRY(driver.status(driver.cuDeviceGetAttribute(&value, attribute, device),
+                           "reading a device attribute"));
+  return std::int64_t{value};
+}
+
+// "580.159.04, CUDA 13.0"; the first part only where the kernel module says it.
+std::string driver_text(const CudaDriver& driver) {
+  std::string text = "CUDA " + std::to_string(driver.version / 1000) + "." +
+                     std::to_string(driver.version % 1000 / 10);
+  const Result<std::string> module = FileSystem::real().read_file("/sys/module/nvidia/version");
+  if (!module.ok() || module->empty()) return text;
+  return module->substr(0, module->find('\n')) + ", " + text;
+}
+
+// The driver calls a MIG instance "NVIDIA H200 MIG 1g.18gb": product and profile.
+void set_name(std::string_view name, DeviceInfo& info) {
+  constexpr std::string_view kMig = " MIG ";
+  const std::size_t mig = name.find(kMig);
+  info.name = name.substr(0, mig);
+  if (mig != name.npos) info.mig_profile = name.substr(mig + kMig.size());
+}
+
+Result<DeviceInfo> describe(const CudaDriver& driver, int index) {
+  CUdevice device = 0;
+  MGTUNE_TRY(driver.status(driver.cuDeviceGet(&device, index), "reading a device"));
+  std::array<char, 256> name{};
+  MGTUNE_TRY(
+      driver.status(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()), device),
+                    "reading a device's name"));
+  CUuuid uuid{};
+  MGTUNE_TRY(driver.status(driver.cuDeviceGetUuid(&uuid, device), "reading a device's UUID"));
+  std::size_t memory = 0;
+  MGTUNE_TRY(driver.status(driver.cuDeviceTotalMem(&memory, device), "reading a device's memory"));
+  MGTUNE_ASSIGN(const std::int64_t major,
+                attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+  MGTUNE_ASSIGN(const std::int64_t minor,
+                attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.id = uuid_text(uuid);
+  set_name(name.data(), info);
+  info.index = index;
+  info.limits.compute_capability = major * 10 + minor;
+  info.arch = "sm_" + std::to_string(info.limits.compute_capability);
+  MGTUNE_ASSIGN(info.limits.sm_count,
+                attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  MGTUNE_ASSIGN(info.limits.max_shared_bytes,
+                attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+  MGTUNE_ASSIGN(info.limits.l2_bytes, attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+  info.memory_bytes = static_cast<std::int64_t>(memory);
+  info.driver = driver_text(driver);
+  return info;
+}
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(const CudaDriver& driver, DeviceInfo info, CUdevice device, CUcontext context)
+      : driver_(driver), info_(std::move(info)), device_(device), context_(context) {}
+  ~CudaDevice() override { driver_.cuDevicePrimaryCtxRelease(device_); }
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<void*> allocate(std::size_t bytes) override {
+    MGTUNE_TRY(make_current());
+    CUdeviceptr memory = 0;
+    const CUresult result = driver_.cuMemAlloc(&memory, bytes == 0 ? 1 : bytes);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) return out_of_memory(bytes);
+    MGTUNE_TRY(driver_.status(result, "allocating device memory"));
+    return reinterpret_cast<void*>(memory);  // NOLINT(performance-no-int-to-ptr): the driver's type
+  }
+
+  void free(void* memory) override {
+    // After a lost device there is nobody to tell.
+    if (make_current().ok()) driver_.cuMemFree(address(memory));
+  }
+
+  Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
+    MGTUNE_TRY(make_current());
+    return driver_.status(driver_.cuMemcpyHtoD(address(device), host, bytes), "copying to the GPU");
+  }
+
+  Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    MGTUNE_TRY(make_current());
+    return driver_.status(driver_.cuMemcpyDtoH(host, address(device), bytes),
+                          "copying from the GPU");
+  }
+
+  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream stream) override {
+    MGTUNE_TRY(make_current());
+    return driver_.status(
+        driver_.cuMemsetD8Async(address(device), value, bytes, cuda_stream(stream)),
+        "filling device memory");
+  }
+
+  Result<std::unique_ptr<Module>> load(const Artifact& artifact) override {
+    MGTUNE_TRY(make_current());
+    // Loading while another thread captures a stream must not break its capture.
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    MGTUNE_TRY(driver_.status(driver_.cuThreadExchangeStreamCaptureMode(&mode), "loading"));
+    auto module = CudaModule::load(driver_, device_, info_.limits, artifact);
+    driver_.cuThreadExchangeStreamCaptureMode(&mode);
+    return module;
+  }
+
+  Result<std::int64_t> blocks_per_sm(const Kernel& kernel, std::uint32_t threads,
+                                     std::uint32_t shared_bytes) override {
+    MGTUNE_TRY(make_current());
+    int blocks = 0;
+    MGTUNE_TRY(driver_.status(driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                                  &blocks, reinterpret_cast<CUfunction>(cuda_kernel_handle(kernel)),
+                                  static_cast<int>(threads), shared_bytes),
+                              "reading the occupancy"));
+    return std::int64_t{blocks};
+  }
+
+  Result<std::int64_t> max_clusters(const KernelLaunch& launch) override {
+    MGTUNE_TRY(make_current());
+    LaunchConfig config(launch);
+    int clusters = 0;
+    MGTUNE_TRY(driver_.status(
+        driver_.cuOccupancyMaxActiveClusters(
+            &clusters, reinterpret_cast<CUfunction>(cuda_kernel_handle(*launch.kernel)),
+            &config.config),
+        "reading how many clusters fit"));
+    return std::int64_t{clusters};
+  }
+
+  Status launch(const KernelLaunch& launch) override {
+    MGTUNE_TRY(make_current());
+    const LaunchConfig config(launch);
+    const CUresult result = driver_.cuLaunchKernelEx(
+        &config.config, reinterpret_cast<CUfunction>(cuda_kernel_handle(*launch.kernel)),
+        const_cast<void**>(launch.args), nullptr);
+    if (result == CUDA_SUCCESS) return {};
+    return driver_.status(result, launch.kernel->name().c_str());
+  }
+
+  Status synchronise(Stream stream) override {
+    MGTUNE_TRY(make_current());
+    return driver_.status(driver_.cuStreamSynchronize(cuda_stream(stream)), "running the kernels");
+  }
+
+  Status set_thread_order(ThreadOrder) override {
+    return unsupported("a GPU orders the threads of a block itself");
+  }
+
+ private:
+  // A KernelLaunch as cuLaunchKernelEx takes it.
+  struct LaunchConfig {
+    explicit LaunchConfig(const KernelLaunch& launch) {
+      config.gridDimX = launch.grid[0];
+      config.gridDimY = launch.grid[1];
+      config.gridDimZ = launch.grid[2];
+      config.blockDimX = launch.block[0];
+      config.blockDimY = launch.block[1];
+      config.blockDimZ = launch.block[2];
+      config.sharedMemBytes = launch.shared_bytes;
+      config.hStream = cuda_stream(launch.stream);
+      config.attrs = attributes.data();
+      if (launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1) {
+        CUlaunchAttribute& attribute = next(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+        attribute.value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+      }
+      if (launch.cooperative) next(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
+      if (launch.pdl) {
+        next(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            .value.programmaticStreamSerializationAllowed = 1;
+      }
+    }
+    LaunchConfig(const LaunchConfig&) = delete;
+    LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+    CUlaunchAttribute& next(CUlaunchAttributeID id) {
+      CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+      attribute.id = id;
+      return attribute;
+    }
+
+    CUlaunchConfig config{};
+    std::array<CUlaunchAttribute, 3> attributes{};
+  };
+
+  // About 10 ns when the context is current already, as it is in all but a thread's first call.
+  Status make_current() const {
+    CUcontext current = nullptr;
+    if (driver_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context_) return {};
+    return driver_.status(driver_.cuCtxSetCurrent(context_), "using the GPU");
+  }
+
+  Status out_of_memory(std::size_t bytes) const {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    driver_.cuMemGetInfo(&free, &total);
+    return environment_error(info_.name + " has no room for " + std::to_string(bytes) + " bytes: " +
+                             std::to_string(free) + " of " + std::to_string(total) + " are free");
+  }
+
+  const CudaDriver& driver_;
+  DeviceInfo info_;
+  CUdevice device_;
+  CUcontext context_;
+};
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> list_cuda_devices(const CudaDriver& driver) {
+  int count = 0;
+  MGTUNE_TRY(driver.status(driver.cuDeviceGetCount(&count), "counting devices"));
+  std::vector<DeviceInfo> devices;
+  for (int index = 0; index < count; ++index) {
+    MGTUNE_ASSIGN(DeviceInfo info, describe(driver, index));
+    devices.push_back(std::move(info));
+  }
+  return devices;
+}
+
+Result<std::unique_ptr<Device>> open_cuda_device(const CudaDriver& driver, int index) {
+  MGTUNE_ASSIGN(DeviceInfo info, describe(driver, index));
+  CUdevice device = 0;
+  MGTUNE_TRY(driver.status(driver.cuDeviceGet(&device, index), "opening a device"));
+  CUcontext context = nullptr;
+  const CUresult result = driver.cuDevicePrimaryCtxRetain(&context, device);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+    return environment_error(info.name + " has no memory left for a context");
+  }
+  MGTUNE_TRY(driver.status(result, "opening the GPU"));
+  return std::unique_ptr<Device>(
+      std::make_unique<CudaDevice>(driver, std::move(info), device, context));
+}
+
+CUkernel cuda_kernel_handle(const Kernel& kernel) {
+  return static_cast<const CudaKernel&>(kernel).handle();
+}
+
+}  // namespace mgtune

@@ -1,0 +1,89 @@
+#include "device/cuda/cuda_driver.h"
+
+#include <array>
+
+namespace mgtune {
+namespace {
+
+// cuKernelGetParamInfo and cuFuncLoad came with it.
+constexpr int kOldestVersion = 12040;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// After these, cuda.h says, "the process must be terminated and relaunched"; an uncorrectable
+// memory error leaves no more than that either.
+bool ends_the_process(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED:
+    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Status CudaDriver::status(CUresult result, const char* what) const {
+  if (result == CUDA_SUCCESS) return {};
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS) name = "unknown error";
+  if (cuGetErrorString(result, &text) != CUDA_SUCCESS) text = "no text";
+  return {ends_the_process(result) ? StatusCode::device_lost : StatusCode::launch_failed,
+          std::string(what) + ": " + name + ": " + text};
+}
+
+Result<std::int64_t> CudaDriver::free_bytes() const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  MGTUNE_TRY(status(cuMemGetInfo(&free, &total), "reading the free memory"));
+  return static_cast<std::int64_t>(free);
+}
+
+Result<CudaDriver> open_cuda_driver(LibraryLoader& loader) {
+  const Result<SharedLibrary> library =
+      SharedLibrary::open(std::array<std::string, 2>{"libcuda.so.1", "libcuda.so"}, loader);
+  if (!library.ok()) {
+    return environment_error("no NVIDIA driver: " + library.status().message());
+  }
+  CudaDriver driver;
+  driver.path = library->path();
+  // The version first: an old driver lacks some of the functions, and its age is what to say.
+  MGTUNE_TRY(library->bind("cuDriverGetVersion", &driver.cuDriverGetVersion));
+  if (driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS) {
+    return environment_error(driver.path + " does not say its version");
+  }
+  if (driver.version < kOldestVersion) {
+    return environment_error("the NVIDIA driver at " + driver.path + " is for CUDA " +
+                             version_text(driver.version) + "; mgtune needs one for CUDA " +
+                             version_text(kOldestVersion) + " or newer");
+  }
+#define MGTUNE_BIND(function, symbol) MGTUNE_TRY(library->bind(symbol, &driver.function));
+  MGTUNE_CUDA_FUNCTIONS(MGTUNE_BIND)
+#undef MGTUNE_BIND
+  if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS) {
+    return environment_error(driver.status(result, "the NVIDIA driver does not start").message());
+  }
+  return driver;
+}
+
+const Result<CudaDriver>& cuda_driver() {
+  static const Result<CudaDriver> driver = open_cuda_driver(LibraryLoader::real());
+  return driver;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,97 @@
+// CudaDriver: the functions of libcuda that mgtune calls, opened at run time, so that the program
+// starts on machines without a driver. One table a process; immutable, usable from any thread.
+
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/shared_library.h"
+#include "core/status.h"
+
+// Every function used, with its symbol: the oldest one whose type is that of cuda.h. The symbols
+// are written out because cuda.h names the newest: a program built with the headers of CUDA 13
+// would ask for cuEventElapsedTime_v2, which drivers before 12.8 lack.
+#define MGTUNE_CUDA_FUNCTIONS(X)                                                                \
+  X(cuInit, "cuInit")                                                                           \
+  X(cuDriverGetVersion, "cuDriverGetVersion")                                                   \
+  X(cuGetErrorName, "cuGetErrorName")                                                           \
+  X(cuGetErrorString, "cuGetErrorString")                                                       \
+  X(cuDeviceGetCount, "cuDeviceGetCount")                                                       \
+  X(cuDeviceGet, "cuDeviceGet")                                                                 \
+  X(cuDeviceGetName, "cuDeviceGetName")                                                         \
+  X(cuDeviceGetUuid, "cuDeviceGetUuid_v2")                                                      \
+  X(cuDeviceGetAttribute, "cuDeviceGetAttribute")                                               \
+  X(cuDeviceTotalMem, "cuDeviceTotalMem_v2")                                                    \
+  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain")                                       \
+  X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2")                                  \
+  X(cuCtxGetCurrent, "cuCtxGetCurrent")                                                         \
+  X(cuCtxSetCurrent, "cuCtxSetCurrent")                                                         \
+  X(cuCtxSynchronize, "cuCtxSynchronize")                                                       \
+  X(cuMemAlloc, "cuMemAlloc_v2")                                                                \
+  X(cuMemFree, "cuMemFree_v2")                                                                  \
+  X(cuMemGetInfo, "cuMemGetInfo_v2")                                                            \
+  X(cuMemHostAlloc, "cuMemHostAlloc")                                                           \
+  X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2")                                  \
+  X(cuMemFreeHost, "cuMemFreeHost")                                                             \
+  X(cuMemcpyHtoD, "cuMemcpyHtoD_v2")                                                            \
+  X(cuMemcpyDtoH, "cuMemcpyDtoH_v2")                                                            \
+  X(cuMemsetD8Async, "cuMemsetD8Async")                                                         \
+  X(cuLibraryLoadData, "cuLibraryLoadData")                                                     \
+  X(cuLibraryUnload, "cuLibraryUnload")                                                         \
+  X(cuLibraryGetKernel, "cuLibraryGetKernel")                                                   \
+  X(cuKernelGetFunction, "cuKernelGetFunction")                                                 \
+  X(cuKernelGetAttribute, "cuKernelGetAttribute")                                               \
+  X(cuKernelSetAttribute, "cuKernelSetAttribute")                                               \
+  X(cuKernelGetParamInfo, "cuKernelGetParamInfo")                                               \
+  X(cuFuncLoad, "cuFuncLoad")                                                                   \
+  X(cuLaunchKernelEx, "cuLaunchKernelEx")                                                       \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor") \
+  X(cuOccupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters")                               \
+  X(cuStreamCreate, "cuStreamCreate")                                                           \
+  X(cuStreamDestroy, "cuStreamDestroy_v2")                                                      \
+  X(cuStreamSynchronize, "cuStreamSynchronize")                                                 \
+  X(cuStreamWaitValue32, "cuStreamWaitValue32_v2")                                              \
+  X(cuEventCreate, "cuEventCreate")                                                             \
+  X(cuEventDestroy, "cuEventDestroy_v2")                                                        \
+  X(cuEventRecord, "cuEventRecord")                                                             \
+  X(cuEventSynchronize, "cuEventSynchronize")                                                   \
+  X(cuEventElapsedTime, "cuEventElapsedTime")                                                   \
+  X(cuStreamBeginCapture, "cuStreamBeginCapture_v2")                                            \
+  X(cuStreamEndCapture, "cuStreamEndCapture")                                                   \
+  X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode")                     \
+  X(cuGraphInstantiate, "cuGraphInstantiateWithFlags")                                          \
+  X(cuGraphLaunch, "cuGraphLaunch")                                                             \
+  X(cuGraphDestroy, "cuGraphDestroy")                                                           \
+  X(cuGraphExecDestroy, "cuGraphExecDestroy")                                                   \
+  X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled")
+
+namespace mgtune {
+
+struct CudaDriver {
+  std::string path;  // of libcuda
+  int version = 0;   // 13000 for CUDA 13.0
+
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
+#define MGTUNE_DECLARE(function, symbol) decltype(&::function) function = nullptr;
+  MGTUNE_CUDA_FUNCTIONS(MGTUNE_DECLARE)
+#undef MGTUNE_DECLARE
+
+  // ok for CUDA_SUCCESS; device_lost after the errors that end a process's use of the device;
+  // otherwise launch_failed. The message reads "what: CUDA_ERROR_NAME: its text".
+  Status status(CUresult result, const char* what) const;
+
+  // Unused memory of the GPU whose context is current on this thread.
+  Result<std::int64_t> free_bytes() const;
+};
+
+// Opened and initialised once a process (cuInit; no context is made). environment when there is no
+// driver, when it has no usable GPU, or when it is older than CUDA 12.4, each with its own message.
+const Result<CudaDriver>& cuda_driver();
+
+// The same with a given loader, for tests.
+Result<CudaDriver> open_cuda_driver(LibraryLoader& loader);
+
+}  // namespace mgtune

@@ -1,0 +1,77 @@
+#include "device/cuda/cuda_module.h"
+
+#include <algorithm>
+
+namespace mgtune {
+namespace {
+
+constexpr std::int64_t kSharedWithoutOptIn = 48 << 10;
+
+std::vector<KernelParameter> parameters_of(const CudaDriver& driver, CUkernel kernel) {
+  std::vector<KernelParameter> parameters;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  // The driver has no count: the first index past the end is an error.
+  while (driver.cuKernelGetParamInfo(kernel, parameters.size(), &offset, &bytes) == CUDA_SUCCESS) {
+    parameters.push_back({bytes});
+  }
+  return parameters;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> CudaModule::load(const CudaDriver& driver, CUdevice device,
+                                                 const DeviceLimits& limits,
+                                                 const Artifact& artifact) {
+  CUlibrary library = nullptr;
+  MGTUNE_TRY(driver.status(driver.cuLibraryLoadData(&library, artifact.binary.data(), nullptr,
+                                                    nullptr, 0, nullptr, nullptr, 0),
+                           "loading a cubin"));
+  std::unique_ptr<CudaModule> module(new CudaModule(driver, library));
+  for (const ArtifactKernel& kernel : artifact.kernels) {
+    MGTUNE_TRY(module->add_kernel(device, limits, kernel).with_context(kernel.name));
+  }
+  return std::unique_ptr<Module>(std::move(module));
+}
+
+Status CudaModule::add_kernel(CUdevice device, const DeviceLimits& limits,
+                              const ArtifactKernel& kernel) {
+  CUkernel handle = nullptr;
+  MGTUNE_TRY(driver_.status(driver_.cuLibraryGetKernel(&handle, library_, kernel.symbol.c_str()),
+                            "finding the kernel"));
+  int static_shared = 0;
+  MGTUNE_TRY(
+      driver_.status(driver_.cuKernelGetAttribute(
+                         &static_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, handle, device),
+                     "reading its shared memory"));
+  const std::int64_t dynamic = limits.max_shared_bytes - static_shared;
+  if (dynamic > kSharedWithoutOptIn) {
+    MGTUNE_TRY(
+        driver_.status(driver_.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                    static_cast<int>(dynamic), handle, device),
+                       "opting in to more shared memory"));
+  }
+  if (limits.compute_capability >= 90) {
+    MGTUNE_TRY(
+        driver_.status(driver_.cuKernelSetAttribute(
+                           CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, handle, device),
+                       "allowing clusters of 16"));
+  }
+  // Drivers load a kernel at its first launch, which may be inside somebody's capture: load it
+  // here.
+  CUfunction function = nullptr;
+  MGTUNE_TRY(driver_.status(driver_.cuKernelGetFunction(&function, handle), "loading the kernel"));
+  MGTUNE_TRY(driver_.status(driver_.cuFuncLoad(function), "loading the kernel"));
+  kernels_.push_back(
+      std::make_unique<CudaKernel>(kernel.name, handle, parameters_of(driver_, handle)));
+  return {};
+}
+
+Result<const Kernel*> CudaModule::kernel(const std::string& name) const {
+  const auto found = std::ranges::find_if(
+      kernels_, [&name](const auto& kernel) { return kernel->name() == name; });
+  if (found == kernels_.end()) return not_found("the cubin has no kernel " + name);
+  return static_cast<const Kernel*>(found->get());
+}
+
+}  // namespace mgtune

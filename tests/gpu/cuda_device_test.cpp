@@ -1,0 +1,192 @@
+// CudaDevice on a real GPU.
+
+#include "device/cuda/cuda_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/helpers/real_gpu.h"
+
+namespace mgtune {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+class CudaDeviceTest : public RealGpuTest {};
+
+constexpr char kAddOne[] = R"(
+__global__ void add_one(int* values, long long count) {
+  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (i < count) values[i] += 1;
+})";
+
+constexpr char kDynamicShared[] = R"(
+extern __shared__ int held[];
+__global__ void through_shared(int* out, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) held[i] = i;
+  __syncthreads();
+  for (int i = threadIdx.x; i < count; i += blockDim.x) out[i] = held[count - 1 - i];
+})";
+
+constexpr char kClusterSize[] = R"(
+__global__ void cluster_size(int* out) {
+  int size = 1;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
+#endif
+  if (threadIdx.x == 0) out[blockIdx.x] = size;
+})";
+
+KernelLaunch launch_of(const Kernel* kernel, std::uint32_t grid, std::uint32_t block) {
+  KernelLaunch launch;
+  launch.kernel = kernel;
+  launch.grid = {grid, 1, 1};
+  launch.block = {block, 1, 1};
+  return launch;
+}
+
+TEST_F(CudaDeviceTest, SaysWhatItIs) {
+  const DeviceInfo& info = device().info();
+  std::cout << info.name << ", " << info.arch << ", driver " << info.driver << "\n";
+  EXPECT_EQ(info.kind, DeviceKind::cuda);
+  EXPECT_THAT(info.id, testing::MatchesRegex(
+                           "GPU-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+  EXPECT_THAT(info.arch, testing::StartsWith("sm_"));
+  EXPECT_GE(info.limits.compute_capability, 75);
+  EXPECT_GT(info.limits.sm_count, 0);
+  EXPECT_GE(info.limits.max_shared_bytes, 48 << 10);
+  EXPECT_GT(info.limits.l2_bytes, 1 << 19);
+  EXPECT_GT(info.memory_bytes, std::int64_t{1} << 30);
+  EXPECT_EQ(list_cuda_devices(*cuda_driver())->front().id, info.id);
+}
+
+TEST_F(CudaDeviceTest, MemoryComesBackAsItWent) {
+  std::vector<int> values(100'000);
+  std::iota(values.begin(), values.end(), 7);
+  const std::size_t bytes = values.size() * sizeof(int);
+  const Buffer buffer = Buffer::allocate(device(), bytes).value();
+  ASSERT_TRUE(device().copy_to_device(buffer.data(), values.data(), bytes).ok());
+  EXPECT_EQ(download<int>(buffer), values);
+  ASSERT_TRUE(device().fill_bytes(buffer.data(), 0xff, bytes, nullptr).ok());
+  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  EXPECT_THAT(download<int>(buffer), Each(-1));
+  EXPECT_TRUE(Buffer::allocate(device(), 0).ok());
+}
+
+TEST_F(CudaDeviceTest, SaysThatThereIsNoRoom) {
+  const auto bytes = static_cast<std::size_t>(device().info().memory_bytes) * 2;
+  const Status status = Buffer::allocate(device(), bytes).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(),
+              HasSubstr(" has no room for " + std::to_string(bytes) + " bytes: "));
+}
+
+TEST_F(CudaDeviceTest, LaunchesAKernel) {
+  const Kernel* const add_one = kernel(kAddOne, "add_one");
+  ASSERT_NE(add_one, nullptr);
+  ASSERT_EQ(add_one->parameters().size(), 2U);
+  EXPECT_EQ(add_one->parameters()[0].bytes, 8U);
+  EXPECT_EQ(add_one->parameters()[1].bytes, 8U);
+  const Buffer buffer = Buffer::allocate(device(), 1000 * sizeof(int)).value();
+  ASSERT_TRUE(device().fill_bytes(buffer.data(), 0, buffer.bytes(), nullptr).ok());
+  for (int i = 0; i < 3; ++i) {
+    const Status status = launch(launch_of(add_one, 8, 128), buffer.data(), std::int64_t{1000});
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  EXPECT_THAT(download<int>(buffer), Each(3));
+}
+
+TEST_F(CudaDeviceTest, AKernelMayUseAllOfTheSharedMemory) {
+  const Kernel* const through_shared = kernel(kDynamicShared, "through_shared");
+  ASSERT_NE(through_shared, nullptr);
+  const auto bytes = static_cast<std::uint32_t>(device().info().limits.max_shared_bytes);
+  const int count = static_cast<int>(bytes / sizeof(int));
+  const Buffer out = Buffer::allocate(device(), bytes).value();
+  KernelLaunch all = launch_of(through_shared, 1, 256);
+  all.shared_bytes = bytes;
+  ASSERT_TRUE(launch(all, out.data(), count).ok());
+  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  EXPECT_EQ(download<int>(out).front(), count - 1);
+  EXPECT_EQ(download<int>(out).back(), 0);
+  EXPECT_EQ(device().blocks_per_sm(*through_shared, 256, bytes).value(), 1);
+
+  all.shared_bytes = bytes + 4096;
+  const Status status = launch(all, out.data(), count);
+  EXPECT_EQ(status.code(), StatusCode::launch_failed);
+  EXPECT_THAT(status.message(), HasSubstr("through_shared: CUDA_ERROR_"));
+  all.shared_bytes = bytes;
+  EXPECT_TRUE(launch(all, out.data(), count).ok());
+  EXPECT_TRUE(device().synchronise(nullptr).ok());
+}
+
+TEST_F(CudaDeviceTest, LaunchesClustersAndCooperativeGrids) {
+  const Kernel* const cluster_size = kernel(kClusterSize, "cluster_size");
+  ASSERT_NE(cluster_size, nullptr);
+  const Buffer out = Buffer::allocate(device(), 8 * sizeof(int)).value();
+  KernelLaunch clusters = launch_of(cluster_size, 8, 64);
+  if (device().info().limits.compute_capability >= 90) {
+    clusters.cluster = {4, 1, 1};
+    EXPECT_GT(device().max_clusters(clusters).value(), 0);
+    ASSERT_TRUE(launch(clusters, out.data()).ok());
+    ASSERT_TRUE(device().synchronise(nullptr).ok());
+    EXPECT_THAT(download<int>(out), Each(4));
+    clusters.cluster = {1, 1, 1};
+  } else {
+    std::cout << "no clusters before sm_90: not tested\n";
+  }
+  clusters.cooperative = true;
+  ASSERT_TRUE(launch(clusters, out.data()).ok());
+  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  EXPECT_THAT(download<int>(out), Each(1));
+}
+
+TEST_F(CudaDeviceTest, ALaunchCanBeCaptured) {
+  const Kernel* const add_one = kernel(kAddOne, "add_one");
+  ASSERT_NE(add_one, nullptr);
+  const Buffer buffer = Buffer::allocate(device(), 1000 * sizeof(int)).value();
+  const CudaDriver& driver = *cuda_driver();
+  CUstream stream = nullptr;
+  ASSERT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  // A plan made meanwhile must not break the capture.
+  EXPECT_NE(kernel(kClusterSize, "cluster_size"), nullptr);
+  ASSERT_TRUE(device().fill_bytes(buffer.data(), 0, buffer.bytes(), stream).ok());
+  KernelLaunch one = launch_of(add_one, 8, 128);
+  one.stream = stream;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(launch(one, buffer.data(), std::int64_t{1000}).ok());
+  }
+  CUgraph graph = nullptr;
+  CUgraphExec replay = nullptr;
+  ASSERT_EQ(driver.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphInstantiate(&replay, graph, 0), CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(driver.cuGraphLaunch(replay, stream), CUDA_SUCCESS);
+  ASSERT_TRUE(device().synchronise(stream).ok());
+  EXPECT_THAT(download<int>(buffer), Each(2));  // each replay begins with the memset
+  driver.cuGraphExecDestroy(replay);
+  driver.cuGraphDestroy(graph);
+  driver.cuStreamDestroy(stream);
+}
+
+TEST_F(CudaDeviceTest, NamesAKernelThatIsNotThere) {
+  const SourceTree sources{"test", {{"test.cu", kAddOne}}};
+  const std::string& arch = device().info().arch;
+  Artifact artifact =
+      make_nvrtc_compiler(arch).value()->compile({&sources, "test.cu", {"add_one"}, arch}).value();
+  const auto module = device().load(artifact);
+  ASSERT_TRUE(module.ok());
+  EXPECT_EQ((*module)->kernel("add_two").status().message(), "the cubin has no kernel add_two");
+  artifact.kernels.front().symbol = "absent";
+  EXPECT_THAT(device().load(artifact).status().message(),
+              testing::StartsWith("add_one: finding the kernel: CUDA_ERROR_NOT_FOUND"));
+}
+
+}  // namespace
+}  // namespace mgtune

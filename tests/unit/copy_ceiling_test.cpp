@@ -1,0 +1,78 @@
+// The copy ceiling on the cpu device: the real kernels, times of a made-up timer.
+
+#include "ceilings/copy_ceiling.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "device/registry.h"
+
+namespace mgtune {
+namespace {
+
+// Runs the work and says the next of the times it was given.
+class FakeTimer final : public Timer {
+ public:
+  explicit FakeTimer(std::vector<double> times_ns) : times_ns_(std::move(times_ns)) {}
+
+  std::vector<double> bests_ns;  // that it was asked to race against
+  Status failure;
+
+  const std::string& method() const override {
+    static const std::string kMethod = "fake";
+    return kMethod;
+  }
+  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
+    MGTUNE_TRY(Status(failure));
+    for (std::int64_t turn = 0; turn < 3; ++turn) MGTUNE_TRY(work(turn, nullptr));
+    bests_ns.push_back(budget.stop_above_ns);
+    Timing timing;
+    timing.samples_ns.assign(5, times_ns_[next_++ % times_ns_.size()]);
+    return timing;
+  }
+
+ private:
+  std::vector<double> times_ns_;
+  std::size_t next_ = 0;
+};
+
+class CopyCeiling : public testing::Test {
+ protected:
+  Result<double> measure(Timer& timer, std::int64_t bytes_moved) {
+    return copy_ns(*device_, builder_, timer, bytes_moved);
+  }
+
+  std::unique_ptr<Device> device_ = open_device("cpu").value();
+  Builder builder_{BuildCache(FileSystem::real(), "")};
+};
+
+TEST_F(CopyCeiling, IsTheFastestShapesTime) {
+  FakeTimer timer({900, 700, 800, 650, 950});
+  const Result<double> ns = measure(timer, 1 << 16);
+  ASSERT_TRUE(ns.ok()) << ns.status().message();
+  EXPECT_EQ(*ns, 650);
+  ASSERT_GE(timer.bests_ns.size(), 8U);
+  EXPECT_THAT(std::vector(timer.bests_ns.begin(), timer.bests_ns.begin() + 5),
+              testing::ElementsAre(0, 900, 700, 700, 650));
+}
+
+TEST_F(CopyCeiling, EverySizeIsCopiedWhole) {
+  // 16 bytes a buffer, and a number of vectors that no tile divides. The copy is checked in
+  // copy_ns.
+  for (const std::int64_t bytes : {1, 32, 100'000, 2 * 16 * 4099}) {
+    FakeTimer timer({900});
+    EXPECT_TRUE(measure(timer, bytes).ok()) << bytes;
+  }
+}
+
+TEST_F(CopyCeiling, AFailureOfTheTimerIsItsOwn) {
+  FakeTimer timer({900});
+  timer.failure = Status(StatusCode::device_lost, "gone");
+  EXPECT_EQ(measure(timer, 1 << 16).status().code(), StatusCode::device_lost);
+}
+
+}  // namespace
+}  // namespace mgtune

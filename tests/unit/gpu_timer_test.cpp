@@ -1,0 +1,82 @@
+#include "timing/gpu_timer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/helpers/fake_gpu.h"
+
+namespace mgtune {
+namespace {
+
+class GpuTimerTest : public testing::Test {
+ protected:
+  Result<std::unique_ptr<Timer>> make(const std::string& method) {
+    return make_gpu_timer(gpu_.device, method, gpu_.driver, gpu_.loader);
+  }
+
+  std::string note(Timer& timer) {
+    const TimedWork work = [this](std::int64_t, Stream stream) {
+      return gpu_.cuda.launch(stream, 20'000);
+    };
+    return timer.time(work, {})->note;
+  }
+
+  FakeGpu gpu_;
+};
+
+TEST_F(GpuTimerTest, RotatingIsByCupti) {
+  const auto timer = make("rotating");
+  ASSERT_TRUE(timer.ok()) << timer.status().message();
+  EXPECT_EQ((*timer)->method(), "rotating");
+  EXPECT_EQ(note(**timer), "");
+}
+
+TEST_F(GpuTimerTest, FallsBackToEventsWhenAnotherToolHoldsCupti) {
+  gpu_.cupti.subscribe_result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  const auto timer = make("rotating");
+  ASSERT_TRUE(timer.ok()) << timer.status().message();
+  EXPECT_EQ((*timer)->method(), "rotating_events");
+  EXPECT_THAT(note(**timer), testing::StartsWith("CUDA events, launch gaps included: another tool "
+                                                 "holds CUPTI"));
+}
+
+TEST_F(GpuTimerTest, FallsBackToEventsWithoutCupti) {
+  gpu_.loader.libraries.erase(FakeCupti::file_name());
+  const auto timer = make("rotating");
+  ASSERT_TRUE(timer.ok()) << timer.status().message();
+  EXPECT_EQ((*timer)->method(), "rotating_events");
+  EXPECT_THAT(note(**timer),
+              testing::StartsWith("CUDA events, launch gaps included: no CUPTI: not found: "));
+}
+
+TEST_F(GpuTimerTest, OtherMethodsLeaveCuptiAlone) {
+  gpu_.loader.asked_for.clear();
+  const auto events = make("rotating_events");
+  ASSERT_TRUE(events.ok());
+  EXPECT_EQ((*events)->method(), "rotating_events");
+  const auto graph = make("graph");
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ((*graph)->method(), "graph");
+  EXPECT_THAT(gpu_.loader.asked_for, testing::IsEmpty());
+  EXPECT_EQ(note(**events), "CUDA events, launch gaps included: as asked for");
+}
+
+TEST_F(GpuTimerTest, NamesTheMethodsThereAre) {
+  const Status status = make("hot").status();
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(status.message(),
+            "no method 'hot' times a GPU; there are rotating, rotating_events and graph");
+}
+
+TEST_F(GpuTimerTest, TheCpuDeviceIsNotForIt) {
+  gpu_.device.device_info.kind = DeviceKind::cpu;
+  const Status status = make("rotating").status();
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
+  EXPECT_EQ(status.message(), "the cpu device has no timer of method 'rotating'");
+}
+
+}  // namespace
+}  // namespace mgtune
