@@ -76,19 +76,19 @@ static int run(const mgr_plan_t* plan, mgr_context_t* context, int rows) {
 }
 
 int main(int argc, char** argv) {
-  mgr_open_options open = {0};
+  mgr_open_options_t open = {0};
   open.struct_size = sizeof(open);
   open.device = argc > 1 ? argv[1] : "auto";
   mgr_context_t* context = NULL;
   if (failed("open", mgr_open(&open, &context))) return 1;
 
-  const mgr_binding bindings[] = {{"hidden", "1024"}, {"T", "f32"}};
-  const mgr_range ranges[] = {{"rows", 1, kMaxRows}};
-  mgr_plan_options options = {0};
+  const mgr_assignment_t assignments[] = {{"hidden", "1024"}, {"T", "f32"}};
+  const mgr_range_t ranges[] = {{"rows", 1, kMaxRows}};
+  mgr_plan_options_t options = {0};
   options.struct_size = sizeof(options);
-  options.op = "rmsnorm.forward";
-  options.bindings = bindings;
-  options.binding_count = 2;
+  options.operator_name = "rmsnorm.forward";
+  options.assignments = assignments;
+  options.assignment_count = 2;
   options.ranges = ranges;
   options.range_count = 1;
   mgr_plan_t* plan = NULL;

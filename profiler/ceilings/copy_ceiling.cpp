@@ -42,8 +42,8 @@ constexpr char kFill[] = "fill_uniform<float>";
 Result<std::unique_ptr<Module>> build(Device& device, Builder& builder, const SourceTree& sources,
                                       const std::string& source, std::vector<std::string> names) {
   const BuildRequest request{&sources, source, std::move(names), device.info().arch};
-  MGTUNE_ASSIGN(const Artifact artifact, builder.build(request));
-  return device.load(artifact);
+  MGTUNE_ASSIGN(const Build build, builder.build(request));
+  return device.load(build);
 }
 
 std::vector<std::string> copy_kernels() {
@@ -72,7 +72,7 @@ class CopyBench {
       MGTUNE_ASSIGN(set.to, Buffer::allocate(device_, static_cast<std::size_t>(bytes_)));
       MGTUNE_TRY(fill(set.from, static_cast<std::uint64_t>(i)));
     }
-    return device_.synchronise(nullptr);
+    return device_.synchronize(nullptr);
   }
 
   // A time above `best_ns` may be of few samples.
@@ -94,7 +94,7 @@ class CopyBench {
     const auto bytes = static_cast<std::size_t>(bytes_);
     MGTUNE_TRY(device_.fill_bytes(set.to.data(), 0xff, bytes, nullptr));
     MGTUNE_TRY(copy(*kernel, shape, set, nullptr));
-    MGTUNE_TRY(device_.synchronise(nullptr));
+    MGTUNE_TRY(device_.synchronize(nullptr));
     std::vector<unsigned char> from(bytes);
     std::vector<unsigned char> to(bytes);
     MGTUNE_TRY(device_.copy_to_host(from.data(), set.from.data(), bytes));

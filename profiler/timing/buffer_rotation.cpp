@@ -47,7 +47,7 @@ Result<BufferRotation> plan_buffer_rotation(Device& device, std::int64_t set_byt
   const DeviceInfo& info = device.info();
   if (info.kind == DeviceKind::cpu) return BufferRotation{};
   MGTUNE_TRY(cuda_driver().status());
-  MGTUNE_TRY(device.synchronise(nullptr));  // makes its context current here
+  MGTUNE_TRY(device.synchronize(nullptr));  // makes its context current here
   MGTUNE_ASSIGN(const std::int64_t free_bytes, cuda_driver()->free_bytes());
   return plan_buffer_rotation(set_bytes, info.limits.l2_bytes, free_bytes);
 }

@@ -104,7 +104,7 @@ HeldStream::HeldStream(const CudaDriver& driver, CUcontext context, CUstream str
 
 Result<std::unique_ptr<HeldStream>> HeldStream::make(const CudaDriver& driver, Device& device,
                                                      std::chrono::milliseconds patience) {
-  MGTUNE_TRY(device.synchronise(nullptr));  // makes its context current here
+  MGTUNE_TRY(device.synchronize(nullptr));  // makes its context current here
   CUcontext context = nullptr;
   MGTUNE_TRY(driver.status(driver.cuCtxGetCurrent(&context), "finding the GPU's context"));
   CUstream stream = nullptr;
@@ -127,7 +127,7 @@ Status HeldStream::make_current() const {
   return driver_.status(driver_.cuCtxSetCurrent(context_), "using the GPU");
 }
 
-Status HeldStream::synchronise() const {
+Status HeldStream::synchronize() const {
   return driver_.status(driver_.cuStreamSynchronize(stream_), "running the timed kernels");
 }
 
@@ -139,7 +139,7 @@ Status HeldStream::wait_for_device() {
 Status HeldStream::run_free(const Enqueue& enqueue) {
   MGTUNE_TRY(make_current());
   Status queued = enqueue(stream_);
-  Status ran = synchronise();  // also after a failure: what was queued before it uses buffers
+  Status ran = synchronize();  // also after a failure: what was queued before it uses buffers
   return queued.ok() ? ran : queued;
 }
 
@@ -153,7 +153,7 @@ Status HeldStream::run_held(const Enqueue& enqueue) {
   }
   Status queued = enqueue(stream_);
   const bool opened = gate_->open();
-  Status ran = synchronise();
+  Status ran = synchronize();
   if (!opened) {
     gate_.reset();
     note_ = "launches not queued ahead: the driver waited for the GPU while queueing";

@@ -52,7 +52,7 @@ class HeldStream {
 
   HeldStream(const CudaDriver& driver, CUcontext context, CUstream stream);
   Status make_current() const;
-  Status synchronise() const;
+  Status synchronize() const;
 
   const CudaDriver& driver_;
   CUcontext context_;

@@ -48,7 +48,7 @@ void add_variant(HtmlTable& table, const ReportVariant& variant) {
   table.add_row(
       {variant_cell(variant), outcome_badge(view.outcome),
        time_ns ? time_cell(view.gpu, *time_ns) : "",
-       variant.of_fastest ? ratio_text(*variant.of_fastest) : "", time_ns ? quartiles(view) : "",
+       variant.slowdown ? ratio_text(*variant.slowdown) : "", time_ns ? quartiles(view) : "",
        time_ns ? std::to_string(measurement->samples) : "",
        variant.bandwidth_gbps ? bandwidth_text(*variant.bandwidth_gbps) : "",
        time_ns ? escape(measurement->method) : "", view.check ? error_text(view.check->error) : "",
@@ -109,7 +109,7 @@ std::string summary(std::span<const ReportVariant> variants) {
       fmt::format("{} {} on {}: {}", code(first.op), code(first.problem), device_name(first.gpu),
                   counted(static_cast<std::int64_t>(variants.size()), "variant"));
   if (failed > 0) html += fmt::format(", {} failed", failed);
-  if (variants.front().of_fastest) {
+  if (variants.front().slowdown) {
     html.append(", fastest ").append(time_cell(first.gpu, *median_ns(first)));
   }
   return html;

@@ -84,7 +84,7 @@ Json with_variant(Json row, const ReportVariant& variant) {
   row["message"] = view.message;
   row["is_pick"] = variant.is_pick;
   row["is_default"] = variant.is_default;
-  row["of_fastest"] = or_null(variant.of_fastest);
+  row["slowdown"] = or_null(variant.slowdown);
   row["bandwidth_gbps"] = or_null(variant.bandwidth_gbps);
   row["registers"] = count_or_null(view.registers);
   row["spill_bytes"] = count_or_null(view.spill_bytes);

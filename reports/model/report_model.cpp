@@ -99,7 +99,7 @@ std::vector<ReportVariant> make_variants(const std::vector<OutcomeView>& outcome
     if (const auto time_ns = median_ns(view)) {
       variant.bandwidth_gbps = bandwidth(view.gpu, view.bytes, *time_ns);
       if (fastest != nullptr && is_ranked(view)) {
-        variant.of_fastest = *time_ns / fastest->measurement->median_ns;
+        variant.slowdown = *time_ns / fastest->measurement->median_ns;
       }
     }
     variant.view = view;

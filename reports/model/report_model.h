@@ -37,8 +37,7 @@ struct ReportPick {
 // One variant on one problem, with what follows from its numbers.
 struct ReportVariant {
   OutcomeView view;
-  std::optional<double>
-      of_fastest;  // its time over the fastest's by the same method on this problem
+  std::optional<double> slowdown;  // its time over the fastest's by the same method on this problem
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
   bool is_pick = false;                  // by any method
   bool is_default = false;               // what the pick is compared with

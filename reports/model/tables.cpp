@@ -82,7 +82,7 @@ void add_variant(TextTable& table, const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
   const bool has_time = median_ns(view).has_value();
   table.add_row({has_time ? time_text(view.measurement->median_ns) : "-",
-                 variant.of_fastest ? ratio_text(*variant.of_fastest) : "",
+                 variant.slowdown ? ratio_text(*variant.slowdown) : "",
                  has_time ? quartiles(*view.measurement) : "",
                  variant.bandwidth_gbps ? bandwidth_text(*variant.bandwidth_gbps) : "",
                  std::string(to_string(view.outcome)), has_time ? view.measurement->method : "",

@@ -39,8 +39,8 @@ Result<std::span<T>> array(T* data, std::size_t count, const char* name) {
   return std::span<T>(data, count);
 }
 
-Result<Context::Options> context_options(const mgr_open_options* from) {
-  MGTUNE_ASSIGN(const mgr_open_options options, read_options(from));
+Result<Context::Options> context_options(const mgr_open_options_t* from) {
+  MGTUNE_ASSIGN(const mgr_open_options_t options, read_options(from));
   Context::Options result;
   if (options.device != nullptr) result.device = options.device;
   if (options.database != nullptr) result.database = options.database;
@@ -53,23 +53,24 @@ Result<Context::Options> context_options(const mgr_open_options* from) {
   return result;
 }
 
-Result<Context::PlanWords> plan_words(const mgr_plan_options* from) {
+Result<Context::PlanWords> plan_words(const mgr_plan_options_t* from) {
   if (from == nullptr) return null_argument("options");
-  MGTUNE_ASSIGN(const mgr_plan_options options, read_options(from));
-  if (options.op == nullptr) return null_argument("op");
+  MGTUNE_ASSIGN(const mgr_plan_options_t options, read_options(from));
+  if (options.operator_name == nullptr) return null_argument("operator_name");
   Context::PlanWords words;
-  words.op = options.op;
-  MGTUNE_ASSIGN(const auto bindings, array(options.bindings, options.binding_count, "bindings"));
-  for (const mgr_binding& binding : bindings) {
-    if (binding.name == nullptr || binding.value == nullptr) {
+  words.op = options.operator_name;
+  MGTUNE_ASSIGN(const auto assignments,
+                array(options.assignments, options.assignment_count, "assignments"));
+  for (const mgr_assignment_t& assignment : assignments) {
+    if (assignment.name == nullptr || assignment.value == nullptr) {
       return null_argument("name or value of a binding");
     }
-    if (!words.bindings.emplace(binding.name, binding.value).second) {
-      return invalid_argument(fmt::format("'{}' is bound twice", binding.name));
+    if (!words.bindings.emplace(assignment.name, assignment.value).second) {
+      return invalid_argument(fmt::format("'{}' is bound twice", assignment.name));
     }
   }
   MGTUNE_ASSIGN(const auto ranges, array(options.ranges, options.range_count, "ranges"));
-  for (const mgr_range& range : ranges) {
+  for (const mgr_range_t& range : ranges) {
     if (range.dim == nullptr) return null_argument("dim of a range");
     if (!words.ranges.emplace(range.dim, DimRange{range.low, range.high}).second) {
       return invalid_argument(fmt::format("dim '{}' has two ranges", range.dim));
@@ -133,7 +134,7 @@ using mgtune::Status;
 
 int32_t mgr_abi_version(void) { return MGR_ABI_VERSION; }
 
-mgr_status_t mgr_open(const mgr_open_options* options, mgr_context_t** context) {
+mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context) {
   return guarded([&]() -> Status {
     if (context == nullptr) return null_argument("context");
     MGTUNE_ASSIGN(const Context::Options words, mgtune::context_options(options));
@@ -149,7 +150,8 @@ const char* mgr_device_name(const mgr_context_t* context) {
   return context == nullptr ? "" : context->context->device_info().name.c_str();
 }
 
-mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options* options, mgr_plan_t** plan) {
+mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options_t* options,
+                      mgr_plan_t** plan) {
   return guarded([&]() -> Status {
     if (context == nullptr || plan == nullptr) return null_argument("context or plan");
     MGTUNE_ASSIGN(const Context::PlanWords words, mgtune::plan_words(options));
@@ -249,6 +251,6 @@ mgr_status_t mgr_copy_to_host(mgr_context_t* context, void* host, const void* de
 mgr_status_t mgr_synchronize(mgr_context_t* context, void* stream) {
   return guarded([&]() -> Status {
     if (context == nullptr) return null_argument("context");
-    return context->context->synchronise(stream);
+    return context->context->synchronize(stream);
   });
 }

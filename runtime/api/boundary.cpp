@@ -17,7 +17,6 @@ static_assert(static_cast<int>(StatusCode::launch_failed) == MGR_LAUNCH_FAILED);
 static_assert(static_cast<int>(StatusCode::timeout) == MGR_TIMEOUT);
 static_assert(static_cast<int>(StatusCode::device_lost) == MGR_DEVICE_LOST);
 static_assert(static_cast<int>(StatusCode::unsupported) == MGR_UNSUPPORTED);
-static_assert(static_cast<int>(StatusCode::cancelled) == MGR_CANCELLED);
 static_assert(static_cast<int>(StatusCode::internal) == MGR_INTERNAL);
 
 std::string& last_error() {

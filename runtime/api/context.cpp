@@ -5,7 +5,7 @@
 
 #include "core/file_system.h"
 #include "device/registry.h"
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 #include "family/problem.h"
 #include "store/store.h"
 
@@ -119,9 +119,9 @@ Status Context::copy_to_host(void* host, const void* device, std::size_t bytes) 
   return device_->copy_to_host(host, device, bytes);
 }
 
-Status Context::synchronise(Stream stream) {
+Status Context::synchronize(Stream stream) {
   const std::scoped_lock lock(mutex_);
-  return device_->synchronise(stream);
+  return device_->synchronize(stream);
 }
 
 }  // namespace mgtune

@@ -42,7 +42,7 @@ class Context {
   void free(void* memory);
   Status copy_to_device(void* device, const void* host, std::size_t bytes);
   Status copy_to_host(void* host, const void* device, std::size_t bytes);
-  Status synchronise(Stream stream);
+  Status synchronize(Stream stream);
 
   const DeviceInfo& device_info() const { return device_->info(); }
   const std::string& tables() const { return tables_; }  // where tuned rows come from, for explain

@@ -81,13 +81,13 @@ std::string BuildCache::entry_path(const std::string& key) const {
   return directory_ + "/" + key + std::string(kSuffix);
 }
 
-std::optional<Artifact> BuildCache::load(const std::string& key) {
+std::optional<Build> BuildCache::load(const std::string& key) {
   if (directory_.empty() || !is_sha256_hex(key)) return std::nullopt;
   const Result<std::string> entry =
       read_private_file(directory_, key + std::string(kSuffix), kMaxEntryBytes);
   if (entry.ok()) {
-    Result<Artifact> artifact = decode_cache_entry(key, *entry);
-    if (artifact.ok()) return std::move(artifact).value();
+    Result<Build> build = decode_cache_entry(key, *entry);
+    if (build.ok()) return std::move(build).value();
   } else if (entry.status().code() != StatusCode::corrupt || !usable()) {
     return std::nullopt;  // not there, not readable, or in a directory that is not ours to clean
   }
@@ -96,17 +96,17 @@ std::optional<Artifact> BuildCache::load(const std::string& key) {
   return std::nullopt;
 }
 
-Status BuildCache::store(const Artifact& artifact) {
+Status BuildCache::store(const Build& build) {
   if (directory_.empty()) return {};
-  if (!is_sha256_hex(artifact.key)) return internal_error("'" + artifact.key + "' is no build key");
-  if (sha256_hex(artifact.binary) != artifact.sha256) {
-    return internal_error("the build " + artifact.key + " does not have the hash it claims");
+  if (!is_sha256_hex(build.key)) return internal_error("'" + build.key + "' is no build key");
+  if (sha256_hex(build.binary) != build.sha256) {
+    return internal_error("the build " + build.key + " does not have the hash it claims");
   }
   MGTUNE_TRY(file_system_.create_directories(directory_, 0700));
   if (!usable()) return {};
-  const std::string entry = encode_cache_entry(artifact);
+  const std::string entry = encode_cache_entry(build);
   if (entry.size() > kMaxEntryBytes) return {};
-  MGTUNE_TRY(file_system_.write_file(entry_path(artifact.key), entry));
+  MGTUNE_TRY(file_system_.write_file(entry_path(build.key), entry));
   // Looking costs a stat for every entry, so only at first and after each sixteenth of the limit.
   if (written_bytes_ >= 0) written_bytes_ += static_cast<std::int64_t>(entry.size());
   if (written_bytes_ < 0 || written_bytes_ > max_bytes_ / 16) evict();

@@ -1,4 +1,4 @@
-// BuildCache: artifacts on disk by key, so that a second process does not compile again.
+// BuildCache: builds on disk by key, so that a second process does not compile again.
 //
 // One file an entry: a text header (format, key, kernels, SHA-256 of the payload) and the binary,
 // published by rename; README.md specifies it. An entry that does not verify is removed and counts
@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "build/artifact.h"
+#include "build/build.h"
 #include "core/file_system.h"
 #include "core/status.h"
 
@@ -31,10 +31,10 @@ class BuildCache {
   // $MGTUNE_CACHE_DIR, else $XDG_CACHE_HOME/mgtune, else ~/.cache/mgtune; "" when none is usable.
   static std::string default_directory();
 
-  std::optional<Artifact> load(const std::string& key);
+  std::optional<Build> load(const std::string& key);
 
   // A failure leaves no part of an entry behind. Without effect in a directory that is refused.
-  Status store(const Artifact& artifact);
+  Status store(const Build& build);
   const std::string& directory() const { return directory_; }
 
  private:

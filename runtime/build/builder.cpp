@@ -23,16 +23,16 @@ Result<std::string> Builder::key(const BuildRequest& request) {
   return build_key(request, made->identity());
 }
 
-Result<Artifact> Builder::build(const BuildRequest& request) {
+Result<Build> Builder::build(const BuildRequest& request) {
   MGTUNE_ASSIGN(Compiler* const made, compiler(request.arch));
   const std::string key = build_key(request, made->identity());
-  if (std::optional<Artifact> cached = cache_.load(key)) return std::move(*cached);
+  if (std::optional<Build> cached = cache_.load(key)) return std::move(*cached);
   ++compiled_;
-  MGTUNE_ASSIGN(Artifact artifact, made->compile(request));
-  artifact.key = key;
-  // The artifact is good whether or not it could be kept: the next process compiles again.
-  static_cast<void>(cache_.store(artifact));
-  return artifact;
+  MGTUNE_ASSIGN(Build build, made->compile(request));
+  build.key = key;
+  // The build is good whether or not it could be kept: the next process compiles again.
+  static_cast<void>(cache_.store(build));
+  return build;
 }
 
 }  // namespace mgtune

@@ -1,5 +1,5 @@
-// Builder: from a variant to its artifact, through the cache. The tuner's compile processes and the
-// runtime's planning build through it, so both find each other's artifacts.
+// Builder: from a variant to its build, through the cache. The tuner's compile processes and the
+// runtime's planning build through it, so both find each other's builds.
 // Not thread-safe: one per thread or process.
 
 #pragma once
@@ -34,7 +34,7 @@ class Builder {
   Result<std::string> key(const BuildRequest& request);
 
   // From the cache, or compiled and put there (a cache that cannot be written is no failure).
-  Result<Artifact> build(const BuildRequest& request);
+  Result<Build> build(const BuildRequest& request);
 
   // How often build() had to compile, failures included.
   std::int64_t compiled() const { return compiled_; }

@@ -65,39 +65,39 @@ class FieldReader {
   bool ok_ = true;
 };
 
-std::string encode_header(const Artifact& artifact) {
+std::string encode_header(const Build& build) {
   std::string header;
-  append_field(header, "key", artifact.key);
-  append_field(header, "arch", artifact.arch);
-  append_field(header, "sha256", artifact.sha256);
-  append_field(header, "kernels", std::to_string(artifact.kernels.size()));
-  for (const ArtifactKernel& kernel : artifact.kernels) {
+  append_field(header, "key", build.key);
+  append_field(header, "arch", build.arch);
+  append_field(header, "sha256", build.sha256);
+  append_field(header, "kernels", std::to_string(build.kernels.size()));
+  for (const BuildKernel& kernel : build.kernels) {
     append_field(header, "name", kernel.name);
     append_field(header, "symbol", kernel.symbol);
     append_field(header, "registers", std::to_string(kernel.registers));
     append_field(header, "spill_bytes", std::to_string(kernel.spill_bytes));
     append_field(header, "static_shared_bytes", std::to_string(kernel.static_shared_bytes));
   }
-  append_field(header, "log", artifact.log);
+  append_field(header, "log", build.log);
   return header;
 }
 
-bool decode_header(std::string_view header, Artifact& artifact) {
+bool decode_header(std::string_view header, Build& build) {
   FieldReader fields(header);
-  artifact.key = fields.text("key");
-  artifact.arch = fields.text("arch");
-  artifact.sha256 = fields.text("sha256");
+  build.key = fields.text("key");
+  build.arch = fields.text("arch");
+  build.sha256 = fields.text("sha256");
   const int kernels = fields.integer("kernels");
   for (int i = 0; i < kernels && fields.ok(); ++i) {
-    ArtifactKernel kernel;
+    BuildKernel kernel;
     kernel.name = fields.text("name");
     kernel.symbol = fields.text("symbol");
     kernel.registers = fields.integer("registers");
     kernel.spill_bytes = fields.integer("spill_bytes");
     kernel.static_shared_bytes = fields.integer("static_shared_bytes");
-    artifact.kernels.push_back(std::move(kernel));
+    build.kernels.push_back(std::move(kernel));
   }
-  artifact.log = fields.text("log");
+  build.log = fields.text("log");
   return fields.ok() && fields.at_end();
 }
 
@@ -109,16 +109,16 @@ bool is_sha256_hex(std::string_view text) {
          });
 }
 
-std::string encode_cache_entry(const Artifact& artifact) {
-  const std::string header = encode_header(artifact);
+std::string encode_cache_entry(const Build& build) {
+  const std::string header = encode_header(build);
   std::string entry(kMagic);
   entry += sha256_hex(header) + ' ' + std::to_string(header.size()) + '\n';
   entry += header;
-  entry += artifact.binary;
+  entry += build.binary;
   return entry;
 }
 
-Result<Artifact> decode_cache_entry(const std::string& key, std::string_view entry) {
+Result<Build> decode_cache_entry(const std::string& key, std::string_view entry) {
   if (!entry.starts_with(kMagic)) return corrupt("it is no build of this format");
   entry.remove_prefix(kMagic.size());
   const std::size_t line_end = entry.find('\n');
@@ -131,12 +131,12 @@ Result<Artifact> decode_cache_entry(const std::string& key, std::string_view ent
   }
   const std::string_view header = entry.substr(line_end + 1, header_bytes);
   if (sha256_hex(header) != entry.substr(0, kHashDigits)) return corrupt("its header is damaged");
-  Artifact artifact;
-  if (!decode_header(header, artifact)) return corrupt("its header is malformed");
-  if (artifact.key != key) return corrupt("it belongs to another key");
-  artifact.binary = entry.substr(line_end + 1 + header_bytes);
-  if (sha256_hex(artifact.binary) != artifact.sha256) return corrupt("its binary is damaged");
-  return artifact;
+  Build build;
+  if (!decode_header(header, build)) return corrupt("its header is malformed");
+  if (build.key != key) return corrupt("it belongs to another key");
+  build.binary = entry.substr(line_end + 1 + header_bytes);
+  if (sha256_hex(build.binary) != build.sha256) return corrupt("its binary is damaged");
+  return build;
 }
 
 }  // namespace mgtune

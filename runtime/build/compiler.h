@@ -1,4 +1,4 @@
-// Compiler: source text and kernel name expressions in, an Artifact out. One implementation per
+// Compiler: source text and kernel name expressions in, an Build out. One implementation per
 // kind of architecture; make_compiler() picks it, so callers never ask which device they serve.
 
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "build/artifact.h"
+#include "build/build.h"
 #include "core/status.h"
 #include "family/source_tree.h"
 
@@ -29,7 +29,7 @@ class Compiler {
   virtual const std::string& identity() const = 0;
 
   // compile_failed with the compiler's own message, or environment when it cannot be run.
-  virtual Result<Artifact> compile(const BuildRequest& request) = 0;
+  virtual Result<Build> compile(const BuildRequest& request) = 0;
 
  protected:
   Compiler() = default;
@@ -42,7 +42,7 @@ class Compiler {
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 
 // SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
-// kernels, the architecture and the compiler's identity. Equal keys give equal artifacts.
+// kernels, the architecture and the compiler's identity. Equal keys give equal builds.
 std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
 
 }  // namespace mgtune

@@ -50,11 +50,11 @@ std::string quoted(std::string_view text) {
   return "\"" + result + "\"";
 }
 
-std::vector<ArtifactKernel> kernels_of(const BuildRequest& request) {
-  std::vector<ArtifactKernel> kernels;
+std::vector<BuildKernel> kernels_of(const BuildRequest& request) {
+  std::vector<BuildKernel> kernels;
   for (const std::string& name : request.kernels) {
-    if (std::ranges::find(kernels, name, &ArtifactKernel::name) != kernels.end()) continue;
-    ArtifactKernel kernel;
+    if (std::ranges::find(kernels, name, &BuildKernel::name) != kernels.end()) continue;
+    BuildKernel kernel;
     kernel.name = name;
     kernel.symbol = "mgtune_kernel_" + std::to_string(kernels.size());
     kernels.push_back(std::move(kernel));
@@ -63,9 +63,9 @@ std::vector<ArtifactKernel> kernels_of(const BuildRequest& request) {
 }
 
 // Errors in a name expression are then reported as "kernel NAME:1".
-std::string unit_text(const std::string& source, const std::vector<ArtifactKernel>& kernels) {
+std::string unit_text(const std::string& source, const std::vector<BuildKernel>& kernels) {
   std::string text = "#include " + quoted(source) + "\n";
-  for (const ArtifactKernel& kernel : kernels) {
+  for (const BuildKernel& kernel : kernels) {
     text += "#line 1 " + quoted("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" + kernel.symbol +
             ", " + kernel.name + ")\n";
   }
@@ -191,19 +191,19 @@ std::string HostCompiler::readable(const std::string& output, const SourceTree& 
   return text;
 }
 
-Result<Artifact> HostCompiler::compile(const BuildRequest& request) {
+Result<Build> HostCompiler::compile(const BuildRequest& request) {
   if (request.arch != arch_) {
     return internal_error("asked for " + request.arch + ", but this compiler builds " + arch_);
   }
   if (!request.sources->files.contains(request.source)) {
     return invalid_argument(request.sources->folder + " has no file " + request.source);
   }
-  Artifact artifact;
-  artifact.arch = arch_;
-  artifact.key = build_key(request, identity_);
-  artifact.kernels = kernels_of(request);
+  Build build;
+  build.arch = arch_;
+  build.key = build_key(request, identity_);
+  build.kernels = kernels_of(request);
   MGTUNE_ASSIGN(const std::string directory, write_sources(*request.sources));
-  const std::string unit = unit_text(request.source, artifact.kernels);
+  const std::string unit = unit_text(request.source, build.kernels);
   MGTUNE_TRY(folder_.write(directory + "/" + kUnit, unit));
   if (++compiles_ == kPrecompileBefore) precompile_header();
 
@@ -214,18 +214,18 @@ Result<Artifact> HostCompiler::compile(const BuildRequest& request) {
         std::string(kPrelude), std::string("-c"), std::string(kUnit), std::string("-o"), object}) {
     compile.push_back(argument);
   }
-  MGTUNE_TRY(run(std::move(compile), directory, request, artifact.log));
+  MGTUNE_TRY(run(std::move(compile), directory, request, build.log));
 
   std::vector<std::string> link = toolchain_.command;
   link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
   for (const std::string& argument : {object, std::string("-o"), std::string(kLibrary)}) {
     link.push_back(argument);
   }
-  MGTUNE_TRY(run(std::move(link), directory, request, artifact.log));
-  MGTUNE_ASSIGN(artifact.binary,
+  MGTUNE_TRY(run(std::move(link), directory, request, build.log));
+  MGTUNE_ASSIGN(build.binary,
                 FileSystem::real().read_file(folder_.path() + "/" + directory + "/" + kLibrary));
-  artifact.sha256 = sha256_hex(artifact.binary);
-  return artifact;
+  build.sha256 = sha256_hex(build.binary);
+  return build;
 }
 
 }  // namespace mgtune

@@ -28,7 +28,7 @@ class HostCompiler : public Compiler {
   HostCompiler(std::string arch, HostToolchain toolchain, TemporaryFolder folder);
 
   const std::string& identity() const override { return identity_; }
-  Result<Artifact> compile(const BuildRequest& request) override;
+  Result<Build> compile(const BuildRequest& request) override;
 
   // Puts the headers into the folder; before the first compile.
   Status write_headers();

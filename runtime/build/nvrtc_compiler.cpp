@@ -84,7 +84,7 @@ class NvrtcCompiler final : public Compiler {
 
   const std::string& identity() const override { return identity_; }
 
-  Result<Artifact> compile(const BuildRequest& request) override {
+  Result<Build> compile(const BuildRequest& request) override {
     if (!nvrtc_.has_value()) {
       MGTUNE_ASSIGN(nvrtc_, open_nvrtc(nvrtc_path_, loader_));
     }
@@ -106,7 +106,7 @@ class NvrtcCompiler final : public Compiler {
       MGTUNE_TRY(expect(nvrtc_->add_name_expression(program.get(), kernel.c_str())));
     }
     MGTUNE_TRY(run(program, request.arch));
-    return artifact(program, request, kernels);
+    return build(program, request, kernels);
   }
 
  private:
@@ -129,32 +129,32 @@ class NvrtcCompiler final : public Compiler {
     return {StatusCode::compile_failed, log.empty() ? nvrtc_->error_string(result) : log};
   }
 
-  Result<Artifact> artifact(const Program& program, const BuildRequest& request,
-                            const std::vector<std::string>& kernels) const {
-    Artifact artifact;
-    artifact.key = build_key(request, identity_);
-    artifact.arch = request.arch;
-    artifact.log = program.log();
+  Result<Build> build(const Program& program, const BuildRequest& request,
+                      const std::vector<std::string>& kernels) const {
+    Build build;
+    build.key = build_key(request, identity_);
+    build.arch = request.arch;
+    build.log = program.log();
     std::size_t size = 0;
     MGTUNE_TRY(expect(nvrtc_->cubin_size(program.get(), &size)));
-    artifact.binary.resize(size);
-    MGTUNE_TRY(expect(nvrtc_->cubin(program.get(), artifact.binary.data())));
-    artifact.sha256 = sha256_hex(artifact.binary);
+    build.binary.resize(size);
+    MGTUNE_TRY(expect(nvrtc_->cubin(program.get(), build.binary.data())));
+    build.sha256 = sha256_hex(build.binary);
 
-    const std::vector<PtxasEntry> report = parse_ptxas_report(artifact.log);
+    const std::vector<PtxasEntry> report = parse_ptxas_report(build.log);
     for (const std::string& kernel : kernels) {
       const char* symbol = nullptr;
       MGTUNE_TRY(expect(nvrtc_->lowered_name(program.get(), kernel.c_str(), &symbol)));
-      ArtifactKernel entry{.name = kernel, .symbol = symbol};
+      BuildKernel entry{.name = kernel, .symbol = symbol};
       const auto found = std::ranges::find(report, entry.symbol, &PtxasEntry::symbol);
       if (found != report.end()) {
         entry.registers = found->registers;
         entry.spill_bytes = found->spill_bytes;
         entry.static_shared_bytes = found->static_shared_bytes;
       }
-      artifact.kernels.push_back(std::move(entry));
+      build.kernels.push_back(std::move(entry));
     }
-    return artifact;
+    return build;
   }
 
   std::string nvrtc_path_;

@@ -28,8 +28,6 @@ std::string_view to_string(StatusCode code) {
       return "device_lost";
     case StatusCode::unsupported:
       return "unsupported";
-    case StatusCode::cancelled:
-      return "cancelled";
     case StatusCode::internal:
       return "internal";
   }

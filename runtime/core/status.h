@@ -2,7 +2,7 @@
 // of third-party libraries are caught where those libraries are called.
 //
 // A Status is one pointer wide and costs nothing when ok. Both types are plain values: use from
-// several threads needs the caller's own synchronisation.
+// several threads needs the caller's own synchronization.
 
 #pragma once
 
@@ -28,8 +28,7 @@ enum class StatusCode {
   timeout,
   device_lost,  // nothing more can run on this device in this process
   unsupported,  // valid, but not on this device or in this build
-  cancelled,
-  internal,  // a broken invariant of our own
+  internal,     // a broken invariant of our own
 };
 
 std::string_view to_string(StatusCode code);

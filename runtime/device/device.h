@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "build/artifact.h"
+#include "build/build.h"
 #include "core/status.h"
 #include "family/variant.h"
 
@@ -56,7 +56,7 @@ class Kernel {
 class Module {
  public:
   virtual ~Module() = default;
-  // By the name expression of ArtifactKernel::name; not_found otherwise.
+  // By the name expression of BuildKernel::name; not_found otherwise.
   virtual Result<const Kernel*> kernel(const std::string& name) const = 0;
 
  protected:
@@ -90,7 +90,7 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
 
-  // Memory is not initialised. launch_failed when there is not enough. On the cpu device each
+  // Memory is not initialized. launch_failed when there is not enough. On the cpu device each
   // allocation ends at an inaccessible page (or is exact under AddressSanitizer).
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual void free(void* memory) = 0;
@@ -99,7 +99,7 @@ class Device {
   virtual Status fill_bytes(void* device, unsigned char value, std::size_t bytes,
                             Stream stream) = 0;
 
-  virtual Result<std::unique_ptr<Module>> load(const Artifact& artifact) = 0;
+  virtual Result<std::unique_ptr<Module>> load(const Build& build) = 0;
 
   // What the build.* names of expressions stand for.
   virtual Result<std::int64_t> blocks_per_sm(const Kernel& kernel, std::uint32_t threads,
@@ -109,7 +109,7 @@ class Device {
   // Asynchronous on a GPU; on the cpu device the kernel has run when this returns, and its errors
   // (deadlock, bad memory, failed assert) come back as launch_failed naming block, thread, line.
   virtual Status launch(const KernelLaunch& launch) = 0;
-  virtual Status synchronise(Stream stream) = 0;
+  virtual Status synchronize(Stream stream) = 0;
 
   // Of the cpu device; unsupported elsewhere.
   virtual Status set_thread_order(ThreadOrder order) = 0;

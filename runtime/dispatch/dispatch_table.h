@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 #include "family/problem.h"
 
 namespace mgtune {
@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxPlanVariants = 8;
 // A tuned row that a loaded variant answers for.
 struct DispatchRow {
   std::size_t variant;
-  double distance;  // Standing's
+  double distance;  // TunedDistance's
   bool same_gpu, same_binding;
   bool other_build;  // the row was measured with another build of the variant
   TunedEntry entry;

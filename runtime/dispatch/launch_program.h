@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxArguments = 64;  // per kernel
 inline constexpr std::size_t kMaxBuffers = 16;    // of the workspace
 inline constexpr std::int64_t kWorkspaceAlign = 256;
 
-// The values of one launch. About 3 KiB, deliberately not initialised.
+// The values of one launch. About 3 KiB, deliberately not initialized.
 struct LaunchFrame {
   std::array<std::int64_t, kMaxSlots> slots;
   std::array<std::int64_t, kMaxBuffers> buffer_bytes;  // 0: absent

@@ -118,13 +118,13 @@ struct LoadedVariant::Parts {
 
 Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(Device& device, const Binding& binding,
                                                            const Variant& variant,
-                                                           const Artifact& artifact) {
+                                                           const Build& build) {
   const Operator& op = *binding.op;
   const Design& design = op.designs[std::size_t(variant.design)];
   const DeviceLimits& limits = device.info().limits;
   MGTUNE_ASSIGN(Slots slots, compile_slots(binding, variant, limits));
   MGTUNE_ASSIGN(const std::vector<std::string> names, kernel_names(op, variant, slots));
-  MGTUNE_ASSIGN(std::unique_ptr<Module> module, device.load(artifact));
+  MGTUNE_ASSIGN(std::unique_ptr<Module> module, device.load(build));
   MGTUNE_ASSIGN(const Kernel* first, module->kernel(names.front()));
   MGTUNE_TRY(ask_device(device, design, *first, slots));
   MGTUNE_TRY(evaluate_lets(design, Stage::load, slots));
@@ -137,7 +137,7 @@ Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(Device& device, const
     kernels.push_back(kernel);
   }
   return std::unique_ptr<LoadedVariant>(new LoadedVariant(std::unique_ptr<Parts>(
-      new Parts{device, variant, variant_text(op, variant), artifact.sha256, std::move(module),
+      new Parts{device, variant, variant_text(op, variant), build.sha256, std::move(module),
                 std::move(kernels), std::move(program)})));
 }
 

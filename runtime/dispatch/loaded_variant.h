@@ -3,7 +3,7 @@
 // variant to launch.
 //
 // Immutable after load(): any number of threads may launch it at once, each with its own workspace.
-// launch() never compiles, allocates, locks (beyond the device's own) or synchronises.
+// launch() never compiles, allocates, locks (beyond the device's own) or synchronizes.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "build/artifact.h"
+#include "build/build.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
@@ -43,8 +43,7 @@ class LoadedVariant {
   // `device` and the operator outlive the object. launch_failed when the kernels' own parameter
   // sizes differ from the declared args; unsupported when a launch needs what the device lacks.
   static Result<std::unique_ptr<LoadedVariant>> load(Device& device, const Binding& binding,
-                                                     const Variant& variant,
-                                                     const Artifact& artifact);
+                                                     const Variant& variant, const Build& build);
   ~LoadedVariant();
   LoadedVariant(const LoadedVariant&) = delete;
   LoadedVariant& operator=(const LoadedVariant&) = delete;

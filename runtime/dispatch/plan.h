@@ -3,7 +3,7 @@
 //
 // make() selects, builds and loads a few variants: those tuned for points in or near the ranges, a
 // ladder variant, and one that serves any alignment and stride. launch() looks up the variant for
-// the dims, checks alignment and launches; it never compiles, allocates, locks or synchronises.
+// the dims, checks alignment and launches; it never compiles, allocates, locks or synchronizes.
 // Immutable after make(): any number of threads launch one plan.
 
 #pragma once
@@ -17,7 +17,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "dispatch/loaded_variant.h"
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 #include "family/problem.h"
 
 namespace mgtune {

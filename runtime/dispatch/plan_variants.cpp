@@ -30,7 +30,7 @@ class PlanLoader {
       : request_(request),
         op_(*request.binding.op),
         info_(request.device.info()),
-        standings_(standings(request.binding, info_, request.tuned)) {}
+        tuned_distances_(tuned_distances(request.binding, info_, request.tuned)) {}
 
   Result<PlanVariants> load() {
     MGTUNE_TRY(find_points());
@@ -80,9 +80,9 @@ class PlanLoader {
     keep_first(add_point([](const DimRange& range, std::size_t) { return range.high; }));
     keep_first(add_point([](const DimRange& range, std::size_t) { return range.low; }));
     keep_first(add_point([](const DimRange& r, std::size_t) { return geometric_middle(r); }));
-    for (const Standing& standing : standings_) {
+    for (const TunedDistance& tuned_distance : tuned_distances_) {
       keep_first(add_point([&](const DimRange& range, std::size_t slot) {
-        return std::clamp(standing.entry->problem.slots[slot], range.low, range.high);
+        return std::clamp(tuned_distance.entry->problem.slots[slot], range.low, range.high);
       }));
     }
     return points_.empty() ? first : Status();
@@ -136,7 +136,7 @@ class PlanLoader {
   }
 
   void count_win(const Problem& point, std::vector<std::pair<Variant, int>>& wins) const {
-    for (const Candidate& candidate : select(point, info_, request_.tuned)) {
+    for (const SelectedVariant& candidate : select_variants(point, info_, request_.tuned)) {
       if (candidate.step == SelectionStep::default_ladder) return;
       if (has_failed(candidate.variant)) continue;
       const auto known = std::find_if(wins.begin(), wins.end(), [&](const auto& win) {
@@ -170,31 +170,34 @@ class PlanLoader {
 
   Result<std::unique_ptr<LoadedVariant>> build_and_load(const Variant& variant) {
     MGTUNE_ASSIGN(const Slots slots, compile_slots(request_.binding, variant, info_.limits));
-    MGTUNE_ASSIGN(const BuildRequest build, variant_build_request(op_, variant, slots, info_.arch));
-    MGTUNE_ASSIGN(const Artifact artifact, request_.builder.build(build));
-    return LoadedVariant::load(request_.device, request_.binding, variant, artifact);
+    MGTUNE_ASSIGN(const BuildRequest request,
+                  variant_build_request(op_, variant, slots, info_.arch));
+    MGTUNE_ASSIGN(const Build build, request_.builder.build(request));
+    return LoadedVariant::load(request_.device, request_.binding, variant, build);
   }
 
-  static bool is_other_build(const Standing& standing, const LoadedVariant& variant) {
-    const std::string& measured = standing.entry->build_sha256;
-    return standing.same_binding && !measured.empty() && measured != variant.build_sha256();
+  static bool is_other_build(const TunedDistance& tuned_distance, const LoadedVariant& variant) {
+    const std::string& measured = tuned_distance.entry->build_sha256;
+    return tuned_distance.same_binding && !measured.empty() && measured != variant.build_sha256();
   }
 
   bool measured_with_other_build(const LoadedVariant& variant) const {
-    return std::any_of(standings_.begin(), standings_.end(), [&](const Standing& standing) {
-      return standing.entry->variant == variant.variant() && is_other_build(standing, variant);
-    });
+    return std::any_of(tuned_distances_.begin(), tuned_distances_.end(),
+                       [&](const TunedDistance& tuned_distance) {
+                         return tuned_distance.entry->variant == variant.variant() &&
+                                is_other_build(tuned_distance, variant);
+                       });
   }
 
   void add_rows(PlanVariants& result) const {
-    for (const Standing& standing : standings_) {
+    for (const TunedDistance& tuned_distance : tuned_distances_) {
       for (std::size_t i = 0; i < result.variants.size(); ++i) {
         const LoadedVariant& variant = *result.variants[i];
-        if (standing.entry->variant != variant.variant()) continue;
-        const bool other_build = is_other_build(standing, variant);
+        if (tuned_distance.entry->variant != variant.variant()) continue;
+        const bool other_build = is_other_build(tuned_distance, variant);
         if (other_build && request_.strict) continue;
-        result.rows.push_back({i, standing.distance, standing.same_gpu, standing.same_binding,
-                               other_build, *standing.entry});
+        result.rows.push_back({i, tuned_distance.distance, tuned_distance.same_gpu,
+                               tuned_distance.same_binding, other_build, *tuned_distance.entry});
       }
     }
   }
@@ -211,7 +214,7 @@ class PlanLoader {
   const PlanRequest& request_;
   const Operator& op_;
   const DeviceInfo& info_;
-  std::vector<Standing> standings_;
+  std::vector<TunedDistance> tuned_distances_;
   std::vector<Problem> points_;
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise

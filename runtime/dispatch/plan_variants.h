@@ -12,7 +12,7 @@
 #include "dispatch/dispatch_table.h"
 #include "dispatch/loaded_variant.h"
 #include "dispatch/plan.h"
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 
 namespace mgtune {
 

@@ -1,4 +1,4 @@
-// A damaged or hostile build cache costs a compile, never a wrong artifact.
+// A damaged or hostile build cache costs a compile, never a wrong build.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -21,22 +21,22 @@ namespace {
 
 std::string key_of(const std::string& name) { return sha256_hex(name); }
 
-Artifact make_artifact(const std::string& name, const std::string& binary) {
-  Artifact artifact;
-  artifact.key = key_of(name);
-  artifact.arch = "cpu";
-  artifact.binary = binary;
-  artifact.sha256 = sha256_hex(binary);
-  artifact.kernels = {{"k<float, 4>", "_Z1k", 32, 0, 128}};
-  artifact.log = "a warning\n";
-  return artifact;
+Build make_artifact(const std::string& name, const std::string& binary) {
+  Build build;
+  build.key = key_of(name);
+  build.arch = "cpu";
+  build.binary = binary;
+  build.sha256 = sha256_hex(binary);
+  build.kernels = {{"k<float, 4>", "_Z1k", 32, 0, 128}};
+  build.log = "a warning\n";
+  return build;
 }
 
 class BuildCacheFault : public testing::Test {
  protected:
   BuildCacheFault() : directory_(folder_.file("cache")) {
-    EXPECT_TRUE(cache().store(artifact_).ok());
-    entry_ = *FileSystem::real().read_file(path_of(artifact_.key));
+    EXPECT_TRUE(cache().store(build_).ok());
+    entry_ = *FileSystem::real().read_file(path_of(build_.key));
   }
 
   BuildCache cache() const { return {FileSystem::real(), directory_}; }
@@ -44,29 +44,29 @@ class BuildCacheFault : public testing::Test {
 
   // Puts `bytes` where the entry was; unlike FileSystem without a sync, which costs milliseconds.
   void plant(const std::string& bytes) const {
-    std::ofstream(path_of(artifact_.key), std::ios::binary) << bytes;
-    ASSERT_EQ(::chmod(path_of(artifact_.key).c_str(), 0600), 0);
+    std::ofstream(path_of(build_.key), std::ios::binary) << bytes;
+    ASSERT_EQ(::chmod(path_of(build_.key).c_str(), 0600), 0);
   }
 
   void expect_quarantined(const std::string& what) const {
-    ASSERT_FALSE(cache().load(artifact_.key).has_value()) << what;
-    ASSERT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(path_of(artifact_.key))))
+    ASSERT_FALSE(cache().load(build_.key).has_value()) << what;
+    ASSERT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(path_of(build_.key))))
         << what;
   }
 
   TemporaryFolder folder_;
   std::string directory_;
-  Artifact artifact_ = make_artifact("k", "binary\n\0with every kind of byte \xff");
+  Build build_ = make_artifact("k", "binary\n\0with every kind of byte \xff");
   std::string entry_;
 };
 
 TEST_F(BuildCacheFault, EveryFlippedByteIsAMiss) {
-  ASSERT_TRUE(cache().load(artifact_.key).has_value());
+  ASSERT_TRUE(cache().load(build_.key).has_value());
   for (std::size_t i = 0; i < entry_.size(); ++i) {
     for (const int mask : {0x01, 0x20, 0x80, 0xff}) {
       std::string damaged = entry_;
       damaged[i] = static_cast<char>(damaged[i] ^ mask);
-      ASSERT_FALSE(decode_cache_entry(artifact_.key, damaged).ok()) << i << " ^ " << mask;
+      ASSERT_FALSE(decode_cache_entry(build_.key, damaged).ok()) << i << " ^ " << mask;
     }
     std::string damaged = entry_;
     damaged[i] = static_cast<char>(~damaged[i]);
@@ -85,7 +85,7 @@ TEST_F(BuildCacheFault, EveryLengthButItsOwnIsAMiss) {
 }
 
 TEST_F(BuildCacheFault, AnotherKeysEntryIsAMiss) {
-  const Artifact other = make_artifact("other", "other binary");
+  const Build other = make_artifact("other", "other binary");
   ASSERT_TRUE(cache().store(other).ok());
   plant(*FileSystem::real().read_file(path_of(other.key)));
   expect_quarantined("entry of another key");
@@ -107,7 +107,7 @@ TEST_F(BuildCacheFault, LengthsThatLieAreRefusedWithoutAllocatingThem) {
 }
 
 TEST_F(BuildCacheFault, AFourGigabyteEntryIsNotRead) {
-  ASSERT_EQ(::truncate(path_of(artifact_.key).c_str(), off_t{4} << 30), 0);  // sparse
+  ASSERT_EQ(::truncate(path_of(build_.key).c_str(), off_t{4} << 30), 0);  // sparse
   rusage before{}, after{};
   ::getrusage(RUSAGE_SELF, &before);
   expect_quarantined("4 GiB");
@@ -118,8 +118,8 @@ TEST_F(BuildCacheFault, AFourGigabyteEntryIsNotRead) {
 TEST_F(BuildCacheFault, ALinkIsNotFollowed) {
   const std::string elsewhere = folder_.file("elsewhere");
   ASSERT_TRUE(FileSystem::real().write_file(elsewhere, entry_).ok());  // would verify
-  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
-  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(artifact_.key).c_str()), 0);
+  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
+  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(build_.key).c_str()), 0);
   expect_quarantined("symbolic link");
   EXPECT_EQ(*FileSystem::real().read_file(elsewhere), entry_);  // the link went, not its target
 }
@@ -127,33 +127,33 @@ TEST_F(BuildCacheFault, ALinkIsNotFollowed) {
 TEST_F(BuildCacheFault, StoringOverALinkReplacesIt) {
   const std::string elsewhere = folder_.file("elsewhere");
   ASSERT_TRUE(FileSystem::real().write_file(elsewhere, "precious").ok());
-  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
-  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(artifact_.key).c_str()), 0);
-  ASSERT_TRUE(cache().store(artifact_).ok());
+  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
+  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(build_.key).c_str()), 0);
+  ASSERT_TRUE(cache().store(build_).ok());
   EXPECT_EQ(*FileSystem::real().read_file(elsewhere), "precious");
-  EXPECT_EQ(cache().load(artifact_.key)->binary, artifact_.binary);
+  EXPECT_EQ(cache().load(build_.key)->binary, build_.binary);
 }
 
 TEST_F(BuildCacheFault, AFifoIsAMissAndDoesNotHang) {
-  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
-  ASSERT_EQ(::mkfifo(path_of(artifact_.key).c_str(), 0600), 0);
+  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
+  ASSERT_EQ(::mkfifo(path_of(build_.key).c_str(), 0600), 0);
   ::alarm(10);
   expect_quarantined("FIFO");
   ::alarm(0);
 }
 
 TEST_F(BuildCacheFault, AFolderInThePlaceOfAnEntryIsAMiss) {
-  ASSERT_TRUE(FileSystem::real().remove(path_of(artifact_.key)).ok());
-  ASSERT_TRUE(FileSystem::real().create_directories(path_of(artifact_.key), 0700).ok());
-  EXPECT_FALSE(cache().load(artifact_.key).has_value());
-  EXPECT_FALSE(cache().store(artifact_).ok());
-  EXPECT_FALSE(cache().load(artifact_.key).has_value());
+  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
+  ASSERT_TRUE(FileSystem::real().create_directories(path_of(build_.key), 0700).ok());
+  EXPECT_FALSE(cache().load(build_.key).has_value());
+  EXPECT_FALSE(cache().store(build_).ok());
+  EXPECT_FALSE(cache().load(build_.key).has_value());
 }
 
 TEST_F(BuildCacheFault, AnEntryThatOthersMayWriteIsAMiss) {
   for (const mode_t mode : {0620u, 0602u, 0666u}) {
     plant(entry_);
-    ASSERT_EQ(::chmod(path_of(artifact_.key).c_str(), mode), 0);
+    ASSERT_EQ(::chmod(path_of(build_.key).c_str(), mode), 0);
     expect_quarantined("mode " + std::to_string(mode));
   }
 }
@@ -162,44 +162,44 @@ TEST_F(BuildCacheFault, ADirectoryThatOthersMayWriteIsNotUsedAndNotTouched) {
   for (const mode_t mode : {0770u, 0707u, 0777u, 01777u}) {
     ASSERT_EQ(::chmod(directory_.c_str(), mode), 0);
     testing::internal::CaptureStderr();
-    EXPECT_FALSE(cache().load(artifact_.key).has_value());
+    EXPECT_FALSE(cache().load(build_.key).has_value());
     EXPECT_TRUE(cache().store(make_artifact("new", "new")).ok());
     const std::string warning = testing::internal::GetCapturedStderr();
     const bool first = mode == 0770;  // one warning a process and directory
     EXPECT_EQ(warning, first ? "mgtune: warning: builds are not cached: " + directory_ +
                                    " can be written by other users\n"
                              : "");
-    EXPECT_TRUE(std::filesystem::exists(path_of(artifact_.key)));
+    EXPECT_TRUE(std::filesystem::exists(path_of(build_.key)));
     EXPECT_FALSE(std::filesystem::exists(path_of(key_of("new"))));
   }
   ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
-  EXPECT_TRUE(cache().load(artifact_.key).has_value());
+  EXPECT_TRUE(cache().load(build_.key).has_value());
 }
 
 TEST_F(BuildCacheFault, SomebodyElsesFilesAreNotUsed) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   constexpr uid_t kNobody = 65534;
-  ASSERT_EQ(::chown(path_of(artifact_.key).c_str(), kNobody, static_cast<gid_t>(-1)), 0);
+  ASSERT_EQ(::chown(path_of(build_.key).c_str(), kNobody, static_cast<gid_t>(-1)), 0);
   expect_quarantined("entry of another user");
   plant(entry_);
   ASSERT_EQ(::chown(directory_.c_str(), kNobody, static_cast<gid_t>(-1)), 0);
-  EXPECT_FALSE(cache().load(artifact_.key).has_value());
-  EXPECT_TRUE(std::filesystem::exists(path_of(artifact_.key)));
+  EXPECT_FALSE(cache().load(build_.key).has_value());
+  EXPECT_TRUE(std::filesystem::exists(path_of(build_.key)));
 }
 
 TEST_F(BuildCacheFault, KeysThatAreNoHashesNameNoFile) {
   for (const std::string& key : {std::string("../escape"), std::string(), std::string(64, 'G'),
                                  "/" + std::string(63, 'a'), std::string(63, 'a')}) {
-    Artifact artifact = artifact_;
-    artifact.key = key;
-    EXPECT_FALSE(cache().store(artifact).ok()) << key;
+    Build build = build_;
+    build.key = key;
+    EXPECT_FALSE(cache().store(build).ok()) << key;
     EXPECT_FALSE(cache().load(key).has_value()) << key;
   }
   EXPECT_EQ(folder_.entries(), 1u);
 }
 
 TEST_F(BuildCacheFault, EveryFailingCallCostsAtMostACompile) {
-  const Artifact wanted = make_artifact("wanted", std::string(3000, 'w'));
+  const Build wanted = make_artifact("wanted", std::string(3000, 'w'));
   for (const Fault fault : {Fault::refused, Fault::torn, Fault::silently_torn}) {
     int failing_call = 0;
     for (bool struck = true; struck; ++failing_call) {
@@ -212,7 +212,7 @@ TEST_F(BuildCacheFault, EveryFailingCallCostsAtMostACompile) {
       static_cast<void>(faulty.store(wanted));
       struck = files.struck();
       for (BuildCache reader : {BuildCache(FileSystem::real(), directory), faulty}) {
-        const std::optional<Artifact> loaded = reader.load(wanted.key);
+        const std::optional<Build> loaded = reader.load(wanted.key);
         ASSERT_TRUE(!loaded || (loaded->binary == wanted.binary && loaded->log == wanted.log));
       }
       // Without faults it heals: what is stored now is found.
@@ -232,7 +232,7 @@ TEST_F(BuildCacheFault, ManyProcessesOnOneKeyReadCompleteEntries) {
       const std::string name = "shared " + std::to_string(round % 4);
       const std::string binary(2000, static_cast<char>('a' + process));
       if (!shared.store(make_artifact(name, binary)).ok()) return 1;
-      const std::optional<Artifact> loaded = shared.load(key_of(name));
+      const std::optional<Build> loaded = shared.load(key_of(name));
       // Any one process's bytes, but all of them from the same one.
       if (loaded && loaded->binary != std::string(2000, loaded->binary[0])) return 2;
     }
@@ -257,7 +257,7 @@ TEST_F(BuildCacheFault, ManyProcessesOnOneKeyReadCompleteEntries) {
 }
 
 TEST_F(BuildCacheFault, KilledWritersLeaveNoEntryThatIsWrong) {
-  const Artifact large = make_artifact("large", std::string(4 << 20, 'l'));
+  const Build large = make_artifact("large", std::string(4 << 20, 'l'));
   for (int round = 0; round < 10; ++round) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
@@ -268,7 +268,7 @@ TEST_F(BuildCacheFault, KilledWritersLeaveNoEntryThatIsWrong) {
     ::usleep(static_cast<useconds_t>(3000 + 1700 * round));
     ::kill(child, SIGKILL);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-    const std::optional<Artifact> loaded = cache().load(large.key);
+    const std::optional<Build> loaded = cache().load(large.key);
     ASSERT_TRUE(!loaded || loaded->binary == large.binary);
   }
 }

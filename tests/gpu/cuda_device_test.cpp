@@ -74,7 +74,7 @@ TEST_F(CudaDeviceTest, MemoryComesBackAsItWent) {
   ASSERT_TRUE(device().copy_to_device(buffer.data(), values.data(), bytes).ok());
   EXPECT_EQ(download<int>(buffer), values);
   ASSERT_TRUE(device().fill_bytes(buffer.data(), 0xff, bytes, nullptr).ok());
-  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  ASSERT_TRUE(device().synchronize(nullptr).ok());
   EXPECT_THAT(download<int>(buffer), Each(-1));
   EXPECT_TRUE(Buffer::allocate(device(), 0).ok());
 }
@@ -99,7 +99,7 @@ TEST_F(CudaDeviceTest, LaunchesAKernel) {
     const Status status = launch(launch_of(add_one, 8, 128), buffer.data(), std::int64_t{1000});
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  ASSERT_TRUE(device().synchronize(nullptr).ok());
   EXPECT_THAT(download<int>(buffer), Each(3));
 }
 
@@ -112,7 +112,7 @@ TEST_F(CudaDeviceTest, AKernelMayUseAllOfTheSharedMemory) {
   KernelLaunch all = launch_of(through_shared, 1, 256);
   all.shared_bytes = bytes;
   ASSERT_TRUE(launch(all, out.data(), count).ok());
-  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  ASSERT_TRUE(device().synchronize(nullptr).ok());
   EXPECT_EQ(download<int>(out).front(), count - 1);
   EXPECT_EQ(download<int>(out).back(), 0);
   EXPECT_EQ(device().blocks_per_sm(*through_shared, 256, bytes).value(), 1);
@@ -123,7 +123,7 @@ TEST_F(CudaDeviceTest, AKernelMayUseAllOfTheSharedMemory) {
   EXPECT_THAT(status.message(), HasSubstr("through_shared: CUDA_ERROR_"));
   all.shared_bytes = bytes;
   EXPECT_TRUE(launch(all, out.data(), count).ok());
-  EXPECT_TRUE(device().synchronise(nullptr).ok());
+  EXPECT_TRUE(device().synchronize(nullptr).ok());
 }
 
 TEST_F(CudaDeviceTest, LaunchesClustersAndCooperativeGrids) {
@@ -135,7 +135,7 @@ TEST_F(CudaDeviceTest, LaunchesClustersAndCooperativeGrids) {
     clusters.cluster = {4, 1, 1};
     EXPECT_GT(device().max_clusters(clusters).value(), 0);
     ASSERT_TRUE(launch(clusters, out.data()).ok());
-    ASSERT_TRUE(device().synchronise(nullptr).ok());
+    ASSERT_TRUE(device().synchronize(nullptr).ok());
     EXPECT_THAT(download<int>(out), Each(4));
     clusters.cluster = {1, 1, 1};
   } else {
@@ -143,7 +143,7 @@ TEST_F(CudaDeviceTest, LaunchesClustersAndCooperativeGrids) {
   }
   clusters.cooperative = true;
   ASSERT_TRUE(launch(clusters, out.data()).ok());
-  ASSERT_TRUE(device().synchronise(nullptr).ok());
+  ASSERT_TRUE(device().synchronize(nullptr).ok());
   EXPECT_THAT(download<int>(out), Each(1));
 }
 
@@ -168,7 +168,7 @@ TEST_F(CudaDeviceTest, ALaunchCanBeCaptured) {
   ASSERT_EQ(driver.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
   ASSERT_EQ(driver.cuGraphInstantiate(&replay, graph, 0), CUDA_SUCCESS);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(driver.cuGraphLaunch(replay, stream), CUDA_SUCCESS);
-  ASSERT_TRUE(device().synchronise(stream).ok());
+  ASSERT_TRUE(device().synchronize(stream).ok());
   EXPECT_THAT(download<int>(buffer), Each(2));  // each replay begins with the memset
   driver.cuGraphExecDestroy(replay);
   driver.cuGraphDestroy(graph);
@@ -178,13 +178,13 @@ TEST_F(CudaDeviceTest, ALaunchCanBeCaptured) {
 TEST_F(CudaDeviceTest, NamesAKernelThatIsNotThere) {
   const SourceTree sources{"test", {{"test.cu", kAddOne}}};
   const std::string& arch = device().info().arch;
-  Artifact artifact =
+  Build build =
       make_nvrtc_compiler(arch).value()->compile({&sources, "test.cu", {"add_one"}, arch}).value();
-  const auto module = device().load(artifact);
+  const auto module = device().load(build);
   ASSERT_TRUE(module.ok());
   EXPECT_EQ((*module)->kernel("add_two").status().message(), "the cubin has no kernel add_two");
-  artifact.kernels.front().symbol = "absent";
-  EXPECT_THAT(device().load(artifact).status().message(),
+  build.kernels.front().symbol = "absent";
+  EXPECT_THAT(device().load(build).status().message(),
               testing::StartsWith("add_one: finding the kernel: CUDA_ERROR_NOT_FOUND"));
 }
 

@@ -29,11 +29,11 @@ class CpuModule {
         const SourceTree sources,
         read_source_tree(FileSystem::real(), std::string(MGTUNE_SOURCE_DIR "/") + folder));
     MGTUNE_ASSIGN(const std::unique_ptr<Compiler> compiler, make_compiler("cpu"));
-    MGTUNE_ASSIGN(const Artifact artifact,
+    MGTUNE_ASSIGN(const Build build,
                   compiler->compile({&sources, source, std::move(kernels), "cpu"}));
     CpuModule module;
     MGTUNE_ASSIGN(module.device_, open_device("cpu"));
-    MGTUNE_ASSIGN(module.module_, module.device_->load(artifact));
+    MGTUNE_ASSIGN(module.module_, module.device_->load(build));
     return module;
   }
 
@@ -50,7 +50,7 @@ class CpuModule {
     launch.block = {block, 1, 1};
     launch.args = pointers;
     MGTUNE_TRY(device_->launch(launch));
-    return device_->synchronise(nullptr);
+    return device_->synchronize(nullptr);
   }
 
  private:

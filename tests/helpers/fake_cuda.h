@@ -121,7 +121,7 @@ class FakeCuda {
     }
   }
 
-  CUresult synchronise() {
+  CUresult synchronize() {
     for (const Operation& operation : queue_) run(operation);
     queue_.clear();
     host_ns = std::max(host_ns, gpu_ns_);
@@ -208,7 +208,7 @@ inline FakeLoader::Symbols FakeCuda::symbols() const {
   put(
       "cuCtxSetCurrent", +[](CUcontext) { return CUDA_SUCCESS; });
   put(
-      "cuCtxSynchronize", +[] { return self()->synchronise(); });
+      "cuCtxSynchronize", +[] { return self()->synchronize(); });
   put(
       "cuMemGetInfo_v2", +[](std::size_t* free, std::size_t* total) {
         *free = self()->free_memory;
@@ -246,7 +246,7 @@ inline FakeLoader::Symbols FakeCuda::symbols() const {
   put(
       "cuStreamDestroy_v2", +[](CUstream) { return --self()->streams_alive, CUDA_SUCCESS; });
   put(
-      "cuStreamSynchronize", +[](CUstream) { return self()->synchronise(); });
+      "cuStreamSynchronize", +[](CUstream) { return self()->synchronize(); });
   put(
       "cuStreamWaitValue32_v2", +[](CUstream, CUdeviceptr address, cuuint32_t value, unsigned) {
         if (!self()->can_hold) return CUDA_ERROR_NOT_SUPPORTED;

@@ -1,6 +1,6 @@
 // FakeDevice: a device whose memory is the host's and whose kernels do nothing but be counted, so
 // that everything up to the launch can be tested without a compiler and without emulation.
-// FakeCompiler: an artifact for any kernels, at once; it fails where a kernel's name has `broken`.
+// FakeCompiler: a build for any kernels, at once; it fails where a kernel's name has `broken`.
 
 #pragma once
 
@@ -84,9 +84,9 @@ class FakeDevice : public Device {
     std::memset(device, value, bytes);
     return {};
   }
-  Result<std::unique_ptr<Module>> load(const Artifact& artifact) override {
+  Result<std::unique_ptr<Module>> load(const Build& build) override {
     std::vector<std::unique_ptr<FakeKernel>> kernels;
-    for (const ArtifactKernel& kernel : artifact.kernels) {
+    for (const BuildKernel& kernel : build.kernels) {
       std::vector<KernelParameter> sizes;
       for (const std::size_t bytes : parameters[kernel.name.substr(0, kernel.name.find('<'))]) {
         sizes.push_back({bytes});
@@ -103,7 +103,7 @@ class FakeDevice : public Device {
     launches.fetch_add(1, std::memory_order_relaxed);
     return on_launch ? on_launch(launch) : Status();
   }
-  Status synchronise(Stream) override { return {}; }
+  Status synchronize(Stream) override { return {}; }
   Status set_thread_order(ThreadOrder) override { return unsupported("no threads here"); }
 };
 
@@ -111,18 +111,18 @@ class FakeCompiler : public Compiler {
  public:
   explicit FakeCompiler(std::string broken) : broken_(std::move(broken)) {}
   const std::string& identity() const override { return identity_; }
-  Result<Artifact> compile(const BuildRequest& request) override {
-    Artifact artifact;
-    artifact.arch = request.arch;
+  Result<Build> compile(const BuildRequest& request) override {
+    Build build;
+    build.arch = request.arch;
     for (const std::string& name : request.kernels) {
       if (!broken_.empty() && name.find(broken_) != std::string::npos) {
         return Status(StatusCode::compile_failed, "error: broken on purpose");
       }
-      artifact.binary += name + ";";
-      artifact.kernels.push_back({name, name});
+      build.binary += name + ";";
+      build.kernels.push_back({name, name});
     }
-    artifact.sha256 = sha256_hex(artifact.binary);
-    return artifact;
+    build.sha256 = sha256_hex(build.binary);
+    return build;
   }
 
  private:

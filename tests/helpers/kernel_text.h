@@ -17,8 +17,8 @@
 
 namespace mgtune {
 
-inline Result<Artifact> build_kernel_text(const std::string& text, std::vector<std::string> kernels,
-                                          const std::string& arch = "cpu") {
+inline Result<Build> build_kernel_text(const std::string& text, std::vector<std::string> kernels,
+                                       const std::string& arch = "cpu") {
   SourceTree sources;
   sources.folder = "kernels/test";
   sources.files["test.cu"] = text;
@@ -37,9 +37,9 @@ class KernelText {
   static Result<KernelText> build(const std::string& text, std::vector<std::string> kernels,
                                   const std::string& arch = "cpu") {
     KernelText built;
-    MGTUNE_ASSIGN(const Artifact artifact, build_kernel_text(text, std::move(kernels), arch));
+    MGTUNE_ASSIGN(const Build build, build_kernel_text(text, std::move(kernels), arch));
     MGTUNE_ASSIGN(built.device_, open_device("cpu"));
-    MGTUNE_ASSIGN(built.module_, built.device_->load(artifact));
+    MGTUNE_ASSIGN(built.module_, built.device_->load(build));
     return built;
   }
 

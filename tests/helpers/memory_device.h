@@ -39,9 +39,9 @@ class MemoryDevice final : public Device {
     std::memset(device, value, bytes);
     return {};
   }
-  Status synchronise(Stream) override { return {}; }
+  Status synchronize(Stream) override { return {}; }
 
-  Result<std::unique_ptr<Module>> load(const Artifact&) override { return refused(); }
+  Result<std::unique_ptr<Module>> load(const Build&) override { return refused(); }
   Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t, std::uint32_t) override {
     return refused();
   }

@@ -42,9 +42,9 @@ class RealGpuTest : public testing::Test {
     const std::string& arch = device_->info().arch;
     const auto compiler = make_nvrtc_compiler(arch);
     if (!compiler.ok()) return failed(compiler.status());
-    const auto artifact = (*compiler)->compile({&sources, "test.cu", {name}, arch});
-    if (!artifact.ok()) return failed(artifact.status());
-    auto module = device_->load(*artifact);
+    const auto build = (*compiler)->compile({&sources, "test.cu", {name}, arch});
+    if (!build.ok()) return failed(build.status());
+    auto module = device_->load(*build);
     if (!module.ok()) return failed(module.status());
     modules_.push_back(std::move(*module));
     return modules_.back()->kernel(name).value();

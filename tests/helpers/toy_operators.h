@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 #include "family/operator.h"
 #include "family/problem.h"
 #include "family/variant.h"

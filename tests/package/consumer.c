@@ -7,11 +7,11 @@
 enum { kRows = 3, kHidden = 64 };
 
 int main(void) {
-  mgr_open_options open = {sizeof(open), "cpu", NULL, NULL, 0};
+  mgr_open_options_t open = {sizeof(open), "cpu", NULL, NULL, 0};
   mgr_context_t* context = NULL;
-  const mgr_binding bindings[] = {{"hidden", "64"}, {"T", "f32"}};
-  const mgr_range ranges[] = {{"rows", 1, kRows}};
-  mgr_plan_options options = {sizeof(options), "rmsnorm.forward", bindings, 2, ranges, 1};
+  const mgr_assignment_t assignments[] = {{"hidden", "64"}, {"T", "f32"}};
+  const mgr_range_t ranges[] = {{"rows", 1, kRows}};
+  mgr_plan_options_t options = {sizeof(options), "rmsnorm.forward", assignments, 2, ranges, 1};
   mgr_plan_t* plan = NULL;
   float ones[kRows * kHidden], y[kRows * kHidden];
   void *x = NULL, *weight = NULL, *out = NULL;

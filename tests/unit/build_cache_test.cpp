@@ -13,19 +13,18 @@
 namespace mgtune {
 namespace {
 
-Artifact make_artifact(const std::string& name, std::size_t bytes = 100) {
-  Artifact artifact;
-  artifact.key = sha256_hex(name);
-  artifact.arch = "sm_90a";
-  artifact.binary = std::string(bytes, '\0') + name;
-  artifact.sha256 = sha256_hex(artifact.binary);
-  artifact.kernels = {{"first<float, 4>", "_Z5first", 32, 0, 128},
-                      {"second<a\nb>", "", -1, -1, -1}};
-  artifact.log = "line one\nkey 3\nline three";
-  return artifact;
+Build make_artifact(const std::string& name, std::size_t bytes = 100) {
+  Build build;
+  build.key = sha256_hex(name);
+  build.arch = "sm_90a";
+  build.binary = std::string(bytes, '\0') + name;
+  build.sha256 = sha256_hex(build.binary);
+  build.kernels = {{"first<float, 4>", "_Z5first", 32, 0, 128}, {"second<a\nb>", "", -1, -1, -1}};
+  build.log = "line one\nkey 3\nline three";
+  return build;
 }
 
-void expect_equal(const Artifact& a, const Artifact& b) {
+void expect_equal(const Build& a, const Build& b) {
   EXPECT_EQ(a.key, b.key);
   EXPECT_EQ(a.sha256, b.sha256);
   EXPECT_EQ(a.arch, b.arch);
@@ -47,10 +46,8 @@ class BuildCacheTest : public testing::Test {
     return {FileSystem::real(), directory(), max_bytes};
   }
   std::string directory() const { return folder_.file("a/cache"); }
-  std::string path_of(const Artifact& artifact) const {
-    return directory() + "/" + artifact.key + ".build";
-  }
-  bool has(const Artifact& artifact) const { return std::filesystem::exists(path_of(artifact)); }
+  std::string path_of(const Build& build) const { return directory() + "/" + build.key + ".build"; }
+  bool has(const Build& build) const { return std::filesystem::exists(path_of(build)); }
 
   // Makes an entry look `hours` old.
   void age(const std::string& path, int hours) const {
@@ -62,36 +59,36 @@ class BuildCacheTest : public testing::Test {
 };
 
 TEST_F(BuildCacheTest, WhatIsStoredIsLoadedByAnotherProcess) {
-  const Artifact artifact = make_artifact("x");
-  EXPECT_FALSE(cache().load(artifact.key).has_value());
-  ASSERT_TRUE(cache().store(artifact).ok());
-  const std::optional<Artifact> loaded = cache().load(artifact.key);
+  const Build build = make_artifact("x");
+  EXPECT_FALSE(cache().load(build.key).has_value());
+  ASSERT_TRUE(cache().store(build).ok());
+  const std::optional<Build> loaded = cache().load(build.key);
   ASSERT_TRUE(loaded.has_value());
-  expect_equal(*loaded, artifact);
+  expect_equal(*loaded, build);
 }
 
 TEST_F(BuildCacheTest, AnEntryIsTextInFrontOfTheBinary) {
-  const Artifact artifact = make_artifact("x");
-  const std::string entry = encode_cache_entry(artifact);
+  const Build build = make_artifact("x");
+  const std::string entry = encode_cache_entry(build);
   EXPECT_TRUE(entry.starts_with("mgtune build 1\n"));
-  EXPECT_NE(entry.find("\nkey 64\n" + artifact.key + "\narch 6\nsm_90a\n"), std::string::npos);
-  EXPECT_TRUE(entry.ends_with(artifact.binary));
+  EXPECT_NE(entry.find("\nkey 64\n" + build.key + "\narch 6\nsm_90a\n"), std::string::npos);
+  EXPECT_TRUE(entry.ends_with(build.binary));
 }
 
-TEST_F(BuildCacheTest, ArtifactsWithoutAnythingRoundTrip) {
-  Artifact artifact;
-  artifact.key = sha256_hex("empty");
-  artifact.sha256 = sha256_hex("");
-  ASSERT_TRUE(cache().store(artifact).ok());
-  expect_equal(*cache().load(artifact.key), artifact);
+TEST_F(BuildCacheTest, BuildsWithoutAnythingRoundTrip) {
+  Build build;
+  build.key = sha256_hex("empty");
+  build.sha256 = sha256_hex("");
+  ASSERT_TRUE(cache().store(build).ok());
+  expect_equal(*cache().load(build.key), build);
 }
 
 TEST_F(BuildCacheTest, StoringAgainReplaces) {
-  Artifact artifact = make_artifact("x");
-  ASSERT_TRUE(cache().store(artifact).ok());
-  artifact.log = "other";
-  ASSERT_TRUE(cache().store(artifact).ok());
-  EXPECT_EQ(cache().load(artifact.key)->log, "other");
+  Build build = make_artifact("x");
+  ASSERT_TRUE(cache().store(build).ok());
+  build.log = "other";
+  ASSERT_TRUE(cache().store(build).ok());
+  EXPECT_EQ(cache().load(build.key)->log, "other");
 }
 
 TEST_F(BuildCacheTest, TheDirectoryIsPrivateAndHoldsOneFileAnEntry) {
@@ -106,22 +103,22 @@ TEST_F(BuildCacheTest, TheDirectoryIsPrivateAndHoldsOneFileAnEntry) {
 
 TEST_F(BuildCacheTest, WithoutADirectoryNothingIsKept) {
   BuildCache none(FileSystem::real(), "");
-  const Artifact artifact = make_artifact("x");
-  EXPECT_TRUE(none.store(artifact).ok());
-  EXPECT_FALSE(none.load(artifact.key).has_value());
+  const Build build = make_artifact("x");
+  EXPECT_TRUE(none.store(build).ok());
+  EXPECT_FALSE(none.load(build.key).has_value());
   EXPECT_EQ(none.directory(), "");
 }
 
 TEST_F(BuildCacheTest, ABinaryThatIsNotWhatItClaimsIsNotKept) {
-  Artifact artifact = make_artifact("x");
-  artifact.binary += "more";
-  EXPECT_EQ(cache().store(artifact).code(), StatusCode::internal);
-  EXPECT_FALSE(has(artifact));
+  Build build = make_artifact("x");
+  build.binary += "more";
+  EXPECT_EQ(cache().store(build).code(), StatusCode::internal);
+  EXPECT_FALSE(has(build));
 }
 
 TEST_F(BuildCacheTest, TheOldestEntriesGoFirst) {
-  const Artifact oldest = make_artifact("oldest", 1000), older = make_artifact("older", 1000),
-                 newest = make_artifact("newest", 1000);
+  const Build oldest = make_artifact("oldest", 1000), older = make_artifact("older", 1000),
+              newest = make_artifact("newest", 1000);
   ASSERT_TRUE(cache().store(older).ok());
   ASSERT_TRUE(cache().store(oldest).ok());
   age(path_of(oldest), 3);
@@ -180,9 +177,9 @@ TEST_F(BuildCacheTest, ADirectoryBehindALinkOfOursIsFine) {
   ASSERT_TRUE(FileSystem::real().create_directories(folder_.file("scratch"), 0700).ok());
   ASSERT_TRUE(FileSystem::real().create_directories(folder_.file("a"), 0700).ok());
   std::filesystem::create_directory_symlink(folder_.file("scratch"), directory());
-  const Artifact artifact = make_artifact("x");
-  ASSERT_TRUE(cache().store(artifact).ok());
-  EXPECT_TRUE(cache().load(artifact.key).has_value());
+  const Build build = make_artifact("x");
+  ASSERT_TRUE(cache().store(build).ok());
+  EXPECT_TRUE(cache().load(build.key).has_value());
 }
 
 TEST(BuildCacheDirectory, IsTheFirstThatTheEnvironmentNames) {

@@ -21,17 +21,17 @@ class FakeCompiler final : public Compiler {
   explicit FakeCompiler(Calls& calls) : calls_(calls), identity_(calls.identity) {}
   const std::string& identity() const override { return identity_; }
 
-  Result<Artifact> compile(const BuildRequest& request) override {
+  Result<Build> compile(const BuildRequest& request) override {
     ++calls_.compiled;
     if (request.source == "broken.cu") {
       return Status(StatusCode::compile_failed, "broken.cu:1: error");
     }
-    Artifact artifact;
-    artifact.arch = request.arch;
-    artifact.binary = "binary of " + request.source;
-    artifact.sha256 = sha256_hex(artifact.binary);
-    for (const std::string& kernel : request.kernels) artifact.kernels.push_back({kernel, kernel});
-    return artifact;
+    Build build;
+    build.arch = request.arch;
+    build.binary = "binary of " + request.source;
+    build.sha256 = sha256_hex(build.binary);
+    for (const std::string& kernel : request.kernels) build.kernels.push_back({kernel, kernel});
+    return build;
   }
 
  private:
@@ -59,7 +59,7 @@ class BuilderTest : public testing::Test {
 
 TEST_F(BuilderTest, CompilesOnceForAllProcesses) {
   Builder first = builder();
-  const Artifact built = first.build(request_).value();
+  const Build built = first.build(request_).value();
   EXPECT_EQ(built.key, *first.key(request_));
   EXPECT_EQ(built.binary, "binary of a.cu");
   EXPECT_EQ(first.compiled(), 1);
@@ -67,7 +67,7 @@ TEST_F(BuilderTest, CompilesOnceForAllProcesses) {
   EXPECT_EQ(first.compiled(), 1);
 
   Builder second = builder();
-  const Artifact found = second.build(request_).value();
+  const Build found = second.build(request_).value();
   EXPECT_EQ(found.key, built.key);
   EXPECT_EQ(found.binary, built.binary);
   EXPECT_EQ(found.kernels.at(0).name, "k<1>");
@@ -124,7 +124,7 @@ TEST_F(BuilderTest, ACacheThatCannotBeWrittenIsNoFailure) {
 
 TEST_F(BuilderTest, ADamagedEntryIsBuiltAgain) {
   Builder b = builder();
-  const Artifact built = b.build(request_).value();
+  const Build built = b.build(request_).value();
   const std::string entry = directory_ + "/" + built.key + ".build";
   ASSERT_TRUE(FileSystem::real().write_file(entry, "damaged").ok());
   EXPECT_EQ(b.build(request_)->binary, built.binary);

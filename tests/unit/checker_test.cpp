@@ -239,8 +239,8 @@ class CheckerTest : public ::testing::Test {
                   compile_slots(problem_.binding(), variant, device_->info().limits));
     MGTUNE_ASSIGN(const BuildRequest request,
                   variant_build_request(*op_, variant, slots, device_->info().arch));
-    MGTUNE_ASSIGN(const Artifact artifact, builder_.build(request));
-    return LoadedVariant::load(*device_, problem_.binding(), variant, artifact);
+    MGTUNE_ASSIGN(const Build build, builder_.build(request));
+    return LoadedVariant::load(*device_, problem_.binding(), variant, build);
   }
 
   CheckRecord check(const std::string& text) {

@@ -48,10 +48,10 @@ TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {
   EXPECT_EQ(reply.build->sha256.size(), 64U);
   EXPECT_EQ(reply.build->arch, "cpu");
   EXPECT_EQ(reply.build->registers, -1);
-  const std::optional<Artifact> artifact =
+  const std::optional<Build> build =
       BuildCache(FileSystem::real(), cache_.path()).load(reply.build->key);
-  ASSERT_TRUE(artifact.has_value());
-  EXPECT_EQ(artifact->sha256, reply.build->sha256);
+  ASSERT_TRUE(build.has_value());
+  EXPECT_EQ(build->sha256, reply.build->sha256);
 }
 
 TEST_F(CompileWorkerTest, WhatDoesNotCompileSaysWhere) {

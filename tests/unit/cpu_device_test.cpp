@@ -157,7 +157,7 @@ TEST_F(CpuDevice, CopiesAndFills) {
   ASSERT_TRUE(device.fill_bytes(array.data() + 1, 0, 2 * sizeof(int), nullptr).ok());
   ASSERT_TRUE(device.copy_to_host(got, array.data(), sizeof(got)).ok());
   EXPECT_THAT(got, ElementsAre(1, 0, 0, 4));
-  EXPECT_TRUE(device.synchronise(nullptr).ok());
+  EXPECT_TRUE(device.synchronize(nullptr).ok());
 }
 
 TEST_F(CpuDevice, EveryThreadOfEveryBlockRunsOnce) {
@@ -303,18 +303,18 @@ TEST_F(CpuDevice, SaysWhatItDoesNotHave) {
 }
 
 TEST_F(CpuDevice, RefusesBuildsThatAreNotItsOwn) {
-  Artifact artifact = build_kernel_text("__global__ void k() {}", {"k"}).value();
+  Build build = build_kernel_text("__global__ void k() {}", {"k"}).value();
   EXPECT_EQ(kernels->module().kernel("k").status().code(), StatusCode::not_found);
 
-  Artifact other = artifact;
+  Build other = build;
   other.arch = "sm_90a";
   EXPECT_EQ(kernels->device().load(other).status().code(), StatusCode::unsupported);
 
-  other = artifact;
+  other = build;
   other.kernels[0].symbol = "gone";
   EXPECT_THAT(kernels->device().load(other).status().message(), HasSubstr("no symbol 'gone'"));
 
-  other = artifact;
+  other = build;
   other.binary = "not a library";
   EXPECT_THAT(kernels->device().load(other).status().message(), HasSubstr("cannot load the build"));
 }

@@ -73,19 +73,19 @@ TEST(HostCompiler, FillsTheArtifact) {
   const std::unique_ptr<Compiler> cpu = compiler();
   const BuildRequest request{
       &tree, "scale.cu", {"scale<float, 3>", "scale<__half, 4>", "scale<float, 3>"}, "cpu"};
-  const Result<Artifact> built = cpu->compile(request);
+  const Result<Build> built = cpu->compile(request);
   ASSERT_TRUE(built.ok()) << built.status().message();
-  const Artifact& artifact = built.value();
-  EXPECT_EQ(artifact.arch, "cpu");
-  EXPECT_EQ(artifact.key, build_key(request, cpu->identity()));
-  EXPECT_EQ(artifact.sha256, sha256_hex(artifact.binary));
-  EXPECT_EQ(artifact.log, "");
-  ASSERT_EQ(artifact.kernels.size(), 2U);
-  EXPECT_EQ(artifact.kernels[0].name, "scale<float, 3>");
-  EXPECT_EQ(artifact.kernels[1].name, "scale<__half, 4>");
-  EXPECT_NE(artifact.kernels[0].symbol, artifact.kernels[1].symbol);
-  EXPECT_EQ(artifact.kernels[0].registers, -1);
-  EXPECT_EQ(artifact.binary.substr(0, 4), "\177ELF");
+  const Build& build = built.value();
+  EXPECT_EQ(build.arch, "cpu");
+  EXPECT_EQ(build.key, build_key(request, cpu->identity()));
+  EXPECT_EQ(build.sha256, sha256_hex(build.binary));
+  EXPECT_EQ(build.log, "");
+  ASSERT_EQ(build.kernels.size(), 2U);
+  EXPECT_EQ(build.kernels[0].name, "scale<float, 3>");
+  EXPECT_EQ(build.kernels[1].name, "scale<__half, 4>");
+  EXPECT_NE(build.kernels[0].symbol, build.kernels[1].symbol);
+  EXPECT_EQ(build.kernels[0].registers, -1);
+  EXPECT_EQ(build.binary.substr(0, 4), "\177ELF");
 }
 
 TEST(HostCompiler, EqualRequestsGiveEqualBytes) {

@@ -169,11 +169,11 @@ TEST(HtmlReportTest, TenThousandVariantsRenderQuickly) {
   EXPECT_EQ(occurrences(html, "<th scope=\"row\">"), 10000u);
   EXPECT_LT(html.size(), 20u << 20);
 #ifdef __OPTIMIZE__
-  const bool optimised = std::string(MGTUNE_SANITIZE).empty();
+  const bool optimized = std::string(MGTUNE_SANITIZE).empty();
 #else
-  const bool optimised = false;
+  const bool optimized = false;
 #endif
-  EXPECT_LT(seconds, optimised ? 2 : 20);
+  EXPECT_LT(seconds, optimized ? 2 : 20);
 }
 
 }  // namespace

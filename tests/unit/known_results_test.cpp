@@ -12,7 +12,7 @@ namespace {
 class IdentityOnly final : public Compiler {
  public:
   const std::string& identity() const override { return identity_; }
-  Result<Artifact> compile(const BuildRequest&) override {
+  Result<Build> compile(const BuildRequest&) override {
     ADD_FAILURE() << "the parent compiled";
     return internal_error("compiled");
   }
@@ -183,12 +183,12 @@ TEST_F(KnownResultsTest, ABuildThatLeftTheCacheIsMadeAgainWhenItIsNeeded) {
   VariantState again = *known.look_up(variant_);
   EXPECT_EQ(again.need, VariantState::Need::compile);
   EXPECT_FALSE(again.cached);
-  Artifact artifact;
-  artifact.key = again.build.key;
-  artifact.binary = "binary";
-  artifact.sha256 = "9a3a45d01531a20e89ac6ae10b0b0beb0492acd7216a368aa062d1a5fecaf9cd";
-  artifact.arch = "cpu";
-  ASSERT_TRUE(cache_.store(artifact).ok());
+  Build build;
+  build.key = again.build.key;
+  build.binary = "binary";
+  build.sha256 = "9a3a45d01531a20e89ac6ae10b0b0beb0492acd7216a368aa062d1a5fecaf9cd";
+  build.arch = "cpu";
+  ASSERT_TRUE(cache_.store(build).ok());
   again = *known.look_up(variant_);
   EXPECT_EQ(again.need, VariantState::Need::measure);
   EXPECT_TRUE(again.cached);

@@ -42,9 +42,9 @@ class LoadedVariantTest : public testing::Test {
     Result<BuildRequest> request = variant_build_request(op, variant, *slots, "sm_90");
     EXPECT_TRUE(request.ok()) << request.status().message();
     Builder builder = fake_builder();
-    Result<Artifact> artifact = builder.build(*request);
-    EXPECT_TRUE(artifact.ok()) << artifact.status().message();
-    return LoadedVariant::load(device_, binding, variant, *artifact);
+    Result<Build> build = builder.build(*request);
+    EXPECT_TRUE(build.ok()) << build.status().message();
+    return LoadedVariant::load(device_, binding, variant, *build);
   }
 
   std::unique_ptr<LoadedVariant> loaded(const Operator& op, const Binding& binding,

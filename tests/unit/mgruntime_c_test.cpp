@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/registry.h"
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 #include "store/store.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/toy_operators.h"
@@ -41,7 +41,7 @@ class MgruntimeC : public testing::Test {
 
   static mgr_status_t open(const char* device, const char* database, mgr_context_t** context) {
     const char* const families[] = {kFamily};
-    mgr_open_options options{};
+    mgr_open_options_t options{};
     options.struct_size = sizeof(options);
     options.device = device;
     options.database = database;
@@ -51,29 +51,30 @@ class MgruntimeC : public testing::Test {
   }
 
   static mgr_status_t plan(mgr_context_t* context, const char* high, mgr_plan_t** plan) {
-    const mgr_binding bindings[] = {{"T", "f32"}};
-    const mgr_range ranges[] = {{"n", 0, std::atoll(high)}};
-    return plan_with(context, bindings, ranges, plan);
+    const mgr_assignment_t assignments[] = {{"T", "f32"}};
+    const mgr_range_t ranges[] = {{"n", 0, std::atoll(high)}};
+    return plan_with(context, assignments, ranges, plan);
   }
 
-  static mgr_status_t plan_with(mgr_context_t* context, std::span<const mgr_binding> bindings,
-                                std::span<const mgr_range> ranges, mgr_plan_t** plan,
+  static mgr_status_t plan_with(mgr_context_t* context,
+                                std::span<const mgr_assignment_t> assignments,
+                                std::span<const mgr_range_t> ranges, mgr_plan_t** plan,
                                 const char* op = "vector_add.add") {
-    mgr_plan_options options{};
+    mgr_plan_options_t options{};
     options.struct_size = sizeof(options);
-    options.op = op;
-    options.bindings = bindings.data();
-    options.binding_count = bindings.size();
+    options.operator_name = op;
+    options.assignments = assignments.data();
+    options.assignment_count = assignments.size();
     options.ranges = ranges.data();
     options.range_count = ranges.size();
     return mgr_plan(context, &options, plan);
   }
 
   // The message of planning with these words.
-  static std::string refusal(std::vector<mgr_binding> bindings, std::vector<mgr_range> ranges,
-                             const char* op = "vector_add.add") {
+  static std::string refusal(std::vector<mgr_assignment_t> assignments,
+                             std::vector<mgr_range_t> ranges, const char* op = "vector_add.add") {
     mgr_plan_t* none = nullptr;
-    EXPECT_EQ(plan_with(context_, bindings, ranges, &none, op), MGR_INVALID_ARGUMENT);
+    EXPECT_EQ(plan_with(context_, assignments, ranges, &none, op), MGR_INVALID_ARGUMENT);
     EXPECT_EQ(none, nullptr);
     return mgr_last_error();
   }
@@ -150,7 +151,7 @@ TEST_F(MgruntimeC, RefusesWrongLaunches) {
 }
 
 TEST_F(MgruntimeC, RefusesWrongPlans) {
-  const mgr_range n{"n", 1, 8};
+  const mgr_range_t n{"n", 1, 8};
   EXPECT_THAT(refusal({{"T", "f64"}}, {n}), HasSubstr("f64"));
   EXPECT_THAT(refusal({{"U", "f32"}}, {n}), HasSubstr("U"));
   EXPECT_EQ(refusal({{"T", "f32"}, {"T", "f32"}}, {n}), "'T' is bound twice");
@@ -162,17 +163,17 @@ TEST_F(MgruntimeC, RefusesWrongPlans) {
   EXPECT_EQ(refusal({{"T", "f32"}}, {n, {"rows", 1, 2}}),
             "vector_add.add has no dynamic or hint dim 'rows' to give a range for");
   EXPECT_THAT(refusal({}, {}, "rmsnrom.forward"), HasSubstr("did you mean"));
-  EXPECT_EQ(refusal({}, {}, nullptr), "op is null");
+  EXPECT_EQ(refusal({}, {}, nullptr), "operator_name is null");
 }
 
 TEST_F(MgruntimeC, ReadsOptionsOfOtherVersions) {
   mgr_context_t* context = nullptr;
-  mgr_open_options options{};
+  mgr_open_options_t options{};
   EXPECT_EQ(mgr_open(&options, &context), MGR_INVALID_ARGUMENT);
   EXPECT_STREQ(mgr_last_error(), "struct_size of the options is not set");
 
   struct Newer {
-    mgr_open_options known{};
+    mgr_open_options_t known{};
     std::size_t added = 0;
   } newer;
   const std::string database = folder_->file("none.db");
@@ -184,8 +185,8 @@ TEST_F(MgruntimeC, ReadsOptionsOfOtherVersions) {
   newer.added = 1;
   EXPECT_EQ(mgr_open(&newer.known, &context), MGR_UNSUPPORTED);
 
-  mgr_open_options older{};  // one that ends before the family folders, whose bytes are not read
-  older.struct_size = offsetof(mgr_open_options, family_folders);
+  mgr_open_options_t older{};  // one that ends before the family folders, whose bytes are not read
+  older.struct_size = offsetof(mgr_open_options_t, family_folders);
   older.device = "cpu";
   older.database = database.c_str();
   older.family_folder_count = 77;

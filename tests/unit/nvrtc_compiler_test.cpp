@@ -36,8 +36,8 @@ SourceTree tree(const std::string& source = kSource) {
   return {"kernels/test", {{"scaled.cu", source}, {"scale.cuh", kScale}}};
 }
 
-Result<Artifact> compile(const SourceTree& sources, const std::string& arch,
-                         std::vector<std::string> kernels = {"scaled<__nv_bfloat16, 32>"}) {
+Result<Build> compile(const SourceTree& sources, const std::string& arch,
+                      std::vector<std::string> kernels = {"scaled<__nv_bfloat16, 32>"}) {
   MGTUNE_ASSIGN(const std::unique_ptr<Compiler> compiler, make_nvrtc_compiler(arch));
   return compiler->compile({&sources, "scaled.cu", std::move(kernels), arch});
 }
@@ -46,15 +46,15 @@ class NvrtcEveryArch : public testing::TestWithParam<const char*> {};
 
 TEST_P(NvrtcEveryArch, CompilesToACubin) {
   const SourceTree sources = tree();
-  const Result<Artifact> artifact = compile(sources, GetParam());
-  ASSERT_TRUE(artifact.ok()) << artifact.status().message();
-  EXPECT_EQ(artifact->arch, GetParam());
-  EXPECT_THAT(artifact->binary, StartsWith("\x7f"
-                                           "ELF"));
-  EXPECT_EQ(artifact->sha256.size(), 64U);
-  EXPECT_EQ(artifact->key.size(), 64U);
-  ASSERT_EQ(artifact->kernels.size(), 1U);
-  const ArtifactKernel& kernel = artifact->kernels.front();
+  const Result<Build> build = compile(sources, GetParam());
+  ASSERT_TRUE(build.ok()) << build.status().message();
+  EXPECT_EQ(build->arch, GetParam());
+  EXPECT_THAT(build->binary, StartsWith("\x7f"
+                                        "ELF"));
+  EXPECT_EQ(build->sha256.size(), 64U);
+  EXPECT_EQ(build->key.size(), 64U);
+  ASSERT_EQ(build->kernels.size(), 1U);
+  const BuildKernel& kernel = build->kernels.front();
   EXPECT_EQ(kernel.name, "scaled<__nv_bfloat16, 32>");
   EXPECT_THAT(kernel.symbol, StartsWith("_Z6scaled"));
   EXPECT_GT(kernel.registers, 4);
@@ -69,24 +69,24 @@ INSTANTIATE_TEST_SUITE_P(Targets, NvrtcEveryArch,
 
 TEST(NvrtcCompiler, EqualInputsGiveEqualCubins) {
   const SourceTree sources = tree();
-  const Artifact first = compile(sources, "sm_90").value();
-  const Artifact second = compile(sources, "sm_90").value();
+  const Build first = compile(sources, "sm_90").value();
+  const Build second = compile(sources, "sm_90").value();
   EXPECT_EQ(first.sha256, second.sha256);
   EXPECT_EQ(first.key, second.key);
-  const Artifact other = compile(tree(std::string(kSource) + "\n// more"), "sm_90").value();
+  const Build other = compile(tree(std::string(kSource) + "\n// more"), "sm_90").value();
   EXPECT_EQ(other.sha256, first.sha256);  // the same code
   EXPECT_NE(other.key, first.key);        // from another source
 }
 
 TEST(NvrtcCompiler, KernelsStandInTheirOrderOnce) {
   const SourceTree sources = tree();
-  const Artifact artifact =
+  const Build build =
       compile(sources, "sm_80", {"scaled<float, 8>", "scaled<__half, 4>", "scaled<float, 8>"})
           .value();
-  ASSERT_EQ(artifact.kernels.size(), 2U);
-  EXPECT_EQ(artifact.kernels[0].name, "scaled<float, 8>");
-  EXPECT_EQ(artifact.kernels[1].name, "scaled<__half, 4>");
-  EXPECT_NE(artifact.kernels[0].symbol, artifact.kernels[1].symbol);
+  ASSERT_EQ(build.kernels.size(), 2U);
+  EXPECT_EQ(build.kernels[0].name, "scaled<float, 8>");
+  EXPECT_EQ(build.kernels[1].name, "scaled<__half, 4>");
+  EXPECT_NE(build.kernels[0].symbol, build.kernels[1].symbol);
 }
 
 TEST(NvrtcCompiler, SpillsAreReported) {
@@ -98,9 +98,9 @@ __global__ void __launch_bounds__(1024, 2) scaled(float* a) {
   for (int i = 0; i < 64; ++i) a[i * 1024 + threadIdx.x] = held[i] * held[(i + 7) % 64];
 })";
   const SourceTree sources = tree(source);
-  const Artifact artifact = compile(sources, "sm_80", {"scaled"}).value();
-  EXPECT_EQ(artifact.kernels.front().registers, 32);
-  EXPECT_GT(artifact.kernels.front().spill_bytes, 0);
+  const Build build = compile(sources, "sm_80", {"scaled"}).value();
+  EXPECT_EQ(build.kernels.front().registers, 32);
+  EXPECT_GT(build.kernels.front().spill_bytes, 0);
 }
 
 TEST(NvrtcCompiler, KernelsOfTheBinaryCompileWithoutSpills) {
@@ -108,9 +108,9 @@ TEST(NvrtcCompiler, KernelsOfTheBinaryCompileWithoutSpills) {
   const std::vector<std::string> copies = {"copy<1, false>", "copy<4, true>", "copy<8, false>"};
   for (const char* arch : {"sm_75", "sm_90a", "sm_120"}) {
     const auto compiler = make_nvrtc_compiler(arch).value();
-    const auto artifact = compiler->compile({&common, "copy.cu", copies, arch});
-    ASSERT_TRUE(artifact.ok()) << arch << artifact.status().message();
-    for (const ArtifactKernel& kernel : artifact->kernels) {
+    const auto build = compiler->compile({&common, "copy.cu", copies, arch});
+    ASSERT_TRUE(build.ok()) << arch << build.status().message();
+    for (const BuildKernel& kernel : build->kernels) {
       EXPECT_EQ(kernel.spill_bytes, 0) << arch << " " << kernel.name;
       EXPECT_LE(kernel.registers, 64) << arch << " " << kernel.name;
     }

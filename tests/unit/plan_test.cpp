@@ -113,7 +113,7 @@ TEST_F(PlanTest, AgreesWithSelectOnEveryShape) {
     const Result<Plan::Explanation> why = plan->explain({rows, -1});
     ASSERT_TRUE(why.ok());
     EXPECT_EQ(why->variant,
-              variant_text(op_, select(*problem, device_.info(), tuned).front().variant))
+              variant_text(op_, select_variants(*problem, device_.info(), tuned).front().variant))
         << rows;
   }
 }

@@ -79,13 +79,12 @@ TEST(ProgressPrinter, TheBarFitsTheTerminal) {
   }
 }
 
-TEST(ProgressPrinter, ColourOnlyWhereAsked) {
-  std::ostringstream plain, coloured;
+TEST(ProgressPrinter, ColorOnlyWhereAsked) {
+  std::ostringstream plain, colored;
   ProgressPrinter(plain, ProgressPrinter::Style::bar, 80, kStart).update(halfway(), kStart);
-  ProgressPrinter(coloured, ProgressPrinter::Style::colour_bar, 80, kStart)
-      .update(halfway(), kStart);
+  ProgressPrinter(colored, ProgressPrinter::Style::color_bar, 80, kStart).update(halfway(), kStart);
   EXPECT_THAT(plain.str(), Not(HasSubstr("\x1b[32m")));
-  EXPECT_THAT(coloured.str(), HasSubstr("\x1b[32m##########\x1b[0m"));
+  EXPECT_THAT(colored.str(), HasSubstr("\x1b[32m##########\x1b[0m"));
 }
 
 TEST(ProgressPrinter, SaysWhatIsNotKnownYet) {

@@ -45,10 +45,10 @@ TEST(ReportModelTest, OrdersVariantsFastestFirstRacedOutThenFailures) {
               ElementsAre(kFastVariant, kDefaultVariant, "row VEC=1", "row VEC=2", "row VEC=16",
                           "row VEC=32"));
   const auto& large = model.problems[1];
-  EXPECT_DOUBLE_EQ(model.variants[large.first].of_fastest.value(), 1.0);
-  EXPECT_DOUBLE_EQ(model.variants[large.first + 1].of_fastest.value(), 1.5);
-  EXPECT_DOUBLE_EQ(model.variants[large.first + 2].of_fastest.value(), 3.0);
-  EXPECT_FALSE(model.variants[large.first + 3].of_fastest.has_value());
+  EXPECT_DOUBLE_EQ(model.variants[large.first].slowdown.value(), 1.0);
+  EXPECT_DOUBLE_EQ(model.variants[large.first + 1].slowdown.value(), 1.5);
+  EXPECT_DOUBLE_EQ(model.variants[large.first + 2].slowdown.value(), 3.0);
+  EXPECT_FALSE(model.variants[large.first + 3].slowdown.has_value());
 }
 
 TEST(ReportModelTest, MethodsAreNeverRankedTogether) {
@@ -62,10 +62,10 @@ TEST(ReportModelTest, MethodsAreNeverRankedTogether) {
   rows.outcomes.back().measurement->method = "graph";
   const ReportModel model = make_report_model(std::move(rows));
   EXPECT_THAT(variant_names(model, model.problems[0]), ElementsAre("graph", "hot", "fast", "slow"));
-  EXPECT_FALSE(model.variants[0].of_fastest) << "no variant of this method ran to its end";
-  EXPECT_DOUBLE_EQ(model.variants[1].of_fastest.value(), 1.0);
-  EXPECT_DOUBLE_EQ(model.variants[2].of_fastest.value(), 1.0);
-  EXPECT_DOUBLE_EQ(model.variants[3].of_fastest.value(), 1.5);
+  EXPECT_FALSE(model.variants[0].slowdown) << "no variant of this method ran to its end";
+  EXPECT_DOUBLE_EQ(model.variants[1].slowdown.value(), 1.0);
+  EXPECT_DOUBLE_EQ(model.variants[2].slowdown.value(), 1.0);
+  EXPECT_DOUBLE_EQ(model.variants[3].slowdown.value(), 1.5);
 }
 
 TEST(ReportModelTest, PicksHaveSpeedupBandwidthAndCounts) {

@@ -120,7 +120,7 @@ Status ReferenceChecker::prepare_workspace(const LoadedVariant& variant, Placeme
   workspace_.emplace(std::move(*buffer));
   MGTUNE_TRY(device_.fill_bytes(workspace_->data(), 0xff, bytes, nullptr));
   if (zeroed > 0) MGTUNE_TRY(device_.fill_bytes(workspace_->data(), 0, zeroed, nullptr));
-  return device_.synchronise(nullptr);
+  return device_.synchronize(nullptr);
 }
 
 Result<std::string> ReferenceChecker::workspace_damage() const {
@@ -150,7 +150,7 @@ Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, Trial& trial)
   MGTUNE_TRY(trial.tensors.prepare());
   Status status = prepare_workspace(variant, trial.placement);
   if (status.ok()) status = variant.launch(arguments(trial));
-  if (status.ok()) status = device_.synchronise(nullptr);
+  if (status.ok()) status = device_.synchronize(nullptr);
   if (!status.ok()) return failed_run(std::move(status));
 
   Run run;

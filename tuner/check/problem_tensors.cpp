@@ -92,7 +92,7 @@ Status ProblemTensors::prepare() {
       MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents_[i].data(), layout.bytes()));
     }
   }
-  return device_->synchronise(nullptr);
+  return device_->synchronize(nullptr);
 }
 
 Result<Bytes> ProblemTensors::read(std::size_t tensor) const {

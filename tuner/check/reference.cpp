@@ -82,11 +82,11 @@ std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
 Result<std::unique_ptr<Module>> build(Device& device, Builder& builder, const SourceTree& sources,
                                       const std::string& source, std::vector<std::string> names) {
   const BuildRequest request{&sources, source, std::move(names), device.info().arch};
-  Result<Artifact> artifact = builder.build(request);
-  if (!artifact.ok()) {
-    return std::move(artifact).take_status().with_context("the check's own kernels");
+  Result<Build> build = builder.build(request);
+  if (!build.ok()) {
+    return std::move(build).take_status().with_context("the check's own kernels");
   }
-  return device.load(*artifact);
+  return device.load(*build);
 }
 
 Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count) {
@@ -167,7 +167,7 @@ Status Reference::launch(const Kernel* kernel, std::vector<void*>& args) const {
                                         kernel->name(), kernel->parameters().size(), args.size()));
   }
   Status status = device_->launch(launch);
-  if (status.ok()) status = device_->synchronise(nullptr);
+  if (status.ok()) status = device_->synchronize(nullptr);
   return std::move(status).with_context(kernel->name());
 }
 

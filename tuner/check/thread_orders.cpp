@@ -26,11 +26,11 @@ Result<std::string> race_report(Device& device, Builder& builder, const Binding&
   MGTUNE_ASSIGN(const Slots slots, compile_slots(binding, variant, device.info().limits));
   MGTUNE_ASSIGN(const BuildRequest request,
                 variant_build_request(*binding.op, variant, slots, "cpu-race"));
-  Result<Artifact> artifact = builder.build(request);
-  if (artifact.status().code() == StatusCode::unsupported) return std::string();
-  if (!artifact.ok()) return std::move(artifact).take_status();
+  Result<Build> build = builder.build(request);
+  if (build.status().code() == StatusCode::unsupported) return std::string();
+  if (!build.ok()) return std::move(build).take_status();
   Result<std::unique_ptr<LoadedVariant>> loaded =
-      LoadedVariant::load(device, binding, variant, *artifact);
+      LoadedVariant::load(device, binding, variant, *build);
   if (loaded.status().code() == StatusCode::unsupported) return std::string();
   if (!loaded.ok()) return std::move(loaded).take_status();
   return (*loaded)->launch(arguments).message();

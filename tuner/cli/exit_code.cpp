@@ -20,8 +20,6 @@ ExitCode exit_code(StatusCode code) {
     case StatusCode::incompatible:
     case StatusCode::io:
       return ExitCode::data;
-    case StatusCode::cancelled:
-      return ExitCode::interrupted;
     case StatusCode::internal:
       return ExitCode::internal;
   }

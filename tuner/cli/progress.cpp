@@ -74,8 +74,8 @@ std::string ProgressPrinter::bar(const SweepProgress& progress) const {
   // The last column stays free: a terminal may wrap when it is written.
   const std::size_t room = columns_ > kBarCells + 2 ? columns_ - kBarCells - 2 : 0;
   if (text.size() > room) text.resize(room);
-  const bool colour = style_ == Style::colour_bar;
-  return "[" + (colour ? "\x1b[32m" + done + "\x1b[0m" : done) + rest + text;
+  const bool color = style_ == Style::color_bar;
+  return "[" + (color ? "\x1b[32m" + done + "\x1b[0m" : done) + rest + text;
 }
 
 ProgressPrinter::Style progress_style() {
@@ -84,7 +84,7 @@ ProgressPrinter::Style progress_style() {
   if (isatty(STDERR_FILENO) == 0 || dumb) return ProgressPrinter::Style::lines;
   const char* no_color = std::getenv("NO_COLOR");
   const bool plain = no_color != nullptr && *no_color != '\0';
-  return plain ? ProgressPrinter::Style::bar : ProgressPrinter::Style::colour_bar;
+  return plain ? ProgressPrinter::Style::bar : ProgressPrinter::Style::color_bar;
 }
 
 std::size_t terminal_columns() {

@@ -17,7 +17,7 @@ namespace mgtune {
 
 class ProgressPrinter {
  public:
-  enum class Style : std::uint8_t { bar, colour_bar, lines };
+  enum class Style : std::uint8_t { bar, color_bar, lines };
   using Time = std::chrono::steady_clock::time_point;
 
   ProgressPrinter(std::ostream& out, Style style, std::size_t columns, Time start)

@@ -172,7 +172,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["reused"] = summary.reused;
     json["compiled"] = summary.compiled;
     json["failed"] = failed_variants(summary);
-    json["interrupted"] = summary.interrupted;
+    json["stopped_early"] = summary.stopped_early;
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
     for (const auto& [outcome, count] : summary.outcomes) {
@@ -191,7 +191,7 @@ std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, co
   const std::string problems = counted(summary.problems, "problem");
   std::string text;
   for (const std::string& what : summary.skipped) text += "skipped " + what + "\n";
-  if (summary.evaluated == 0 && summary.compiled == 0 && !summary.interrupted) {
+  if (summary.evaluated == 0 && summary.compiled == 0 && !summary.stopped_early) {
     text += fmt::format("nothing to do: all {} of {} are known; compiled 0, measured 0\n",
                         counted(summary.reused, "variant"), problems);
   } else {
@@ -205,7 +205,7 @@ std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, co
         fmt::format("{} failed: mgtune show failures --kernel {}{}\n", counted(failed, "variant"),
                     words.kernel, words.database.empty() ? "" : " --db " + words.database);
   }
-  if (summary.interrupted) text += "stopped early; the same command goes on from here\n";
+  if (summary.stopped_early) text += "stopped early; the same command goes on from here\n";
   return text + "results in " + store.path() + "\n";
 }
 

@@ -1,4 +1,4 @@
-// CompilePool: compile workers beside the measuring one. Artifacts go into the build cache, where
+// CompilePool: compile workers beside the measuring one. Builds go into the build cache, where
 // the measure worker finds them; the pool reports the build of each variant.
 //
 // One thread drives it. A compiler that crashes or hangs costs one variant, which is

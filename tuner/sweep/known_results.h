@@ -29,7 +29,7 @@ struct VariantState {
   Variant variant;
   std::string text;  // variant_text()
   Need need = Need::compile;
-  bool cached = false;  // the build cache holds its artifact: compiling costs nothing
+  bool cached = false;  // the build cache holds its build: compiling costs nothing
   BuildRecord build;
   ResultKey key;
   // Once nothing is needed:

@@ -100,7 +100,7 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
       break;
     }
   }
-  if (stopped_) shared_.summary.interrupted = true;
+  if (stopped_) shared_.summary.stopped_early = true;
   return pick();
 }
 
@@ -204,7 +204,7 @@ bool ProblemSweep::is_recorded(const VariantState& state) const {
 
 Status ProblemSweep::record(const VariantState& state) {
   OutcomeRecord row;
-  MGTUNE_ASSIGN(row.sweep, shared_.journal.sweep_id());
+  MGTUNE_ASSIGN(row.sweep, shared_.journal.begin());
   row.key = state.key;
   row.variant = state.text;
   row.outcome = state.outcome;
@@ -233,7 +233,7 @@ Status ProblemSweep::pick() {
   if (same != stored.end()) {
     tuned.sweep = same->tuned.sweep;
   } else {
-    MGTUNE_ASSIGN(tuned.sweep, shared_.journal.sweep_id());
+    MGTUNE_ASSIGN(tuned.sweep, shared_.journal.begin());
     MGTUNE_TRY(shared_.store.record_tuned(tuned));
   }
   shared_.summary.picks.push_back(view_);

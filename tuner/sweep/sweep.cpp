@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 #include "space/space.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
@@ -49,9 +49,9 @@ class Sweep {
     for (std::size_t i = 0; i < problems_.size() && !shared_.should_stop(); ++i) {
       if (totals_[i] > 0) MGTUNE_TRY(run_problem(i));
     }
-    if (shared_.should_stop()) shared_.summary.interrupted = true;
+    if (shared_.should_stop()) shared_.summary.stopped_early = true;
     MGTUNE_TRY(shared_.journal.finish());
-    shared_.summary.sweep_id = shared_.journal.begun();
+    shared_.summary.sweep_id = shared_.journal.id();
     return {};
   }
 

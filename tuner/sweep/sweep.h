@@ -62,7 +62,7 @@ struct SweepSummary {
   std::vector<std::string>
       skipped;  // designs that cannot run here: "row: requires device.cc >= 90"
   std::vector<TunedView> picks;
-  bool interrupted = false;  // by a signal or the budget
+  bool stopped_early = false;  // by a signal or the budget
 };
 
 // `should_stop` is asked between variants (Ctrl-C); what is done is recorded. environment when

@@ -4,7 +4,7 @@
 
 namespace mgtune {
 
-Result<std::int64_t> SweepJournal::sweep_id() {
+Result<std::int64_t> SweepJournal::begin() {
   if (sweep_id_ != 0) return sweep_id_;
   MGTUNE_ASSIGN(const EnvironmentRecord environment, describe_environment(device_));
   SweepRecord sweep;

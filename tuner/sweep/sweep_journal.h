@@ -20,9 +20,9 @@ class SweepJournal {
                std::int64_t gpu_id)
       : store_(store), options_(options), device_(device), gpu_id_(gpu_id) {}
 
-  Result<std::int64_t> sweep_id();                  // begins the sweep when it has not begun
-  Status finish();                                  // nothing when it never began
-  std::int64_t begun() const { return sweep_id_; }  // 0: not begun
+  Result<std::int64_t> begin();                  // the sweep, begun when it has not; its id
+  Status finish();                               // nothing when it never began
+  std::int64_t id() const { return sweep_id_; }  // 0: not begun
 
  private:
   Store& store_;

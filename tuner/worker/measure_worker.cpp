@@ -44,10 +44,10 @@ class MeasureWorker {
  private:
   Status measure(const WorkRequest& request, WorkReply& reply) {
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
-    MGTUNE_ASSIGN(const Artifact artifact,
+    MGTUNE_ASSIGN(const Build build,
                   build_item(builder_, item, device_->info(), reply.build.emplace()));
     MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant,
-                  LoadedVariant::load(*device_, item.problem.binding(), item.variant, artifact));
+                  LoadedVariant::load(*device_, item.problem.binding(), item.variant, build));
     MGTUNE_ASSIGN(Checker* const checker, checker_of(request, item.problem));
     MGTUNE_ASSIGN(reply.check, checker->check(*variant));
     if (reply.check->outcome != Outcome::ok) {

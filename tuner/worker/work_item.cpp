@@ -10,8 +10,8 @@ namespace mgtune {
 namespace {
 
 // Of several kernels, the one that takes most: it is what limits the variant.
-void take_resources(const Artifact& artifact, BuildRecord& record) {
-  for (const ArtifactKernel& kernel : artifact.kernels) {
+void take_resources(const Build& build, BuildRecord& record) {
+  for (const BuildKernel& kernel : build.kernels) {
     record.registers = std::max(record.registers, kernel.registers);
     record.spill_bytes = std::max(record.spill_bytes, kernel.spill_bytes);
     record.static_shared_bytes = std::max(record.static_shared_bytes, kernel.static_shared_bytes);
@@ -34,8 +34,8 @@ Result<WorkItem> bind_request(Catalog& catalog, const WorkRequest& request) {
   return item;
 }
 
-Result<Artifact> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
-                            BuildRecord& record) {
+Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
+                         BuildRecord& record) {
   record.arch = device.arch;
   const Operator& op = *item.problem.op;
   MGTUNE_ASSIGN(const Slots slots,
@@ -44,15 +44,15 @@ Result<Artifact> build_item(Builder& builder, const WorkItem& item, const Device
                 variant_build_request(op, item.variant, slots, device.arch));
   record.arch = request.arch;
   MGTUNE_ASSIGN(record.key, builder.key(request));
-  Result<Artifact> artifact = builder.build(request);
-  if (!artifact.ok()) {
-    record.message = artifact.status().message();
-    return artifact;
+  Result<Build> build = builder.build(request);
+  if (!build.ok()) {
+    record.message = build.status().message();
+    return build;
   }
-  record.sha256 = artifact->sha256;
-  record.message = artifact->log;
-  take_resources(*artifact, record);
-  return artifact;
+  record.sha256 = build->sha256;
+  record.message = build->log;
+  take_resources(*build, record);
+  return build;
 }
 
 }  // namespace mgtune

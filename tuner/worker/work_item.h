@@ -22,7 +22,7 @@ Result<WorkItem> bind_request(Catalog& catalog, const WorkRequest& request);
 
 // Builds the item's variant for the device. `record` says what was asked for and what came of it,
 // also when that is a failure.
-Result<Artifact> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
-                            BuildRecord& record);
+Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
+                         BuildRecord& record);
 
 }  // namespace mgtune

@@ -2,7 +2,7 @@
 // cpu device knows every array: it poisons the gaps between them under AddressSanitizer, fills them
 // with NaN before each block, and sees who reads and writes them (the race checker).
 //
-//   MG_SHARED(float, tile, [4][32]);           float tile[4][32] in shared memory, uninitialised
+//   MG_SHARED(float, tile, [4][32]);           float tile[4][32] in shared memory, uninitialized
 //   float* rows = mg::dynamic_shared<float>();  the launch's shared_bytes, aligned to 1024 bytes
 //
 // MG_SHARED stands in a function body. Its type is trivial, has no comma in its name, and brings

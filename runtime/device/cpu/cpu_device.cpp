@@ -85,16 +85,16 @@ Status CpuDevice::fill_bytes(void* device, unsigned char value, std::size_t byte
   return Status();
 }
 
-Result<std::unique_ptr<Module>> CpuDevice::load(const Artifact& artifact) {
-  if (artifact.arch != "cpu" && artifact.arch != "cpu-race") {
-    return unsupported("a build for " + artifact.arch + " does not run on the cpu device");
+Result<std::unique_ptr<Module>> CpuDevice::load(const Build& build) {
+  if (build.arch != "cpu" && build.arch != "cpu-race") {
+    return unsupported("a build for " + build.arch + " does not run on the cpu device");
   }
 #if defined(__SANITIZE_THREAD__)
-  if (artifact.arch == "cpu-race") {
+  if (build.arch == "cpu-race") {
     return unsupported("the race checker is not part of a build with ThreadSanitizer");
   }
 #endif
-  MGTUNE_ASSIGN(std::unique_ptr<KernelLibrary> library, KernelLibrary::load(artifact, folder_));
+  MGTUNE_ASSIGN(std::unique_ptr<KernelLibrary> library, KernelLibrary::load(build, folder_));
   return std::unique_ptr<Module>(std::move(library));
 }
 
@@ -141,7 +141,7 @@ Status CpuDevice::launch(const KernelLaunch& launch) {
   return pool_.run(task);
 }
 
-Status CpuDevice::synchronise(Stream) { return Status(); }
+Status CpuDevice::synchronize(Stream) { return Status(); }
 
 Status CpuDevice::set_thread_order(ThreadOrder order) {
   const std::lock_guard<std::mutex> lock(mutex_);

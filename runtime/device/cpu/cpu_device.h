@@ -28,12 +28,12 @@ class CpuDevice : public Device {
   Status copy_to_device(void* device, const void* host, std::size_t bytes) override;
   Status copy_to_host(void* host, const void* device, std::size_t bytes) override;
   Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream stream) override;
-  Result<std::unique_ptr<Module>> load(const Artifact& artifact) override;
+  Result<std::unique_ptr<Module>> load(const Build& build) override;
   Result<std::int64_t> blocks_per_sm(const Kernel& kernel, std::uint32_t threads,
                                      std::uint32_t shared_bytes) override;
   Result<std::int64_t> max_clusters(const KernelLaunch& launch) override;
   Status launch(const KernelLaunch& launch) override;
-  Status synchronise(Stream stream) override;
+  Status synchronize(Stream stream) override;
   Status set_thread_order(ThreadOrder order) override;
 
  private:

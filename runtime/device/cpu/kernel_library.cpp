@@ -52,14 +52,14 @@ KernelLibrary::~KernelLibrary() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-Result<std::unique_ptr<KernelLibrary>> KernelLibrary::load(const Artifact& artifact,
+Result<std::unique_ptr<KernelLibrary>> KernelLibrary::load(const Build& build,
                                                            const TemporaryFolder& folder) {
   static std::atomic<std::uint64_t> loaded{0};
   const std::string file = "kernel" + std::to_string(loaded.fetch_add(1)) + ".so";
   std::unique_ptr<KernelLibrary> library(new KernelLibrary);
-  MGTUNE_TRY(folder.write(file, artifact.binary));
+  MGTUNE_TRY(folder.write(file, build.binary));
   MGTUNE_TRY(library->open(folder.path() + "/" + file));
-  MGTUNE_TRY(library->find_kernels(artifact));
+  MGTUNE_TRY(library->find_kernels(build));
   return library;
 }
 
@@ -74,8 +74,8 @@ Status KernelLibrary::open(const std::string& path) {
                                                (error != nullptr ? error : "no reason given"));
 }
 
-Status KernelLibrary::find_kernels(const Artifact& artifact) {
-  for (const ArtifactKernel& kernel : artifact.kernels) {
+Status KernelLibrary::find_kernels(const Build& build) {
+  for (const BuildKernel& kernel : build.kernels) {
     const auto* const entry =
         static_cast<const mgcpu::KernelEntry*>(dlsym(handle_, kernel.symbol.c_str()));
     if (entry == nullptr) {
@@ -90,7 +90,7 @@ Status KernelLibrary::find_kernels(const Artifact& artifact) {
     task.entry = entry;
     task.layout = &layout_;
     task.code = code_around(entry->run);
-    task.check_races = artifact.arch == "cpu-race";
+    task.check_races = build.arch == "cpu-race";
     kernels_.emplace_back(kernel.name, task);
   }
   return Status();

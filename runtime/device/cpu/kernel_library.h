@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "block.h"
-#include "build/artifact.h"
+#include "build/build.h"
 #include "build/temporary_folder.h"
 #include "core/status.h"
 #include "device/device.h"
@@ -37,7 +37,7 @@ class CpuKernel : public Kernel {
 class KernelLibrary : public Module {
  public:
   // Writes the binary into `folder`, which outlives the library, and loads it.
-  static Result<std::unique_ptr<KernelLibrary>> load(const Artifact& artifact,
+  static Result<std::unique_ptr<KernelLibrary>> load(const Build& build,
                                                      const TemporaryFolder& folder);
   ~KernelLibrary() override;
   KernelLibrary(const KernelLibrary&) = delete;
@@ -48,7 +48,7 @@ class KernelLibrary : public Module {
  private:
   KernelLibrary() = default;
   Status open(const std::string& path);
-  Status find_kernels(const Artifact& artifact);
+  Status find_kernels(const Build& build);
 
   std::string path_;
   void* handle_ = nullptr;

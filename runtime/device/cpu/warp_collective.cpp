@@ -137,7 +137,7 @@ void Block::combine(std::uint32_t first_thread, std::uint32_t participants) {
   const auto first_lane = static_cast<std::uint32_t>(std::countr_zero(participants));
   const WarpOperation operation = threads_[first_thread + first_lane].call->operation;
   if (is_shuffle(operation)) return shuffle(first_thread, participants);
-  if (operation == WarpOperation::synchronise) {
+  if (operation == WarpOperation::synchronize) {
     race_checker_.warp_barrier(first_thread / kWarpThreads);
     return;
   }

@@ -124,12 +124,12 @@ class CudaDevice final : public Device {
         "filling device memory");
   }
 
-  Result<std::unique_ptr<Module>> load(const Artifact& artifact) override {
+  Result<std::unique_ptr<Module>> load(const Build& build) override {
     MGTUNE_TRY(make_current());
     // Loading while another thread captures a stream must not break its capture.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     MGTUNE_TRY(driver_.status(driver_.cuThreadExchangeStreamCaptureMode(&mode), "loading"));
-    auto module = CudaModule::load(driver_, device_, info_.limits, artifact);
+    auto module = CudaModule::load(driver_, device_, info_.limits, build);
     driver_.cuThreadExchangeStreamCaptureMode(&mode);
     return module;
   }
@@ -167,7 +167,7 @@ class CudaDevice final : public Device {
     return driver_.status(result, launch.kernel->name().c_str());
   }
 
-  Status synchronise(Stream stream) override {
+  Status synchronize(Stream stream) override {
     MGTUNE_TRY(make_current());
     return driver_.status(driver_.cuStreamSynchronize(cuda_stream(stream)), "running the kernels");
   }

@@ -87,7 +87,7 @@ struct CudaDriver {
   Result<std::int64_t> free_bytes() const;
 };
 
-// Opened and initialised once a process (cuInit; no context is made). environment when there is no
+// Opened and initialized once a process (cuInit; no context is made). environment when there is no
 // driver, when it has no usable GPU, or when it is older than CUDA 12.4, each with its own message.
 const Result<CudaDriver>& cuda_driver();
 

@@ -21,21 +21,20 @@ std::vector<KernelParameter> parameters_of(const CudaDriver& driver, CUkernel ke
 }  // namespace
 
 Result<std::unique_ptr<Module>> CudaModule::load(const CudaDriver& driver, CUdevice device,
-                                                 const DeviceLimits& limits,
-                                                 const Artifact& artifact) {
+                                                 const DeviceLimits& limits, const Build& build) {
   CUlibrary library = nullptr;
-  MGTUNE_TRY(driver.status(driver.cuLibraryLoadData(&library, artifact.binary.data(), nullptr,
-                                                    nullptr, 0, nullptr, nullptr, 0),
+  MGTUNE_TRY(driver.status(driver.cuLibraryLoadData(&library, build.binary.data(), nullptr, nullptr,
+                                                    0, nullptr, nullptr, 0),
                            "loading a cubin"));
   std::unique_ptr<CudaModule> module(new CudaModule(driver, library));
-  for (const ArtifactKernel& kernel : artifact.kernels) {
+  for (const BuildKernel& kernel : build.kernels) {
     MGTUNE_TRY(module->add_kernel(device, limits, kernel).with_context(kernel.name));
   }
   return std::unique_ptr<Module>(std::move(module));
 }
 
 Status CudaModule::add_kernel(CUdevice device, const DeviceLimits& limits,
-                              const ArtifactKernel& kernel) {
+                              const BuildKernel& kernel) {
   CUkernel handle = nullptr;
   MGTUNE_TRY(driver_.status(driver_.cuLibraryGetKernel(&handle, library_, kernel.symbol.c_str()),
                             "finding the kernel"));

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "build/artifact.h"
+#include "build/build.h"
 #include "core/status.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/device.h"
@@ -34,7 +34,7 @@ class CudaModule final : public Module {
  public:
   // Every kernel may use all the shared memory of a block, and clusters above the portable size.
   static Result<std::unique_ptr<Module>> load(const CudaDriver& driver, CUdevice device,
-                                              const DeviceLimits& limits, const Artifact& artifact);
+                                              const DeviceLimits& limits, const Build& build);
   ~CudaModule() override { driver_.cuLibraryUnload(library_); }
   CudaModule(const CudaModule&) = delete;
   CudaModule& operator=(const CudaModule&) = delete;
@@ -43,7 +43,7 @@ class CudaModule final : public Module {
 
  private:
   CudaModule(const CudaDriver& driver, CUlibrary library) : driver_(driver), library_(library) {}
-  Status add_kernel(CUdevice device, const DeviceLimits& limits, const ArtifactKernel& kernel);
+  Status add_kernel(CUdevice device, const DeviceLimits& limits, const BuildKernel& kernel);
 
   const CudaDriver& driver_;
   CUlibrary library_;

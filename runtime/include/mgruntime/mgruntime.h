@@ -58,11 +58,10 @@ typedef enum mgr_status_t {
   MGR_COMPILE_FAILED = 7,
   MGR_LAUNCH_FAILED = 8,
   MGR_TIMEOUT = 9,
-  MGR_DEVICE_LOST = 10, /* nothing more can run on this device in this process */
-  MGR_UNSUPPORTED = 11, /* valid, but not on this device or not by this plan */
-  MGR_CANCELLED = 12,
-  MGR_INTERNAL = 13,     /* a fault of the library */
-  MGR_OUT_OF_MEMORY = 14 /* of the host */
+  MGR_DEVICE_LOST = 10,  /* nothing more can run on this device in this process */
+  MGR_UNSUPPORTED = 11,  /* valid, but not on this device or not by this plan */
+  MGR_INTERNAL = 12,     /* a fault of the library */
+  MGR_OUT_OF_MEMORY = 13 /* of the host */
 } mgr_status_t;
 
 /* The message of this thread's last failure; "" before the first. Valid until the thread's next
@@ -73,7 +72,7 @@ MGR_API const char* mgr_last_error(void);
 
 typedef struct mgr_context_s mgr_context_t;
 
-typedef struct mgr_open_options {
+typedef struct mgr_open_options_t {
   size_t struct_size;
   /* "auto" (the first GPU, else cpu), "cpu", a product name ("H200"), a CUDA index or a UUID.
    * Null: "auto". */
@@ -84,12 +83,12 @@ typedef struct mgr_open_options {
   /* Folders of families besides those that are built in. */
   const char* const* family_folders;
   size_t family_folder_count;
-} mgr_open_options;
+} mgr_open_options_t;
 
 /* `options` may be null: everything by default. MGR_CORRUPT or MGR_INCOMPATIBLE, naming the file,
  * for a database that cannot be read; MGR_ENVIRONMENT, listing the devices, when there is no such
  * device. */
-MGR_API mgr_status_t mgr_open(const mgr_open_options* options, mgr_context_t** context);
+MGR_API mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context);
 MGR_API void mgr_close(mgr_context_t* context);
 
 /* "NVIDIA H200", or "cpu". Lives as long as the context. */
@@ -102,33 +101,33 @@ typedef struct mgr_plan_s mgr_plan_t;
 /* A static dim ("hidden" = "4096"), a dtype ("T" = "bf16"), a flag ("causal" = "true") or an
  * optional tensor that will be passed ("rstd" = "true"). Flags and optional tensors that are not
  * named are false. */
-typedef struct mgr_binding {
+typedef struct mgr_assignment_t {
   const char* name;
   const char* value;
-} mgr_binding;
+} mgr_assignment_t;
 
 /* The shapes the plan is made for: inclusive bounds of a dynamic or hint dim, in elements. A dim
  * with a default (a stride) that is not named is planned at its default. Other shapes launch too
  * where a variant of the plan serves them. */
-typedef struct mgr_range {
+typedef struct mgr_range_t {
   const char* dim;
   int64_t low;
   int64_t high;
-} mgr_range;
+} mgr_range_t;
 
-typedef struct mgr_plan_options {
+typedef struct mgr_plan_options_t {
   size_t struct_size;
-  const char* op; /* "rmsnorm.forward" */
-  const mgr_binding* bindings;
-  size_t binding_count;
-  const mgr_range* ranges;
+  const char* operator_name; /* "rmsnorm.forward" */
+  const mgr_assignment_t* assignments;
+  size_t assignment_count;
+  const mgr_range_t* ranges;
   size_t range_count;
-} mgr_plan_options;
+} mgr_plan_options_t;
 
 /* Chooses variants, builds those that are not in the cache ($MGTUNE_CACHE_DIR, else mgtune in the
  * user's cache folder) and loads them: from milliseconds to seconds. MGTUNE_STRICT=1 in the
  * environment refuses tuned variants whose build is not the one that was measured. */
-MGR_API mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options* options,
+MGR_API mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options_t* options,
                               mgr_plan_t** plan);
 MGR_API void mgr_plan_free(mgr_plan_t* plan);
 
@@ -140,7 +139,7 @@ MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace,
 
 /* clang-format off: it would run the list together. */
 /* Launches the operator on the stream: asynchronous on a GPU, run to its end on cpu. Compiles,
- * allocates, locks and synchronises nothing.
+ * allocates, locks and synchronizes nothing.
  *
  *  - dims: the dynamic and hint dims in the operator's order, in elements; -1 for a dim's default.
  *  - tensors: device pointers in the operator's order, null for an optional tensor that the plan

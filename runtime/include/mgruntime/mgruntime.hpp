@@ -118,7 +118,7 @@ class Context {
   static Result<Context> open(const OpenOptions& options = {}) {
     std::vector<const char*> folders;
     for (const std::string& folder : options.family_folders) folders.push_back(folder.c_str());
-    mgr_open_options c{};
+    mgr_open_options_t c{};
     c.struct_size = sizeof(c);
     c.device = options.device.c_str();
     c.database = options.database.empty() ? nullptr : options.database.c_str();
@@ -130,13 +130,13 @@ class Context {
   }
 
   // context.plan("rmsnorm.forward", {{"hidden", "4096"}, {"T", "bf16"}}, {{"rows", 1, 8192}})
-  Result<Plan> plan(const char* op, std::initializer_list<mgr_binding> bindings,
-                    std::initializer_list<mgr_range> ranges) const {
-    mgr_plan_options c{};
+  Result<Plan> plan(const char* op, std::initializer_list<mgr_assignment_t> assignments,
+                    std::initializer_list<mgr_range_t> ranges) const {
+    mgr_plan_options_t c{};
     c.struct_size = sizeof(c);
-    c.op = op;
-    c.bindings = bindings.begin();
-    c.binding_count = bindings.size();
+    c.operator_name = op;
+    c.assignments = assignments.begin();
+    c.assignment_count = assignments.size();
     c.ranges = ranges.begin();
     c.range_count = ranges.size();
     mgr_plan_t* plan = nullptr;

@@ -12,7 +12,7 @@ namespace mgcpu {
 // Bumped whenever this file changes meaning: a kernel library out of an old cache is refused.
 inline constexpr std::uint32_t kAbiVersion = 1;
 
-// One entry of a kernel library, under the symbol that ArtifactKernel::symbol names.
+// One entry of a kernel library, under the symbol that BuildKernel::symbol names.
 struct KernelEntry {
   std::uint32_t abi_version;
   std::uint32_t parameter_count;
@@ -21,7 +21,7 @@ struct KernelEntry {
 };
 
 enum class WarpOperation : std::uint8_t {
-  synchronise,
+  synchronize,
   shuffle_index,
   shuffle_up,
   shuffle_down,

@@ -49,7 +49,7 @@ MGCPU_SHUFFLE(__shfl_xor_sync, shuffle_xor, int)
 #undef MGCPU_SHUFFLE
 
 inline void __syncwarp(unsigned int mask = 0xffffffffu, MGCPU_PLACE) {
-  mgcpu::combine(mgcpu::WarpOperation::synchronise, "__syncwarp", mask, 0, file, line);
+  mgcpu::combine(mgcpu::WarpOperation::synchronize, "__syncwarp", mask, 0, file, line);
 }
 
 inline unsigned int __ballot_sync(unsigned int mask, int predicate, MGCPU_PLACE) {

@@ -1,4 +1,4 @@
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class SelectionTest : public testing::Test {
   std::vector<std::string> chosen(const std::string& words, const std::vector<TunedEntry>& tuned,
                                   const DeviceInfo& device) const {
     std::vector<std::string> lines;
-    for (const Candidate& candidate : select(problem(words), device, tuned)) {
+    for (const SelectedVariant& candidate : select_variants(problem(words), device, tuned)) {
       lines.push_back(std::string(to_string(candidate.step)) + ": " +
                       variant_text(op_, candidate.variant));
     }
@@ -49,7 +49,8 @@ class SelectionTest : public testing::Test {
 };
 
 TEST_F(SelectionTest, EndsWithTheWholeLadder) {
-  const std::vector<Candidate> candidates = select(problem("rows=8,hidden=64,T=f32"), here_, {});
+  const std::vector<SelectedVariant> candidates =
+      select_variants(problem("rows=8,hidden=64,T=f32"), here_, {});
   ASSERT_EQ(candidates.size(), 3U);
   EXPECT_EQ(variant_text(op_, candidates[0].variant), "row THREADS=128 VEC=4");
   EXPECT_EQ(candidates[0].step, SelectionStep::default_ladder);
@@ -71,7 +72,8 @@ TEST_F(SelectionTest, TakesTheExactProblemThenTheNearest) {
                   "default ladder: row THREADS=64 VEC=2", "default ladder: row THREADS=32 VEC=1"));
   EXPECT_EQ(chosen("rows=30,hidden=64,T=f32", tuned, here_).front(),
             "nearest problem: row THREADS=256 VEC=4");
-  const Candidate best = select(problem("rows=300,hidden=64,T=f32"), here_, tuned).front();
+  const SelectedVariant best =
+      select_variants(problem("rows=300,hidden=64,T=f32"), here_, tuned).front();
   EXPECT_EQ(best.reason, "tuned for rows=128 hidden=64 T=f32 on Fake H200");
   EXPECT_EQ(best.expected_ns, 1000);
 }

@@ -1,4 +1,4 @@
-// Artifact: what a compiler makes of one variant for one architecture: a cubin, or a host library
+// Build: what a compiler makes of one variant for one architecture: a cubin, or a host library
 // for the cpu device. Plain data.
 
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace mgtune {
 
-struct ArtifactKernel {
+struct BuildKernel {
   std::string name;    // the name expression asked for: "rmsnorm_forward<float, 64, 32>"
   std::string symbol;  // what the binary calls it
   // From the compiler's report; -1 where it gives none (cpu).
@@ -17,12 +17,12 @@ struct ArtifactKernel {
   int static_shared_bytes = -1;
 };
 
-struct Artifact {
+struct Build {
   std::string key;     // BuildRequest's key: what went in
   std::string sha256;  // of `binary`: what came out; results belong to this
   std::string arch;    // "sm_90a", "cpu"
   std::string binary;
-  std::vector<ArtifactKernel> kernels;
+  std::vector<BuildKernel> kernels;
   std::string log;  // the compiler's warnings and resource report
 };
 

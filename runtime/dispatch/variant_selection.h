@@ -35,7 +35,7 @@ struct TunedEntry {
 };
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows);
 
-struct Candidate {
+struct SelectedVariant {
   Variant variant;
   SelectionStep step;
   std::string reason;      // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
@@ -44,24 +44,24 @@ struct Candidate {
 
 // Every admissible candidate for `problem`, best first, each variant once, the whole ladder last:
 // never empty unless no design of the operator runs on the device.
-std::vector<Candidate> select(const Problem& problem, const DeviceInfo& device,
-                              const std::vector<TunedEntry>& tuned);
+std::vector<SelectedVariant> select_variants(const Problem& problem, const DeviceInfo& device,
+                                             const std::vector<TunedEntry>& tuned);
 
 // How near a tuned entry is to a binding on a device before dynamic and hint dims are looked at.
 // Smaller is better; dims_distance() of the launch is added. Entries of the same GPU come before
 // those of any other, nearer GPUs before farther ones.
-struct Standing {
+struct TunedDistance {
   const TunedEntry* entry;  // of the argument
   bool same_gpu;
   bool same_binding;
   double distance;
 };
 
-SelectionStep step_of(const Standing& standing, const Problem& problem);
+SelectionStep step_of(const TunedDistance& tuned_distance, const Problem& problem);
 
 // The entries of the binding's dtypes and flags, best first.
-std::vector<Standing> standings(const Binding& binding, const DeviceInfo& device,
-                                const std::vector<TunedEntry>& tuned);
+std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceInfo& device,
+                                           const std::vector<TunedEntry>& tuned);
 
 // Sum over dynamic and hint dims of |log2 a - log2 b|.
 double dims_distance(const Operator& op, const Slots& a, const Slots& b);

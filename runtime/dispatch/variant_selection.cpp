@@ -1,4 +1,4 @@
-#include "dispatch/selection.h"
+#include "dispatch/variant_selection.h"
 
 #include <algorithm>
 #include <array>
@@ -109,9 +109,10 @@ double dims_distance(const Operator& op, const Slots& a, const Slots& b) {
   return distance;
 }
 
-SelectionStep step_of(const Standing& standing, const Problem& problem) {
-  if (!standing.same_gpu) return SelectionStep::nearest_gpu;
-  const bool exact = standing.same_binding && same_dims(problem, standing.entry->problem);
+SelectionStep step_of(const TunedDistance& tuned_distance, const Problem& problem) {
+  if (!tuned_distance.same_gpu) return SelectionStep::nearest_gpu;
+  const bool exact =
+      tuned_distance.same_binding && same_dims(problem, tuned_distance.entry->problem);
   return exact ? SelectionStep::exact : SelectionStep::nearest_problem;
 }
 
@@ -157,10 +158,10 @@ std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<Tuned
   return entries;
 }
 
-std::vector<Standing> standings(const Binding& binding, const DeviceInfo& device,
-                                const std::vector<TunedEntry>& tuned) {
+std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceInfo& device,
+                                           const std::vector<TunedEntry>& tuned) {
   const GpuRecord here = gpu_record(device);
-  std::vector<Standing> standings;
+  std::vector<TunedDistance> tuned_distances;
   std::vector<double> gpus;  // distances of the GPUs that occur; 0 for this one
   for (const TunedEntry& entry : tuned) {
     if (entry.emulation() != here.emulation ||
@@ -170,45 +171,48 @@ std::vector<Standing> standings(const Binding& binding, const DeviceInfo& device
     const bool same_gpu = entry.gpu == here;
     // One more than the distance keeps a GPU that differs in memory size alone behind this one.
     gpus.push_back(same_gpu ? 0 : 1 + gpu_distance(entry.gpu, here));
-    standings.push_back({&entry, same_gpu,
-                         same_binding(*binding.op, binding.slots, entry.problem.slots),
-                         binding_distance(*binding.op, binding.slots, entry.problem.slots)});
+    tuned_distances.push_back({&entry, same_gpu,
+                               same_binding(*binding.op, binding.slots, entry.problem.slots),
+                               binding_distance(*binding.op, binding.slots, entry.problem.slots)});
   }
   std::vector<double> ranks = gpus;
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  for (std::size_t i = 0; i < standings.size(); ++i) {
-    if (standings[i].same_gpu) continue;
+  for (std::size_t i = 0; i < tuned_distances.size(); ++i) {
+    if (tuned_distances[i].same_gpu) continue;
     const auto rank = std::lower_bound(ranks.begin(), ranks.end(), gpus[i]) - ranks.begin() + 1;
-    standings[i].distance += kPerGpu * static_cast<double>(rank);
+    tuned_distances[i].distance += kPerGpu * static_cast<double>(rank);
   }
-  std::stable_sort(standings.begin(), standings.end(),
-                   [](const Standing& a, const Standing& b) { return a.distance < b.distance; });
-  return standings;
+  std::stable_sort(
+      tuned_distances.begin(), tuned_distances.end(),
+      [](const TunedDistance& a, const TunedDistance& b) { return a.distance < b.distance; });
+  return tuned_distances;
 }
 
-std::vector<Candidate> select(const Problem& problem, const DeviceInfo& device,
-                              const std::vector<TunedEntry>& tuned) {
+std::vector<SelectedVariant> select_variants(const Problem& problem, const DeviceInfo& device,
+                                             const std::vector<TunedEntry>& tuned) {
   const Operator& op = *problem.op;
-  std::vector<Standing> ranked = standings(problem.binding(), device, tuned);
-  for (Standing& standing : ranked) {
-    standing.distance += dims_distance(op, standing.entry->problem.slots, problem.slots);
+  std::vector<TunedDistance> ranked = tuned_distances(problem.binding(), device, tuned);
+  for (TunedDistance& tuned_distance : ranked) {
+    tuned_distance.distance +=
+        dims_distance(op, tuned_distance.entry->problem.slots, problem.slots);
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const Standing& a, const Standing& b) { return a.distance < b.distance; });
+  std::stable_sort(
+      ranked.begin(), ranked.end(),
+      [](const TunedDistance& a, const TunedDistance& b) { return a.distance < b.distance; });
 
-  std::vector<Candidate> candidates;
-  const auto consider = [&](Candidate candidate) {
-    const bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
-      return c.variant == candidate.variant;
-    });
+  std::vector<SelectedVariant> candidates;
+  const auto consider = [&](SelectedVariant candidate) {
+    const bool known =
+        std::any_of(candidates.begin(), candidates.end(),
+                    [&](const SelectedVariant& c) { return c.variant == candidate.variant; });
     if (!known && may_serve(problem, candidate.variant, device.limits)) {
       candidates.push_back(std::move(candidate));
     }
   };
-  for (const Standing& standing : ranked) {
-    consider({standing.entry->variant, step_of(standing, problem), describe(*standing.entry),
-              standing.entry->median_ns});
+  for (const TunedDistance& tuned_distance : ranked) {
+    consider({tuned_distance.entry->variant, step_of(tuned_distance, problem),
+              describe(*tuned_distance.entry), tuned_distance.entry->median_ns});
   }
   for (const Variant& variant : default_ladder(op)) {
     consider({variant, SelectionStep::default_ladder, "a default of the operator", 0});
