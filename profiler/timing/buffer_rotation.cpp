@@ -45,7 +45,7 @@ BufferRotation plan_buffer_rotation(std::int64_t set_bytes, std::int64_t l2_byte
 
 Result<BufferRotation> plan_buffer_rotation(Device& device, std::int64_t set_bytes) {
   const DeviceInfo& info = device.info();
-  if (info.kind == DeviceKind::cpu) return BufferRotation{};
+  if (info.kind == DeviceKind::cpu) return BufferRotation{1, "the same buffers in every launch"};
   MGTUNE_TRY(cuda_driver().status());
   MGTUNE_TRY(device.synchronize(nullptr));  // makes its context current here
   MGTUNE_ASSIGN(const std::int64_t free_bytes, cuda_driver()->free_bytes());

@@ -17,30 +17,41 @@ Result<std::unique_ptr<ActivityRecorder>> start_recording(LibraryLoader& loader)
   return ActivityRecorder::make(cupti);
 }
 
+Status try_cupti(LibraryLoader& loader) {
+  MGTUNE_ASSIGN(const CuptiLibrary cupti, open_cupti(loader));
+  return CuptiSubscriber::take(cupti).status();
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const std::string& method) {
+TimingMethod default_gpu_method(LibraryLoader& loader) {
+  const Status cupti = try_cupti(loader);
+  if (cupti.ok()) return {"rotating", ""};
+  return {"rotating_events", cupti.message()};
+}
+
+Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const TimingMethod& method) {
   MGTUNE_TRY(cuda_driver().status());
   return make_gpu_timer(device, method, *cuda_driver(), LibraryLoader::real());
 }
 
-Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const std::string& method,
+Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const TimingMethod& method,
                                               const CudaDriver& driver, LibraryLoader& loader) {
+  const std::string& name = method.name;
   if (device.info().kind == DeviceKind::cpu) {
-    return unsupported("the cpu device has no timer of method '" + method + "'");
+    return unsupported("the cpu device has no timer of method '" + name + "'");
   }
-  if (method != "rotating" && method != "rotating_events" && method != "graph") {
-    return invalid_argument("no method '" + method +
+  if (name != "rotating" && name != "rotating_events" && name != "graph") {
+    return invalid_argument("no method '" + name +
                             "' times a GPU; there are rotating, rotating_events and graph");
   }
   MGTUNE_ASSIGN(std::unique_ptr<HeldStream> stream, HeldStream::make(driver, device));
-  if (method == "graph") return make_graph_timer(driver, std::move(stream));
-  if (method == "rotating_events") {
-    return make_event_timer(driver, std::move(stream), "as asked for");
+  if (name == "graph") return make_graph_timer(driver, std::move(stream));
+  if (name == "rotating_events") {
+    return make_event_timer(driver, std::move(stream), method.reason);
   }
-  Result<std::unique_ptr<ActivityRecorder>> recorder = start_recording(loader);
-  if (recorder.ok()) return make_cupti_timer(std::move(*recorder), std::move(stream));
-  return make_event_timer(driver, std::move(stream), recorder.status().message());
+  MGTUNE_ASSIGN(std::unique_ptr<ActivityRecorder> recorder, start_recording(loader));
+  return make_cupti_timer(std::move(recorder), std::move(stream));
 }
 
 }  // namespace mgtune

@@ -1,4 +1,4 @@
-// The timers of GPUs by their method's name.
+// The timers of GPUs by their method's name, and which of them this machine allows.
 
 #pragma once
 
@@ -13,18 +13,26 @@
 
 namespace mgtune {
 
+struct TimingMethod {
+  std::string name;    // "rotating", "rotating_events", "graph", "emulation"
+  std::string reason;  // of rotating_events: why CUPTI does not time here; else ""
+};
+
+// "rotating" where CUPTI is to be had, else "rotating_events" with the reason. It opens CUPTI and
+// takes its place for a moment, so CUPTI watches this process from then on: ask in a short-lived
+// one.
+TimingMethod default_gpu_method(LibraryLoader& loader = LibraryLoader::real());
+
 // method             clock
-// "rotating"         CUPTI; where it is not to be had, the timer is of method "rotating_events" and
-// every
-//                    Timing::note says why
-// "rotating_events"  CUDA events
+// "rotating"         CUPTI; environment, with the reason, where it is not to be had
+// "rotating_events"  CUDA events; Timing::note says method.reason
 // "graph"            CUDA events around replays of a graph
 //
 // The device outlives the timer. invalid_argument for another word; unsupported on the cpu device.
-Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const std::string& method);
+Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const TimingMethod& method);
 
 // The same with a given driver, which outlives the timer, and loader, for tests.
-Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const std::string& method,
+Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const TimingMethod& method,
                                               const CudaDriver& driver, LibraryLoader& loader);
 
 }  // namespace mgtune

@@ -1,4 +1,4 @@
-// Compiler: source text and kernel name expressions in, an Build out. One implementation per
+// Compiler: source text and kernel name expressions in, a Build out. One implementation per
 // kind of architecture; make_compiler() picks it, so callers never ask which device they serve.
 
 #pragma once
@@ -37,8 +37,8 @@ class Compiler {
   Compiler& operator=(const Compiler&) = default;
 };
 
-// For "cpu" and "cpu-race": the host C++ compiler. environment when there is none, naming what was
-// looked for; unsupported for an architecture that no compiler here serves.
+// For "cpu" and "cpu-race": the host C++ compiler; for "sm_...": NVRTC. environment when there is
+// none, naming what was looked for; unsupported for an architecture that no compiler here serves.
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 
 // SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the

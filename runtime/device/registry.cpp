@@ -1,5 +1,7 @@
 #include "device/registry.h"
 
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_driver.h"
 #include "device/device_plugin.h"
 #include "device/device_selection.h"
 #include "device/gpu_catalog.h"
@@ -15,13 +17,25 @@ const Result<const DevicePlugin*>& cpu_plugin() {
   return plugin;
 }
 
+// None where there is no driver, or no GPU that it can use.
+Result<std::vector<DeviceInfo>> gpus() {
+  MGTUNE_TRY(cuda_driver().status());
+  return list_cuda_devices(*cuda_driver());
+}
+
+// A word that asks for a GPU: why there is none says more than that there is none.
+bool means_gpu(const std::string& word) { return word != "cpu" && word != "auto"; }
+
 }  // namespace
 
 std::vector<DeviceInfo> list_devices() {
-  std::vector<DeviceInfo> devices;
+  Result<std::vector<DeviceInfo>> found = gpus();
+  std::vector<DeviceInfo> devices = found.ok() ? std::move(*found) : std::vector<DeviceInfo>();
   if (cpu_plugin().ok()) devices.push_back(cpu_plugin().value()->info());
   return devices;
 }
+
+Status gpu_status() { return gpus().status(); }
 
 Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
@@ -29,15 +43,28 @@ Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
   // Why the cpu device is missing says more than that it is.
   const bool means_cpu = word == "cpu" || (word == "auto" && devices.empty());
   if (means_cpu) MGTUNE_TRY(cpu_plugin().status());
-  return select_among(devices, products, word);
+  Result<std::vector<DeviceInfo>> selected = select_among(devices, products, word);
+  const Status missing = gpu_status();
+  if (selected.status().code() != StatusCode::environment || !means_gpu(word) || missing.ok()) {
+    return selected;
+  }
+  return environment_error(selected.status().message() + "\n" + missing.message());
 }
 
 Result<std::unique_ptr<Device>> open_device(const std::string& id) {
-  if (id != kCpuDeviceId) return environment_error("no device " + id + " in this machine");
-  MGTUNE_ASSIGN(const DevicePlugin* plugin, cpu_plugin());
-  std::unique_ptr<Device> device;
-  MGTUNE_TRY(plugin->open(&device));
-  return device;
+  if (id == kCpuDeviceId) {
+    MGTUNE_ASSIGN(const DevicePlugin* plugin, cpu_plugin());
+    std::unique_ptr<Device> device;
+    MGTUNE_TRY(plugin->open(&device));
+    return device;
+  }
+  const std::string missing = "no device " + id + " in this machine";
+  Result<std::vector<DeviceInfo>> found = gpus();
+  if (!found.ok()) return std::move(found).take_status().with_context(missing);
+  for (const DeviceInfo& gpu : *found) {
+    if (gpu.id == id) return open_cuda_device(*cuda_driver(), gpu.index);
+  }
+  return environment_error(missing);
 }
 
 }  // namespace mgtune

@@ -1,4 +1,5 @@
-// The devices of this machine, and how a user's word (`--gpu`) names them.
+// The devices of this machine, and how a user's word (`--gpu`) names them. All of it may be called
+// from any thread.
 
 #pragma once
 
@@ -14,14 +15,19 @@ namespace mgtune {
 // Every device that is here, GPUs first, then cpu. Creates no CUDA context.
 std::vector<DeviceInfo> list_devices();
 
+// Why list_devices() has no GPU: no driver, one that is too old, no GPU that it can use
+// (environment). ok when there are some.
+Status gpu_status();
+
 // What `--gpu` takes: a product name or alias of configs/gpus ("L4", "H200": the first such GPU), a
 // CUDA index, a UUID, "all" (every GPU), "cpu", or "auto" (the first GPU if there is one, else
 // cpu). environment when the word names a device that is not here, listing those that are;
 // invalid_argument with "did you mean" when it names nothing known.
 Result<std::vector<DeviceInfo>> select_devices(const std::string& word);
 
-// Opens one by DeviceInfo::id. The cpu device is a plugin library that lies beside this binary;
-// environment when it cannot be loaded, naming where it was looked for.
+// Opens one by DeviceInfo::id: a GPU in its primary context, or the cpu device, a plugin library
+// that lies beside this binary (environment when it cannot be loaded, naming where it was looked
+// for).
 Result<std::unique_ptr<Device>> open_device(const std::string& id);
 
 }  // namespace mgtune

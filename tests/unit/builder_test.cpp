@@ -165,9 +165,9 @@ TEST_F(VariantBuildRequestTest, ADesignsOwnArchitectureGoesFirstExceptOnTheCpu) 
 }
 
 TEST(MakeCompiler, NamesAnArchitectureThatNothingServes) {
-  const Status status = make_compiler("sm_42").status();
+  const Status status = make_compiler("gfx942").status();
   EXPECT_EQ(status.code(), StatusCode::unsupported);
-  EXPECT_EQ(status.message(), "no compiler here builds for the architecture 'sm_42'");
+  EXPECT_EQ(status.message(), "no compiler here builds for the architecture 'gfx942'");
 }
 
 }  // namespace

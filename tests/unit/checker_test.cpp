@@ -417,21 +417,37 @@ TEST_F(CheckerTest, AReadPastTheEndEndsTheProcess) {
 TEST_F(CheckerTest, LaunchArgumentsCanBeLaunchedAgainAndAgain) {
   bind(kSummed);
   ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
-  const Result<LaunchArguments> arguments = checker_->launch_arguments(*loaded_);
+  const Result<std::vector<LaunchArguments>> arguments = checker_->launch_arguments(*loaded_, 1);
   ASSERT_TRUE(arguments.ok());
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(loaded_->launch(*arguments).ok());
-  const auto* const y = static_cast<const float*>(arguments->tensors[1]);
-  const auto* const x = static_cast<const float*>(arguments->tensors[0]);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(loaded_->launch(arguments->front()).ok());
+  const auto* const y = static_cast<const float*>(arguments->front().tensors[1]);
+  const auto* const x = static_cast<const float*>(arguments->front().tensors[0]);
   EXPECT_EQ(y[17], 3.0F * x[17]);
   EXPECT_EQ(check("block BUG=none").outcome, Outcome::ok);
+}
+
+TEST_F(CheckerTest, EverySetOfBuffersHasTheSameInputs) {
+  bind(kSummed);
+  ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
+  const auto arguments = checker_->launch_arguments(*loaded_, 3);
+  ASSERT_TRUE(arguments.ok());
+  ASSERT_EQ(arguments->size(), 3U);
+  const auto* const x = static_cast<const float*>((*arguments)[0].tensors[0]);
+  for (std::size_t set = 1; set < 3; ++set) {
+    const LaunchArguments& launch = (*arguments)[set];
+    EXPECT_NE(launch.tensors[0], (*arguments)[set - 1].tensors[0]);
+    ASSERT_TRUE(loaded_->launch(launch).ok());
+    EXPECT_EQ(static_cast<const float*>(launch.tensors[1])[17], 3.0F * x[17]);
+  }
+  EXPECT_GT(checker_->set_bytes(), 0);
 }
 
 TEST_F(CheckerTest, TheSeedsDiffer) {
   // Zero would pass any kernel that ignores its input.
   bind(kSmall);
   ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
-  const Result<LaunchArguments> arguments = checker_->launch_arguments(*loaded_);
-  const auto* const x = static_cast<const float*>(arguments->tensors[0]);
+  const Result<std::vector<LaunchArguments>> arguments = checker_->launch_arguments(*loaded_, 1);
+  const auto* const x = static_cast<const float*>(arguments->front().tensors[0]);
   double sum = 0, squares = 0;
   for (int i = 0; i < 400; ++i) {
     sum += x[i];

@@ -13,8 +13,8 @@ namespace {
 
 class GpuTimerTest : public testing::Test {
  protected:
-  Result<std::unique_ptr<Timer>> make(const std::string& method) {
-    return make_gpu_timer(gpu_.device, method, gpu_.driver, gpu_.loader);
+  Result<std::unique_ptr<Timer>> make(const std::string& name, const std::string& reason = "") {
+    return make_gpu_timer(gpu_.device, {name, reason}, gpu_.driver, gpu_.loader);
   }
 
   std::string note(Timer& timer) {
@@ -34,27 +34,38 @@ TEST_F(GpuTimerTest, RotatingIsByCupti) {
   EXPECT_EQ(note(**timer), "");
 }
 
-TEST_F(GpuTimerTest, FallsBackToEventsWhenAnotherToolHoldsCupti) {
+TEST_F(GpuTimerTest, RotatingIsTheDefaultWhereCuptiIsToBeHad) {
+  const TimingMethod method = default_gpu_method(gpu_.loader);
+  EXPECT_EQ(method.name, "rotating");
+  EXPECT_EQ(method.reason, "");
+  EXPECT_TRUE(make("rotating").ok()) << "asking gives CUPTI's place back";
+}
+
+TEST_F(GpuTimerTest, EventsAreTheDefaultWhenAnotherToolHoldsCupti) {
   gpu_.cupti.subscribe_result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-  const auto timer = make("rotating");
+  const TimingMethod method = default_gpu_method(gpu_.loader);
+  EXPECT_EQ(method.name, "rotating_events");
+  EXPECT_THAT(method.reason, testing::StartsWith("another tool holds CUPTI"));
+  const auto timer = make(method.name, method.reason);
   ASSERT_TRUE(timer.ok()) << timer.status().message();
   EXPECT_EQ((*timer)->method(), "rotating_events");
   EXPECT_THAT(note(**timer), testing::StartsWith("CUDA events, launch gaps included: another tool "
                                                  "holds CUPTI"));
+  EXPECT_EQ(make("rotating").status().code(), StatusCode::environment)
+      << "a method that was asked for is never another";
 }
 
-TEST_F(GpuTimerTest, FallsBackToEventsWithoutCupti) {
+TEST_F(GpuTimerTest, EventsAreTheDefaultWithoutCupti) {
   gpu_.loader.libraries.erase(FakeCupti::file_name());
-  const auto timer = make("rotating");
-  ASSERT_TRUE(timer.ok()) << timer.status().message();
-  EXPECT_EQ((*timer)->method(), "rotating_events");
-  EXPECT_THAT(note(**timer),
-              testing::StartsWith("CUDA events, launch gaps included: no CUPTI: not found: "));
+  const TimingMethod method = default_gpu_method(gpu_.loader);
+  EXPECT_EQ(method.name, "rotating_events");
+  EXPECT_THAT(method.reason, testing::StartsWith("no CUPTI: not found: "));
+  EXPECT_THAT(make("rotating").status().message(), testing::StartsWith("no CUPTI: not found: "));
 }
 
 TEST_F(GpuTimerTest, OtherMethodsLeaveCuptiAlone) {
   gpu_.loader.asked_for.clear();
-  const auto events = make("rotating_events");
+  const auto events = make("rotating_events", "as asked for");
   ASSERT_TRUE(events.ok());
   EXPECT_EQ((*events)->method(), "rotating_events");
   const auto graph = make("graph");

@@ -37,7 +37,8 @@ class KnownResultsTest : public ::testing::Test {
   }
 
   KnownResults results() {
-    return KnownResults(store_, builder_, cache_, device_, problem_, gpu_id_, problem_id_);
+    return KnownResults(store_, builder_, cache_, device_, problem_, gpu_id_, problem_id_,
+                        "emulation");
   }
 
   void record(const VariantState& state) {

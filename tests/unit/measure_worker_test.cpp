@@ -93,7 +93,8 @@ class MeasureWorkerTest : public ::testing::Test {
   }
 
   const TemporaryFolder cache_;
-  MeasureProcess process_{{MGTUNE_PROGRAM, "worker", "measure", "cpu"}, std::chrono::seconds(60)};
+  MeasureProcess process_{{MGTUNE_PROGRAM, "worker", "measure", "cpu", "emulation"},
+                          std::chrono::seconds(60)};
   std::int64_t next_id_ = 1;
 };
 
@@ -182,7 +183,8 @@ TEST_F(MeasureWorkerTest, WrongWordsAreTheVariantsFailureAlone) {
 }
 
 TEST(MeasureWorker, ADeviceThatIsNotHereIsSaid) {
-  MeasureProcess process({MGTUNE_PROGRAM, "worker", "measure", "GPU-0"}, std::chrono::seconds(60));
+  MeasureProcess process({MGTUNE_PROGRAM, "worker", "measure", "GPU-0", "rotating"},
+                         std::chrono::seconds(60));
   const Result<WorkReply> reply = process.measure({});
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().message(), HasSubstr("no device GPU-0"));

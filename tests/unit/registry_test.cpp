@@ -26,7 +26,7 @@ TEST(Registry, OpensTheCpuDeviceAsOftenAsAsked) {
 TEST(Registry, NamesADeviceThatIsNotHere) {
   const Status status = open_device("GPU-none").status();
   EXPECT_EQ(status.code(), StatusCode::environment);
-  EXPECT_EQ(status.message(), "no device GPU-none in this machine");
+  EXPECT_TRUE(status.message().starts_with("no device GPU-none in this machine"));
 }
 
 TEST(Registry, SelectsAmongTheDevicesOfThisMachine) {

@@ -52,7 +52,9 @@ class ReferenceChecker final : public Checker {
 
   Status prepare();
   Result<CheckRecord> check(const LoadedVariant& variant) override;
-  Result<LaunchArguments> launch_arguments(const LoadedVariant& variant) override;
+  std::int64_t set_bytes() const override;
+  Result<std::vector<LaunchArguments>> launch_arguments(const LoadedVariant& variant,
+                                                        std::int64_t sets) override;
 
  private:
   Status add_trial(const Reference& reference, std::uint64_t seed, Placement placement);
@@ -61,7 +63,7 @@ class ReferenceChecker final : public Checker {
   Result<Run> launch(const LoadedVariant& variant, Trial& trial);
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
   Result<std::string> workspace_damage() const;
-  LaunchArguments arguments(const Trial& trial) const;
+  LaunchArguments arguments(const ProblemTensors& tensors) const;
 
   std::string compare(const Trial& trial, const std::vector<Bytes>& outputs, CheckRecord& record);
   std::string first_order_difference(const Run& forward, const Run& other) const;
@@ -76,6 +78,7 @@ class ReferenceChecker final : public Checker {
   std::vector<std::int64_t> dims_;  // dynamic and hint ones
   std::vector<ScalarValue> scalars_;
   std::vector<Trial> trials_;
+  std::vector<ProblemTensors> more_sets_;  // besides the first trial's, to be timed
   std::optional<GuardedBuffer> workspace_;
   LoadedVariant::WorkspaceSize workspace_size_;
 };
@@ -137,10 +140,10 @@ Result<std::string> ReferenceChecker::workspace_damage() const {
       left - zeroed.begin());
 }
 
-LaunchArguments ReferenceChecker::arguments(const Trial& trial) const {
+LaunchArguments ReferenceChecker::arguments(const ProblemTensors& tensors) const {
   LaunchArguments arguments;
   arguments.dims = dims_;
-  arguments.tensors = trial.tensors.pointers();
+  arguments.tensors = tensors.pointers();
   arguments.scalars = scalars_;
   arguments.workspace = workspace_ ? workspace_->data() : nullptr;
   return arguments;
@@ -149,7 +152,7 @@ LaunchArguments ReferenceChecker::arguments(const Trial& trial) const {
 Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, Trial& trial) {
   MGTUNE_TRY(trial.tensors.prepare());
   Status status = prepare_workspace(variant, trial.placement);
-  if (status.ok()) status = variant.launch(arguments(trial));
+  if (status.ok()) status = variant.launch(arguments(trial.tensors));
   if (status.ok()) status = device_.synchronize(nullptr);
   if (!status.ok()) return failed_run(std::move(status));
 
@@ -197,8 +200,8 @@ Result<std::string> ReferenceChecker::race_note(const LoadedVariant& variant) {
   MGTUNE_TRY(device_.set_thread_order({}));
   MGTUNE_TRY(trial.tensors.prepare());
   MGTUNE_TRY(prepare_workspace(variant, trial.placement));
-  Result<std::string> report =
-      race_report(device_, builder_, problem_.binding(), variant.variant(), arguments(trial));
+  Result<std::string> report = race_report(device_, builder_, problem_.binding(), variant.variant(),
+                                           arguments(trial.tensors));
   // The difference between the orders stands without it.
   if (!report.ok()) return " (the race checker failed: " + report.status().message() + ")";
   return report->empty() ? std::string() : " " + *report;
@@ -258,10 +261,36 @@ Result<CheckRecord> ReferenceChecker::check(const LoadedVariant& variant) {
   return record;
 }
 
-Result<LaunchArguments> ReferenceChecker::launch_arguments(const LoadedVariant& variant) {
-  MGTUNE_TRY(trials_.front().tensors.prepare());
+std::int64_t ReferenceChecker::set_bytes() const {
+  std::int64_t bytes = 0;
+  for (const TensorLayout& layout : layouts_) {
+    if (layout.present) bytes += static_cast<std::int64_t>(layout.bytes());
+  }
+  return bytes;
+}
+
+Result<std::vector<LaunchArguments>> ReferenceChecker::launch_arguments(
+    const LoadedVariant& variant, std::int64_t sets) {
+  ProblemTensors& first = trials_.front().tensors;
+  // A launch leaves an inout tensor changed, and on and on from there its values may overflow.
+  const bool refresh = std::ranges::any_of(
+      layouts_, [](const TensorLayout& layout) { return layout.role == Role::inout; });
+  if (refresh) {
+    MGTUNE_TRY(first.prepare());
+    for (ProblemTensors& set : more_sets_) MGTUNE_TRY(set.prepare_as(first));
+  }
+  while (static_cast<std::int64_t>(more_sets_.size()) < sets - 1) {
+    MGTUNE_ASSIGN(ProblemTensors set,
+                  ProblemTensors::allocate(device_, layouts_, Placement::exact));
+    MGTUNE_TRY(set.prepare_as(first));
+    more_sets_.push_back(std::move(set));
+  }
   MGTUNE_TRY(prepare_workspace(variant, trials_.front().placement));
-  return arguments(trials_.front());
+  std::vector<LaunchArguments> all = {arguments(first)};
+  for (std::int64_t i = 1; i < sets; ++i) {
+    all.push_back(arguments(more_sets_[static_cast<std::size_t>(i - 1)]));
+  }
+  return all;
 }
 
 }  // namespace

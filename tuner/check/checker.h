@@ -12,8 +12,10 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "build/builder.h"
 #include "core/status.h"
@@ -38,9 +40,15 @@ class Checker {
   // itself.
   virtual Result<CheckRecord> check(const LoadedVariant& variant) = 0;
 
-  // The arguments of a launch on the first seed's data, to be timed. What they point to belongs to
-  // the checker and holds until its next call.
-  virtual Result<LaunchArguments> launch_arguments(const LoadedVariant& variant) = 0;
+  // Bytes of the problem's tensors: of one set of buffers to launch on.
+  virtual std::int64_t set_bytes() const = 0;
+
+  // The arguments of launches on `sets` (at least 1) sets of buffers with the first seed's data, to
+  // be timed in turn; the workspace is one, as in a program that launches again and again. Only for
+  // a variant that passed its check. What they point to belongs to the checker and holds until its
+  // next call; the sets stay allocated as long as it does. environment when they do not fit.
+  virtual Result<std::vector<LaunchArguments>> launch_arguments(const LoadedVariant& variant,
+                                                                std::int64_t sets) = 0;
 
  protected:
   Checker() = default;

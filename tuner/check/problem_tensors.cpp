@@ -80,7 +80,11 @@ void ProblemTensors::set_content(std::size_t tensor, Bytes image) {
   contents_[tensor] = std::move(image);
 }
 
-Status ProblemTensors::prepare() {
+Status ProblemTensors::prepare() { return prepare(contents_); }
+
+Status ProblemTensors::prepare_as(const ProblemTensors& other) { return prepare(other.contents_); }
+
+Status ProblemTensors::prepare(const std::vector<Bytes>& contents) {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
     if (!layout.present) continue;
@@ -89,7 +93,7 @@ Status ProblemTensors::prepare() {
     if (layout.role == Role::out) {
       MGTUNE_TRY(device_->fill_bytes(pointers_[i], poison(layout.dtype), layout.bytes(), nullptr));
     } else {
-      MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents_[i].data(), layout.bytes()));
+      MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents[i].data(), layout.bytes()));
     }
   }
   return device_->synchronize(nullptr);

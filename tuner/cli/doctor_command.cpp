@@ -4,13 +4,17 @@
 
 #include "build/build_cache.h"
 #include "build/compiler.h"
+#include "build/cuda_headers.h"
+#include "build/nvrtc.h"
 #include "build/private_file.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "core/file_system.h"
+#include "device/cuda/cuda_driver.h"
 #include "device/registry.h"
 #include "model/text_table.h"
 #include "store/store.h"
+#include "worker/timing_method_probe.h"
 
 namespace mgtune {
 namespace {
@@ -21,6 +25,9 @@ struct Finding {
   bool ok = false;
   std::string found;   // where, or what is wrong
   std::string advice;  // when it is missing
+  bool optional = false;
+
+  const char* state() const { return ok ? "ok" : optional ? "not here" : "missing"; }
 };
 
 Finding find_compiler() {
@@ -43,11 +50,61 @@ Finding find_cpu_device() {
   return finding;
 }
 
+Finding find_driver() {
+  Finding finding{"NVIDIA driver", false, "", "install one of CUDA 12.4 or newer to use GPUs",
+                  true};
+  const Result<CudaDriver>& driver = cuda_driver();
+  finding.ok = driver.ok();
+  finding.found = driver.ok()
+                      ? "for CUDA " + std::to_string(driver->version / 1000) + "." +
+                            std::to_string(driver->version % 1000 / 10) + ", " + driver->path
+                      : driver.status().message();
+  return finding;
+}
+
+// Loads it, and compiles nothing.
+Finding find_nvrtc_library() {
+  Finding finding{"NVRTC", false, "", "package cuda-nvrtc, or set CUDA_HOME or MGTUNE_NVRTC_PATH",
+                  !cuda_driver().ok()};
+  Result<std::string> path = find_nvrtc();
+  const Result<Nvrtc> nvrtc =
+      path.ok() ? open_nvrtc(*path) : Result<Nvrtc>(std::move(path).take_status());
+  finding.ok = nvrtc.ok();
+  finding.found = nvrtc.ok() ? std::to_string(nvrtc->major) + "." + std::to_string(nvrtc->minor) +
+                                   ", " + nvrtc->path
+                             : nvrtc.status().message();
+  return finding;
+}
+
+Finding find_headers() {
+  Finding finding{"CUDA headers", false, "", "package cuda-cudart-dev, or set CUDA_HOME",
+                  !cuda_driver().ok()};
+  const Result<CudaHeaders> headers = find_cuda_headers(FileSystem::real());
+  finding.ok = headers.ok();
+  finding.found = headers.ok() ? headers->folder : headers.status().message();
+  return finding;
+}
+
+Finding find_cupti(const std::string& program) {
+  Finding finding{"CUPTI", false, "", "package cuda-cupti; without it CUDA events time", true};
+  if (!cuda_driver().ok()) {
+    finding.found = "not tried: it needs the driver";
+    return finding;
+  }
+  const Result<TimingMethod> method = probe_timing_method(program);
+  finding.ok = method.ok() && method->name == "rotating";
+  finding.found = !method.ok() ? method.status().message()
+                  : finding.ok ? "times kernels"
+                               : method->reason;
+  return finding;
+}
+
 std::vector<Finding> find_gpus() {
   std::vector<Finding> findings;
   for (const DeviceInfo& device : list_devices()) {
     if (device.kind == DeviceKind::cpu) continue;
-    findings.push_back({"GPU " + std::to_string(device.index), true, device.name, ""});
+    findings.push_back({"GPU " + std::to_string(device.index), true,
+                        device.name + ", " + device.arch + ", driver " + device.driver, ""});
   }
   return findings;
 }
@@ -94,8 +151,7 @@ Finding find_database() {
 std::string findings_table(const std::vector<Finding>& findings) {
   TextTable table({{"what"}, {"state"}, {"advice"}, {"found"}});
   for (const Finding& finding : findings) {
-    table.add_row({finding.what, finding.ok ? "ok" : "missing", finding.ok ? "" : finding.advice,
-                   finding.found});
+    table.add_row({finding.what, finding.state(), finding.ok ? "" : finding.advice, finding.found});
   }
   return table.text();
 }
@@ -104,11 +160,13 @@ std::string findings_json(const std::vector<Finding>& findings, bool can_sweep) 
   auto rows = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
     rows.push_back({{"what", finding.what},
-                    {"ok", finding.ok},
+                    {"state", finding.state()},
                     {"found", finding.found},
                     {"advice", finding.ok ? "" : finding.advice}});
   }
-  return nlohmann::ordered_json({{"can_sweep", can_sweep}, {"findings", rows}}).dump(2) + "\n";
+  return nlohmann::ordered_json({{"format", 1}, {"can_sweep", can_sweep}, {"findings", rows}})
+             .dump(2) +
+         "\n";
 }
 
 class DoctorCommand final : public Command {
@@ -119,15 +177,21 @@ class DoctorCommand final : public Command {
     return "Exit code 0 when a sweep can run on some device, else 4.\nExample: mgtune doctor";
   }
   void declare(ArgumentList& arguments) override { arguments.flag("--json", json_, "Print JSON"); }
-  Result<ExitCode> run(const Invocation&) override {
+  Result<ExitCode> run(const Invocation& invocation) override {
     const Finding compiler = find_compiler();
     const Finding cpu = find_cpu_device();
     const Finding database = find_database();
+    const Finding nvrtc = find_nvrtc_library();
+    const Finding headers = find_headers();
     const std::vector<Finding> gpus = find_gpus();
-    std::vector<Finding> findings = {compiler, cpu, find_build_cache(), database};
+    std::vector<Finding> findings = {
+        compiler,           cpu,     find_driver(), nvrtc, headers, find_cupti(invocation.program),
+        find_build_cache(), database};
     findings.insert(findings.end(), gpus.begin(), gpus.end());
-    // A missing cache costs compile time only.
-    const bool can_sweep = database.ok && ((compiler.ok && cpu.ok) || !gpus.empty());
+    // A missing cache costs compile time only; a missing CUPTI, precision.
+    const bool can_use_cpu = compiler.ok && cpu.ok;
+    const bool can_use_gpu = !gpus.empty() && nvrtc.ok && headers.ok;
+    const bool can_sweep = database.ok && (can_use_cpu || can_use_gpu);
     std::cout << (json_ ? findings_json(findings, can_sweep) : findings_table(findings));
     return can_sweep ? ExitCode::ok : ExitCode::environment;
   }

@@ -70,6 +70,9 @@ void SweepCommand::declare(ArgumentList& arguments) {
   arguments.value("--budget", words_.budget, "N|TIME",
                   "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
                   "40 on the cpu device");
+  arguments.value("--method", words_.method, "NAME",
+                  "How a GPU's variants are timed: rotating (default), or graph, which suits "
+                  "kernels under 20 us");
   arguments.value("--db", words_.database, "FILE", "Database of results (default: the user's)");
   arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
   arguments.flag("--json", words_.json, "Print the result as JSON");
@@ -77,7 +80,8 @@ void SweepCommand::declare(ArgumentList& arguments) {
 
 Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
   Catalog catalog(FileSystem::real());
-  MGTUNE_ASSIGN(const std::vector<SweepPlan> plans, make_sweep_plans(words_, catalog));
+  MGTUNE_ASSIGN(const std::vector<SweepPlan> plans,
+                make_sweep_plans(words_, catalog, invocation.program));
   if (words_.dry_run) {
     for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
     std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
@@ -104,6 +108,7 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
   options.strategy = plan.strategy;
   options.seed = words_.seed;
   options.budget = plan.budget;
+  options.method = plan.method;
   options.command = invocation.command_line;
   options.program = invocation.program;
   options.cache_directory = BuildCache::default_directory();

@@ -106,6 +106,9 @@ std::string announcement(const SweepPlan& plan) {
                   counted(static_cast<std::int64_t>(plan.problems.size()), "problem"),
                   counted(static_cast<std::int64_t>(admissible(plan)), "admissible variant"),
                   plan.strategy, budget_text(plan.budget));
+  if (plan.method.name == "rotating_events") {
+    text += "timed with CUDA events, launch gaps included: " + plan.method.reason + "\n";
+  }
   if (!plan.emulation()) return text;
   text += "cpu emulation: times exercise the pipeline, they say nothing about a GPU\n";
   if (plan.largest_bytes > kLargeForEmulation) {

@@ -7,6 +7,7 @@
 #include "device/registry.h"
 #include "search/search.h"
 #include "sweep/problem_set.h"
+#include "worker/timing_method_probe.h"
 
 namespace mgtune {
 namespace {
@@ -85,6 +86,24 @@ Result<SweepPlan> plan_for(const DeviceInfo& device, const SweepWords& words,
   return plan;
 }
 
+Status check_method(const std::string& method) {
+  const std::vector<std::string> known = {"rotating", "graph"};
+  if (method.empty() || std::find(known.begin(), known.end(), method) != known.end()) return {};
+  return invalid_argument("--method: unknown method '" + method + "'" +
+                          did_you_mean(method, known));
+}
+
+// What times the variants on the device. "rotating" may turn out to be CUDA events.
+Result<TimingMethod> timing_method(const DeviceInfo& device, const std::string& word,
+                                   const std::string& program) {
+  if (device.kind == DeviceKind::cpu) {
+    if (word.empty()) return TimingMethod{"emulation", ""};
+    return invalid_argument("--method: the cpu device has one method, emulation");
+  }
+  if (word == "graph") return TimingMethod{word, ""};
+  return probe_timing_method(program);
+}
+
 Status check_strategy(const std::string& strategy) {
   const std::vector<std::string> known = search_strategies();
   if (strategy.empty() || std::find(known.begin(), known.end(), strategy) != known.end()) return {};
@@ -94,14 +113,17 @@ Status check_strategy(const std::string& strategy) {
 
 }  // namespace
 
-Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog) {
+Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog,
+                                                const std::string& program) {
   MGTUNE_TRY(check_strategy(words.strategy));
+  MGTUNE_TRY(check_method(words.method));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
   MGTUNE_ASSIGN(const ProblemRequest request, problem_request(words));
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(words.gpu));
   std::vector<SweepPlan> plans;
   for (const DeviceInfo& device : devices) {
     MGTUNE_ASSIGN(SweepPlan plan, plan_for(device, words, operators, request));
+    MGTUNE_ASSIGN(plan.method, timing_method(device, words.method, program));
     plans.push_back(std::move(plan));
   }
   return plans;

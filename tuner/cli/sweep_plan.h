@@ -17,7 +17,7 @@
 namespace mgtune {
 
 struct SweepWords {
-  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, database;
+  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, method, database;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
   bool dry_run = false, json = false;
@@ -34,12 +34,15 @@ struct SweepPlan {
   std::vector<PlannedProblem> problems;
   std::string strategy;
   Budget budget;
+  TimingMethod method;
   double largest_bytes = 0;  // that any of the problems moves
 
   bool emulation() const { return device.kind == DeviceKind::cpu; }
 };
 
-// One per device that --gpu names. `catalog` outlives the plans.
-Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog);
+// One per device that --gpu names. `catalog` outlives the plans; `program` is mgtune's path, to ask
+// a child process how GPUs can be timed here.
+Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog,
+                                                const std::string& program);
 
 }  // namespace mgtune

@@ -2,6 +2,8 @@
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
+#include "timing/gpu_timer.h"
+#include "worker/timing_method_probe.h"
 #include "worker/worker.h"
 
 namespace mgtune {
@@ -13,22 +15,28 @@ class WorkerCommand final : public Command {
   std::string_view summary() const override { return "A child process of a sweep"; }
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
-    arguments.word("KIND", kind_, {"measure", "compile"}, "What it does");
-    arguments.words("DEVICE", device_, "Id of the device to measure on");
+    arguments.word("KIND", kind_, {"measure", "compile", "method"}, "What it does");
+    arguments.words("WORDS", words_, "measure: DEVICE METHOD [REASON]");
   }
   Result<ExitCode> run(const Invocation&) override {
     if (kind_ == "compile") {
       MGTUNE_TRY(run_compile_worker());
       return ExitCode::ok;
     }
-    if (device_.size() != 1) return invalid_argument("worker measure: expected one device id");
-    MGTUNE_TRY(run_measure_worker(device_.front()));
+    if (kind_ == "method") {
+      write_timing_method(default_gpu_method());
+      return ExitCode::ok;
+    }
+    if (words_.size() < 2 || words_.size() > 3) {
+      return invalid_argument("worker measure: expected a device's id, a method and its reason");
+    }
+    MGTUNE_TRY(run_measure_worker(words_[0], {words_[1], words_.size() > 2 ? words_[2] : ""}));
     return ExitCode::ok;
   }
 
  private:
   std::string kind_;
-  std::vector<std::string> device_;
+  std::vector<std::string> words_;
 };
 
 }  // namespace

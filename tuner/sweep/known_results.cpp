@@ -7,13 +7,9 @@
 
 namespace mgtune {
 
-std::string measurement_method(const DeviceInfo& device) {
-  return device.kind == DeviceKind::cpu ? "emulation" : "rotating";
-}
-
 KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
                            const DeviceInfo& device, const Problem& problem, std::int64_t gpu_id,
-                           std::int64_t problem_id)
+                           std::int64_t problem_id, std::string method)
     : store_(store),
       builder_(builder),
       cache_(cache),
@@ -23,7 +19,7 @@ KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
       gpu_id_(gpu_id),
       problem_id_(problem_id),
       reference_hash_(reference_hash(*problem.op)),
-      method_(measurement_method(device)) {}
+      method_(std::move(method)) {}
 
 Result<VariantState> KnownResults::look_up(const Variant& variant) {
   const Operator& op = *problem_.op;

@@ -41,13 +41,11 @@ struct VariantState {
   bool contends() const { return need == Need::nothing && outcome == Outcome::ok; }
 };
 
-// The method by which a device's variants are timed.
-std::string measurement_method(const DeviceInfo& device);
-
 class KnownResults {
  public:
   KnownResults(Store& store, Builder& builder, BuildCache& cache, const DeviceInfo& device,
-               const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id);
+               const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id,
+               std::string method);
 
   Result<VariantState> look_up(const Variant& variant);
 

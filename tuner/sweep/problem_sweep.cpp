@@ -49,10 +49,10 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
   MGTUNE_ASSIGN(view.tuned.problem,
                 shared.store.problem_id(view.op, view.problem, view.bytes, view.flops));
   view.tuned.default_variant = default_variant_text(space);
-  view.tuned.method = measurement_method(shared.device);
+  view.tuned.method = shared.options.method.name;
 
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
-                       shared.gpu_id, view.tuned.problem);
+                       shared.gpu_id, view.tuned.problem, view.tuned.method);
   MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, space, shared.options.seed));
   std::unique_ptr<ProblemSweep> sweep(
       new ProblemSweep(shared, problem, std::move(results), std::move(search), std::move(view)));

@@ -19,6 +19,7 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "store/store.h"
+#include "timing/gpu_timer.h"
 
 namespace mgtune {
 
@@ -34,6 +35,7 @@ struct SweepOptions {
   std::string strategy;
   std::uint64_t seed = 1;
   Budget budget;
+  TimingMethod method;
   std::string command;  // as typed
   std::string program;  // absolute path of mgtune, to start workers
   std::string cache_directory;

@@ -18,8 +18,8 @@ namespace mgtune {
 
 class MeasureProcess {
  public:
-  // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu"}. `deadline` is
-  // for each of its steps: to begin (its start included), and from there to be done.
+  // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu", "emulation"}.
+  // `deadline` is for each of its steps: to begin (its start included), and from there to be done.
   MeasureProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
   // Blocks until the variant is done, crashed (its standard error in the message) or timed out. A

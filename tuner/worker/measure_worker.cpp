@@ -1,12 +1,16 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "build/build_cache.h"
 #include "check/checker.h"
 #include "core/file_system.h"
 #include "device/registry.h"
 #include "dispatch/loaded_variant.h"
+#include "timing/buffer_rotation.h"
+#include "timing/gpu_timer.h"
 #include "timing/statistics.h"
 #include "timing/timer.h"
 #include "worker/work_item.h"
@@ -16,9 +20,9 @@
 namespace mgtune {
 namespace {
 
-Result<std::unique_ptr<Timer>> make_timer(const DeviceInfo& device) {
-  if (device.kind == DeviceKind::cpu) return make_emulation_timer();
-  return unsupported("no timer for " + device.name + " yet");
+Result<std::unique_ptr<Timer>> make_timer(Device& device, const TimingMethod& method) {
+  if (device.info().kind == DeviceKind::cpu) return make_emulation_timer();
+  return make_gpu_timer(device, method);
 }
 
 // Keeps what consecutive requests share: families, device, compiler, and the last problem's
@@ -66,6 +70,7 @@ class MeasureWorker {
     std::string key = request.kernel + '\n' + request.op + '\n' + request.problem;
     if (key != checker_key_) {
       checker_.reset();  // its memory goes before the next one's is taken
+      rotation_.reset();
       Result<std::unique_ptr<Checker>> made = Checker::make(*device_, builder_, problem);
       checker_key_ = std::move(key);
       checker_failure_ = made.status();
@@ -77,16 +82,17 @@ class MeasureWorker {
 
   Result<MeasurementRecord> time(Checker& checker, const LoadedVariant& variant,
                                  double stop_above_ns) {
-    MGTUNE_ASSIGN(LaunchArguments arguments, checker.launch_arguments(variant));
-    const TimedWork work = [&](std::int64_t, Stream stream) {
-      arguments.stream = stream;
-      return variant.launch(arguments);
+    MGTUNE_ASSIGN(const std::int64_t sets, buffer_sets(checker));
+    MGTUNE_ASSIGN(std::vector<LaunchArguments> arguments, checker.launch_arguments(variant, sets));
+    const TimedWork work = [&](std::int64_t turn, Stream stream) {
+      LaunchArguments& launch = arguments[static_cast<std::size_t>(turn % sets)];
+      launch.stream = stream;
+      return variant.launch(launch);
     };
     TimingBudget budget;
     budget.stop_above_ns = stop_above_ns;
     MeasurementRecord record;
     record.method = timer_->method();
-    record.note = "the same buffers in every launch";
     const Result<Timing> timing = timer_->time(work, budget);
     if (timing.status().code() == StatusCode::device_lost) return timing.status();
     if (!timing.ok()) {
@@ -101,8 +107,18 @@ class MeasureWorker {
     record.q3_ns = summary.q3;
     record.min_ns = summary.min;
     record.samples = summary.count;
-    if (!timing->note.empty()) record.note += "; " + timing->note;
+    for (const std::string& note : {rotation_->note, timing->note}) {
+      if (!note.empty()) record.note += (record.note.empty() ? "" : "; ") + note;
+    }
     return record;
+  }
+
+  // Planned once a problem: the sets that are allocated then are no longer free memory.
+  Result<std::int64_t> buffer_sets(const Checker& checker) {
+    if (!rotation_) {
+      MGTUNE_ASSIGN(rotation_, plan_buffer_rotation(*device_, checker.set_bytes()));
+    }
+    return rotation_->sets;
   }
 
   Catalog catalog_;
@@ -111,15 +127,16 @@ class MeasureWorker {
   Builder builder_;
   std::string checker_key_;
   Status checker_failure_;
-  std::unique_ptr<Checker> checker_;  // after all that it uses
+  std::unique_ptr<Checker> checker_;        // after all that it uses
+  std::optional<BufferRotation> rotation_;  // of the checker's problem
 };
 
 }  // namespace
 
-Status run_measure_worker(const std::string& device_id) {
+Status run_measure_worker(const std::string& device_id, const TimingMethod& method) {
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
-  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(device->info()));
+  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(*device, method));
   MeasureWorker worker(std::move(device), std::move(timer));
   while (true) {
     MGTUNE_ASSIGN(const std::optional<WorkRequest> request, channel.next_request());

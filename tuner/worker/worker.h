@@ -1,16 +1,17 @@
-// The child's side: the loops behind the hidden subcommands `mgtune worker measure DEVICE` and
-// `mgtune worker compile`. They read requests from standard input until it closes and answer on
-// standard output; neither returns a failure of a single variant as its own.
+// The child's side: the loops behind the hidden subcommands `mgtune worker measure DEVICE METHOD
+// [REASON]` and `mgtune worker compile`. They read requests from standard input until it closes and
+// answer on standard output; neither returns a failure of a single variant as its own.
 
 #pragma once
 
 #include <string>
 
 #include "core/status.h"
+#include "timing/gpu_timer.h"
 
 namespace mgtune {
 
-Status run_measure_worker(const std::string& device_id);
+Status run_measure_worker(const std::string& device_id, const TimingMethod& method);
 Status run_compile_worker();
 
 }  // namespace mgtune

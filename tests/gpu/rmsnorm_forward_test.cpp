@@ -1,0 +1,137 @@
+// rmsnorm.forward on a real GPU against the cpu device: every variant of the space, on shapes where
+// rows and columns end inside a block, gives the same output within the operator's tolerance; the
+// reference kernel likewise gives the same doubles on both.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/build_cache.h"
+#include "build/builder.h"
+#include "check/checker.h"
+#include "check/compare.h"
+#include "check/problem_tensors.h"
+#include "check/reference.h"
+#include "check/tensor_layout.h"
+#include "core/file_system.h"
+#include "device/registry.h"
+#include "dispatch/loaded_variant.h"
+#include "family/catalog.h"
+#include "space/space.h"
+#include "tests/helpers/long_lane.h"
+#include "tests/helpers/real_gpu.h"
+
+namespace mgtune {
+namespace {
+
+// One device's side: the same inputs (fills are the same functions of seed and place), any variant.
+class Side {
+ public:
+  Side(Device& device, const Problem& problem)
+      : device_(device),
+        builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())),
+        problem_(problem),
+        layouts_(tensor_layouts(problem).value()),
+        reference_(Reference::make(device, builder_, problem_, layouts_).value()),
+        tensors_(ProblemTensors::allocate(device, layouts_, Placement::guarded).value()) {
+    const Status filled = reference_.fill(tensors_, 3);
+    EXPECT_TRUE(filled.ok()) << filled.message();
+  }
+
+  const std::vector<TensorLayout>& layouts() const { return layouts_; }
+  std::vector<std::vector<double>> reference() { return reference_.compute(tensors_).value(); }
+
+  // The outputs' memory, per tensor.
+  Result<std::vector<Bytes>> run(const Variant& variant) {
+    const Binding binding = problem_.binding();
+    MGTUNE_ASSIGN(const Slots slots, compile_slots(binding, variant, device_.info().limits));
+    MGTUNE_ASSIGN(const BuildRequest request,
+                  variant_build_request(*binding.op, variant, slots, device_.info().arch));
+    MGTUNE_ASSIGN(const Build build, builder_.build(request));
+    MGTUNE_ASSIGN(const auto loaded, LoadedVariant::load(device_, binding, variant, build));
+    MGTUNE_TRY(tensors_.prepare());
+    std::vector<std::int64_t> dims;
+    for (const Dim& dim : binding.op->dims) {
+      if (dim.kind != DimKind::fixed) dims.push_back(problem_.dim(dim.name));
+    }
+    LaunchArguments arguments;
+    arguments.dims = dims;
+    arguments.tensors = tensors_.pointers();
+    arguments.scalars = reference_.scalars();
+    MGTUNE_TRY(loaded->launch(arguments));
+    MGTUNE_TRY(device_.synchronize(nullptr));
+    return tensors_.read_outputs();
+  }
+
+ private:
+  Device& device_;
+  Builder builder_;
+  Problem problem_;
+  std::vector<TensorLayout> layouts_;
+  Reference reference_;
+  ProblemTensors tensors_;
+};
+
+class RmsnormForwardOnGpu : public RealGpuTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(RmsnormForwardOnGpu, EveryVariantAgreesWithTheCpuDevice) {
+  Catalog catalog(FileSystem::real());
+  const Operator& op = *catalog.find_operator("rmsnorm.forward").value();
+  const Problem problem = bind_problem(op, parse_assignments(GetParam()).value()).value();
+  const auto cpu_device = open_device("cpu");
+  ASSERT_TRUE(cpu_device.ok()) << cpu_device.status().message();
+  Side cpu(**cpu_device, problem);
+  Side gpu(device(), problem);
+
+  const auto expected = cpu.reference();
+  const auto references = gpu.reference();
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(expected[i].size(), references[i].size());
+    for (std::size_t at = 0; at < expected[i].size(); ++at) {
+      // Only the order of additions and the last bits of sqrt differ.
+      ASSERT_NEAR(expected[i][at], references[i][at], 1e-12 * (1 + std::abs(expected[i][at])))
+          << op.tensors[i].name << " at " << at;
+    }
+  }
+
+  // Every variant on the GPU; on the cpu device, where compiling one takes 0.3 s, every 8th.
+  std::vector<Variant> variants = Space(problem, device().info().limits).all();
+  ASSERT_FALSE(variants.empty());
+  const std::size_t step = in_long_lane<std::size_t>(1, 8);
+  std::size_t on_both = 0;
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    const std::string text = variant_text(op, variants[v]);
+    const auto from_gpu = gpu.run(variants[v]);
+    ASSERT_TRUE(from_gpu.ok()) << text << ": " << from_gpu.status().message();
+    const bool also_on_cpu = v % step == 0;
+    const auto from_cpu = also_on_cpu ? cpu.run(variants[v]) : std::vector<Bytes>(*from_gpu);
+    ASSERT_TRUE(from_cpu.ok()) << text << ": " << from_cpu.status().message();
+    on_both += also_on_cpu ? 1 : 0;
+    for (std::size_t i = 0; i < gpu.layouts().size(); ++i) {
+      const TensorLayout& layout = gpu.layouts()[i];
+      if (!layout.is_output() || !layout.present) continue;
+      const double tolerance = op.check.tolerance.at(layout.dtype);
+      for (const auto* outputs : {&*from_gpu, &*from_cpu}) {
+        const OutputComparison comparison = compare_with_reference(
+            layout, (*outputs)[i], expected[i], tolerance, op.check.sample_rows);
+        EXPECT_EQ(comparison.message, "") << text;
+      }
+    }
+  }
+  std::cout << GetParam() << ": " << variants.size() << " variants on " << device().info().name
+            << ", " << on_both << " of them on both" << std::endl;
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, RmsnormForwardOnGpu,
+                         testing::Values("rows=37,hidden=1024,T=bf16,rstd=true",
+                                         "rows=37,hidden=1024,T=f16",
+                                         "rows=19,hidden=512,x_stride=520,T=f32,rstd=true",
+                                         "rows=5,hidden=333,T=bf16", "rows=3,hidden=8192,T=bf16"));
+
+}  // namespace
+}  // namespace mgtune

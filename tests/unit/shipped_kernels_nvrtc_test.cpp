@@ -1,0 +1,153 @@
+// Every shipped operator, compiled by NVRTC for every architecture that mgtune serves. No GPU
+// needed: the ladder's variants, each at least once, and a random sample of the space.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "build/builder.h"
+#include "build/nvrtc_compiler.h"
+#include "core/file_system.h"
+#include "family/catalog.h"
+#include "family/problem.h"
+#include "search/search.h"
+#include "space/space.h"
+#include "sweep/problem_set.h"
+#include "tests/helpers/long_lane.h"
+
+namespace mgtune {
+namespace {
+
+struct Target {
+  const char* arch;
+  DeviceLimits limits;  // of the smallest GPU of the architecture
+};
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> kTargets = {
+      {"sm_75", {75, 40, 64 << 10, 4 << 20}},     {"sm_80", {80, 56, 163 << 10, 24 << 20}},
+      {"sm_86", {86, 20, 99 << 10, 2 << 20}},     {"sm_89", {89, 24, 99 << 10, 24 << 20}},
+      {"sm_90a", {90, 114, 227 << 10, 50 << 20}}, {"sm_100a", {100, 148, 227 << 10, 126 << 20}},
+      {"sm_120", {120, 20, 99 << 10, 24 << 20}},
+  };
+  return kTargets;
+}
+
+// Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
+const std::map<std::string, std::vector<std::string>>& more_problems() {
+  static const std::map<std::string, std::vector<std::string>> kProblems = {
+      {"rmsnorm.forward",
+       {"rows=3,hidden=333", "rows=3,hidden=1002", "rows=3,hidden=1004", "rows=3,hidden=13001",
+        "rows=3,hidden=20002", "rows=3,hidden=40004", "rows=3,hidden=15", "rows=3,hidden=30",
+        "rows=3,hidden=60"}},
+  };
+  return kProblems;
+}
+
+std::vector<Problem> problems_of(const Operator& op) {
+  ProblemRequest request;
+  std::vector<Problem> problems = make_problems({&op}, request, DeviceKind::cuda).value();
+  if (const auto more = more_problems().find(op.full_name()); more != more_problems().end()) {
+    request.problems = more->second;
+    const auto others = make_problems({&op}, request, DeviceKind::cuda).value();
+    problems.insert(problems.end(), others.begin(), others.end());
+  }
+  return problems;
+}
+
+// Kernels by the source that has them.
+using Kernels = std::map<std::string, std::set<std::string>>;
+
+void add(const Problem& problem, const Variant& variant, const Target& target, Kernels& kernels) {
+  const Operator& op = *problem.op;
+  const auto slots = compile_slots(problem.binding(), variant, target.limits);
+  ASSERT_TRUE(slots.ok()) << slots.status().message();
+  const auto names = kernel_names(op, variant, *slots);
+  ASSERT_TRUE(names.ok()) << names.status().message();
+  kernels[op.designs[static_cast<std::size_t>(variant.design)].source].insert(names->begin(),
+                                                                              names->end());
+}
+
+// Each rung at the first problem of each dtype that it serves.
+void add_ladder(const Operator& op, const std::vector<Problem>& problems, const Target& target,
+                Kernels& kernels) {
+  for (const Variant& rung : default_ladder(op)) {
+    std::set<std::string> dtypes_done;
+    for (const Problem& problem : problems) {
+      const std::string text = problem.text();
+      const std::size_t dtype = text.find("T=");
+      const std::string key = text.substr(std::min(dtype, text.size()));
+      if (dtypes_done.contains(key)) continue;
+      if (!Space(problem, target.limits).admits(rung)) continue;
+      dtypes_done.insert(key);
+      add(problem, rung, target, kernels);
+    }
+    const Design& design = op.designs[static_cast<std::size_t>(rung.design)];
+    const bool elsewhere = !design.arch.empty() && design.arch != target.arch;
+    if (!elsewhere) {
+      EXPECT_FALSE(dtypes_done.empty())
+          << variant_text(op, rung) << " serves none of the test's problems on " << target.arch;
+    }
+  }
+}
+
+// `count` variants of the whole space, spread over the problems.
+void add_sample(const std::vector<Problem>& problems, const Target& target, std::size_t count,
+                Kernels& kernels) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Problem& problem = problems[(i * 7) % problems.size()];
+    const Space space(problem, target.limits);
+    const auto search = make_search("random", space, i + 1).value();
+    // The ladder comes first.
+    for (std::size_t skipped = 0; skipped < default_ladder(*problem.op).size(); ++skipped) {
+      if (!search->next()) break;
+    }
+    const auto variant = search->next();
+    if (variant) add(problem, *variant, target, kernels);
+  }
+}
+
+class ShippedKernels : public testing::TestWithParam<Target> {};
+
+TEST_P(ShippedKernels, Compile) {
+  const Target& target = GetParam();
+  const auto compiler = make_nvrtc_compiler(target.arch);
+  ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+  Catalog catalog(FileSystem::real());
+  std::size_t compiled = 0;
+  for (const std::string& family : Catalog::shipped_families()) {
+    const auto operators = catalog.find(family);
+    ASSERT_TRUE(operators.ok()) << operators.status().message();
+    for (const Operator* op : *operators) {
+      const std::vector<Problem> problems = problems_of(*op);
+      Kernels kernels;
+      add_ladder(*op, problems, target, kernels);
+      add_sample(problems, target, in_long_lane<std::size_t>(200, 20), kernels);
+      for (const auto& [source, names] : kernels) {
+        const BuildRequest request{
+            op->sources.get(), source, {names.begin(), names.end()}, target.arch};
+        const Result<Build> build = (*compiler)->compile(request);
+        ASSERT_TRUE(build.ok()) << source << " for " << target.arch << ":\n"
+                                << build.status().message();
+        ASSERT_EQ(build->kernels.size(), names.size());
+        compiled += names.size();
+        for (const BuildKernel& kernel : build->kernels) {
+          EXPECT_GT(kernel.registers, 0) << kernel.name;
+          EXPECT_LE(kernel.static_shared_bytes, 48 << 10) << kernel.name;
+        }
+      }
+    }
+  }
+  EXPECT_GE(compiled, 40U);
+  RecordProperty("kernels", static_cast<int>(compiled));
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, ShippedKernels, testing::ValuesIn(targets()),
+                         [](const auto& target) { return std::string(target.param.arch); });
+
+}  // namespace
+}  // namespace mgtune
