@@ -45,10 +45,11 @@ struct EnvironmentRecord {
 
 struct BuildRecord {
   std::string key;     // of the request
-  std::string sha256;  // of the binary; "" when compiling failed
+  std::string sha256;  // of the binary; "" when there is none
   std::string arch;
   std::string message;  // why it failed; else the compiler's warnings
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1;  // -1: not reported
+  Outcome outcome = Outcome::ok;  // ok, compile_failed, unsupported, timeout
 };
 
 // What checks and measurements belong to. An edit that leaves the binary identical voids nothing.
@@ -89,11 +90,11 @@ struct SweepRecord {
 // One variant on one problem: everything that its transaction writes.
 struct OutcomeRecord {
   std::int64_t sweep = 0;
-  ResultKey key;        // build_sha256 "" when compiling failed
+  ResultKey key;        // build_sha256 "" when there is no binary
   std::string variant;  // variant_text()
   Outcome outcome = Outcome::ok;
   std::string message;
-  BuildRecord build;
+  BuildRecord build;  // key "" when it did not come to a build
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
 };

@@ -55,6 +55,7 @@ CREATE TABLE builds (
   key                 TEXT NOT NULL UNIQUE,
   sha256              TEXT NOT NULL,
   arch                TEXT NOT NULL,
+  outcome             TEXT NOT NULL,
   message             TEXT NOT NULL,
   registers           INTEGER NOT NULL,
   spill_bytes         INTEGER NOT NULL,
@@ -121,6 +122,7 @@ CREATE TABLE outcomes (
   measurement  INTEGER REFERENCES measurements,
   UNIQUE (sweep, problem, variant)
 ) STRICT;
+CREATE INDEX outcomes_by_problem ON outcomes (problem);
 
 CREATE TABLE tuned (
   id                INTEGER PRIMARY KEY,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "dispatch/variant_selection.h"
@@ -57,11 +58,15 @@ class Sweep {
 
  private:
   Status read_recorded() {
-    MGTUNE_ASSIGN(std::vector<OutcomeView> rows, shared_.store.outcomes());
-    for (OutcomeView& row : rows) {
-      if (row.gpu_id != shared_.gpu_id) continue;
-      auto& of_problem = shared_.recorded[{row.op, row.problem}];
-      of_problem.push_back(std::move(row));
+    std::set<std::string> operators;
+    for (const Problem& problem : problems_) operators.insert(problem.op->full_name());
+    for (const std::string& op : operators) {
+      MGTUNE_ASSIGN(std::vector<OutcomeView> rows, shared_.store.outcomes(0, op));
+      for (OutcomeView& row : rows) {
+        if (row.gpu_id != shared_.gpu_id) continue;
+        auto& of_problem = shared_.recorded[{row.op, row.problem}];
+        of_problem.push_back(std::move(row));
+      }
     }
     return {};
   }
