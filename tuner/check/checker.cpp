@@ -21,11 +21,11 @@ namespace {
 // What a plan promises about every workspace.
 constexpr std::size_t kWorkspaceAlignment = 256;
 
-// One seed's data.
-struct Trial {
+// The problem's tensors with the inputs of one seed, and what the reference makes of them.
+struct SeededInputs {
   Placement placement;
   ProblemTensors tensors;
-  std::vector<std::vector<double>> reference;  // per tensor; empty for inputs
+  std::vector<std::vector<double>> expected;  // per tensor; empty for inputs
 };
 
 // How one launch ended.
@@ -37,12 +37,11 @@ struct Run {
   bool ok() const { return outcome == Outcome::ok; }
 };
 
-// A failure of the variant is a result; the device's is not.
+// A failure of the variant is a result; any other, and a device that is lost with it, is not.
 Result<Run> failed_run(Status failure) {
-  if (failure.code() == StatusCode::device_lost || failure.code() == StatusCode::internal) {
-    return failure;
-  }
-  return Run{outcome_of(failure), failure.message(), {}};
+  const std::optional<Outcome> outcome = outcome_of(failure);
+  if (!outcome || failure.code() == StatusCode::device_lost) return failure;
+  return Run{*outcome, failure.message(), {}};
 }
 
 class ReferenceChecker final : public Checker {
@@ -55,15 +54,16 @@ class ReferenceChecker final : public Checker {
   Result<LaunchArguments> launch_arguments(const LoadedVariant& variant) override;
 
  private:
-  Status add_trial(const Reference& reference, std::uint64_t seed, Placement placement);
+  Status add_inputs(const Reference& reference, std::uint64_t seed, Placement placement);
   double tolerance(const TensorLayout& layout) const;
 
-  Result<Run> launch(const LoadedVariant& variant, Trial& trial);
+  Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
   Result<std::string> workspace_damage() const;
-  LaunchArguments arguments(const Trial& trial) const;
+  LaunchArguments arguments(const SeededInputs& inputs) const;
 
-  std::string compare(const Trial& trial, const std::vector<Bytes>& outputs, CheckRecord& record);
+  std::string compare(const SeededInputs& inputs, const std::vector<Bytes>& outputs,
+                      CheckRecord& record);
   std::string first_order_difference(const Run& forward, const Run& other) const;
   Result<Run> try_other_orders(const LoadedVariant& variant, const Run& forward,
                                CheckRecord& record);
@@ -75,7 +75,7 @@ class ReferenceChecker final : public Checker {
   std::vector<TensorLayout> layouts_;
   std::vector<std::int64_t> dims_;  // dynamic and hint ones
   std::vector<ScalarValue> scalars_;
-  std::vector<Trial> trials_;
+  std::vector<SeededInputs> inputs_;
   std::optional<GuardedBuffer> workspace_;
   LoadedVariant::WorkspaceSize workspace_size_;
 };
@@ -88,17 +88,17 @@ Status ReferenceChecker::prepare() {
   }
   MGTUNE_ASSIGN(const Reference reference, Reference::make(device_, builder_, problem_, layouts_));
   scalars_ = reference.scalars();
-  MGTUNE_TRY(add_trial(reference, 1, Placement::guarded));
+  MGTUNE_TRY(add_inputs(reference, 1, Placement::guarded));
   const bool is_cpu = device_.info().kind == DeviceKind::cpu;
-  return add_trial(reference, 2, is_cpu ? Placement::exact : Placement::guarded);
+  return add_inputs(reference, 2, is_cpu ? Placement::exact : Placement::guarded);
 }
 
-Status ReferenceChecker::add_trial(const Reference& reference, std::uint64_t seed,
-                                   Placement placement) {
+Status ReferenceChecker::add_inputs(const Reference& reference, std::uint64_t seed,
+                                    Placement placement) {
   MGTUNE_ASSIGN(ProblemTensors tensors, ProblemTensors::allocate(device_, layouts_, placement));
   MGTUNE_TRY(reference.fill(tensors, seed));
   MGTUNE_ASSIGN(auto results, reference.compute(tensors));
-  trials_.push_back({placement, std::move(tensors), std::move(results)});
+  inputs_.push_back({placement, std::move(tensors), std::move(results)});
   return {};
 }
 
@@ -137,25 +137,25 @@ Result<std::string> ReferenceChecker::workspace_damage() const {
       left - zeroed.begin());
 }
 
-LaunchArguments ReferenceChecker::arguments(const Trial& trial) const {
+LaunchArguments ReferenceChecker::arguments(const SeededInputs& inputs) const {
   LaunchArguments arguments;
   arguments.dims = dims_;
-  arguments.tensors = trial.tensors.pointers();
+  arguments.tensors = inputs.tensors.pointers();
   arguments.scalars = scalars_;
   arguments.workspace = workspace_ ? workspace_->data() : nullptr;
   return arguments;
 }
 
-Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, Trial& trial) {
-  MGTUNE_TRY(trial.tensors.prepare());
-  Status status = prepare_workspace(variant, trial.placement);
-  if (status.ok()) status = variant.launch(arguments(trial));
+Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, SeededInputs& inputs) {
+  MGTUNE_TRY(inputs.tensors.prepare());
+  Status status = prepare_workspace(variant, inputs.placement);
+  if (status.ok()) status = variant.launch(arguments(inputs));
   if (status.ok()) status = device_.synchronize(nullptr);
-  if (!status.ok()) return failed_run(std::move(status));
+  if (!status.ok()) return failed_run(launch_failure(std::move(status)));
 
   Run run;
-  MGTUNE_ASSIGN(run.outputs, trial.tensors.read_outputs());
-  MGTUNE_ASSIGN(run.message, trial.tensors.damage(run.outputs));
+  MGTUNE_ASSIGN(run.outputs, inputs.tensors.read_outputs());
+  MGTUNE_ASSIGN(run.message, inputs.tensors.damage(run.outputs));
   if (run.message.empty()) {
     MGTUNE_ASSIGN(run.message, workspace_damage());
   }
@@ -165,7 +165,7 @@ Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, Trial& trial)
 
 // What is wrong with the outputs, "" when nothing is. The record keeps the worst error so far, as a
 // share of its tolerance.
-std::string ReferenceChecker::compare(const Trial& trial, const std::vector<Bytes>& outputs,
+std::string ReferenceChecker::compare(const SeededInputs& inputs, const std::vector<Bytes>& outputs,
                                       CheckRecord& record) {
   std::string message;
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
@@ -173,7 +173,7 @@ std::string ReferenceChecker::compare(const Trial& trial, const std::vector<Byte
     if (!layout.is_output() || !layout.present) continue;
     const double allowed = tolerance(layout);
     const OutputComparison comparison = compare_with_reference(
-        layout, outputs[i], trial.reference[i], allowed, problem_.op->check.sample_rows);
+        layout, outputs[i], inputs.expected[i], allowed, problem_.op->check.sample_rows);
     const bool is_first = record.error == 0 && record.tolerance == 0;
     if (is_first || comparison.error * record.tolerance > record.error * allowed) {
       record.error = comparison.error;
@@ -193,12 +193,12 @@ std::string ReferenceChecker::first_order_difference(const Run& forward, const R
 }
 
 Result<std::string> ReferenceChecker::race_note(const LoadedVariant& variant) {
-  Trial& trial = trials_.front();
+  SeededInputs& inputs = inputs_.front();
   MGTUNE_TRY(device_.set_thread_order({}));
-  MGTUNE_TRY(trial.tensors.prepare());
-  MGTUNE_TRY(prepare_workspace(variant, trial.placement));
+  MGTUNE_TRY(inputs.tensors.prepare());
+  MGTUNE_TRY(prepare_workspace(variant, inputs.placement));
   Result<std::string> report =
-      race_report(device_, builder_, problem_.binding(), variant.variant(), arguments(trial));
+      race_report(device_, builder_, problem_.binding(), variant.variant(), arguments(inputs));
   // The difference between the orders stands without it.
   if (!report.ok()) return " (the race checker failed: " + report.status().message() + ")";
   return report->empty() ? std::string() : " " + *report;
@@ -210,14 +210,14 @@ Result<Run> ReferenceChecker::try_other_orders(const LoadedVariant& variant, con
   const ThreadOrderGuard guard(device_);
   for (const NamedOrder& named : other_thread_orders()) {
     MGTUNE_TRY(device_.set_thread_order(named.order));
-    MGTUNE_ASSIGN(Run run, launch(variant, trials_.front()));
+    MGTUNE_ASSIGN(Run run, launch(variant, inputs_.front()));
     const std::string prefix = fmt::format("in thread order {}: ", named.name);
     if (!run.ok()) {
       run.message = prefix + run.message;
       return run;
     }
     if (design.order_dependent) {
-      const std::string message = compare(trials_.front(), run.outputs, record);
+      const std::string message = compare(inputs_.front(), run.outputs, record);
       if (!message.empty()) return Run{Outcome::wrong, prefix + message, {}};
       continue;
     }
@@ -236,13 +236,13 @@ Result<Run> ReferenceChecker::try_other_orders(const LoadedVariant& variant, con
 Result<CheckRecord> ReferenceChecker::check(const LoadedVariant& variant) {
   CheckRecord record;
   const bool is_cpu = device_.info().kind == DeviceKind::cpu;
-  for (Trial& trial : trials_) {
-    MGTUNE_ASSIGN(Run run, launch(variant, trial));
+  for (SeededInputs& inputs : inputs_) {
+    MGTUNE_ASSIGN(Run run, launch(variant, inputs));
     if (run.ok()) {
-      run.message = compare(trial, run.outputs, record);
+      run.message = compare(inputs, run.outputs, record);
       if (!run.message.empty()) run.outcome = Outcome::wrong;
       // After a wrong result too: that the orders differ says why it is wrong.
-      if (is_cpu && &trial == &trials_.front()) {
+      if (is_cpu && &inputs == &inputs_.front()) {
         MGTUNE_ASSIGN(Run other, try_other_orders(variant, run, record));
         if (!other.ok()) {
           if (!run.ok()) other.message += "; in order forward " + run.message;
@@ -259,9 +259,9 @@ Result<CheckRecord> ReferenceChecker::check(const LoadedVariant& variant) {
 }
 
 Result<LaunchArguments> ReferenceChecker::launch_arguments(const LoadedVariant& variant) {
-  MGTUNE_TRY(trials_.front().tensors.prepare());
-  MGTUNE_TRY(prepare_workspace(variant, trials_.front().placement));
-  return arguments(trials_.front());
+  MGTUNE_TRY(inputs_.front().tensors.prepare());
+  MGTUNE_TRY(prepare_workspace(variant, inputs_.front().placement));
+  return arguments(inputs_.front());
 }
 
 }  // namespace
@@ -273,7 +273,7 @@ Result<std::unique_ptr<Checker>> Checker::make(Device& device, Builder& builder,
   return std::unique_ptr<Checker>(std::move(checker));
 }
 
-Outcome outcome_of(const Status& failure) {
+std::optional<Outcome> outcome_of(const Status& failure) {
   switch (failure.code()) {
     case StatusCode::compile_failed:
       return Outcome::compile_failed;
@@ -283,9 +283,24 @@ Outcome outcome_of(const Status& failure) {
       return Outcome::timeout;
     case StatusCode::unsupported:
       return Outcome::unsupported;
-    default:
+    case StatusCode::device_lost:  // an access out of bounds on a GPU ends its context
       return Outcome::crashed;
+    case StatusCode::ok:
+    case StatusCode::invalid_argument:
+    case StatusCode::not_found:
+    case StatusCode::environment:
+    case StatusCode::corrupt:
+    case StatusCode::incompatible:
+    case StatusCode::io:
+    case StatusCode::internal:
+      return std::nullopt;
   }
+  return std::nullopt;
+}
+
+Status launch_failure(Status status) {
+  if (status.code() != StatusCode::invalid_argument) return status;
+  return {StatusCode::launch_failed, status.message()};
 }
 
 }  // namespace mgtune

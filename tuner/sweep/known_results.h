@@ -49,6 +49,8 @@ class KnownResults {
   KnownResults(Store& store, Builder& builder, BuildCache& cache, const DeviceInfo& device,
                const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id);
 
+  // A variant whose kernels cannot even be named (an expression in a template argument that divides
+  // by zero) is known at once: compile_failed, with an empty build key.
   Result<VariantState> look_up(const Variant& variant);
 
   // The reply of the compile pool. Then the variant is known (its binary has results already, or

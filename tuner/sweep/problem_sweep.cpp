@@ -125,8 +125,10 @@ Status ProblemSweep::take_in(const Variant& variant, const OnVariant& on_variant
   }
   MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
   switch (state.need) {
-    case VariantState::Need::nothing:
-      return finish(state, Origin::store, on_variant);
+    case VariantState::Need::nothing: {
+      const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernels
+      return finish(state, is_new ? Origin::build : Origin::store, on_variant);
+    }
     case VariantState::Need::measure:
       ready_.push_back(std::move(state));
       break;
@@ -151,7 +153,9 @@ void ProblemSweep::submit(VariantState state) {
 }
 
 Status ProblemSweep::receive_build(const OnVariant& on_variant) {
-  MGTUNE_ASSIGN(const std::optional<WorkReply> reply, shared_.pool.next());
+  Result<std::optional<WorkReply>> next = shared_.pool.next();
+  if (!next.ok()) return interrupted_or(std::move(next).take_status());
+  const std::optional<WorkReply> reply = *std::move(next);
   if (!reply.has_value()) return internal_error("the compile pool lost a request");
   const auto found = compiling_.find(reply->id);
   if (found == compiling_.end()) return {};  // of a problem that ended before its builds came back
@@ -176,15 +180,16 @@ Status ProblemSweep::measure(VariantState state, const OnVariant& on_variant) {
   if (incumbent != nullptr && state.text != view_.tuned.default_variant) {
     work.stop_above_ns = incumbent->q3_ns;
   }
-  MGTUNE_ASSIGN(const WorkReply reply, shared_.worker.measure(work));
-  if (discards(reply)) return {};
-  results_.add_measurement(state, reply);
+  const Result<WorkReply> reply = shared_.worker.measure(work);
+  if (!reply.ok()) return interrupted_or(reply.status());
+  if (discards(*reply)) return {};
+  results_.add_measurement(state, *reply);
   return finish(state, Origin::measurement, on_variant);
 }
 
 Status ProblemSweep::finish(const VariantState& state, Origin origin, const OnVariant& on_variant) {
   const bool evaluated = origin == Origin::measurement ||
-                         (origin == Origin::build && state.outcome == Outcome::compile_failed);
+                         (origin == Origin::build && state.build.outcome != Outcome::ok);
   ++done_;
   ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
   ++shared_.summary.outcomes[state.outcome];
@@ -256,9 +261,14 @@ bool ProblemSweep::stopping() {
   return stopped_;
 }
 
-// Ctrl-C reaches the workers as well: a crash that comes with it says nothing about the variant.
+// What asks this process to stop may reach the workers as well: a failure that comes with it says
+// nothing about the variant or the machine.
 bool ProblemSweep::discards(const WorkReply& reply) {
   return reply.outcome != Outcome::ok && shared_.should_stop();
+}
+
+Status ProblemSweep::interrupted_or(Status failure) const {
+  return shared_.should_stop() ? Status() : std::move(failure);
 }
 
 WorkRequest ProblemSweep::request(WorkRequest::Kind kind, const VariantState& state) {

@@ -82,6 +82,7 @@ class ProblemSweep {
 
   bool stopping();
   bool discards(const WorkReply& reply);
+  Status interrupted_or(Status failure) const;
   bool is_recorded(const VariantState& state) const;
   WorkRequest request(WorkRequest::Kind kind, const VariantState& state);
 

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "worker/work_item.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -25,8 +27,10 @@ Result<std::unique_ptr<Timer>> make_timer(const DeviceInfo& device) {
 // checker.
 class MeasureWorker {
  public:
-  MeasureWorker(std::unique_ptr<Device> device, std::unique_ptr<Timer> timer)
-      : catalog_(FileSystem::real()),
+  MeasureWorker(std::unique_ptr<Device> device, std::unique_ptr<Timer> timer,
+                WorkerChannel& channel)
+      : channel_(channel),
+        catalog_(FileSystem::real()),
         device_(std::move(device)),
         timer_(std::move(timer)),
         builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
@@ -36,8 +40,7 @@ class MeasureWorker {
     reply.id = request.id;
     Status status = measure(request, reply);
     if (status.ok()) return {};
-    reply.outcome = outcome_of(status);
-    reply.message = status.message();
+    put_failure(status, reply);
     return status.code() == StatusCode::device_lost ? std::move(status) : Status();
   }
 
@@ -46,8 +49,7 @@ class MeasureWorker {
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
     MGTUNE_ASSIGN(const Build build,
                   build_item(builder_, item, device_->info(), reply.build.emplace()));
-    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant,
-                  LoadedVariant::load(*device_, item.problem.binding(), item.variant, build));
+    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
     MGTUNE_ASSIGN(Checker* const checker, checker_of(request, item.problem));
     MGTUNE_ASSIGN(reply.check, checker->check(*variant));
     if (reply.check->outcome != Outcome::ok) {
@@ -66,7 +68,9 @@ class MeasureWorker {
     std::string key = request.kernel + '\n' + request.op + '\n' + request.problem;
     if (key != checker_key_) {
       checker_.reset();  // its memory goes before the next one's is taken
+      MGTUNE_TRY(channel_.begin(request, WorkReply::Phase::reference, reference_text(*problem.op)));
       Result<std::unique_ptr<Checker>> made = Checker::make(*device_, builder_, problem);
+      MGTUNE_TRY(channel_.begin(request));
       checker_key_ = std::move(key);
       checker_failure_ = made.status();
       if (made.ok()) checker_ = std::move(*made);
@@ -88,9 +92,10 @@ class MeasureWorker {
     record.method = timer_->method();
     record.note = "the same buffers in every launch";
     const Result<Timing> timing = timer_->time(work, budget);
-    if (timing.status().code() == StatusCode::device_lost) return timing.status();
     if (!timing.ok()) {
-      record.outcome = outcome_of(timing.status());
+      const std::optional<Outcome> outcome = outcome_of(timing.status());
+      if (!outcome || timing.status().code() == StatusCode::device_lost) return timing.status();
+      record.outcome = *outcome;
       record.message = timing.status().message();
       return record;
     }
@@ -105,6 +110,7 @@ class MeasureWorker {
     return record;
   }
 
+  WorkerChannel& channel_;
   Catalog catalog_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Timer> timer_;
@@ -120,7 +126,7 @@ Status run_measure_worker(const std::string& device_id) {
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
   MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(device->info()));
-  MeasureWorker worker(std::move(device), std::move(timer));
+  MeasureWorker worker(std::move(device), std::move(timer), channel);
   while (true) {
     MGTUNE_ASSIGN(const std::optional<WorkRequest> request, channel.next_request());
     if (!request) return {};

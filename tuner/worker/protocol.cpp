@@ -1,5 +1,7 @@
 #include "worker/protocol.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -12,12 +14,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array<StatusCode, 12> kFailures = {
+    StatusCode::invalid_argument, StatusCode::not_found,     StatusCode::environment,
+    StatusCode::corrupt,          StatusCode::incompatible,  StatusCode::io,
+    StatusCode::compile_failed,   StatusCode::launch_failed, StatusCode::timeout,
+    StatusCode::device_lost,      StatusCode::unsupported,   StatusCode::internal};
+
 // ---- writing ----
 
 Json number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "nan";
   return value > 0 ? "inf" : "-inf";
+}
+
+const char* word(WorkReply::Phase phase) {
+  return phase == WorkReply::Phase::reference ? "reference" : "variant";
 }
 
 std::string line(const Json& json) {
@@ -28,6 +40,7 @@ Json to_json(const BuildRecord& build) {
   return {{"key", build.key},
           {"sha256", build.sha256},
           {"arch", build.arch},
+          {"outcome", to_string(build.outcome)},
           {"message", build.message},
           {"registers", build.registers},
           {"spill_bytes", build.spill_bytes},
@@ -119,6 +132,28 @@ class ObjectReader {
     }
   }
 
+  void read(const char* key, WorkReply::Phase& out) {
+    std::string text;
+    read(key, text);
+    if (text == word(WorkReply::Phase::reference)) {
+      out = WorkReply::Phase::reference;
+    } else if (text != word(WorkReply::Phase::variant)) {
+      fail(std::string(key) + ": no phase is called \"" + text + '"');
+    }
+  }
+
+  void read(const char* key, StatusCode& out) {
+    std::string text;
+    read(key, text);
+    const auto* const found = std::ranges::find_if(
+        kFailures, [&text](StatusCode code) { return to_string(code) == text; });
+    if (found != kFailures.end()) {
+      out = *found;
+    } else {
+      fail(std::string(key) + ": no failure is called \"" + text + '"');
+    }
+  }
+
   template <typename Record>
   void read_optional(const char* key, std::optional<Record>& out) {
     if (!has(key)) return;
@@ -146,6 +181,7 @@ class ObjectReader {
     read("key", build.key);
     read("sha256", build.sha256);
     read("arch", build.arch);
+    read("outcome", build.outcome);
     read("message", build.message);
     read("registers", build.registers);
     read("spill_bytes", build.spill_bytes);
@@ -200,7 +236,18 @@ std::string encode(const WorkRequest& request) {
 }
 
 std::string encode(const WorkReply& reply) {
-  if (reply.kind == WorkReply::Kind::begin) return line({{"did", "begin"}, {"id", reply.id}});
+  if (reply.kind == WorkReply::Kind::begin) {
+    return line({{"did", "begin"},
+                 {"id", reply.id},
+                 {"phase", word(reply.phase)},
+                 {"message", reply.message}});
+  }
+  if (reply.kind == WorkReply::Kind::failed) {
+    return line({{"did", "failed"},
+                 {"id", reply.id},
+                 {"status", to_string(reply.failure)},
+                 {"message", reply.message}});
+  }
   Json json{{"did", "done"},
             {"id", reply.id},
             {"outcome", to_string(reply.outcome)},
@@ -242,6 +289,12 @@ Result<WorkReply> decode_reply(const std::string& text) {
   reader.read("id", reply.id);
   if (kind == "begin") {
     reply.kind = WorkReply::Kind::begin;
+    reader.read("phase", reply.phase);
+    reader.read("message", reply.message);
+  } else if (kind == "failed") {
+    reply.kind = WorkReply::Kind::failed;
+    reader.read("status", reply.failure);
+    reader.read("message", reply.message);
   } else if (kind == "done") {
     reader.read("outcome", reply.outcome);
     reader.read("message", reply.message);
