@@ -28,7 +28,9 @@ class Compiler {
   // What of the toolchain decides the output: name, version, options. Part of every key.
   virtual const std::string& identity() const = 0;
 
-  // compile_failed with the compiler's own message, or environment when it cannot be run.
+  // compile_failed with the compiler's own message, and only where that is about the source;
+  // timeout; environment or io for what the machine did (no compiler, one that was killed, no
+  // space).
   virtual Result<Build> compile(const BuildRequest& request) = 0;
 
  protected:

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "build/compiler_failure.h"
 #include "build/subprocess.h"
 #include "core/embedded.h"
 #include "core/file_system.h"
@@ -169,6 +170,7 @@ Status HostCompiler::run(std::vector<std::string> arguments, const std::string& 
   call.directory = folder_.path() + "/" + directory;
   call.deadline = kDeadline;
   MGTUNE_ASSIGN(const SubprocessOutcome outcome, run_subprocess(call));
+  if (outcome.exit_code != 0) MGTUNE_TRY(machine_failure(outcome));
   log += readable(outcome.output, *request.sources);
   if (outcome.exit_code == 0) return Status();
   if (log.empty()) log = "the compiler ended with code " + std::to_string(outcome.exit_code);
@@ -222,8 +224,10 @@ Result<Build> HostCompiler::compile(const BuildRequest& request) {
     link.push_back(argument);
   }
   MGTUNE_TRY(run(std::move(link), directory, request, build.log));
-  MGTUNE_ASSIGN(build.binary,
-                FileSystem::real().read_file(folder_.path() + "/" + directory + "/" + kLibrary));
+  Result<std::string> library =
+      FileSystem::real().read_file(folder_.path() + "/" + directory + "/" + kLibrary);
+  if (!library.ok()) return io_error(library.status().message());  // the linker said it is there
+  build.binary = *std::move(library);
   build.sha256 = sha256_hex(build.binary);
   return build;
 }

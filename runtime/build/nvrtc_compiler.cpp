@@ -22,6 +22,11 @@ constexpr std::string_view kCommonFolder = "kernels/common/";
 constexpr std::array<const char*, 3> kOptions = {"--std=c++20", "--modify-stack-limit=false",
                                                  "--ptxas-options=-v"};
 
+// Only NVRTC_ERROR_OUT_OF_MEMORY says nothing about the source.
+StatusCode failure_code(nvrtcResult result) {
+  return result == NVRTC_ERROR_OUT_OF_MEMORY ? StatusCode::environment : StatusCode::compile_failed;
+}
+
 // An nvrtcProgram that destroys itself.
 class Program {
  public:
@@ -112,7 +117,7 @@ class NvrtcCompiler final : public Compiler {
  private:
   Status expect(nvrtcResult result) const {
     if (result == NVRTC_SUCCESS) return {};
-    return {StatusCode::compile_failed, std::string("NVRTC: ") + nvrtc_->error_string(result)};
+    return {failure_code(result), std::string("NVRTC: ") + nvrtc_->error_string(result)};
   }
 
   Status run(const Program& program, const std::string& arch) const {
@@ -126,7 +131,7 @@ class NvrtcCompiler final : public Compiler {
         nvrtc_->compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
     if (result == NVRTC_SUCCESS) return {};
     const std::string log = program.log();
-    return {StatusCode::compile_failed, log.empty() ? nvrtc_->error_string(result) : log};
+    return {failure_code(result), log.empty() ? nvrtc_->error_string(result) : log};
   }
 
   Result<Build> build(const Program& program, const BuildRequest& request,

@@ -45,10 +45,11 @@ struct EnvironmentRecord {
 
 struct BuildRecord {
   std::string key;     // of the request
-  std::string sha256;  // of the binary; "" when compiling failed
+  std::string sha256;  // of the binary; "" when there is none
   std::string arch;
   std::string message;  // why it failed; else the compiler's warnings
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1;  // -1: not reported
+  Outcome outcome = Outcome::ok;  // ok, compile_failed, unsupported, timeout
 };
 
 // What checks and measurements belong to. An edit that leaves the binary identical voids nothing.
@@ -77,6 +78,14 @@ struct MeasurementRecord {
   std::string note;  // e.g. "problem too small to rotate"
 };
 
+// What a problem's time is held against: the fastest copy that moves as many bytes, measured in the
+// same sweep by the same method.
+struct CeilingRecord {
+  std::string method;
+  std::int64_t bytes = 0;  // read and written together
+  double copy_ns = 0;
+};
+
 struct SweepRecord {
   std::int64_t id = 0;
   std::int64_t gpu = 0, environment = 0;
@@ -89,11 +98,11 @@ struct SweepRecord {
 // One variant on one problem: everything that its transaction writes.
 struct OutcomeRecord {
   std::int64_t sweep = 0;
-  ResultKey key;        // build_sha256 "" when compiling failed
+  ResultKey key;        // build_sha256 "" when there is no binary
   std::string variant;  // variant_text()
   Outcome outcome = Outcome::ok;
   std::string message;
-  BuildRecord build;
+  BuildRecord build;  // key "" when it did not come to a build
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
 };
@@ -118,6 +127,7 @@ struct TunedView {
   std::string op;               // "rmsnorm.forward"
   std::string problem;          // problem text
   double bytes = 0, flops = 0;  // of the problem's cost
+  double copy_ns = 0;           // the newest ceiling of GPU, method and bytes; 0 when there is none
 };
 
 struct OutcomeView {

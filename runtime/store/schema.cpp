@@ -55,6 +55,7 @@ CREATE TABLE builds (
   key                 TEXT NOT NULL UNIQUE,
   sha256              TEXT NOT NULL,
   arch                TEXT NOT NULL,
+  outcome             TEXT NOT NULL,
   message             TEXT NOT NULL,
   registers           INTEGER NOT NULL,
   spill_bytes         INTEGER NOT NULL,
@@ -108,6 +109,17 @@ CREATE TABLE measurements (
 CREATE INDEX measurements_by_key
   ON measurements (gpu, problem, build_sha256, launch_hash, method);
 
+CREATE TABLE ceilings (
+  id      INTEGER PRIMARY KEY,
+  sweep   INTEGER NOT NULL REFERENCES sweeps,
+  gpu     INTEGER NOT NULL REFERENCES gpus,
+  method  TEXT NOT NULL,
+  bytes   INTEGER NOT NULL,
+  copy_ns REAL NOT NULL,
+  UNIQUE (sweep, method, bytes)
+) STRICT;
+CREATE INDEX ceilings_by_bytes ON ceilings (gpu, method, bytes);
+
 CREATE TABLE outcomes (
   id           INTEGER PRIMARY KEY,
   sweep        INTEGER NOT NULL REFERENCES sweeps,
@@ -121,6 +133,7 @@ CREATE TABLE outcomes (
   measurement  INTEGER REFERENCES measurements,
   UNIQUE (sweep, problem, variant)
 ) STRICT;
+CREATE INDEX outcomes_by_problem ON outcomes (problem);
 
 CREATE TABLE tuned (
   id                INTEGER PRIMARY KEY,

@@ -46,14 +46,15 @@ Result<std::int64_t> operator_of_problem(Database& database, std::int64_t proble
 Result<std::int64_t> write_build(Database& database, const BuildRecord& build) {
   MGTUNE_ASSIGN(
       Statement rows,
-      database.query("INSERT INTO builds (key, sha256, arch, message, registers,"
-                     " spill_bytes, static_shared_bytes) VALUES (?, ?, ?, ?, ?, ?, ?)"
+      database.query("INSERT INTO builds (key, sha256, arch, outcome, message, registers,"
+                     " spill_bytes, static_shared_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
                      " ON CONFLICT (key) DO UPDATE SET sha256 = excluded.sha256,"
-                     " arch = excluded.arch, message = excluded.message,"
+                     " arch = excluded.arch, outcome = excluded.outcome,"
+                     " message = excluded.message,"
                      " registers = excluded.registers, spill_bytes = excluded.spill_bytes,"
                      " static_shared_bytes = excluded.static_shared_bytes RETURNING id",
-                     build.key, build.sha256, build.arch, build.message, build.registers,
-                     build.spill_bytes, build.static_shared_bytes));
+                     build.key, build.sha256, build.arch, to_string(build.outcome), build.message,
+                     build.registers, build.spill_bytes, build.static_shared_bytes));
   MGTUNE_ASSIGN(const bool found, rows.step());
   if (!found) return internal_error(database.path() + ": a build was not written");
   const std::int64_t id = rows.integer(0);
@@ -210,6 +211,14 @@ Status Store::record(const OutcomeRecord& outcome) {
                        outcome.message, outcome.key.build_sha256, build, check, measurement));
   MGTUNE_TRY(insert.run());
   return transaction.commit();
+}
+
+Status Store::record_ceiling(std::int64_t sweep, std::int64_t gpu, const CeilingRecord& ceiling) {
+  MGTUNE_ASSIGN(Statement insert,
+                database_->query("INSERT OR REPLACE INTO ceilings (sweep, gpu, method, bytes,"
+                                 " copy_ns) VALUES (?, ?, ?, ?, ?)",
+                                 sweep, gpu, ceiling.method, ceiling.bytes, ceiling.copy_ns));
+  return insert.run();
 }
 
 Status Store::record_tuned(const TunedRecord& tuned) {

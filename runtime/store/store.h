@@ -58,11 +58,13 @@ class Store {
   // One transaction. Replaces the row of (sweep, problem, variant); a check or measurement equal to
   // the newest under its key is that one, reused. invalid_argument for an unknown problem.
   Status record(const OutcomeRecord& outcome);
+  Status record_ceiling(std::int64_t sweep, std::int64_t gpu, const CeilingRecord& ceiling);
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
 
   Result<std::vector<SweepView>> sweeps();  // oldest first
-  // Newest outcome per (gpu, problem, variant); of one sweep, or of all with sweep == 0.
-  Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0);
+  // Newest outcome per (gpu, problem, variant); of one sweep, or of all with sweep == 0, and of one
+  // operator, or of all with an empty name.
+  Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "");
   // Of one operator, or of all with an empty name.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
 

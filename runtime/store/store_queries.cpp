@@ -99,6 +99,7 @@ TunedView read_tuned(Row& row) {
   view.problem = row.text();
   view.bytes = row.real();
   view.flops = row.real();
+  view.copy_ns = row.real();
   view.gpu = read_gpu(row);
   return view;
 }
@@ -159,6 +160,7 @@ BuildRecord read_build(Row& row) {
   build.registers = row.narrow();
   build.spill_bytes = row.narrow();
   build.static_shared_bytes = row.narrow();
+  build.outcome = row.outcome();
   return build;
 }
 
@@ -190,10 +192,11 @@ Result<std::optional<Record>> read_first(Database& database, Record (*read)(Row&
 }  // namespace
 
 Result<std::optional<BuildRecord>> Store::find_build(const std::string& key) {
-  return read_first(*database_, read_build,
-                    "SELECT key, sha256, arch, message, registers, spill_bytes, static_shared_bytes"
-                    " FROM builds WHERE key = ?",
-                    key);
+  return read_first(
+      *database_, read_build,
+      "SELECT key, sha256, arch, message, registers, spill_bytes, static_shared_bytes,"
+      " outcome FROM builds WHERE key = ?",
+      key);
 }
 
 Result<std::optional<CheckRecord>> Store::find_check(const ResultKey& key) {
@@ -223,7 +226,13 @@ Result<std::vector<SweepView>> Store::sweeps() {
           " JOIN gpus g ON g.id = s.gpu ORDER BY s.id");
 }
 
-Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep) {
+Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::string& op) {
+  // Only what is asked for is looked at: a condition that always holds would hide the indexes.
+  const std::string of_sweep = sweep == 0 ? "?1 = 0" : "r2.sweep = ?1";
+  const std::string of_operator =
+      op.empty() ? "?2 = ''"
+                 : "r2.problem IN (SELECT p2.id FROM problems p2"
+                   " JOIN operators o2 ON o2.id = p2.operator WHERE o2.name = ?2)";
   return read_all(*database_, read_outcome,
                   "SELECT r.sweep, s.gpu, o.name, p.text, v.text, p.bytes, p.flops, r.outcome,"
                   " r.message, r.build_sha256, ifnull(b.registers, -1), ifnull(b.spill_bytes, -1),"
@@ -237,9 +246,10 @@ Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep) {
                       " LEFT JOIN checks c ON c.id = r.check_id"
                       " LEFT JOIN measurements m ON m.id = r.measurement"
                       " WHERE r.id IN (SELECT max(r2.id) FROM outcomes r2"
-                      " JOIN sweeps s2 ON s2.id = r2.sweep WHERE ?1 = 0 OR r2.sweep = ?1"
+                      " JOIN sweeps s2 ON s2.id = r2.sweep WHERE " +
+                      of_sweep + " AND " + of_operator +
                       " GROUP BY s2.gpu, r2.problem, r2.variant) ORDER BY r.id",
-                  sweep);
+                  sweep, op);
 }
 
 Result<std::vector<TunedView>> Store::tuned(const std::string& op) {
@@ -247,7 +257,9 @@ Result<std::vector<TunedView>> Store::tuned(const std::string& op) {
       *database_, read_tuned,
       "SELECT t.sweep, t.gpu, t.problem, v.text, t.build_sha256, ifnull(d.text, ''),"
       " t.method, t.median_ns, t.default_median_ns, t.tie, o.name, p.text, p.bytes,"
-      " p.flops, " +
+      " p.flops,"
+      " ifnull((SELECT c.copy_ns FROM ceilings c WHERE c.gpu = t.gpu AND c.method = t.method"
+      " AND c.bytes = CAST(p.bytes AS INTEGER) ORDER BY c.id DESC LIMIT 1), 0), " +
           std::string(kGpuColumns) +
           " FROM tuned t JOIN gpus g ON g.id = t.gpu JOIN problems p ON p.id = t.problem"
           " JOIN operators o ON o.id = p.operator JOIN variants v ON v.id = t.variant"

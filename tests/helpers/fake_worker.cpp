@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "worker/protocol.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -55,6 +56,25 @@ void done(const WorkRequest& request) {
   say(encode(reply));
 }
 
+void fail(const WorkRequest& request, const Status& failure) {
+  say(encode(failed_reply(request, failure)));
+}
+
+[[noreturn]] void crash(int signal) {
+  std::signal(signal, SIG_DFL);  // not a sanitizer's, which would report and exit
+  std::raise(signal);
+  ::_exit(9);
+}
+
+void begin_reference(const WorkRequest& request) {
+  WorkReply reply;
+  reply.kind = WorkReply::Kind::begin;
+  reply.id = request.id;
+  reply.phase = WorkReply::Phase::reference;
+  reply.message = "family/reference.cu: add_reference";
+  say(encode(reply));
+}
+
 void serve(const WorkRequest& request, int served) {
   const std::string& variant = request.variant;
   const bool is_fresh = served == 0;
@@ -64,8 +84,7 @@ void serve(const WorkRequest& request, int served) {
   begin(request);
   if (variant == "crash" || (variant == "crash unless fresh" && !is_fresh)) {
     std::cerr << "block (3,0,0) thread 5: byte 64 of a buffer of 64" << std::endl;
-    std::signal(SIGSEGV, SIG_DFL);  // not a sanitizer's, which would report and exit
-    std::raise(SIGSEGV);
+    crash(SIGSEGV);
   }
   if (variant == "sanitizer report") {
     std::cerr << kAsanReport << std::flush;
@@ -78,6 +97,19 @@ void serve(const WorkRequest& request, int served) {
     WorkRequest other = request;
     ++other.id;
     done(other);
+  }
+  if (variant == "no space" || (variant == "no space unless fresh" && !is_fresh)) {
+    return fail(request, io_error("cannot write /tmp/x: No space left on device"));
+  }
+  if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
+  if (variant == "killed" || (variant == "killed unless fresh" && !is_fresh)) crash(SIGKILL);
+  if (variant.ends_with("in the reference")) begin_reference(request);
+  if (variant == "crash in the reference") crash(SIGSEGV);
+  if (variant == "hang in the reference") hang();
+  if (variant == "crash after the reference") {
+    begin_reference(request);
+    begin(request);
+    crash(SIGSEGV);
   }
   if (variant == "chatter") std::cerr << std::string(1 << 20, 'x') << std::endl;
   if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(300));

@@ -85,9 +85,10 @@ TEST(CompilePool, ACrashOrHangCostsOneVariant) {
   std::map<std::int64_t, WorkReply> replies = drain(pool);
   ASSERT_EQ(replies.size(), 8U);
   for (const std::int64_t id : {1, 3, 7, 8}) EXPECT_EQ(replies[id].outcome, Outcome::ok) << id;
-  for (const std::int64_t id : {2, 4, 5, 6}) {
+  for (const std::int64_t id : {2, 5, 6}) {
     EXPECT_EQ(replies[id].outcome, Outcome::compile_failed) << id;
   }
+  EXPECT_EQ(replies[4].outcome, Outcome::timeout);
   EXPECT_EQ(replies[2].message,
             "compile worker: killed by signal 11 (Segmentation fault): "
             "block (3,0,0) thread 5: byte 64 of a buffer of 64");
@@ -102,6 +103,32 @@ TEST(CompilePool, ItGoesOnAfterItWasEmpty) {
   EXPECT_EQ(drain(pool).size(), 1U);
   pool.submit(request(2, "v2"));
   EXPECT_EQ(drain(pool)[2].outcome, Outcome::ok);
+}
+
+TEST(CompilePool, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 1, milliseconds(3000));
+  pool.submit(request(1, "v1"));
+  pool.submit(request(2, "no space unless fresh"));
+  pool.submit(request(3, "crash unless fresh"));
+  pool.submit(request(4, "killed unless fresh"));
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 4U);
+  for (const auto& [id, reply] : replies) EXPECT_EQ(reply.outcome, Outcome::ok) << id;
+
+  pool.submit(request(5, "no space"));
+  Status status = pool.next().status();
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_THAT(status.message(), HasSubstr("cannot write /tmp/x: No space left on device\n"));
+  EXPECT_THAT(status.message(), HasSubstr("while compiling no space"));
+  EXPECT_EQ(pool.pending(), 0U);
+  pool.submit(request(6, "killed"));
+  status = pool.next().status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("killed by signal 9"));
+  pool.submit(request(7, "wrong word"));
+  EXPECT_EQ(pool.next().status().code(), StatusCode::invalid_argument);
+  pool.submit(request(8, "v8"));
+  EXPECT_EQ(drain(pool)[8].outcome, Outcome::ok);
 }
 
 TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {

@@ -5,23 +5,48 @@
 #include <stdlib.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "build/build_cache.h"
 #include "compile/compile_pool.h"
 #include "core/file_system.h"
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class CompileWorkerTest : public ::testing::Test {
  protected:
   void SetUp() override { ::setenv("MGTUNE_CACHE_DIR", cache_.path().c_str(), 1); }
 
-  WorkReply compile(const std::string& variant, const std::string& device = "cpu") {
+  WorkReply compile(const std::string& variant) {
+    const Result<std::optional<WorkReply>> reply = submit(variant, "cpu");
+    EXPECT_TRUE(reply.ok()) << reply.status().message();
+    return reply.ok() && reply->has_value() ? **reply : WorkReply();
+  }
+
+  Status failure(const std::string& variant, const std::string& device = "cpu") {
+    return submit(variant, device).status();
+  }
+
+  // A compiler that says its version and otherwise does `action`.
+  std::string script(const std::string& action) const {
+    const std::string path = cache_.file("compiler");
+    std::ofstream(path)
+        << "#!/bin/sh\nfor word; do [ \"$word\" = --version ] && exec c++ --version; "
+           "done\n"
+        << action << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+  Result<std::optional<WorkReply>> submit(const std::string& variant, const std::string& device) {
     WorkRequest request;
     request.kind = WorkRequest::Kind::compile;
     request.id = 1;
@@ -31,9 +56,7 @@ class CompileWorkerTest : public ::testing::Test {
     request.variant = variant;
     request.device = device;
     pool_.submit(request);
-    Result<std::optional<WorkReply>> reply = pool_.next();
-    EXPECT_TRUE(reply.ok()) << reply.status().message();
-    return reply.ok() && reply->has_value() ? **reply : WorkReply();
+    return pool_.next();
   }
 
   const TemporaryFolder cache_;
@@ -66,11 +89,47 @@ TEST_F(CompileWorkerTest, WhatDoesNotCompileSaysWhere) {
   EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
 }
 
-TEST_F(CompileWorkerTest, AWrongWordIsAFailureOfThatVariant) {
-  EXPECT_THAT(compile("flat THREADS=63 MODE=good").message, HasSubstr("63"));
-  const WorkReply reply = compile("flat THREADS=64 MODE=good", "GPU-0");
-  EXPECT_EQ(reply.outcome, Outcome::compile_failed);
-  EXPECT_EQ(reply.message, "no device GPU-0");
+TEST_F(CompileWorkerTest, AWrongWordIsNoVariantsFailure) {
+  EXPECT_EQ(failure("flat THREADS=63 MODE=good").code(), StatusCode::invalid_argument);
+  const Status status = failure("flat THREADS=64 MODE=good", "GPU-0");
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), StartsWith("no device GPU-0\n"));
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+}
+
+TEST_F(CompileWorkerTest, ACompilerThatIsKilledSaysNothingOfTheVariant) {
+  const Variable cxx("CXX", script("kill -9 $$"));
+  const Status status = failure("flat THREADS=64 MODE=good");
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("the compiler was ended by signal 9 (Killed)"));
+}
+
+TEST_F(CompileWorkerTest, AFullDiskSaysNothingOfTheVariant) {
+  const Variable cxx("CXX", script("echo 'cc1plus: fatal error: error writing to /tmp/x.s: "
+                                   "No space left on device' >&2; exit 1"));
+  const Status status = failure("flat THREADS=64 MODE=good");
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_THAT(status.message(), HasSubstr("No space left on device"));
+}
+
+TEST_F(CompileWorkerTest, ATemporaryFolderThatIsNotThereSaysNothingOfTheVariant) {
+  const Variable folder("TMPDIR", "/nowhere");
+  const Status status = failure("flat THREADS=64 MODE=good");
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_THAT(status.message(), HasSubstr("/nowhere"));
+}
+
+TEST_F(CompileWorkerTest, AMissingCompilerSaysNothingOfTheVariant) {
+  const Variable cxx("CXX", "/nowhere/g++");
+  EXPECT_EQ(failure("flat THREADS=64 MODE=good").code(), StatusCode::environment);
+}
+
+TEST_F(CompileWorkerTest, WhatTheMachineDidOnceIsNotSeen) {
+  const std::string mark = cache_.file("killed-once");
+  const Variable cxx("CXX", script("[ -e " + mark + " ] || { touch " + mark + "; kill -9 $$; }\n" +
+                                   "exec c++ \"$@\""));
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+  EXPECT_TRUE(FileSystem::real().exists(mark));
 }
 
 }  // namespace

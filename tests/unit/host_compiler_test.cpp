@@ -5,10 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <string_view>
 
 #include "core/sha256.h"
+#include "tests/helpers/environment_variable.h"
 
 namespace mgtune {
 namespace {
@@ -35,28 +35,6 @@ SourceTree good_family() {
       "  x[threadIdx.x] = mg::from_float<T>(mg::to_float(x[threadIdx.x]) * kBy * factor());\n"
       "}\n");
 }
-
-// Sets a variable for a scope.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* const old = std::getenv(name)) old_ = old;
-    setenv(name, value.c_str(), 1);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() {
-    if (old_) {
-      setenv(name_, old_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 std::unique_ptr<Compiler> compiler(const std::string& arch = "cpu") {
   Result<std::unique_ptr<Compiler>> made = make_host_compiler(arch);

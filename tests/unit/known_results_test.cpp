@@ -1,8 +1,11 @@
 #include "sweep/known_results.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/file_system.h"
 #include "family/catalog.h"
+#include "family/decode.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
@@ -120,6 +123,52 @@ TEST_F(KnownResultsTest, AFailedBuildIsNotTriedAgain) {
   EXPECT_EQ(again.outcome, Outcome::compile_failed);
   EXPECT_EQ(again.message, "error: no");
   EXPECT_FALSE(again.contends());
+}
+
+TEST_F(KnownResultsTest, ABuildThatIsUnsupportedOrLateStaysThat) {
+  for (const Outcome outcome : {Outcome::unsupported, Outcome::timeout}) {
+    KnownResults known = results();
+    const Variant variant =
+        *parse_variant(op_, outcome == Outcome::timeout ? "flat THREADS=32 MODE=good"
+                                                        : "flat THREADS=64 MODE=good");
+    VariantState state = *known.look_up(variant);
+    WorkReply reply = built("");
+    reply.outcome = outcome;
+    reply.message = "not here";
+    ASSERT_TRUE(known.add_build(state, reply).ok());
+    EXPECT_EQ(state.outcome, outcome);
+    record(state);
+    const VariantState again = *known.look_up(variant);
+    EXPECT_EQ(again.need, VariantState::Need::nothing);
+    EXPECT_EQ(again.outcome, outcome);
+    EXPECT_EQ(again.message, "not here");
+  }
+}
+
+TEST_F(KnownResultsTest, AVariantWhoseKernelHasNoNameDoesNotCompile) {
+  Result<std::string> json = FileSystem::real().read_file(op_.sources->folder + "/add.json");
+  ASSERT_TRUE(json.ok());
+  const std::string argument = "vector_add<T, THREADS, MODE>";
+  json->replace(json->find(argument), argument.size(), "vector_add<T, 64 / (THREADS - 32), MODE>");
+  auto sources = std::make_shared<SourceTree>(*op_.sources);
+  sources->files["add.json"] = *json;
+  const Result<Operator> op = decode_operator("vector_add", "add", sources);
+  ASSERT_TRUE(op.ok()) << op.status().message();
+  const Problem problem = *bind_problem(*op, {{"n", "1000"}, {"T", "f32"}});
+  KnownResults known(store_, builder_, cache_, device_, problem, gpu_id_, problem_id_);
+  const Result<VariantState> state =
+      known.look_up(*parse_variant(*op, "flat THREADS=32 MODE=good"));
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  EXPECT_EQ(state->need, VariantState::Need::nothing);
+  EXPECT_EQ(state->outcome, Outcome::compile_failed);
+  EXPECT_EQ(state->build.key, "");
+  EXPECT_THAT(state->message, ::testing::HasSubstr("64 / (THREADS - 32)"));
+  EXPECT_THAT(state->message, ::testing::HasSubstr("^"));
+  record(*state);
+  const std::vector<OutcomeView> rows = *store_.outcomes();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].outcome, Outcome::compile_failed);
+  EXPECT_EQ(rows[0].message, state->message);
 }
 
 TEST_F(KnownResultsTest, ACrashIsRememberedWhereverItHappened) {

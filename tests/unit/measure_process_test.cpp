@@ -117,6 +117,47 @@ TEST_F(MeasureProcessTest, ErrorOutputBelongsToItsVariant) {
   EXPECT_EQ(measure("exit").message, "exited with 7");
 }
 
+TEST_F(MeasureProcessTest, AReferenceThatCrashesOrHangsEndsTheSweep) {
+  WorkRequest request;
+  request.id = 5;
+  request.op = "family.add";
+  request.problem = "n=7";
+  request.variant = "crash in the reference";
+  Status status = hasty_.measure(request).status();
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_THAT(status.message(), StartsWith("family/reference.cu: add_reference: "));
+  EXPECT_THAT(status.message(), HasSubstr("killed by signal 11 (Segmentation fault)"));
+  EXPECT_EQ(hasty_.restarts(), 1);  // it was tried once more
+  request.variant = "hang in the reference";
+  status = hasty_.measure(request).status();
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_THAT(status.message(), HasSubstr("add_reference"));
+  EXPECT_THAT(status.message(), HasSubstr("not done within 300ms"));
+  EXPECT_EQ(measure("crash after the reference").outcome, Outcome::crashed);
+  EXPECT_EQ(measure("nothing happens in the reference").outcome, Outcome::ok);
+}
+
+TEST_F(MeasureProcessTest, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
+  EXPECT_EQ(measure("row VEC=1").outcome, Outcome::ok);
+  EXPECT_EQ(measure("no space unless fresh").outcome, Outcome::ok);
+  EXPECT_EQ(measure("killed unless fresh").outcome, Outcome::ok);
+  WorkRequest request;
+  request.variant = "no space";
+  EXPECT_EQ(process_.measure(request).status().code(), StatusCode::io);
+  request.variant = "killed";
+  const Status status = process_.measure(request).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("killed by signal 9"));
+  EXPECT_EQ(measure("row VEC=2").outcome, Outcome::ok);
+}
+
+TEST_F(MeasureProcessTest, AWrongWordIsNotTriedAgain) {
+  WorkRequest request;
+  request.variant = "wrong word";
+  EXPECT_EQ(process_.measure(request).status().code(), StatusCode::invalid_argument);
+  EXPECT_EQ(process_.restarts(), 0);
+}
+
 TEST_F(MeasureProcessTest, AWorkerThatNeverBeginsIsNotTheVariantsFault) {
   for (const std::string& variant :
        {std::string("die before begin"), std::string("garbage before begin")}) {

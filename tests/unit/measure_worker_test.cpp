@@ -173,13 +173,17 @@ TEST_F(MeasureWorkerTest, ACrashNamesBlockThreadAndLine) {
   EXPECT_EQ(rude("prints").outcome, Outcome::ok);
 }
 
-TEST_F(MeasureWorkerTest, WrongWordsAreTheVariantsFailureAlone) {
-  EXPECT_THAT(add("best").message, HasSubstr("best"));
-  const WorkReply reply = measure("no_such_family", "no_such_family.op", "n=1", "x");
-  EXPECT_EQ(reply.outcome, Outcome::crashed);
-  EXPECT_THAT(reply.message, HasSubstr("no_such_family"));
+TEST_F(MeasureWorkerTest, WrongWordsAreNoVariantsFailure) {
+  WorkRequest request;
+  request.kernel = "no_such_family";
+  request.op = "no_such_family.op";
+  request.problem = "n=1";
+  request.variant = "x";
+  const Result<WorkReply> reply = process_.measure(request);
+  ASSERT_FALSE(reply.ok());
+  EXPECT_THAT(reply.status().code(), AnyOf(StatusCode::invalid_argument, StatusCode::not_found));
+  EXPECT_THAT(reply.status().message(), HasSubstr("no_such_family"));
   EXPECT_EQ(add("good").outcome, Outcome::ok);
-  EXPECT_EQ(process_.restarts(), 0);
 }
 
 TEST(MeasureWorker, ADeviceThatIsNotHereIsSaid) {

@@ -247,6 +247,27 @@ TEST(NvrtcOpen, AnOldOneIsNamed) {
   EXPECT_THAT(status.message(), StartsWith("NVRTC 12.4 at /old/libnvrtc.so.12 is too old; "));
 }
 
+TEST(NvrtcOpen, TooLittleMemorySaysNothingOfTheSource) {
+  ::setenv("MGTUNE_NVRTC_PATH", MGTUNE_FAKE_WORKER, 1);  // a file that is there
+  FakeLoader loader;
+  FakeLoader::Symbols& symbols = loader.libraries[MGTUNE_FAKE_WORKER] = fake_nvrtc();
+  symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {
+    *major = 13;
+    *minor = 0;
+    return NVRTC_SUCCESS;
+  });
+  symbols["nvrtcCreateProgram"] = as_symbol(+[] { return NVRTC_ERROR_OUT_OF_MEMORY; });
+  symbols["nvrtcGetErrorString"] = as_symbol(+[](nvrtcResult) { return "no memory"; });
+  const SourceTree sources = tree();
+  const auto compiler = make_nvrtc_compiler("sm_80", FileSystem::real(), loader);
+  ::unsetenv("MGTUNE_NVRTC_PATH");
+  ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+  const Status status =
+      (*compiler)->compile({&sources, "scaled.cu", {"scaled<3>"}, "sm_80"}).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_EQ(status.message(), "NVRTC: no memory");
+}
+
 TEST(NvrtcOpen, AMissingFunctionIsNamed) {
   FakeLoader loader;
   loader.libraries["/my/libnvrtc.so"] = fake_nvrtc();

@@ -28,7 +28,7 @@ WorkReply reply() {
   reply.id = 9'000'000'000;
   reply.outcome = Outcome::raced_out;
   reply.message = "line one\nline two";
-  reply.build = BuildRecord{"key", "sha", "cpu", "warning", 32, 0, 128};
+  reply.build = BuildRecord{"key", "sha", "cpu", "warning", 32, 0, 128, Outcome::unsupported};
   reply.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
   MeasurementRecord measurement;
   measurement.outcome = Outcome::raced_out;
@@ -41,6 +41,28 @@ WorkReply reply() {
   measurement.note = "note";
   reply.measurement = measurement;
   return reply;
+}
+
+TEST(Protocol, CeilingsSurviveTheWire) {
+  WorkRequest request;
+  request.kind = WorkRequest::Kind::ceiling;
+  request.id = 8;
+  request.device = "GPU-1";
+  request.bytes = std::int64_t{3} << 40;
+  const Result<WorkRequest> decoded = decode_request(encode(request));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->kind, WorkRequest::Kind::ceiling);
+  EXPECT_EQ(decoded->device, "GPU-1");
+  EXPECT_EQ(decoded->bytes, request.bytes);
+
+  WorkReply reply;
+  reply.ceiling = {"rotating", request.bytes, 1234.5};
+  const Result<WorkReply> answer = decode_reply(encode(reply));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_TRUE(answer->ceiling.has_value());
+  EXPECT_EQ(answer->ceiling->method, "rotating");
+  EXPECT_EQ(answer->ceiling->bytes, request.bytes);
+  EXPECT_EQ(answer->ceiling->copy_ns, 1234.5);
 }
 
 TEST(Protocol, RequestsSurviveTheWire) {
@@ -70,6 +92,7 @@ TEST(Protocol, RepliesSurviveTheWire) {
   ASSERT_TRUE(decoded->build.has_value());
   EXPECT_EQ(decoded->build->sha256, "sha");
   EXPECT_EQ(decoded->build->registers, 32);
+  EXPECT_EQ(decoded->build->outcome, Outcome::unsupported);
   EXPECT_EQ(decoded->build->static_shared_bytes, 128);
   ASSERT_TRUE(decoded->check.has_value());
   EXPECT_EQ(decoded->check->error, 1e-7);
@@ -80,15 +103,37 @@ TEST(Protocol, RepliesSurviveTheWire) {
   EXPECT_EQ(encode(*decoded), line);
 }
 
-TEST(Protocol, BeginCarriesTheIdAlone) {
+TEST(Protocol, BeginSaysWhatBegins) {
   WorkReply begin;
   begin.kind = WorkReply::Kind::begin;
   begin.id = 3;
-  EXPECT_EQ(encode(begin), R"({"did":"begin","id":3})");
+  EXPECT_EQ(encode(begin), R"({"did":"begin","id":3,"phase":"variant","message":""})");
+  begin.phase = WorkReply::Phase::reference;
+  begin.message = "reference.cu: scale_reference";
   const Result<WorkReply> decoded = decode_reply(encode(begin));
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(decoded->kind, WorkReply::Kind::begin);
-  EXPECT_FALSE(decode_reply(R"({"did":"begin","id":3,"outcome":"ok"})").ok());
+  EXPECT_EQ(decoded->phase, WorkReply::Phase::reference);
+  EXPECT_EQ(decoded->message, "reference.cu: scale_reference");
+  EXPECT_FALSE(
+      decode_reply(R"({"did":"begin","id":3,"phase":"variant","message":"","outcome":"ok"})").ok());
+}
+
+TEST(Protocol, FailuresThatAreNotTheVariantsSurviveTheWire) {
+  for (const StatusCode code : {StatusCode::io, StatusCode::environment, StatusCode::internal,
+                                StatusCode::invalid_argument, StatusCode::not_found}) {
+    WorkReply failed;
+    failed.kind = WorkReply::Kind::failed;
+    failed.id = 5;
+    failed.failure = code;
+    failed.message = "no space";
+    const Result<WorkReply> decoded = decode_reply(encode(failed));
+    ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+    EXPECT_EQ(decoded->kind, WorkReply::Kind::failed);
+    EXPECT_EQ(decoded->failure, code);
+    EXPECT_EQ(decoded->message, "no space");
+    EXPECT_EQ(encode(*decoded), encode(failed));
+  }
 }
 
 TEST(Protocol, AbsentRecordsStayAbsent) {
@@ -130,6 +175,10 @@ TEST(Protocol, MalformedRepliesAreCorruptAndSayWhere) {
       {"[1, 2]", "reply: expected an object"},
       {R"({"id":1,"outcome":"ok","message":""})", R"(reply: no key "did")"},
       {R"({"did":"dance","id":1})", R"(reply: nothing is called "dance")"},
+      {R"({"did":"begin","id":1,"phase":"nap","message":""})",
+       R"(reply: phase: no phase is called "nap")"},
+      {R"({"did":"failed","id":1,"status":"ok","message":""})",
+       R"(reply: status: no failure is called "ok")"},
       {R"({"did":"begin","id":"1"})", "reply: id: expected an integer"},
       {R"({"did":"begin","id":1.5})", "reply: id: expected an integer"},
       {R"({"did":"begin","id":18446744073709551615})", "reply: id: expected an integer"},
@@ -145,7 +194,7 @@ TEST(Protocol, MalformedRepliesAreCorruptAndSayWhere) {
           {"outcome":"ok","message":"","error":"big","tolerance":0}})",
        "reply: check: error: expected a number"},
       {R"({"did":"done","id":1,"outcome":"ok","message":"","build":
-          {"key":"","sha256":"","arch":"","message":"","registers":4294967296,
+          {"key":"","sha256":"","arch":"","outcome":"ok","message":"","registers":4294967296,
            "spill_bytes":0,"static_shared_bytes":0}})",
        "reply: build: registers: expected an integer"},
   };

@@ -73,7 +73,7 @@ TEST_F(StoreTest, AFailedBuildIsAnOutcomeWithNeitherCheckNorMeasurement) {
   record.outcome = Outcome::compile_failed;
   record.message = "error: no such type";
   record.key.build_sha256 = "";
-  record.build = {"key-2", "", "cpu", "error: no such type", -1, -1, -1};
+  record.build = {"key-2", "", "cpu", "error: no such type", -1, -1, -1, Outcome::compile_failed};
   record.check.reset();
   record.measurement.reset();
   ASSERT_TRUE(store.record(record).ok());
@@ -87,6 +87,7 @@ TEST_F(StoreTest, AFailedBuildIsAnOutcomeWithNeitherCheckNorMeasurement) {
   ASSERT_TRUE(build.has_value());
   EXPECT_EQ(build->sha256, "");
   EXPECT_EQ(build->message, "error: no such type");
+  EXPECT_EQ(build->outcome, Outcome::compile_failed);
 }
 
 TEST_F(StoreTest, AWrongVariantKeepsItsErrorThoughItIsNaN) {
@@ -183,6 +184,23 @@ TEST_F(StoreTest, OverAllSweepsTheNewestPerGpuProblemAndVariantCounts) {
   EXPECT_EQ(store.outcomes(old_sweep.sweep)->at(0).outcome, Outcome::ok);
 }
 
+TEST_F(StoreTest, OutcomesOfOneOperator) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store);
+  ASSERT_TRUE(store.record(record).ok());
+  const std::int64_t forward = record.key.problem;
+  record.key.problem = *store.problem_id("swiglu.gate_up", "rows=4", 1, 2);
+  ASSERT_TRUE(store.record(record).ok());
+  EXPECT_EQ(store.outcomes()->size(), 2u);
+  ASSERT_EQ(store.outcomes(0, "rmsnorm.forward")->size(), 1u);
+  EXPECT_EQ(store.outcomes(0, "rmsnorm.forward")->at(0).problem, "rows=4 hidden=64 T=f32");
+  ASSERT_EQ(store.outcomes(record.sweep, "swiglu.gate_up")->size(), 1u);
+  EXPECT_EQ(store.outcomes(record.sweep, "swiglu.gate_up")->at(0).problem, "rows=4");
+  EXPECT_TRUE(store.outcomes(record.sweep + 1, "swiglu.gate_up")->empty());
+  EXPECT_TRUE(store.outcomes(0, "swiglu")->empty());
+  EXPECT_NE(forward, record.key.problem);
+}
+
 TEST_F(StoreTest, AnOutcomeOfAnUnknownProblemOrSweepLeavesNothing) {
   Store store = open();
   OutcomeRecord record = outcome_in(store);
@@ -211,6 +229,23 @@ TEST_F(StoreTest, SweepsComeBackInOrderAndAreFinishedOnce) {
   EXPECT_EQ(sweeps[0].gpu, kCpuRecord);
   EXPECT_EQ(sweeps[0].environment, kEnvironment);
   EXPECT_EQ(sweeps[1].gpu, kH200Record);
+}
+
+TEST_F(StoreTest, TunedRowsComeWithTheNewestCeilingOfTheirBytesAndMethod) {
+  Store store = open();
+  const OutcomeRecord record = outcome_in(store);  // of a problem that moves 1000 bytes
+  const TunedRecord tuned{record.sweep, record.key.gpu, record.key.problem, "row VEC=8",
+                          "sha-1",      "row VEC=1",    "rotating",         100,
+                          150,          false};
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+  EXPECT_EQ(store.tuned()->front().copy_ns, 0) << "none was measured";
+  const std::int64_t gpu = record.key.gpu;
+  ASSERT_TRUE(store.record_ceiling(record.sweep, gpu, {"rotating", 2000, 70}).ok());
+  ASSERT_TRUE(store.record_ceiling(record.sweep, gpu, {"graph", 1000, 80}).ok());
+  EXPECT_EQ(store.tuned()->front().copy_ns, 0) << "of other bytes, of another method";
+  ASSERT_TRUE(store.record_ceiling(record.sweep, gpu, {"rotating", 1000, 95}).ok());
+  ASSERT_TRUE(store.record_ceiling(record.sweep, gpu, {"rotating", 1000, 90}).ok());
+  EXPECT_EQ(store.tuned()->front().copy_ns, 90);
 }
 
 TEST_F(StoreTest, TunedRowsReplaceThoseOfTheirGpuProblemAndMethod) {

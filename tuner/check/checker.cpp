@@ -21,11 +21,11 @@ namespace {
 // What a plan promises about every workspace.
 constexpr std::size_t kWorkspaceAlignment = 256;
 
-// One seed's data.
-struct Trial {
+// The problem's tensors with the inputs of one seed, and what the reference makes of them.
+struct SeededInputs {
   Placement placement;
   ProblemTensors tensors;
-  std::vector<std::vector<double>> reference;  // per tensor; empty for inputs
+  std::vector<std::vector<double>> expected;  // per tensor; empty for inputs
 };
 
 // How one launch ended.
@@ -37,12 +37,11 @@ struct Run {
   bool ok() const { return outcome == Outcome::ok; }
 };
 
-// A failure of the variant is a result; the device's is not.
+// A failure of the variant is a result; any other, and a device that is lost with it, is not.
 Result<Run> failed_run(Status failure) {
-  if (failure.code() == StatusCode::device_lost || failure.code() == StatusCode::internal) {
-    return failure;
-  }
-  return Run{outcome_of(failure), failure.message(), {}};
+  const std::optional<Outcome> outcome = outcome_of(failure);
+  if (!outcome || failure.code() == StatusCode::device_lost) return failure;
+  return Run{*outcome, failure.message(), {}};
 }
 
 class ReferenceChecker final : public Checker {
@@ -57,15 +56,16 @@ class ReferenceChecker final : public Checker {
                                                         std::int64_t sets) override;
 
  private:
-  Status add_trial(const Reference& reference, std::uint64_t seed, Placement placement);
+  Status add_inputs(const Reference& reference, std::uint64_t seed, Placement placement);
   double tolerance(const TensorLayout& layout) const;
 
-  Result<Run> launch(const LoadedVariant& variant, Trial& trial);
+  Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
   Result<std::string> workspace_damage() const;
   LaunchArguments arguments(const ProblemTensors& tensors) const;
 
-  std::string compare(const Trial& trial, const std::vector<Bytes>& outputs, CheckRecord& record);
+  std::string compare(const SeededInputs& inputs, const std::vector<Bytes>& outputs,
+                      CheckRecord& record);
   std::string first_order_difference(const Run& forward, const Run& other) const;
   Result<Run> try_other_orders(const LoadedVariant& variant, const Run& forward,
                                CheckRecord& record);
@@ -77,8 +77,8 @@ class ReferenceChecker final : public Checker {
   std::vector<TensorLayout> layouts_;
   std::vector<std::int64_t> dims_;  // dynamic and hint ones
   std::vector<ScalarValue> scalars_;
-  std::vector<Trial> trials_;
-  std::vector<ProblemTensors> more_sets_;  // besides the first trial's, to be timed
+  std::vector<SeededInputs> inputs_;
+  std::vector<ProblemTensors> more_sets_;  // besides the first seed's, to be timed
   std::optional<GuardedBuffer> workspace_;
   LoadedVariant::WorkspaceSize workspace_size_;
 };
@@ -91,17 +91,17 @@ Status ReferenceChecker::prepare() {
   }
   MGTUNE_ASSIGN(const Reference reference, Reference::make(device_, builder_, problem_, layouts_));
   scalars_ = reference.scalars();
-  MGTUNE_TRY(add_trial(reference, 1, Placement::guarded));
+  MGTUNE_TRY(add_inputs(reference, 1, Placement::guarded));
   const bool is_cpu = device_.info().kind == DeviceKind::cpu;
-  return add_trial(reference, 2, is_cpu ? Placement::exact : Placement::guarded);
+  return add_inputs(reference, 2, is_cpu ? Placement::exact : Placement::guarded);
 }
 
-Status ReferenceChecker::add_trial(const Reference& reference, std::uint64_t seed,
-                                   Placement placement) {
+Status ReferenceChecker::add_inputs(const Reference& reference, std::uint64_t seed,
+                                    Placement placement) {
   MGTUNE_ASSIGN(ProblemTensors tensors, ProblemTensors::allocate(device_, layouts_, placement));
   MGTUNE_TRY(reference.fill(tensors, seed));
   MGTUNE_ASSIGN(auto results, reference.compute(tensors));
-  trials_.push_back({placement, std::move(tensors), std::move(results)});
+  inputs_.push_back({placement, std::move(tensors), std::move(results)});
   return {};
 }
 
@@ -149,16 +149,16 @@ LaunchArguments ReferenceChecker::arguments(const ProblemTensors& tensors) const
   return arguments;
 }
 
-Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, Trial& trial) {
-  MGTUNE_TRY(trial.tensors.prepare());
-  Status status = prepare_workspace(variant, trial.placement);
-  if (status.ok()) status = variant.launch(arguments(trial.tensors));
+Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, SeededInputs& inputs) {
+  MGTUNE_TRY(inputs.tensors.prepare());
+  Status status = prepare_workspace(variant, inputs.placement);
+  if (status.ok()) status = variant.launch(arguments(inputs.tensors));
   if (status.ok()) status = device_.synchronize(nullptr);
-  if (!status.ok()) return failed_run(std::move(status));
+  if (!status.ok()) return failed_run(launch_failure(std::move(status)));
 
   Run run;
-  MGTUNE_ASSIGN(run.outputs, trial.tensors.read_outputs());
-  MGTUNE_ASSIGN(run.message, trial.tensors.damage(run.outputs));
+  MGTUNE_ASSIGN(run.outputs, inputs.tensors.read_outputs());
+  MGTUNE_ASSIGN(run.message, inputs.tensors.damage(run.outputs));
   if (run.message.empty()) {
     MGTUNE_ASSIGN(run.message, workspace_damage());
   }
@@ -168,7 +168,7 @@ Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, Trial& trial)
 
 // What is wrong with the outputs, "" when nothing is. The record keeps the worst error so far, as a
 // share of its tolerance.
-std::string ReferenceChecker::compare(const Trial& trial, const std::vector<Bytes>& outputs,
+std::string ReferenceChecker::compare(const SeededInputs& inputs, const std::vector<Bytes>& outputs,
                                       CheckRecord& record) {
   std::string message;
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
@@ -176,7 +176,7 @@ std::string ReferenceChecker::compare(const Trial& trial, const std::vector<Byte
     if (!layout.is_output() || !layout.present) continue;
     const double allowed = tolerance(layout);
     const OutputComparison comparison = compare_with_reference(
-        layout, outputs[i], trial.reference[i], allowed, problem_.op->check.sample_rows);
+        layout, outputs[i], inputs.expected[i], allowed, problem_.op->check.sample_rows);
     const bool is_first = record.error == 0 && record.tolerance == 0;
     if (is_first || comparison.error * record.tolerance > record.error * allowed) {
       record.error = comparison.error;
@@ -196,12 +196,12 @@ std::string ReferenceChecker::first_order_difference(const Run& forward, const R
 }
 
 Result<std::string> ReferenceChecker::race_note(const LoadedVariant& variant) {
-  Trial& trial = trials_.front();
+  SeededInputs& inputs = inputs_.front();
   MGTUNE_TRY(device_.set_thread_order({}));
-  MGTUNE_TRY(trial.tensors.prepare());
-  MGTUNE_TRY(prepare_workspace(variant, trial.placement));
+  MGTUNE_TRY(inputs.tensors.prepare());
+  MGTUNE_TRY(prepare_workspace(variant, inputs.placement));
   Result<std::string> report = race_report(device_, builder_, problem_.binding(), variant.variant(),
-                                           arguments(trial.tensors));
+                                           arguments(inputs.tensors));
   // The difference between the orders stands without it.
   if (!report.ok()) return " (the race checker failed: " + report.status().message() + ")";
   return report->empty() ? std::string() : " " + *report;
@@ -213,14 +213,14 @@ Result<Run> ReferenceChecker::try_other_orders(const LoadedVariant& variant, con
   const ThreadOrderGuard guard(device_);
   for (const NamedOrder& named : other_thread_orders()) {
     MGTUNE_TRY(device_.set_thread_order(named.order));
-    MGTUNE_ASSIGN(Run run, launch(variant, trials_.front()));
+    MGTUNE_ASSIGN(Run run, launch(variant, inputs_.front()));
     const std::string prefix = fmt::format("in thread order {}: ", named.name);
     if (!run.ok()) {
       run.message = prefix + run.message;
       return run;
     }
     if (design.order_dependent) {
-      const std::string message = compare(trials_.front(), run.outputs, record);
+      const std::string message = compare(inputs_.front(), run.outputs, record);
       if (!message.empty()) return Run{Outcome::wrong, prefix + message, {}};
       continue;
     }
@@ -239,13 +239,13 @@ Result<Run> ReferenceChecker::try_other_orders(const LoadedVariant& variant, con
 Result<CheckRecord> ReferenceChecker::check(const LoadedVariant& variant) {
   CheckRecord record;
   const bool is_cpu = device_.info().kind == DeviceKind::cpu;
-  for (Trial& trial : trials_) {
-    MGTUNE_ASSIGN(Run run, launch(variant, trial));
+  for (SeededInputs& inputs : inputs_) {
+    MGTUNE_ASSIGN(Run run, launch(variant, inputs));
     if (run.ok()) {
-      run.message = compare(trial, run.outputs, record);
+      run.message = compare(inputs, run.outputs, record);
       if (!run.message.empty()) run.outcome = Outcome::wrong;
       // After a wrong result too: that the orders differ says why it is wrong.
-      if (is_cpu && &trial == &trials_.front()) {
+      if (is_cpu && &inputs == &inputs_.front()) {
         MGTUNE_ASSIGN(Run other, try_other_orders(variant, run, record));
         if (!other.ok()) {
           if (!run.ok()) other.message += "; in order forward " + run.message;
@@ -271,7 +271,7 @@ std::int64_t ReferenceChecker::set_bytes() const {
 
 Result<std::vector<LaunchArguments>> ReferenceChecker::launch_arguments(
     const LoadedVariant& variant, std::int64_t sets) {
-  ProblemTensors& first = trials_.front().tensors;
+  ProblemTensors& first = inputs_.front().tensors;
   // A launch leaves an inout tensor changed, and on and on from there its values may overflow.
   const bool refresh = std::ranges::any_of(
       layouts_, [](const TensorLayout& layout) { return layout.role == Role::inout; });
@@ -285,7 +285,7 @@ Result<std::vector<LaunchArguments>> ReferenceChecker::launch_arguments(
     MGTUNE_TRY(set.prepare_as(first));
     more_sets_.push_back(std::move(set));
   }
-  MGTUNE_TRY(prepare_workspace(variant, trials_.front().placement));
+  MGTUNE_TRY(prepare_workspace(variant, inputs_.front().placement));
   std::vector<LaunchArguments> all = {arguments(first)};
   for (std::int64_t i = 1; i < sets; ++i) {
     all.push_back(arguments(more_sets_[static_cast<std::size_t>(i - 1)]));
@@ -302,7 +302,7 @@ Result<std::unique_ptr<Checker>> Checker::make(Device& device, Builder& builder,
   return std::unique_ptr<Checker>(std::move(checker));
 }
 
-Outcome outcome_of(const Status& failure) {
+std::optional<Outcome> outcome_of(const Status& failure) {
   switch (failure.code()) {
     case StatusCode::compile_failed:
       return Outcome::compile_failed;
@@ -312,9 +312,24 @@ Outcome outcome_of(const Status& failure) {
       return Outcome::timeout;
     case StatusCode::unsupported:
       return Outcome::unsupported;
-    default:
+    case StatusCode::device_lost:  // an access out of bounds on a GPU ends its context
       return Outcome::crashed;
+    case StatusCode::ok:
+    case StatusCode::invalid_argument:
+    case StatusCode::not_found:
+    case StatusCode::environment:
+    case StatusCode::corrupt:
+    case StatusCode::incompatible:
+    case StatusCode::io:
+    case StatusCode::internal:
+      return std::nullopt;
   }
+  return std::nullopt;
+}
+
+Status launch_failure(Status status) {
+  if (status.code() != StatusCode::invalid_argument) return status;
+  return {StatusCode::launch_failed, status.message()};
 }
 
 }  // namespace mgtune

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,10 @@ namespace mgtune {
 class Checker {
  public:
   // Builds the reference and fill kernels of the problem's operator and computes the references.
-  // unsupported for a fill or measure that no check serves yet. `device` and the operator outlive
-  // the object; `builder` too, because a missing barrier is named by building once more.
+  // invalid_argument, naming file and kernel, for those that do not compile, load or run: no
+  // variant is at fault. unsupported for a fill or measure that no check serves yet. `device` and
+  // the operator outlive the object; `builder` too, because a missing barrier is named by building
+  // once more.
   static Result<std::unique_ptr<Checker>> make(Device& device, Builder& builder,
                                                const Problem& problem);
   virtual ~Checker() = default;
@@ -60,7 +63,16 @@ class Checker {
 // includes, the tensors' fills and layouts, scalars, measure, tolerances, and the rules themselves.
 std::string reference_hash(const Operator& op);
 
-// How a failure to build, load or launch a variant is recorded.
-Outcome outcome_of(const Status& failure);
+// "kernels/rmsnorm/reference.cu: rmsnorm_forward_reference": what make() compiles and runs.
+std::string reference_text(const Operator& op);
+
+// How a failure to build, load or launch a variant is recorded. nullopt when it says nothing about
+// the variant: the machine's, the family's or our own, which end a sweep.
+std::optional<Outcome> outcome_of(const Status& failure);
+
+// What loading or launching says when a variant's expressions cannot be evaluated or give what
+// cannot be launched: invalid_argument to the caller of a plan, launch_failed where variants are
+// tried. Every other status stays.
+Status launch_failure(Status status);
 
 }  // namespace mgtune

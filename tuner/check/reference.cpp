@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "check/checker.h"
 #include "core/dtype.h"
 #include "family/source_tree.h"
 
@@ -79,14 +80,28 @@ std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
   return (seed << 32U) + 0x9e3779b97f4a7c15U * (tensor + 1);
 }
 
+// A failure of kernels that every variant of the problem is checked with: the family's where they
+// are of its reference.cu, ours otherwise. What the machine says stays what it is.
+Status kernel_failure(const Operator& op, bool is_own, Status failure) {
+  switch (failure.code()) {
+    case StatusCode::invalid_argument:
+    case StatusCode::not_found:
+    case StatusCode::compile_failed:
+    case StatusCode::launch_failed:
+    case StatusCode::timeout:
+    case StatusCode::device_lost:
+      if (is_own) return invalid_argument(reference_text(op) + ": " + failure.message());
+      return internal_error("the check's own fill kernels: " + failure.message());
+    default:
+      return failure;
+  }
+}
+
 Result<std::unique_ptr<Module>> build(Device& device, Builder& builder, const SourceTree& sources,
                                       const std::string& source, std::vector<std::string> names) {
   const BuildRequest request{&sources, source, std::move(names), device.info().arch};
-  Result<Build> build = builder.build(request);
-  if (!build.ok()) {
-    return std::move(build).take_status().with_context("the check's own kernels");
-  }
-  return device.load(*build);
+  MGTUNE_ASSIGN(const Build build, builder.build(request));
+  return device.load(build);
 }
 
 Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count) {
@@ -108,6 +123,10 @@ std::vector<double> elements_as_doubles(const TensorLayout& layout, const Bytes&
 }
 
 }  // namespace
+
+std::string reference_text(const Operator& op) {
+  return op.sources->folder + "/" + op.check.source + ": " + op.check.reference;
+}
 
 Reference::Reference(Device& device, const Problem& problem,
                      const std::vector<TensorLayout>& layouts)
@@ -138,13 +157,17 @@ Status Reference::load(Builder& builder) {
     (op.tensors[i].fill.kind == Fill::Kind::kernel ? own : common).push_back(fills[i]);
   }
 
-  MGTUNE_ASSIGN(std::unique_ptr<Module> own_module,
-                build(*device_, builder, *op.sources, op.check.source, own));
+  Result<std::unique_ptr<Module>> built =
+      build(*device_, builder, *op.sources, op.check.source, own);
+  if (!built.ok()) return kernel_failure(op, true, std::move(built).take_status());
+  std::unique_ptr<Module> own_module = *std::move(built);
   MGTUNE_ASSIGN(kernel_, own_module->kernel(own.front()));
   std::unique_ptr<Module> common_module;
   if (!common.empty()) {
     const SourceTree tree = embedded_source_tree("kernels/common");
-    MGTUNE_ASSIGN(common_module, build(*device_, builder, tree, "fill.cu", common));
+    built = build(*device_, builder, tree, "fill.cu", common);
+    if (!built.ok()) return kernel_failure(op, false, std::move(built).take_status());
+    common_module = *std::move(built);
   }
   for (std::size_t i = 0; i < fills.size(); ++i) {
     if (fills[i].empty()) continue;
@@ -156,19 +179,22 @@ Status Reference::load(Builder& builder) {
   return {};
 }
 
-Status Reference::launch(const Kernel* kernel, std::vector<void*>& args) const {
+Status Reference::launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const {
   KernelLaunch launch;
   launch.kernel = kernel;
   launch.grid = {kBlocks, 1, 1};
   launch.block = {kThreads, 1, 1};
   launch.args = args.data();
   if (kernel->parameters().size() != args.size()) {
-    return invalid_argument(fmt::format("{} takes {} parameters, the operator gives it {}",
-                                        kernel->name(), kernel->parameters().size(), args.size()));
+    return kernel_failure(
+        *problem_->op, is_own,
+        invalid_argument(fmt::format("{} takes {} parameters, the operator gives it {}",
+                                     kernel->name(), kernel->parameters().size(), args.size())));
   }
   Status status = device_->launch(launch);
   if (status.ok()) status = device_->synchronize(nullptr);
-  return std::move(status).with_context(kernel->name());
+  if (status.ok()) return status;
+  return kernel_failure(*problem_->op, is_own, std::move(status).with_context(kernel->name()));
 }
 
 Result<Bytes> Reference::fill_elements(std::size_t tensor, std::uint64_t seed) const {
@@ -191,7 +217,7 @@ Result<Bytes> Reference::fill_elements(std::size_t tensor, std::uint64_t seed) c
     args.insert(args.end(), {&count, &own_seed});
     if (fill.kind == Fill::Kind::uniform) args.insert(args.end(), {&low, &high});
   }
-  MGTUNE_TRY(launch(fills_[tensor], args));
+  MGTUNE_TRY(launch(fills_[tensor], fill.kind == Fill::Kind::kernel, args));
   MGTUNE_TRY(device_->copy_to_host(elements.data(), out, elements.size()));
   return elements;
 }
@@ -234,7 +260,7 @@ Result<std::vector<std::vector<double>>> Reference::compute(ProblemTensors& tens
   for (ScalarValue& scalar : scalars) args.push_back(&scalar);
   for (unsigned char& flag : flags) args.push_back(&flag);
   for (std::int64_t& dim : dims) args.push_back(&dim);
-  MGTUNE_TRY(launch(kernel_, args));
+  MGTUNE_TRY(launch(kernel_, true, args));
 
   std::vector<std::vector<double>> results(layouts_->size());
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "worker/crash_report.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -26,7 +27,7 @@ CompilePool::CompilePool(std::vector<std::string> command, std::size_t processes
       slots_(std::max<std::size_t>(processes, 1)) {}
 
 void CompilePool::submit(WorkRequest request) {
-  waiting_.push_back(std::move(request));
+  waiting_.push_back({std::move(request), false});
   // A free worker starts at once, while the caller measures. One that cannot be started shows in
   // next().
   static_cast<void>(feed());
@@ -38,7 +39,7 @@ std::size_t CompilePool::pending() const {
   return waiting_.size() + static_cast<std::size_t>(running);
 }
 
-Status CompilePool::give(Slot& slot, WorkRequest request) {
+Status CompilePool::give(Slot& slot, Work work) {
   if (slot.child) {
     slot.child->take_error_output();  // of earlier variants
   } else {
@@ -47,8 +48,8 @@ Status CompilePool::give(Slot& slot, WorkRequest request) {
   slot.begun = false;
   slot.deadline = Clock::now() + deadline_;
   // A worker that is gone shows when its answer is read.
-  static_cast<void>(slot.child->write_line(encode(request)));
-  slot.running = std::move(request);
+  static_cast<void>(slot.child->write_line(encode(work.request)));
+  slot.running = std::move(work);
   return {};
 }
 
@@ -80,30 +81,43 @@ void CompilePool::wait() const {
 
 // What becomes of a slot's request when its worker is gone, is late or talks nonsense.
 Result<std::optional<WorkReply>> CompilePool::lose(Slot& slot, const Status& reason) {
-  WorkRequest request = *std::exchange(slot.running, std::nullopt);
+  Work work = *std::exchange(slot.running, std::nullopt);
   if (reason.code() != StatusCode::io) slot.child->kill();
   const std::string end = slot.child->end_description();
-  std::string message = crash_message(end, slot.child->take_error_output());
+  const bool from_outside = slot.child->ended_from_outside();
+  const std::string said = crash_message(end, slot.child->take_error_output());
   slot.child.reset();
   if (!slot.begun) {
     if (++failed_starts_ >= kFailedStarts) {
       return environment_error(fmt::format("no compile worker begins its work ({} tried): {} ({})",
-                                           kFailedStarts, reason.message(), message));
+                                           kFailedStarts, reason.message(), said));
     }
-    waiting_.push_front(std::move(request));
+    waiting_.push_front(std::move(work));
     return std::optional<WorkReply>();
   }
-  if (reason.code() == StatusCode::timeout) {
-    message = fmt::format("the compiler was not done within {}", deadline_);
-  } else if (reason.code() != StatusCode::io) {
-    message = reason.message();
-  } else {
-    message = "compile worker: " + message;
-  }
   WorkReply reply;
-  reply.id = request.id;
+  reply.id = work.request.id;
   reply.outcome = Outcome::compile_failed;
-  reply.message = std::move(message);
+  reply.message = reason.code() == StatusCode::io ? "compile worker: " + said : reason.message();
+  if (reason.code() == StatusCode::timeout) {
+    reply.outcome = Outcome::timeout;
+    reply.message = fmt::format("the compiler was not done within {}", deadline_);
+  } else if (from_outside) {
+    reply = failed_reply(work.request, environment_error("the compile worker was " + said +
+                                                         "; is the machine short of memory?"));
+  }
+  const bool again = reason.code() != StatusCode::timeout;
+  return settle(std::move(work), std::move(reply), again);
+}
+
+// Another worker's turn, or what comes of the request.
+Result<std::optional<WorkReply>> CompilePool::settle(Work work, WorkReply reply, bool again) {
+  if (again && !work.is_retry) {
+    work.is_retry = true;
+    waiting_.push_front(std::move(work));
+    return std::optional<WorkReply>();
+  }
+  if (reply.kind == WorkReply::Kind::failed) return end_of_sweep(work.request, reply);
   return std::optional<WorkReply>(std::move(reply));
 }
 
@@ -116,13 +130,18 @@ Result<std::optional<WorkReply>> CompilePool::collect(Slot& slot) {
     if (!line.ok()) return lose(slot, line.status());
     Result<WorkReply> reply = decode_reply(*line);
     if (!reply.ok()) return lose(slot, reply.status());
-    if (reply->id != slot.running->id) {
+    if (reply->id != slot.running->request.id) {
       return lose(slot,
                   corrupt("the worker's answer is to something else: " + line->substr(0, 120)));
     }
     if (reply->kind == WorkReply::Kind::done) {
       slot.running.reset();
       return std::optional<WorkReply>(*std::move(reply));
+    }
+    if (reply->kind == WorkReply::Kind::failed) {
+      slot.child.reset();  // nobody knows what else is wrong with it
+      const bool again = is_worth_a_retry(*reply);
+      return settle(*std::exchange(slot.running, std::nullopt), *std::move(reply), again);
     }
     slot.begun = true;
     slot.deadline = Clock::now() + deadline_;

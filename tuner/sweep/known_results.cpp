@@ -28,10 +28,15 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   state.text = variant_text(op, variant);
   state.key = {gpu_id_, problem_id_, "", launch_hash(op, variant), reference_hash_};
   MGTUNE_ASSIGN(const Slots slots, compile_slots(binding_, variant, device_.limits));
-  MGTUNE_ASSIGN(const BuildRequest request,
-                variant_build_request(op, variant, slots, device_.arch));
-  MGTUNE_ASSIGN(state.build.key, builder_.key(request));
-  state.build.arch = request.arch;
+  const Result<BuildRequest> request = variant_build_request(op, variant, slots, device_.arch);
+  if (!request.ok()) {
+    state.build.outcome = Outcome::compile_failed;
+    state.build.message = request.status().message();
+    MGTUNE_TRY(find_results(state));
+    return state;
+  }
+  MGTUNE_ASSIGN(state.build.key, builder_.key(*request));
+  state.build.arch = request->arch;
 
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
   if (build.has_value()) {
@@ -51,15 +56,16 @@ Status KnownResults::add_build(VariantState& state, const WorkReply& reply) {
   state.build.key = key;
   if (reply.outcome != Outcome::ok) {
     state.build.sha256.clear();
+    state.build.outcome = reply.outcome;
     state.build.message = reply.message;
   }
   return find_results(state);
 }
 
 Status KnownResults::find_results(VariantState& state) {
-  if (state.build.sha256.empty()) {
+  if (state.build.outcome != Outcome::ok) {
     state.need = VariantState::Need::nothing;
-    state.outcome = Outcome::compile_failed;
+    state.outcome = state.build.outcome;
     state.message = state.build.message;
     return {};
   }

@@ -47,6 +47,8 @@ class KnownResults {
                const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id,
                std::string method);
 
+  // A variant whose kernels cannot even be named (an expression in a template argument that divides
+  // by zero) is known at once: compile_failed, with an empty build key.
   Result<VariantState> look_up(const Variant& variant);
 
   // The reply of the compile pool. Then the variant is known (its binary has results already, or

@@ -125,8 +125,10 @@ Status ProblemSweep::take_in(const Variant& variant, const OnVariant& on_variant
   }
   MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
   switch (state.need) {
-    case VariantState::Need::nothing:
-      return finish(state, Origin::store, on_variant);
+    case VariantState::Need::nothing: {
+      const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernels
+      return finish(state, is_new ? Origin::build : Origin::store, on_variant);
+    }
     case VariantState::Need::measure:
       ready_.push_back(std::move(state));
       break;
@@ -151,7 +153,9 @@ void ProblemSweep::submit(VariantState state) {
 }
 
 Status ProblemSweep::receive_build(const OnVariant& on_variant) {
-  MGTUNE_ASSIGN(const std::optional<WorkReply> reply, shared_.pool.next());
+  Result<std::optional<WorkReply>> next = shared_.pool.next();
+  if (!next.ok()) return interrupted_or(std::move(next).take_status());
+  const std::optional<WorkReply> reply = *std::move(next);
   if (!reply.has_value()) return internal_error("the compile pool lost a request");
   const auto found = compiling_.find(reply->id);
   if (found == compiling_.end()) return {};  // of a problem that ended before its builds came back
@@ -170,21 +174,47 @@ Status ProblemSweep::receive_build(const OnVariant& on_variant) {
   return {};
 }
 
+// Once a problem, before its first variant: a problem of which everything is known needs none. That
+// it fails says nothing about the variants.
+Status ProblemSweep::measure_ceiling() {
+  const auto bytes = static_cast<std::int64_t>(view_.bytes);
+  if (ceiling_tried_ || shared_.device.kind == DeviceKind::cpu || bytes <= 0) return {};
+  ceiling_tried_ = true;
+  WorkRequest work;
+  work.kind = WorkRequest::Kind::ceiling;
+  work.id = shared_.next_request++;
+  work.device = shared_.device.id;
+  work.bytes = bytes;
+  const Result<WorkReply> reply = shared_.worker.measure(work);
+  if (!reply.ok() || !reply->ceiling.has_value()) {
+    if (!shared_.should_stop()) {
+      shared_.summary.skipped.push_back("the copy ceiling of " + view_.problem + ": " +
+                                        (reply.ok() ? reply->message : reply.status().message()));
+    }
+    return {};
+  }
+  MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
+  view_.copy_ns = reply->ceiling->copy_ns;
+  return shared_.store.record_ceiling(sweep, shared_.gpu_id, *reply->ceiling);
+}
+
 Status ProblemSweep::measure(VariantState state, const OnVariant& on_variant) {
+  MGTUNE_TRY(measure_ceiling());
   WorkRequest work = request(WorkRequest::Kind::measure, state);
   const Contender* incumbent = best();
   if (incumbent != nullptr && state.text != view_.tuned.default_variant) {
     work.stop_above_ns = incumbent->q3_ns;
   }
-  MGTUNE_ASSIGN(const WorkReply reply, shared_.worker.measure(work));
-  if (discards(reply)) return {};
-  results_.add_measurement(state, reply);
+  const Result<WorkReply> reply = shared_.worker.measure(work);
+  if (!reply.ok()) return interrupted_or(reply.status());
+  if (discards(*reply)) return {};
+  results_.add_measurement(state, *reply);
   return finish(state, Origin::measurement, on_variant);
 }
 
 Status ProblemSweep::finish(const VariantState& state, Origin origin, const OnVariant& on_variant) {
   const bool evaluated = origin == Origin::measurement ||
-                         (origin == Origin::build && state.outcome == Outcome::compile_failed);
+                         (origin == Origin::build && state.build.outcome != Outcome::ok);
   ++done_;
   ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
   ++shared_.summary.outcomes[state.outcome];
@@ -232,6 +262,7 @@ Status ProblemSweep::pick() {
                                  [&](const TunedView& row) { return same_pick(row.tuned, tuned); });
   if (same != stored.end()) {
     tuned.sweep = same->tuned.sweep;
+    if (view_.copy_ns == 0) view_.copy_ns = same->copy_ns;
   } else {
     MGTUNE_ASSIGN(tuned.sweep, shared_.journal.begin());
     MGTUNE_TRY(shared_.store.record_tuned(tuned));
@@ -256,9 +287,14 @@ bool ProblemSweep::stopping() {
   return stopped_;
 }
 
-// Ctrl-C reaches the workers as well: a crash that comes with it says nothing about the variant.
+// What asks this process to stop may reach the workers as well: a failure that comes with it says
+// nothing about the variant or the machine.
 bool ProblemSweep::discards(const WorkReply& reply) {
   return reply.outcome != Outcome::ok && shared_.should_stop();
+}
+
+Status ProblemSweep::interrupted_or(Status failure) const {
+  return shared_.should_stop() ? Status() : std::move(failure);
 }
 
 WorkRequest ProblemSweep::request(WorkRequest::Kind kind, const VariantState& state) {

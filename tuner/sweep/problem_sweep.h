@@ -76,12 +76,14 @@ class ProblemSweep {
   void submit(VariantState state);
   Status receive_build(const OnVariant& on_variant);
   Status measure(VariantState state, const OnVariant& on_variant);
+  Status measure_ceiling();
   Status finish(const VariantState& state, Origin origin, const OnVariant& on_variant);
   Status record(const VariantState& state);
   Status pick();
 
   bool stopping();
   bool discards(const WorkReply& reply);
+  Status interrupted_or(Status failure) const;
   bool is_recorded(const VariantState& state) const;
   WorkRequest request(WorkRequest::Kind kind, const VariantState& state);
 
@@ -99,7 +101,7 @@ class ProblemSweep {
   std::size_t compiling_count_ = 0;
   std::deque<VariantState> ready_;  // built, to be measured
   std::int64_t taken_ = 0, done_ = 0;
-  bool exhausted_ = false, stopped_ = false;
+  bool exhausted_ = false, stopped_ = false, ceiling_tried_ = false;
 };
 
 }  // namespace mgtune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "dispatch/variant_selection.h"
@@ -15,8 +16,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A light kernel compiles in 0.1 s, a heavy one in some seconds, on a busy machine several times
-// that.
-constexpr std::chrono::seconds kCompileDeadline{120};
+// that. More than the two minutes after which the host compiler gives up itself, and ends all that
+// it started.
+constexpr std::chrono::seconds kCompileDeadline{150};
 
 // The first variant of a problem waits for its references as well. Emulation takes about 0.1 s for
 // each MiB that a problem moves, times the launches of a check.
@@ -57,11 +59,15 @@ class Sweep {
 
  private:
   Status read_recorded() {
-    MGTUNE_ASSIGN(std::vector<OutcomeView> rows, shared_.store.outcomes());
-    for (OutcomeView& row : rows) {
-      if (row.gpu_id != shared_.gpu_id) continue;
-      auto& of_problem = shared_.recorded[{row.op, row.problem}];
-      of_problem.push_back(std::move(row));
+    std::set<std::string> operators;
+    for (const Problem& problem : problems_) operators.insert(problem.op->full_name());
+    for (const std::string& op : operators) {
+      MGTUNE_ASSIGN(std::vector<OutcomeView> rows, shared_.store.outcomes(0, op));
+      for (OutcomeView& row : rows) {
+        if (row.gpu_id != shared_.gpu_id) continue;
+        auto& of_problem = shared_.recorded[{row.op, row.problem}];
+        of_problem.push_back(std::move(row));
+      }
     }
     return {};
   }

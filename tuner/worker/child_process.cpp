@@ -170,6 +170,7 @@ void ChildProcess::swap(ChildProcess& other) noexcept {
   std::swap(error_buffer_, other.error_buffer_);
   std::swap(wait_status_, other.wait_status_);
   std::swap(reaped_, other.reaped_);
+  std::swap(killed_, other.killed_);
 }
 
 Status ChildProcess::write_line(const std::string& line) {
@@ -242,6 +243,7 @@ bool ChildProcess::reap(bool wait) {
 
 void ChildProcess::kill() {
   if (reaped_) return;
+  killed_ = true;
   ::kill(-pid_, SIGKILL);
   reap(true);
 }
@@ -257,6 +259,13 @@ std::string ChildProcess::end_description() {
   const int number = WTERMSIG(wait_status_);
   const char* name = ::sigdescr_np(number);
   return fmt::format("killed by signal {} ({})", number, name == nullptr ? "unknown" : name);
+}
+
+bool ChildProcess::ended_from_outside() const {
+  constexpr std::array<int, 7> kOwnMistakes = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                               SIGABRT, SIGTRAP, SIGSYS};
+  return reaped_ && !killed_ && WIFSIGNALED(wait_status_) &&
+         std::ranges::find(kOwnMistakes, WTERMSIG(wait_status_)) == kOwnMistakes.end();
 }
 
 std::string ChildProcess::take_error_output() {

@@ -48,6 +48,10 @@ class ChildProcess {
   // fault)". A process that has closed its output and does not go within a second is killed.
   std::string end_description();
 
+  // After end_description(): a signal ended it that no program sends itself by a mistake (SIGKILL
+  // of a machine short of memory, SIGTERM), and that kill() did not send.
+  bool ended_from_outside() const;
+
   // What it wrote on standard error since the last call.
   std::string take_error_output();
 
@@ -62,7 +66,7 @@ class ChildProcess {
   FileDescriptor input_, output_, error_;
   std::string output_buffer_, error_buffer_;
   int wait_status_ = 0;
-  bool reaped_ = true;
+  bool reaped_ = true, killed_ = false;
 };
 
 }  // namespace mgtune

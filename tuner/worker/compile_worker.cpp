@@ -7,6 +7,7 @@
 #include "worker/work_item.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -22,11 +23,7 @@ class CompileWorker {
     WorkReply reply;
     reply.id = request.id;
     const Status status = compile(request, reply.build.emplace());
-    if (!status.ok()) {
-      const bool is_served = status.code() != StatusCode::unsupported;
-      reply.outcome = is_served ? Outcome::compile_failed : Outcome::unsupported;
-      reply.message = status.message();
-    }
+    if (!status.ok()) put_failure(status, reply);
     return reply;
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "worker/crash_report.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -16,23 +17,15 @@ std::chrono::steady_clock::time_point after(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
 
-// The reply of this kind to this request, or why it did not come: corrupt for anything else.
-Result<WorkReply> read_reply(ChildProcess& child, const WorkRequest& request, WorkReply::Kind kind,
+// The next reply to this request: corrupt for anything else.
+Result<WorkReply> read_reply(ChildProcess& child, const WorkRequest& request,
                              std::chrono::milliseconds deadline) {
   MGTUNE_ASSIGN(const std::string line, child.read_line(after(deadline)));
   Result<WorkReply> reply = decode_reply(line);
   if (!reply.ok()) return std::move(reply).take_status().with_context("the worker's answer");
-  if (reply->id != request.id || reply->kind != kind) {
+  if (reply->id != request.id) {
     return corrupt("the worker's answer is to something else: " + line.substr(0, 120));
   }
-  return reply;
-}
-
-WorkReply failure(const WorkRequest& request, Outcome outcome, std::string message) {
-  WorkReply reply;
-  reply.id = request.id;
-  reply.outcome = outcome;
-  reply.message = std::move(message);
   return reply;
 }
 
@@ -54,49 +47,76 @@ std::string MeasureProcess::end_worker() {
   return message;
 }
 
-Result<std::optional<WorkReply>> MeasureProcess::attempt(const WorkRequest& request,
-                                                         bool& is_suspect) {
-  is_suspect = false;
+// What becomes of a request whose worker is gone, is late or talks nonsense.
+WorkReply MeasureProcess::lose(const WorkRequest& request, const WorkReply& begun,
+                               const Status& reason) {
+  WorkReply reply;
+  reply.id = request.id;
+  reply.outcome = Outcome::crashed;
+  reply.message = reason.message();
+  if (reason.code() == StatusCode::io) {
+    const std::string end = child_->end_description();
+    const bool from_outside = child_->ended_from_outside();
+    reply.message = end_worker();
+    if (from_outside) {
+      return failed_reply(request, environment_error("the measure worker was " + reply.message +
+                                                     "; is the machine short of memory?"));
+    }
+  } else {
+    child_->kill();
+    child_.reset();
+  }
+  if (reason.code() == StatusCode::timeout) {
+    reply.outcome = Outcome::timeout;
+    reply.message = fmt::format("not done within {}", deadline_);
+  }
+  if (begun.phase == WorkReply::Phase::variant) return reply;
+  return failed_reply(
+      request, invalid_argument(begun.message + ": the process that runs the reference and its " +
+                                "fill kernels: " + reply.message));
+}
+
+Result<MeasureProcess::Attempt> MeasureProcess::attempt(const WorkRequest& request) {
   if (child_) {
     child_->take_error_output();  // of earlier variants
   } else {
     MGTUNE_TRY(start());
   }
   Status status = child_->write_line(encode(request));
-  if (status.ok()) {
-    status = read_reply(*child_, request, WorkReply::Kind::begin, deadline_).status();
-  }
-  if (!status.ok()) {
-    if (status.code() != StatusCode::io) child_->kill();
-    failed_start_ = status.message() + " (" + end_worker() + ")";
-    return std::optional<WorkReply>();
-  }
-
-  Result<WorkReply> reply = read_reply(*child_, request, WorkReply::Kind::done, deadline_);
-  if (reply.ok()) return std::optional<WorkReply>(*std::move(reply));
-  is_suspect = true;
-  if (reply.status().code() == StatusCode::io) {
-    return std::optional<WorkReply>(failure(request, Outcome::crashed, end_worker()));
-  }
-  child_->kill();
-  child_.reset();
-  if (reply.status().code() == StatusCode::timeout) {
-    return std::optional<WorkReply>(
-        failure(request, Outcome::timeout, fmt::format("not done within {}", deadline_)));
-  }
-  return std::optional<WorkReply>(failure(request, Outcome::crashed, reply.status().message()));
+  WorkReply reply;
+  bool has_begun = false;
+  do {
+    Result<WorkReply> next = status.ok() ? read_reply(*child_, request, deadline_) : status;
+    if (!next.ok() && has_begun) return Attempt{lose(request, reply, next.status()), true};
+    if (!next.ok() || (!has_begun && next->kind != WorkReply::Kind::begin)) {
+      status = next.ok() ? corrupt("the worker's answer comes before it began") : next.status();
+      if (status.code() != StatusCode::io) child_->kill();
+      failed_start_ = status.message() + " (" + end_worker() + ")";
+      return Attempt{};
+    }
+    has_begun = true;
+    reply = *std::move(next);
+  } while (reply.kind == WorkReply::Kind::begin);
+  if (reply.kind == WorkReply::Kind::done) return Attempt{std::move(reply), false};
+  child_.reset();  // nobody knows what else is wrong with it
+  const bool again = is_worth_a_retry(reply);
+  return Attempt{std::move(reply), again};
 }
 
 Result<WorkReply> MeasureProcess::measure(const WorkRequest& request) {
   bool is_retry = false;
   for (int starts = 0; starts < kStarts;) {
-    bool is_suspect = false;
-    MGTUNE_ASSIGN(std::optional<WorkReply> reply, attempt(request, is_suspect));
-    if (!reply) {
+    MGTUNE_ASSIGN(Attempt attempt, this->attempt(request));
+    if (!attempt.reply) {
       ++starts;
       continue;
     }
-    if (!is_suspect || is_retry) return *std::move(reply);
+    if (!attempt.again || is_retry) {
+      if (attempt.reply->kind == WorkReply::Kind::failed) {
+        return end_of_sweep(request, *attempt.reply);
+      }
+      return *std::move(attempt.reply);
+    }
     is_retry = true;
     starts = 0;
   }

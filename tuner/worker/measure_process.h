@@ -1,6 +1,7 @@
 // MeasureProcess: the parent's side of one measure worker. A worker that crashes or passes its
 // deadline is killed; the variant it had begun is a suspect, and is tried once more alone in a new
-// worker. What happens then is its outcome. One thread.
+// worker. What happens then is its outcome, unless the worker had announced that it runs the
+// problem's reference, or was ended from outside: no variant is to blame for that. One thread.
 
 #pragma once
 
@@ -23,14 +24,21 @@ class MeasureProcess {
   MeasureProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
   // Blocks until the variant is done, crashed (its standard error in the message) or timed out. A
-  // Status only when no worker can be started any more.
+  // Status is what ends the sweep: invalid_argument for a reference that crashed or hung, what a
+  // worker said of the machine (tried twice), environment when no worker can be started any more.
   Result<WorkReply> measure(const WorkRequest& request);
 
   std::int64_t restarts() const { return restarts_; }  // workers started after the first
 
  private:
-  // nullopt: the worker went before it began; failed_start_ says how.
-  Result<std::optional<WorkReply>> attempt(const WorkRequest& request, bool& is_suspect);
+  // What one worker made of a request.
+  struct Attempt {
+    std::optional<WorkReply>
+        reply;           // done or failed; none: it went before it began, see failed_start_
+    bool again = false;  // another worker may make something else of it
+  };
+  Result<Attempt> attempt(const WorkRequest& request);
+  WorkReply lose(const WorkRequest& request, const WorkReply& begun, const Status& reason);
   Status start();
   std::string end_worker();  // kills and collects it; its crash message
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "build/build_cache.h"
+#include "ceilings/copy_ceiling.h"
 #include "check/checker.h"
 #include "core/file_system.h"
 #include "device/registry.h"
@@ -16,6 +17,7 @@
 #include "worker/work_item.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -29,8 +31,10 @@ Result<std::unique_ptr<Timer>> make_timer(Device& device, const TimingMethod& me
 // checker.
 class MeasureWorker {
  public:
-  MeasureWorker(std::unique_ptr<Device> device, std::unique_ptr<Timer> timer)
-      : catalog_(FileSystem::real()),
+  MeasureWorker(std::unique_ptr<Device> device, std::unique_ptr<Timer> timer,
+                WorkerChannel& channel)
+      : channel_(channel),
+        catalog_(FileSystem::real()),
         device_(std::move(device)),
         timer_(std::move(timer)),
         builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
@@ -38,10 +42,10 @@ class MeasureWorker {
   // The Status is the device's, when nothing more can run on it; the reply is complete either way.
   Status handle(const WorkRequest& request, WorkReply& reply) {
     reply.id = request.id;
-    Status status = measure(request, reply);
+    const bool is_ceiling = request.kind == WorkRequest::Kind::ceiling;
+    Status status = is_ceiling ? measure_ceiling(request, reply) : measure(request, reply);
     if (status.ok()) return {};
-    reply.outcome = outcome_of(status);
-    reply.message = status.message();
+    put_failure(status, reply);
     return status.code() == StatusCode::device_lost ? std::move(status) : Status();
   }
 
@@ -50,8 +54,7 @@ class MeasureWorker {
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
     MGTUNE_ASSIGN(const Build build,
                   build_item(builder_, item, device_->info(), reply.build.emplace()));
-    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant,
-                  LoadedVariant::load(*device_, item.problem.binding(), item.variant, build));
+    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
     MGTUNE_ASSIGN(Checker* const checker, checker_of(request, item.problem));
     MGTUNE_ASSIGN(reply.check, checker->check(*variant));
     if (reply.check->outcome != Outcome::ok) {
@@ -65,13 +68,27 @@ class MeasureWorker {
     return {};
   }
 
+  Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
+    forget_problem();  // the copies want the memory
+    MGTUNE_ASSIGN(const double copy, copy_ns(*device_, builder_, *timer_, request.bytes));
+    reply.ceiling = {timer_->method(), request.bytes, copy};
+    return {};
+  }
+
+  void forget_problem() {
+    checker_.reset();
+    checker_key_.clear();
+    rotation_.reset();
+  }
+
   // Making one costs a compile and two runs of the reference; a failure is remembered likewise.
   Result<Checker*> checker_of(const WorkRequest& request, const Problem& problem) {
     std::string key = request.kernel + '\n' + request.op + '\n' + request.problem;
     if (key != checker_key_) {
-      checker_.reset();  // its memory goes before the next one's is taken
-      rotation_.reset();
+      forget_problem();  // its memory goes before the next one's is taken
+      MGTUNE_TRY(channel_.begin(request, WorkReply::Phase::reference, reference_text(*problem.op)));
       Result<std::unique_ptr<Checker>> made = Checker::make(*device_, builder_, problem);
+      MGTUNE_TRY(channel_.begin(request));
       checker_key_ = std::move(key);
       checker_failure_ = made.status();
       if (made.ok()) checker_ = std::move(*made);
@@ -94,9 +111,10 @@ class MeasureWorker {
     MeasurementRecord record;
     record.method = timer_->method();
     const Result<Timing> timing = timer_->time(work, budget);
-    if (timing.status().code() == StatusCode::device_lost) return timing.status();
     if (!timing.ok()) {
-      record.outcome = outcome_of(timing.status());
+      const std::optional<Outcome> outcome = outcome_of(timing.status());
+      if (!outcome || timing.status().code() == StatusCode::device_lost) return timing.status();
+      record.outcome = *outcome;
       record.message = timing.status().message();
       return record;
     }
@@ -121,6 +139,7 @@ class MeasureWorker {
     return rotation_->sets;
   }
 
+  WorkerChannel& channel_;
   Catalog catalog_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Timer> timer_;
@@ -137,7 +156,7 @@ Status run_measure_worker(const std::string& device_id, const TimingMethod& meth
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
   MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(*device, method));
-  MeasureWorker worker(std::move(device), std::move(timer));
+  MeasureWorker worker(std::move(device), std::move(timer), channel);
   while (true) {
     MGTUNE_ASSIGN(const std::optional<WorkRequest> request, channel.next_request());
     if (!request) return {};

@@ -1,5 +1,7 @@
 #include "worker/protocol.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -12,12 +14,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array<StatusCode, 12> kFailures = {
+    StatusCode::invalid_argument, StatusCode::not_found,     StatusCode::environment,
+    StatusCode::corrupt,          StatusCode::incompatible,  StatusCode::io,
+    StatusCode::compile_failed,   StatusCode::launch_failed, StatusCode::timeout,
+    StatusCode::device_lost,      StatusCode::unsupported,   StatusCode::internal};
+
 // ---- writing ----
 
 Json number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "nan";
   return value > 0 ? "inf" : "-inf";
+}
+
+const char* word(WorkReply::Phase phase) {
+  return phase == WorkReply::Phase::reference ? "reference" : "variant";
 }
 
 std::string line(const Json& json) {
@@ -28,6 +40,7 @@ Json to_json(const BuildRecord& build) {
   return {{"key", build.key},
           {"sha256", build.sha256},
           {"arch", build.arch},
+          {"outcome", to_string(build.outcome)},
           {"message", build.message},
           {"registers", build.registers},
           {"spill_bytes", build.spill_bytes},
@@ -51,6 +64,11 @@ Json to_json(const MeasurementRecord& measurement) {
           {"min_ns", number(measurement.min_ns)},
           {"samples", measurement.samples},
           {"note", measurement.note}};
+}
+
+Json to_json(const CeilingRecord& ceiling) {
+  return {
+      {"method", ceiling.method}, {"bytes", ceiling.bytes}, {"copy_ns", number(ceiling.copy_ns)}};
 }
 
 // ---- reading ----
@@ -119,6 +137,28 @@ class ObjectReader {
     }
   }
 
+  void read(const char* key, WorkReply::Phase& out) {
+    std::string text;
+    read(key, text);
+    if (text == word(WorkReply::Phase::reference)) {
+      out = WorkReply::Phase::reference;
+    } else if (text != word(WorkReply::Phase::variant)) {
+      fail(std::string(key) + ": no phase is called \"" + text + '"');
+    }
+  }
+
+  void read(const char* key, StatusCode& out) {
+    std::string text;
+    read(key, text);
+    const auto* const found = std::ranges::find_if(
+        kFailures, [&text](StatusCode code) { return to_string(code) == text; });
+    if (found != kFailures.end()) {
+      out = *found;
+    } else {
+      fail(std::string(key) + ": no failure is called \"" + text + '"');
+    }
+  }
+
   template <typename Record>
   void read_optional(const char* key, std::optional<Record>& out) {
     if (!has(key)) return;
@@ -146,6 +186,7 @@ class ObjectReader {
     read("key", build.key);
     read("sha256", build.sha256);
     read("arch", build.arch);
+    read("outcome", build.outcome);
     read("message", build.message);
     read("registers", build.registers);
     read("spill_bytes", build.spill_bytes);
@@ -174,6 +215,13 @@ class ObjectReader {
     static_cast<void>(finish());
   }
 
+  void read_all(CeilingRecord& ceiling) {
+    read("method", ceiling.method);
+    read("bytes", ceiling.bytes);
+    read("copy_ns", ceiling.copy_ns);
+    static_cast<void>(finish());
+  }
+
   const Json& json_;
   std::string where_;
   std::set<std::string, std::less<>> known_;
@@ -189,6 +237,12 @@ Result<Json> parse(const std::string& text) {
 }  // namespace
 
 std::string encode(const WorkRequest& request) {
+  if (request.kind == WorkRequest::Kind::ceiling) {
+    return line({{"do", "ceiling"},
+                 {"id", request.id},
+                 {"device", request.device},
+                 {"bytes", request.bytes}});
+  }
   return line({{"do", request.kind == WorkRequest::Kind::measure ? "measure" : "compile"},
                {"id", request.id},
                {"kernel", request.kernel},
@@ -200,7 +254,18 @@ std::string encode(const WorkRequest& request) {
 }
 
 std::string encode(const WorkReply& reply) {
-  if (reply.kind == WorkReply::Kind::begin) return line({{"did", "begin"}, {"id", reply.id}});
+  if (reply.kind == WorkReply::Kind::begin) {
+    return line({{"did", "begin"},
+                 {"id", reply.id},
+                 {"phase", word(reply.phase)},
+                 {"message", reply.message}});
+  }
+  if (reply.kind == WorkReply::Kind::failed) {
+    return line({{"did", "failed"},
+                 {"id", reply.id},
+                 {"status", to_string(reply.failure)},
+                 {"message", reply.message}});
+  }
   Json json{{"did", "done"},
             {"id", reply.id},
             {"outcome", to_string(reply.outcome)},
@@ -208,6 +273,7 @@ std::string encode(const WorkReply& reply) {
   if (reply.build) json["build"] = to_json(*reply.build);
   if (reply.check) json["check"] = to_json(*reply.check);
   if (reply.measurement) json["measurement"] = to_json(*reply.measurement);
+  if (reply.ceiling) json["ceiling"] = to_json(*reply.ceiling);
   return line(json);
 }
 
@@ -219,15 +285,22 @@ Result<WorkRequest> decode_request(const std::string& text) {
   reader.read("do", kind);
   if (kind == "compile") {
     request.kind = WorkRequest::Kind::compile;
+  } else if (kind == "ceiling") {
+    request.kind = WorkRequest::Kind::ceiling;
   } else if (kind != "measure") {
     reader.fail("nothing is called \"" + kind + '"');
   }
   reader.read("id", request.id);
+  reader.read("device", request.device);
+  if (request.kind == WorkRequest::Kind::ceiling) {
+    reader.read("bytes", request.bytes);
+    MGTUNE_TRY(reader.finish());
+    return request;
+  }
   reader.read("kernel", request.kernel);
   reader.read("op", request.op);
   reader.read("problem", request.problem);
   reader.read("variant", request.variant);
-  reader.read("device", request.device);
   reader.read("stop_above_ns", request.stop_above_ns);
   MGTUNE_TRY(reader.finish());
   return request;
@@ -242,12 +315,19 @@ Result<WorkReply> decode_reply(const std::string& text) {
   reader.read("id", reply.id);
   if (kind == "begin") {
     reply.kind = WorkReply::Kind::begin;
+    reader.read("phase", reply.phase);
+    reader.read("message", reply.message);
+  } else if (kind == "failed") {
+    reply.kind = WorkReply::Kind::failed;
+    reader.read("status", reply.failure);
+    reader.read("message", reply.message);
   } else if (kind == "done") {
     reader.read("outcome", reply.outcome);
     reader.read("message", reply.message);
     reader.read_optional("build", reply.build);
     reader.read_optional("check", reply.check);
     reader.read_optional("measurement", reply.measurement);
+    reader.read_optional("ceiling", reply.ceiling);
   } else {
     reader.fail("nothing is called \"" + kind + '"');
   }

@@ -1,17 +1,22 @@
 // The messages between the mgtune process and its child processes: one JSON object a line.
 //
 // A worker has one request at a time. It answers `begin` (and flushes) before it does anything for
-// the variant, so that a crash or a hang has a culprit, then `done`. A measure worker owns one
-// device, a compile worker none. Both exit when their standard input closes, and die with their
-// parent.
+// the variant, so that a crash or a hang has a culprit, and again where it begins to work for all
+// variants of the problem (phase `reference`, its message naming what runs) or goes back to this
+// one (phase `variant`). Then `done`, or `failed` when what went wrong says nothing about the
+// variant: a full disk, a compiler that was killed, a reference that does not compile. A measure
+// worker owns one device, a compile worker none. Both exit when their standard input closes, and
+// die with their parent.
 //
 //   parent -> worker   {"do": "measure", "id": 7, "kernel": "rmsnorm", "op": "rmsnorm.forward",
 //                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
 //                       "device": "cpu", "stop_above_ns": 0}
 //                      {"do": "compile", ... likewise}
-//   worker -> parent   {"did": "begin", "id": 7}
+//                      {"do": "ceiling", "id": 8, "device": "GPU-...", "bytes": 67108864}
+//   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
 //                       "build": {...}, "check": {...}, "measurement": {...}}
+//                      {"did": "failed", "id": 7, "status": "io", "message": "cannot write ..."}
 //
 // Decoding is strict: a missing, unknown or mistyped key is corrupt. A number that is not finite
 // travels as the string "inf", "-inf" or "nan"; bytes that are not UTF-8 (a compiler's, a crash's)
@@ -29,7 +34,7 @@
 namespace mgtune {
 
 struct WorkRequest {
-  enum class Kind : std::uint8_t { compile, measure };
+  enum class Kind : std::uint8_t { compile, measure, ceiling };
   Kind kind = Kind::measure;
   std::int64_t id = 0;
   std::string kernel;   // what --kernel named: a family or a folder
@@ -38,17 +43,22 @@ struct WorkRequest {
   std::string variant;  // variant_text()
   std::string device;   // DeviceInfo::id of the device it is for
   double stop_above_ns = 0;
+  std::int64_t bytes = 0;  // of a ceiling; it has an id and a device besides, nothing else
 };
 
 struct WorkReply {
-  enum class Kind : std::uint8_t { begin, done };  // begin carries the id alone
+  enum class Kind : std::uint8_t { begin, done, failed };
+  enum class Phase : std::uint8_t { variant, reference };  // whom a crash or hang belongs to
   Kind kind = Kind::done;
   std::int64_t id = 0;
-  Outcome outcome = Outcome::ok;
   std::string message;
+  Phase phase = Phase::variant;         // of begin
+  StatusCode failure = StatusCode::ok;  // of failed
+  Outcome outcome = Outcome::ok;        // of done, like all that follows
   std::optional<BuildRecord> build;
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
+  std::optional<CeilingRecord> ceiling;
 };
 
 std::string encode(const WorkRequest& request);  // one line, without the newline

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "check/checker.h"
+
 namespace mgtune {
 namespace {
 
@@ -46,6 +48,7 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
   MGTUNE_ASSIGN(record.key, builder.key(request));
   Result<Build> build = builder.build(request);
   if (!build.ok()) {
+    record.outcome = outcome_of(build.status()).value_or(Outcome::ok);
     record.message = build.status().message();
     return build;
   }
@@ -53,6 +56,14 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
   record.message = build->log;
   take_resources(*build, record);
   return build;
+}
+
+Result<std::unique_ptr<LoadedVariant>> load_item(Device& device, const WorkItem& item,
+                                                 const Build& build) {
+  Result<std::unique_ptr<LoadedVariant>> loaded =
+      LoadedVariant::load(device, item.problem.binding(), item.variant, build);
+  if (loaded.ok()) return loaded;
+  return launch_failure(std::move(loaded).take_status());
 }
 
 }  // namespace mgtune

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace mgtune {
 namespace {
@@ -45,10 +46,12 @@ Result<std::optional<WorkRequest>> WorkerChannel::next_request() {
   return std::optional<WorkRequest>(std::move(request));
 }
 
-Status WorkerChannel::begin(const WorkRequest& request) {
+Status WorkerChannel::begin(const WorkRequest& request, WorkReply::Phase phase, std::string what) {
   WorkReply reply;
   reply.kind = WorkReply::Kind::begin;
   reply.id = request.id;
+  reply.phase = phase;
+  reply.message = std::move(what);
   return send(reply);
 }
 

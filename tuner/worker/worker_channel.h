@@ -20,7 +20,9 @@ class WorkerChannel {
   // nullopt once the parent has closed its end; corrupt when the line is no request.
   Result<std::optional<WorkRequest>> next_request();
 
-  Status begin(const WorkRequest& request);
+  // `what` names what runs in phase `reference`.
+  Status begin(const WorkRequest& request, WorkReply::Phase phase = WorkReply::Phase::variant,
+               std::string what = "");
   Status send(const WorkReply& reply);
 
  private:

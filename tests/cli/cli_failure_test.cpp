@@ -1,0 +1,130 @@
+// What ends a sweep and what does not: failures of the machine and of a family's reference leave no
+// row and an exit code; a variant's own failure is its row, and the sweep goes on.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "store/store.h"
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/mgtune_program.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CliFailureTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    family_ = mgtune_.folder().file("vector_add");
+    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    edit("add.json", R"(["good", "wrong", "broken"])", R"(["good"])");
+  }
+
+  void edit(const std::string& name, const std::string& from, const std::string& to) {
+    const std::string path = family_ + "/" + name;
+    std::string text = file_content(path);
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    std::ofstream(path) << text;
+  }
+
+  Ended sweep() { return mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", family_}); }
+
+  std::vector<OutcomeView> rows() {
+    Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return store.ok() ? *store->outcomes() : std::vector<OutcomeView>();
+  }
+
+  std::string compiler(const std::string& action) {
+    const std::string path = mgtune_.folder().file("compiler");
+    std::ofstream(path)
+        << "#!/bin/sh\nfor word; do [ \"$word\" = --version ] && exec c++ --version; "
+           "done\n"
+        << action << "\nexec c++ \"$@\"\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+  const TemporaryFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+  std::string family_;
+};
+
+TEST_F(CliFailureTest, AfterAFullDiskTheSameCommandGoesOn) {
+  const std::string full = mgtune_.folder().file("full");
+  std::ofstream(full) << "yes";
+  const Variable cxx("CXX", compiler("[ -e " + full +
+                                     " ] && { echo \"cc1plus: fatal error: error writing to "
+                                     "/tmp/x.s: No space left on device\"; exit 1; }"));
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 5) << ended;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("No space left on device"),
+                               HasSubstr("the same command goes on from here")));
+  EXPECT_TRUE(rows().empty());
+  std::filesystem::remove(full);
+  EXPECT_EQ(sweep().exit_code, 0);
+  EXPECT_EQ(rows().size(), 3U);
+}
+
+TEST_F(CliFailureTest, AfterACompilerThatWasKilledTheSameCommandGoesOn) {
+  const std::string mark = mgtune_.folder().file("killing");
+  std::ofstream(mark) << "yes";
+  const Variable cxx("CXX", compiler("[ -e " + mark + " ] && kill -9 $$"));
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 4) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("the compiler was ended by signal 9"));
+  EXPECT_TRUE(rows().empty());
+  std::filesystem::remove(mark);
+  EXPECT_EQ(sweep().exit_code, 0);
+  EXPECT_EQ(rows().size(), 3U);
+}
+
+TEST_F(CliFailureTest, AReferenceThatDoesNotCompileEndsTheSweep) {
+  edit("reference.cu", "z[i] =", "nothing[i] =");
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 2) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("vector_add/reference.cu: vector_add_reference: "));
+  EXPECT_THAT(ended.err, HasSubstr("reference.cu:8"));
+  EXPECT_TRUE(rows().empty());
+  edit("reference.cu", "nothing[i] =", "z[i] =");
+  EXPECT_EQ(sweep().exit_code, 0);
+}
+
+TEST_F(CliFailureTest, AReferenceThatCrashesEndsTheSweep) {
+  edit("reference.cu", "z[i] =", "z[i + (1ll << 40)] =");
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 2) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("vector_add/reference.cu: vector_add_reference: "));
+  EXPECT_TRUE(rows().empty());
+}
+
+TEST_F(CliFailureTest, AnExpressionThatFailsIsItsVariantsRow) {
+  edit("add.json", "<T, THREADS, MODE>", "<T, THREADS + 0 / (THREADS - 32), MODE>");
+  edit("add.json", "[\"THREADS\"]", "[\"THREADS + 0 / (THREADS - 128)\"]");
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  ASSERT_EQ(rows().size(), 3U) << ended;
+  for (const OutcomeView& row : rows()) {
+    if (row.variant == "flat THREADS=32 MODE=good") {
+      EXPECT_EQ(row.outcome, Outcome::compile_failed);
+      EXPECT_THAT(row.message, AllOf(HasSubstr("division by zero"), HasSubstr("^")));
+    } else if (row.variant == "flat THREADS=128 MODE=good") {
+      EXPECT_EQ(row.outcome, Outcome::launch_failed) << row.message;
+      EXPECT_THAT(row.message, AllOf(HasSubstr("division by zero"), HasSubstr("^")));
+    } else {
+      EXPECT_THAT(row.outcome, ::testing::AnyOf(Outcome::ok, Outcome::raced_out)) << row.message;
+    }
+  }
+  const Ended again = sweep();
+  EXPECT_EQ(again.exit_code, 3) << again;
+  EXPECT_THAT(again.err, HasSubstr("nothing to do"));
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,63 @@
+#include "worker/worker_failure.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "check/checker.h"
+
+namespace mgtune {
+namespace {
+
+TEST(WorkerFailure, OnlyWhatIsTheVariantsBecomesItsOutcome) {
+  const std::map<StatusCode, Outcome> of_variant{
+      {StatusCode::compile_failed, Outcome::compile_failed},
+      {StatusCode::launch_failed, Outcome::launch_failed},
+      {StatusCode::timeout, Outcome::timeout},
+      {StatusCode::unsupported, Outcome::unsupported},
+      {StatusCode::device_lost, Outcome::crashed}};
+  for (int i = 1; i <= static_cast<int>(StatusCode::internal); ++i) {
+    const auto code = static_cast<StatusCode>(i);
+    WorkReply reply;
+    reply.build = BuildRecord{};
+    put_failure({code, "why"}, reply);
+    EXPECT_EQ(reply.message, "why");
+    const auto found = of_variant.find(code);
+    if (found != of_variant.end()) {
+      EXPECT_EQ(reply.kind, WorkReply::Kind::done) << to_string(code);
+      EXPECT_EQ(reply.outcome, found->second) << to_string(code);
+      EXPECT_TRUE(reply.build.has_value());
+    } else {
+      EXPECT_EQ(reply.kind, WorkReply::Kind::failed) << to_string(code);
+      EXPECT_EQ(reply.failure, code);
+      EXPECT_FALSE(reply.build.has_value());
+    }
+  }
+}
+
+TEST(WorkerFailure, WhatAVariantsExpressionsGetWrongIsItsLaunch) {
+  EXPECT_EQ(launch_failure(invalid_argument("division by zero")).code(), StatusCode::launch_failed);
+  EXPECT_EQ(launch_failure(invalid_argument("division by zero")).message(), "division by zero");
+  EXPECT_EQ(launch_failure(unsupported("clusters")).code(), StatusCode::unsupported);
+  EXPECT_TRUE(launch_failure(Status()).ok());
+}
+
+TEST(WorkerFailure, TheSweepsEndNamesTheVariant) {
+  WorkRequest request;
+  request.kind = WorkRequest::Kind::compile;
+  request.op = "rmsnorm.forward";
+  request.problem = "rows=4";
+  request.variant = "row VEC=8";
+  const Status status = end_of_sweep(request, failed_reply(request, io_error("no space")));
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_EQ(status.message(),
+            "no space\nwhile compiling row VEC=8 of rmsnorm.forward rows=4, twice; nothing is "
+            "recorded for it, and the same command goes on from here");
+  const Status reference =
+      end_of_sweep(request, failed_reply(request, invalid_argument("reference.cu: broken")));
+  EXPECT_EQ(reference.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(reference.message(), "reference.cu: broken");
+}
+
+}  // namespace
+}  // namespace mgtune
