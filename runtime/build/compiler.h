@@ -1,4 +1,4 @@
-// Compiler: source text and kernel name expressions in, an Build out. One implementation per
+// Compiler: source text and kernel name expressions in, a Build out. One implementation per
 // kind of architecture; make_compiler() picks it, so callers never ask which device they serve.
 
 #pragma once
