@@ -23,8 +23,8 @@ struct TimingBudget {
   std::int64_t max_samples = 200;
   double max_seconds = 0.2;            // of measured time
   double relative_half_width = 0.005;  // of the median's interval: stop once it is this narrow
-  double stop_above_ns =
-      0;  // racing: stop, censored, once the median's interval lies above; 0: never
+  // Racing: stop, censored, once the median's interval lies above; 0: never.
+  double stop_above_ns = 0;
 };
 
 struct Timing {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
-#include <ctime>
 #include <iterator>
 #include <map>
 #include <set>
@@ -11,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/utc_now.h"
+#include "core/version.h"
 #include "model/verdict.h"
 
 namespace mgtune {
@@ -214,15 +214,6 @@ bool shows_emulation(const ReportModel& model) {
          std::ranges::any_of(model.variants, emulated);
 }
 
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[sizeof "2026-11-21T09:00:00Z"];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 }  // namespace
 
 std::string_view to_string(PickStanding standing) {
@@ -249,7 +240,7 @@ std::optional<double> median_ns(const OutcomeView& view) {
 ReportModel make_report_model(StoredRows rows) {
   ReportModel model;
   model.generated_at = utc_now();
-  model.mgtune_version = MGTUNE_VERSION;
+  model.mgtune_version = mgtune_version();
   std::ranges::sort(rows.outcomes, outcome_before);
   model.variants = make_variants(rows.outcomes);
   model.problems = group_by_problem(model.variants);

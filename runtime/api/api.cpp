@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "api/boundary.h"
 #include "api/context.h"
-#include "api/scalar.h"
 #include "core/dtype.h"
+#include "core/scalar_value.h"
 #include "dispatch/plan.h"
 
 // The Context is shared so that a plan can outlive the mgr_close() of its context.
@@ -29,6 +29,12 @@ namespace {
 
 constexpr std::size_t kMaxScalars = 32;
 
+// sizeof the options structs of MGR_ABI_VERSION 1, to their last field then.
+constexpr std::size_t kOpenOptionsBytes1 =
+    offsetof(mgr_open_options_t, family_folder_count) + sizeof(std::size_t);
+constexpr std::size_t kPlanOptionsBytes1 =
+    offsetof(mgr_plan_options_t, range_count) + sizeof(std::size_t);
+
 Status null_argument(const char* name) { return invalid_argument(fmt::format("{} is null", name)); }
 
 template <typename T>
@@ -40,7 +46,7 @@ Result<std::span<T>> array(T* data, std::size_t count, const char* name) {
 }
 
 Result<Context::Options> context_options(const mgr_open_options_t* from) {
-  MGTUNE_ASSIGN(const mgr_open_options_t options, read_options(from));
+  MGTUNE_ASSIGN(const mgr_open_options_t options, read_options(from, kOpenOptionsBytes1));
   Context::Options result;
   if (options.device != nullptr) result.device = options.device;
   if (options.database != nullptr) result.database = options.database;
@@ -55,7 +61,7 @@ Result<Context::Options> context_options(const mgr_open_options_t* from) {
 
 Result<Context::PlanWords> plan_words(const mgr_plan_options_t* from) {
   if (from == nullptr) return null_argument("options");
-  MGTUNE_ASSIGN(const mgr_plan_options_t options, read_options(from));
+  MGTUNE_ASSIGN(const mgr_plan_options_t options, read_options(from, kPlanOptionsBytes1));
   if (options.operator_name == nullptr) return null_argument("operator_name");
   Context::PlanWords words;
   words.op = options.operator_name;
@@ -63,10 +69,10 @@ Result<Context::PlanWords> plan_words(const mgr_plan_options_t* from) {
                 array(options.assignments, options.assignment_count, "assignments"));
   for (const mgr_assignment_t& assignment : assignments) {
     if (assignment.name == nullptr || assignment.value == nullptr) {
-      return null_argument("name or value of a binding");
+      return null_argument("name or value of an assignment");
     }
-    if (!words.bindings.emplace(assignment.name, assignment.value).second) {
-      return invalid_argument(fmt::format("'{}' is bound twice", assignment.name));
+    if (!words.assignments.emplace(assignment.name, assignment.value).second) {
+      return invalid_argument(fmt::format("'{}' is assigned twice", assignment.name));
     }
   }
   MGTUNE_ASSIGN(const auto ranges, array(options.ranges, options.range_count, "ranges"));

@@ -1,5 +1,7 @@
 // What every mgr_* function does at the C boundary: failures become codes and this thread's last
 // error, exceptions stop here, and options structs of other versions are read safely.
+//
+// Thread-safe: the last error belongs to the calling thread.
 
 #pragma once
 
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "core/status.h"
 #include "mgruntime/mgruntime.h"
@@ -34,13 +37,17 @@ mgr_status_t guarded(Body&& body) noexcept {
 }
 
 // The caller's struct as this library knows it: what an older one lacks is zero; what a newer one
-// has beyond ours must be zero, since we would ignore it.
+// has beyond ours must be zero, since we would ignore it. None is smaller than the first version's,
+// which had `first_bytes`.
 template <typename Options>
-Result<Options> read_options(const Options* from) {
+Result<Options> read_options(const Options* from, std::size_t first_bytes) {
   Options options{};
   if (from == nullptr) return options;
   const std::size_t size = from->struct_size;
-  if (size < sizeof(size)) return invalid_argument("struct_size of the options is not set");
+  if (size < first_bytes) {
+    return invalid_argument("struct_size of the options is " + std::to_string(size) +
+                            "; it is sizeof the struct, at least " + std::to_string(first_bytes));
+  }
   std::memcpy(&options, from, std::min(size, sizeof(Options)));
   const auto* bytes = reinterpret_cast<const unsigned char*>(from);
   for (std::size_t i = sizeof(Options); i < size; ++i) {

@@ -37,6 +37,13 @@ Result<std::vector<DimRange>> ranges_in_order(const Operator& op,
   return ranges;
 }
 
+// A word that no GPU of any machine answers to is, to a program, one more that is not here.
+Result<std::vector<DeviceInfo>> devices_called(const std::string& word) {
+  Result<std::vector<DeviceInfo>> devices = select_devices(word);
+  if (devices.ok() || devices.status().code() != StatusCode::invalid_argument) return devices;
+  return environment_error(devices.status().message());
+}
+
 bool is_strict() {
   const char* word = std::getenv("MGTUNE_STRICT");
   return word != nullptr && std::string_view(word) == "1";
@@ -45,25 +52,31 @@ bool is_strict() {
 }  // namespace
 
 Context::Context(std::unique_ptr<Device> device)
-    : device_(std::move(device)),
-      catalog_(FileSystem::real()),
-      builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
+    : device_(std::move(device)), catalog_(FileSystem::real()), builder_(BuildCache::of_user()) {}
 
 Result<std::unique_ptr<Context>> Context::open(const Options& options) {
-  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(options.device));
+  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, devices_called(options.device));
   if (devices.size() != 1) {
     return invalid_argument("'" + options.device + "' names " + std::to_string(devices.size()) +
                             " devices; a context is for one");
   }
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(devices.front().id));
   std::unique_ptr<Context> context(new Context(std::move(device)));
-  MGTUNE_TRY(
-      context->read_tables(options.database.empty() ? default_database_path() : options.database));
+  MGTUNE_TRY(context->read_tables(options.database));
   MGTUNE_TRY(context->add_families(options.family_folders));
   return context;
 }
 
-Status Context::read_tables(const std::string& path) {
+Status Context::read_tables(const std::string& named) {
+  std::string path = named;
+  if (path.empty()) {
+    Result<std::string> place = default_database_path();
+    if (!place.ok()) {
+      tables_ = place.status().message();
+      return {};
+    }
+    path = *std::move(place);
+  }
   Result<Store> store = Store::open(path, Store::Mode::read_only);
   if (!store.ok() && store.status().code() == StatusCode::not_found) {
     tables_ = path + " does not exist";
@@ -89,7 +102,7 @@ Status Context::add_families(const std::vector<std::string>& folders) {
 Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
   const std::scoped_lock lock(mutex_);
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
-  MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.bindings));
+  MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
   return Plan::make(*device_, builder_, binding, ranges, decode_tuned(*op, tuned_), is_strict());
 }

@@ -1,6 +1,9 @@
 // Context: what a mgr_context_t stands for: an opened device, the families, the tuned rows of one
-// database and the builder with its cache. Every method takes the context's lock; launches of its
-// plans do not pass through here.
+// database and the builder with its cache. Plans point into it and go before it.
+//
+// Thread-safe: methods that use the device, the families or the builder take the context's lock;
+// device_info() and tables() read what open() left and take none. Launches of plans do not pass
+// through here.
 
 #pragma once
 
@@ -23,14 +26,14 @@ class Context {
  public:
   struct Options {
     std::string device = "auto";
-    std::string database;  // empty: default_database_path()
+    std::string database;  // empty: default_database_path(); nothing is tuned where that is none
     std::vector<std::string> family_folders;
   };
   static Result<std::unique_ptr<Context>> open(const Options& options);
 
   struct PlanWords {
     std::string op;
-    std::map<std::string, std::string> bindings;
+    std::map<std::string, std::string> assignments;
     std::map<std::string, DimRange> ranges;
   };
   Result<std::unique_ptr<Plan>> plan(const PlanWords& words);
@@ -49,7 +52,7 @@ class Context {
 
  private:
   explicit Context(std::unique_ptr<Device> device);
-  Status read_tables(const std::string& path);
+  Status read_tables(const std::string& named);
   Status add_families(const std::vector<std::string>& folders);
 
   std::mutex mutex_;

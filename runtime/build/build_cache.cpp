@@ -1,10 +1,10 @@
 #include "build/build_cache.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <mutex>
 #include <set>
@@ -14,6 +14,7 @@
 #include "build/cache_entry.h"
 #include "build/private_file.h"
 #include "core/sha256.h"
+#include "core/user_folders.h"
 
 namespace mgtune {
 namespace {
@@ -59,9 +60,8 @@ void warn_once(const std::string& directory, const std::string& reason) {
   std::fprintf(stderr, "mgtune: warning: builds are not cached: %s\n", reason.c_str());
 }
 
-std::string environment_variable(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value == nullptr ? "" : value;
+Status no_folder() {
+  return environment_error("MGTUNE_CACHE_DIR, XDG_CACHE_HOME and HOME name no folder");
 }
 
 }  // namespace
@@ -71,10 +71,23 @@ BuildCache::BuildCache(FileSystem& file_system, std::string directory, std::int6
 
 std::string BuildCache::default_directory() {
   if (std::string named = environment_variable("MGTUNE_CACHE_DIR"); !named.empty()) return named;
-  const std::string cache = environment_variable("XDG_CACHE_HOME");
-  if (cache.starts_with('/')) return cache + "/mgtune";  // others are to be ignored
-  const std::string home = environment_variable("HOME");
-  return home.starts_with('/') ? home + "/.cache/mgtune" : "";
+  return user_cache_folder();
+}
+
+BuildCache BuildCache::of_user() {
+  BuildCache cache(FileSystem::real(), default_directory());
+  if (cache.directory_.empty()) warn_once("", no_folder().message());
+  return cache;
+}
+
+Status BuildCache::check(const std::string& directory) {
+  if (directory.empty()) return no_folder();
+  FileSystem& files = FileSystem::real();
+  MGTUNE_TRY(files.create_directories(directory, 0700));
+  MGTUNE_TRY(check_private_directory(directory));
+  const std::string probe = directory + "/.mgtune-probe-" + std::to_string(::getpid());
+  MGTUNE_TRY(files.write_file(probe, "probe"));
+  return files.remove(probe);
 }
 
 std::string BuildCache::entry_path(const std::string& key) const {
@@ -88,7 +101,8 @@ std::optional<Build> BuildCache::load(const std::string& key) {
   if (entry.ok()) {
     Result<Build> build = decode_cache_entry(key, *entry);
     if (build.ok()) return std::move(build).value();
-  } else if (entry.status().code() != StatusCode::corrupt || !usable()) {
+  } else if (entry.status().code() != StatusCode::corrupt ||
+             !check_private_directory(directory_).ok()) {
     return std::nullopt;  // not there, not readable, or in a directory that is not ours to clean
   }
   // An entry that cannot be removed will be a miss again.
@@ -98,25 +112,28 @@ std::optional<Build> BuildCache::load(const std::string& key) {
 
 Status BuildCache::store(const Build& build) {
   if (directory_.empty()) return {};
+  Status status = keep(build);
+  if (!status.ok()) warn_once(directory_, status.message());
+  return status;
+}
+
+Status BuildCache::keep(const Build& build) {
   if (!is_sha256_hex(build.key)) return internal_error("'" + build.key + "' is no build key");
   if (sha256_hex(build.binary) != build.sha256) {
     return internal_error("the build " + build.key + " does not have the hash it claims");
   }
   MGTUNE_TRY(file_system_.create_directories(directory_, 0700));
-  if (!usable()) return {};
+  MGTUNE_TRY(check_private_directory(directory_));
   const std::string entry = encode_cache_entry(build);
-  if (entry.size() > kMaxEntryBytes) return {};
+  if (entry.size() > kMaxEntryBytes) {
+    return unsupported("a build of " + std::to_string(entry.size()) + " bytes is larger than " +
+                       std::to_string(kMaxEntryBytes));
+  }
   MGTUNE_TRY(file_system_.write_file(entry_path(build.key), entry));
   // Looking costs a stat for every entry, so only at first and after each sixteenth of the limit.
   if (written_bytes_ >= 0) written_bytes_ += static_cast<std::int64_t>(entry.size());
   if (written_bytes_ < 0 || written_bytes_ > max_bytes_ / 16) evict();
   return {};
-}
-
-bool BuildCache::usable() {
-  const Status status = check_private_directory(directory_);
-  if (!status.ok()) warn_once(directory_, status.message());
-  return status.ok();
 }
 
 void BuildCache::evict() {

@@ -3,9 +3,10 @@
 // One file an entry: a text header (format, key, kernels, SHA-256 of the payload) and the binary,
 // published by rename; README.md specifies it. An entry that does not verify is removed and counts
 // as a miss: a damaged cache costs a compile, never a wrong result. The directory is created 0700
-// and refused (the cache is then off, with one warning on stderr) when others can write to it or it
-// is not ours. Once it holds more than its limit, the oldest entries go. Safe for any number of
-// processes at once; one object is for one thread.
+// and refused when others can write to it or it is not ours. A build that is not kept, for whatever
+// reason, is said once a process and directory on stderr. Once the directory holds more than its
+// limit, the oldest entries go. Safe for any number of processes at once; one object is for one
+// thread.
 
 #pragma once
 
@@ -23,7 +24,7 @@ class BuildCache {
  public:
   static constexpr std::int64_t kDefaultMaxBytes = std::int64_t{2} << 30;
 
-  // `directory` empty: no cache; every load misses and every store succeeds without effect.
+  // `directory` empty: a cache is not wanted; loads miss and stores succeed without effect.
   // `file_system` outlives this.
   BuildCache(FileSystem& file_system, std::string directory,
              std::int64_t max_bytes = kDefaultMaxBytes);
@@ -31,14 +32,21 @@ class BuildCache {
   // $MGTUNE_CACHE_DIR, else $XDG_CACHE_HOME/mgtune, else ~/.cache/mgtune; "" when none is usable.
   static std::string default_directory();
 
+  // The cache in the default directory; warns where there is none.
+  static BuildCache of_user();
+
+  // Whether builds would be kept in `directory`, which is created: environment for "", else what
+  // is wrong with it.
+  static Status check(const std::string& directory);
+
   std::optional<Build> load(const std::string& key);
 
-  // A failure leaves no part of an entry behind. Without effect in a directory that is refused.
+  // A failure leaves no part of an entry behind.
   Status store(const Build& build);
   const std::string& directory() const { return directory_; }
 
  private:
-  bool usable();
+  Status keep(const Build& build);
   void evict();
   std::string entry_path(const std::string& key) const;
 

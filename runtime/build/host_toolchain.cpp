@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "build/subprocess.h"
 #include "core/file_system.h"
+#include "core/user_folders.h"
 
 namespace mgtune {
 namespace {
@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSanitize = MGTUNE_SANITIZE;
 constexpr bool kAddressSanitizer = kSanitize.find("address") != std::string_view::npos;
 constexpr bool kThreadSanitizer = kSanitize.find("thread") != std::string_view::npos;
-
-std::string environment_variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);

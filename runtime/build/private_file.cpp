@@ -7,24 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/file_descriptor.h"
+
 namespace mgtune {
 namespace {
 
 constexpr mode_t kWritableByOthers = S_IWGRP | S_IWOTH;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Status refuse(const std::string& path, const char* why) { return corrupt(path + " " + why); }
 
@@ -69,17 +57,17 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes)
 }  // namespace
 
 Status check_private_directory(const std::string& directory) {
-  const Descriptor folder(open_directory(directory));
+  const FileDescriptor folder(open_directory(directory));
   return check_directory(directory, folder.get());
 }
 
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,
                                       std::size_t max_bytes) {
   const std::string path = directory + "/" + name;
-  const Descriptor folder(open_directory(directory));
+  const FileDescriptor folder(open_directory(directory));
   MGTUNE_TRY(check_directory(directory, folder.get()));
   // O_NONBLOCK: opening a FIFO would wait for its writer.
-  const Descriptor file(
+  const FileDescriptor file(
       ::openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return open_failure(path, errno);
   struct stat info {};

@@ -1,5 +1,5 @@
 // Reading files that only this user can have written. Code that a GPU or this process runs is
-// loaded from nowhere else: a checksum tells damage, not who wrote the file.
+// loaded from nowhere else: a checksum tells damage, not who wrote the file. Thread-safe.
 
 #pragma once
 

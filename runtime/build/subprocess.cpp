@@ -11,7 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
+
+#include "core/file_descriptor.h"
 
 namespace mgtune {
 namespace {
@@ -84,17 +85,14 @@ Result<SubprocessOutcome> run_subprocess(const Subprocess& command) {
     return io_error(std::string("cannot create a pipe: ") + std::strerror(errno));
   }
   const Clock::time_point deadline = Clock::now() + command.deadline;
-  Result<pid_t> child = spawn(command, ends[1]);
-  close(ends[1]);
-  if (!child.ok()) {
-    close(ends[0]);
-    return std::move(child).take_status();
-  }
+  FileDescriptor reading(ends[0]), writing(ends[1]);
+  MGTUNE_ASSIGN(const pid_t child, spawn(command, writing.get()));
+  writing.close();
   SubprocessOutcome outcome{};
-  const bool ended = read_all(ends[0], deadline, outcome.output);
-  close(ends[0]);
-  if (!ended) kill(-*child, SIGKILL);
-  outcome.exit_code = wait_for(*child);
+  const bool ended = read_all(reading.get(), deadline, outcome.output);
+  reading.close();
+  if (!ended) kill(-child, SIGKILL);
+  outcome.exit_code = wait_for(child);
   if (!ended) {
     return Status(StatusCode::timeout, "'" + command.arguments[0] + "' was still running after " +
                                            std::to_string(command.deadline.count()) +

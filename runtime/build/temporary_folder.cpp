@@ -53,8 +53,8 @@ Result<TemporaryFolder> TemporaryFolder::create() {
 // The file has its name only once it is locked: nobody finds it in between.
 Status TemporaryFolder::lock() {
   const std::string name = path_ + "/" + kLock, unlocked = name + ".new";
-  lock_ = open(unlocked.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0 &&
+  lock_ = FileDescriptor(open(unlocked.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+  if (lock_.is_open() && flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 &&
       rename(unlocked.c_str(), name.c_str()) == 0) {
     return Status();
   }
@@ -67,22 +67,21 @@ void TemporaryFolder::remove_abandoned(const std::string& parent) {
        entry.increment(error)) {
     const fs::path& path = entry->path();
     if (!path.filename().string().starts_with(kPrefix) || !is_own_folder(path)) continue;
-    const int lock = open((path / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (lock < 0) continue;
+    const FileDescriptor lock(open((path / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!lock.is_open()) continue;
     std::error_code ignored;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
-    close(lock);
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
   }
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
-    : path_(std::exchange(other.path_, std::string())), lock_(std::exchange(other.lock_, -1)) {}
+    : path_(std::exchange(other.path_, std::string())), lock_(std::move(other.lock_)) {}
 
 TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
   if (this != &other) {
     remove();
     path_ = std::exchange(other.path_, std::string());
-    lock_ = std::exchange(other.lock_, -1);
+    lock_ = std::move(other.lock_);
   }
   return *this;
 }
@@ -92,7 +91,7 @@ TemporaryFolder::~TemporaryFolder() { remove(); }
 void TemporaryFolder::remove() noexcept {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
-  if (lock_ >= 0) close(lock_);
+  lock_.close();
 }
 
 Status TemporaryFolder::write(const std::string& name, std::string_view content) const {

@@ -1,6 +1,6 @@
 // TemporaryFolder: a private folder (0700) in $TMPDIR or /tmp for files that other programs must
 // read: sources for a compiler, libraries for the loader. Removed with everything in it when the
-// object goes. Move-only.
+// object goes. Move-only; any number of threads may write different files of one.
 //
 // A killed process cannot remove its own. So each folder has a file `.lock` that its owner holds
 // locked, and the first folder that a process creates removes those of ours that nobody holds.
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/file_descriptor.h"
 #include "core/status.h"
 
 namespace mgtune {
@@ -38,7 +39,7 @@ class TemporaryFolder {
   void remove() noexcept;
 
   std::string path_;
-  int lock_ = -1;
+  FileDescriptor lock_;
 };
 
 }  // namespace mgtune

@@ -1,4 +1,5 @@
 // The element types of tensors and kernel arguments, and exact host conversions of the 16-bit ones.
+// Pure functions.
 
 #pragma once
 

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/file_descriptor.h"
+
 namespace mgtune {
 namespace {
 
@@ -17,26 +19,6 @@ Status errno_status(const char* action, const std::string& path, int error) {
   const StatusCode code = error == ENOENT ? StatusCode::not_found : StatusCode::io;
   return {code, std::string("cannot ") + action + " " + path + ": " + std::strerror(error)};
 }
-
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  int close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return ::close(fd);
-  }
-
- private:
-  int fd_;
-};
 
 Status write_all(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
@@ -51,7 +33,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 class RealFileSystem final : public FileSystem {
  public:
   Result<std::string> read_file(const std::string& path) override {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return errno_status("read", path, errno);
     std::string content;
     std::array<char, 1 << 16> chunk;
@@ -66,7 +48,7 @@ class RealFileSystem final : public FileSystem {
 
   Status write_file(const std::string& path, std::string_view content) override {
     std::string temporary = path + ".XXXXXX";
-    Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
     if (file.get() < 0) return errno_status("create", temporary, errno);
     Status status = publish(file, temporary, path, content);
     if (!status.ok()) ::unlink(temporary.c_str());
@@ -109,14 +91,14 @@ class RealFileSystem final : public FileSystem {
   }
 
  private:
-  static Status publish(Descriptor& file, const std::string& temporary, const std::string& path,
+  static Status publish(FileDescriptor& file, const std::string& temporary, const std::string& path,
                         std::string_view content) {
     MGTUNE_TRY(write_all(file.get(), content, temporary));
     if (::fsync(file.get()) != 0) return errno_status("sync", temporary, errno);
     if (file.close() != 0) return errno_status("close", temporary, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) return errno_status("write", path, errno);
     const std::string parent = std::filesystem::path(path).parent_path().string();
-    const Descriptor folder(
+    const FileDescriptor folder(
         ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder.get() >= 0 && ::fsync(folder.get()) != 0 && errno != EINVAL) {
       return errno_status("sync folder", parent, errno);

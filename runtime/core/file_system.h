@@ -1,5 +1,8 @@
-// FileSystem: every file operation of mgtune goes through this interface, so that a test can make
-// the n-th one fail. FileSystem::real() is the operating system's; it is stateless and thread-safe.
+// FileSystem: what writes or reads a file that outlives the process goes through this interface
+// (entries of the build cache, families, configurations, reports), so that a test can make the n-th
+// operation fail. Not through it: SQLite's own files, temporary folders, lock files, and reads that
+// must check whom a file belongs to (private_file.h). FileSystem::real() is the operating system's;
+// it is stateless and thread-safe.
 // Failures are StatusCode::io (not_found for a missing file) and name the path and the errno text.
 
 #pragma once

@@ -1,5 +1,5 @@
 // SHA-256 (FIPS 180-4). Keys and identities of builds, sources and problems are SHA-256 in
-// lower-case hex.
+// lower-case hex. A Sha256 is for one thread; sha256_hex() is a pure function.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace mgtune {
 
-// Feed data in pieces; hex() may be called once. Not for concurrent use.
+// Feed data in pieces; hex() may be called once.
 class Sha256 {
  public:
   Sha256();

@@ -1,4 +1,4 @@
-// "Did you mean": the candidate nearest to a misspelt word.
+// "Did you mean": the candidate nearest to a misspelt word. A pure function.
 
 #pragma once
 

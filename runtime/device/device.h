@@ -2,7 +2,8 @@
 // the runtime launch through it and nothing else, so what was measured is what runs.
 //
 // Ownership: buffers, modules and kernels belong to their device and must go before it.
-// Threads: info() and launch() may run concurrently; everything else needs external order.
+// Threads: info(), launch() and fill_bytes() may run concurrently, which is what a launch of a
+// variant takes; everything else needs external order.
 
 #pragma once
 
@@ -90,7 +91,7 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
 
-  // Memory is not initialized. launch_failed when there is not enough. On the cpu device each
+  // Memory is not initialized. environment when there is not enough. On the cpu device each
   // allocation ends at an inaccessible page (or is exact under AddressSanitizer).
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual void free(void* memory) = 0;
@@ -107,7 +108,8 @@ class Device {
   virtual Result<std::int64_t> max_clusters(const KernelLaunch& launch) = 0;
 
   // Asynchronous on a GPU; on the cpu device the kernel has run when this returns, and its errors
-  // (deadlock, bad memory, failed assert) come back as launch_failed naming block, thread, line.
+  // (deadlock, failed assert) come back as launch_failed naming block, thread, line. A bad address
+  // ends the process there, with the same said on standard error; on a GPU it is device_lost.
   virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status synchronize(Stream stream) = 0;
 

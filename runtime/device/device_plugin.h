@@ -1,5 +1,5 @@
 // Loading of a device plugin library (plugin.h). A library once loaded stays: code and data of its
-// devices live in it.
+// devices live in it. Thread-safe.
 
 #pragma once
 
@@ -13,8 +13,7 @@ namespace mgtune {
 
 // Where libmgruntime-cpu.so may lie, in the order of looking: $MGTUNE_CPU_PLUGIN alone when it is
 // set; else beside the library or program that contains this code, beside the running program, and
-// in
-// ../lib of both.
+// in ../lib of both.
 std::vector<std::string> cpu_plugin_places();
 
 // The plugin in the first of `places` where there is a file, its symbols visible to the libraries

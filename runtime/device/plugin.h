@@ -1,5 +1,6 @@
 // The entry point of a device plugin library (libmgruntime-cpu.so). Plugin and host program must be
 // built from the same sources by the same compiler: `build_id` is compared before anything else.
+// The functions are thread-safe; devices are as device.h says.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// The devices of this machine, and how a user's word (`--gpu`) names them. All of it may be called
-// from any thread.
+// The devices of this machine, and how a user's word (`--gpu`) names them. Thread-safe; what a
+// device itself allows, device.h says.
 
 #pragma once
 

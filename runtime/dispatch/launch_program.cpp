@@ -16,50 +16,11 @@ constexpr std::array<std::int64_t, 3> kMaxGrid = {2147483647, 65535, 65535};
 constexpr std::int64_t kMaxThreads = 1024;
 
 std::int64_t rounded_up(std::int64_t bytes) {
-  return (bytes + kWorkspaceAlign - 1) / kWorkspaceAlign * kWorkspaceAlign;
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
 bool is_aligned(const void* pointer, std::int64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(pointer) % static_cast<std::uintptr_t>(bytes) == 0;
-}
-
-template <typename T>
-bool encode_integer(std::int64_t value, std::uint64_t& word) {
-  if (!std::in_range<T>(value)) return false;
-  const T narrow = static_cast<T>(value);
-  std::memcpy(&word, &narrow, sizeof(T));
-  return true;
-}
-
-// `value` as the low bytes of `word`; false where the dtype cannot hold it.
-bool encode_value(std::int64_t value, DType dtype, std::uint64_t& word) {
-  switch (dtype) {
-    case DType::i64:
-      return encode_integer<std::int64_t>(value, word);
-    case DType::u64:
-      return encode_integer<std::uint64_t>(value, word);
-    case DType::i32:
-      return encode_integer<std::int32_t>(value, word);
-    case DType::u32:
-      return encode_integer<std::uint32_t>(value, word);
-    case DType::i8:
-      return encode_integer<std::int8_t>(value, word);
-    case DType::u8:
-      return encode_integer<std::uint8_t>(value, word);
-    case DType::f64:
-      word = std::bit_cast<std::uint64_t>(static_cast<double>(value));
-      return true;
-    case DType::f32:
-      word = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-      return true;
-    case DType::f16:
-      word = f16_from_float(static_cast<float>(value));
-      return true;
-    case DType::bf16:
-      word = bf16_from_float(static_cast<float>(value));
-      return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -271,12 +232,14 @@ Status LaunchProgram::encode(std::size_t kernel, const LaunchArguments& argument
       case Argument::Kind::value: {
         std::int64_t value = 0;
         MGTUNE_TRY(argument.value.evaluate(frame, value));
-        if (!encode_value(value, argument.dtype, word)) {
+        ScalarValue encoded;
+        if (!encode_integer(value, argument.dtype, encoded)) {
           const Launch& launch = design_->launches[rule.launch];
           return invalid_argument(fmt::format(
               "{}: argument {} of kernel {} is {} = {}, which {} cannot hold", op_->full_name(), i,
               launch.kernel.name, launch.args[i].value->text(), value, to_string(argument.dtype)));
         }
+        word = std::bit_cast<std::uint64_t>(encoded);
       }
     }
   }

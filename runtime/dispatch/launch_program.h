@@ -26,7 +26,6 @@ namespace mgtune {
 inline constexpr std::size_t kMaxSlots = 192;
 inline constexpr std::size_t kMaxArguments = 64;  // per kernel
 inline constexpr std::size_t kMaxBuffers = 16;    // of the workspace
-inline constexpr std::int64_t kWorkspaceAlign = 256;
 
 // The values of one launch. About 3 KiB, deliberately not initialized.
 struct LaunchFrame {
@@ -82,7 +81,7 @@ class LaunchProgram {
   bool admits(std::span<void* const> tensors, LaunchFrame& frame) const;
   Status explain_refusal(std::span<void* const> tensors, LaunchFrame& frame) const;
 
-  // After admits(). Sizes are rounded up to kWorkspaceAlign per buffer.
+  // After admits(). Sizes are rounded up to kWorkspaceAlignment per buffer.
   Result<LoadedVariant::WorkspaceSize> size_workspace(LaunchFrame& frame) const;
   // Buffers of `zero: once` go to the front, the others from `zeroed_bytes` on.
   void place_workspace(void* base, std::int64_t zeroed_bytes, LaunchFrame& frame) const;

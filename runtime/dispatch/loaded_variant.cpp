@@ -194,10 +194,12 @@ Result<bool> LoadedVariant::run(const LaunchArguments& arguments,
        size.bytes - size.zeroed_bytes > reserved->bytes - reserved->zeroed_bytes)) {
     return false;
   }
-  if (size.bytes > 0 && (arguments.workspace == nullptr ||
-                         reinterpret_cast<std::uintptr_t>(arguments.workspace) % kWorkspaceAlign)) {
+  if (size.bytes > 0 &&
+      (arguments.workspace == nullptr ||
+       reinterpret_cast<std::uintptr_t>(arguments.workspace) % kWorkspaceAlignment)) {
     return invalid_argument(fmt::format("{} needs a workspace of {} bytes, aligned to {}; got {}",
-                                        text(), size.bytes, kWorkspaceAlign, arguments.workspace));
+                                        text(), size.bytes, kWorkspaceAlignment,
+                                        arguments.workspace));
   }
   program.place_workspace(arguments.workspace,
                           reserved != nullptr ? reserved->zeroed_bytes : size.zeroed_bytes, frame);

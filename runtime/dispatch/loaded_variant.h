@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "build/build.h"
+#include "core/scalar_value.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
@@ -21,20 +22,15 @@
 
 namespace mgtune {
 
-// A scalar argument in its declared dtype (f32 or f64 in the low bytes, integers likewise).
-union ScalarValue {
-  double f64;
-  float f32;
-  std::int64_t i64;
-  std::int32_t i32;
-};
+// What every workspace is aligned to, in bytes.
+inline constexpr std::int64_t kWorkspaceAlignment = 256;
 
 // What one launch takes, everything in the operator's declared order.
 struct LaunchArguments {
   std::span<const std::int64_t> dims;  // the dynamic and hint dims
   std::span<void* const> tensors;      // device pointers; null for an absent optional tensor
   std::span<const ScalarValue> scalars;
-  void* workspace = nullptr;  // workspace_bytes(), aligned to 256; may be null when that is 0
+  void* workspace = nullptr;  // workspace_size(), kWorkspaceAlignment; may be null when that is 0
   Stream stream = nullptr;
 };
 

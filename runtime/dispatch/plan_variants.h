@@ -1,4 +1,5 @@
 // Which variants a plan loads, and loading them: the planning half of Plan, apart from launching.
+// One thread at a time per device and builder.
 
 #pragma once
 

@@ -3,6 +3,8 @@
 // from every corner of the ranges along one dim after the other by 256 values spread geometrically,
 // then from the largest found by every value, up to 4096. Where a range has more values than that,
 // a sixteenth is added for what lies between. A plan refuses the rare launch that needs more.
+//
+// A pure function of an immutable variant.
 
 #pragma once
 

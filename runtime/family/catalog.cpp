@@ -108,9 +108,9 @@ Result<Catalog::Named> Catalog::resolve(const std::string& kernel) {
     return Named{prefix, operator_name};
   }
   if (kernel.find('/') != std::string::npos) {
-    return invalid_argument(fmt::format("no folder '{}'", kernel));
+    return not_found(fmt::format("no folder '{}'", kernel));
   }
-  return invalid_argument(
+  return not_found(
       fmt::format("unknown kernel '{}'{}", kernel, did_you_mean(prefix, shipped_families())));
 }
 
@@ -124,8 +124,8 @@ Result<std::vector<const Operator*>> Catalog::find(const std::string& kernel) {
     if (named.op.empty() || op.name == named.op) operators.push_back(&op);
   }
   if (operators.empty()) {
-    return invalid_argument(fmt::format("{} has no operator '{}'{}", named.family, named.op,
-                                        did_you_mean(named.op, names)));
+    return not_found(fmt::format("{} has no operator '{}'{}", named.family, named.op,
+                                 did_you_mean(named.op, names)));
   }
   return operators;
 }
@@ -138,8 +138,8 @@ Result<const Operator*> Catalog::find_operator(const std::string& full_name) {
   }
   const auto [family_name, operator_name] = split_operator(full_name);
   if (!is_shipped(family_name) || operator_name.empty()) {
-    return invalid_argument(fmt::format("unknown operator '{}'{}", full_name,
-                                        did_you_mean(family_name, shipped_families())));
+    return not_found(fmt::format("unknown operator '{}'{}", full_name,
+                                 did_you_mean(family_name, shipped_families())));
   }
   MGTUNE_ASSIGN(const std::vector<const Operator*> found, find(full_name));
   return found.front();

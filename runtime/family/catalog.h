@@ -32,11 +32,11 @@ class Catalog {
 
   // "rmsnorm", "rmsnorm.forward", or a folder ("path/to/my_family", optionally ending in
   // ".operator"): the operators meant, in order. A shipped family goes before a folder of that
-  // name; "./rmsnorm" is always a folder. invalid_argument with "did you mean" for a word that is
-  // none of these.
+  // name; "./rmsnorm" is always a folder. not_found with "did you mean" for a word that is none of
+  // these.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
-  // One operator by its full name "rmsnorm.forward".
+  // One operator by its full name "rmsnorm.forward"; not_found likewise.
   Result<const Operator*> find_operator(const std::string& full_name);
 
   static std::vector<std::string> shipped_families();  // names, sorted

@@ -1,6 +1,6 @@
 // How SQLite keeps a store's file safe: WAL, where readers and a writer do not wait for each other,
 // needs memory shared by all processes that have the file open, so it is for local file systems;
-// DELETE works on network file systems too.
+// DELETE works on network file systems too. Thread-safe.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// The rows of the store as plain structs, in the words of CONTRIBUTING.md.
+// The rows of the store as plain structs, in the words of CONTRIBUTING.md. Values: use from several
+// threads needs the caller's own order.
 
 #pragma once
 
@@ -37,8 +38,8 @@ struct GpuRecord {
 
 // What may change between two runs on one GPU.
 struct EnvironmentRecord {
-  std::string mgtune_version, compiler, driver,
-      system;  // system: "Debian GNU/Linux 12, Linux 6.1, x86_64"
+  std::string mgtune_version, compiler, driver;
+  std::string system;  // "Debian GNU/Linux 12, Linux 6.1, x86_64"
 
   bool operator==(const EnvironmentRecord&) const = default;
 };
@@ -71,8 +72,8 @@ struct CheckRecord {
 struct MeasurementRecord {
   Outcome outcome = Outcome::ok;  // ok, raced_out, unstable, crashed, timeout, launch_failed
   std::string message;
-  std::string
-      method;  // "rotating", "emulation", ...: rows of different methods are never ranked together
+  // "rotating", "emulation", ...: rows of different methods are never ranked together
+  std::string method;
   double median_ns = 0, q1_ns = 0, q3_ns = 0, min_ns = 0;
   std::int64_t samples = 0;
   std::string note;  // e.g. "problem too small to rotate"

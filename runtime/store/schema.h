@@ -1,4 +1,5 @@
-// The tables of a store as migration steps. README.md describes them.
+// The tables of a store as migration steps. README.md describes them. One thread at
+// a time per database object.
 
 #pragma once
 

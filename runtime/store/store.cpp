@@ -1,7 +1,6 @@
 #include "store/store.h"
 
-#include <cstdlib>
-
+#include "core/user_folders.h"
 #include "store/database.h"
 #include "store/store_file.h"
 
@@ -95,20 +94,15 @@ Result<std::int64_t> write_measurement(Database& database, const OutcomeRecord& 
                m.note);
 }
 
-// secure_getenv: what names files is not taken from the environment of a setuid program.
-std::string environment_variable(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 }  // namespace
 
-std::string default_database_path() {
+Result<std::string> default_database_path() {
   if (std::string file = environment_variable("MGTUNE_DB"); !file.empty()) return file;
-  const std::string data = environment_variable("XDG_DATA_HOME");
-  if (data.starts_with('/')) return data + "/mgtune/results.db";  // others are to be ignored
-  const std::string home = environment_variable("HOME");
-  return home.empty() ? "results.db" : home + "/.local/share/mgtune/results.db";
+  const std::string folder = user_data_folder();
+  if (!folder.empty()) return folder + "/results.db";
+  return environment_error(
+      "there is no place for the results database: neither XDG_DATA_HOME nor HOME is set; set "
+      "XDG_DATA_HOME, or name the database (--db, MGTUNE_DB)");
 }
 
 Store::Store(std::string path, Mode mode, std::unique_ptr<Database> database)

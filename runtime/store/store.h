@@ -24,8 +24,8 @@ namespace mgtune {
 
 class Database;  // the RAII wrapper around sqlite3, private to this folder
 
-// $MGTUNE_DB, else $XDG_DATA_HOME/mgtune/results.db, else ~/.local/share/mgtune/results.db.
-std::string default_database_path();
+// $MGTUNE_DB, else results.db in user_data_folder(). environment when there is no such folder.
+Result<std::string> default_database_path();
 
 class Store {
  public:

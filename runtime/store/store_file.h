@@ -1,6 +1,6 @@
 // Opening a store's file: what is there is looked at through a read-only connection before
 // anything is written, so that a damaged, newer or foreign file stays as it was, byte for byte.
-// Private to store/.
+// Private to store/. One thread at a time per database object.
 
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -163,7 +164,7 @@ TEST_F(BuildCacheFault, ADirectoryThatOthersMayWriteIsNotUsedAndNotTouched) {
     ASSERT_EQ(::chmod(directory_.c_str(), mode), 0);
     testing::internal::CaptureStderr();
     EXPECT_FALSE(cache().load(build_.key).has_value());
-    EXPECT_TRUE(cache().store(make_artifact("new", "new")).ok());
+    EXPECT_FALSE(cache().store(make_artifact("new", "new")).ok());
     const std::string warning = testing::internal::GetCapturedStderr();
     const bool first = mode == 0770;  // one warning a process and directory
     EXPECT_EQ(warning, first ? "mgtune: warning: builds are not cached: " + directory_ +
@@ -174,6 +175,26 @@ TEST_F(BuildCacheFault, ADirectoryThatOthersMayWriteIsNotUsedAndNotTouched) {
   }
   ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
   EXPECT_TRUE(cache().load(build_.key).has_value());
+}
+
+TEST_F(BuildCacheFault, ABuildThatIsNotKeptIsSaidOnce) {
+  const std::string directory = path_of(build_.key) + "/cache";  // below a file
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(BuildCache(FileSystem::real(), directory).store(build_).ok());
+  }
+  const std::string warning = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(warning.find("mgtune: warning: builds are not cached: "), 0u);
+  EXPECT_NE(warning.find("Not a directory"), std::string::npos);
+  EXPECT_EQ(std::ranges::count(warning, '\n'), 1);
+}
+
+TEST_F(BuildCacheFault, ACheckSaysWhetherBuildsWouldBeKept) {
+  EXPECT_TRUE(BuildCache::check(folder_.file("new/cache")).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.file("new/cache")));
+  ASSERT_EQ(::chmod(directory_.c_str(), 0770), 0);
+  EXPECT_EQ(BuildCache::check(directory_).message(), directory_ + " can be written by other users");
+  EXPECT_EQ(BuildCache::check("").code(), StatusCode::environment);
 }
 
 TEST_F(BuildCacheFault, SomebodyElsesFilesAreNotUsed) {

@@ -19,7 +19,7 @@ class MemoryDevice final : public Device {
   std::size_t largest_allocation = 1 << 20;
 
   Result<void*> allocate(std::size_t bytes) override {
-    if (bytes > largest_allocation) return Status(StatusCode::launch_failed, "out of memory");
+    if (bytes > largest_allocation) return environment_error("out of memory");
     ++allocations_;
     return std::malloc(bytes);
   }

@@ -92,7 +92,7 @@ TEST_F(CatalogTest, UnknownWords) {
   EXPECT_EQ(error("/home/me/dot.ted"),
             "/home/me/dot.ted: no operator file (*.json) in this folder");
   EXPECT_EQ(error("no_such_family"), "unknown kernel 'no_such_family'");
-  EXPECT_EQ(catalog_.find("no_such_family").status().code(), StatusCode::invalid_argument);
+  EXPECT_EQ(catalog_.find("no_such_family").status().code(), StatusCode::not_found);
   EXPECT_EQ(catalog_.find_operator("no_such.forward").status().message(),
             "unknown operator 'no_such.forward'");
 }

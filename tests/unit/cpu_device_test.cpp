@@ -143,9 +143,12 @@ TEST_F(CpuDevice, NewMemoryIsUnwrittenAndAligned) {
 }
 
 TEST_F(CpuDevice, RefusesMoreMemoryThanThereIs) {
-  const Status status = Buffer::allocate(kernels->device(), std::size_t{1} << 60).status();
-  EXPECT_EQ(status.code(), StatusCode::launch_failed);
-  EXPECT_THAT(status.message(), HasSubstr("1152921504606846976 bytes"));
+  for (const int bits : {46, 60}) {  // addresses for the first there are
+    const std::size_t bytes = std::size_t{1} << bits;
+    const Status status = Buffer::allocate(kernels->device(), bytes).status();
+    EXPECT_EQ(status.code(), StatusCode::environment);
+    EXPECT_THAT(status.message(), HasSubstr(std::to_string(bytes) + " bytes"));
+  }
 }
 
 TEST_F(CpuDevice, CopiesAndFills) {
@@ -281,6 +284,26 @@ TEST_F(CpuDevice, RefusesGeometryThatNoGpuTakes) {
   EXPECT_THAT(message({{0, 1, 1}, {32, 1, 1}}), HasSubstr("grid of (0,1,1) is empty"));
   EXPECT_THAT(message({{1, 65536, 1}, {32, 1, 1}}), HasSubstr("(1,65536,1)"));
   EXPECT_THAT(message({{1, 1, 1}, {32, 1, 1}, 166913}), HasSubstr("the cpu device has 166912"));
+}
+
+TEST_F(CpuDevice, StaticSharedMemoryCountsToo) {
+  const auto source = [](int bytes) {
+    return "#include <mg/shared.cuh>\n__global__ void arrays(char* out) {\n  MG_SHARED(char, "
+           "values, [" +
+           std::to_string(bytes) + "]);\n  out[0] = values[0] = 1;\n}\n";
+  };
+  HostArray<char> out(kernels->device(), 1);
+  const Result<KernelText> fits = KernelText::build(source(166000), {"arrays"});
+  ASSERT_TRUE(fits.ok()) << fits.status().message();
+  EXPECT_TRUE(fits->launch("arrays", {{1, 1, 1}, {1, 1, 1}, 912}, out.data()).ok());
+  const Status both = fits->launch("arrays", {{1, 1, 1}, {1, 1, 1}, 913}, out.data());
+  EXPECT_EQ(both.code(), StatusCode::launch_failed);
+  EXPECT_EQ(both.message(),
+            "913 bytes of dynamic and 166000 of static shared memory; the cpu device has 166912");
+  const Result<KernelText> too_large = KernelText::build(source(166913), {"arrays"});
+  ASSERT_TRUE(too_large.ok()) << too_large.status().message();
+  EXPECT_THAT(too_large->launch("arrays", {{1, 1, 1}, {1, 1, 1}}, out.data()).message(),
+              HasSubstr("166913 of static shared memory"));
 }
 
 TEST_F(CpuDevice, SaysWhatItDoesNotHave) {

@@ -19,7 +19,10 @@
 namespace mgtune {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr char kFamily[] = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
 
@@ -154,15 +157,14 @@ TEST_F(MgruntimeC, RefusesWrongPlans) {
   const mgr_range_t n{"n", 1, 8};
   EXPECT_THAT(refusal({{"T", "f64"}}, {n}), HasSubstr("f64"));
   EXPECT_THAT(refusal({{"U", "f32"}}, {n}), HasSubstr("U"));
-  EXPECT_EQ(refusal({{"T", "f32"}, {"T", "f32"}}, {n}), "'T' is bound twice");
-  EXPECT_EQ(refusal({{"T", nullptr}}, {n}), "name or value of a binding is null");
+  EXPECT_EQ(refusal({{"T", "f32"}, {"T", "f32"}}, {n}), "'T' is assigned twice");
+  EXPECT_EQ(refusal({{"T", nullptr}}, {n}), "name or value of an assignment is null");
   EXPECT_EQ(refusal({{"T", "f32"}}, {}),
             "vector_add.add: dim 'n' needs a range; it has no default");
   EXPECT_EQ(refusal({{"T", "f32"}}, {n, n}), "dim 'n' has two ranges");
   EXPECT_EQ(refusal({{"T", "f32"}}, {{"n", 8, 1}}), "the range of dim 'n' is empty: 8 to 1");
   EXPECT_EQ(refusal({{"T", "f32"}}, {n, {"rows", 1, 2}}),
             "vector_add.add has no dynamic or hint dim 'rows' to give a range for");
-  EXPECT_THAT(refusal({}, {}, "rmsnrom.forward"), HasSubstr("did you mean"));
   EXPECT_EQ(refusal({}, {}, nullptr), "operator_name is null");
 }
 
@@ -170,7 +172,7 @@ TEST_F(MgruntimeC, ReadsOptionsOfOtherVersions) {
   mgr_context_t* context = nullptr;
   mgr_open_options_t options{};
   EXPECT_EQ(mgr_open(&options, &context), MGR_INVALID_ARGUMENT);
-  EXPECT_STREQ(mgr_last_error(), "struct_size of the options is not set");
+  EXPECT_THAT(mgr_last_error(), HasSubstr("struct_size of the options is 0"));
 
   struct Newer {
     mgr_open_options_t known{};
@@ -185,19 +187,82 @@ TEST_F(MgruntimeC, ReadsOptionsOfOtherVersions) {
   newer.added = 1;
   EXPECT_EQ(mgr_open(&newer.known, &context), MGR_UNSUPPORTED);
 
-  mgr_open_options_t older{};  // one that ends before the family folders, whose bytes are not read
-  older.struct_size = offsetof(mgr_open_options_t, family_folders);
-  older.device = "cpu";
-  older.database = database.c_str();
-  older.family_folder_count = 77;
-  ASSERT_EQ(mgr_open(&older, &context), MGR_OK) << mgr_last_error();
+  mgr_open_options_t cut_off{};  // smaller than in version 1: no version's
+  cut_off.struct_size = offsetof(mgr_open_options_t, family_folders);
+  cut_off.device = "cpu";
+  EXPECT_EQ(mgr_open(&cut_off, &context), MGR_INVALID_ARGUMENT);
+  mgr_plan_options_t cut_off_too{};
+  cut_off_too.struct_size = sizeof(cut_off_too) - 1;
+  mgr_plan_t* plan = nullptr;
+  EXPECT_EQ(mgr_plan(context_, &cut_off_too, &plan), MGR_INVALID_ARGUMENT);
+}
+
+TEST_F(MgruntimeC, TellsUnknownNamesFromWrongOnes) {
+  mgr_plan_t* plan = nullptr;
+  for (const char* op : {"rmsnrom.forward", "rmsnorm.fward", "rmsnorm", "vector_add.sub", ""}) {
+    EXPECT_EQ(plan_with(context_, {}, {}, &plan, op), MGR_NOT_FOUND) << op;
+  }
+  EXPECT_EQ(plan_with(context_, {}, {}, &plan, "rmsnrom.forward"), MGR_NOT_FOUND);
+  EXPECT_STREQ(mgr_last_error(), "unknown operator 'rmsnrom.forward'; did you mean 'rmsnorm'?");
+
+  const char* const families[] = {"/no/such/family"};
+  mgr_open_options_t options{};
+  options.struct_size = sizeof(options);
+  options.device = "cpu";
+  options.family_folders = families;
+  options.family_folder_count = 1;
+  mgr_context_t* context = nullptr;
+  EXPECT_EQ(mgr_open(&options, &context), MGR_NOT_FOUND);
+  EXPECT_STREQ(mgr_last_error(), "no folder '/no/such/family'");
+}
+
+TEST_F(MgruntimeC, MoreMemoryThanThereIsIsTheEnvironmentsFault) {
+  for (const std::size_t bytes : {SIZE_MAX, std::size_t{1} << 60, std::size_t{1} << 46}) {
+    void* memory = nullptr;
+    EXPECT_EQ(mgr_allocate(context_, bytes, &memory), MGR_ENVIRONMENT) << bytes;
+    EXPECT_THAT(mgr_last_error(), HasSubstr(std::to_string(bytes) + " bytes"));
+    EXPECT_EQ(memory, nullptr);
+  }
+}
+
+TEST_F(MgruntimeC, RefusesScalarsThatTheirTypeCannotHold) {
+  const mgr_assignment_t assignments[] = {{"hidden", "8"}, {"T", "f32"}};
+  const mgr_range_t ranges[] = {{"rows", 1, 4}};
+  mgr_plan_t* plan = nullptr;
+  ASSERT_EQ(plan_with(context_, assignments, ranges, &plan, "rmsnorm.forward"), MGR_OK)
+      << mgr_last_error();
+  const std::int64_t dims[] = {1, -1};
+  void* const nulls[4] = {};
+  for (const double eps : {1e300, -1e39}) {
+    EXPECT_EQ(mgr_launch(plan, nullptr, dims, 2, nulls, 4, &eps, 1, nullptr), MGR_INVALID_ARGUMENT);
+    EXPECT_THAT(mgr_last_error(),
+                AllOf(StartsWith("scalar 'eps' is "), EndsWith("f32 cannot hold")));
+  }
+  mgr_plan_free(plan);
+}
+
+TEST_F(MgruntimeC, NeedsNoPlaceForADatabase) {
+  const char* const home = std::getenv("HOME");
+  const std::string kept = home != nullptr ? home : "";
+  ::unsetenv("HOME");
+  ::unsetenv("XDG_DATA_HOME");
+  ::unsetenv("MGTUNE_DB");
+  mgr_context_t* context = nullptr;
+  mgr_plan_t* untuned = nullptr;
+  ASSERT_EQ(open("cpu", nullptr, &context), MGR_OK) << mgr_last_error();
+  ::setenv("HOME", kept.c_str(), 1);
+  ASSERT_EQ(plan(context, "8", &untuned), MGR_OK) << mgr_last_error();
+  EXPECT_THAT(explained(untuned, 7), HasSubstr("no place for the results database"));
+  mgr_plan_free(untuned);
   mgr_close(context);
 }
 
 TEST_F(MgruntimeC, SaysWhichDevicesThereAre) {
   mgr_context_t* context = nullptr;
-  EXPECT_EQ(open("GPU-00000000-0000-0000-0000-000000000000", nullptr, &context), MGR_ENVIRONMENT);
-  EXPECT_THAT(mgr_last_error(), HasSubstr("cpu"));
+  for (const char* device : {"GPU-00000000-0000-0000-0000-000000000000", "no such device", ""}) {
+    EXPECT_EQ(open(device, nullptr, &context), MGR_ENVIRONMENT) << device;
+    EXPECT_THAT(mgr_last_error(), HasSubstr("cpu"));
+  }
   EXPECT_EQ(context, nullptr);
   EXPECT_EQ(mgr_open(nullptr, nullptr), MGR_INVALID_ARGUMENT);
 }

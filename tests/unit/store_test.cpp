@@ -337,13 +337,24 @@ TEST(DefaultDatabasePath, IsTheFirstThatTheEnvironmentNames) {
   ::setenv("HOME", "/home/someone", 1);
   ::unsetenv("MGTUNE_DB");
   ::unsetenv("XDG_DATA_HOME");
-  EXPECT_EQ(default_database_path(), "/home/someone/.local/share/mgtune/results.db");
+  EXPECT_EQ(*default_database_path(), "/home/someone/.local/share/mgtune/results.db");
   ::setenv("XDG_DATA_HOME", "relative", 1);  // to be ignored, says the XDG specification
-  EXPECT_EQ(default_database_path(), "/home/someone/.local/share/mgtune/results.db");
+  EXPECT_EQ(*default_database_path(), "/home/someone/.local/share/mgtune/results.db");
   ::setenv("XDG_DATA_HOME", "/data", 1);
-  EXPECT_EQ(default_database_path(), "/data/mgtune/results.db");
+  EXPECT_EQ(*default_database_path(), "/data/mgtune/results.db");
   ::setenv("MGTUNE_DB", "here.db", 1);
-  EXPECT_EQ(default_database_path(), "here.db");
+  EXPECT_EQ(*default_database_path(), "here.db");
+}
+
+TEST(DefaultDatabasePath, IsNotTheCurrentFolder) {
+  for (const char* home : {"", "relative"}) {
+    ::setenv("HOME", home, 1);
+    ::unsetenv("MGTUNE_DB");
+    ::unsetenv("XDG_DATA_HOME");
+    const Status status = default_database_path().status();
+    EXPECT_EQ(status.code(), StatusCode::environment);
+    EXPECT_NE(status.message().find("set XDG_DATA_HOME, or name the database"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -18,9 +18,6 @@
 namespace mgtune {
 namespace {
 
-// What a plan promises about every workspace.
-constexpr std::size_t kWorkspaceAlignment = 256;
-
 // The problem's tensors with the inputs of one seed, and what the reference makes of them.
 struct SeededInputs {
   Placement placement;
@@ -306,6 +303,7 @@ std::optional<Outcome> outcome_of(const Status& failure) {
   switch (failure.code()) {
     case StatusCode::compile_failed:
       return Outcome::compile_failed;
+    case StatusCode::environment:  // more memory than the device has
     case StatusCode::launch_failed:
       return Outcome::launch_failed;
     case StatusCode::timeout:

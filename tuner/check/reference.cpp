@@ -16,29 +16,6 @@ namespace {
 
 constexpr std::uint32_t kBlocks = 64, kThreads = 128;
 
-// Low bytes hold the value in its dtype, as the launch of a kernel reads it.
-ScalarValue scalar_value(const Scalar& scalar) {
-  ScalarValue value{};
-  switch (scalar.dtype) {
-    case DType::f64:
-      value.f64 = scalar.check_value;
-      break;
-    case DType::f32:
-      value.f32 = static_cast<float>(scalar.check_value);
-      break;
-    case DType::f16:
-      value.i64 = f16_from_float(static_cast<float>(scalar.check_value));
-      break;
-    case DType::bf16:
-      value.i64 = bf16_from_float(static_cast<float>(scalar.check_value));
-      break;
-    default:
-      value.i64 = static_cast<std::int64_t>(scalar.check_value);
-      break;
-  }
-  return value;
-}
-
 // "rmsnorm_forward_reference<float>"; the bare name where the operator has no dtype variables.
 std::string reference_name(const Problem& problem) {
   std::string arguments;
@@ -131,7 +108,6 @@ std::string reference_text(const Operator& op) {
 Reference::Reference(Device& device, const Problem& problem,
                      const std::vector<TensorLayout>& layouts)
     : device_(&device), problem_(&problem), layouts_(&layouts), fills_(layouts.size(), nullptr) {
-  for (const Scalar& scalar : problem.op->scalars) scalars_.push_back(scalar_value(scalar));
   for (const Dim& dim : problem.op->dims) {
     dims_.push_back(problem.slots[static_cast<std::size_t>(dim.slot)]);
   }
@@ -149,6 +125,12 @@ Result<Reference> Reference::make(Device& device, Builder& builder, const Proble
 
 Status Reference::load(Builder& builder) {
   const Operator& op = *problem_->op;
+  for (const Scalar& scalar : op.scalars) {
+    if (encode_scalar(scalar.check_value, scalar.dtype, scalars_.emplace_back())) continue;
+    return invalid_argument(fmt::format("{}: the check value {} of scalar '{}' is none of {}",
+                                        op.full_name(), scalar.check_value, scalar.name,
+                                        to_string(scalar.dtype)));
+  }
   std::vector<std::string> own{reference_name(*problem_)}, common;
   std::vector<std::string> fills(layouts_->size());
   for (std::size_t i = 0; i < fills.size(); ++i) {

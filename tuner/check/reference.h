@@ -17,9 +17,9 @@
 #include "build/builder.h"
 #include "check/problem_tensors.h"
 #include "check/tensor_layout.h"
+#include "core/scalar_value.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "dispatch/loaded_variant.h"
 #include "family/problem.h"
 
 namespace mgtune {

@@ -6,7 +6,6 @@
 #include "build/compiler.h"
 #include "build/cuda_headers.h"
 #include "build/nvrtc.h"
-#include "build/private_file.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "core/file_system.h"
@@ -122,13 +121,8 @@ Finding find_build_cache() {
   Finding finding{"build cache", false, "",
                   "set MGTUNE_CACHE_DIR to a folder that only you can write to"};
   const std::string folder = BuildCache::default_directory();
-  if (folder.empty()) {
-    finding.found = "no folder: HOME, XDG_CACHE_HOME and MGTUNE_CACHE_DIR are not set";
-    return finding;
-  }
-  Status status = try_writing(folder);
-  // The cache is not used, and every build is made anew, where others could put files.
-  if (status.ok()) status = check_private_directory(folder);
+  // Without one every build is made anew.
+  const Status status = BuildCache::check(folder);
   finding.ok = status.ok();
   finding.found = status.ok() ? folder : status.message();
   return finding;
@@ -136,7 +130,12 @@ Finding find_build_cache() {
 
 Finding find_database() {
   Finding finding{"database", false, "", "name another file with --db or MGTUNE_DB"};
-  const std::string path = default_database_path();
+  const Result<std::string> place = default_database_path();
+  if (!place.ok()) {
+    finding.found = place.status().message();
+    return finding;
+  }
+  const std::string& path = *place;
   const Result<Store> store = Store::open(path, Store::Mode::read_only);
   finding.ok = store.ok();
   finding.found = store.ok() ? path : store.status().message();

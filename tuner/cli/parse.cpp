@@ -6,6 +6,7 @@
 
 #include "cli/argument_list.h"
 #include "core/suggest.h"
+#include "core/version.h"
 
 namespace mgtune {
 
@@ -111,7 +112,7 @@ Status usage_error(const CLI::App& root, const CLI::ParseError& error) {
 Result<Command*> parse(int argc, const char* const* argv, const Commands& commands) {
   CLI::App app(kAbout, "mgtune");
   configure(app);
-  app.set_version_flag("--version", std::string("mgtune ") + MGTUNE_VERSION, "Print the version");
+  app.set_version_flag("--version", "mgtune " + std::string(mgtune_version()), "Print the version");
   app.footer(kFirstSteps);
   std::map<const CLI::App*, Command*> by_app;
   for (const auto& command : commands) {

@@ -6,7 +6,10 @@
 namespace mgtune {
 
 Result<std::optional<Store>> open_results(const std::string& named) {
-  const std::string path = named.empty() ? default_database_path() : named;
+  std::string path = named;
+  if (named.empty()) {
+    MGTUNE_ASSIGN(path, default_database_path());
+  }
   Result<Store> store = Store::open(path, Store::Mode::read_only);
   if (store.ok()) return std::optional<Store>(*std::move(store));
   const bool nothing_yet = named.empty() && store.status().code() == StatusCode::not_found;

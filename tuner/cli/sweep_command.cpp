@@ -87,8 +87,14 @@ Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
     std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
     return ExitCode::ok;
   }
-  const std::string path = words_.database.empty() ? default_database_path() : words_.database;
+  std::string path = words_.database;
+  if (path.empty()) {
+    MGTUNE_ASSIGN(path, default_database_path());
+  }
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
+  if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
+    std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
+  }
   install_interrupt_handlers();
   std::vector<FinishedSweep> sweeps;
   for (const SweepPlan& plan : plans) {

@@ -2,12 +2,11 @@
 
 #include <sys/utsname.h>
 
-#include <array>
-#include <ctime>
 #include <string_view>
 
 #include "build/compiler.h"
 #include "core/file_system.h"
+#include "core/version.h"
 
 namespace mgtune {
 namespace {
@@ -37,20 +36,11 @@ std::string operating_system() {
 Result<EnvironmentRecord> describe_environment(const DeviceInfo& device) {
   MGTUNE_ASSIGN(const auto compiler, make_compiler(device.arch));
   EnvironmentRecord environment;
-  environment.mgtune_version = MGTUNE_VERSION;
+  environment.mgtune_version = mgtune_version();
   environment.compiler = compiler->identity();
   environment.driver = device.driver;
   environment.system = operating_system();
   return environment;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::array<char, sizeof "2026-11-21T09:00:00Z"> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
 }
 
 }  // namespace mgtune

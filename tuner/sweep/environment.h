@@ -11,6 +11,4 @@ namespace mgtune {
 // Starts the compiler of the device once, for its identity; environment when there is none.
 Result<EnvironmentRecord> describe_environment(const DeviceInfo& device);
 
-std::string utc_now();  // "2026-11-21T09:00:00Z"
-
 }  // namespace mgtune

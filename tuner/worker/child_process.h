@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "core/file_descriptor.h"
 #include "core/status.h"
-#include "worker/file_descriptor.h"
 
 namespace mgtune {
 

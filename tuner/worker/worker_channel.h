@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "core/file_descriptor.h"
 #include "core/status.h"
-#include "worker/file_descriptor.h"
 #include "worker/protocol.h"
 
 namespace mgtune {

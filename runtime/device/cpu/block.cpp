@@ -241,13 +241,16 @@ void Block::check_race(const void* address, std::size_t bytes, RaceChecker::Kind
   fail(fault);
 }
 
-std::string Block::thread_name(std::size_t thread) const {
-  return "thread " + to_string(index_in(thread, task_->block));
+void Block::add_thread(std::size_t thread, SignalText& text) const {
+  const Dim3 index = index_in(thread, task_->block);
+  text.add("thread ({},{},{})", index.x, index.y, index.z);
 }
 
-std::string Block::where() const {
-  const std::string block = "block " + to_string(block_index_);
-  return in_thread() ? block + ", " + thread_name(static_cast<std::size_t>(current_)) : block;
+void Block::add_place(SignalText& text) const {
+  text.add("block ({},{},{})", block_index_.x, block_index_.y, block_index_.z);
+  if (!in_thread()) return;
+  text.add(", ");
+  add_thread(static_cast<std::size_t>(current_), text);
 }
 
 }  // namespace mgtune

@@ -6,8 +6,8 @@
 // queue in the thread order of the launch. When nothing is ready and threads are left, the block is
 // stuck: each is listed with the place it waits at. A fault abandons the block where it stands.
 //
-// One per worker, used by its thread alone; expire() and where() are for signal handlers and
-// watchdogs, as said there.
+// One per worker, used by its thread alone; the others that are for signal handlers and watchdogs
+// say so.
 
 #pragma once
 
@@ -24,6 +24,7 @@
 #include "mgcpu/runtime_abi.h"
 #include "race_checker.h"
 #include "shared_memory.h"
+#include "signal_text.h"
 
 namespace mgtune {
 
@@ -75,9 +76,9 @@ class Block {
   bool in_kernel_code(std::uintptr_t instruction) const {
     return in_thread() && instruction >= task_->code.begin && instruction < task_->code.end;
   }
-  std::string where() const;  // "block (0,0,0), thread (5,0,0)"
+  void add_place(SignalText& text) const;  // "block (0,0,0), thread (5,0,0)"
+  void add_thread(std::size_t thread, SignalText& text) const;
   const FiberStacks& stacks() const { return stacks_; }
-  std::string thread_name(std::size_t thread) const;
 
  private:
   enum class State : std::uint8_t { ready, at_barrier, in_warp_call, spinning, returned };

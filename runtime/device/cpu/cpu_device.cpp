@@ -116,9 +116,12 @@ Status CpuDevice::check(const KernelLaunch& launch) const {
     return refused(fmt::format("a grid of {} is empty or over the limits (2147483647,{},{})",
                                to_string(grid), kMaxGridYZ, kMaxGridYZ));
   }
-  if (launch.shared_bytes > info_.limits.max_shared_bytes) {
-    return refused(fmt::format("{} bytes of dynamic shared memory; the cpu device has {}",
-                               launch.shared_bytes, info_.limits.max_shared_bytes));
+  const std::size_t static_bytes =
+      static_cast<const CpuKernel&>(*launch.kernel).static_shared_bytes();
+  if (static_bytes + launch.shared_bytes > std::size_t(info_.limits.max_shared_bytes)) {
+    return refused(
+        fmt::format("{} bytes of dynamic and {} of static shared memory; the cpu device has {}",
+                    launch.shared_bytes, static_bytes, info_.limits.max_shared_bytes));
   }
   if (launch.args == nullptr && !launch.kernel->parameters().empty()) {
     return refused(fmt::format("no arguments for the {} parameters of {}",

@@ -15,8 +15,14 @@ namespace {
 constexpr int kUnwritten = 0xff;
 
 Status no_memory(std::size_t bytes, int error) {
-  return Status(StatusCode::launch_failed,
-                fmt::format("no memory for a buffer of {} bytes: {}", bytes, std::strerror(error)));
+  return environment_error(
+      fmt::format("no memory for a buffer of {} bytes: {}", bytes, std::strerror(error)));
+}
+
+// Linux hands out addresses for more memory than there is, and ends processes when they are used.
+std::size_t memory_of_machine() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -43,7 +49,6 @@ void DeviceMemory::unmap(const Allocation& allocation) { std::free(allocation.ma
 Result<DeviceMemory::Allocation> DeviceMemory::map(std::size_t bytes) {
   constexpr std::size_t kUnit = 16;  // the alignment that the widest access wants
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  if (bytes > SIZE_MAX / 2) return no_memory(bytes, ENOMEM);
   const std::size_t used = (bytes + kUnit - 1) / kUnit * kUnit;
   const std::size_t open = (used + page - 1) / page * page;
   void* mapping =
@@ -65,6 +70,7 @@ void DeviceMemory::unmap(const Allocation& allocation) {
 #endif
 
 Result<void*> DeviceMemory::allocate(std::size_t bytes) {
+  if (bytes > memory_of_machine()) return no_memory(bytes, ENOMEM);
   MGTUNE_ASSIGN(const Allocation allocation, map(bytes));
   std::memset(allocation.begin, kUnwritten, bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -80,15 +86,15 @@ void DeviceMemory::free(void* memory) {
   allocations_.erase(found);
 }
 
-std::string DeviceMemory::describe(const void* address) const {
+void DeviceMemory::describe(const void* address, SignalText& text) const {
   const auto* const byte = static_cast<const std::byte*>(address);
   for (const Allocation& allocation : allocations_) {
     if (byte < allocation.mapping || byte >= allocation.mapping + allocation.mapping_bytes)
       continue;
-    return fmt::format("byte {} of a buffer of {} bytes", byte - allocation.begin,
-                       allocation.bytes);
+    text.add("byte {} of a buffer of {} bytes", byte - allocation.begin, allocation.bytes);
+    return;
   }
-  return fmt::format("address {}, which is in no buffer", address);
+  text.add("address {}, which is in no buffer", address);
 }
 
 }  // namespace mgtune

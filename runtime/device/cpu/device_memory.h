@@ -7,10 +7,10 @@
 
 #include <cstddef>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "core/status.h"
+#include "signal_text.h"
 
 namespace mgtune {
 
@@ -21,11 +21,12 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
+  // environment when there is not enough memory.
   Result<void*> allocate(std::size_t bytes);
   void free(void* memory);
 
   // "byte 1024 of a buffer of 1024 bytes", or the address when no buffer is near.
-  std::string describe(const void* address) const;
+  void describe(const void* address, SignalText& text) const;
 
  private:
   struct Allocation {

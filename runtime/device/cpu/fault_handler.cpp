@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 
 #include "source_line.h"
 
@@ -29,31 +28,38 @@ MGCPU_THREAD_LOCAL WorkerSignals* signals_of_this_thread = nullptr;
 
 int interrupt_signal() { return SIGRTMIN + 1; }
 
-void write_error(const std::string& text) {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-}
-
-std::string describe(const Block& block, const Crash& crash) {
-  if (crash.signal == SIGFPE) return "integer division by zero";
-  if (crash.signal == SIGILL) return "illegal instruction";
+void describe(const Block& block, const Crash& crash, SignalText& text) {
+  if (crash.signal == SIGFPE) return text.add("integer division by zero");
+  if (crash.signal == SIGILL) return text.add("illegal instruction");
   if (const auto owner = block.stacks().guard_owner(crash.address)) {
-    return "stack overflow of " + block.thread_name(*owner);
+    text.add("stack overflow of ");
+    return block.add_thread(*owner, text);
   }
-  return (crash.writes ? "writes " : "reads ") + device_memory->describe(crash.address);
+  text.add("{} ", crash.writes ? "writes" : "reads");
+  device_memory->describe(crash.address, text);
 }
 
-// Says what happened and ends the process by the signal that it happened by.
+// Says what happened and ends the process by the signal that it happened by. What is known without
+// the heap is out before the source line is looked for, which needs all of C++: if the kernel left
+// the heap broken, or locked, only that is missing.
 [[noreturn]] void report_crash() {
+  WorkerSignals& signals = *signals_of_this_thread;
   const Block& block = *current_block();
-  const Crash& crash = signals_of_this_thread->crash;
-  std::string text = "mgtune cpu device: " + block.where() + ": " + describe(block, crash);
-  if (crash.instruction != 0) {
+  SignalText& text = signals.text;
+  text.add("mgtune cpu device: ");
+  block.add_place(text);
+  text.add(": ");
+  describe(block, signals.crash, text);
+  text.write();
+  if (signals.crash.instruction != 0) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives the address as a number
-    text += " at " + source_line(reinterpret_cast<const void*>(crash.instruction + 1));
+    const auto* const after = reinterpret_cast<const void*>(signals.crash.instruction + 1);
+    text.add(" at {}", source_line(after));
   }
-  write_error(text + "\n");
-  std::signal(crash.signal, SIG_DFL);
-  std::raise(crash.signal);
+  text.add("\n");
+  text.write();
+  std::signal(signals.crash.signal, SIG_DFL);
+  std::raise(signals.crash.signal);
   std::abort();
 }
 
@@ -120,7 +126,11 @@ void on_interrupt(int, siginfo_t*, void*) {}
 void on_sanitizer_error() {
   const Block* const block = current_block();
   if (block != nullptr && block->in_thread()) {
-    write_error("mgtune cpu device: " + block->where() + ": the above\n");
+    SignalText text;
+    text.add("mgtune cpu device: ");
+    block->add_place(text);
+    text.add(": the above\n");
+    text.write();
   }
 }
 #endif

@@ -4,6 +4,8 @@
 // thread, and the buffer or stack that was left, then the source line) and end the process the way
 // the signal does: nothing can be known about memory any more. Whoever launches runs in a process
 // to spare. SIGRTMIN+1 takes a worker out of an endless loop of kernel code: see WorkerPool.
+//
+// Threads: install_fault_handlers() before any; interrupt_worker() from any.
 
 #pragma once
 
@@ -14,6 +16,7 @@
 
 #include "block.h"
 #include "device_memory.h"
+#include "signal_text.h"
 
 namespace mgtune {
 
@@ -31,8 +34,9 @@ struct Crash {
 };
 
 // Makes the calling thread the worker of `block`. Signals get stacks of their own, as the fiber's
-// may be what overflowed: one for the handlers and one for the report, which needs all of C++ and
-// so is written after the handler has returned.
+// may be what overflowed: one for the handlers and one for the report, which is
+// written after the handler has returned where that can be arranged (x86-64), and needs no heap
+// until all but the source line is out.
 class WorkerSignals {
  public:
   explicit WorkerSignals(Block& block);
@@ -41,6 +45,7 @@ class WorkerSignals {
   WorkerSignals& operator=(const WorkerSignals&) = delete;
 
   Crash crash;
+  SignalText text;  // of the report
   std::uintptr_t report_stack_top() const;
 
  private:

@@ -40,8 +40,8 @@ CodeRange code_around(void (*function)(void* const*)) {
 
 SharedLayout* layout_being_loaded() { return loading_layout; }
 
-CpuKernel::CpuKernel(std::string name, const BlockTask& task)
-    : name_(std::move(name)), task_(task) {
+CpuKernel::CpuKernel(std::string name, const BlockTask& task, std::size_t static_shared_bytes)
+    : name_(std::move(name)), task_(task), static_shared_bytes_(static_shared_bytes) {
   for (std::uint32_t i = 0; i < task.entry->parameter_count; ++i) {
     parameters_.push_back({task.entry->parameter_bytes[i]});
   }
@@ -91,7 +91,7 @@ Status KernelLibrary::find_kernels(const Build& build) {
     task.layout = &layout_;
     task.code = code_around(entry->run);
     task.check_races = build.arch == "cpu-race";
-    kernels_.emplace_back(kernel.name, task);
+    kernels_.emplace_back(kernel.name, task, build.kernels.size() == 1 ? layout_.array_bytes() : 0);
   }
   return Status();
 }

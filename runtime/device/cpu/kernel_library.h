@@ -1,5 +1,6 @@
 // KernelLibrary: a build for the cpu device, loaded: a shared library that the host compiler made.
 // Unloaded, and its file removed, with the object; its kernels must not run any more by then.
+// Immutable once loaded: any number of threads may read it.
 
 #pragma once
 
@@ -23,14 +24,18 @@ SharedLayout* layout_being_loaded();
 class CpuKernel : public Kernel {
  public:
   // `task`: what is the same for each launch of the kernel.
-  CpuKernel(std::string name, const BlockTask& task);
+  CpuKernel(std::string name, const BlockTask& task, std::size_t static_shared_bytes);
   const std::string& name() const override { return name_; }
   const std::vector<KernelParameter>& parameters() const override { return parameters_; }
   const BlockTask& task() const { return task_; }
+  // Of its static arrays, where that is known: those of a module belong to its kernels together, so
+  // a kernel's own are known when it is the only one. 0 otherwise.
+  std::size_t static_shared_bytes() const { return static_shared_bytes_; }
 
  private:
   std::string name_;
   BlockTask task_;
+  std::size_t static_shared_bytes_;
   std::vector<KernelParameter> parameters_;
 };
 

@@ -13,7 +13,7 @@
 // struct, so uint4 accesses are seen with GCC only). A named barrier and a __syncwarp of part of a
 // warp count as if the whole block or warp had met. Not understood: order made by fences and flags.
 //
-// One per worker; not thread-safe. A check costs some 10 ns per byte.
+// One per worker; not thread-safe.
 
 #pragma once
 

@@ -28,6 +28,7 @@ std::size_t SharedLayout::add(std::size_t bytes, std::size_t alignment) {
   const std::size_t offset = (end_ + alignment - 1) / alignment * alignment;
   arrays_.push_back({offset, bytes});
   end_ = offset + bytes + kGap;
+  array_bytes_ += bytes;
   return offset;
 }
 

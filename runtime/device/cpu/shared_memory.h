@@ -13,7 +13,8 @@
 namespace mgtune {
 
 // Where a module's static shared arrays lie in the arena. Between them lie gaps of at least 64
-// bytes, which AddressSanitizer guards.
+// bytes, which AddressSanitizer guards. Filled while the module loads, then only
+// read, by any number of threads.
 class SharedLayout {
  public:
   std::size_t add(std::size_t bytes, std::size_t alignment);
@@ -22,11 +23,12 @@ class SharedLayout {
     std::size_t offset, bytes;
   };
   const std::vector<Array>& arrays() const { return arrays_; }
-  std::size_t bytes() const { return end_; }
+  std::size_t bytes() const { return end_; }                // of the arena, gaps included
+  std::size_t array_bytes() const { return array_bytes_; }  // of the arrays alone
 
  private:
   std::vector<Array> arrays_;
-  std::size_t end_ = 64;
+  std::size_t end_ = 64, array_bytes_ = 0;
 };
 
 // One per worker; not thread-safe.

@@ -9,9 +9,13 @@
  *  1. Handles are opaque. Every handle is freed by the function that names it; null is ignored
  *     there. A plan may outlive the mgr_close of its context.
  *  2. Every options struct starts with struct_size = sizeof(the struct). Fields are only ever added
- *     at the end; what a caller's older struct lacks has its zero value, which is the default.
+ *     at the end; what a caller's older struct lacks has its zero value, which is the default. A
+ *     struct_size below that of version 1 is MGR_INVALID_ARGUMENT; fields of a newer header that
+ *     are not zero are MGR_UNSUPPORTED.
  *  3. Every function that can fail returns mgr_status_t, 0 for success, and leaves its outputs
- *     untouched on failure. mgr_last_error() has the message.
+ *     untouched on failure. mgr_last_error() has the message. Each says below which statuses it
+ *     returns; besides those, every one may return MGR_INVALID_ARGUMENT for a null pointer that is
+ *     not said to be allowed, MGR_OUT_OF_MEMORY, MGR_INTERNAL, and on a GPU MGR_DEVICE_LOST.
  *  4. Strings are UTF-8 and end with a zero. The library copies what it is passed; what it returns
  *     belongs to it and lives as long as the function says.
  *  5. Streams and device memory are void*; a stream is a CUstream (cudaStream_t), null the default
@@ -51,7 +55,7 @@ typedef enum mgr_status_t {
   MGR_OK = 0,
   MGR_INVALID_ARGUMENT = 1, /* a name, a number or a pointer is wrong */
   MGR_NOT_FOUND = 2,        /* a well-formed name of something that is not there */
-  MGR_ENVIRONMENT = 3,      /* this machine lacks it: a GPU, a driver, a compiler */
+  MGR_ENVIRONMENT = 3,      /* this machine lacks it: a GPU, a driver, a compiler, memory */
   MGR_CORRUPT = 4,          /* a file's content is damaged; it was not touched */
   MGR_INCOMPATIBLE = 5,     /* a file of a newer or foreign format */
   MGR_IO = 6,               /* the operating system refused */
@@ -61,7 +65,7 @@ typedef enum mgr_status_t {
   MGR_DEVICE_LOST = 10,  /* nothing more can run on this device in this process */
   MGR_UNSUPPORTED = 11,  /* valid, but not on this device or not by this plan */
   MGR_INTERNAL = 12,     /* a fault of the library */
-  MGR_OUT_OF_MEMORY = 13 /* of the host */
+  MGR_OUT_OF_MEMORY = 13 /* of the library's own; the device's is MGR_ENVIRONMENT */
 } mgr_status_t;
 
 /* The message of this thread's last failure; "" before the first. Valid until the thread's next
@@ -78,16 +82,20 @@ typedef struct mgr_open_options_t {
    * Null: "auto". */
   const char* device;
   /* A results database. Null: $MGTUNE_DB, else results.db in the user's data folder. It is read
-   * once, by mgr_open. One that does not exist is as an empty one: default variants run. */
+   * once, by mgr_open. One that does not exist is as an empty one: default variants run. So is the
+   * user's where neither XDG_DATA_HOME nor HOME says where that would be. */
   const char* database;
   /* Folders of families besides those that are built in. */
   const char* const* family_folders;
   size_t family_folder_count;
 } mgr_open_options_t;
 
-/* `options` may be null: everything by default. MGR_CORRUPT or MGR_INCOMPATIBLE, naming the file,
- * for a database that cannot be read; MGR_ENVIRONMENT, listing the devices, when there is no such
- * device. */
+/* `options` may be null: everything by default.
+ *
+ * MGR_ENVIRONMENT, listing the devices, when none here has that name, or when the device cannot be
+ * opened; MGR_INVALID_ARGUMENT when the name means several. MGR_NOT_FOUND for a family folder that
+ * is not there, MGR_INVALID_ARGUMENT for one with a malformed operator, naming file and place.
+ * MGR_CORRUPT, MGR_INCOMPATIBLE or MGR_IO, naming the file, for a database that cannot be read. */
 MGR_API mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context);
 MGR_API void mgr_close(mgr_context_t* context);
 
@@ -126,7 +134,13 @@ typedef struct mgr_plan_options_t {
 
 /* Chooses variants, builds those that are not in the cache ($MGTUNE_CACHE_DIR, else mgtune in the
  * user's cache folder) and loads them: from milliseconds to seconds. MGTUNE_STRICT=1 in the
- * environment refuses tuned variants whose build is not the one that was measured. */
+ * environment refuses tuned variants whose build is not the one that was measured.
+ *
+ * MGR_NOT_FOUND for an operator or a family that is not known, with what was perhaps meant.
+ * MGR_INVALID_ARGUMENT for assignments and ranges that the operator does not allow. MGR_UNSUPPORTED
+ * when no variant serves the problem on this device. MGR_COMPILE_FAILED, MGR_LAUNCH_FAILED (a build
+ * does not load), MGR_TIMEOUT (of the compiler), MGR_ENVIRONMENT (no compiler) or MGR_IO when no
+ * variant could be built and loaded: that of the one that the message names. */
 MGR_API mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options_t* options,
                               mgr_plan_t** plan);
 MGR_API void mgr_plan_free(mgr_plan_t* plan);
@@ -134,7 +148,9 @@ MGR_API void mgr_plan_free(mgr_plan_t* plan);
 /* Bytes of workspace that a launch of any shape in the ranges may need; 0 when none does. */
 MGR_API size_t mgr_workspace_bytes(const mgr_plan_t* plan);
 
-/* Prepares a new workspace, in order on the stream. Once for each; launches leave it prepared. */
+/* Prepares a new workspace, in order on the stream. Once for each; launches leave it prepared.
+ * `workspace` may be null where mgr_workspace_bytes() is 0. MGR_LAUNCH_FAILED when the device
+ * refuses. */
 MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace, void* stream);
 
 /* clang-format off: it would run the list together. */
@@ -143,34 +159,43 @@ MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace,
  *
  *  - dims: the dynamic and hint dims in the operator's order, in elements; -1 for a dim's default.
  *  - tensors: device pointers in the operator's order, null for an optional tensor that the plan
- * was made without; an empty tensor may be null. Elements lie as the operator's shape and strides
- * say (without strides: contiguous, last dim fastest). Every pointer is aligned to its element, or
- * to the operator's `align` where that is stated; variants that want more are passed over when a
- *    pointer has less.
- *  - scalars: in the operator's order; converted to the declared type, which must hold the value.
+ *    was made without; an empty tensor may be null. Elements lie as the operator's shape and
+ * strides say (without strides: contiguous, last dim fastest). Every pointer is aligned to its
+ * element, or to the operator's `align` where that is stated; variants that want more are passed
+ * over when a pointer has less.
+ *  - scalars: in the operator's order; converted to the declared type. An integer type must hold
+ * the value exactly, a floating one as a finite number unless NaN or an infinity is what is passed.
  *  - workspace: mgr_workspace_bytes() of device memory, aligned to 256 bytes, prepared, and not in
- * use by a launch on another stream; null when that is 0.
+ *    use by a launch on another stream; null when that is 0.
  *
  * MGR_INVALID_ARGUMENT for arguments the operator does not allow, MGR_UNSUPPORTED when no variant
- * of the plan serves the call; the message says what kept each out. */
+ * of the plan serves the call; the message says what kept each out. MGR_LAUNCH_FAILED when the
+ * device refuses the launch, or, on cpu, when the kernel fails; on a GPU what a kernel does wrong
+ * comes from a later call. */
 /* clang-format on */
 MGR_API mgr_status_t mgr_launch(const mgr_plan_t* plan, void* stream, const int64_t* dims,
                                 size_t dim_count, void* const* tensors, size_t tensor_count,
                                 const double* scalars, size_t scalar_count, void* workspace);
 
 /* Which variant serves these dims and why, as lines of text for people. Writes at most `size` bytes
- * with the closing zero; `needed`, unless null, gets the size that the whole text takes. */
+ * with the closing zero; `needed`, unless null, gets the size that the whole text takes. `buffer`
+ * may be null where `size` is 0. MGR_INVALID_ARGUMENT and MGR_UNSUPPORTED as mgr_launch. */
 MGR_API mgr_status_t mgr_explain(const mgr_plan_t* plan, const int64_t* dims, size_t dim_count,
                                  char* buffer, size_t size, size_t* needed);
 
 /* ---- memory of the context's device, for programs that have no other means ---- */
 
+/* MGR_ENVIRONMENT when the device has not that much memory. */
 MGR_API mgr_status_t mgr_allocate(mgr_context_t* context, size_t bytes, void** memory);
 MGR_API void mgr_free(mgr_context_t* context, void* memory);
+/* In order after everything on the default stream; pointers may be null for 0 bytes.
+ * MGR_LAUNCH_FAILED when the GPU refuses; on cpu a bad address ends the process. */
 MGR_API mgr_status_t mgr_copy_to_device(mgr_context_t* context, void* device, const void* host,
                                         size_t bytes);
 MGR_API mgr_status_t mgr_copy_to_host(mgr_context_t* context, void* host, const void* device,
                                       size_t bytes);
+/* Waits for everything on the stream. MGR_LAUNCH_FAILED or MGR_DEVICE_LOST for what an earlier
+ * launch did wrong. */
 MGR_API mgr_status_t mgr_synchronize(mgr_context_t* context, void* stream);
 
 /* NOLINTEND(modernize-use-using) */

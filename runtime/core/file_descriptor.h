@@ -1,4 +1,5 @@
-// FileDescriptor: an open file of this process, closed with the object. Move-only.
+// FileDescriptor: an open file of this process, closed with the object. Move-only; one
+// thread at a time per object.
 
 #pragma once
 
@@ -27,9 +28,10 @@ class FileDescriptor {
 
   int get() const { return descriptor_; }
   bool is_open() const { return descriptor_ >= 0; }
-  void close() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    descriptor_ = -1;
+  // What close(2) says: a file system may report only then that a write failed.
+  int close() {
+    const int descriptor = std::exchange(descriptor_, -1);
+    return descriptor >= 0 ? ::close(descriptor) : 0;
   }
 
  private:

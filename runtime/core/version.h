@@ -1,0 +1,11 @@
+// The version of mgtune, as the root's CMakeLists.txt states it.
+
+#pragma once
+
+#include <string_view>
+
+namespace mgtune {
+
+std::string_view mgtune_version();  // "0.1.0"
+
+}  // namespace mgtune
