@@ -155,7 +155,7 @@ TEST_F(KnownResultsTest, AVariantWhoseKernelHasNoNameDoesNotCompile) {
   const Result<Operator> op = decode_operator("vector_add", "add", sources);
   ASSERT_TRUE(op.ok()) << op.status().message();
   const Problem problem = *bind_problem(*op, {{"n", "1000"}, {"T", "f32"}});
-  KnownResults known(store_, builder_, cache_, device_, problem, gpu_id_, problem_id_);
+  KnownResults known(store_, builder_, cache_, device_, problem, gpu_id_, problem_id_, "emulation");
   const Result<VariantState> state =
       known.look_up(*parse_variant(*op, "flat THREADS=32 MODE=good"));
   ASSERT_TRUE(state.ok()) << state.status().message();

@@ -303,7 +303,6 @@ std::optional<Outcome> outcome_of(const Status& failure) {
   switch (failure.code()) {
     case StatusCode::compile_failed:
       return Outcome::compile_failed;
-    case StatusCode::environment:  // more memory than the device has
     case StatusCode::launch_failed:
       return Outcome::launch_failed;
     case StatusCode::timeout:
