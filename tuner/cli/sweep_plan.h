@@ -34,7 +34,7 @@ struct SweepPlan {
   std::vector<PlannedProblem> problems;
   std::string strategy;
   Budget budget;
-  double largest_bytes = 0;  // that any of the problems moves
+  std::int64_t largest_bytes = 0;  // that any of the problems moves
 
   bool emulation() const { return device.kind == DeviceKind::cpu; }
 };
