@@ -107,7 +107,7 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
   options.command = invocation.command_line;
   options.program = invocation.program;
   options.cache_directory = BuildCache::default_directory();
-  options.lock_directory = DeviceLock::default_directory();
+  options.lock_directory = DeviceLock::default_directory(plan.device.kind);
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   options.compile_processes = std::min(cores, kMostCompileProcesses);
   return options;
