@@ -131,10 +131,14 @@ Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocatio
 Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
                                       Store& store) const {
   std::int64_t failed = 0;
-  std::int64_t visited = 0;
+  std::int64_t unserved = 0;
+  std::int64_t problems = 0;
+  std::string devices;
   for (const FinishedSweep& sweep : sweeps) {
     failed += failed_variants(sweep.summary);
-    visited += sweep.summary.evaluated + sweep.summary.reused;
+    unserved += sweep.summary.unserved;
+    problems += sweep.summary.problems;
+    devices += (devices.empty() ? "" : ", ") + sweep.plan->device.name;
     if (words_.json) continue;
     MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
     std::cout << table;
@@ -144,8 +148,10 @@ Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
     std::cout << json;
   }
   if (interrupted()) return interrupt_exit_code();
-  if (visited == 0) return environment_error("nothing here can run any of the problems");
-  return failed > 0 ? ExitCode::partial : ExitCode::ok;
+  if (problems > 0 && unserved == problems) {
+    return environment_error("none of the problems can run on " + devices);
+  }
+  return failed > 0 || unserved > 0 ? ExitCode::partial : ExitCode::ok;
 }
 
 }  // namespace

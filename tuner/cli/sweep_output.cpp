@@ -171,6 +171,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["reused"] = summary.reused;
     json["compiled"] = summary.compiled;
     json["failed"] = failed_variants(summary);
+    json["unserved"] = summary.unserved;
     json["stopped_early"] = summary.stopped_early;
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
