@@ -1,12 +1,32 @@
 #include "cli/stored_results.h"
 
+#include <cstdlib>
+#include <set>
 #include <utility>
 #include <vector>
 
 namespace mgtune {
 
+namespace {
+
+bool is_set(const char* variable) {
+  const char* value = ::secure_getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+Result<std::string> database_path(const std::string& named) {
+  if (!named.empty()) return named;
+  std::string path = default_database_path();
+  if (path.starts_with('/') || is_set("MGTUNE_DB")) return path;
+  return invalid_argument(
+      "no place for results: neither HOME nor XDG_DATA_HOME is set; name a database with --db or "
+      "MGTUNE_DB");
+}
+
 Result<std::optional<Store>> open_results(const std::string& named) {
-  const std::string path = named.empty() ? default_database_path() : named;
+  MGTUNE_ASSIGN(const std::string path, database_path(named));
   Result<Store> store = Store::open(path, Store::Mode::read_only);
   if (store.ok()) return std::optional<Store>(*std::move(store));
   const bool nothing_yet = named.empty() && store.status().code() == StatusCode::not_found;
@@ -20,6 +40,15 @@ bool means_operator(const std::string& kernel, const std::string& full_name) {
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
   name = name.substr(name.rfind('/') + 1);
   return full_name == name || full_name.starts_with(name + ".");
+}
+
+Result<std::vector<std::string>> recorded_operators(Store& store) {
+  std::set<std::string> names;
+  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());
+  for (const TunedView& row : tuned) names.insert(row.op);
+  MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
+  for (const OutcomeView& row : outcomes) names.insert(row.op);
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 Result<ReportModel> read_results(Store& store, const std::string& kernel) {

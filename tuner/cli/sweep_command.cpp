@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/stored_results.h"
 #include "cli/sweep_output.h"
 #include "cli/sweep_plan.h"
 #include "core/file_system.h"
@@ -83,7 +84,7 @@ Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
     std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
     return ExitCode::ok;
   }
-  const std::string path = words_.database.empty() ? default_database_path() : words_.database;
+  MGTUNE_ASSIGN(const std::string path, database_path(words_.database));
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
   install_interrupt_handlers();
   std::vector<FinishedSweep> sweeps;
