@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "cli/progress.h"
 #include "model/report_model.h"
 #include "model/tables.h"
 #include "model/text_table.h"
