@@ -120,6 +120,10 @@ std::string_view headline(std::string_view message) {
 }  // namespace
 
 std::string picks_table(const ReportModel& model) {
+  if (model.picks.empty() && !model.variants.empty()) {
+    return fmt::format("No picks: none of {} passed; mgtune show failures says why.\n",
+                       counted(static_cast<std::int64_t>(model.variants.size()), "variant"));
+  }
   if (model.picks.empty()) return empty_text("No picks yet.");
   std::string text;
   const std::span<const ReportPick> picks = model.picks;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -47,6 +48,13 @@ std::string bytes_text(std::int64_t bytes) {
   }
   const bool whole = value == std::floor(value) || value >= 100;
   return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, kUnits[unit]);
+}
+
+std::string duration_text(double seconds) {
+  const auto total = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
+  if (total < 60) return fmt::format("{} s", total);
+  if (total < 3600) return fmt::format("{}:{:02}", total / 60, total % 60);
+  return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
 }
 
 std::string counted(std::int64_t count, std::string_view noun) {

@@ -2,101 +2,39 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/embedded.h"
-#include "core/suggest.h"
+#include "json/json_cursor.h"
+#include "json/json_value.h"
 
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::int64_t kMostUnits = 1'000'000;  // of SMs, GB, MB
 
-// One JSON object being decoded: every member by its name, and errors that say where.
-class Reader {
- public:
-  Reader(const std::string& file, std::string place, const Json& object)
-      : file_(file), place_(std::move(place)), object_(object) {}
+Result<std::string> text_of(const JsonCursor& cursor) {
+  const JsonValue& value = cursor.value();
+  if (value.kind == JsonValue::Kind::string && !value.string.empty()) return value.string;
+  return cursor.unexpected("a text");
+}
 
-  Status error(const std::string& member, const std::string& message) const {
-    return invalid_argument(file_ + ": " + place_ + member + ": " + message);
+Result<double> figure_of(const JsonCursor& cursor) {
+  MGTUNE_ASSIGN(const double figure, cursor.number());
+  if (!(figure > 0)) return cursor.unexpected("a number above 0");
+  return figure;
+}
+
+Status decode_peak(const JsonCursor& peak, GpuProduct& gpu) {
+  MGTUNE_TRY(peak.expect_keys({"bandwidth_gbps", "fp32_tflops", "fp16_dense_tflops"},
+                              {"bf16_dense_tflops"}));
+  MGTUNE_ASSIGN(gpu.peak.bandwidth_gbps, figure_of(peak.at("bandwidth_gbps")));
+  MGTUNE_ASSIGN(gpu.peak.fp32_tflops, figure_of(peak.at("fp32_tflops")));
+  MGTUNE_ASSIGN(gpu.peak.fp16_dense_tflops, figure_of(peak.at("fp16_dense_tflops")));
+  if (const auto bf16 = peak.find("bf16_dense_tflops")) {
+    MGTUNE_ASSIGN(gpu.peak.bf16_dense_tflops, figure_of(*bf16));
   }
-
-  Status wrong(const std::string& member, std::string_view expected, const Json& got) const {
-    return error(member, "expected " + std::string(expected) + ", got " + got.dump());
-  }
-
-  Status expect_members(const std::vector<std::string>& known) const {
-    if (!object_.is_object()) return wrong("", "an object", object_);
-    for (const auto& [name, value] : object_.items()) {
-      if (std::ranges::find(known, name) == known.end()) {
-        return error(name, "unknown member" + did_you_mean(name, known));
-      }
-    }
-    return {};
-  }
-
-  bool has(const std::string& member) const { return object_.contains(member); }
-
-  Result<const Json*> get(const std::string& member) const {
-    const auto found = object_.find(member);
-    if (found == object_.end()) return error(member, "is missing");
-    return &*found;
-  }
-
-  Status read(const std::string& member, std::string& out) const {
-    MGTUNE_ASSIGN(const Json* value, get(member));
-    if (!value->is_string() || value->get_ref<const std::string&>().empty()) {
-      return wrong(member, "a text", *value);
-    }
-    out = value->get<std::string>();
-    return {};
-  }
-
-  Status read(const std::string& member, std::int64_t& out) const {
-    MGTUNE_ASSIGN(const Json* value, get(member));
-    const bool fits = value->is_number_integer() && *value >= 1 && *value <= 1'000'000;
-    if (!fits) return wrong(member, "an integer from 1 to 1000000", *value);
-    out = value->get<std::int64_t>();
-    return {};
-  }
-
-  Status read(const std::string& member, double& out) const {
-    MGTUNE_ASSIGN(const Json* value, get(member));
-    if (!value->is_number() || value->get<double>() <= 0) {
-      return wrong(member, "a number above 0", *value);
-    }
-    out = value->get<double>();
-    return {};
-  }
-
-  Status read(const std::string& member, std::vector<std::string>& out) const {
-    MGTUNE_ASSIGN(const Json* value, get(member));
-    if (!value->is_array()) return wrong(member, "a list of texts", *value);
-    for (std::size_t i = 0; i < value->size(); ++i) {
-      const Json& word = (*value)[i];
-      if (!word.is_string()) return wrong(member + "/" + std::to_string(i), "a text", word);
-      out.push_back(word.get<std::string>());
-    }
-    return {};
-  }
-
- private:
-  const std::string& file_;
-  std::string place_;
-  const Json& object_;
-};
-
-Status read_peak(const Reader& product, const std::string& file, GpuProduct& gpu) {
-  MGTUNE_ASSIGN(const Json* json, product.get("peak"));
-  const Reader peak(file, "/peak/", *json);
-  MGTUNE_TRY(peak.expect_members(
-      {"bandwidth_gbps", "fp32_tflops", "fp16_dense_tflops", "bf16_dense_tflops"}));
-  MGTUNE_TRY(peak.read("bandwidth_gbps", gpu.peak.bandwidth_gbps));
-  MGTUNE_TRY(peak.read("fp32_tflops", gpu.peak.fp32_tflops));
-  MGTUNE_TRY(peak.read("fp16_dense_tflops", gpu.peak.fp16_dense_tflops));
-  if (!peak.has("bf16_dense_tflops")) return {};
-  return peak.read("bf16_dense_tflops", gpu.peak.bf16_dense_tflops);
+  return {};
 }
 
 // "sm_89"
@@ -118,27 +56,26 @@ bool GpuProduct::is_called(std::string_view word) const {
 }
 
 Result<GpuProduct> decode_gpu_product(const std::string& file, std::string_view json) {
-  Json document;
-  try {
-    document = Json::parse(json);
-  } catch (const Json::exception& exception) {
-    return invalid_argument(file + ": " + exception.what());
-  }
-  GpuProduct gpu;
-  const Reader reader(file, "/", document);
-  MGTUNE_TRY(reader.expect_members(
+  const Result<JsonValue> document = parse_json(json);
+  if (!document.ok()) return document.status().with_context(file);
+  const JsonCursor root(file, *document);
+  MGTUNE_TRY(root.expect_keys(
       {"format", "name", "aliases", "arch", "sm_count", "memory_gb", "l2_mb", "peak", "source"}));
-  MGTUNE_ASSIGN(const Json* format, reader.get("format"));
-  if (*format != 1) return reader.wrong("format", "1", *format);
-  MGTUNE_TRY(reader.read("name", gpu.name));
-  MGTUNE_TRY(reader.read("aliases", gpu.aliases));
-  MGTUNE_TRY(reader.read("arch", gpu.arch));
-  if (!is_arch(gpu.arch)) return reader.wrong("arch", "an architecture such as sm_90", gpu.arch);
-  MGTUNE_TRY(reader.read("sm_count", gpu.sm_count));
-  MGTUNE_TRY(reader.read("memory_gb", gpu.memory_gb));
-  MGTUNE_TRY(reader.read("l2_mb", gpu.l2_mb));
-  MGTUNE_TRY(read_peak(reader, file, gpu));
-  MGTUNE_TRY(reader.read("source", gpu.source));
+  MGTUNE_TRY(root.at("format").integer(1, 1).status());
+  GpuProduct gpu;
+  MGTUNE_ASSIGN(gpu.name, text_of(root.at("name")));
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> aliases, root.at("aliases").elements());
+  for (const JsonCursor& alias : aliases) {
+    MGTUNE_ASSIGN(std::string word, text_of(alias));
+    gpu.aliases.push_back(std::move(word));
+  }
+  MGTUNE_ASSIGN(gpu.arch, text_of(root.at("arch")));
+  if (!is_arch(gpu.arch)) return root.at("arch").unexpected("an architecture such as sm_90");
+  MGTUNE_ASSIGN(gpu.sm_count, root.at("sm_count").integer(1, kMostUnits));
+  MGTUNE_ASSIGN(gpu.memory_gb, root.at("memory_gb").integer(1, kMostUnits));
+  MGTUNE_ASSIGN(gpu.l2_mb, root.at("l2_mb").integer(1, kMostUnits));
+  MGTUNE_TRY(decode_peak(root.at("peak"), gpu));
+  MGTUNE_ASSIGN(gpu.source, text_of(root.at("source")));
   return gpu;
 }
 

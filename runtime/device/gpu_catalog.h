@@ -1,5 +1,5 @@
 // GpuProduct: what configs/gpus says of one GPU product: the words that mean it and its data
-// sheet's figures. Plain data.
+// sheet's figures. Plain data and pure functions.
 
 #pragma once
 

@@ -155,6 +155,10 @@ Result<std::int64_t> Expression::evaluate(std::span<const std::int64_t> values) 
   return stack[0];
 }
 
+Status Expression::refusal(std::string message) const {
+  return invalid_argument(with_caret(std::move(message), text_, 0, text_.size()));
+}
+
 Status Expression::failure(const Instruction& instruction, Fault fault, std::int64_t a,
                            std::int64_t b) const {
   const auto place = static_cast<std::size_t>(instruction.place);

@@ -45,6 +45,10 @@ class Expression {
   // `values` holds at least every slot of slots(). Allocates only to describe a failure.
   Result<std::int64_t> evaluate(std::span<const std::int64_t> values) const;
 
+  // invalid_argument: `message`, then the text with all of it underlined. For a value that
+  // evaluates but cannot be.
+  Status refusal(std::string message) const;
+
  private:
   friend class ExpressionParser;
 

@@ -1,6 +1,7 @@
 #include "family/catalog.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -92,7 +93,62 @@ Result<const Family*> Catalog::family(const std::string& name_or_folder) {
   MGTUNE_ASSIGN(Family loaded, load_family(std::move(sources)));
   auto& owned = families_[name_or_folder];
   owned = std::make_unique<Family>(std::move(loaded));
+  Status fills = check_fills(*owned);  // which may ask for this family again
+  if (!fills.ok()) {
+    families_.erase(name_or_folder);
+    return fills;
+  }
   return owned.get();
+}
+
+Status Catalog::check_fills(const Family& family) {
+  for (const Operator& op : family.operators) {
+    for (const Tensor& tensor : op.tensors) {
+      if (tensor.fill.kind == Fill::Kind::output) MGTUNE_TRY(check_fill(family, op, tensor));
+    }
+  }
+  return {};
+}
+
+// {"op": "rmsnorm.forward", "output": "rstd"} names an operator of the same family or a shipped
+// one, and one of its outputs.
+Status Catalog::check_fill(const Family& family, const Operator& op, const Tensor& tensor) {
+  const std::string place = fmt::format("{}: /tensors/{}/fill", op.file, tensor.name);
+  const std::string& source = tensor.fill.source_operator;
+  const std::string source_family = split_operator(source).first;
+  const Family* owner = &family;
+  if (source_family != family.name && is_shipped(source_family)) {
+    MGTUNE_ASSIGN(owner, this->family(source_family));
+  }
+  const auto found = std::ranges::find(owner->operators, source, &Operator::full_name);
+  if (found == owner->operators.end()) {
+    return invalid_argument(fmt::format("{}/op: unknown operator '{}'{}", place, source,
+                                        did_you_mean(source, full_names(&family))));
+  }
+  std::vector<std::string> outputs;
+  for (const Tensor& other : found->tensors) {
+    if (other.role != Role::in) outputs.push_back(other.name);
+  }
+  const std::string& output = tensor.fill.source_output;
+  if (std::ranges::find(outputs, output) != outputs.end()) return {};
+  return invalid_argument(fmt::format("{}/output: {} has no output '{}'{}", place, source, output,
+                                      did_you_mean(output, outputs)));
+}
+
+// Of the shipped families, and of one more unless null. For messages: those that do not decode have
+// none.
+std::vector<std::string> Catalog::full_names(const Family* more) {
+  std::vector<std::string> names;
+  const auto add = [&names](const Family& family) {
+    for (const Operator& op : family.operators) names.push_back(op.full_name());
+  };
+  if (more != nullptr) add(*more);
+  for (const std::string& shipped : shipped_families()) {
+    const Result<Family> loaded =
+        load_family(embedded_source_tree(std::string(kShippedRoot) + shipped));
+    if (loaded.ok()) add(*loaded);
+  }
+  return names;
 }
 
 // A name of kernels/ first, so that what lies in the current folder never changes what it means; a
@@ -137,9 +193,16 @@ Result<const Operator*> Catalog::find_operator(const std::string& full_name) {
     }
   }
   const auto [family_name, operator_name] = split_operator(full_name);
-  if (!is_shipped(family_name) || operator_name.empty()) {
+  if (operator_name.empty()) {
+    std::vector<std::string> of_family = full_names(nullptr);
+    std::erase_if(of_family, [&](const auto& name) { return !name.starts_with(full_name + "."); });
+    return not_found(fmt::format("unknown operator '{}'; an operator is named family.operator{}{}",
+                                 full_name, of_family.empty() ? "" : ": ",
+                                 fmt::join(of_family, ", ")));
+  }
+  if (!is_shipped(family_name)) {
     return not_found(fmt::format("unknown operator '{}'{}", full_name,
-                                 did_you_mean(family_name, shipped_families())));
+                                 did_you_mean(full_name, full_names(nullptr))));
   }
   MGTUNE_ASSIGN(const std::vector<const Operator*> found, find(full_name));
   return found.front();

@@ -24,7 +24,8 @@ struct Family {
 // there is no operator.
 Result<Family> load_family(SourceTree sources);
 
-// Owns families at stable addresses. Not thread-safe while families are added.
+// Owns families at stable addresses; every operator that a tensor is filled from is there. Not
+// thread-safe while families are added.
 class Catalog {
  public:
   // The families of kernels/. They are decoded when first asked for.
@@ -36,7 +37,8 @@ class Catalog {
   // these.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
-  // One operator by its full name "rmsnorm.forward"; not_found likewise.
+  // One operator by its full name "rmsnorm.forward". not_found for a word that is none, with
+  // those of a family where the word is the family's name alone.
   Result<const Operator*> find_operator(const std::string& full_name);
 
   static std::vector<std::string> shipped_families();  // names, sorted
@@ -48,6 +50,9 @@ class Catalog {
   };
   Result<Named> resolve(const std::string& kernel);
   Result<const Family*> family(const std::string& name_or_folder);
+  Status check_fills(const Family& family);
+  Status check_fill(const Family& family, const Operator& op, const Tensor& tensor);
+  std::vector<std::string> full_names(const Family* more);
 
   FileSystem& file_system_;
   std::map<std::string, std::unique_ptr<Family>> families_;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "family/json_cursor.h"
 #include "family/operator.h"
+#include "json/json_cursor.h"
 
 namespace mgtune {
 

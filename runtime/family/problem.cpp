@@ -75,10 +75,12 @@ Status bind_bool(const std::string& name, int slot, const Words& words, Slots& s
 }
 
 // The value of a dim that is not given.
-Status bind_default(const Dim& dim, Slots& slots) {
+Status bind_default(const Operator& op, const Dim& dim, Slots& slots) {
   if (!dim.fallback) return invalid_argument(fmt::format("{} is not given", dim.name));
   const Result<std::int64_t> value = dim.fallback->evaluate(slots);
-  if (!value.ok()) return value.status().with_context("default of " + dim.name);
+  if (!value.ok()) {
+    return value.status().with_context(fmt::format("{}: /dims/{}/default", op.file, dim.name));
+  }
   if (*value < 0) {
     return invalid_argument(fmt::format("{} is not given and its default '{}' is {}", dim.name,
                                         dim.fallback->text(), *value));
@@ -97,10 +99,14 @@ std::string values_of(const Expression& expression, const Operator& op, const Sl
 }
 
 Status check_constraints(const Operator& op, Stage known, const Slots& slots) {
-  for (const Expression& constraint : op.constraints) {
+  for (std::size_t i = 0; i < op.constraints.size(); ++i) {
+    const Expression& constraint = op.constraints[i];
     if (constraint.stage() > known) continue;
-    MGTUNE_ASSIGN(const std::int64_t holds, constraint.evaluate(slots));
-    if (holds != 0) continue;
+    const Result<std::int64_t> holds = constraint.evaluate(slots);
+    if (!holds.ok()) {
+      return holds.status().with_context(fmt::format("{}: /constraints/{}", op.file, i));
+    }
+    if (*holds != 0) continue;
     return invalid_argument(fmt::format("'{}' does not hold for{}", constraint.text(),
                                         values_of(constraint, op, slots)));
   }
@@ -122,7 +128,7 @@ Status bind_dims(const Operator& op, const Words& words, bool compiled_only, Slo
     if (const std::string* word = word_for(words, dim.name)) {
       MGTUNE_ASSIGN(at(slots, dim.slot), parse_dim(dim.name, *word));
     } else {
-      MGTUNE_TRY(bind_default(dim, slots));
+      MGTUNE_TRY(bind_default(op, dim, slots));
     }
   }
   return {};
@@ -248,7 +254,7 @@ Result<Problem> complete(const Binding& binding, const std::map<std::string, std
     if (const auto given = dims.find(dim.name); given != dims.end()) {
       at(problem.slots, dim.slot) = given->second;
     } else {
-      MGTUNE_TRY(bind_default(dim, problem.slots));
+      MGTUNE_TRY(bind_default(op, dim, problem.slots));
     }
   }
   MGTUNE_TRY(check_constraints(op, Stage::launch, problem.slots));

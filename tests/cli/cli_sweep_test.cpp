@@ -99,6 +99,8 @@ TEST_F(CliSweepTest, FailuresAreRowsAndNeverPicked) {
   EXPECT_THAT(best.dump(), HasSubstr("MODE=good"));
   EXPECT_TRUE(
       mgtune_.run({"show", "best", "--json", "--kernel", "rmsnorm"}).json()["picks"].empty());
+  EXPECT_THAT(mgtune_.run({"show", "best", "--kernel", "rmsnorm"}).out,
+              HasSubstr("No results of 'rmsnorm' in this store; it has those of vector_add.add"));
 }
 
 TEST_F(CliSweepTest, TheSecondTimeThereIsNothingToDo) {

@@ -107,6 +107,65 @@ TEST_F(CliUsageTest, DimsAreNumbersThatCanBe) {
   refused("rows=4,hidden=70000", "hidden <= 65536");
 }
 
+TEST_F(CliUsageTest, EmptyValuesAreNotLeftOutOnes) {
+  for (const char* option : {"--kernel", "--gpu", "--dtype", "--problem", "--shapes", "--strategy",
+                             "--budget", "--seed", "--db"}) {
+    const std::string kernel = option == std::string("--kernel") ? "--gpu" : "--kernel";
+    expect_refused({"sweep", kernel, "rmsnorm", option, ""}, 2, HasSubstr(option));
+  }
+  expect_refused({"show", "best", "--db", ""}, 2, HasSubstr("--db: needs a value"));
+  expect_refused({"show", "best", "--kernel", ""}, 2, HasSubstr("--kernel: needs a value"));
+  expect_refused({"list", "--gpu", ""}, 2, HasSubstr("--gpu: needs a value"));
+  expect_refused({"report", "-o", ""}, 2, HasSubstr("--output: needs a value"));
+}
+
+TEST_F(CliUsageTest, NumbersThatCannotBe) {
+  for (const char* seed : {"-1", "18446744073709551616", "1.5", "0x10", "many"}) {
+    expect_refused({"sweep", "--kernel", "rmsnorm", "--seed", seed}, 2,
+                   AllOf(HasSubstr("--seed"), HasSubstr(seed)));
+  }
+  EXPECT_EQ(mgtune_
+                .run({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--dry-run", "--seed",
+                      "18446744073709551615"})
+                .exit_code,
+            0);
+  expect_refused({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--budget", "99999999999999h"}, 2,
+                 HasSubstr("within a year"));
+}
+
+TEST_F(CliUsageTest, DTypesThatContradictEachOther) {
+  expect_refused({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--dtype", "f16", "--problem",
+                  "T=bf16,rows=4,hidden=64"},
+                 2, HasSubstr("--dtype f16 contradicts --problem T=bf16,rows=4,hidden=64"));
+}
+
+TEST_F(CliUsageTest, MistakesThatHoldForEveryVariantAreFoundBeforeAnythingRuns) {
+  const std::string shape_of_z = R"("z": {"role": "out", "dtype": "T", "shape": ["n)";
+  expect_file_refused(shape_of_z, shape_of_z + " / 0",
+                      AllOf(HasSubstr("/tensors/z/shape/0: edited.add n=1000 T=f32: division"),
+                            HasSubstr("n / 0\n")));
+  expect_file_refused(shape_of_z, shape_of_z + " - 2000",
+                      AllOf(HasSubstr("-1000 is below 0"), HasSubstr("^~~~~~~~")));
+  expect_file_refused(shape_of_z, shape_of_z + " * 9223372036854775807", HasSubstr("overflow"));
+  expect_file_refused("ceil_div(n, THREADS)", "n - 1001",
+                      HasSubstr("/designs/flat/launches/0/grid/0: edited.add n=1000 T=f32: -1"));
+  expect_file_refused(R"("fill": "normal")",
+                      R"("fill": {"op": "family.nonexistent", "output": "y"})",
+                      HasSubstr("/tensors/x/fill/op: unknown operator 'family.nonexistent'"));
+  expect_file_refused(R"("fill": "normal")", R"("fill": {"op": "rmsnorm.foward", "output": "y"})",
+                      HasSubstr("did you mean 'rmsnorm.forward'?"));
+}
+
+TEST_F(CliUsageTest, WithoutAHomeItAsksForADatabase) {
+  mgtune_.without_home();
+  expect_refused({"show", "best"}, 2, AllOf(HasSubstr("HOME"), HasSubstr("--db")));
+  expect_refused({"report"}, 2, HasSubstr("--db"));
+  const std::string family = edited_family("add.cu", "add.cu");
+  const Ended ended = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", family});
+  EXPECT_EQ(ended.exit_code, 2) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("--db"));
+}
+
 TEST_F(CliUsageTest, AGpuThatIsNotHere) {
   expect_refused({"sweep", "--kernel", "rmsnorm", "--gpu", "L4"}, 4,
                  AllOf(HasSubstr("L4"), HasSubstr("cpu")));
@@ -174,7 +233,9 @@ TEST_F(CliUsageTest, ListsAreTablesAndJson) {
   const Ended list = mgtune_.run({"list"});
   EXPECT_EQ(list.exit_code, 0) << list;
   EXPECT_THAT(list.out, AllOf(HasSubstr("rmsnorm.forward"), HasSubstr("THREADS_PER_ROW(")));
-  const nlohmann::json designs = mgtune_.run({"list", "--json", "--kernel", kVectorAdd}).json();
+  const nlohmann::json listed = mgtune_.run({"list", "--json", "--kernel", kVectorAdd}).json();
+  EXPECT_EQ(listed["format"], 1);
+  const nlohmann::json& designs = listed["designs"];
   ASSERT_EQ(designs.size(), 1U);
   EXPECT_EQ(designs[0]["operator"], "vector_add.add");
   EXPECT_EQ(designs[0]["admissible"], 9);
@@ -182,7 +243,8 @@ TEST_F(CliUsageTest, ListsAreTablesAndJson) {
 
   EXPECT_THAT(mgtune_.run({"devices"}).out, HasSubstr("emulation"));
   const nlohmann::json devices = mgtune_.run({"devices", "--json"}).json();
-  EXPECT_EQ(devices.back()["id"], "cpu");
+  EXPECT_EQ(devices["format"], 1);
+  EXPECT_EQ(devices["devices"].back()["id"], "cpu");
 }
 
 TEST_F(CliUsageTest, DoctorSaysWhatIsHere) {

@@ -65,6 +65,8 @@ class MgtuneProgram {
   std::string database() const { return folder_.file("data/mgtune/results.db"); }
   std::string data_folder() const { return folder_.file("data/mgtune"); }
 
+  void without_home() { has_home_ = false; }  // from here on
+
   Ended run(const Words& words) {
     start(words);
     return finish();
@@ -110,8 +112,13 @@ class MgtuneProgram {
 
  private:
   [[noreturn]] void become(const Words& words) const {
-    ::setenv("HOME", folder_.path().c_str(), 1);
-    ::setenv("XDG_DATA_HOME", folder_.file("data").c_str(), 1);
+    if (has_home_) {
+      ::setenv("HOME", folder_.path().c_str(), 1);
+      ::setenv("XDG_DATA_HOME", folder_.file("data").c_str(), 1);
+    } else {
+      ::unsetenv("HOME");
+      ::unsetenv("XDG_DATA_HOME");
+    }
     ::setenv("MGTUNE_CACHE_DIR", cache_.c_str(), 1);
     ::unsetenv("MGTUNE_DB");
     redirect(STDOUT_FILENO, folder_.file("out"));
@@ -132,6 +139,7 @@ class MgtuneProgram {
   TemporaryFolder folder_;
   std::string cache_;
   pid_t pid_ = -1;
+  bool has_home_ = true;
 };
 
 }  // namespace mgtune

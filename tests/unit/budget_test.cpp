@@ -34,5 +34,15 @@ TEST(ParseBudget, RefusesEverythingElse) {
   }
 }
 
+TEST(ParseBudget, NoClockRunsOver) {
+  EXPECT_EQ(parse_budget("8760h")->seconds, 365.0 * 24 * 3600);
+  for (const char* text : {"8761h", "99999999999999h", "31536001s", "1000000000000000000000s"}) {
+    const Result<Budget> budget = parse_budget(text);
+    ASSERT_FALSE(budget.ok()) << text;
+    EXPECT_EQ(budget.status().code(), StatusCode::invalid_argument);
+    EXPECT_THAT(budget.status().message(), ::testing::HasSubstr("within a year"));
+  }
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -97,6 +97,37 @@ TEST_F(CatalogTest, UnknownWords) {
             "unknown operator 'no_such.forward'");
 }
 
+TEST_F(CatalogTest, FillsNameOperatorsThatAreThere) {
+  const auto fill_with = [&](const std::string& op, const std::string& output) {
+    file_system_.files["/home/me/mine/scale.json"] =
+        replaced(golden_text("rmsnorm.forward"), R"(["hidden"], "fill": "normal")",
+                 R"(["hidden"], "fill": {"op": ")" + op + R"(", "output": ")" + output + R"("})");
+    return error("/home/me/mine");
+  };
+  const std::string place = "/home/me/mine/scale.json: /tensors/weight/fill/";
+  EXPECT_EQ(fill_with("mine.foward", "rstd"),
+            place + "op: unknown operator 'mine.foward'; did you mean 'mine.forward'?");
+  EXPECT_EQ(fill_with("rmsnorm.forwrd", "rstd"),
+            place + "op: unknown operator 'rmsnorm.forwrd'; did you mean 'rmsnorm.forward'?");
+  EXPECT_EQ(fill_with("family.nonexistent", "y"),
+            place + "op: unknown operator 'family.nonexistent'");
+  EXPECT_EQ(fill_with("rmsnorm.forward", "rst"),
+            place + "output: rmsnorm.forward has no output 'rst'; did you mean 'rstd'?");
+  EXPECT_EQ(fill_with("rmsnorm.forward", "rstd"), "");
+}
+
+TEST_F(CatalogTest, AFamilysNameIsNoOperator) {
+  const auto unknown = [&](const std::string& name) {
+    return catalog_.find_operator(name).status().message();
+  };
+  EXPECT_EQ(unknown("rmsnorm"),
+            "unknown operator 'rmsnorm'; an operator is named family.operator: rmsnorm.forward");
+  EXPECT_EQ(unknown("nothing"), "unknown operator 'nothing'; an operator is named family.operator");
+  EXPECT_EQ(unknown("rmsnrm.forward"),
+            "unknown operator 'rmsnrm.forward'; did you mean 'rmsnorm.forward'?");
+  EXPECT_EQ(unknown("rmsnorm.foward"), "rmsnorm has no operator 'foward'; did you mean 'forward'?");
+}
+
 TEST_F(CatalogTest, SourcesHaveToBeThere) {
   file_system_.files.erase("/home/me/mine/reference.cu");
   EXPECT_EQ(error("/home/me/mine"),

@@ -72,6 +72,29 @@ TEST_F(ProblemSetTest, DTypesNarrowWhatIsLeftOpen) {
               ElementsAre("rows=1 hidden=4 T=bf16 W=f32"));
 }
 
+TEST_F(ProblemSetTest, DTypesNeverWidenWhatIsFixed) {
+  const auto asked = [](const std::vector<std::string>& problems, DType dtype) {
+    return ProblemRequest{.problems = problems, .model = {}, .dtypes = {dtype}};
+  };
+  EXPECT_EQ(refusal(asked({"rows=1,hidden=4,T=bf16,W=bf16"}, DType::f16)),
+            "--dtype f16 contradicts --problem rows=1,hidden=4,T=bf16,W=bf16, which names its "
+            "dtypes itself");
+  EXPECT_THAT(texts(asked({"rows=1,hidden=4,T=bf16,W=f32"}, DType::f32)),
+              ElementsAre("rows=1 hidden=4 T=bf16 W=f32"));
+  const Result<std::vector<Problem>> problems =
+      make_problems({&op_}, asked({}, DType::f16), DeviceKind::cuda);  // its own is bf16
+  EXPECT_EQ(problems.status().message(),
+            "--dtype f16: no problem of toy.forward has it; name one with --problem");
+}
+
+TEST_F(ProblemSetTest, ShapesAreEvaluated) {
+  ProblemRequest request;
+  request.problems = {"rows=9223372036854775807,hidden=4,T=f32,W=f32"};
+  EXPECT_THAT(refusal(request),
+              ::testing::StartsWith("kernels/toy/forward.json: /tensors/x/shape: toy.forward "
+                                    "rows=9223372036854775807 hidden=4 T=f32 W=f32: "));
+}
+
 TEST_F(ProblemSetTest, EachProblemOnce) {
   EXPECT_THAT(texts({.problems = {"rows=1 hidden=4 T=f32 W=f32", "hidden=4,rows=1,T=f32,W=f32"},
                      .model = {},

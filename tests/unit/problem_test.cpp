@@ -107,13 +107,13 @@ TEST(ProblemTest, ConstraintsOfTheOperatorHold) {
   EXPECT_EQ(bind_error(decode(), kDecodeWords, {{"kv_heads", "3"}}),
             "'heads % kv_heads == 0' does not hold for heads=8 kv_heads=3");
   EXPECT_EQ(bind_error(decode(), kDecodeWords, {{"kv_heads", "0"}}),
-            "division by zero\n"
+            "kernels/attention/decode.json: /constraints/0: division by zero\n"
             "  heads % kv_heads == 0\n"
             "        ^");
   EXPECT_EQ(bind_error(decode(), kDecodeWords, {{"paged", "true"}, {"page_size", "24"}}),
             "'!paged || is_pow2(page_size)' does not hold for paged=true page_size=24");
   EXPECT_EQ(bind_error(decode(), kDecodeWords, {{"page_size", "0"}}),
-            "default of max_pages: division by zero\n"
+            "kernels/attention/decode.json: /dims/max_pages/default: division by zero\n"
             "  ceil_div(kv_len, page_size)\n"
             "  ^~~~~~~~");
 }

@@ -29,15 +29,6 @@ SweepProgress halfway() {
   return progress;
 }
 
-TEST(DurationText, SecondsMinutesHours) {
-  EXPECT_EQ(duration_text(0), "0 s");
-  EXPECT_EQ(duration_text(59.4), "59 s");
-  EXPECT_EQ(duration_text(59.6), "1:00");
-  EXPECT_EQ(duration_text(3599), "59:59");
-  EXPECT_EQ(duration_text(7390), "2:03:10");
-  EXPECT_EQ(duration_text(-1), "0 s");
-}
-
 TEST(ProgressPrinter, ElsewhereOneLineEvery30Seconds) {
   std::ostringstream out;
   ProgressPrinter printer(out, ProgressPrinter::Style::lines, 80, kStart);

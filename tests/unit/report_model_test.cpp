@@ -220,6 +220,15 @@ TEST(ReportModelTest, ReadsWhatTheStoreHas) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(UnitsTest, Durations) {
+  EXPECT_EQ(duration_text(0), "0 s");
+  EXPECT_EQ(duration_text(59.4), "59 s");
+  EXPECT_EQ(duration_text(59.6), "1:00");
+  EXPECT_EQ(duration_text(3599), "59:59");
+  EXPECT_EQ(duration_text(7390), "2:03:10");
+  EXPECT_EQ(duration_text(-1), "0 s");
+}
+
 TEST(UnitsTest, FourDigitsAndTheUnitThatFits) {
   EXPECT_EQ(time_text(812.4), "812.4 ns");
   EXPECT_EQ(time_text(8.1254), "8.125 ns");

@@ -1,6 +1,6 @@
 // Command: one subcommand of mgtune. A subcommand is one file that defines a Command and its row in
 // commands.cpp; nothing else knows it. The object holds its own arguments: declare() says what they
-// are and where they go, run() uses them.
+// are and where they go, run() uses them. The main thread alone has to do with it.
 
 #pragma once
 

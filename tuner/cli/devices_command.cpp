@@ -43,7 +43,7 @@ std::string devices_json(const std::vector<DeviceInfo>& devices) {
                     {"mig_profile", device.mig_profile},
                     {"driver", device.driver}});
   }
-  return rows.dump(2) + "\n";
+  return nlohmann::ordered_json({{"format", 1}, {"devices", rows}}).dump(2) + "\n";
 }
 
 class DevicesCommand final : public Command {

@@ -8,6 +8,7 @@
 #include "build/nvrtc.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
+#include "cli/stored_results.h"
 #include "core/file_system.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/registry.h"
@@ -130,7 +131,7 @@ Finding find_build_cache() {
 
 Finding find_database() {
   Finding finding{"database", false, "", "name another file with --db or MGTUNE_DB"};
-  const Result<std::string> place = default_database_path();
+  const Result<std::string> place = database_path("");
   if (!place.ok()) {
     finding.found = place.status().message();
     return finding;

@@ -11,7 +11,7 @@ namespace mgtune {
 enum class ExitCode : std::uint8_t {
   ok = 0,
   usage = 2,        // the words given are wrong: an option, a kernel, an operator file
-  partial = 3,      // some variants failed, all of them recorded
+  partial = 3,      // some variants failed, all recorded, or the device runs none of some problem
   environment = 4,  // this machine lacks it: a GPU, a driver, a compiler
   data = 5,         // a file is damaged, from a newer version, or cannot be read or written
   internal = 70,

@@ -24,12 +24,13 @@ struct ListedDesign {
   std::string unavailable;
 };
 
-std::vector<ListedDesign> list_operator(const Operator& op, const DeviceInfo& device) {
+Result<std::vector<ListedDesign>> list_operator(const Operator& op, const DeviceInfo& device) {
   std::vector<ListedDesign> designs;
   for (const Design& design : op.designs) designs.push_back({&op, &design, "", 0, 0, ""});
-  const Result<std::vector<Problem>> problems = make_problems({&op}, {}, device.kind);
-  if (!problems.ok()) return designs;  // the operator has no problems of its own: no example
-  const Problem& example = problems->front();
+  const bool emulation = device.kind == DeviceKind::cpu;
+  if ((emulation ? op.emulation_problems : op.problems).empty()) return designs;  // no example
+  MGTUNE_ASSIGN(const std::vector<Problem> problems, make_problems({&op}, {}, device.kind));
+  const Problem& example = problems.front();
   const std::vector<DesignStatistics> statistics = Space(example, device.limits).statistics();
   for (std::size_t i = 0; i < designs.size(); ++i) {
     designs[i].example = example.text();
@@ -96,7 +97,7 @@ std::string designs_json(const std::vector<ListedDesign>& designs) {
                     {"admissible", listed.admissible},
                     {"unavailable", listed.unavailable}});
   }
-  return rows.dump(2) + "\n";
+  return Json({{"format", 1}, {"designs", rows}}).dump(2) + "\n";
 }
 
 class ListCommand final : public Command {
@@ -123,7 +124,7 @@ class ListCommand final : public Command {
     for (const std::string& kernel : kernels) {
       MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(kernel));
       for (const Operator* op : operators) {
-        const std::vector<ListedDesign> designs = list_operator(*op, devices.front());
+        MGTUNE_ASSIGN(const std::vector<ListedDesign> designs, list_operator(*op, devices.front()));
         all.insert(all.end(), designs.begin(), designs.end());
       }
     }

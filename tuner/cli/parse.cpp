@@ -1,6 +1,7 @@
 #include "cli/parse.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <iostream>
 #include <map>
 
@@ -9,6 +10,24 @@
 #include "core/version.h"
 
 namespace mgtune {
+namespace {
+
+// A shell makes an empty word of a variable that is not set; nothing would say that the default was
+// taken instead.
+std::string not_empty(const std::string& word) {
+  return word.empty() ? "needs a value, got an empty one" : "";
+}
+
+// CLI11 takes "-1" for the largest number, and one that does not fit for some other.
+std::string is_count(const std::string& word) {
+  std::uint64_t value = 0;
+  const char* end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end) return "";
+  return "expected an integer from 0 to 2^64 - 1, got '" + word + "'";
+}
+
+}  // namespace
 
 void ArgumentList::flag(const std::string& name, bool& variable, const std::string& help) {
   app_.add_flag(name, variable, help);
@@ -16,22 +35,25 @@ void ArgumentList::flag(const std::string& name, bool& variable, const std::stri
 
 void ArgumentList::value(const std::string& name, std::string& variable,
                          const std::string& placeholder, const std::string& help) {
-  app_.add_option(name, variable, help)->type_name(placeholder);
+  app_.add_option(name, variable, help)->type_name(placeholder)->check(not_empty, "");
 }
 
 void ArgumentList::required(const std::string& name, std::string& variable,
                             const std::string& placeholder, const std::string& help) {
-  app_.add_option(name, variable, help)->type_name(placeholder)->required();
+  app_.add_option(name, variable, help)->type_name(placeholder)->required()->check(not_empty, "");
 }
 
 void ArgumentList::integer(const std::string& name, std::uint64_t& variable,
                            const std::string& placeholder, const std::string& help) {
-  app_.add_option(name, variable, help)->type_name(placeholder);
+  app_.add_option(name, variable, help)->type_name(placeholder)->check(is_count, "");
 }
 
 void ArgumentList::values(const std::string& name, std::vector<std::string>& variable,
                           const std::string& placeholder, const std::string& help) {
-  app_.add_option(name, variable, help)->type_name(placeholder)->allow_extra_args(false);
+  app_.add_option(name, variable, help)
+      ->type_name(placeholder)
+      ->allow_extra_args(false)
+      ->check(not_empty, "");
 }
 
 void ArgumentList::word(const std::string& name, std::string& variable,

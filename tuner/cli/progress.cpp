@@ -93,11 +93,4 @@ std::size_t terminal_columns() {
   return known ? size.ws_col : 80;
 }
 
-std::string duration_text(double seconds) {
-  const auto total = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
-  if (total < 60) return fmt::format("{} s", total);
-  if (total < 3600) return fmt::format("{}:{:02}", total / 60, total % 60);
-  return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
-}
-
 }  // namespace mgtune

@@ -40,6 +40,4 @@ class ProgressPrinter {
 ProgressPrinter::Style progress_style();
 std::size_t terminal_columns();
 
-std::string duration_text(double seconds);  // "8 s", "1:05", "2:03:10"
-
 }  // namespace mgtune

@@ -44,6 +44,14 @@ class ShowCommand final : public Command {
     if (store.has_value()) {
       MGTUNE_ASSIGN(model, read_results(*store, kernel_));
     }
+    const bool nothing = model.variants.empty() && model.picks.empty();
+    if (nothing && store.has_value() && !kernel_.empty() && !json_) {
+      MGTUNE_ASSIGN(const std::vector<std::string> others, recorded_operators(*store));
+      if (!others.empty()) {
+        std::cout << no_results_text(others);
+        return ExitCode::ok;
+      }
+    }
     for (const View& view : kViews) {
       if (what_ == view.name) std::cout << (json_ ? view.json(model) : view.table(model));
     }
@@ -51,6 +59,13 @@ class ShowCommand final : public Command {
   }
 
  private:
+  // Where --kernel names what has no results though others have.
+  std::string no_results_text(const std::vector<std::string>& others) const {
+    std::string text = "No results of '" + kernel_ + "' in this store; it has those of ";
+    for (const std::string& name : others) text += (name == others.front() ? "" : ", ") + name;
+    return text + ". More: mgtune sweep --kernel " + kernel_ + "\n";
+  }
+
   std::string what_, kernel_, database_;
   bool json_ = false;
 };

@@ -1,15 +1,20 @@
 #include "cli/stored_results.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
 namespace mgtune {
 
+Result<std::string> database_path(const std::string& named) {
+  if (!named.empty()) return named;
+  Result<std::string> path = default_database_path();
+  if (path.ok()) return path;
+  return invalid_argument(path.status().message());
+}
+
 Result<std::optional<Store>> open_results(const std::string& named) {
-  std::string path = named;
-  if (named.empty()) {
-    MGTUNE_ASSIGN(path, default_database_path());
-  }
+  MGTUNE_ASSIGN(const std::string path, database_path(named));
   Result<Store> store = Store::open(path, Store::Mode::read_only);
   if (store.ok()) return std::optional<Store>(*std::move(store));
   const bool nothing_yet = named.empty() && store.status().code() == StatusCode::not_found;
@@ -23,6 +28,15 @@ bool means_operator(const std::string& kernel, const std::string& full_name) {
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
   name = name.substr(name.rfind('/') + 1);
   return full_name == name || full_name.starts_with(name + ".");
+}
+
+Result<std::vector<std::string>> recorded_operators(Store& store) {
+  std::set<std::string> names;
+  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());
+  for (const TunedView& row : tuned) names.insert(row.op);
+  MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
+  for (const OutcomeView& row : outcomes) names.insert(row.op);
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 Result<ReportModel> read_results(Store& store, const std::string& kernel) {

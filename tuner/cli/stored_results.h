@@ -1,15 +1,21 @@
-// What `show` and `report` read from the store.
+// What `show` and `report` read from the store. The functions keep no state; a Store is for one
+// thread at a time.
 
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "model/report_model.h"
 #include "store/store.h"
 
 namespace mgtune {
+
+// The file that --db names, else the default one. invalid_argument where there is no default: it
+// lies in the user's home, and a file in whatever folder is the current one would be lost.
+Result<std::string> database_path(const std::string& named);
 
 // The database that --db names, else the default one, to read. nullopt when the default one does
 // not exist yet: there are no results then. not_found when one that was named does not exist.
@@ -18,6 +24,9 @@ Result<std::optional<Store>> open_results(const std::string& named);
 // Whether --kernel `kernel` ("rmsnorm", "rmsnorm.forward", a folder, "" for all) means this
 // operator.
 bool means_operator(const std::string& kernel, const std::string& full_name);
+
+// The full names of the operators that have results, sorted.
+Result<std::vector<std::string>> recorded_operators(Store& store);
 
 // The results of the operators that `kernel` means.
 Result<ReportModel> read_results(Store& store, const std::string& kernel);

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/stored_results.h"
 #include "cli/sweep_output.h"
 #include "cli/sweep_plan.h"
 #include "core/file_system.h"
@@ -87,10 +88,7 @@ Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
     std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
     return ExitCode::ok;
   }
-  std::string path = words_.database;
-  if (path.empty()) {
-    MGTUNE_ASSIGN(path, default_database_path());
-  }
+  MGTUNE_ASSIGN(const std::string path, database_path(words_.database));
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
   if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
     std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
@@ -118,7 +116,7 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
   options.command = invocation.command_line;
   options.program = invocation.program;
   options.cache_directory = BuildCache::default_directory();
-  options.lock_directory = DeviceLock::default_directory();
+  options.lock_directory = DeviceLock::default_directory(plan.device.kind);
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   options.compile_processes = std::min(cores, kMostCompileProcesses);
   return options;
@@ -142,10 +140,14 @@ Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocatio
 Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
                                       Store& store) const {
   std::int64_t failed = 0;
-  std::int64_t visited = 0;
+  std::int64_t unserved = 0;
+  std::int64_t problems = 0;
+  std::string devices;
   for (const FinishedSweep& sweep : sweeps) {
     failed += failed_variants(sweep.summary);
-    visited += sweep.summary.evaluated + sweep.summary.reused;
+    unserved += sweep.summary.unserved;
+    problems += sweep.summary.problems;
+    devices += (devices.empty() ? "" : ", ") + sweep.plan->device.name;
     if (words_.json) continue;
     MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
     std::cout << table;
@@ -155,8 +157,10 @@ Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
     std::cout << json;
   }
   if (interrupted()) return interrupt_exit_code();
-  if (visited == 0) return environment_error("nothing here can run any of the problems");
-  return failed > 0 ? ExitCode::partial : ExitCode::ok;
+  if (problems > 0 && unserved == problems) {
+    return environment_error("none of the problems can run on " + devices);
+  }
+  return failed > 0 || unserved > 0 ? ExitCode::partial : ExitCode::ok;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "cli/progress.h"
 #include "model/report_model.h"
 #include "model/tables.h"
 #include "model/text_table.h"
@@ -19,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 // A sweep on the cpu device is slow from about here on: some nanoseconds an element, several
 // launches.
-constexpr double kLargeForEmulation = 16.0 * 1024 * 1024;
+constexpr std::int64_t kLargeForEmulation = 16 << 20;
 
 std::uint64_t admissible(const SweepPlan& plan) {
   std::uint64_t sum = 0;
@@ -114,9 +113,8 @@ std::string announcement(const SweepPlan& plan) {
   if (plan.largest_bytes > kLargeForEmulation) {
     text += fmt::format(
         "The largest problem moves {}: emulation takes minutes for each variant of it; Ctrl-C "
-        "keeps "
-        "what is done, --problem names smaller ones\n",
-        bytes_text(static_cast<std::int64_t>(plan.largest_bytes)));
+        "keeps what is done, --problem names smaller ones\n",
+        bytes_text(plan.largest_bytes));
   }
   return text;
 }
@@ -175,6 +173,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["reused"] = summary.reused;
     json["compiled"] = summary.compiled;
     json["failed"] = failed_variants(summary);
+    json["unserved"] = summary.unserved;
     json["stopped_early"] = summary.stopped_early;
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();

@@ -5,6 +5,7 @@
 #include "core/dtype.h"
 #include "core/suggest.h"
 #include "device/registry.h"
+#include "family/problem_check.h"
 #include "search/search.h"
 #include "sweep/problem_set.h"
 #include "worker/timing_method_probe.h"
@@ -73,8 +74,9 @@ Result<SweepPlan> plan_for(const DeviceInfo& device, const SweepWords& words,
   plan.device = device;
   MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, request, device.kind));
   for (Problem& problem : problems) {
+    MGTUNE_TRY(check_launches(problem, device.limits));
     MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
-    plan.largest_bytes = std::max(plan.largest_bytes, static_cast<double>(bytes));
+    plan.largest_bytes = std::max(plan.largest_bytes, bytes);
     MGTUNE_ASSIGN(PlannedProblem planned, plan_problem(std::move(problem), device));
     plan.problems.push_back(std::move(planned));
   }

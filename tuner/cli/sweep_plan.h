@@ -35,7 +35,7 @@ struct SweepPlan {
   std::string strategy;
   Budget budget;
   TimingMethod method;
-  double largest_bytes = 0;  // that any of the problems moves
+  std::int64_t largest_bytes = 0;  // that any of the problems moves
 
   bool emulation() const { return device.kind == DeviceKind::cpu; }
 };

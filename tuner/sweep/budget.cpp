@@ -6,6 +6,11 @@
 namespace mgtune {
 namespace {
 
+// A double counts up to here without gaps; no space is as large.
+constexpr double kMostEvaluations = 1e15;
+// Far beyond any sweep, far below what the clock can count.
+constexpr double kMostSeconds = 365.0 * 24 * 3600;
+
 // Seconds of a unit; 0 for none, i.e. a number of evaluations; -1 for an unknown one.
 double seconds_of_unit(std::string_view unit) {
   if (unit.empty()) return 0;
@@ -34,8 +39,11 @@ Result<Budget> parse_budget(const std::string& text) {
   if (unit_seconds < 0) return malformed();
   if (unit_seconds > 0) {
     budget.seconds = number * unit_seconds;
+    if (*budget.seconds > kMostSeconds) {
+      return invalid_argument("budget '" + text + "': a sweep ends within a year (8760h)");
+    }
   } else {
-    if (number != std::floor(number) || number > 1e15) return malformed();
+    if (number != std::floor(number) || number > kMostEvaluations) return malformed();
     budget.evaluations = static_cast<std::int64_t>(number);
   }
   return budget;

@@ -1,64 +1,123 @@
 #include "sweep/device_lock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <system_error>
 
 #include "core/file_system.h"
 
 namespace mgtune {
 namespace {
 
-// The lock file holds the process id of its owner, for the message of whoever comes second.
-std::string owner_of(int descriptor) {
+// Whoever locks has to be able to open what another user made, and to leave a process id in it.
+constexpr mode_t kEveryones = 0666;
+
+// Where every user may make files and none may replace another's; the answer is the same for all.
+bool is_shared(const char* folder) {
+  constexpr mode_t kSticky = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
+  struct stat info {};
+  return ::stat(folder, &info) == 0 && S_ISDIR(info.st_mode) && (info.st_mode & kSticky) == kSticky;
+}
+
+Status errno_error(const std::string& what, const std::string& path) {
+  return io_error(what + " " + path + ": " +
+                  std::error_code(errno, std::generic_category()).message());
+}
+
+// O_CREAT goes with O_EXCL alone: in a sticky folder a kernel with fs.protected_regular refuses it
+// for a file of another user, whatever its mode.
+int open_or_create(const std::string& path) {
+  constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    int descriptor = ::open(path.c_str(), O_RDWR | kFlags);
+    // Made by a process that ended before it could open it to all; a lock needs no more than this.
+    if (descriptor < 0 && errno == EACCES) descriptor = ::open(path.c_str(), O_RDONLY | kFlags);
+    if (descriptor >= 0 || errno != ENOENT) return descriptor;
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | kFlags, kEveryones);
+    if (descriptor >= 0) {
+      static_cast<void>(::fchmod(descriptor, kEveryones));  // whatever the umask took away
+      return descriptor;
+    }
+    if (errno != EEXIST) return descriptor;
+  }
+  return -1;
+}
+
+// Whoever can make files in the folder could have laid another's there, to be written to.
+bool is_lock_file(int descriptor) {
+  struct stat info {};
+  return ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
+}
+
+// "process 4711" as the holder wrote it, "" where it could not or is not in sight. Anyone may have
+// written to the file: nothing but a number is taken from it.
+std::string holder_of(int descriptor) {
   std::array<char, 32> text{};
-  const ssize_t size = pread(descriptor, text.data(), text.size(), 0);
-  if (size <= 0) return "unknown";
-  const std::string_view owner(text.data(), static_cast<std::size_t>(size));
-  return std::string(owner.substr(0, owner.find('\n')));
+  const ssize_t size = ::pread(descriptor, text.data(), text.size(), 0);
+  int process = 0;
+  if (size <= 0) return "";
+  const auto read = std::from_chars(text.data(), text.data() + size, process);
+  const bool alive =
+      read.ec == std::errc() && process > 0 && (::kill(process, 0) == 0 || errno == EPERM);
+  return alive ? "process " + std::to_string(process) : "";
 }
 
-Status write_owner(int descriptor, const std::string& path) {
-  const std::string text = std::to_string(getpid()) + "\n";
-  const bool written = ftruncate(descriptor, 0) == 0 &&
-                       pwrite(descriptor, text.data(), text.size(), 0) == ssize_t(text.size());
-  return written ? Status() : io_error("cannot write " + path + ": " + std::strerror(errno));
+// For the message of whoever comes second, who does without where it cannot be written.
+void write_holder(int descriptor) {
+  const std::string text = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(descriptor, 0) != 0) return;
+  static_cast<void>(!::pwrite(descriptor, text.data(), text.size(), 0));
 }
 
-}  // namespace
-
-std::string DeviceLock::default_directory() {
+std::string data_folder() {
   const char* data = ::secure_getenv("XDG_DATA_HOME");
   if (data != nullptr && *data == '/') return std::string(data) + "/mgtune";
   const char* home = ::secure_getenv("HOME");
   if (home != nullptr && *home == '/') return std::string(home) + "/.local/share/mgtune";
-  return "/tmp/mgtune-" + std::to_string(::getuid());
+  return "";
+}
+
+}  // namespace
+
+std::string DeviceLock::default_directory(DeviceKind kind) {
+  const std::string own = kind == DeviceKind::cpu ? data_folder() : "";
+  if (!own.empty()) return own;
+  return is_shared("/run/lock") ? "/run/lock" : "/tmp";
 }
 
 Result<DeviceLock> DeviceLock::acquire(const std::string& directory, const std::string& device_id) {
   MGTUNE_TRY(FileSystem::real().create_directories(directory, 0700));
-  const std::string path = directory + "/sweep-" + device_id + ".lock";
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor < 0) return io_error("cannot open " + path + ": " + std::strerror(errno));
+  const std::string path = directory + "/mgtune-" + device_id + ".lock";
+  const int descriptor = open_or_create(path);
+  const bool foreign = descriptor < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO);
+  if (descriptor < 0 && !foreign) return errno_error("cannot open", path);
   DeviceLock lock(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return io_error("cannot lock " + path + ": " + std::strerror(errno));
-    return environment_error("another sweep (process " + owner_of(descriptor) +
-                             ") is using device " + device_id +
+  if (foreign || !is_lock_file(descriptor)) {
+    return environment_error(path + " is a link or no plain file; mgtune locks device " +
+                             device_id + " there: remove it");
+  }
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return errno_error("cannot lock", path);
+    const std::string holder = holder_of(descriptor);
+    return environment_error("another sweep " + (holder.empty() ? "" : "(" + holder + ") ") +
+                             "is using device " + device_id +
                              "; two at a time would disturb each other's times");
   }
-  MGTUNE_TRY(write_owner(descriptor, path));
+  write_holder(descriptor);
   return lock;
 }
 
 DeviceLock::~DeviceLock() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace mgtune

@@ -1,4 +1,5 @@
-// What may change between two runs on one device, as the store keeps it.
+// What may change between two runs on one device, as the store keeps it. Both functions may be
+// called from any thread.
 
 #pragma once
 

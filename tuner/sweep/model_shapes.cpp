@@ -1,58 +1,46 @@
 #include "sweep/model_shapes.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/embedded.h"
 #include "core/suggest.h"
+#include "json/json_cursor.h"
+#include "json/json_value.h"
 
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kFolder = "configs/shapes/";
 constexpr std::string_view kSuffix = ".json";
-
-Status malformed(const std::string& file, const std::string& path, const std::string& what) {
-  return invalid_argument(file + ": " + path + ": " + what);
-}
-
-Result<std::int64_t> read_count(const std::string& file, const std::string& path,
-                                const Json& value) {
-  if (!value.is_number_integer() || value < 1 || value > (1 << 30)) {
-    return malformed(file, path, "expected an integer from 1 to 1073741824, got " + value.dump());
-  }
-  return value.get<std::int64_t>();
-}
+constexpr std::int64_t kMostOfAField = 1 << 30;
 
 Result<ModelShapes> decode(const std::string& file, std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
-    return invalid_argument(file + ": " + error.what());
+  const Result<JsonValue> document = parse_json(text);
+  if (!document.ok()) return document.status().with_context(file);
+  const JsonCursor root(file, *document);
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, root.members());
+  for (const char* key : {"format", "tokens"}) {
+    if (!root.find(key)) return root.error("missing key '" + std::string(key) + "'");
   }
-  if (!json.is_object()) return malformed(file, "/", "expected an object");
-  if (json.value("format", Json()) != 1) return malformed(file, "/format", "expected 1");
+  MGTUNE_TRY(root.at("format").integer(1, 1).status());
   ModelShapes shapes;
   shapes.name = file;
-  for (const auto& [key, value] : json.items()) {
-    const std::string path = "/" + key;
-    if (key == "name" && value.is_string()) {
-      shapes.name = value.get<std::string>();
+  for (const JsonCursor& member : members) {
+    const std::string& key = member.key();
+    if (key == "format" || key == "source") continue;
+    if (key == "name") {
+      MGTUNE_ASSIGN(shapes.name, member.string());
     } else if (key == "tokens") {
-      if (!value.is_array()) return malformed(file, path, "expected an array of integers");
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        MGTUNE_ASSIGN(const std::int64_t tokens,
-                      read_count(file, path + "/" + std::to_string(i), value[i]));
-        shapes.tokens.push_back(tokens);
+      MGTUNE_ASSIGN(const std::vector<JsonCursor> tokens, member.elements());
+      for (const JsonCursor& count : tokens) {
+        MGTUNE_ASSIGN(const std::int64_t value, count.integer(1, kMostOfAField));
+        shapes.tokens.push_back(value);
       }
-    } else if (key != "format" && key != "source") {
-      MGTUNE_ASSIGN(shapes.fields[key], read_count(file, path, value));
+    } else {
+      MGTUNE_ASSIGN(shapes.fields[key], member.integer(1, kMostOfAField));
     }
   }
-  if (shapes.tokens.empty()) return malformed(file, "/tokens", "expected at least one token count");
+  if (shapes.tokens.empty()) return root.at("tokens").error("expected at least one token count");
   return shapes;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "expression/expression.h"
+#include "family/problem_check.h"
 
 namespace mgtune {
 namespace {
@@ -43,6 +44,24 @@ Result<std::vector<Words>> with_dtypes(const Operator& op, const Words& words,
     combinations = std::move(longer);
   }
   return combinations;
+}
+
+// Whether `words` fix every dtype of the operator, and none to one of `asked`.
+bool contradicts(const Operator& op, const Words& words, const std::vector<DType>& asked) {
+  const auto misses = [&](const DTypeVariable& variable) {
+    const auto word = words.find(variable.name);
+    if (word == words.end()) return false;
+    return std::ranges::none_of(asked,
+                                [&](DType dtype) { return to_string(dtype) == word->second; });
+  };
+  return !asked.empty() && !op.dtypes.empty() && std::ranges::all_of(op.dtypes, misses);
+}
+
+std::string list_text(const std::vector<DType>& dtypes) {
+  std::string text;
+  for (const DType dtype : dtypes)
+    text += (text.empty() ? "" : ",") + std::string(to_string(dtype));
+  return text;
 }
 
 bool is_dim(const Operator& op, const std::string& name) {
@@ -110,14 +129,21 @@ Result<std::vector<Words>> asked_words(const Operator& op, const ProblemRequest&
   std::vector<Words> all;
   for (const std::string& text : request.problems) {
     MGTUNE_ASSIGN(Words words, parse_assignments(text));
+    if (contradicts(op, words, request.dtypes)) {
+      return invalid_argument("--dtype " + list_text(request.dtypes) + " contradicts --problem " +
+                              text + ", which names its dtypes itself");
+    }
     all.push_back(std::move(words));
   }
-  if (request.model.has_value()) {
-    MGTUNE_ASSIGN(const std::vector<Words> of_model, words_of_model(op, *request.model));
-    all.insert(all.end(), of_model.begin(), of_model.end());
-  }
+  if (!all.empty() && !request.model.has_value()) return all;
+  MGTUNE_ASSIGN(std::vector<Words> brought, request.model.has_value()
+                                                ? words_of_model(op, *request.model)
+                                                : words_of_operator(op, device));
+  std::erase_if(brought, [&](const Words& w) { return contradicts(op, w, request.dtypes); });
+  all.insert(all.end(), brought.begin(), brought.end());
   if (!all.empty()) return all;
-  return words_of_operator(op, device);
+  return invalid_argument("--dtype " + list_text(request.dtypes) + ": no problem of " +
+                          op.full_name() + " has it; name one with --problem");
 }
 
 }  // namespace
@@ -139,6 +165,7 @@ Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& o
           continue;
         }
         any = true;
+        MGTUNE_TRY(check_tensors(*problem));
         if (seen.emplace(op->full_name(), problem->text()).second) {
           problems.push_back(*std::move(problem));
         }

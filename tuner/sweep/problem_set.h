@@ -1,4 +1,5 @@
 // The problems that a sweep tunes: those asked for, those a model brings, or the operators' own.
+// Pure functions; the operators outlive the problems.
 
 #pragma once
 
@@ -18,13 +19,16 @@ namespace mgtune {
 struct ProblemRequest {
   std::vector<std::string> problems;  // "rows=4096,hidden=4096"; may name dtypes and flags as well
   std::optional<ModelShapes> model;
-  std::vector<DType>
-      dtypes;  // of every dtype variable that a problem leaves open; empty: all it has
+  // Of every dtype variable that a problem leaves open; empty: all it has. Problems of the operator
+  // or model that have none of them are left out.
+  std::vector<DType> dtypes;
 };
 
 // Every problem asked for, of every operator, in every combination of the dtypes left open that the
 // operator's constraints allow; each once. With neither problems nor a model: the operators'
-// defaults, the small ones on the cpu device. invalid_argument names the words at fault.
+// defaults, the small ones on the cpu device. Shapes, strides and cost of each have been evaluated
+// (family/problem_check.h). invalid_argument names the words at fault, or the place in the
+// operator's file.
 Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
                                            const ProblemRequest& request, DeviceKind device);
 

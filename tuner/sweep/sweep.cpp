@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "dispatch/variant_selection.h"
 #include "space/space.h"
+#include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
 
@@ -15,28 +17,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A light kernel compiles in 0.1 s, a heavy one in some seconds, on a busy machine several times
-// that. More than the two minutes after which the host compiler gives up itself, and ends all that
-// it started.
-constexpr std::chrono::seconds kCompileDeadline{150};
+std::string name_of(const Problem& problem) {
+  return problem.op->full_name() + " " + problem.text();
+}
 
-// The first variant of a problem waits for its references as well. Emulation takes about 0.1 s for
-// each MiB that a problem moves, times the launches of a check.
-constexpr std::chrono::seconds kMeasureDeadline{20};
-constexpr double kEmulatedBytesPerSecond = 1 << 20;
-
-Result<std::chrono::milliseconds> measure_deadline(const DeviceInfo& device,
-                                                   const std::vector<Problem>& problems) {
-  std::int64_t largest = 0;
-  for (const Problem& problem : problems) {
-    MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
-    largest = std::max(largest, bytes);
+// Why a design has no variant: "flat: requires device.cc >= 90", "flat: n % VEC == 0".
+std::string reasons(const std::vector<DesignStatistics>& designs) {
+  std::string text;
+  for (const DesignStatistics& design : designs) {
+    std::string why = design.unavailable;
+    for (const auto& [constraint, points] : design.pruned) {
+      if (design.unavailable.empty()) why += (why.empty() ? "" : ", ") + constraint;
+    }
+    text += (text.empty() ? "" : "; ") + design.design + ": " + why;
   }
-  std::chrono::duration<double> deadline = kMeasureDeadline;
-  if (device.kind == DeviceKind::cpu) {
-    deadline += std::chrono::duration<double>(double(largest) / kEmulatedBytesPerSecond);
-  }
-  return std::chrono::duration_cast<std::chrono::milliseconds>(deadline);
+  return text;
 }
 
 class Sweep {
@@ -77,13 +72,16 @@ class Sweep {
     const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
     for (const Problem& problem : problems_) {
       std::int64_t admissible = 0;
-      for (const DesignStatistics& design : Space(problem, shared_.device.limits).statistics()) {
+      const std::vector<DesignStatistics> designs =
+          Space(problem, shared_.device.limits).statistics();
+      for (const DesignStatistics& design : designs) {
         admissible += static_cast<std::int64_t>(design.admissible);
         if (!design.unavailable.empty()) skip(design.design + ": " + design.unavailable);
       }
       if (admissible == 0) {
-        skip(problem.op->full_name() + " " + problem.text() + ": no variant serves it on " +
-             shared_.device.name);
+        ++shared_.summary.unserved;
+        skip(name_of(problem) + ": no variant serves it on " + shared_.device.name + " (" +
+             reasons(designs) + ")");
       }
       totals_.push_back(limit.has_value() ? std::min(*limit, admissible) : admissible);
       left_ += totals_.back();
@@ -103,9 +101,34 @@ class Sweep {
     MGTUNE_ASSIGN(const auto sweep, ProblemSweep::make(shared_, problem, space));
     const auto report = [&](const ProblemSweep& at) { on_progress_(progress(index, at)); };
     report(*sweep);
+    const std::map<Outcome, std::int64_t> before = shared_.summary.outcomes;
     MGTUNE_TRY(sweep->run(problem_deadline(), report));
+    MGTUNE_TRY(note_if_unserved(problem, before));
     --problems_left_;
     left_ -= totals_[index];
+    return {};
+  }
+
+  // Says so where every variant of the problem that was visited turned out unsupported, and why the
+  // first was; `before` are the outcomes of the problems before it.
+  Status note_if_unserved(const Problem& problem, const std::map<Outcome, std::int64_t>& before) {
+    std::int64_t unsupported = 0;
+    for (const auto& [outcome, count] : shared_.summary.outcomes) {
+      const auto earlier = before.find(outcome);
+      const std::int64_t here = count - (earlier == before.end() ? 0 : earlier->second);
+      if (outcome == Outcome::unsupported) unsupported = here;
+      if (outcome != Outcome::unsupported && here > 0) return {};
+    }
+    if (unsupported == 0) return {};
+    ++shared_.summary.unserved;
+    MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, shared_.store.outcomes());
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OutcomeView& view) {
+      return view.gpu_id == shared_.gpu_id && view.op == problem.op->full_name() &&
+             view.problem == problem.text() && view.outcome == Outcome::unsupported;
+    });
+    skip(name_of(problem) + ": " + shared_.device.name + " supports none of the " +
+         std::to_string(unsupported) + " variants tried" +
+         (row == rows.end() ? "" : " (" + row->message + ")"));
     return {};
   }
 
@@ -119,7 +142,7 @@ class Sweep {
   SweepProgress progress(std::size_t index, const ProblemSweep& at) const {
     const Problem& problem = problems_[index];
     SweepProgress progress;
-    progress.problem = problem.op->full_name() + " " + problem.text();
+    progress.problem = name_of(problem);
     progress.problem_index = static_cast<std::int64_t>(index);
     progress.problems = static_cast<std::int64_t>(problems_.size());
     progress.done = at.done();
@@ -167,7 +190,7 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& de
   MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
   const GpuRecord gpu = gpu_record(device);
   MGTUNE_ASSIGN(const std::int64_t gpu_id, store.gpu_id(gpu));
-  MGTUNE_ASSIGN(const auto deadline, measure_deadline(device, problems));
+  MGTUNE_ASSIGN(const auto deadline, measure_deadline(device.kind, problems));
   const BuildCache cache(FileSystem::real(), options.cache_directory);
   SweepShared shared{
       .options = options,

@@ -39,7 +39,7 @@ struct SweepOptions {
   std::string command;  // as typed
   std::string program;  // absolute path of mgtune, to start workers
   std::string cache_directory;
-  std::string lock_directory;  // of the lock files, the same for every sweep of this user
+  std::string lock_directory;  // of the lock files, the same for every sweep on the device
   std::size_t compile_processes = 1;
 };
 
@@ -61,8 +61,10 @@ struct SweepSummary {
   std::int64_t reused = 0;     // known from the store
   std::int64_t compiled = 0;
   std::map<Outcome, std::int64_t> outcomes;  // reused ones included
-  std::vector<std::string>
-      skipped;  // designs that cannot run here: "row: requires device.cc >= 90"
+  std::int64_t unserved = 0;                 // problems of which no variant can run on the device
+
+  // What cannot run here and why: designs ("row: requires device.cc >= 90"), unserved problems.
+  std::vector<std::string> skipped;
   std::vector<TunedView> picks;
   bool stopped_early = false;  // by a signal or the budget
 };

@@ -1,4 +1,4 @@
-#include "family/json_cursor.h"
+#include "json/json_cursor.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,33 +52,41 @@ Status JsonCursor::error(std::string_view message) const {
   return invalid_argument(fmt::format("{}: {}: {}", *file_, path_, message));
 }
 
-Status JsonCursor::wrong_type(std::string_view expected) const {
+Status JsonCursor::unexpected(std::string_view expected) const {
   return error(fmt::format("expected {}, got {}", expected, description(*value_)));
 }
 
 Result<std::int64_t> JsonCursor::integer() const {
-  if (value_->kind != Kind::integer) return wrong_type("integer");
+  if (value_->kind != Kind::integer) return unexpected("integer");
   return value_->integer;
 }
 
+Result<std::int64_t> JsonCursor::integer(std::int64_t least, std::int64_t most) const {
+  if (value_->kind == Kind::integer && value_->integer >= least && value_->integer <= most) {
+    return value_->integer;
+  }
+  if (least == most) return unexpected(std::to_string(least));
+  return unexpected(fmt::format("an integer from {} to {}", least, most));
+}
+
 Result<double> JsonCursor::number() const {
-  if (value_->kind != Kind::integer && value_->kind != Kind::number) return wrong_type("number");
+  if (value_->kind != Kind::integer && value_->kind != Kind::number) return unexpected("number");
   return value_->number;
 }
 
 Result<bool> JsonCursor::boolean() const {
-  if (value_->kind != Kind::boolean) return wrong_type("boolean");
+  if (value_->kind != Kind::boolean) return unexpected("boolean");
   return value_->boolean;
 }
 
 Result<std::string> JsonCursor::string() const {
-  if (value_->kind != Kind::string) return wrong_type("string");
+  if (value_->kind != Kind::string) return unexpected("string");
   return value_->string;
 }
 
 Result<std::string> JsonCursor::identifier() const {
   if (value_->kind != Kind::string || !is_identifier(value_->string)) {
-    return wrong_type("a C identifier");
+    return unexpected("a C identifier");
   }
   return value_->string;
 }
@@ -86,18 +94,18 @@ Result<std::string> JsonCursor::identifier() const {
 Result<DType> JsonCursor::dtype() const {
   MGTUNE_ASSIGN(const std::string word, string());
   if (const auto dtype = dtype_from_string(word)) return *dtype;
-  return wrong_type("a dtype (f64 f32 f16 bf16 i64 u64 i32 u32 i8 u8)");
+  return unexpected("a dtype (f64 f32 f16 bf16 i64 u64 i32 u32 i8 u8)");
 }
 
 Result<std::size_t> JsonCursor::choice(std::initializer_list<std::string_view> words) const {
   MGTUNE_ASSIGN(const std::string word, string());
   const auto* const found = std::find(words.begin(), words.end(), word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  return wrong_type(fmt::format("one of {}", fmt::join(words, ", ")));
+  return unexpected(fmt::format("one of {}", fmt::join(words, ", ")));
 }
 
 Result<std::vector<JsonCursor>> JsonCursor::elements() const {
-  if (value_->kind != Kind::array) return wrong_type("array");
+  if (value_->kind != Kind::array) return unexpected("array");
   std::vector<JsonCursor> elements;
   for (std::size_t i = 0; i < value_->items.size(); ++i) {
     elements.push_back(child(std::to_string(i), value_->items[i]));
@@ -106,7 +114,7 @@ Result<std::vector<JsonCursor>> JsonCursor::elements() const {
 }
 
 Result<std::vector<JsonCursor>> JsonCursor::members() const {
-  if (value_->kind != Kind::object) return wrong_type("object");
+  if (value_->kind != Kind::object) return unexpected("object");
   std::vector<JsonCursor> members;
   for (const std::string& key : value_->keys) members.push_back(at(key));
   return members;
@@ -114,7 +122,7 @@ Result<std::vector<JsonCursor>> JsonCursor::members() const {
 
 Status JsonCursor::expect_keys(std::initializer_list<std::string_view> required,
                                std::initializer_list<std::string_view> optional) const {
-  if (value_->kind != Kind::object) return wrong_type("object");
+  if (value_->kind != Kind::object) return unexpected("object");
   std::vector<std::string> known(required.begin(), required.end());
   known.insert(known.end(), optional.begin(), optional.end());
   for (const std::string& key : value_->keys) {

@@ -1,4 +1,4 @@
-#include "family/json_value.h"
+#include "json/json_value.h"
 
 #include <fmt/format.h>
 

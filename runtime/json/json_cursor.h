@@ -1,6 +1,6 @@
-// JsonCursor: a value of an operator file together with its place, so that every failure reads
+// JsonCursor: a value of a JSON file together with its place, so that every failure reads
 // "kernels/rmsnorm/forward.json: /designs/row/params/VEC/1: expected integer, got \"x\"".
-// Internal to this folder. The file's text and value outlive its cursors.
+// The file's name and value outlive its cursors. Immutable: any number of threads may read.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #include "core/dtype.h"
 #include "core/status.h"
-#include "family/json_value.h"
+#include "json/json_value.h"
 
 namespace mgtune {
 
@@ -26,8 +26,10 @@ class JsonCursor {
   const JsonValue& value() const { return *value_; }
   const std::string& key() const { return key_; }  // of a member of an object, else ""
   Status error(std::string_view message) const;
+  Status unexpected(std::string_view expected) const;  // "expected ..., got ..."
 
   Result<std::int64_t> integer() const;
+  Result<std::int64_t> integer(std::int64_t least, std::int64_t most) const;
   Result<double> number() const;
   Result<bool> boolean() const;
   Result<std::string> string() const;
@@ -46,7 +48,6 @@ class JsonCursor {
 
  private:
   JsonCursor child(std::string_view step, const JsonValue& value) const;
-  Status wrong_type(std::string_view expected) const;
 
   const std::string* file_;
   const JsonValue* value_;

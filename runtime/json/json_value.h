@@ -1,4 +1,4 @@
-// JsonValue: a JSON text as plain data, members in the file's order. Internal to this folder.
+// JsonValue: a JSON text as plain data, members in the file's order. Pure functions.
 
 #pragma once
 

@@ -1,0 +1,91 @@
+// Sweeps of which the device runs nothing, or not all, and launches that fail for some variants.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "store/store.h"
+#include "tests/helpers/mgtune_program.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CliUnservedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    family_ = mgtune_.folder().file("toy");
+    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    edit(R"(["good", "wrong", "broken"])", R"(["good"])");
+  }
+
+  void edit(const std::string& from, const std::string& to) const {
+    std::string text = file_content(family_ + "/add.json");
+    const std::size_t place = text.find(from);
+    ASSERT_NE(place, std::string::npos) << from;
+    std::ofstream(family_ + "/add.json") << text.replace(place, from.size(), to);
+  }
+
+  Ended sweep(const MgtuneProgram::Words& more = {}) {
+    MgtuneProgram::Words words = {"sweep", "--gpu", "cpu", "--kernel", family_};
+    words.insert(words.end(), more.begin(), more.end());
+    return mgtune_.run(words);
+  }
+
+  const TemporaryFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+  std::string family_;
+};
+
+TEST_F(CliUnservedTest, NoDesignRunsOnTheDevice) {
+  edit(R"("params")", R"("requires": ["device.cc >= 90"], "params")");
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 4) << ended;
+  EXPECT_THAT(ended.err,
+              AllOf(HasSubstr("skipped toy.add n=1000 T=f32: no variant serves it on cpu (flat: "
+                              "requires device.cc >= 90)"),
+                    HasSubstr("mgtune: none of the problems can run on cpu")));
+  EXPECT_EQ(sweep({"--json"}).exit_code, 4);
+}
+
+TEST_F(CliUnservedTest, SomeProblemsHaveNoVariant) {
+  edit(R"("params")", R"("constraints": ["n % 64 == 0"], "params")");
+  const Ended ended = sweep({"--problem", "n=63", "--problem", "n=64"});
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("skipped toy.add n=63 T=f32: no variant serves it on cpu (flat: "
+                                   "n % 64 == 0)"));
+}
+
+TEST_F(CliUnservedTest, EveryVariantTurnsOutUnsupported) {
+  edit(R"("block": ["THREADS"])", R"("block": ["THREADS * 64"])");
+  for (int again = 0; again < 2; ++again) {
+    const Ended ended = sweep();
+    EXPECT_EQ(ended.exit_code, 4) << ended;
+    EXPECT_THAT(ended.err, HasSubstr("cpu supports none of the 3 variants tried (")) << ended;
+    EXPECT_THAT(ended.err, HasSubstr("at most 1024 threads"));
+  }
+  const nlohmann::json json = sweep({"--json"}).json()["sweeps"][0];
+  EXPECT_EQ(json["unserved"], 1);
+  EXPECT_EQ(json["outcomes"]["unsupported"], 3);
+}
+
+TEST_F(CliUnservedTest, ALaunchThatFailsForSomeVariantsIsARowOfThose) {
+  edit("ceil_div(n, THREADS)", "ceil_div(n, THREADS) / (THREADS - 32)");
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
+  ASSERT_TRUE(store.ok()) << ended;
+  const std::vector<OutcomeView> rows = *store->outcomes();
+  EXPECT_EQ(rows.size(), 3U) << ended;
+  for (const OutcomeView& row : rows) {
+    if (row.variant.find("THREADS=32") == std::string::npos) continue;
+    EXPECT_NE(row.outcome, Outcome::ok);
+    EXPECT_THAT(row.message, HasSubstr("division by zero"));
+  }
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,24 @@
+// How long a sweep waits for its workers before it takes them to hang. Pure functions.
+
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "family/problem.h"
+
+namespace mgtune {
+
+// A light kernel compiles in 0.1 s, a heavy one in some seconds, on a busy machine several times
+// that. More than the two minutes after which the host compiler gives up itself, and ends all that
+// it started.
+inline constexpr std::chrono::seconds kCompileDeadline{150};
+
+// For one variant of any of `problems`, the references of the first one included: 20 s, and on the
+// cpu device as long as emulating the largest takes. At most a day.
+Result<std::chrono::milliseconds> measure_deadline(DeviceKind device,
+                                                   const std::vector<Problem>& problems);
+
+}  // namespace mgtune
