@@ -53,8 +53,9 @@ void add_pick(HtmlTable& table, const ReportPick& pick) {
   table.add_row({code(pick.view.problem), time_or_none(gpu, tuned.median_ns),
                  time_or_none(gpu, tuned.default_median_ns), standing_cell(pick),
                  pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
-                 escape(tuned.method), std::to_string(pick.variants_ok),
-                 std::to_string(pick.variants_failed), pick_cell(tuned), default_cell(tuned)});
+                 pick.of_copy ? percent_text(*pick.of_copy) : "", escape(tuned.method),
+                 std::to_string(pick.variants_ok), std::to_string(pick.variants_failed),
+                 pick_cell(tuned), default_cell(tuned)});
 }
 
 std::string table_of(std::span<const ReportPick> picks) {
@@ -65,6 +66,7 @@ std::string table_of(std::span<const ReportPick> picks) {
                    {"Default time", Align::right},
                    {"Speed-up", Align::right},
                    {"GB/s", Align::right},
+                   {"Of copy", Align::right},
                    {"Method"},
                    {"Ok", Align::right},
                    {"Failed", Align::right},
@@ -88,7 +90,8 @@ std::string picks_section(const ReportModel& model) {
       "stays; "
       "<em>default</em>: nothing was faster. GB/s are the bytes that the problem must move over "
       "the "
-      "time.</p>\n";
+      "time; <em>of copy</em> compares that rate with the fastest copy of as many bytes, measured "
+      "on the same GPU by the same method.</p>\n";
   const std::span<const ReportPick> picks = model.picks;
   for (std::size_t first = 0; first < picks.size();) {
     const auto end =

@@ -112,6 +112,7 @@ Json pick_json(const ReportPick& pick) {
   row["standing"] = to_string(pick.standing);
   row["speedup"] = or_null(pick.speedup);
   row["bandwidth_gbps"] = or_null(pick.bandwidth_gbps);
+  row["of_copy"] = or_null(pick.of_copy);
   row["variants_ok"] = pick.variants_ok;
   row["variants_failed"] = pick.variants_failed;
   row["build_sha256"] = tuned.build_sha256;

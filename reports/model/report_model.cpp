@@ -160,6 +160,7 @@ ReportPick make_pick(TunedView view) {
     pick.speedup = tuned.default_median_ns / tuned.median_ns;
   }
   pick.bandwidth_gbps = bandwidth(view.gpu, view.bytes, tuned.median_ns);
+  if (view.copy_ns > 0 && tuned.median_ns > 0) pick.of_copy = view.copy_ns / tuned.median_ns;
   pick.view = std::move(view);
   return pick;
 }

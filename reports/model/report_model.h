@@ -29,8 +29,9 @@ std::string_view to_string(PickStanding standing);
 struct ReportPick {
   TunedView view;
   PickStanding standing = PickStanding::no_default;
-  std::optional<double> speedup;                      // over the default, where that has a time
-  std::optional<double> bandwidth_gbps;               // counted bytes over time; none for emulation
+  std::optional<double> speedup;         // over the default, where that has a time
+  std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
+  std::optional<double> of_copy;         // rate over that of the fastest copy of as many bytes
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
 };
 

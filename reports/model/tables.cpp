@@ -53,17 +53,18 @@ std::string picks_of_operator(std::span<const ReportPick> picks) {
                    {"default", Align::right},
                    {"speed-up", Align::right},
                    {"GB/s", Align::right},
+                   {"of copy", Align::right},
                    {"method"},
                    {"ok", Align::right},
                    {"failed", Align::right},
                    {"pick"}});
   for (const ReportPick& pick : picks) {
     const TunedRecord& tuned = pick.view.tuned;
-    table.add_row({pick.view.problem, time_or_dash(tuned.median_ns),
-                   time_or_dash(tuned.default_median_ns), standing_text(pick),
-                   pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "", tuned.method,
-                   std::to_string(pick.variants_ok), std::to_string(pick.variants_failed),
-                   tuned.variant});
+    table.add_row(
+        {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
+         standing_text(pick), pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
+         pick.of_copy ? percent_text(*pick.of_copy) : "", tuned.method,
+         std::to_string(pick.variants_ok), std::to_string(pick.variants_failed), tuned.variant});
   }
   return heading(picks.front().view.op, picks.front().view.gpu) + '\n' + table.text(2);
 }

@@ -32,6 +32,8 @@ std::string time_text(double time_ns) {
 
 std::string ratio_text(double ratio) { return fmt::format("{:.2f}x", ratio); }
 
+std::string percent_text(double part) { return fmt::format("{:.1f} %", 100 * part); }
+
 std::string bandwidth_text(double gbps) {
   return fmt::format("{:.{}f}", gbps, gbps >= 99.95 ? 0 : gbps >= 9.995 ? 1 : 2);
 }

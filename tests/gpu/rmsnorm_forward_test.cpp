@@ -29,7 +29,7 @@
 namespace mgtune {
 namespace {
 
-// One device's side: the same inputs (fills are the same functions of seed and place), any variant.
+// One device's side of a problem: its inputs, its reference, any variant.
 class Side {
  public:
   Side(Device& device, const Problem& problem)
@@ -41,6 +41,15 @@ class Side {
         tensors_(ProblemTensors::allocate(device, layouts_, Placement::guarded).value()) {
     const Status filled = reference_.fill(tensors_, 3);
     EXPECT_TRUE(filled.ok()) << filled.message();
+  }
+
+  // Fills take logarithms and cosines, whose last bits differ between devices.
+  void take_inputs(const Side& other) {
+    for (std::size_t i = 0; i < layouts_.size(); ++i) {
+      if (layouts_[i].role != Role::out) {
+        tensors_.set_content(i, other.tensors_.content(i));
+      }
+    }
   }
 
   const std::vector<TensorLayout>& layouts() const { return layouts_; }
@@ -87,6 +96,7 @@ TEST_P(RmsnormForwardOnGpu, EveryVariantAgreesWithTheCpuDevice) {
   ASSERT_TRUE(cpu_device.ok()) << cpu_device.status().message();
   Side cpu(**cpu_device, problem);
   Side gpu(device(), problem);
+  gpu.take_inputs(cpu);
 
   const auto expected = cpu.reference();
   const auto references = gpu.reference();

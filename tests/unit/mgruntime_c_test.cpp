@@ -203,7 +203,8 @@ TEST_F(MgruntimeC, TellsUnknownNamesFromWrongOnes) {
     EXPECT_EQ(plan_with(context_, {}, {}, &plan, op), MGR_NOT_FOUND) << op;
   }
   EXPECT_EQ(plan_with(context_, {}, {}, &plan, "rmsnrom.forward"), MGR_NOT_FOUND);
-  EXPECT_STREQ(mgr_last_error(), "unknown operator 'rmsnrom.forward'; did you mean 'rmsnorm'?");
+  EXPECT_STREQ(mgr_last_error(),
+               "unknown operator 'rmsnrom.forward'; did you mean 'rmsnorm.forward'?");
 
   const char* const families[] = {"/no/such/family"};
   mgr_open_options_t options{};

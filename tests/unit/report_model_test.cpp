@@ -81,6 +81,14 @@ TEST(ReportModelTest, PicksHaveSpeedupBandwidthAndCounts) {
   EXPECT_FALSE(model.picks[2].bandwidth_gbps) << "emulation moves no GPU memory";
 }
 
+TEST(ReportModelTest, APickIsHeldAgainstTheCopyOfItsBytes) {
+  StoredRows rows = made_up_rows();
+  for (TunedView& row : rows.tuned) row.copy_ns = row.gpu.emulation ? 0 : 19'000;
+  const ReportModel model = make_report_model(std::move(rows));
+  EXPECT_DOUBLE_EQ(model.picks[1].of_copy.value(), 0.95);
+  EXPECT_FALSE(model.picks[2].of_copy) << "none was measured";
+}
+
 TEST(ReportModelTest, StandingWithoutADefaultTimeAndWithTheDefaultFastest) {
   StoredRows rows;
   rows.tuned.push_back(made_up_pick(kH200, "rows=1", "a", 10, "b", 0));

@@ -32,7 +32,8 @@ TEST_F(SchemaTest, ANewFileGetsEveryTableAndOurMark) {
   EXPECT_EQ(*database->read_integer("PRAGMA application_id"), kApplicationId);
   EXPECT_EQ(*database->read_text("SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
                                  " WHERE type = 'table' ORDER BY name)"),
-            "builds,checks,environments,gpus,measurements,operators,outcomes,problems,sweeps,tuned,"
+            "builds,ceilings,checks,environments,gpus,measurements,operators,outcomes,problems,"
+            "sweeps,tuned,"
             "variants");
 }
 

@@ -90,9 +90,8 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   while (true) {
     MGTUNE_TRY(fill_window(on_variant));
     if (stopping()) break;
-    if (!ready_.empty()) {
-      VariantState state = std::move(ready_.front());
-      ready_.pop_front();
+    if (!ready_.empty() && !default_is_compiling()) {
+      VariantState state = take_ready();
       MGTUNE_TRY(measure(std::move(state), on_variant));
     } else if (compiling_count_ > 0) {
       MGTUNE_TRY(receive_build(on_variant));
@@ -102,6 +101,27 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   }
   if (stopped_) shared_.summary.stopped_early = true;
   return pick();
+}
+
+// It is asked for first and measured first, however long it compiles: what the others are compared
+// with must not be missing when the budget ends.
+bool ProblemSweep::default_is_compiling() const {
+  for (const auto& [id, states] : compiling_) {
+    for (const VariantState& state : states) {
+      if (state.text == view_.tuned.default_variant) return true;
+    }
+  }
+  return false;
+}
+
+VariantState ProblemSweep::take_ready() {
+  auto next = std::find_if(ready_.begin(), ready_.end(), [this](const VariantState& state) {
+    return state.text == view_.tuned.default_variant;
+  });
+  if (next == ready_.end()) next = ready_.begin();
+  VariantState state = std::move(*next);
+  ready_.erase(next);
+  return state;
 }
 
 Status ProblemSweep::fill_window(const OnVariant& on_variant) {

@@ -71,6 +71,8 @@ class ProblemSweep {
                std::unique_ptr<Search> search, TunedView view);
 
   Status recall(const Space& space);
+  bool default_is_compiling() const;
+  VariantState take_ready();  // the default before the others
   Status fill_window(const OnVariant& on_variant);
   Status take_in(const Variant& variant, const OnVariant& on_variant);
   void submit(VariantState state);

@@ -1,0 +1,158 @@
+// RMSNorm in bf16 inside a CUDA graph: a plan made beforehand is launched while a stream is being
+// captured, and the graph is replayed on new inputs. Times the replays beside plain launches.
+//
+//   rmsnorm_graph [DEVICE]      "auto" (default), "H200", a CUDA index or a UUID: a GPU
+//
+// In a graph the dims are frozen as they were launched; the pointers are those of the capture.
+
+#include <cuda_runtime_api.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <mgruntime/mgruntime.hpp>
+#include <random>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kRows = 512, kHidden = 1024;
+constexpr double kEps = 1e-5;
+constexpr double kTolerance = 1.0 / 128;  // relative, per element: bf16 keeps 8 bits
+constexpr int kLaunches = 20;             // in one graph, like the layers of a model
+
+std::uint16_t to_bf16(float value) {  // round to nearest even; never NaN here
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float from_bf16(std::uint16_t value) {
+  const std::uint32_t bits = std::uint32_t{value} << 16;
+  float result;
+  std::memcpy(&result, &bits, sizeof(result));
+  return result;
+}
+
+std::vector<std::uint16_t> random_values(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<std::uint16_t> values(static_cast<std::size_t>(count));
+  for (std::uint16_t& value : values) value = to_bf16(normal(random));
+  return values;
+}
+
+// The largest relative error; infinity for a NaN.
+double max_error(const std::vector<std::uint16_t>& x, const std::vector<std::uint16_t>& weight,
+                 const std::vector<std::uint16_t>& y) {
+  double largest = 0;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < kHidden; ++i) sum += std::pow(from_bf16(x[row * kHidden + i]), 2);
+    const double scale = 1 / std::sqrt(sum / kHidden + kEps);
+    for (std::size_t i = 0; i < kHidden; ++i) {
+      const double expected = from_bf16(x[row * kHidden + i]) * scale * from_bf16(weight[i]);
+      const double error = std::abs(from_bf16(y[row * kHidden + i]) - expected) /
+                           std::fmax(std::abs(expected), 1e-3);
+      if (std::isnan(error)) return INFINITY;
+      largest = std::fmax(largest, error);
+    }
+  }
+  return largest;
+}
+
+#define CHECK_CUDA(call)                                                 \
+  if (const cudaError_t status = (call); status != cudaSuccess) {        \
+    std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status)); \
+    return 1;                                                            \
+  }
+#define CHECK_MGR(call)                                                      \
+  if (const mgr::Status status = (call); !status) {                          \
+    std::fprintf(stderr, "%s: %s\n", #call, status.error().message.c_str()); \
+    return 1;                                                                \
+  }
+
+int run(const mgr::Plan& plan) {
+  const std::vector<std::uint16_t> weight = random_values(kHidden, 1);
+  std::vector<std::uint16_t> x = random_values(kRows * kHidden, 2), y(x.size());
+  const std::size_t bytes = x.size() * 2;
+  void *x_device = nullptr, *y_device = nullptr, *weight_device = nullptr;
+  CHECK_CUDA(cudaMalloc(&x_device, bytes));
+  CHECK_CUDA(cudaMalloc(&y_device, bytes));
+  CHECK_CUDA(cudaMalloc(&weight_device, kHidden * 2));
+  CHECK_CUDA(cudaMemcpy(weight_device, weight.data(), kHidden * 2, cudaMemcpyHostToDevice));
+  CHECK_CUDA(cudaMemset(y_device, 0xff, bytes));
+
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t replay = nullptr;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const auto launch = [&] {  // rows and x_stride; x, weight, y, rstd; eps
+    return plan.launch({kRows, -1}, {x_device, weight_device, y_device, nullptr}, {kEps}, nullptr,
+                       stream);
+  };
+  CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  for (int i = 0; i < kLaunches; ++i) CHECK_MGR(launch());
+  CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+  CHECK_CUDA(cudaGraphInstantiate(&replay, graph, 0));
+
+  // New inputs behind the pointers of the capture.
+  x = random_values(kRows * kHidden, 3);
+  CHECK_CUDA(cudaMemcpy(x_device, x.data(), bytes, cudaMemcpyHostToDevice));
+  CHECK_CUDA(cudaGraphLaunch(replay, stream));
+  CHECK_CUDA(cudaStreamSynchronize(stream));
+  CHECK_CUDA(cudaMemcpy(y.data(), y_device, bytes, cudaMemcpyDeviceToHost));
+
+  cudaEvent_t start = nullptr, middle = nullptr, end = nullptr;
+  CHECK_CUDA(cudaEventCreate(&start));
+  CHECK_CUDA(cudaEventCreate(&middle));
+  CHECK_CUDA(cudaEventCreate(&end));
+  constexpr int kReplays = 50;
+  CHECK_CUDA(cudaEventRecord(start, stream));
+  for (int i = 0; i < kReplays; ++i) CHECK_CUDA(cudaGraphLaunch(replay, stream));
+  CHECK_CUDA(cudaEventRecord(middle, stream));
+  for (int i = 0; i < kReplays * kLaunches; ++i) CHECK_MGR(launch());
+  CHECK_CUDA(cudaEventRecord(end, stream));
+  CHECK_CUDA(cudaStreamSynchronize(stream));
+  float in_graph_ms = 0, plain_ms = 0;
+  CHECK_CUDA(cudaEventElapsedTime(&in_graph_ms, start, middle));
+  CHECK_CUDA(cudaEventElapsedTime(&plain_ms, middle, end));
+
+  auto why = plan.explain({kRows, -1});
+  if (!why) {
+    std::fprintf(stderr, "explain: %s\n", why.error().message.c_str());
+    return 1;
+  }
+  const double error = max_error(x, weight, y);
+  std::printf("%sin a graph %.2f us a call, launched one by one %.2f us\n", why->c_str(),
+              in_graph_ms * 1e3 / (kReplays * kLaunches), plain_ms * 1e3 / (kReplays * kLaunches));
+  std::printf("max error %.2g (allowed %.2g)\n", error, kTolerance);
+  cudaGraphExecDestroy(replay);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  return error <= kTolerance ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mgr::OpenOptions options;
+  if (argc > 1) options.device = argv[1];
+  auto context = mgr::Context::open(options);
+  if (!context) {
+    std::fprintf(stderr, "open: %s\n", context.error().message.c_str());
+    return 1;
+  }
+  if (std::strcmp(context->device_name(), "cpu") == 0) {
+    std::fprintf(stderr, "this example needs a GPU; the cpu device has no graphs\n");
+    return 1;
+  }
+  auto plan =
+      context->plan("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}}, {{"rows", 1, 8192}});
+  if (!plan) {
+    std::fprintf(stderr, "plan: %s\n", plan.error().message.c_str());
+    return 1;
+  }
+  return run(*plan);
+}
