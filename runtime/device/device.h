@@ -16,6 +16,7 @@
 
 #include "build/build.h"
 #include "core/status.h"
+#include "device/tensor_map.h"
 #include "family/variant.h"
 
 namespace mgtune {
@@ -112,6 +113,12 @@ class Device {
   // ends the process there, with the same said on standard error; on a GPU it is device_lost.
   virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status synchronize(Stream stream) = 0;
+
+  // May run concurrently, like launch(). invalid_argument, with the driver's reason, for a request
+  // that the copy engine cannot serve (a stride that is no multiple of 16 bytes, a box of over 256
+  // elements); unsupported where there is no such engine.
+  virtual Status encode_tensor_map(const TensorMapRequest& request,
+                                   EncodedTensorMap& map) const = 0;
 
   // Of the cpu device; unsupported elsewhere.
   virtual Status set_thread_order(ThreadOrder order) = 0;

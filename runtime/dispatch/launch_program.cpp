@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace mgtune {
 namespace {
@@ -210,6 +211,40 @@ Status LaunchProgram::check_geometry(const KernelRule& rule, const KernelLaunch&
   return {};
 }
 
+Status LaunchProgram::tensor_map(std::size_t kernel, std::size_t map,
+                                 const LaunchArguments& arguments, const LaunchFrame& frame,
+                                 TensorMapRequest& request) const {
+  const MapRule& rule = kernels_[kernel].maps[map];
+  const std::int64_t element_bytes = size_in_bytes(rule.dtype);
+  request.memory = arguments.tensors[rule.tensor];
+  request.dtype = rule.dtype;
+  request.rank = static_cast<std::uint32_t>(rule.extent.size());
+  request.swizzle = rule.swizzle;
+  request.l2 = rule.l2;
+  // What the driver would refuse is left to it; here only what its types cannot hold.
+  bool fits = true;
+  for (std::size_t i = 0; i < rule.extent.size(); ++i) {
+    std::int64_t extent = 0;
+    std::int64_t box = 0;
+    std::int64_t stride = 0;
+    MGTUNE_TRY(rule.extent[i].evaluate(frame, extent));
+    MGTUNE_TRY(rule.box[i].evaluate(frame, box));
+    if (i > 0) {
+      MGTUNE_TRY(rule.stride[i - 1].evaluate(frame, stride));
+      fits = fits && stride >= 0 && !__builtin_mul_overflow(stride, element_bytes, &stride);
+      request.stride_bytes[i - 1] = static_cast<std::uint64_t>(stride);
+    }
+    fits = fits && extent > 0 && std::in_range<std::uint32_t>(box);
+    request.extent[i] = static_cast<std::uint64_t>(extent);
+    request.box[i] = static_cast<std::uint32_t>(box);
+  }
+  if (fits) return {};
+  const Launch& launch = design_->launches[kernels_[kernel].launch];
+  return invalid_argument(
+      fmt::format("{} {}: the tensor map {} of kernel {} has an impossible size", op_->full_name(),
+                  dims_.text(frame.slots), launch.tensor_maps[map].name, launch.kernel.name));
+}
+
 Status LaunchProgram::encode(std::size_t kernel, const LaunchArguments& arguments,
                              LaunchFrame& frame) const {
   const KernelRule& rule = kernels_[kernel];
@@ -228,7 +263,8 @@ Status LaunchProgram::encode(std::size_t kernel, const LaunchArguments& argument
         std::memcpy(&word, &arguments.scalars[argument.index], sizeof(word));
         break;
       case Argument::Kind::tensor_map:
-        return internal_error("a tensor map passed compile()");
+        frame.pointers[i] = &frame.tensor_maps[argument.index];
+        break;
       case Argument::Kind::value: {
         std::int64_t value = 0;
         MGTUNE_TRY(argument.value.evaluate(frame, value));

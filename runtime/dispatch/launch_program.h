@@ -15,6 +15,7 @@
 
 #include "core/status.h"
 #include "device/device.h"
+#include "device/tensor_map.h"
 #include "dispatch/launch_dims.h"
 #include "dispatch/loaded_variant.h"
 #include "family/operator.h"
@@ -26,14 +27,16 @@ namespace mgtune {
 inline constexpr std::size_t kMaxSlots = 192;
 inline constexpr std::size_t kMaxArguments = 64;  // per kernel
 inline constexpr std::size_t kMaxBuffers = 16;    // of the workspace
+inline constexpr std::size_t kMaxTensorMaps = 8;  // per kernel
 
-// The values of one launch. About 3 KiB, deliberately not initialized.
+// The values of one launch. About 4 KiB, deliberately not initialized.
 struct LaunchFrame {
   std::array<std::int64_t, kMaxSlots> slots;
-  std::array<std::int64_t, kMaxBuffers> buffer_bytes;  // 0: absent
-  std::array<void*, kMaxBuffers> buffers;              // null: absent
-  std::array<std::uint64_t, kMaxArguments> values;     // of one kernel's arguments
-  std::array<void*, kMaxArguments> pointers;           // to each of `values`
+  std::array<std::int64_t, kMaxBuffers> buffer_bytes;        // 0: absent
+  std::array<void*, kMaxBuffers> buffers;                    // null: absent
+  std::array<std::uint64_t, kMaxArguments> values;           // of one kernel's arguments
+  std::array<void*, kMaxArguments> pointers;                 // to each of `values`, or a tensor map
+  std::array<EncodedTensorMap, kMaxTensorMaps> tensor_maps;  // of one kernel
 };
 
 // An expression folded as far as is known after loading.
@@ -65,8 +68,8 @@ class LaunchValue {
 class LaunchProgram {
  public:
   // `loaded` holds the variant's slots with build.* and the lets of stages compile and load.
-  // The operator outlives the program. unsupported for more names, arguments or buffers than a
-  // frame holds, and for tensor maps.
+  // The operator outlives the program. unsupported for more names, arguments, buffers or tensor
+  // maps than a frame holds, and for tensor maps on a device before sm_90.
   static Result<LaunchProgram> compile(const Operator& op, const Variant& variant,
                                        const DeviceLimits& limits, const Slots& loaded);
 
@@ -99,6 +102,11 @@ class LaunchProgram {
   // or the grid has a zero.
   Result<bool> geometry(std::size_t kernel, const LaunchFrame& frame, KernelLaunch& launch) const;
 
+  // The tensor maps of a kernel, for the device to encode into the frame before encode().
+  std::size_t tensor_maps(std::size_t kernel) const { return kernels_[kernel].maps.size(); }
+  Status tensor_map(std::size_t kernel, std::size_t map, const LaunchArguments& arguments,
+                    const LaunchFrame& frame, TensorMapRequest& request) const;
+
   // The arguments' values and pointers into the frame.
   Status encode(std::size_t kernel, const LaunchArguments& arguments, LaunchFrame& frame) const;
 
@@ -127,11 +135,19 @@ class LaunchProgram {
     DType dtype;
     LaunchValue value;
   };
+  struct MapRule {
+    std::size_t tensor;
+    DType dtype;
+    TensorMap::Swizzle swizzle;
+    TensorMap::L2 l2;
+    std::vector<LaunchValue> extent, stride, box;
+  };
   struct KernelRule {
     std::size_t launch;
     LaunchValue when, shared, cooperative, pdl;
     std::array<LaunchValue, 3> grid, block, cluster;
     std::vector<ArgumentRule> args;
+    std::vector<MapRule> maps;
   };
 
   LaunchProgram(const Operator& op, const Design& design, const DeviceLimits& limits, Slots loaded)
@@ -139,6 +155,8 @@ class LaunchProgram {
   Status compile_tensors();
   Status compile_buffers();
   Status compile_kernel(std::size_t launch);
+  Result<MapRule> compile_map(const TensorMap& map) const;
+  Result<std::vector<LaunchValue>> fold_all(const std::vector<Expression>& from) const;
   Result<ArgumentRule> compile_argument(const Argument& argument) const;
   Result<LaunchValue> fold(const std::optional<Expression>& expression,
                            std::int64_t otherwise) const;

@@ -98,10 +98,15 @@ Status LaunchProgram::compile_kernel(std::size_t index) {
   rule.launch = index;
   MGTUNE_ASSIGN(rule.when, fold(launch.when, 1));
   if (rule.when.is_constant() && rule.when.constant() == 0) return {};
-  if (!launch.tensor_maps.empty()) {
+  if (!launch.tensor_maps.empty() && limits_.compute_capability < 90) {
     return unsupported(
         fmt::format("kernel {} of {} takes tensor maps, which this device cannot make",
                     launch.kernel.name, op_->full_name()));
+  }
+  if (launch.tensor_maps.size() > kMaxTensorMaps) {
+    return unsupported(fmt::format("kernel {} of {} takes {} tensor maps; at most {} can be passed",
+                                   launch.kernel.name, op_->full_name(), launch.tensor_maps.size(),
+                                   kMaxTensorMaps));
   }
   if (launch.args.size() > kMaxArguments) {
     return unsupported(fmt::format("kernel {} of {} takes {} arguments; at most {} can be passed",
@@ -118,8 +123,32 @@ Status LaunchProgram::compile_kernel(std::size_t index) {
     MGTUNE_ASSIGN(ArgumentRule compiled, compile_argument(argument));
     rule.args.push_back(compiled);
   }
+  for (const TensorMap& map : launch.tensor_maps) {
+    MGTUNE_ASSIGN(MapRule compiled, compile_map(map));
+    rule.maps.push_back(std::move(compiled));
+  }
   kernels_.push_back(std::move(rule));
   return {};
+}
+
+Result<std::vector<LaunchValue>> LaunchProgram::fold_all(
+    const std::vector<Expression>& from) const {
+  std::vector<LaunchValue> values;
+  for (const Expression& expression : from) {
+    MGTUNE_ASSIGN(const LaunchValue value, LaunchValue::fold(expression, loaded_));
+    values.push_back(value);
+  }
+  return values;
+}
+
+Result<LaunchProgram::MapRule> LaunchProgram::compile_map(const TensorMap& map) const {
+  const auto tensor = std::size_t(map.tensor);
+  MapRule rule{tensor, op_->tensors[tensor].dtype.resolve(loaded_), map.swizzle, map.l2, {}, {},
+               {}};
+  MGTUNE_ASSIGN(rule.extent, fold_all(map.extent));
+  MGTUNE_ASSIGN(rule.stride, fold_all(map.stride));
+  MGTUNE_ASSIGN(rule.box, fold_all(map.box));
+  return rule;
 }
 
 Result<LaunchProgram::ArgumentRule> LaunchProgram::compile_argument(
@@ -139,6 +168,10 @@ std::vector<std::size_t> LaunchProgram::argument_bytes(std::size_t kernel) const
   for (const ArgumentRule& argument : kernels_[kernel].args) {
     const bool typed =
         argument.kind == Argument::Kind::value || argument.kind == Argument::Kind::scalar;
+    if (argument.kind == Argument::Kind::tensor_map) {
+      bytes.push_back(sizeof(EncodedTensorMap));
+      continue;
+    }
     bytes.push_back(typed ? std::size_t(size_in_bytes(argument.dtype)) : sizeof(void*));
   }
   return bytes;

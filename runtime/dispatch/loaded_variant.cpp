@@ -35,6 +35,11 @@ void for_each_late_expression(const Design& design, const ExpressionVisitor& vis
     for (const Argument& argument : launch.args) {
       if (argument.value) visit(*argument.value);
     }
+    for (const TensorMap& map : launch.tensor_maps) {
+      visit_all(map.extent);
+      visit_all(map.stride);
+      visit_all(map.box);
+    }
   }
 }
 
@@ -214,6 +219,11 @@ Result<bool> LoadedVariant::run(const LaunchArguments& arguments,
   for (std::size_t i = 0; i < program.kernels(); ++i) {
     MGTUNE_ASSIGN(const bool launched, program.geometry(i, frame, launch));
     if (!launched) continue;
+    for (std::size_t map = 0; map < program.tensor_maps(i); ++map) {
+      TensorMapRequest request;
+      MGTUNE_TRY(program.tensor_map(i, map, arguments, frame, request));
+      MGTUNE_TRY(parts_->device.encode_tensor_map(request, frame.tensor_maps[map]));
+    }
     MGTUNE_TRY(program.encode(i, arguments, frame));
     launch.kernel = parts_->kernels[i];
     MGTUNE_TRY(parts_->device.launch(launch));

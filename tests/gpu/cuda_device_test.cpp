@@ -43,6 +43,36 @@ __global__ void cluster_size(int* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = size;
 })";
 
+constexpr char kReadTile[] = R"(
+struct alignas(64) Map { unsigned char bytes[128]; };
+__global__ void read_tile(const __grid_constant__ Map map, int* out, int x, int y) {
+#if __CUDA_ARCH__ >= 900
+  __shared__ alignas(128) int tile[8 * 32];
+  __shared__ alignas(8) unsigned long long barrier;
+  const unsigned at_barrier = (unsigned)__cvta_generic_to_shared(&barrier);
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_barrier));
+    asm volatile("fence.proxy.async.shared::cta;");
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;" ::"r"(at_barrier));
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+        "[%1, {%2, %3}], [%4];" ::"r"((unsigned)__cvta_generic_to_shared(tile)),
+        "l"(&map), "r"(x), "r"(y), "r"(at_barrier)
+        : "memory");
+  }
+  __syncthreads();
+  unsigned done = 0;
+  while (done == 0) {
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+        : "=r"(done)
+        : "r"(at_barrier)
+        : "memory");
+  }
+  for (int i = threadIdx.x; i < 8 * 32; i += blockDim.x) out[i] = tile[i];
+#endif
+})";
+
 KernelLaunch launch_of(const Kernel* kernel, std::uint32_t grid, std::uint32_t block) {
   KernelLaunch launch;
   launch.kernel = kernel;
@@ -145,6 +175,55 @@ TEST_F(CudaDeviceTest, LaunchesClustersAndCooperativeGrids) {
   ASSERT_TRUE(launch(clusters, out.data()).ok());
   ASSERT_TRUE(device().synchronize(nullptr).ok());
   EXPECT_THAT(download<int>(out), Each(1));
+}
+
+TEST_F(CudaDeviceTest, ATensorMapIsWhatTheCopyEngineReads) {
+  if (device().info().limits.compute_capability < 90) {
+    EncodedTensorMap map;
+    EXPECT_FALSE(device().encode_tensor_map({}, map).ok());
+    std::cout << "no tensor maps before sm_90: only the refusal is tested\n";
+    return;
+  }
+  const Kernel* const read_tile = kernel(kReadTile, "read_tile");
+  ASSERT_NE(read_tile, nullptr);
+  ASSERT_EQ(read_tile->parameters().front().bytes, sizeof(EncodedTensorMap));
+  constexpr int kRows = 21;
+  constexpr int kColumns = 50;
+  constexpr int kStride = 64;  // elements; a row is padded
+  std::vector<int> values(kRows * kStride, -1);
+  for (int row = 0; row < kRows; ++row) {
+    for (int column = 0; column < kColumns; ++column) {
+      values[static_cast<std::size_t>(row * kStride + column)] = 100 * row + column + 1;
+    }
+  }
+  const Buffer in = Buffer::allocate(device(), values.size() * sizeof(int)).value();
+  const Buffer out = Buffer::allocate(device(), std::size_t{8} * 32 * sizeof(int)).value();
+  ASSERT_TRUE(device().copy_to_device(in.data(), values.data(), in.bytes()).ok());
+  TensorMapRequest request;
+  request.memory = in.data();
+  request.dtype = DType::i32;
+  request.rank = 2;
+  request.extent = {kColumns, kRows};
+  request.stride_bytes = {kStride * sizeof(int)};
+  request.box = {32, 8};
+  EncodedTensorMap map;
+  const Status encoded = device().encode_tensor_map(request, map);
+  ASSERT_TRUE(encoded.ok()) << encoded.message();
+  // The second tile ends outside of the tensor, on both sides: zeros.
+  for (const auto& [x, y] : {std::pair{0, 0}, std::pair{32, 16}}) {
+    ASSERT_TRUE(launch(launch_of(read_tile, 1, 32), map, out.data(), x, y).ok());
+    ASSERT_TRUE(device().synchronize(nullptr).ok());
+    const std::vector<int> tile = download<int>(out);
+    for (int i = 0; i < 8 * 32; ++i) {
+      const int row = y + i / 32;
+      const int column = x + i % 32;
+      const int expected = row < kRows && column < kColumns ? 100 * row + column + 1 : 0;
+      ASSERT_EQ(tile[static_cast<std::size_t>(i)], expected)
+          << "row " << row << " column " << column;
+    }
+  }
+  request.stride_bytes = {kStride * sizeof(int) + 4};
+  EXPECT_EQ(device().encode_tensor_map(request, map).code(), StatusCode::invalid_argument);
 }
 
 TEST_F(CudaDeviceTest, ALaunchCanBeCaptured) {

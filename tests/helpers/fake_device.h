@@ -63,6 +63,7 @@ class FakeDevice : public Device {
   std::map<std::string, std::vector<std::size_t>> parameters;
   std::function<Status(const KernelLaunch&)> on_launch;
   std::function<void(void*, std::size_t)> on_fill;
+  std::function<Status(const TensorMapRequest&, EncodedTensorMap&)> on_tensor_map;
   std::int64_t resident_blocks = 4, resident_clusters = 16;
   std::atomic<std::int64_t> launches = 0;
 
@@ -104,6 +105,9 @@ class FakeDevice : public Device {
     return on_launch ? on_launch(launch) : Status();
   }
   Status synchronize(Stream) override { return {}; }
+  Status encode_tensor_map(const TensorMapRequest& request, EncodedTensorMap& map) const override {
+    return on_tensor_map ? on_tensor_map(request, map) : Status();
+  }
   Status set_thread_order(ThreadOrder) override { return unsupported("no threads here"); }
 };
 

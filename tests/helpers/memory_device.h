@@ -47,6 +47,9 @@ class MemoryDevice final : public Device {
   }
   Result<std::int64_t> max_clusters(const KernelLaunch&) override { return refused(); }
   Status launch(const KernelLaunch&) override { return refused(); }
+  Status encode_tensor_map(const TensorMapRequest&, EncodedTensorMap&) const override {
+    return refused();
+  }
   Status set_thread_order(ThreadOrder) override { return refused(); }
 
  private:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/helpers/golden_operators.h"
@@ -201,15 +202,71 @@ TEST(LaunchProgram, LaysOutTheWorkspaceWithZeroedBuffersInFront) {
   EXPECT_TRUE(program.zeroed_each_launch(1));
 }
 
-TEST(LaunchProgram, RefusesTensorMaps) {
-  const std::string maps = R"json("tensor_maps": {"x_map": {"tensor": "x",
-        "extent": ["hidden", "rows"], "stride": ["x_stride * sizeof(T)"], "box": ["64", "1"]}}, )json";
-  const Operator op = decode_toy("toy.norm", replaced(kToyNorm, "\"args\"", maps + "\"args\""));
+// A map over x, and the kernel takes it instead of x.
+constexpr char kMap[] = R"json("tensor_maps": {"x_map": {"tensor": "x",
+    "extent": ["hidden", "rows"], "stride": ["x_stride"], "box": ["32", "min(rows, VEC)"],
+    "swizzle": "64B", "l2": "256B"}}, "args": ["x_map")json";
+
+Operator norm_with_map() {
+  return decode_toy("toy.norm", replaced(kToyNorm, "\"args\": [\"x\"", kMap));
+}
+
+TEST(LaunchProgram, DescribesTensorMapsForEachLaunch) {
+  const Operator op = norm_with_map();
+  const Binding binding = bound(op, {{"hidden", "64"}, {"T", "bf16"}});
+  const LaunchProgram program = compiled(op, binding, "row THREADS=128 VEC=4");
+  EXPECT_EQ(program.argument_bytes(0).front(), 128U);
+  ASSERT_EQ(program.tensor_maps(0), 1U);
+  alignas(16) std::array<float, 4> x{}, y{};
+  const std::array<void*, 3> tensors = {x.data(), y.data(), nullptr};
+  const std::array<ScalarValue, 1> scalars{};
+  LaunchFrame frame;
+  for (const std::int64_t rows : {7, 3}) {
+    const std::array<std::int64_t, 2> dims = {rows, 72};
+    const LaunchArguments arguments{dims, tensors, scalars, nullptr, nullptr};
+    ASSERT_TRUE(program.begin(dims, frame).ok());
+    TensorMapRequest request;
+    const Status status = program.tensor_map(0, 0, arguments, frame, request);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(request.memory, x.data());
+    EXPECT_EQ(request.dtype, DType::bf16);
+    EXPECT_EQ(request.rank, 2U);
+    EXPECT_EQ(request.extent[0], 64U);
+    EXPECT_EQ(request.extent[1], static_cast<std::uint64_t>(rows));
+    EXPECT_EQ(request.stride_bytes[0], 144U);
+    EXPECT_EQ(request.box[0], 32U);
+    EXPECT_EQ(request.box[1], static_cast<std::uint32_t>(std::min<std::int64_t>(rows, 4)));
+    EXPECT_EQ(request.swizzle, TensorMap::Swizzle::bytes_64);
+    EXPECT_EQ(request.l2, TensorMap::L2::bytes_256);
+    ASSERT_TRUE(program.encode(0, arguments, frame).ok());
+    EXPECT_EQ(frame.pointers[0], &frame.tensor_maps[0]);
+  }
+}
+
+TEST(LaunchProgram, ATensorMapOfNoSizeIsNamed) {
+  const Operator op = norm_with_map();
+  const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
+  const LaunchProgram program = compiled(op, binding, "row THREADS=128 VEC=4");
+  const std::array<void*, 3> tensors{};
+  const std::array<std::int64_t, 2> dims = {0, -1};
+  LaunchFrame frame;
+  ASSERT_TRUE(program.begin(dims, frame).ok());
+  TensorMapRequest request;
+  const Status status = program.tensor_map(
+      0, 0, LaunchArguments{dims, tensors, {}, nullptr, nullptr}, frame, request);
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_THAT(status.message(), HasSubstr("the tensor map x_map of kernel norm"));
+}
+
+TEST(LaunchProgram, OlderDevicesHaveNoTensorMaps) {
+  const Operator op = norm_with_map();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
   const Variant variant = variant_of(op, "row THREADS=128 VEC=4");
-  Result<Slots> slots = compile_slots(binding, variant, kH200);
+  DeviceLimits a100 = kH200;
+  a100.compute_capability = 80;
+  Result<Slots> slots = compile_slots(binding, variant, a100);
   ASSERT_TRUE(slots.ok());
-  const Result<LaunchProgram> program = LaunchProgram::compile(op, variant, kH200, *slots);
+  const Result<LaunchProgram> program = LaunchProgram::compile(op, variant, a100, *slots);
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.status().code(), StatusCode::unsupported);
   EXPECT_THAT(program.status().message(), HasSubstr("kernel norm of toy.norm takes tensor maps"));

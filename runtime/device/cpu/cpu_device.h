@@ -34,6 +34,9 @@ class CpuDevice : public Device {
   Result<std::int64_t> max_clusters(const KernelLaunch& launch) override;
   Status launch(const KernelLaunch& launch) override;
   Status synchronize(Stream stream) override;
+  Status encode_tensor_map(const TensorMapRequest&, EncodedTensorMap&) const override {
+    return unsupported("the cpu device has no tensor maps");
+  }
   Status set_thread_order(ThreadOrder order) override;
 
  private:

@@ -82,6 +82,38 @@ Result<DeviceInfo> describe(const CudaDriver& driver, int index) {
   return info;
 }
 
+constexpr std::array kSwizzles = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                  CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
+constexpr std::array kPromotions = {
+    CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+    CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B};
+
+Result<CUtensorMapDataType> tensor_map_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case DType::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case DType::f16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DType::bf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case DType::i64:
+      return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case DType::u64:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    case DType::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case DType::u32:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    case DType::u8:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case DType::i8:
+      break;
+  }
+  return unsupported("a tensor map cannot be of dtype " + std::string(to_string(dtype)));
+}
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(const CudaDriver& driver, DeviceInfo info, CUdevice device, CUcontext context)
@@ -170,6 +202,22 @@ class CudaDevice final : public Device {
   Status synchronize(Stream stream) override {
     MGTUNE_TRY(make_current());
     return driver_.status(driver_.cuStreamSynchronize(cuda_stream(stream)), "running the kernels");
+  }
+
+  Status encode_tensor_map(const TensorMapRequest& request, EncodedTensorMap& map) const override {
+    MGTUNE_ASSIGN(const CUtensorMapDataType type, tensor_map_type(request.dtype));
+    constexpr std::array<cuuint32_t, kMaxTensorMapRank> kDense = {1, 1, 1, 1, 1};
+    static_assert(sizeof(CUtensorMap) == sizeof(EncodedTensorMap));
+    const CUresult result = driver_.cuTensorMapEncodeTiled(
+        reinterpret_cast<CUtensorMap*>(map.bytes.data()), type, request.rank, request.memory,
+        request.extent.data(), request.stride_bytes.data(), request.box.data(), kDense.data(),
+        CU_TENSOR_MAP_INTERLEAVE_NONE, kSwizzles[static_cast<std::size_t>(request.swizzle)],
+        kPromotions[static_cast<std::size_t>(request.l2)], CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result == CUDA_ERROR_INVALID_VALUE) {
+      return invalid_argument("the copy engine cannot serve this tensor map");
+    }
+    if (result == CUDA_ERROR_NOT_SUPPORTED) return unsupported(info_.name + " has no tensor maps");
+    return driver_.status(result, "encoding a tensor map");
   }
 
   Status set_thread_order(ThreadOrder) override {
