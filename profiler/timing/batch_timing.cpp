@@ -24,7 +24,7 @@ constexpr double kWarmUpShare = 0.25;
 struct WarmUp {
   double call_ns = 0;
   double last_change = 0;  // between the last two windows, as a part of the time
-  bool settled = true;
+  bool settled = false;
 };
 
 std::int64_t at_least_one(double count) { return count > 1 ? static_cast<std::int64_t>(count) : 1; }
@@ -51,9 +51,9 @@ Result<WarmUp> warm_up(BatchClock& clock, const BatchSize& size, double max_ns) 
     warm.call_ns = call_ns;
     spent_ns += call_ns * static_cast<double>(calls * batches);
     alike = warm.last_change < kSettled ? alike + 1 : 1;
-    if (alike == kSettledWindows || spent_ns >= max_ns) return warm;
+    warm.settled = alike >= kSettledWindows;
+    if (warm.settled || spent_ns >= max_ns) return warm;
   }
-  warm.settled = false;
   return warm;
 }
 

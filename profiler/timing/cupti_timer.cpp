@@ -33,7 +33,7 @@ class CuptiClock final : public BatchClock {
     operations_per_call_ = static_cast<std::int64_t>(activity.operations.size());
     if (operations_per_call_ > 0) return {};
     if (activity.dropped + activity.without_time > 0) return lost(activity, 1);
-    return invalid_argument("the work to time launches nothing");
+    return unsupported("the work to time launches nothing");
   }
 
   Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) override {

@@ -17,15 +17,10 @@ Result<std::unique_ptr<ActivityRecorder>> start_recording(LibraryLoader& loader)
   return ActivityRecorder::make(cupti);
 }
 
-Status try_cupti(LibraryLoader& loader) {
-  MGTUNE_ASSIGN(const CuptiLibrary cupti, open_cupti(loader));
-  return CuptiSubscriber::take(cupti).status();
-}
-
 }  // namespace
 
 TimingMethod default_gpu_method(LibraryLoader& loader) {
-  const Status cupti = try_cupti(loader);
+  const Status cupti = start_recording(loader).status();
   if (cupti.ok()) return {"rotating", ""};
   return {"rotating_events", cupti.message()};
 }

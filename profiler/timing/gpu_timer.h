@@ -19,7 +19,7 @@ struct TimingMethod {
 };
 
 // "rotating" where CUPTI is to be had, else "rotating_events" with the reason. It opens CUPTI and
-// takes its place for a moment, so CUPTI watches this process from then on: ask in a short-lived
+// records for a moment, so CUPTI watches this process from then on: ask in a short-lived
 // one.
 TimingMethod default_gpu_method(LibraryLoader& loader = LibraryLoader::real());
 

@@ -1,5 +1,6 @@
 #include "timing/graph_timer.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,8 @@
 namespace mgtune {
 namespace {
 
-// Long work still rotates: a graph holds 32 calls unless that takes more than 20 ms.
+// Long work still rotates: a graph holds 32 calls, and all buffer sets, unless that takes more than
+// 20 ms.
 constexpr BatchSize kBatch{.batch_ns = 1e6, .least_calls = 32, .longest_ns = 20e6};
 
 // Instantiating takes about 2 us a node.
@@ -29,6 +31,8 @@ class GraphClock final : public BatchClock {
     MGTUNE_TRY(stream_.wait_for_device());
     return stream_.run_free([this](Stream stream) { return call(1, stream); });
   }
+
+  std::int64_t calls() const { return calls_; }  // of one graph, as timed last
 
   Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) override {
     MGTUNE_TRY(hold(calls));
@@ -103,7 +107,14 @@ class GraphTimer final : public Timer {
 
   Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
     GraphClock clock(driver_, *stream_, work);
-    MGTUNE_ASSIGN(Timing timing, time_in_batches(clock, kBatch, budget));
+    BatchSize batch = kBatch;
+    batch.least_calls = std::max(batch.least_calls, budget.buffer_sets);
+    MGTUNE_ASSIGN(Timing timing, time_in_batches(clock, batch, budget));
+    if (clock.calls() < budget.buffer_sets) {  // every replay uses the same ones
+      add_note("a graph turns through " + std::to_string(clock.calls()) + " of " +
+                   std::to_string(budget.buffer_sets) + " buffer sets",
+               timing);
+    }
     add_note(stream_->note(), timing);
     return timing;
   }

@@ -22,6 +22,7 @@ struct TimingBudget {
   std::int64_t min_samples = 5;
   std::int64_t max_samples = 200;
   double max_seconds = 0.2;            // of measured time
+  std::int64_t buffer_sets = 1;        // that the work turns through
   double relative_half_width = 0.005;  // of the median's interval: stop once it is this narrow
   // Racing: stop, censored, once the median's interval lies above; 0: never.
   double stop_above_ns = 0;

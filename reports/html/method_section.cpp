@@ -14,9 +14,6 @@ struct Method {
 };
 
 constexpr Method kMethods[] = {
-    {"cold",
-     "Before every launch the L2 cache is emptied by reading other memory, so that all data "
-     "comes from device memory. The time is the kernel's on the GPU's own clock."},
     {"emulation",
      "The kernel ran on the cpu device, which supplies the CUDA execution model in C++, and the "
      "host's clock was read around each launch. These are emulation times: they show that the "
@@ -26,13 +23,15 @@ constexpr Method kMethods[] = {
      "Many launches over rotating buffers are captured into one CUDA graph; the time is the "
      "graph's divided by their number. It ranks kernels that overlap or last only a few "
      "microseconds."},
-    {"hot",
-     "Every launch uses the same buffers, so that what fits into the L2 cache stays there. "
-     "The time is the kernel's on the GPU's own clock."},
     {"rotating",
      "Every launch uses another set of buffers, in turn, together more than three times "
      "as large as the L2 cache, so that data comes from device memory as it would in a "
-     "running program. The time is the kernel's on the GPU's own clock."},
+     "running program. The time is the kernel's on the GPU's own clock, the median of single runs "
+     "that "
+     "were made one variant after the other."},
+    {"rotating_events",
+     "As rotating, but by CUDA events around batches of launches, because CUPTI was not to be had; "
+     "each row says why. The gaps between launches are in these times."},
 };
 
 std::set<std::string> methods_used(const ReportModel& model) {

@@ -114,9 +114,9 @@ class Device {
   virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status synchronize(Stream stream) = 0;
 
-  // May run concurrently, like launch(). invalid_argument, with the driver's reason, for a request
-  // that the copy engine cannot serve (a stride that is no multiple of 16 bytes, a box of over 256
-  // elements); unsupported where there is no such engine.
+  // May run concurrently, like launch(). invalid_argument for a request that the copy engine cannot
+  // serve (a stride that is no multiple of 16 bytes, a box of over 256 elements: the driver does
+  // not say which); unsupported where there is no such engine.
   virtual Status encode_tensor_map(const TensorMapRequest& request,
                                    EncodedTensorMap& map) const = 0;
 

@@ -17,7 +17,7 @@ const Result<const DevicePlugin*>& cpu_plugin() {
   return plugin;
 }
 
-// None where there is no driver, or no GPU that it can use.
+// environment where there is no driver, or no GPU that it can use.
 Result<std::vector<DeviceInfo>> gpus() {
   MGTUNE_TRY(cuda_driver().status());
   return list_cuda_devices(*cuda_driver());

@@ -17,7 +17,7 @@ constexpr double kPerGpu = 1e6;          // above any sum of log distances
 
 // Of the rows of one problem and GPU the first of these methods counts: how programs run comes
 // before how variants are told apart.
-constexpr std::array<std::string_view, 5> kMethods = {"rotating", "graph", "cold", "hot",
+constexpr std::array<std::string_view, 4> kMethods = {"rotating", "rotating_events", "graph",
                                                       "emulation"};
 
 std::size_t method_rank(const std::string& method) {

@@ -74,7 +74,10 @@ class Side {
     arguments.scalars = reference_.scalars();
     MGTUNE_TRY(loaded->launch(arguments));
     MGTUNE_TRY(device_.synchronize(nullptr));
-    return tensors_.read_outputs();
+    MGTUNE_ASSIGN(std::vector<Bytes> outputs, tensors_.read_outputs());
+    MGTUNE_ASSIGN(const std::string damage, tensors_.damage(outputs));
+    EXPECT_EQ(damage, "") << variant_text(*binding.op, variant);
+    return outputs;
   }
 
  private:

@@ -24,11 +24,14 @@ namespace mgtune {
 class RealGpuTest : public testing::Test {
  protected:
   void SetUp() override {
-    const Status missing = open();
-    if (missing.ok()) return;
-    std::cout << "SKIPPED, NOTHING WAS TESTED: this needs a GPU: " << missing.message()
-              << std::endl;
-    GTEST_SKIP() << missing.message();
+    if (const Status missing = cuda_driver().status(); !missing.ok()) {
+      std::cout << "SKIPPED, NOTHING WAS TESTED: this needs a GPU: " << missing.message()
+                << std::endl;
+      GTEST_SKIP() << missing.message();
+    }
+    Result<std::unique_ptr<Device>> opened = open_cuda_device(*cuda_driver(), 0);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    device_ = std::move(*opened);
   }
 
   // The modules go before the device.
@@ -67,12 +70,6 @@ class RealGpuTest : public testing::Test {
   }
 
  private:
-  Status open() {
-    MGTUNE_TRY(cuda_driver().status());
-    MGTUNE_ASSIGN(device_, open_cuda_device(*cuda_driver(), 0));
-    return {};
-  }
-
   static const Kernel* failed(const Status& status) {
     ADD_FAILURE() << status.message();
     return nullptr;

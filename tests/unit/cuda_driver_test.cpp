@@ -81,7 +81,11 @@ TEST_F(CudaDriverTest, ErrorsThatEndTheProcessAreALostDevice) {
   const CudaDriver opened = driver();
   EXPECT_TRUE(opened.status(CUDA_SUCCESS, "x").ok());
   EXPECT_EQ(opened.status(CUDA_ERROR_ILLEGAL_ADDRESS, "x").code(), StatusCode::device_lost);
-  EXPECT_EQ(opened.status(CUDA_ERROR_ECC_UNCORRECTABLE, "x").code(), StatusCode::device_lost);
+  EXPECT_EQ(opened.status(CUDA_ERROR_ASSERT, "x").code(), StatusCode::device_lost);
+  for (const CUresult machine : {CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE,
+                                 CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_CONTAINED}) {
+    EXPECT_EQ(opened.status(machine, "x").code(), StatusCode::environment) << machine;
+  }
   const Status plain = opened.status(CUDA_ERROR_INVALID_VALUE, "launching");
   EXPECT_EQ(plain.code(), StatusCode::launch_failed);
   EXPECT_EQ(plain.message(), "launching: CUDA_ERROR_OTHER: the text");

@@ -146,10 +146,10 @@ TEST_F(CuptiTimerTest, RecordsLostAgainAreAnError) {
             "CUPTI gave times for 1 of 2 operations (1 records dropped, 0 without a time)");
 }
 
-TEST_F(CuptiTimerTest, WorkThatLaunchesNothingIsAnError) {
+TEST_F(CuptiTimerTest, WorkThatLaunchesNothingIsUnsupported) {
   const TimedWork nothing = [](std::int64_t, Stream) { return Status(); };
   const Status status = timer()->time(nothing, {}).status();
-  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
   EXPECT_EQ(status.message(), "the work to time launches nothing");
 }
 

@@ -55,6 +55,13 @@ TEST_F(GpuTimerTest, EventsAreTheDefaultWhenAnotherToolHoldsCupti) {
       << "a method that was asked for is never another";
 }
 
+TEST_F(GpuTimerTest, EventsAreTheDefaultWhereCuptiMayNotRecord) {
+  gpu_.cupti.enable_result = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  const TimingMethod method = default_gpu_method(gpu_.loader);
+  EXPECT_EQ(method.name, "rotating_events");
+  EXPECT_NE(method.reason, "");
+}
+
 TEST_F(GpuTimerTest, EventsAreTheDefaultWithoutCupti) {
   gpu_.loader.libraries.erase(FakeCupti::file_name());
   const TimingMethod method = default_gpu_method(gpu_.loader);

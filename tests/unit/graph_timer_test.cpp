@@ -61,6 +61,18 @@ TEST_F(GraphTimerTest, LongWorkStillTurns) {
   EXPECT_EQ(turns_.size(), 1U + 1U + 32U);
 }
 
+TEST_F(GraphTimerTest, AGraphTurnsThroughAllBufferSets) {
+  TimingBudget budget;
+  budget.buffer_sets = 150;
+  const auto one = timer();
+  const Result<Timing> all = one->time(kernel(40'000), budget);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ(all->note.find("buffer sets"), std::string::npos) << all->note;
+  const Result<Timing> some = one->time(kernel(2'000'000), budget);
+  ASSERT_TRUE(some.ok()) << some.status().message();
+  EXPECT_NE(some->note.find(" of 150 buffer sets"), std::string::npos) << some->note;
+}
+
 TEST_F(GraphTimerTest, LeavesNothingBehind) {
   timed(*timer(), kernel(10'000));
   EXPECT_EQ(gpu_.cuda.graphs_alive, 0);

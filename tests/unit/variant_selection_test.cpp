@@ -166,10 +166,10 @@ TEST_F(SelectionTest, DecodesRowsAndLeavesOutWhatTheOperatorNoLongerOffers) {
 }
 
 TEST_F(SelectionTest, DecodesOneMethodPerProblem) {
-  const std::vector<TunedEntry> entries =
-      decode_tuned(op_, {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "hot", 5),
-                         view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", "rotating", 9),
-                         view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "cold", 20)});
+  const std::vector<TunedEntry> entries = decode_tuned(
+      op_, {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "graph", 5),
+            view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", "rotating", 9),
+            view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "rotating_events", 20)});
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_EQ(entries[0].median_ns, 9);
 }

@@ -116,7 +116,14 @@ Status ReferenceChecker::prepare_workspace(const LoadedVariant& variant, Placeme
   const auto zeroed = static_cast<std::size_t>(workspace_size_.zeroed_bytes);
   Result<GuardedBuffer> buffer =
       GuardedBuffer::allocate(device_, bytes, kWorkspaceAlignment, placement);
-  if (!buffer.ok()) return std::move(buffer).take_status().with_context("workspace");
+  if (!buffer.ok()) {
+    const std::int64_t memory = device_.info().memory_bytes;
+    if (memory > 0 && workspace_size_.bytes + set_bytes() > memory) {
+      return unsupported(fmt::format("its workspace of {} bytes does not fit into the device's {}",
+                                     workspace_size_.bytes, memory));
+    }
+    return std::move(buffer).take_status().with_context("workspace");
+  }
   workspace_.emplace(std::move(*buffer));
   MGTUNE_TRY(device_.fill_bytes(workspace_->data(), 0xff, bytes, nullptr));
   if (zeroed > 0) MGTUNE_TRY(device_.fill_bytes(workspace_->data(), 0, zeroed, nullptr));

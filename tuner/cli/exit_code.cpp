@@ -8,7 +8,7 @@ ExitCode exit_code(StatusCode code) {
       return ExitCode::ok;
     case StatusCode::invalid_argument:
     case StatusCode::not_found:
-    case StatusCode::compile_failed:  // of a reference: the family's sources are at fault
+    case StatusCode::compile_failed:  // the family's sources are at fault
       return ExitCode::usage;
     case StatusCode::environment:
     case StatusCode::unsupported:

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "core/file_system.h"
+#include "core/user_folders.h"
 
 namespace mgtune {
 namespace {
@@ -78,18 +79,10 @@ void write_holder(int descriptor) {
   static_cast<void>(!::pwrite(descriptor, text.data(), text.size(), 0));
 }
 
-std::string data_folder() {
-  const char* data = ::secure_getenv("XDG_DATA_HOME");
-  if (data != nullptr && *data == '/') return std::string(data) + "/mgtune";
-  const char* home = ::secure_getenv("HOME");
-  if (home != nullptr && *home == '/') return std::string(home) + "/.local/share/mgtune";
-  return "";
-}
-
 }  // namespace
 
 std::string DeviceLock::default_directory(DeviceKind kind) {
-  const std::string own = kind == DeviceKind::cpu ? data_folder() : "";
+  const std::string own = kind == DeviceKind::cpu ? user_data_folder() : "";
   if (!own.empty()) return own;
   return is_shared("/run/lock") ? "/run/lock" : "/tmp";
 }

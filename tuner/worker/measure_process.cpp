@@ -97,7 +97,13 @@ Result<MeasureProcess::Attempt> MeasureProcess::attempt(const WorkRequest& reque
     has_begun = true;
     reply = *std::move(next);
   } while (reply.kind == WorkReply::Kind::begin);
-  if (reply.kind == WorkReply::Kind::done) return Attempt{std::move(reply), false};
+  const bool done = reply.kind == WorkReply::Kind::done;
+  if (done && reply.outcome != Outcome::crashed) return Attempt{std::move(reply), false};
+  // A GPU's context that died with this variant may have been harmed by an earlier one.
+  if (done) {
+    child_.reset();
+    return Attempt{std::move(reply), true};
+  }
   child_.reset();  // nobody knows what else is wrong with it
   const bool again = is_worth_a_retry(reply);
   return Attempt{std::move(reply), again};

@@ -108,6 +108,7 @@ class MeasureWorker {
     };
     TimingBudget budget;
     budget.stop_above_ns = stop_above_ns;
+    budget.buffer_sets = sets;
     MeasurementRecord record;
     record.method = timer_->method();
     const Result<Timing> timing = timer_->time(work, budget);

@@ -1,6 +1,7 @@
 // The child's side: the loops behind the hidden subcommands `mgtune worker measure DEVICE METHOD
-// [REASON]` and `mgtune worker compile`. They read requests from standard input until it closes and
-// answer on standard output; neither returns a failure of a single variant as its own.
+// [REASON]` and `mgtune worker compile` (`worker method` is timing_method_probe.h's). They read
+// requests from standard input until it closes and answer on standard output; neither returns a
+// failure of a single variant as its own.
 
 #pragma once
 

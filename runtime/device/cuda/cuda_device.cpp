@@ -13,8 +13,9 @@ namespace {
 CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 CUstream cuda_stream(Stream stream) { return static_cast<CUstream>(stream); }
 
-std::string uuid_text(const CUuuid& uuid) {
-  std::string text = "GPU-";
+// As nvidia-smi writes it.
+std::string uuid_text(const CUuuid& uuid, bool is_mig) {
+  std::string text = is_mig ? "MIG-" : "GPU-";
   for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     std::array<char, 3> hex{};
@@ -67,8 +68,8 @@ Result<DeviceInfo> describe(const CudaDriver& driver, int index) {
 
   DeviceInfo info;
   info.kind = DeviceKind::cuda;
-  info.id = uuid_text(uuid);
   set_name(name.data(), info);
+  info.id = uuid_text(uuid, !info.mig_profile.empty());
   info.index = index;
   info.limits.compute_capability = major * 10 + minor;
   info.arch = "sm_" + std::to_string(info.limits.compute_capability);
@@ -196,6 +197,9 @@ class CudaDevice final : public Device {
         &config.config, reinterpret_cast<CUfunction>(cuda_kernel_handle(*launch.kernel)),
         const_cast<void**>(launch.args), nullptr);
     if (result == CUDA_SUCCESS) return {};
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {  // for its threads' local memory
+      return {StatusCode::launch_failed, launch.kernel->name() + ": no room for local memory"};
+    }
     return driver_.status(result, launch.kernel->name().c_str());
   }
 

@@ -12,9 +12,8 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// After these, cuda.h says, "the process must be terminated and relaunched"; an uncorrectable
-// memory error leaves no more than that either.
-bool ends_the_process(CUresult result) {
+// A kernel did something after which, cuda.h says, the context cannot be used any more.
+bool is_fault_of_a_kernel(CUresult result) {
   switch (result) {
     case CUDA_ERROR_ILLEGAL_ADDRESS:
     case CUDA_ERROR_LAUNCH_TIMEOUT:
@@ -24,11 +23,24 @@ bool ends_the_process(CUresult result) {
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+    case CUDA_ERROR_UNKNOWN:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The machine's or a neighbour's doing, whatever runs here.
+bool is_fault_of_the_machine(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
     case CUDA_ERROR_CONTAINED:
     case CUDA_ERROR_EXTERNAL_DEVICE:
     case CUDA_ERROR_MPS_CLIENT_TERMINATED:
-    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
       return true;
     default:
       return false;
@@ -43,8 +55,10 @@ Status CudaDriver::status(CUresult result, const char* what) const {
   const char* text = nullptr;
   if (cuGetErrorName(result, &name) != CUDA_SUCCESS) name = "unknown error";
   if (cuGetErrorString(result, &text) != CUDA_SUCCESS) text = "no text";
-  return {ends_the_process(result) ? StatusCode::device_lost : StatusCode::launch_failed,
-          std::string(what) + ": " + name + ": " + text};
+  const StatusCode code = is_fault_of_a_kernel(result)      ? StatusCode::device_lost
+                          : is_fault_of_the_machine(result) ? StatusCode::environment
+                                                            : StatusCode::launch_failed;
+  return {code, std::string(what) + ": " + name + ": " + text};
 }
 
 Result<std::int64_t> CudaDriver::free_bytes() const {

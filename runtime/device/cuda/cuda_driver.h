@@ -79,8 +79,9 @@ struct CudaDriver {
   MGTUNE_CUDA_FUNCTIONS(MGTUNE_DECLARE)
 #undef MGTUNE_DECLARE
 
-  // ok for CUDA_SUCCESS; device_lost after the errors that end a process's use of the device;
-  // otherwise launch_failed. The message reads "what: CUDA_ERROR_NAME: its text".
+  // ok for CUDA_SUCCESS; device_lost after a kernel's fault that ends this process's use of the
+  // device; environment for what the machine or a neighbour did (no memory, an uncorrectable memory
+  // error); otherwise launch_failed. The message reads "what: CUDA_ERROR_NAME: its text".
   Status status(CUresult result, const char* what) const;
 
   // Unused memory of the GPU whose context is current on this thread.

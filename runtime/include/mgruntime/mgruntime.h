@@ -25,7 +25,9 @@
  *
  * Threads: a context may be used by several threads at once; its functions take turns. mgr_launch,
  * mgr_workspace_bytes and mgr_explain take no lock: any number of threads may launch one plan, each
- * with a workspace of its own per stream. Freeing a handle that is in use is the caller's mistake.
+ * with a workspace of its own per stream. On a GPU every function leaves the device's primary
+ * context current on the calling thread, as the CUDA runtime does. Freeing a handle that is in use
+ * is the caller's mistake.
  */
 
 #ifndef MGRUNTIME_MGRUNTIME_H_
