@@ -33,6 +33,7 @@ bool put_float(double value, DType dtype, ScalarValue& scalar) {
 }
 
 // Calls `put_as(T())` with the C++ type of an integer dtype.
+// NOLINTBEGIN(bugprone-branch-clone): the branches differ in the type
 template <typename PutAs>
 bool with_integer_type(DType dtype, const PutAs& put_as) {
   switch (dtype) {
@@ -56,6 +57,7 @@ bool with_integer_type(DType dtype, const PutAs& put_as) {
   }
   return false;
 }
+// NOLINTEND(bugprone-branch-clone)
 
 }  // namespace
 

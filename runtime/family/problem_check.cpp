@@ -79,7 +79,7 @@ Status check_tensor(const Problem& problem, const Tensor& tensor) {
 Result<std::int64_t> checked_value(const Problem& problem, const Expression& expression,
                                    std::span<const std::int64_t> slots, const std::string& path,
                                    std::int64_t least) {
-  const Result<std::int64_t> value = expression.evaluate(slots);
+  Result<std::int64_t> value = expression.evaluate(slots);
   if (value.ok() && *value >= least) return value;
   const Status status = value.ok()
                             ? expression.refusal(fmt::format("{} is below {}", *value, least))

@@ -55,8 +55,8 @@ class RealGpuTest : public testing::Test {
 
   // Every argument in the exact type of the kernel's parameter.
   template <class... Args>
-  Status launch(KernelLaunch launch, Args... args) {
-    void* pointers[] = {&args..., nullptr};
+  Status launch(KernelLaunch launch, const Args&... args) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&args))..., nullptr};
     launch.args = pointers;
     return device_->launch(launch);
   }

@@ -19,8 +19,9 @@ std::chrono::milliseconds deadline(DeviceKind device, const std::string& bytes) 
   return result.ok() ? *result : std::chrono::milliseconds(-1);
 }
 
-TEST(MeasureDeadline, GrowsWithWhatIsEmulated) {
-  EXPECT_EQ(deadline(DeviceKind::cuda, "1000 * 1048576"), std::chrono::seconds(20));
+TEST(MeasureDeadline, GrowsWithWhatIsCheckedOrEmulated) {
+  EXPECT_EQ(deadline(DeviceKind::cuda, "0"), std::chrono::seconds(20));
+  EXPECT_EQ(deadline(DeviceKind::cuda, "1000 * 1048576"), std::chrono::seconds(20 + 62));
   EXPECT_EQ(deadline(DeviceKind::cpu, "0"), std::chrono::seconds(20));
   EXPECT_EQ(deadline(DeviceKind::cpu, "1000 * 1048576"), std::chrono::seconds(1020));
 }

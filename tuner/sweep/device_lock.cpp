@@ -82,7 +82,7 @@ void write_holder(int descriptor) {
 }  // namespace
 
 std::string DeviceLock::default_directory(DeviceKind kind) {
-  const std::string own = kind == DeviceKind::cpu ? user_data_folder() : "";
+  std::string own = kind == DeviceKind::cpu ? user_data_folder() : "";
   if (!own.empty()) return own;
   return is_shared("/run/lock") ? "/run/lock" : "/tmp";
 }
