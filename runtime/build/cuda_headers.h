@@ -1,4 +1,5 @@
-// The CUDA Toolkit's headers that kernels may include: cuda_fp16.h, cuda_bf16.h, cuda_fp8.h.
+// The CUDA Toolkit's headers that kernels may include: cuda_fp16.h, cuda_bf16.h, cuda_fp8.h. A
+// function of the file system and the environment; from any thread.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// NvrtcCompiler: cubins for "sm_..." architectures. Needs no GPU and no driver.
+// NvrtcCompiler: cubins for "sm_..." architectures. Needs no GPU and no driver. Not thread-safe, as
+// all compilers: one per thread or process.
 
 #pragma once
 

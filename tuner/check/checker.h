@@ -40,7 +40,7 @@ class Checker {
 
   // wrong, launch_failed and unsupported are outcomes in the record, with a message that names the
   // tensor, the index, both values, or what the device said. A Status is a failure of the check
-  // itself.
+  // itself, or the device, where the variant took that with it (device_lost).
   virtual Result<CheckRecord> check(const LoadedVariant& variant) = 0;
 
   // Bytes of the problem's tensors: of one set of buffers to launch on.
