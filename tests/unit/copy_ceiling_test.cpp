@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/registry.h"
+#include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
 namespace {
@@ -46,7 +47,8 @@ class CopyCeiling : public testing::Test {
   }
 
   std::unique_ptr<Device> device_ = open_device("cpu").value();
-  Builder builder_{BuildCache(FileSystem::real(), "")};
+  const TemporaryFolder cache_;
+  Builder builder_{BuildCache(FileSystem::real(), cache_.path())};
 };
 
 TEST_F(CopyCeiling, IsTheFastestShapesTime) {
