@@ -215,6 +215,13 @@ Status Store::record_ceiling(std::int64_t sweep, std::int64_t gpu, const Ceiling
   return insert.run();
 }
 
+Status Store::withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method) {
+  MGTUNE_ASSIGN(Statement remove,
+                database_->query("DELETE FROM tuned WHERE gpu = ? AND problem = ? AND method = ?",
+                                 gpu, problem, method));
+  return remove.run();
+}
+
 Status Store::record_tuned(const TunedRecord& tuned) {
   MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
   MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(*database_, tuned.problem));

@@ -59,6 +59,7 @@ class Store {
   // the newest under its key is that one, reused. invalid_argument for an unknown problem.
   Status record(const OutcomeRecord& outcome);
   Status record_ceiling(std::int64_t sweep, std::int64_t gpu, const CeilingRecord& ceiling);
+  Status withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method);
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
 
   Result<std::vector<SweepView>> sweeps();  // oldest first

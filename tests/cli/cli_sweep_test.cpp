@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "store/store.h"
 #include "sweep/device_lock.h"
@@ -126,6 +128,27 @@ TEST_F(CliSweepTest, AnEditThatLeavesTheBinaryAsItIsVoidsNothing) {
   EXPECT_EQ(json["compiled"], 9);
   EXPECT_EQ(json["evaluated"], 3);  // those that do not compile did not compile again
   EXPECT_EQ(json["reused"], 6);
+}
+
+TEST_F(CliSweepTest, APickThatTurnsOutWrongIsWithdrawn) {
+  ASSERT_EQ(mgtune_.run(sweep({"--json"})).json()["sweeps"][0]["picks"].size(), 1U);
+  const std::string path = family_ + "/reference.cu";
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::string source = text.str();
+  source.replace(source.rfind(" + static_cast<double>(y[i])"), 2, " -");
+  std::ofstream(path) << source;
+  const Ended second = mgtune_.run(sweep());
+  EXPECT_EQ(second.exit_code, 3) << second;
+  EXPECT_TRUE(mgtune_.run({"show", "best", "--json"}).json()["picks"].empty());
+}
+
+TEST_F(CliSweepTest, AReportNeverReplacesADatabase) {
+  ASSERT_EQ(mgtune_.run(sweep({"--budget", "1"})).exit_code, 0);
+  const Ended report = mgtune_.run({"report", "-o", mgtune_.database()});
+  EXPECT_EQ(report.exit_code, 2) << report;
+  EXPECT_THAT(report.err, HasSubstr("is a database; the report would replace it"));
+  EXPECT_FALSE(rows_of(mgtune_.database()).empty());
 }
 
 TEST_F(CliSweepTest, ALongerBudgetGoesOnWhereTheShorterEnded) {

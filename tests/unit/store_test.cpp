@@ -284,6 +284,10 @@ TEST_F(StoreTest, TunedRowsReplaceThoseOfTheirGpuProblemAndMethod) {
   EXPECT_EQ(rows[1].bytes, 1e3);
   EXPECT_EQ(store.tuned()->size(), 2u);
   EXPECT_TRUE(store.tuned("swiglu.forward")->empty());
+
+  ASSERT_TRUE(store.withdraw_tuned(record.key.gpu, record.key.problem, "cold").ok());
+  ASSERT_EQ(store.tuned()->size(), 1u);
+  EXPECT_EQ(store.tuned()->front().tuned.method, "emulation");
 }
 
 TEST_F(StoreTest, TextIsStoredAsItIs) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <string_view>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
@@ -15,6 +16,12 @@ namespace {
 // In place, unlike the files that mgtune keeps: the path may be a device or a link, and others may
 // be meant to read it.
 Status write_report(const std::string& path, const std::string& html) {
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  std::string start(kDatabase.size(), '\0');
+  if (std::ifstream(path, std::ios::binary).read(start.data(), std::streamsize(start.size())) &&
+      start == kDatabase) {
+    return invalid_argument(path + " is a database; the report would replace it");
+  }
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << html;
   file.close();

@@ -269,8 +269,12 @@ Status ProblemSweep::pick() {
   std::vector<Contender> contenders;
   for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
   const std::optional<Pick> pick = pick_winner(contenders, view_.tuned.default_variant);
-  if (!pick.has_value()) return {};
   TunedRecord& tuned = view_.tuned;
+  if (!pick.has_value()) {
+    // What an earlier sweep picked does not hold any more: it would be among the contenders.
+    if (done_ == 0) return {};
+    return shared_.store.withdraw_tuned(tuned.gpu, tuned.problem, tuned.method);
+  }
   tuned.variant = pick->winner.variant;
   tuned.build_sha256 = pick->winner.build_sha256;
   tuned.median_ns = pick->winner.median_ns;
