@@ -58,8 +58,7 @@ Finding find_driver() {
   const Result<CudaDriver>& driver = cuda_driver();
   finding.ok = driver.ok();
   finding.found = driver.ok()
-                      ? "for CUDA " + std::to_string(driver->version / 1000) + "." +
-                            std::to_string(driver->version % 1000 / 10) + ", " + driver->path
+                      ? "for CUDA " + cuda_version_text(driver->version) + ", " + driver->path
                       : driver.status().message();
   return finding;
 }
