@@ -35,6 +35,10 @@ class FakeTimer final : public Timer {
     return timing;
   }
 
+  Result<TurnTiming> time_in_turn(std::span<const TimedWork>, const TurnBudget&) override {
+    return unsupported("copies are not timed in turn");
+  }
+
  private:
   std::vector<double> times_ns_;
   std::size_t next_ = 0;

@@ -13,6 +13,8 @@
 //                       "device": "cpu", "stop_above_ns": 0}
 //                      {"do": "compile", ... likewise}
 //                      {"do": "ceiling", "id": 8, "device": "GPU-...", "bytes": 67108864}
+//                      {"do": "final", "id": 9, "kernel": ..., "op": ..., "problem": ...,
+//                       "device": ..., "variants": ["row VEC=8 ...", "row VEC=4 ...", ...]}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
 //                       "build": {...}, "check": {...}, "measurement": {...}}
@@ -27,6 +29,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "store/records.h"
@@ -34,7 +37,7 @@
 namespace mgtune {
 
 struct WorkRequest {
-  enum class Kind : std::uint8_t { compile, measure, ceiling };
+  enum class Kind : std::uint8_t { compile, measure, ceiling, final };
   Kind kind = Kind::measure;
   std::int64_t id = 0;
   std::string kernel;   // what --kernel named: a family or a folder
@@ -44,6 +47,14 @@ struct WorkRequest {
   std::string device;   // DeviceInfo::id of the device it is for
   double stop_above_ns = 0;
   std::int64_t bytes = 0;  // of a ceiling; it has an id and a device besides, nothing else
+  std::vector<std::string> variants;  // of a final, instead of variant; one may stand twice
+};
+
+// What a final measured: of each variant of the request one sample a round.
+struct FinalSamples {
+  std::vector<std::vector<double>> samples_ns;
+  std::string note;
+  ClockRecord clocks;
 };
 
 struct WorkReply {
@@ -59,6 +70,7 @@ struct WorkReply {
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
   std::optional<CeilingRecord> ceiling;
+  std::optional<FinalSamples> final;
 };
 
 std::string encode(const WorkRequest& request);  // one line, without the newline
