@@ -24,9 +24,10 @@
 namespace mgtune {
 namespace {
 
-Result<std::unique_ptr<Timer>> make_timer(Device& device, const TimingMethod& method) {
+Result<std::unique_ptr<Timer>> make_timer(Device& device, Builder& builder,
+                                          const TimingMethod& method) {
   if (device.info().kind == DeviceKind::cpu) return make_emulation_timer();
-  return make_gpu_timer(device, method);
+  return make_gpu_timer(device, builder, method);
 }
 
 ClockRecord clock_record(const ClockSummary& clocks) {
@@ -51,13 +52,13 @@ TimedWork timed_work(const LoadedVariant& variant, std::vector<LaunchArguments>&
 // checker.
 class MeasureWorker {
  public:
-  MeasureWorker(std::unique_ptr<Device> device, std::unique_ptr<Timer> timer,
+  MeasureWorker(std::unique_ptr<Device> device, Builder builder, std::unique_ptr<Timer> timer,
                 WorkerChannel& channel)
       : channel_(channel),
         catalog_(FileSystem::real()),
         device_(std::move(device)),
         timer_(std::move(timer)),
-        builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
+        builder_(std::move(builder)) {}
 
   // The Status is the device's, when nothing more can run on it; the reply is complete either way.
   Status handle(const WorkRequest& request, WorkReply& reply) {
@@ -199,6 +200,7 @@ class MeasureWorker {
 
   // Planned once a problem: the sets that are allocated then are no longer free memory.
   Result<std::int64_t> buffer_sets(const Checker& checker) {
+    if (!turns_through_sets(timer_->method())) rotation_ = BufferRotation{};
     if (!rotation_) {
       MGTUNE_ASSIGN(rotation_, plan_buffer_rotation(*device_, checker.set_bytes()));
     }
@@ -221,8 +223,9 @@ class MeasureWorker {
 Status run_measure_worker(const std::string& device_id, const TimingMethod& method) {
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
-  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(*device, method));
-  MeasureWorker worker(std::move(device), std::move(timer), channel);
+  Builder builder(BuildCache(FileSystem::real(), BuildCache::default_directory()));
+  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(*device, builder, method));
+  MeasureWorker worker(std::move(device), std::move(builder), std::move(timer), channel);
   while (true) {
     MGTUNE_ASSIGN(const std::optional<WorkRequest> request, channel.next_request());
     if (!request) return {};
