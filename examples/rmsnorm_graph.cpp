@@ -15,25 +15,14 @@
 #include <random>
 #include <vector>
 
+#include "bf16.h"
+
 namespace {
 
 constexpr std::int64_t kRows = 512, kHidden = 1024;
 constexpr double kEps = 1e-5;
 constexpr double kTolerance = 1.0 / 128;  // relative, per element: bf16 keeps 8 bits
 constexpr int kLaunches = 20;             // in one graph, like the layers of a model
-
-std::uint16_t to_bf16(float value) {  // round to nearest even; never NaN here
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-float from_bf16(std::uint16_t value) {
-  const std::uint32_t bits = std::uint32_t{value} << 16;
-  float result;
-  std::memcpy(&result, &bits, sizeof(result));
-  return result;
-}
 
 std::vector<std::uint16_t> random_values(std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "build/compiler.h"
+#include "device/build_module.h"
 #include "family/source_tree.h"
 #include "timing/buffer_rotation.h"
 #include "timing/statistics.h"
@@ -39,13 +39,6 @@ constexpr std::array kShapes = {
 
 constexpr char kFill[] = "fill_uniform<float>";
 
-Result<std::unique_ptr<Module>> build(Device& device, Builder& builder, const SourceTree& sources,
-                                      const std::string& source, std::vector<std::string> names) {
-  const BuildRequest request{&sources, source, std::move(names), device.info().arch};
-  MGTUNE_ASSIGN(const Build build, builder.build(request));
-  return device.load(build);
-}
-
 std::vector<std::string> copy_kernels() {
   std::vector<std::string> names;
   names.reserve(kShapes.size());
@@ -63,8 +56,8 @@ class CopyBench {
 
   Status prepare(Builder& builder) {
     const SourceTree sources = embedded_source_tree("kernels/common");
-    MGTUNE_ASSIGN(fills_, build(device_, builder, sources, "fill.cu", {kFill}));
-    MGTUNE_ASSIGN(copies_, build(device_, builder, sources, "copy.cu", copy_kernels()));
+    MGTUNE_ASSIGN(fills_, build_module(device_, builder, sources, "fill.cu", {kFill}));
+    MGTUNE_ASSIGN(copies_, build_module(device_, builder, sources, "copy.cu", copy_kernels()));
     MGTUNE_ASSIGN(const BufferRotation rotation, plan_buffer_rotation(device_, 2 * bytes_));
     for (std::int64_t i = 0; i < rotation.sets; ++i) {
       CopySet& set = sets_.emplace_back();

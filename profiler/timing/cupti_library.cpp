@@ -1,8 +1,9 @@
 #include "timing/cupti_library.h"
 
 #include <array>
-#include <cstdlib>
 #include <vector>
+
+#include "core/user_folders.h"
 
 namespace mgtune {
 namespace {
@@ -14,14 +15,12 @@ constexpr std::uint32_t kFirstDated = 130000;
 constexpr std::uint32_t kHangs = 130000;
 
 std::vector<std::string> candidates() {
-  if (const char* path = std::getenv("MGTUNE_CUPTI_PATH"); path != nullptr && *path != '\0') {
-    return {path};
-  }
+  if (std::string path = environment_variable("MGTUNE_CUPTI_PATH"); !path.empty()) return {path};
   const std::string file = "libcupti.so." + std::to_string(CUDA_VERSION / 1000);
   constexpr std::array<const char*, 3> kFolders = {"/extras/CUPTI/lib64/", "/lib64/", "/lib/"};
   std::vector<std::string> paths;
-  if (const char* home = std::getenv("CUDA_HOME"); home != nullptr && *home != '\0') {
-    for (const char* folder : kFolders) paths.push_back(home + std::string(folder) + file);
+  if (const std::string home = environment_variable("CUDA_HOME"); !home.empty()) {
+    for (const char* folder : kFolders) paths.push_back(home + folder + file);
   }
   paths.push_back(file);
   for (const char* folder : kFolders) {

@@ -13,11 +13,6 @@
 
 namespace mgtune {
 
-struct TimingMethod {
-  std::string name;    // "rotating", "rotating_events", "graph", "emulation"
-  std::string reason;  // of rotating_events: why CUPTI does not time here; else ""
-};
-
 // "rotating" where CUPTI is to be had, else "rotating_events" with the reason. It opens CUPTI and
 // records for a moment, so CUPTI watches this process from then on: ask in a short-lived
 // one.

@@ -14,6 +14,12 @@
 
 namespace mgtune {
 
+// How a sweep times, decided before it starts.
+struct TimingMethod {
+  std::string name;    // "rotating", "rotating_events", "graph", "emulation"
+  std::string reason;  // of rotating_events: why CUPTI does not time here; else ""
+};
+
 // Launches the work once on the stream, with the `turn`-th of the rotating buffer sets.
 using TimedWork = std::function<Status(std::int64_t turn, Stream stream)>;
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <vector>
 
 #include "core/sha256.h"
+#include "core/user_folders.h"
 
 namespace mgtune {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::array<const char*, 6> kHeaders = {"cuda_fp16.h",   "cuda_fp16.hpp
 
 std::vector<std::string> folders() {
   std::vector<std::string> folders;
-  if (const char* home = std::getenv("CUDA_HOME"); home != nullptr && *home != '\0') {
-    folders.push_back(std::string(home) + "/include");
+  if (const std::string home = environment_variable("CUDA_HOME"); !home.empty()) {
+    folders.push_back(home + "/include");
   }
   for (const char* folder : {MGTUNE_CUDA_INCLUDE, "/usr/local/cuda/include"}) {
     if (std::ranges::find(folders, folder) == folders.end()) folders.emplace_back(folder);

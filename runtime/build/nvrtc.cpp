@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
+
+#include "core/user_folders.h"
 
 namespace mgtune {
 namespace {
@@ -16,11 +17,6 @@ constexpr std::array<const char*, 2> kFileNames = {"libnvrtc.so.13", "libnvrtc.s
 constexpr char kAdvice[] =
     "install the CUDA Toolkit 12.8 or newer (package cuda-nvrtc), or set CUDA_HOME or "
     "MGTUNE_NVRTC_PATH";
-
-std::string_view environment_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 // The copy that is in this process already, "" when there is none.
 std::string loaded_nvrtc() {
@@ -40,11 +36,12 @@ std::string loaded_nvrtc() {
 
 std::vector<std::string> folders() {
   std::vector<std::string> folders;
-  if (const std::string home(environment_variable("CUDA_HOME")); !home.empty()) {
+  if (const std::string home = environment_variable("CUDA_HOME"); !home.empty()) {
     folders.push_back(home + "/lib64");
     folders.push_back(home + "/lib");
   }
-  std::string_view rest = environment_variable("LD_LIBRARY_PATH");
+  const std::string search_path = environment_variable("LD_LIBRARY_PATH");
+  std::string_view rest = search_path;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     if (end > 0) folders.emplace_back(rest.substr(0, end));

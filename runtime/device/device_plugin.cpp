@@ -3,10 +3,11 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+
+#include "core/user_folders.h"
 
 namespace mgtune {
 namespace {
@@ -31,8 +32,7 @@ fs::path folder_of_this_program() {
 }  // namespace
 
 std::vector<std::string> cpu_plugin_places() {
-  // secure_getenv: a setuid program does not let its caller choose what it loads.
-  if (const char* file = ::secure_getenv("MGTUNE_CPU_PLUGIN"); file != nullptr && *file != '\0') {
+  if (const std::string file = environment_variable("MGTUNE_CPU_PLUGIN"); !file.empty()) {
     return {file};
   }
   std::vector<std::string> places;

@@ -35,8 +35,6 @@ std::vector<DeviceInfo> list_devices() {
   return devices;
 }
 
-Status gpu_status() { return gpus().status(); }
-
 Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
   const std::vector<DeviceInfo> devices = list_devices();
@@ -44,10 +42,9 @@ Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
   const bool means_cpu = word == "cpu" || (word == "auto" && devices.empty());
   if (means_cpu) MGTUNE_TRY(cpu_plugin().status());
   Result<std::vector<DeviceInfo>> selected = select_among(devices, products, word);
-  const Status missing = gpu_status();
-  if (selected.status().code() != StatusCode::environment || !means_gpu(word) || missing.ok()) {
-    return selected;
-  }
+  if (selected.status().code() != StatusCode::environment || !means_gpu(word)) return selected;
+  const Status missing = gpus().status();
+  if (missing.ok()) return selected;
   return environment_error(selected.status().message() + "\n" + missing.message());
 }
 

@@ -15,10 +15,6 @@ namespace mgtune {
 // Every device that is here, GPUs first, then cpu. Creates no CUDA context.
 std::vector<DeviceInfo> list_devices();
 
-// Why list_devices() has no GPU: no driver, one that is too old, no GPU that it can use
-// (environment). ok when there are some.
-Status gpu_status();
-
 // What `--gpu` takes: a product name or alias of configs/gpus ("L4", "H200": the first such GPU), a
 // CUDA index, a UUID, "all" (every GPU), "cpu", or "auto" (the first GPU if there is one, else
 // cpu). environment when the word names a device that is not here, listing those that are;

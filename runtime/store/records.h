@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mgtune {
 
@@ -69,6 +70,15 @@ struct CheckRecord {
   double tolerance = 0;
 };
 
+// What NVML said of the GPU around some samples; 0 and "" where nobody watched or it did not say.
+struct ClockRecord {
+  double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;  // medians
+  std::string throttle_reasons;        // "sw_power_cap hw_thermal_slowdown"
+  std::int64_t throttled_samples = 0;  // flagged, and taken again
+
+  bool operator==(const ClockRecord&) const = default;
+};
+
 struct MeasurementRecord {
   Outcome outcome = Outcome::ok;  // ok, raced_out, unstable, crashed, timeout, launch_failed
   std::string message;
@@ -76,15 +86,50 @@ struct MeasurementRecord {
   std::string method;
   double median_ns = 0, q1_ns = 0, q3_ns = 0, min_ns = 0;
   std::int64_t samples = 0;
-  std::string note;  // e.g. "problem too small to rotate"
+  std::string note;                              // e.g. "problem too small to rotate"
+  double median_low_ns = 0, median_high_ns = 0;  // 95 % interval of the median; 0 in rows before it
+  ClockRecord clocks;
 };
 
-// What a problem's time is held against: the fastest copy that moves as many bytes, measured in the
-// same sweep by the same method.
+// What a GPU can do at most, as measured on it.
 struct CeilingRecord {
+  std::string kind;        // "copy", "read", "fp32", "mma_bf16", "wgmma_bf16", ...
+  std::string method;      // of the timing
+  std::int64_t bytes = 0;  // moved by copy (read and written together) and read; else 0
+  double rate = 0;  // bytes a second of copy and read, else floating-point operations a second
+  std::string measured_at;  // UTC
+  ClockRecord clocks;
+};
+
+// A counter of one launch, e.g. "dram_read_bytes".
+struct CounterRecord {
+  std::string name;
+  double value = 0;
+
+  bool operator==(const CounterRecord&) const = default;
+};
+
+// One of the variants that were timed in turn at the end of a problem's sweep.
+struct FinalistRecord {
+  std::string variant, build_sha256;
+  double median_ns = 0;
+  // Its time over the default's in the same round: the median over rounds, and its 95 % interval.
+  // Over the fastest's where the default does not run.
+  double ratio = 0, ratio_low = 0, ratio_high = 0;
+  bool tied = false;               // not told apart from the fastest
+  std::vector<double> samples_ns;  // one a round, in the order of the rounds
+};
+
+// The final of one problem: the fastest variants and the default in random round robin.
+struct FinalRecord {
+  std::int64_t sweep = 0;
+  std::int64_t gpu = 0, problem = 0;
   std::string method;
-  std::int64_t bytes = 0;  // read and written together
-  double copy_ns = 0;
+  // How far the ratio of two entries of the same variant is from 1, its interval included: what is
+  // below is noise. 0.004 is 0.4 %.
+  double noise_floor = 0;
+  std::vector<FinalistRecord> finalists;  // the fastest first
+  ClockRecord clocks;
 };
 
 struct SweepRecord {
@@ -129,6 +174,27 @@ struct TunedView {
   std::string problem;          // problem text
   double bytes = 0, flops = 0;  // of the problem's cost
   double copy_ns = 0;           // the newest ceiling of GPU, method and bytes; 0 when there is none
+};
+
+struct FinalView {
+  FinalRecord final;
+  GpuRecord gpu;
+  std::string op, problem;
+};
+
+struct CeilingView {
+  CeilingRecord ceiling;
+  std::int64_t sweep = 0;
+  std::int64_t gpu_id = 0;
+  std::string driver;
+};
+
+// The counters of one variant on one problem, of the newest run that counted them.
+struct CounterView {
+  std::int64_t sweep = 0;
+  std::int64_t gpu_id = 0;
+  std::string op, problem, variant, build_sha256;
+  std::vector<CounterRecord> counters;  // in the order they were recorded
 };
 
 struct OutcomeView {

@@ -151,7 +151,93 @@ CREATE TABLE tuned (
 ) STRICT;
 )sql";
 
-constexpr std::array<std::string_view, 1> kSteps = {kVersion1};
+// Intervals and clocks of measurements; ceilings of every kind; finals; counters.
+constexpr std::string_view kVersion2 = R"sql(
+ALTER TABLE measurements ADD COLUMN median_low_ns REAL;
+ALTER TABLE measurements ADD COLUMN median_high_ns REAL;
+ALTER TABLE measurements ADD COLUMN sm_mhz REAL;
+ALTER TABLE measurements ADD COLUMN memory_mhz REAL;
+ALTER TABLE measurements ADD COLUMN power_w REAL;
+ALTER TABLE measurements ADD COLUMN temperature_c REAL;
+ALTER TABLE measurements ADD COLUMN throttle_reasons TEXT NOT NULL DEFAULT '';
+ALTER TABLE measurements ADD COLUMN throttled_samples INTEGER NOT NULL DEFAULT 0;
+UPDATE measurements SET median_low_ns = 0, median_high_ns = 0, sm_mhz = 0, memory_mhz = 0,
+  power_w = 0, temperature_c = 0;
+
+DROP INDEX ceilings_by_bytes;
+ALTER TABLE ceilings RENAME TO copy_ceilings;
+CREATE TABLE ceilings (
+  id                INTEGER PRIMARY KEY,
+  sweep             INTEGER NOT NULL REFERENCES sweeps,
+  gpu               INTEGER NOT NULL REFERENCES gpus,
+  kind              TEXT NOT NULL,
+  method            TEXT NOT NULL,
+  bytes             INTEGER NOT NULL,
+  rate              REAL NOT NULL,
+  measured_at       TEXT NOT NULL,
+  sm_mhz            REAL,
+  memory_mhz        REAL,
+  power_w           REAL,
+  temperature_c     REAL,
+  throttle_reasons  TEXT NOT NULL,
+  throttled_samples INTEGER NOT NULL,
+  UNIQUE (sweep, kind, method, bytes)
+) STRICT;
+INSERT INTO ceilings (sweep, gpu, kind, method, bytes, rate, measured_at, sm_mhz, memory_mhz,
+    power_w, temperature_c, throttle_reasons, throttled_samples)
+  SELECT c.sweep, c.gpu, 'copy', c.method, c.bytes, c.bytes * 1e9 / c.copy_ns, s.started_at,
+    0, 0, 0, 0, '', 0
+  FROM copy_ceilings c JOIN sweeps s ON s.id = c.sweep WHERE c.copy_ns > 0 ORDER BY c.id;
+DROP TABLE copy_ceilings;
+CREATE INDEX ceilings_by_kind ON ceilings (gpu, kind, method, bytes);
+
+CREATE TABLE finals (
+  id                INTEGER PRIMARY KEY,
+  sweep             INTEGER NOT NULL REFERENCES sweeps,
+  gpu               INTEGER NOT NULL REFERENCES gpus,
+  problem           INTEGER NOT NULL REFERENCES problems,
+  method            TEXT NOT NULL,
+  noise_floor       REAL NOT NULL,
+  sm_mhz            REAL,
+  memory_mhz        REAL,
+  power_w           REAL,
+  temperature_c     REAL,
+  throttle_reasons  TEXT NOT NULL,
+  throttled_samples INTEGER NOT NULL,
+  UNIQUE (sweep, problem, method)
+) STRICT;
+CREATE INDEX finals_by_problem ON finals (gpu, problem, method);
+
+CREATE TABLE finalists (
+  final        INTEGER NOT NULL REFERENCES finals ON DELETE CASCADE,
+  place        INTEGER NOT NULL,
+  variant      INTEGER NOT NULL REFERENCES variants,
+  build_sha256 TEXT NOT NULL,
+  median_ns    REAL NOT NULL,
+  ratio        REAL NOT NULL,
+  ratio_low    REAL NOT NULL,
+  ratio_high   REAL NOT NULL,
+  tied         INTEGER NOT NULL CHECK (tied IN (0, 1)),
+  samples_ns   TEXT NOT NULL,
+  PRIMARY KEY (final, place)
+) STRICT;
+
+CREATE TABLE counters (
+  id           INTEGER PRIMARY KEY,
+  sweep        INTEGER NOT NULL REFERENCES sweeps,
+  gpu          INTEGER NOT NULL REFERENCES gpus,
+  problem      INTEGER NOT NULL REFERENCES problems,
+  variant      INTEGER NOT NULL REFERENCES variants,
+  build_sha256 TEXT NOT NULL,
+  launch_hash  TEXT NOT NULL,
+  name         TEXT NOT NULL,
+  value        REAL,
+  UNIQUE (sweep, problem, build_sha256, launch_hash, name)
+) STRICT;
+CREATE INDEX counters_by_key ON counters (gpu, problem, build_sha256, launch_hash);
+)sql";
+
+constexpr std::array<std::string_view, 2> kSteps = {kVersion1, kVersion2};
 
 }  // namespace
 

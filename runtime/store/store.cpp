@@ -2,43 +2,11 @@
 
 #include "core/user_folders.h"
 #include "store/database.h"
+#include "store/ids.h"
 #include "store/store_file.h"
 
 namespace mgtune {
 namespace {
-
-// The id of the row that `select` finds with these values, inserted first when there is none. Two
-// processes may insert at once: the second finds the first one's row.
-template <typename... Values>
-Result<std::int64_t> id_of(Database& database, std::string_view select, std::string_view insert,
-                           const Values&... values) {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    MGTUNE_ASSIGN(Statement rows, database.query(select, values...));
-    MGTUNE_ASSIGN(const bool found, rows.step());
-    if (found) return rows.integer(0);
-    MGTUNE_ASSIGN(Statement inserting, database.query(insert, values...));
-    MGTUNE_TRY(inserting.run());
-  }
-  return internal_error(database.path() + ": a row that was inserted is not there");
-}
-
-Result<std::int64_t> operator_id(Database& database, const std::string& op) {
-  return id_of(database, "SELECT id FROM operators WHERE name = ?",
-               "INSERT OR IGNORE INTO operators (name) VALUES (?)", op);
-}
-
-Result<std::int64_t> variant_id(Database& database, std::int64_t op, const std::string& variant) {
-  return id_of(database, "SELECT id FROM variants WHERE operator = ? AND text = ?",
-               "INSERT OR IGNORE INTO variants (operator, text) VALUES (?, ?)", op, variant);
-}
-
-Result<std::int64_t> operator_of_problem(Database& database, std::int64_t problem) {
-  MGTUNE_ASSIGN(Statement rows,
-                database.query("SELECT operator FROM problems WHERE id = ?", problem));
-  MGTUNE_ASSIGN(const bool found, rows.step());
-  if (found) return rows.integer(0);
-  return invalid_argument(database.path() + ": no problem has the id " + std::to_string(problem));
-}
 
 // A key stands for what went in, so a newer result of it (after a compiler crashed, say) replaces
 // the older.
@@ -85,13 +53,20 @@ Result<std::int64_t> write_measurement(Database& database, const OutcomeRecord& 
                " AND build_sha256 = ?4 AND launch_hash = ?5 AND method = ?6"
                " ORDER BY id DESC LIMIT 1)"
                " WHERE outcome = ?7 AND message = ?8 AND median_ns IS ?9 AND q1_ns IS ?10"
-               " AND q3_ns IS ?11 AND min_ns IS ?12 AND samples = ?13 AND note = ?14",
+               " AND q3_ns IS ?11 AND min_ns IS ?12 AND samples = ?13 AND note = ?14"
+               " AND median_low_ns IS ?15 AND median_high_ns IS ?16 AND sm_mhz IS ?17"
+               " AND memory_mhz IS ?18 AND power_w IS ?19 AND temperature_c IS ?20"
+               " AND throttle_reasons = ?21 AND throttled_samples = ?22",
                "INSERT INTO measurements (sweep, gpu, problem, build_sha256, launch_hash, method,"
-               " outcome, message, median_ns, q1_ns, q3_ns, min_ns, samples, note)"
-               " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               " outcome, message, median_ns, q1_ns, q3_ns, min_ns, samples, note, median_low_ns,"
+               " median_high_ns, sm_mhz, memory_mhz, power_w, temperature_c, throttle_reasons,"
+               " throttled_samples)"
+               " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                record.sweep, key.gpu, key.problem, key.build_sha256, key.launch_hash, m.method,
                to_string(m.outcome), m.message, m.median_ns, m.q1_ns, m.q3_ns, m.min_ns, m.samples,
-               m.note);
+               m.note, m.median_low_ns, m.median_high_ns, m.clocks.sm_mhz, m.clocks.memory_mhz,
+               m.clocks.power_w, m.clocks.temperature_c, m.clocks.throttle_reasons,
+               m.clocks.throttled_samples);
 }
 
 }  // namespace
@@ -205,14 +180,6 @@ Status Store::record(const OutcomeRecord& outcome) {
                        outcome.message, outcome.key.build_sha256, build, check, measurement));
   MGTUNE_TRY(insert.run());
   return transaction.commit();
-}
-
-Status Store::record_ceiling(std::int64_t sweep, std::int64_t gpu, const CeilingRecord& ceiling) {
-  MGTUNE_ASSIGN(Statement insert,
-                database_->query("INSERT OR REPLACE INTO ceilings (sweep, gpu, method, bytes,"
-                                 " copy_ns) VALUES (?, ?, ?, ?, ?)",
-                                 sweep, gpu, ceiling.method, ceiling.bytes, ceiling.copy_ns));
-  return insert.run();
 }
 
 Status Store::withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,11 @@ class Store {
   // the newest under its key is that one, reused. invalid_argument for an unknown problem.
   Status record(const OutcomeRecord& outcome);
   Status record_ceiling(std::int64_t sweep, std::int64_t gpu, const CeilingRecord& ceiling);
+  Status record_final(const FinalRecord& final);  // replaces the one of (sweep, problem, method)
+  // All counters of one run; replaces what the sweep recorded of them. The reference's hash is not
+  // part of their key.
+  Status record_counters(std::int64_t sweep, const ResultKey& key, const std::string& variant,
+                         std::span<const CounterRecord> counters);
   Status withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method);
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
 
@@ -68,6 +74,11 @@ class Store {
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "");
   // Of one operator, or of all with an empty name.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
+  Result<std::vector<FinalView>> finals(const std::string& op = "");      // newest per problem
+  Result<std::vector<CounterView>> counters(const std::string& op = "");  // newest per variant
+  // Those of the newest run that counted; none where nothing was.
+  Result<std::vector<CounterRecord>> counters(const ResultKey& key);
+  Result<std::vector<CeilingView>> ceilings(std::int64_t gpu);  // newest per kind, method and bytes
 
  private:
   Store(std::string path, Mode mode, std::unique_ptr<Database> database);

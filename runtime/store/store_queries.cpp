@@ -4,54 +4,11 @@
 #include <string>
 
 #include "store/database.h"
+#include "store/row.h"
 #include "store/store.h"
 
 namespace mgtune {
 namespace {
-
-// Reads the columns of one row from left to right.
-class Row {
- public:
-  explicit Row(const Statement& statement) : statement_(statement) {}
-
-  std::int64_t integer() { return statement_.integer(next_++); }
-  int narrow() { return static_cast<int>(integer()); }
-  double real() { return statement_.real(next_++); }
-  std::string text() { return statement_.text(next_++); }
-  bool is_null() const { return statement_.is_null(next_); }
-  void skip(int columns) { next_ += columns; }
-
-  // A word that is no outcome is remembered, see bad_outcome().
-  Outcome outcome() {
-    const std::string word = text();
-    const std::optional<Outcome> outcome = outcome_from_string(word);
-    if (!outcome) bad_outcome_ = word;
-    return outcome.value_or(Outcome::unsupported);
-  }
-  const std::string& bad_outcome() const { return bad_outcome_; }
-
- private:
-  const Statement& statement_;
-  int next_ = 0;
-  std::string bad_outcome_;
-};
-
-constexpr std::string_view kGpuColumns =
-    "g.model, g.arch, g.sm_count, g.l2_bytes, g.memory_bytes, g.max_shared_bytes, g.mig_profile,"
-    " g.emulation";
-
-GpuRecord read_gpu(Row& row) {
-  GpuRecord gpu;
-  gpu.model = row.text();
-  gpu.arch = row.text();
-  gpu.sm_count = row.integer();
-  gpu.l2_bytes = row.integer();
-  gpu.memory_bytes = row.integer();
-  gpu.max_shared_bytes = row.integer();
-  gpu.mig_profile = row.text();
-  gpu.emulation = row.integer() != 0;
-  return gpu;
-}
 
 constexpr std::string_view kCheckColumns = "c.outcome, c.message, c.error, c.tolerance";
 
@@ -65,8 +22,10 @@ CheckRecord read_check(Row& row) {
 }
 
 constexpr std::string_view kMeasurementColumns =
-    "m.outcome, m.message, m.method, m.median_ns, m.q1_ns, m.q3_ns, m.min_ns, m.samples, m.note";
-constexpr int kMeasurementColumnCount = 9;
+    "m.outcome, m.message, m.method, m.median_ns, m.q1_ns, m.q3_ns, m.min_ns, m.samples, m.note,"
+    " m.median_low_ns, m.median_high_ns, m.sm_mhz, m.memory_mhz, m.power_w, m.temperature_c,"
+    " m.throttle_reasons, m.throttled_samples";
+constexpr int kMeasurementColumnCount = 17;
 
 MeasurementRecord read_measurement(Row& row) {
   MeasurementRecord m;
@@ -79,6 +38,9 @@ MeasurementRecord read_measurement(Row& row) {
   m.min_ns = row.real();
   m.samples = row.integer();
   m.note = row.text();
+  m.median_low_ns = row.real();
+  m.median_high_ns = row.real();
+  m.clocks = read_clocks(row);
   return m;
 }
 
@@ -164,31 +126,6 @@ BuildRecord read_build(Row& row) {
   return build;
 }
 
-// Every row of `sql` with these values bound, each read by `read`.
-template <typename Record, typename... Values>
-Result<std::vector<Record>> read_all(Database& database, Record (*read)(Row&),
-                                     const std::string& sql, const Values&... values) {
-  MGTUNE_ASSIGN(Statement rows, database.query(sql, values...));
-  std::vector<Record> records;
-  while (true) {
-    MGTUNE_ASSIGN(const bool at_row, rows.step());
-    if (!at_row) return records;
-    Row row(rows);
-    records.push_back(read(row));
-    if (!row.bad_outcome().empty()) {
-      return corrupt(database.path() + ": unknown outcome '" + row.bad_outcome() + "'");
-    }
-  }
-}
-
-template <typename Record, typename... Values>
-Result<std::optional<Record>> read_first(Database& database, Record (*read)(Row&),
-                                         const std::string& sql, const Values&... values) {
-  MGTUNE_ASSIGN(std::vector<Record> records, read_all(database, read, sql, values...));
-  if (records.empty()) return std::optional<Record>();
-  return std::optional<Record>(std::move(records.front()));
-}
-
 }  // namespace
 
 Result<std::optional<BuildRecord>> Store::find_build(const std::string& key) {
@@ -258,8 +195,9 @@ Result<std::vector<TunedView>> Store::tuned(const std::string& op) {
       "SELECT t.sweep, t.gpu, t.problem, v.text, t.build_sha256, ifnull(d.text, ''),"
       " t.method, t.median_ns, t.default_median_ns, t.tie, o.name, p.text, p.bytes,"
       " p.flops,"
-      " ifnull((SELECT c.copy_ns FROM ceilings c WHERE c.gpu = t.gpu AND c.method = t.method"
-      " AND c.bytes = CAST(p.bytes AS INTEGER) ORDER BY c.id DESC LIMIT 1), 0), " +
+      " ifnull((SELECT c.bytes * 1e9 / c.rate FROM ceilings c WHERE c.gpu = t.gpu"
+      " AND c.kind = 'copy' AND c.method = t.method AND c.bytes = CAST(p.bytes AS INTEGER)"
+      " ORDER BY c.id DESC LIMIT 1), 0), " +
           std::string(kGpuColumns) +
           " FROM tuned t JOIN gpus g ON g.id = t.gpu JOIN problems p ON p.id = t.problem"
           " JOIN operators o ON o.id = p.operator JOIN variants v ON v.id = t.variant"

@@ -250,8 +250,9 @@ TEST_F(CliUsageTest, ListsAreTablesAndJson) {
 TEST_F(CliUsageTest, DoctorSaysWhatIsHere) {
   const Ended ended = mgtune_.run({"doctor"});
   EXPECT_EQ(ended.exit_code, 0) << ended;
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("host compiler"), HasSubstr("cpu device"),
-                               HasSubstr("database"), Not(HasSubstr("missing"))));
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr("host compiler"), HasSubstr("cpu device"), HasSubstr("database"),
+                    HasSubstr("NVML"), Not(HasSubstr("missing"))));
   const nlohmann::json json = mgtune_.run({"doctor", "--json"}).json();
   EXPECT_TRUE(json["can_sweep"]);
   EXPECT_GE(json["findings"].size(), 4U);

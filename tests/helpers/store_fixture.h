@@ -39,8 +39,9 @@ class StoreTest : public testing::Test {
     record.variant = "row VEC=8";
     record.build = {"key-1", "sha-1", "cpu", "a warning", 40, 0, 16};
     record.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
-    record.measurement =
-        MeasurementRecord{Outcome::ok, "", "emulation", 100.5, 99, 102, 98, 31, "a note"};
+    record.measurement = MeasurementRecord{
+        Outcome::ok, "", "emulation", 100.5, 99,  102,
+        98,          31, "a note",    100,   101, {1980, 3201, 300, 50, "sw_power_cap", 1}};
     return record;
   }
 

@@ -39,6 +39,9 @@ WorkReply reply() {
   measurement.min_ns = 0.5;
   measurement.samples = 5;
   measurement.note = "note";
+  measurement.median_low_ns = 1.4;
+  measurement.median_high_ns = 1.6;
+  measurement.clocks = {1980, 3201, 650.5, 55, "sw_power_cap", 3};
   reply.measurement = measurement;
   return reply;
 }
@@ -56,13 +59,21 @@ TEST(Protocol, CeilingsSurviveTheWire) {
   EXPECT_EQ(decoded->bytes, request.bytes);
 
   WorkReply reply;
-  reply.ceiling = {"rotating", request.bytes, 1234.5};
+  reply.ceiling = {"copy",
+                   "rotating",
+                   request.bytes,
+                   1234.5,
+                   "2026-11-21T09:00:00Z",
+                   {1980, 3201, 650, 55, "sw_power_cap", 3}};
   const Result<WorkReply> answer = decode_reply(encode(reply));
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   ASSERT_TRUE(answer->ceiling.has_value());
   EXPECT_EQ(answer->ceiling->method, "rotating");
   EXPECT_EQ(answer->ceiling->bytes, request.bytes);
-  EXPECT_EQ(answer->ceiling->copy_ns, 1234.5);
+  EXPECT_EQ(answer->ceiling->kind, "copy");
+  EXPECT_EQ(answer->ceiling->rate, 1234.5);
+  EXPECT_EQ(answer->ceiling->measured_at, "2026-11-21T09:00:00Z");
+  EXPECT_EQ(answer->ceiling->clocks, reply.ceiling->clocks);
 }
 
 TEST(Protocol, RequestsSurviveTheWire) {
@@ -100,6 +111,8 @@ TEST(Protocol, RepliesSurviveTheWire) {
   EXPECT_EQ(decoded->measurement->outcome, Outcome::raced_out);
   EXPECT_EQ(decoded->measurement->median_ns, 1.5);
   EXPECT_EQ(decoded->measurement->samples, 5);
+  EXPECT_EQ(decoded->measurement->median_high_ns, 1.6);
+  EXPECT_EQ(decoded->measurement->clocks, reply().measurement->clocks);
   EXPECT_EQ(encode(*decoded), line);
 }
 

@@ -32,9 +32,8 @@ TEST_F(SchemaTest, ANewFileGetsEveryTableAndOurMark) {
   EXPECT_EQ(*database->read_integer("PRAGMA application_id"), kApplicationId);
   EXPECT_EQ(*database->read_text("SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
                                  " WHERE type = 'table' ORDER BY name)"),
-            "builds,ceilings,checks,environments,gpus,measurements,operators,outcomes,problems,"
-            "sweeps,tuned,"
-            "variants");
+            "builds,ceilings,checks,counters,environments,finalists,finals,gpus,measurements,"
+            "operators,outcomes,problems,sweeps,tuned,variants");
 }
 
 TEST_F(SchemaTest, EveryTableIsStrict) {
@@ -81,6 +80,33 @@ TEST_F(SchemaTest, AFailingStepUndoesTheWholeMigration) {
   EXPECT_EQ(*database->read_integer("SELECT count(*) FROM pragma_table_info('a')"), 1);
 }
 
+TEST_F(SchemaTest, WhatVersion1MeasuredIsStillThereInVersion2) {
+  const auto database = open("v1.db");
+  ASSERT_TRUE(migrate(*database, schema_steps().first(1)).ok());
+  ASSERT_TRUE(
+      database
+          ->execute("INSERT INTO gpus VALUES (1, 'NVIDIA H200', 'sm_90', 132, 6, 7, 8, '', 0);"
+                    "INSERT INTO environments VALUES (1, '0.1.0', 'NVRTC', '580', 'Debian');"
+                    "INSERT INTO operators VALUES (1, 'rmsnorm.forward');"
+                    "INSERT INTO problems VALUES (1, 1, 'rows=1', 1000, 5);"
+                    "INSERT INTO sweeps VALUES (1, 1, 1, 'mgtune sweep', 'random', '',"
+                    " '2026-11-20T08:00:00Z', '');"
+                    "INSERT INTO measurements VALUES (1, 1, 1, 1, 'sha', 'launch',"
+                    " 'rotating', 'ok', '', 100, 99, 101, 98, 20, 'note');"
+                    "INSERT INTO ceilings VALUES (1, 1, 1, 'rotating', 1000, 50);"
+                    "INSERT INTO ceilings VALUES (2, 1, 1, 'rotating', 2000, NULL)")
+          .code() != StatusCode::ok)
+      << "a ceiling without a time";
+  ASSERT_TRUE(migrate(*database, schema_steps()).ok());
+  EXPECT_EQ(version(*database), 2);
+  EXPECT_EQ(*database->read_integer("SELECT median_ns + median_low_ns + throttled_samples"
+                                    " FROM measurements WHERE note = 'note' AND sm_mhz = 0"),
+            100);
+  EXPECT_EQ(*database->read_text("SELECT kind || ' ' || bytes || ' ' || rate || ' ' || measured_at"
+                                 " FROM ceilings"),
+            "copy 1000 20000000000.0 2026-11-20T08:00:00Z");
+}
+
 TEST_F(SchemaTest, AFileThatIsNewerThanTheStepsIsLeftAlone) {
   const auto database = open("newer.db");
   ASSERT_TRUE(migrate(*database, std::vector{kFirst, kSecond}).ok());
@@ -98,7 +124,7 @@ TEST_F(SchemaTest, AStoreOfAnOlderFormatIsReadOnlyAfterMigration) {
   const Status status = Store::open(path, Store::Mode::read_only).status();
   EXPECT_EQ(status.code(), StatusCode::incompatible);
   EXPECT_EQ(status.message(), path +
-                                  " has format 0, this mgtune has 1: the next sweep into it brings"
+                                  " has format 0, this mgtune has 2: the next sweep into it brings"
                                   " it up to date");
 }
 

@@ -9,6 +9,7 @@
 
 #include "check/checker.h"
 #include "core/dtype.h"
+#include "device/build_module.h"
 #include "family/source_tree.h"
 
 namespace mgtune {
@@ -74,13 +75,6 @@ Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   }
 }
 
-Result<std::unique_ptr<Module>> build(Device& device, Builder& builder, const SourceTree& sources,
-                                      const std::string& source, std::vector<std::string> names) {
-  const BuildRequest request{&sources, source, std::move(names), device.info().arch};
-  MGTUNE_ASSIGN(const Build build, builder.build(request));
-  return device.load(build);
-}
-
 Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count) {
   std::vector<double> values(static_cast<std::size_t>(count));
   if (!values.empty()) {
@@ -140,14 +134,14 @@ Status Reference::load(Builder& builder) {
   }
 
   Result<std::unique_ptr<Module>> built =
-      build(*device_, builder, *op.sources, op.check.source, own);
+      build_module(*device_, builder, *op.sources, op.check.source, own);
   if (!built.ok()) return kernel_failure(op, true, std::move(built).take_status());
   std::unique_ptr<Module> own_module = *std::move(built);
   MGTUNE_ASSIGN(kernel_, own_module->kernel(own.front()));
   std::unique_ptr<Module> common_module;
   if (!common.empty()) {
     const SourceTree tree = embedded_source_tree("kernels/common");
-    built = build(*device_, builder, tree, "fill.cu", common);
+    built = build_module(*device_, builder, tree, "fill.cu", common);
     if (!built.ok()) return kernel_failure(op, false, std::move(built).take_status());
     common_module = *std::move(built);
   }

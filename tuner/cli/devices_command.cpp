@@ -1,8 +1,10 @@
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
+#include "clocks/clock_watch.h"
 #include "device/registry.h"
 #include "model/text_table.h"
 #include "model/units.h"
@@ -10,10 +12,25 @@
 namespace mgtune {
 namespace {
 
+// Zeros where NVML does not say.
+ClockLimits clock_limits(const DeviceInfo& device) {
+  if (device.kind == DeviceKind::cpu) return {};
+  const Result<ClockLimits> limits = read_clock_limits(device.id);
+  return limits.ok() ? *limits : ClockLimits();
+}
+
+std::string describe_clocks(const ClockLimits& limits) {
+  std::string text;
+  if (limits.sm_mhz > 0)
+    text += ", SM up to " + std::to_string(std::lround(limits.sm_mhz)) + " MHz";
+  if (limits.power_w > 0) text += ", " + std::to_string(std::lround(limits.power_w)) + " W";
+  return text;
+}
+
 std::string describe_limits(const DeviceInfo& device) {
   if (device.kind == DeviceKind::cpu) return "emulation: its times say nothing about a GPU";
   return std::to_string(device.limits.sm_count) + " SMs, " + bytes_text(device.memory_bytes) +
-         ", L2 " + bytes_text(device.limits.l2_bytes);
+         ", L2 " + bytes_text(device.limits.l2_bytes) + describe_clocks(clock_limits(device));
 }
 
 std::string devices_table(const std::vector<DeviceInfo>& devices) {
@@ -29,6 +46,7 @@ std::string devices_table(const std::vector<DeviceInfo>& devices) {
 std::string devices_json(const std::vector<DeviceInfo>& devices) {
   auto rows = nlohmann::ordered_json::array();
   for (const DeviceInfo& device : devices) {
+    const ClockLimits limits = clock_limits(device);
     rows.push_back({{"id", device.id},
                     {"name", device.name},
                     {"kind", device.kind == DeviceKind::cpu ? "cpu" : "cuda"},
@@ -40,6 +58,9 @@ std::string devices_json(const std::vector<DeviceInfo>& devices) {
                     {"max_shared_bytes", device.limits.max_shared_bytes},
                     {"l2_bytes", device.limits.l2_bytes},
                     {"memory_bytes", device.memory_bytes},
+                    {"max_sm_mhz", limits.sm_mhz},
+                    {"max_memory_mhz", limits.memory_mhz},
+                    {"power_limit_w", limits.power_w},
                     {"mig_profile", device.mig_profile},
                     {"driver", device.driver}});
   }

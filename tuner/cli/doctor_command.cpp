@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/stored_results.h"
+#include "clocks/clock_watch.h"
 #include "core/file_system.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/registry.h"
@@ -56,8 +58,7 @@ Finding find_driver() {
   const Result<CudaDriver>& driver = cuda_driver();
   finding.ok = driver.ok();
   finding.found = driver.ok()
-                      ? "for CUDA " + std::to_string(driver->version / 1000) + "." +
-                            std::to_string(driver->version % 1000 / 10) + ", " + driver->path
+                      ? "for CUDA " + cuda_version_text(driver->version) + ", " + driver->path
                       : driver.status().message();
   return finding;
 }
@@ -96,6 +97,35 @@ Finding find_cupti(const std::string& program) {
   finding.found = !method.ok() ? method.status().message()
                   : finding.ok ? "times kernels"
                                : method->reason;
+  return finding;
+}
+
+std::string clocks_text(const ClockSample& sample) {
+  const auto number = [](double value, const char* unit) {
+    return value > 0 ? std::to_string(std::lround(value)) + unit : std::string("unknown");
+  };
+  const std::string throttled = throttle_text(sample.reasons);
+  return "SM " + number(sample.sm_mhz, " MHz") + ", memory " + number(sample.memory_mhz, " MHz") +
+         ", " + number(sample.power_w, " W") + ", " + number(sample.temperature_c, " C") +
+         (throttled.empty() ? "" : ", held down by " + throttled);
+}
+
+// Every GPU's, read once.
+Finding find_nvml() {
+  Finding finding{"NVML", false, "", "comes with the driver; without it clocks go unwatched", true};
+  if (!cuda_driver().ok()) {
+    finding.found = "not tried: it needs the driver";
+    return finding;
+  }
+  finding.ok = true;
+  for (const DeviceInfo& device : list_devices()) {
+    if (device.kind == DeviceKind::cpu) continue;
+    const Result<std::unique_ptr<ClockWatch>> watch = open_clock_watch(device.id);
+    finding.ok = finding.ok && watch.ok();
+    if (!finding.found.empty()) finding.found += "; ";
+    finding.found += "GPU " + std::to_string(device.index) + ": " +
+                     (watch.ok() ? clocks_text((*watch)->read()) : watch.status().message());
+  }
   return finding;
 }
 
@@ -184,9 +214,11 @@ class DoctorCommand final : public Command {
     const Finding nvrtc = find_nvrtc_library();
     const Finding headers = find_headers();
     const std::vector<Finding> gpus = find_gpus();
-    std::vector<Finding> findings = {
-        compiler,           cpu,     find_driver(), nvrtc, headers, find_cupti(invocation.program),
-        find_build_cache(), database};
+    std::vector<Finding> findings = {compiler,      cpu,
+                                     find_driver(), nvrtc,
+                                     headers,       find_cupti(invocation.program),
+                                     find_nvml(),   find_build_cache(),
+                                     database};
     findings.insert(findings.end(), gpus.begin(), gpus.end());
     // A missing cache costs compile time only; a missing CUPTI, precision.
     const bool can_use_cpu = compiler.ok && cpu.ok;

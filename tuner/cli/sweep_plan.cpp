@@ -95,10 +95,11 @@ Status check_method(const std::string& method) {
                           did_you_mean(method, known));
 }
 
-// What times the variants on the device. "rotating" may turn out to be CUDA events.
-Result<TimingMethod> timing_method(const DeviceInfo& device, const std::string& word,
+// What times the variants on the devices, which are all GPUs or the cpu device alone. "rotating"
+// may turn out to be CUDA events.
+Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const std::string& word,
                                    const std::string& program) {
-  if (device.kind == DeviceKind::cpu) {
+  if (devices.front().kind == DeviceKind::cpu) {
     if (word.empty()) return TimingMethod{"emulation", ""};
     return invalid_argument("--method: the cpu device has one method, emulation");
   }
@@ -122,10 +123,11 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
   MGTUNE_ASSIGN(const ProblemRequest request, problem_request(words));
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(words.gpu));
+  MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, words.method, program));
   std::vector<SweepPlan> plans;
   for (const DeviceInfo& device : devices) {
     MGTUNE_ASSIGN(SweepPlan plan, plan_for(device, words, operators, request));
-    MGTUNE_ASSIGN(plan.method, timing_method(device, words.method, program));
+    plan.method = method;
     plans.push_back(std::move(plan));
   }
   return plans;

@@ -214,7 +214,7 @@ Status ProblemSweep::measure_ceiling() {
     return {};
   }
   MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
-  view_.copy_ns = reply->ceiling->copy_ns;
+  view_.copy_ns = view_.bytes / reply->ceiling->rate * 1e9;
   return shared_.store.record_ceiling(sweep, shared_.gpu_id, *reply->ceiling);
 }
 

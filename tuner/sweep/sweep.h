@@ -19,7 +19,7 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "store/store.h"
-#include "timing/gpu_timer.h"
+#include "timing/timer.h"
 
 namespace mgtune {
 

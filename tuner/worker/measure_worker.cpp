@@ -8,6 +8,7 @@
 #include "ceilings/copy_ceiling.h"
 #include "check/checker.h"
 #include "core/file_system.h"
+#include "core/utc_now.h"
 #include "device/registry.h"
 #include "dispatch/loaded_variant.h"
 #include "timing/buffer_rotation.h"
@@ -71,7 +72,12 @@ class MeasureWorker {
   Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
     forget_problem();  // the copies want the memory
     MGTUNE_ASSIGN(const double copy, copy_ns(*device_, builder_, *timer_, request.bytes));
-    reply.ceiling = {timer_->method(), request.bytes, copy};
+    CeilingRecord& ceiling = reply.ceiling.emplace();
+    ceiling.kind = "copy";
+    ceiling.method = timer_->method();
+    ceiling.bytes = request.bytes;
+    ceiling.rate = static_cast<double>(request.bytes) / copy * 1e9;
+    ceiling.measured_at = utc_now();
     return {};
   }
 
@@ -126,6 +132,8 @@ class MeasureWorker {
     record.q3_ns = summary.q3;
     record.min_ns = summary.min;
     record.samples = summary.count;
+    record.median_low_ns = summary.median_low;
+    record.median_high_ns = summary.median_high;
     for (const std::string& note : {rotation_->note, timing->note}) {
       if (!note.empty()) record.note += (record.note.empty() ? "" : "; ") + note;
     }

@@ -54,6 +54,15 @@ Json to_json(const CheckRecord& check) {
           {"tolerance", number(check.tolerance)}};
 }
 
+Json to_json(const ClockRecord& clocks) {
+  return {{"sm_mhz", number(clocks.sm_mhz)},
+          {"memory_mhz", number(clocks.memory_mhz)},
+          {"power_w", number(clocks.power_w)},
+          {"temperature_c", number(clocks.temperature_c)},
+          {"throttle_reasons", clocks.throttle_reasons},
+          {"throttled_samples", clocks.throttled_samples}};
+}
+
 Json to_json(const MeasurementRecord& measurement) {
   return {{"outcome", to_string(measurement.outcome)},
           {"message", measurement.message},
@@ -63,12 +72,19 @@ Json to_json(const MeasurementRecord& measurement) {
           {"q3_ns", number(measurement.q3_ns)},
           {"min_ns", number(measurement.min_ns)},
           {"samples", measurement.samples},
-          {"note", measurement.note}};
+          {"note", measurement.note},
+          {"median_low_ns", number(measurement.median_low_ns)},
+          {"median_high_ns", number(measurement.median_high_ns)},
+          {"clocks", to_json(measurement.clocks)}};
 }
 
 Json to_json(const CeilingRecord& ceiling) {
-  return {
-      {"method", ceiling.method}, {"bytes", ceiling.bytes}, {"copy_ns", number(ceiling.copy_ns)}};
+  return {{"kind", ceiling.kind},
+          {"method", ceiling.method},
+          {"bytes", ceiling.bytes},
+          {"rate", number(ceiling.rate)},
+          {"measured_at", ceiling.measured_at},
+          {"clocks", to_json(ceiling.clocks)}};
 }
 
 // ---- reading ----
@@ -161,9 +177,13 @@ class ObjectReader {
 
   template <typename Record>
   void read_optional(const char* key, std::optional<Record>& out) {
-    if (!has(key)) return;
+    if (has(key)) read_object(key, out.emplace());
+  }
+
+  template <typename Record>
+  void read_object(const char* key, Record& out) {
     ObjectReader inner(value(key), key);
-    inner.read_all(out.emplace());
+    inner.read_all(out);
     if (!inner.failure_.empty()) fail(inner.failure_);
   }
 
@@ -212,13 +232,29 @@ class ObjectReader {
     read("min_ns", measurement.min_ns);
     read("samples", measurement.samples);
     read("note", measurement.note);
+    read("median_low_ns", measurement.median_low_ns);
+    read("median_high_ns", measurement.median_high_ns);
+    read_object("clocks", measurement.clocks);
+    static_cast<void>(finish());
+  }
+
+  void read_all(ClockRecord& clocks) {
+    read("sm_mhz", clocks.sm_mhz);
+    read("memory_mhz", clocks.memory_mhz);
+    read("power_w", clocks.power_w);
+    read("temperature_c", clocks.temperature_c);
+    read("throttle_reasons", clocks.throttle_reasons);
+    read("throttled_samples", clocks.throttled_samples);
     static_cast<void>(finish());
   }
 
   void read_all(CeilingRecord& ceiling) {
+    read("kind", ceiling.kind);
     read("method", ceiling.method);
     read("bytes", ceiling.bytes);
-    read("copy_ns", ceiling.copy_ns);
+    read("rate", ceiling.rate);
+    read("measured_at", ceiling.measured_at);
+    read_object("clocks", ceiling.clocks);
     static_cast<void>(finish());
   }
 

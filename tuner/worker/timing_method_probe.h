@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/status.h"
-#include "timing/gpu_timer.h"
+#include "timing/timer.h"
 
 namespace mgtune {
 

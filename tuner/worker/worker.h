@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/status.h"
-#include "timing/gpu_timer.h"
+#include "timing/timer.h"
 
 namespace mgtune {
 

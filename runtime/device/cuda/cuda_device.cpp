@@ -35,8 +35,7 @@ Result<std::int64_t> attribute(const CudaDriver& driver, CUdevice device,
 
 // "580.159.04, CUDA 13.0"; the first part only where the kernel module says it.
 std::string driver_text(const CudaDriver& driver) {
-  std::string text = "CUDA " + std::to_string(driver.version / 1000) + "." +
-                     std::to_string(driver.version % 1000 / 10);
+  std::string text = "CUDA " + cuda_version_text(driver.version);
   const Result<std::string> module = FileSystem::real().read_file("/sys/module/nvidia/version");
   if (!module.ok() || module->empty()) return text;
   return module->substr(0, module->find('\n')) + ", " + text;

@@ -8,10 +8,6 @@ namespace {
 // cuKernelGetParamInfo and cuFuncLoad came with it.
 constexpr int kOldestVersion = 12040;
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 // A kernel did something after which, cuda.h says, the context cannot be used any more.
 bool is_fault_of_a_kernel(CUresult result) {
   switch (result) {
@@ -49,6 +45,10 @@ bool is_fault_of_the_machine(CUresult result) {
 
 }  // namespace
 
+std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 Status CudaDriver::status(CUresult result, const char* what) const {
   if (result == CUDA_SUCCESS) return {};
   const char* name = nullptr;
@@ -83,8 +83,8 @@ Result<CudaDriver> open_cuda_driver(LibraryLoader& loader) {
   }
   if (driver.version < kOldestVersion) {
     return environment_error("the NVIDIA driver at " + driver.path + " is for CUDA " +
-                             version_text(driver.version) + "; mgtune needs one for CUDA " +
-                             version_text(kOldestVersion) + " or newer");
+                             cuda_version_text(driver.version) + "; mgtune needs one for CUDA " +
+                             cuda_version_text(kOldestVersion) + " or newer");
   }
 #define MGTUNE_BIND(function, symbol) MGTUNE_TRY(library->bind(symbol, &driver.function));
   MGTUNE_CUDA_FUNCTIONS(MGTUNE_BIND)

@@ -70,6 +70,8 @@
 
 namespace mgtune {
 
+std::string cuda_version_text(int version);  // "13.0" for 13000
+
 struct CudaDriver {
   std::string path;  // of libcuda
   int version = 0;   // 13000 for CUDA 13.0

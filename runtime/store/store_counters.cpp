@@ -1,0 +1,93 @@
+// Counters: what the hardware counted while a variant ran.
+
+#include "store/database.h"
+#include "store/ids.h"
+#include "store/row.h"
+#include "store/store.h"
+
+namespace mgtune {
+namespace {
+
+CounterRecord read_counter(Row& row) {
+  CounterRecord counter;
+  counter.name = row.text();
+  counter.value = row.real();
+  return counter;
+}
+
+// One counter with what it is of; neighbours of equal key are one view.
+CounterView read_counter_row(Row& row) {
+  CounterView view;
+  view.sweep = row.integer();
+  view.gpu_id = row.integer();
+  view.op = row.text();
+  view.problem = row.text();
+  view.variant = row.text();
+  view.build_sha256 = row.text();
+  view.counters.push_back(read_counter(row));
+  return view;
+}
+
+bool is_of(const CounterView& view, const CounterView& row) {
+  return view.sweep == row.sweep && view.gpu_id == row.gpu_id && view.op == row.op &&
+         view.problem == row.problem && view.variant == row.variant &&
+         view.build_sha256 == row.build_sha256;
+}
+
+}  // namespace
+
+Status Store::record_counters(std::int64_t sweep, const ResultKey& key, const std::string& variant,
+                              std::span<const CounterRecord> counters) {
+  MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
+  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(*database_, key.problem));
+  MGTUNE_ASSIGN(const std::int64_t variant_row, variant_id(*database_, op, variant));
+  MGTUNE_ASSIGN(Statement remove,
+                database_->query("DELETE FROM counters WHERE sweep = ? AND problem = ?"
+                                 " AND build_sha256 = ? AND launch_hash = ?",
+                                 sweep, key.problem, key.build_sha256, key.launch_hash));
+  MGTUNE_TRY(remove.run());
+  for (const CounterRecord& counter : counters) {
+    MGTUNE_ASSIGN(Statement insert,
+                  database_->query("INSERT INTO counters (sweep, gpu, problem, variant,"
+                                   " build_sha256, launch_hash, name, value)"
+                                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                                   sweep, key.gpu, key.problem, variant_row, key.build_sha256,
+                                   key.launch_hash, counter.name, counter.value));
+    MGTUNE_TRY(insert.run());
+  }
+  return transaction.commit();
+}
+
+Result<std::vector<CounterRecord>> Store::counters(const ResultKey& key) {
+  return read_all(*database_, read_counter,
+                  "SELECT name, value FROM counters WHERE gpu = ?1 AND problem = ?2"
+                  " AND build_sha256 = ?3 AND launch_hash = ?4 AND sweep ="
+                  " (SELECT max(sweep) FROM counters WHERE gpu = ?1 AND problem = ?2"
+                  " AND build_sha256 = ?3 AND launch_hash = ?4) ORDER BY id",
+                  key.gpu, key.problem, key.build_sha256, key.launch_hash);
+}
+
+Result<std::vector<CounterView>> Store::counters(const std::string& op) {
+  MGTUNE_ASSIGN(
+      const std::vector<CounterView> rows,
+      read_all(*database_, read_counter_row,
+               "SELECT c.sweep, c.gpu, o.name, p.text, v.text, c.build_sha256, c.name, c.value"
+               " FROM counters c JOIN problems p ON p.id = c.problem"
+               " JOIN operators o ON o.id = p.operator JOIN variants v ON v.id = c.variant"
+               " WHERE (?1 = '' OR o.name = ?1) AND c.sweep = (SELECT max(n.sweep)"
+               " FROM counters n WHERE n.gpu = c.gpu AND n.problem = c.problem"
+               " AND n.variant = c.variant)"
+               " ORDER BY o.name, c.problem, c.gpu, c.variant, c.build_sha256, c.id",
+               op));
+  std::vector<CounterView> views;
+  for (const CounterView& row : rows) {
+    if (views.empty() || !is_of(views.back(), row)) {
+      views.push_back(row);
+    } else {
+      views.back().counters.push_back(row.counters.front());
+    }
+  }
+  return views;
+}
+
+}  // namespace mgtune
