@@ -87,6 +87,30 @@ Json to_json(const CeilingRecord& ceiling) {
           {"clocks", to_json(ceiling.clocks)}};
 }
 
+Json to_json(const VariantCounters& counters) {
+  Json values = Json::object();
+  for (const CounterRecord& counter : counters.values) {
+    values[counter.name] = number(counter.value);
+  }
+  return {{"chip", counters.chip},     {"launches", counters.launches},
+          {"passes", counters.passes}, {"note", counters.note},
+          {"values", values},          {"left_out", counters.left_out}};
+}
+
+const char* word(WorkRequest::Kind kind) {
+  switch (kind) {
+    case WorkRequest::Kind::compile:
+      return "compile";
+    case WorkRequest::Kind::measure:
+      return "measure";
+    case WorkRequest::Kind::count:
+      return "count";
+    case WorkRequest::Kind::ceiling:
+      return "ceiling";
+  }
+  return "";
+}
+
 // ---- reading ----
 
 // Takes an object apart key by key and remembers the first thing that is wrong with it.
@@ -141,6 +165,26 @@ class ObjectReader {
     } else {
       fail(std::string(key) + ": expected a number");
     }
+  }
+
+  void read(const char* key, std::vector<std::string>& out) {
+    const Json& json = value(key);
+    if (!json.is_array()) return fail(std::string(key) + ": expected an array");
+    for (const Json& item : json) {
+      if (!item.is_string()) return fail(std::string(key) + ": expected strings");
+      out.push_back(item.get<std::string>());
+    }
+  }
+
+  void read(const char* key, std::vector<CounterRecord>& out) {
+    const Json& json = value(key);
+    ObjectReader inner(json, key);
+    if (json.is_object()) {
+      for (const auto& [name, number] : json.items()) {
+        inner.read(name.c_str(), out.emplace_back(CounterRecord{name, 0}).value);
+      }
+    }
+    if (!inner.failure_.empty()) fail(inner.failure_);
   }
 
   void read(const char* key, Outcome& out) {
@@ -258,6 +302,16 @@ class ObjectReader {
     static_cast<void>(finish());
   }
 
+  void read_all(VariantCounters& counters) {
+    read("chip", counters.chip);
+    read("launches", counters.launches);
+    read("passes", counters.passes);
+    read("note", counters.note);
+    read("values", counters.values);
+    read("left_out", counters.left_out);
+    static_cast<void>(finish());
+  }
+
   const Json& json_;
   std::string where_;
   std::set<std::string, std::less<>> known_;
@@ -274,19 +328,20 @@ Result<Json> parse(const std::string& text) {
 
 std::string encode(const WorkRequest& request) {
   if (request.kind == WorkRequest::Kind::ceiling) {
-    return line({{"do", "ceiling"},
+    return line({{"do", word(request.kind)},
                  {"id", request.id},
                  {"device", request.device},
                  {"bytes", request.bytes}});
   }
-  return line({{"do", request.kind == WorkRequest::Kind::measure ? "measure" : "compile"},
-               {"id", request.id},
-               {"kernel", request.kernel},
-               {"op", request.op},
-               {"problem", request.problem},
-               {"variant", request.variant},
-               {"device", request.device},
-               {"stop_above_ns", number(request.stop_above_ns)}});
+  Json json{{"do", word(request.kind)}, {"id", request.id},           {"kernel", request.kernel},
+            {"op", request.op},         {"problem", request.problem}, {"variant", request.variant},
+            {"device", request.device}};
+  if (request.kind == WorkRequest::Kind::count) {
+    json["tier"] = request.tier;
+  } else {
+    json["stop_above_ns"] = number(request.stop_above_ns);
+  }
+  return line(json);
 }
 
 std::string encode(const WorkReply& reply) {
@@ -310,6 +365,7 @@ std::string encode(const WorkReply& reply) {
   if (reply.check) json["check"] = to_json(*reply.check);
   if (reply.measurement) json["measurement"] = to_json(*reply.measurement);
   if (reply.ceiling) json["ceiling"] = to_json(*reply.ceiling);
+  if (reply.counters) json["counters"] = to_json(*reply.counters);
   return line(json);
 }
 
@@ -319,12 +375,14 @@ Result<WorkRequest> decode_request(const std::string& text) {
   WorkRequest request;
   std::string kind;
   reader.read("do", kind);
-  if (kind == "compile") {
-    request.kind = WorkRequest::Kind::compile;
-  } else if (kind == "ceiling") {
-    request.kind = WorkRequest::Kind::ceiling;
-  } else if (kind != "measure") {
+  constexpr std::array kKinds = {WorkRequest::Kind::compile, WorkRequest::Kind::measure,
+                                 WorkRequest::Kind::count, WorkRequest::Kind::ceiling};
+  const auto* const known =
+      std::ranges::find_if(kKinds, [&kind](WorkRequest::Kind each) { return kind == word(each); });
+  if (known == kKinds.end()) {
     reader.fail("nothing is called \"" + kind + '"');
+  } else {
+    request.kind = *known;
   }
   reader.read("id", request.id);
   reader.read("device", request.device);
@@ -337,7 +395,11 @@ Result<WorkRequest> decode_request(const std::string& text) {
   reader.read("op", request.op);
   reader.read("problem", request.problem);
   reader.read("variant", request.variant);
-  reader.read("stop_above_ns", request.stop_above_ns);
+  if (request.kind == WorkRequest::Kind::count) {
+    reader.read("tier", request.tier);
+  } else {
+    reader.read("stop_above_ns", request.stop_above_ns);
+  }
   MGTUNE_TRY(reader.finish());
   return request;
 }
@@ -364,6 +426,7 @@ Result<WorkReply> decode_reply(const std::string& text) {
     reader.read_optional("check", reply.check);
     reader.read_optional("measurement", reply.measurement);
     reader.read_optional("ceiling", reply.ceiling);
+    reader.read_optional("counters", reply.counters);
   } else {
     reader.fail("nothing is called \"" + kind + '"');
   }
