@@ -62,7 +62,7 @@ TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
 
 TEST_F(CliUsageTest, VersionAndHelp) {
   EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
-  for (const char* command : {"sweep", "show", "report", "list", "devices", "doctor"}) {
+  for (const char* command : {"sweep", "show", "report", "profile", "list", "devices", "doctor"}) {
     const Ended ended = mgtune_.run({command, "--help"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, HasSubstr("Example")) << command;

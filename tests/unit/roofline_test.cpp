@@ -62,7 +62,7 @@ TEST(Roofline, UncountedItDoesNotGuess) {
   RooflineInput input = memory_bound();
   input.median_ns = 40'000;
   EXPECT_THAT(roofline(input).limit, StartsWith("Latency or occupancy: far from its ceilings (44 % "
-                                                "of the copy rate, 6 % of the fp32 peak)."));
+                                                "of the copy rate, 3 % of the fp32 peak)."));
   EXPECT_THAT(roofline(input).limit, HasSubstr("`mgtune profile`"));
   input.spill_bytes = 64;
   EXPECT_THAT(roofline(input).limit, StartsWith("Spilled registers, perhaps: 64 bytes a thread"));
