@@ -9,36 +9,11 @@
 #include <vector>
 
 #include "device/registry.h"
+#include "tests/helpers/fake_timer.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
 namespace {
-
-// Runs the work and says the next of the times it was given.
-class FakeTimer final : public Timer {
- public:
-  explicit FakeTimer(std::vector<double> times_ns) : times_ns_(std::move(times_ns)) {}
-
-  std::vector<double> bests_ns;  // that it was asked to race against
-  Status failure;
-
-  const std::string& method() const override {
-    static const std::string kMethod = "fake";
-    return kMethod;
-  }
-  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
-    MGTUNE_TRY(Status(failure));
-    for (std::int64_t turn = 0; turn < 3; ++turn) MGTUNE_TRY(work(turn, nullptr));
-    bests_ns.push_back(budget.stop_above_ns);
-    Timing timing;
-    timing.samples_ns.assign(5, times_ns_[next_++ % times_ns_.size()]);
-    return timing;
-  }
-
- private:
-  std::vector<double> times_ns_;
-  std::size_t next_ = 0;
-};
 
 class CopyCeiling : public testing::Test {
  protected:

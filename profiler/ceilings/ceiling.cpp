@@ -1,0 +1,46 @@
+#include "ceilings/ceiling.h"
+
+#include <memory>
+
+#include "ceilings/arithmetic_ceiling.h"
+#include "ceilings/arithmetic_kernel.h"
+#include "ceilings/copy_ceiling.h"
+#include "ceilings/read_ceiling.h"
+#include "core/suggest.h"
+
+namespace mgtune {
+namespace {
+
+Result<std::unique_ptr<ArithmeticKernel>> make_kernel(const DeviceInfo& device,
+                                                      const std::string& kind) {
+  if (kind == "fp32") return make_fma_kernel(device);
+  if (kind == "mma_f16") return make_mma_kernel(device, DType::f16);
+  if (kind == "mma_bf16") return make_mma_kernel(device, DType::bf16);
+  if (kind == "wgmma_f16") return make_wgmma_kernel(device, DType::f16);
+  if (kind == "wgmma_bf16") return make_wgmma_kernel(device, DType::bf16);
+  return invalid_argument("no ceiling is called '" + kind + "'" +
+                          did_you_mean(kind, ceiling_kinds()));
+}
+
+}  // namespace
+
+const std::vector<std::string>& ceiling_kinds() {
+  static const std::vector<std::string> kKinds = {"copy",     "read",      "fp32",      "mma_f16",
+                                                  "mma_bf16", "wgmma_f16", "wgmma_bf16"};
+  return kKinds;
+}
+
+bool is_memory_ceiling(const std::string& kind) { return kind == "copy" || kind == "read"; }
+
+Result<double> measure_ceiling(Device& device, Builder& builder, Timer& timer,
+                               const std::string& kind, std::int64_t bytes) {
+  if (is_memory_ceiling(kind)) {
+    MGTUNE_ASSIGN(const double ns, kind == "copy" ? copy_ns(device, builder, timer, bytes)
+                                                  : read_ns(device, builder, timer, bytes));
+    return static_cast<double>(bytes) / ns * 1e9;
+  }
+  MGTUNE_ASSIGN(const std::unique_ptr<ArithmeticKernel> kernel, make_kernel(device.info(), kind));
+  return arithmetic_rate(device, builder, timer, *kernel);
+}
+
+}  // namespace mgtune
