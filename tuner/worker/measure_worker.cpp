@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "build/build_cache.h"
-#include "ceilings/copy_ceiling.h"
+#include "ceilings/ceiling.h"
+#include "ceilings/watched_timer.h"
 #include "check/checker.h"
+#include "clocks/clock_watch.h"
 #include "core/file_system.h"
 #include "core/utc_now.h"
 #include "device/registry.h"
@@ -70,14 +72,24 @@ class MeasureWorker {
   }
 
   Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
-    forget_problem();  // the copies want the memory
-    MGTUNE_ASSIGN(const double copy, copy_ns(*device_, builder_, *timer_, request.bytes));
+    forget_problem();  // the ceilings want the memory
+    Result<std::unique_ptr<ClockWatch>> watch = open_clock_watch(request.device);
+    WatchedTimer timer(*timer_, watch.ok() ? watch->get() : nullptr);
+    MGTUNE_ASSIGN(const double rate, ::mgtune::measure_ceiling(*device_, builder_, timer,
+                                                               request.ceiling, request.bytes));
     CeilingRecord& ceiling = reply.ceiling.emplace();
-    ceiling.kind = "copy";
-    ceiling.method = timer_->method();
-    ceiling.bytes = request.bytes;
-    ceiling.rate = static_cast<double>(request.bytes) / copy * 1e9;
+    ceiling.kind = request.ceiling;
+    ceiling.method = timer.method();
+    ceiling.bytes = is_memory_ceiling(request.ceiling) ? request.bytes : 0;
+    ceiling.rate = rate;
     ceiling.measured_at = utc_now();
+    const ClockSample clocks = timer.clocks();
+    ceiling.clocks = {clocks.sm_mhz,
+                      clocks.memory_mhz,
+                      clocks.power_w,
+                      clocks.temperature_c,
+                      throttle_text(clocks.reasons),
+                      timer.throttled()};
     return {};
   }
 

@@ -277,6 +277,7 @@ std::string encode(const WorkRequest& request) {
     return line({{"do", "ceiling"},
                  {"id", request.id},
                  {"device", request.device},
+                 {"ceiling", request.ceiling},
                  {"bytes", request.bytes}});
   }
   return line({{"do", request.kind == WorkRequest::Kind::measure ? "measure" : "compile"},
@@ -329,6 +330,7 @@ Result<WorkRequest> decode_request(const std::string& text) {
   reader.read("id", request.id);
   reader.read("device", request.device);
   if (request.kind == WorkRequest::Kind::ceiling) {
+    reader.read("ceiling", request.ceiling);
     reader.read("bytes", request.bytes);
     MGTUNE_TRY(reader.finish());
     return request;

@@ -12,7 +12,8 @@
 //                       "problem": "rows=64 hidden=256 T=bf16", "variant": "row VEC=8 ...",
 //                       "device": "cpu", "stop_above_ns": 0}
 //                      {"do": "compile", ... likewise}
-//                      {"do": "ceiling", "id": 8, "device": "GPU-...", "bytes": 67108864}
+//                      {"do": "ceiling", "id": 8, "device": "GPU-...", "ceiling": "copy",
+//                       "bytes": 67108864}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
 //                       "build": {...}, "check": {...}, "measurement": {...}}
@@ -43,7 +44,9 @@ struct WorkRequest {
   std::string variant;  // variant_text()
   std::string device;   // DeviceInfo::id of the device it is for
   double stop_above_ns = 0;
-  std::int64_t bytes = 0;  // of a ceiling; it has an id and a device besides, nothing else
+  // Of a ceiling, which has an id and a device besides, nothing else.
+  std::string ceiling;  // one of ceiling_kinds()
+  std::int64_t bytes = 0;
 };
 
 struct WorkReply {
