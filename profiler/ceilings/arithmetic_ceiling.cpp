@@ -46,13 +46,13 @@ class ArithmeticBench {
   }
 
   // Nanoseconds per operation. Above `best` it may be of few samples.
-  Result<double> cost(Timer& timer, const ArithmeticShape& shape, double best) {
+  Result<ShapeCost> cost(Timer& timer, const ArithmeticShape& shape, double best) {
     MGTUNE_ASSIGN(const std::int64_t steps, steps_for(timer, shape));
     TimingBudget budget;
     budget.max_seconds = kBurstSeconds;
     budget.stop_above_ns = best * flops(shape, steps);
-    MGTUNE_ASSIGN(const double ns, median_ns(timer, shape, steps, budget));
-    return ns / flops(shape, steps);
+    MGTUNE_ASSIGN(const ShapeCost time, median_ns(timer, shape, steps, budget));
+    return ShapeCost{time.cost / flops(shape, steps), time.clocks};
   }
 
   Status check(Timer& timer, const ArithmeticShape& shape) {
@@ -94,7 +94,8 @@ class ArithmeticBench {
     budget.max_samples = budget.min_samples;
     std::int64_t steps = kFirstSteps;
     while (steps < kMostSteps) {
-      MGTUNE_ASSIGN(const double ns, median_ns(timer, shape, steps, budget));
+      MGTUNE_ASSIGN(const ShapeCost time, median_ns(timer, shape, steps, budget));
+      const double ns = time.cost;
       if (ns >= kLaunchNs) break;
       // Of a short launch most is starting it: what is missing shows in the next round.
       const double factor = std::clamp(1.2 * kLaunchNs / std::max(ns, 1.0), 1.5, 64.0);
@@ -103,11 +104,11 @@ class ArithmeticBench {
     return steps;
   }
 
-  Result<double> median_ns(Timer& timer, const ArithmeticShape& shape, std::int64_t steps,
-                           const TimingBudget& budget) {
+  Result<ShapeCost> median_ns(Timer& timer, const ArithmeticShape& shape, std::int64_t steps,
+                              const TimingBudget& budget) {
     const auto work = [&](std::int64_t, Stream stream) { return launch(shape, steps, stream); };
     MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
-    return summarise(timing.samples_ns).median;
+    return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
   }
 
   Status launch(const ArithmeticShape& shape, std::int64_t steps, Stream stream) {
@@ -134,8 +135,8 @@ class ArithmeticBench {
 
 }  // namespace
 
-Result<double> arithmetic_rate(Device& device, Builder& builder, Timer& timer,
-                               const ArithmeticKernel& kernel) {
+Result<MeasuredCeiling> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
+                                           const ArithmeticKernel& kernel) {
   ArithmeticBench bench(device, kernel);
   MGTUNE_TRY(bench.prepare(builder).with_context("the ceiling of " + kernel.source()));
   MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const ArithmeticShape>(kernel.shapes()),
@@ -143,7 +144,7 @@ Result<double> arithmetic_rate(Device& device, Builder& builder, Timer& timer,
                                                return bench.cost(timer, shape, best);
                                              }));
   MGTUNE_TRY(bench.check(timer, *race.winner).with_context("the ceiling of " + kernel.source()));
-  return 1e9 / race.cost;
+  return MeasuredCeiling{1e9 / race.cost.cost, race.cost.clocks};
 }
 
 }  // namespace mgtune

@@ -6,15 +6,16 @@
 
 #include "build/builder.h"
 #include "ceilings/arithmetic_kernel.h"
+#include "ceilings/measured_ceiling.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "timing/timer.h"
 
 namespace mgtune {
 
-// Operations a second, by the timer's method, of launches of a millisecond and more. internal when
-// the kernel's results are not what its arithmetic gives.
-Result<double> arithmetic_rate(Device& device, Builder& builder, Timer& timer,
-                               const ArithmeticKernel& kernel);
+// By the timer's method, in launches of a millisecond and more. internal when the kernel's results
+// are not what its arithmetic gives.
+Result<MeasuredCeiling> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
+                                           const ArithmeticKernel& kernel);
 
 }  // namespace mgtune

@@ -32,15 +32,12 @@ const std::vector<std::string>& ceiling_kinds() {
 
 bool is_memory_ceiling(const std::string& kind) { return kind == "copy" || kind == "read"; }
 
-Result<double> measure_ceiling(Device& device, Builder& builder, Timer& timer,
-                               const std::string& kind, std::int64_t bytes) {
-  if (is_memory_ceiling(kind)) {
-    MGTUNE_ASSIGN(const double ns, kind == "copy" ? copy_ns(device, builder, timer, bytes)
-                                                  : read_ns(device, builder, timer, bytes));
-    return static_cast<double>(bytes) / ns * 1e9;
-  }
+Result<MeasuredCeiling> measure_ceiling(Device& device, Builder& builder, Timer& timer,
+                                        const std::string& kind, std::int64_t bytes) {
+  if (kind == "copy") return measure_copy(device, builder, timer, bytes);
+  if (kind == "read") return measure_read(device, builder, timer, bytes);
   MGTUNE_ASSIGN(const std::unique_ptr<ArithmeticKernel> kernel, make_kernel(device.info(), kind));
-  return arithmetic_rate(device, builder, timer, *kernel);
+  return measure_arithmetic(device, builder, timer, *kernel);
 }
 
 }  // namespace mgtune

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "build/builder.h"
+#include "ceilings/measured_ceiling.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "timing/timer.h"
@@ -25,10 +26,10 @@ const std::vector<std::string>& ceiling_kinds();  // in the order above
 
 bool is_memory_ceiling(const std::string& kind);  // copy or read: one for each number of bytes
 
-// The rate, by the timer's method. `bytes` is of copy and read, ignored otherwise. unsupported,
+// By the timer's method. `bytes` is of copy and read, ignored otherwise. unsupported,
 // with the reason, where the device has no such thing; invalid_argument for another kind; internal
 // when a kernel did not do its work.
-Result<double> measure_ceiling(Device& device, Builder& builder, Timer& timer,
-                               const std::string& kind, std::int64_t bytes);
+Result<MeasuredCeiling> measure_ceiling(Device& device, Builder& builder, Timer& timer,
+                                        const std::string& kind, std::int64_t bytes);
 
 }  // namespace mgtune

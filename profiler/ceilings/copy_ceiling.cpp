@@ -62,15 +62,16 @@ class CopyBench {
   }
 
   // A time above `best_ns` may be of few samples.
-  Result<double> median_ns(Timer& timer, const CopyShape& shape, double best_ns) {
+  Result<ShapeCost> median_ns(Timer& timer, const CopyShape& shape, double best_ns) {
     MGTUNE_ASSIGN(const Kernel* const kernel, copies_->kernel(shape.kernel()));
     TimingBudget budget;
     budget.stop_above_ns = best_ns;
+    budget.buffer_sets = static_cast<std::int64_t>(sets_.size());
     const auto work = [&](std::int64_t turn, Stream stream) {
       return copy(*kernel, shape, sets_[static_cast<std::size_t>(turn) % sets_.size()], stream);
     };
     MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
-    return summarise(timing.samples_ns).median;
+    return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
   }
 
   // Whether the shape copies every byte and none beyond.
@@ -112,7 +113,8 @@ class CopyBench {
 
 }  // namespace
 
-Result<double> copy_ns(Device& device, Builder& builder, Timer& timer, std::int64_t bytes_moved) {
+Result<MeasuredCeiling> measure_copy(Device& device, Builder& builder, Timer& timer,
+                                     std::int64_t bytes_moved) {
   CopyBench bench(device, vectors_in(bytes_moved / 2) * kVectorBytes);
   MGTUNE_TRY(bench.prepare(builder).with_context("the copy ceiling"));
   MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const CopyShape>(kShapes),
@@ -120,7 +122,7 @@ Result<double> copy_ns(Device& device, Builder& builder, Timer& timer, std::int6
                                                return bench.median_ns(timer, shape, best_ns);
                                              }));
   MGTUNE_TRY(bench.check(*race.winner));
-  return race.cost;
+  return MeasuredCeiling{static_cast<double>(bytes_moved) / race.cost.cost * 1e9, race.cost.clocks};
 }
 
 }  // namespace mgtune

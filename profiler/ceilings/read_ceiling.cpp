@@ -61,15 +61,16 @@ class ReadBench {
   }
 
   // A time above `best_ns` may be of few samples.
-  Result<double> median_ns(Timer& timer, const MemoryShape& shape, double best_ns) {
+  Result<ShapeCost> median_ns(Timer& timer, const MemoryShape& shape, double best_ns) {
     MGTUNE_ASSIGN(const Kernel* const kernel, reads_->kernel(kernel_of(shape)));
     TimingBudget budget;
     budget.stop_above_ns = best_ns;
+    budget.buffer_sets = static_cast<std::int64_t>(sets_.size());
     const auto work = [&](std::int64_t turn, Stream stream) {
       return read(*kernel, shape, sets_[static_cast<std::size_t>(turn) % sets_.size()], stream);
     };
     MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
-    return summarise(timing.samples_ns).median;
+    return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
   }
 
   // Whether every word went into the sums once.
@@ -121,7 +122,8 @@ class ReadBench {
 
 }  // namespace
 
-Result<double> read_ns(Device& device, Builder& builder, Timer& timer, std::int64_t bytes) {
+Result<MeasuredCeiling> measure_read(Device& device, Builder& builder, Timer& timer,
+                                     std::int64_t bytes) {
   ReadBench bench(device, vectors_in(bytes));
   MGTUNE_TRY(bench.prepare(builder).with_context("the read ceiling"));
   MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const MemoryShape>(kShapes),
@@ -129,7 +131,7 @@ Result<double> read_ns(Device& device, Builder& builder, Timer& timer, std::int6
                                                return bench.median_ns(timer, shape, best_ns);
                                              }));
   MGTUNE_TRY(bench.check(*race.winner));
-  return race.cost;
+  return MeasuredCeiling{static_cast<double>(bytes) / race.cost.cost * 1e9, race.cost.clocks};
 }
 
 }  // namespace mgtune

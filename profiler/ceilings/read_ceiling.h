@@ -1,4 +1,4 @@
-// The read ceiling: how long the fastest read of so many bytes takes. A kernel that reads far more
+// The read ceiling: how fast the fastest read of so many bytes is. A kernel that reads far more
 // than it writes (decoding attention, a reduction) may pass the copy ceiling: memory that only
 // reads need not turn around.
 
@@ -7,15 +7,16 @@
 #include <cstdint>
 
 #include "build/builder.h"
+#include "ceilings/measured_ceiling.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "timing/timer.h"
 
 namespace mgtune {
 
-// Median time in nanoseconds of the fastest of several kernels and launch shapes that read `bytes`
-// (rounded to 16), by the timer's method, over rotating sets of random data. internal when one did
-// not read them all.
-Result<double> read_ns(Device& device, Builder& builder, Timer& timer, std::int64_t bytes);
+// The fastest of several kernels and launch shapes that read `bytes` (rounded to 16), by the
+// timer's method, over rotating sets of random data. internal when one did not read them all.
+Result<MeasuredCeiling> measure_read(Device& device, Builder& builder, Timer& timer,
+                                     std::int64_t bytes);
 
 }  // namespace mgtune

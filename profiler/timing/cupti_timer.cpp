@@ -98,24 +98,20 @@ class CuptiClock final : public BatchClock {
   std::int64_t turn_ = 0;
 };
 
-class CuptiTimer final : public Timer {
+class CuptiTimer final : public BatchTimer {
  public:
-  CuptiTimer(std::unique_ptr<ActivityRecorder> recorder, std::unique_ptr<HeldStream> stream)
-      : recorder_(std::move(recorder)), stream_(std::move(stream)) {}
-
-  const std::string& method() const override {
-    static const std::string kMethod = "rotating";
-    return kMethod;
-  }
-
-  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
-    CuptiClock clock(*recorder_, *stream_, work);
-    MGTUNE_ASSIGN(Timing timing, time_in_batches(clock, BatchSize{}, budget));
-    add_note(stream_->note(), timing);
-    return timing;
-  }
+  CuptiTimer(std::string method, std::unique_ptr<ActivityRecorder> recorder,
+             std::unique_ptr<HeldStream> stream, std::unique_ptr<ClockWatch> watch)
+      : BatchTimer(std::move(method), BatchSize{}, std::move(watch)),
+        recorder_(std::move(recorder)),
+        stream_(std::move(stream)) {}
 
  private:
+  std::unique_ptr<BatchClock> clock(const TimedWork& work) override {
+    return std::make_unique<CuptiClock>(*recorder_, *stream_, work);
+  }
+  std::string note() const override { return stream_->note(); }
+
   std::unique_ptr<ActivityRecorder> recorder_;
   std::unique_ptr<HeldStream> stream_;
 };
@@ -123,8 +119,10 @@ class CuptiTimer final : public Timer {
 }  // namespace
 
 std::unique_ptr<Timer> make_cupti_timer(std::unique_ptr<ActivityRecorder> recorder,
-                                        std::unique_ptr<HeldStream> stream) {
-  return std::make_unique<CuptiTimer>(std::move(recorder), std::move(stream));
+                                        std::unique_ptr<HeldStream> stream,
+                                        std::unique_ptr<ClockWatch> watch) {
+  return std::make_unique<CuptiTimer>("rotating", std::move(recorder), std::move(stream),
+                                      std::move(watch));
 }
 
 }  // namespace mgtune

@@ -14,9 +14,10 @@
 
 namespace mgtune {
 
-// The timer takes both over. Timer::time() fails with environment when CUPTI loses records twice in
+// The timer takes all over. Timer::time() fails with environment when CUPTI loses records twice in
 // a row, and with unsupported for work that launches nothing.
 std::unique_ptr<Timer> make_cupti_timer(std::unique_ptr<ActivityRecorder> recorder,
-                                        std::unique_ptr<HeldStream> stream);
+                                        std::unique_ptr<HeldStream> stream,
+                                        std::unique_ptr<ClockWatch> watch = nullptr);
 
 }  // namespace mgtune

@@ -41,12 +41,15 @@ Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const TimingMethod
                             "' times a GPU; there are rotating, rotating_events and graph");
   }
   MGTUNE_ASSIGN(std::unique_ptr<HeldStream> stream, HeldStream::make(driver, device));
-  if (name == "graph") return make_graph_timer(driver, std::move(stream));
+  // Without NVML the clocks are not known, which `mgtune doctor` says; times are as good.
+  Result<std::unique_ptr<ClockWatch>> opened = open_clock_watch(device.info().id, loader);
+  std::unique_ptr<ClockWatch> watch = opened.ok() ? *std::move(opened) : nullptr;
+  if (name == "graph") return make_graph_timer(driver, std::move(stream), std::move(watch));
   if (name == "rotating_events") {
-    return make_event_timer(driver, std::move(stream), method.reason);
+    return make_event_timer(driver, std::move(stream), method.reason, std::move(watch));
   }
   MGTUNE_ASSIGN(std::unique_ptr<ActivityRecorder> recorder, start_recording(loader));
-  return make_cupti_timer(std::move(recorder), std::move(stream));
+  return make_cupti_timer(std::move(recorder), std::move(stream), std::move(watch));
 }
 
 }  // namespace mgtune

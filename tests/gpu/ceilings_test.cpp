@@ -33,14 +33,18 @@ class Ceilings : public RealGpuTest {
 
   // In units of 10^9; 0 where the GPU has no such thing.
   double rate(const std::string& kind, std::int64_t bytes = 0) {
-    const Result<double> measured = measure_ceiling(device(), builder_, *timer_, kind, bytes);
+    const Result<MeasuredCeiling> measured =
+        measure_ceiling(device(), builder_, *timer_, kind, bytes);
     if (measured.status().code() == StatusCode::unsupported) {
       std::cout << kind << ": " << measured.status().message() << std::endl;
       return 0;
     }
     EXPECT_TRUE(measured.ok()) << kind << ": " << measured.status().message();
-    const double rate = measured.ok() ? *measured * 1e-9 : 0;
-    std::cout << kind << " " << (bytes >> 20) << " MiB: " << rate << " G/s" << std::endl;
+    if (!measured.ok()) return 0;
+    const double rate = measured->rate * 1e-9;
+    std::cout << kind << " " << (bytes >> 20) << " MiB: " << rate << " G/s, SM "
+              << measured->clocks.sm_mhz << " MHz, " << throttle_text(measured->clocks.reasons)
+              << std::endl;
     return rate;
   }
 

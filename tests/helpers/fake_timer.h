@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,11 @@ class FakeTimer final : public Timer {
     bests_ns.push_back(budget.stop_above_ns);
     Timing timing;
     timing.samples_ns.assign(5, times_ns_[next_++ % times_ns_.size()]);
+    timing.clocks.sm_mhz = timing.samples_ns.front();  // so that a test knows whose they are
     return timing;
+  }
+  Result<TurnTiming> time_in_turn(std::span<const TimedWork>, const TurnBudget&) override {
+    return unsupported("nothing is timed in turn here");
   }
 
  private:

@@ -49,8 +49,8 @@ class ArithmeticCeiling : public testing::Test {
     cache_ = nullptr;
   }
 
-  Result<double> measure(Timer& timer, const ArithmeticKernel& kernel) {
-    return arithmetic_rate(*device_, builder_, timer, kernel);
+  Result<MeasuredCeiling> measure(Timer& timer, const ArithmeticKernel& kernel) {
+    return measure_arithmetic(*device_, builder_, timer, kernel);
   }
 
   // A timer for which shape `winner` is the best: each shape is timed for its steps, then for its
@@ -68,8 +68,8 @@ class ArithmeticCeiling : public testing::Test {
     const std::size_t shapes = kernel.shapes().size();
     for (std::size_t i = 0; i < shapes; ++i) {
       FakeTimer timer = won_by(i, shapes);
-      const Result<double> rate = measure(timer, kernel);
-      EXPECT_TRUE(rate.ok()) << kernel.shapes()[i].kernel << ": " << rate.status().message();
+      const Result<MeasuredCeiling> ceiling = measure(timer, kernel);
+      EXPECT_TRUE(ceiling.ok()) << kernel.shapes()[i].kernel << ": " << ceiling.status().message();
     }
     FakeTimer timer = won_by(0, shapes);
     const Status wrong = measure(timer, OneStepShort(kernel)).status();
@@ -108,15 +108,15 @@ TEST_F(ArithmeticCeiling, IsTheBestShapesRate) {
   // Each shape is timed for its steps and once more for its rate; the winner's steps once more.
   FakeTimer timer({kLongEnoughNs});
   timer.turns = 0;
-  const Result<double> rate = measure(timer, *kernel);
-  ASSERT_TRUE(rate.ok()) << rate.status().message();
+  const Result<MeasuredCeiling> ceiling = measure(timer, *kernel);
+  ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
   EXPECT_EQ(timer.bests_ns.size(), 2 * shapes.size() + 1);
   double most_flops = 0;
   for (const ArithmeticShape& shape : shapes) {
     const std::int64_t blocks = shape.blocks_per_sm * device_->info().limits.sm_count;
     most_flops = std::max(most_flops, static_cast<double>(blocks * shape.block_flops * 2));
   }
-  EXPECT_NEAR(*rate, most_flops / kLongEnoughNs * 1e9, *rate * 1e-9);
+  EXPECT_NEAR(ceiling->rate, most_flops / kLongEnoughNs * 1e9, ceiling->rate * 1e-9);
 }
 
 TEST_F(ArithmeticCeiling, LaunchesAreMadeLongEnough) {
@@ -130,14 +130,14 @@ TEST_F(ArithmeticCeiling, LaunchesAreMadeLongEnough) {
   times.push_back(kLongEnoughNs);  // for the check
   FakeTimer timer(times);
   timer.turns = 0;
-  const Result<double> rate = measure(timer, *kernel);
-  ASSERT_TRUE(rate.ok()) << rate.status().message();
+  const Result<MeasuredCeiling> ceiling = measure(timer, *kernel);
+  ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
   EXPECT_EQ(timer.bests_ns.size(), times.size());
   const ArithmeticShape& shape = kernel->shapes().front();
   const std::int64_t blocks = shape.blocks_per_sm * device_->info().limits.sm_count;
   const std::int64_t steps = 2 * 64 * 3 / 2;
   const auto flops = static_cast<double>(blocks * shape.block_flops * steps);
-  EXPECT_NEAR(*rate, flops / 1.1e6 * 1e9, *rate * 1e-9);
+  EXPECT_NEAR(ceiling->rate, flops / 1.1e6 * 1e9, ceiling->rate * 1e-9);
 }
 
 TEST_F(ArithmeticCeiling, AFailureOfTheTimerIsItsOwn) {
@@ -166,14 +166,14 @@ TEST_F(ArithmeticCeiling, KindsHaveNames) {
     return measure_ceiling(*device_, builder_, timer, kind, bytes);
   };
   for (const std::string& kind : ceiling_kinds()) {
-    const Result<double> measured = rate(kind, 1 << 20);
+    const Result<MeasuredCeiling> measured = rate(kind, 1 << 20);
     if (kind.starts_with("wgmma")) {
       EXPECT_EQ(measured.status().code(), StatusCode::unsupported);
       continue;
     }
     ASSERT_TRUE(measured.ok()) << kind << ": " << measured.status().message();
     if (is_memory_ceiling(kind)) {
-      EXPECT_EQ(*measured, (1 << 20) / kLongEnoughNs * 1e9) << kind;
+      EXPECT_DOUBLE_EQ(measured->rate, (1 << 20) / kLongEnoughNs * 1e9) << kind;
     }
   }
   const Status unknown = rate("mma_fp16", 0).status();

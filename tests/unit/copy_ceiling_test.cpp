@@ -17,8 +17,8 @@ namespace {
 
 class CopyCeiling : public testing::Test {
  protected:
-  Result<double> measure(Timer& timer, std::int64_t bytes_moved) {
-    return copy_ns(*device_, builder_, timer, bytes_moved);
+  Result<MeasuredCeiling> measure(Timer& timer, std::int64_t bytes_moved) {
+    return measure_copy(*device_, builder_, timer, bytes_moved);
   }
 
   std::unique_ptr<Device> device_ = open_device("cpu").value();
@@ -28,17 +28,18 @@ class CopyCeiling : public testing::Test {
 
 TEST_F(CopyCeiling, IsTheFastestShapesTime) {
   FakeTimer timer({900, 700, 800, 650, 950});
-  const Result<double> ns = measure(timer, 1 << 16);
-  ASSERT_TRUE(ns.ok()) << ns.status().message();
-  EXPECT_EQ(*ns, 650);
+  const Result<MeasuredCeiling> ceiling = measure(timer, 1 << 16);
+  ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
+  EXPECT_DOUBLE_EQ(ceiling->rate, (1 << 16) / 650e-9);
+  EXPECT_EQ(ceiling->clocks.sm_mhz, 650);
   ASSERT_GE(timer.bests_ns.size(), 8U);
   EXPECT_THAT(std::vector(timer.bests_ns.begin(), timer.bests_ns.begin() + 5),
               testing::ElementsAre(0, 900, 700, 700, 650));
 }
 
 TEST_F(CopyCeiling, EveryShapeCopiesEverySizeWhole) {
-  // 16 bytes a buffer, and numbers of vectors that no tile divides. copy_ns checks the winner's
-  // copy: each shape wins once.
+  // 16 bytes a buffer, and numbers of vectors that no tile divides. measure_copy checks the
+  // winner's copy: each shape wins once.
   FakeTimer count({900});
   ASSERT_TRUE(measure(count, 32).ok());
   const std::size_t shapes = count.bests_ns.size();
@@ -48,10 +49,10 @@ TEST_F(CopyCeiling, EveryShapeCopiesEverySizeWhole) {
     times[shape] = 100;
     for (const std::int64_t bytes : {1, 32, 100'000, 2 * 16 * 4099}) {
       FakeTimer timer(times);
-      const Result<double> ns = measure(timer, bytes);
-      ASSERT_TRUE(ns.ok()) << "shape " << shape << ", " << bytes
-                           << " bytes: " << ns.status().message();
-      EXPECT_EQ(*ns, 100);
+      const Result<MeasuredCeiling> ceiling = measure(timer, bytes);
+      ASSERT_TRUE(ceiling.ok()) << "shape " << shape << ", " << bytes
+                                << " bytes: " << ceiling.status().message();
+      EXPECT_DOUBLE_EQ(ceiling->rate, static_cast<double>(bytes) / 100e-9);
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "worker/protocol.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -76,6 +77,41 @@ TEST(Protocol, CeilingsSurviveTheWire) {
   EXPECT_EQ(answer->ceiling->rate, 1234.5);
   EXPECT_EQ(answer->ceiling->measured_at, "2026-11-21T09:00:00Z");
   EXPECT_EQ(answer->ceiling->clocks, reply.ceiling->clocks);
+}
+
+TEST(Protocol, FinalsSurviveTheWire) {
+  WorkRequest request;
+  request.kind = WorkRequest::Kind::final;
+  request.id = 9;
+  request.kernel = "rmsnorm";
+  request.op = "rmsnorm.forward";
+  request.problem = "rows=4 hidden=64 T=f32";
+  request.device = "GPU-1";
+  request.variants = {"row VEC=8", "row VEC=1", "row VEC=8"};
+  const Result<WorkRequest> decoded = decode_request(encode(request));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->kind, WorkRequest::Kind::final);
+  EXPECT_EQ(decoded->variants, request.variants);
+  EXPECT_EQ(decoded->problem, request.problem);
+
+  WorkReply reply;
+  reply.final = {{{1.5, 2.5}, {3, 4}, {}}, "a note", {1980, 3201, 650, 55, "", 0}};
+  const Result<WorkReply> answer = decode_reply(encode(reply));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_TRUE(answer->final.has_value());
+  EXPECT_EQ(answer->final->samples_ns, reply.final->samples_ns);
+  EXPECT_EQ(answer->final->note, "a note");
+  EXPECT_EQ(answer->final->clocks, reply.final->clocks);
+}
+
+TEST(Protocol, ListsOfTheWrongThingAreCorrupt) {
+  const std::string start = R"({"do":"final","id":1,"kernel":"k","op":"o","problem":"p",)";
+  for (const char* variants : {"\"row\"", "[1]", "[\"row\", null]", "{}"}) {
+    const std::string line = start + R"("device":"d","variants":)" + variants + "}";
+    const Status status = decode_request(line).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt) << line;
+    EXPECT_THAT(status.message(), testing::HasSubstr("variants: expected ")) << line;
+  }
 }
 
 TEST(Protocol, RequestsSurviveTheWire) {

@@ -17,8 +17,8 @@ namespace {
 
 class ReadCeiling : public testing::Test {
  protected:
-  Result<double> measure(Timer& timer, std::int64_t bytes) {
-    return read_ns(*device_, builder_, timer, bytes);
+  Result<MeasuredCeiling> measure(Timer& timer, std::int64_t bytes) {
+    return measure_read(*device_, builder_, timer, bytes);
   }
 
   std::unique_ptr<Device> device_ = open_device("cpu").value();
@@ -28,9 +28,10 @@ class ReadCeiling : public testing::Test {
 
 TEST_F(ReadCeiling, IsTheFastestShapesTime) {
   FakeTimer timer({900, 700, 800, 650, 950});
-  const Result<double> ns = measure(timer, 1 << 16);
-  ASSERT_TRUE(ns.ok()) << ns.status().message();
-  EXPECT_EQ(*ns, 650);
+  const Result<MeasuredCeiling> ceiling = measure(timer, 1 << 16);
+  ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
+  EXPECT_DOUBLE_EQ(ceiling->rate, (1 << 16) / 650e-9);
+  EXPECT_EQ(ceiling->clocks.sm_mhz, 650);
   ASSERT_GE(timer.bests_ns.size(), 8U);
   EXPECT_THAT(std::vector(timer.bests_ns.begin(), timer.bests_ns.begin() + 5),
               testing::ElementsAre(0, 900, 700, 700, 650));
@@ -47,10 +48,10 @@ TEST_F(ReadCeiling, EveryShapeReadsEverySizeWhole) {
     for (const std::int64_t bytes : {1, 16, 100'000, 16 * 4099, 16 * 140'001}) {
       FakeTimer timer(times);
       timer.turns = 1;
-      const Result<double> ns = measure(timer, bytes);
-      ASSERT_TRUE(ns.ok()) << "shape " << shape << ", " << bytes
-                           << " bytes: " << ns.status().message();
-      EXPECT_EQ(*ns, 100);
+      const Result<MeasuredCeiling> ceiling = measure(timer, bytes);
+      ASSERT_TRUE(ceiling.ok()) << "shape " << shape << ", " << bytes
+                                << " bytes: " << ceiling.status().message();
+      EXPECT_DOUBLE_EQ(ceiling->rate, static_cast<double>(bytes) / 100e-9);
     }
   }
 }

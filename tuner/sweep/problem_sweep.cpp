@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sweep/ceiling_source.h"
+#include "sweep/final.h"
 
 namespace mgtune {
 namespace {
@@ -273,7 +274,8 @@ Status ProblemSweep::record(const VariantState& state) {
 Status ProblemSweep::pick() {
   std::vector<Contender> contenders;
   for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
-  const std::optional<Pick> pick = pick_winner(contenders, view_.tuned.default_variant);
+  MGTUNE_ASSIGN(std::optional<Pick> pick, hold_final(shared_, view_, contenders));
+  if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
   TunedRecord& tuned = view_.tuned;
   if (!pick.has_value()) {
     // What an earlier sweep picked does not hold any more: it would be among the contenders.

@@ -1,3 +1,4 @@
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -6,9 +7,7 @@
 
 #include "build/build_cache.h"
 #include "ceilings/ceiling.h"
-#include "ceilings/watched_timer.h"
 #include "check/checker.h"
-#include "clocks/clock_watch.h"
 #include "core/file_system.h"
 #include "core/utc_now.h"
 #include "device/registry.h"
@@ -30,6 +29,24 @@ Result<std::unique_ptr<Timer>> make_timer(Device& device, const TimingMethod& me
   return make_gpu_timer(device, method);
 }
 
+ClockRecord clock_record(const ClockSummary& clocks) {
+  return {clocks.sm_mhz,
+          clocks.memory_mhz,
+          clocks.power_w,
+          clocks.temperature_c,
+          throttle_text(clocks.reasons),
+          clocks.throttled_samples};
+}
+
+// Launches the variant on its sets of buffers in turn. Both outlive the work.
+TimedWork timed_work(const LoadedVariant& variant, std::vector<LaunchArguments>& sets) {
+  return [&variant, &sets](std::int64_t turn, Stream stream) {
+    LaunchArguments& launch = sets[static_cast<std::size_t>(turn) % sets.size()];
+    launch.stream = stream;
+    return variant.launch(launch);
+  };
+}
+
 // Keeps what consecutive requests share: families, device, compiler, and the last problem's
 // checker.
 class MeasureWorker {
@@ -45,14 +62,19 @@ class MeasureWorker {
   // The Status is the device's, when nothing more can run on it; the reply is complete either way.
   Status handle(const WorkRequest& request, WorkReply& reply) {
     reply.id = request.id;
-    const bool is_ceiling = request.kind == WorkRequest::Kind::ceiling;
-    Status status = is_ceiling ? measure_ceiling(request, reply) : measure(request, reply);
+    Status status = answer(request, reply);
     if (status.ok()) return {};
     put_failure(status, reply);
     return status.code() == StatusCode::device_lost ? std::move(status) : Status();
   }
 
  private:
+  Status answer(const WorkRequest& request, WorkReply& reply) {
+    if (request.kind == WorkRequest::Kind::ceiling) return measure_ceiling(request, reply);
+    if (request.kind == WorkRequest::Kind::final) return measure_final(request, reply);
+    return measure(request, reply);
+  }
+
   Status measure(const WorkRequest& request, WorkReply& reply) {
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
     MGTUNE_ASSIGN(const Build build,
@@ -71,25 +93,54 @@ class MeasureWorker {
     return {};
   }
 
+  // The variants passed their check before; their builds come from the cache. Each is loaded for
+  // itself, also where it stands twice.
+  Status measure_final(WorkRequest request, WorkReply& reply) {
+    std::vector<std::unique_ptr<LoadedVariant>> loaded;
+    std::vector<const LoadedVariant*> variants;
+    std::optional<Problem> problem;
+    for (const std::string& text : request.variants) {
+      request.variant = text;
+      MGTUNE_ASSIGN(WorkItem item, bind_request(catalog_, request));
+      BuildRecord build_record;
+      MGTUNE_ASSIGN(const Build build, build_item(builder_, item, device_->info(), build_record));
+      MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
+      variants.push_back(variant.get());
+      loaded.push_back(std::move(variant));
+      problem = std::move(item.problem);
+    }
+    if (!problem) return invalid_argument("a final of no variants");
+    MGTUNE_ASSIGN(Checker* const checker, checker_of(request, *problem));
+    MGTUNE_ASSIGN(const std::int64_t sets, buffer_sets(*checker));
+    MGTUNE_ASSIGN(auto arguments, checker->launch_arguments(variants, sets));
+    std::vector<TimedWork> works;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      works.push_back(timed_work(*variants[i], arguments[i]));
+    }
+    TurnBudget budget;
+    budget.buffer_sets = sets;
+    if (device_->info().kind ==
+        DeviceKind::cpu) {  // its times say nothing: as little as shows it works
+      budget.min_rounds = 3;
+      budget.max_seconds = 0.1;
+    }
+    MGTUNE_ASSIGN(TurnTiming timing, timer_->time_in_turn(works, budget));
+    reply.final = {std::move(timing.samples_ns), timing.note, clock_record(timing.clocks)};
+    return {};
+  }
+
   Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
     forget_problem();  // the ceilings want the memory
-    Result<std::unique_ptr<ClockWatch>> watch = open_clock_watch(request.device);
-    WatchedTimer timer(*timer_, watch.ok() ? watch->get() : nullptr);
-    MGTUNE_ASSIGN(const double rate, ::mgtune::measure_ceiling(*device_, builder_, timer,
-                                                               request.ceiling, request.bytes));
+    MGTUNE_ASSIGN(
+        const MeasuredCeiling measured,
+        mgtune::measure_ceiling(*device_, builder_, *timer_, request.ceiling, request.bytes));
     CeilingRecord& ceiling = reply.ceiling.emplace();
     ceiling.kind = request.ceiling;
-    ceiling.method = timer.method();
+    ceiling.method = timer_->method();
     ceiling.bytes = is_memory_ceiling(request.ceiling) ? request.bytes : 0;
-    ceiling.rate = rate;
+    ceiling.rate = measured.rate;
     ceiling.measured_at = utc_now();
-    const ClockSample clocks = timer.clocks();
-    ceiling.clocks = {clocks.sm_mhz,
-                      clocks.memory_mhz,
-                      clocks.power_w,
-                      clocks.temperature_c,
-                      throttle_text(clocks.reasons),
-                      timer.throttled()};
+    ceiling.clocks = clock_record(measured.clocks);
     return {};
   }
 
@@ -118,12 +169,8 @@ class MeasureWorker {
   Result<MeasurementRecord> time(Checker& checker, const LoadedVariant& variant,
                                  double stop_above_ns) {
     MGTUNE_ASSIGN(const std::int64_t sets, buffer_sets(checker));
-    MGTUNE_ASSIGN(std::vector<LaunchArguments> arguments, checker.launch_arguments(variant, sets));
-    const TimedWork work = [&](std::int64_t turn, Stream stream) {
-      LaunchArguments& launch = arguments[static_cast<std::size_t>(turn % sets)];
-      launch.stream = stream;
-      return variant.launch(launch);
-    };
+    MGTUNE_ASSIGN(auto arguments, checker.launch_arguments(std::array{&variant}, sets));
+    const TimedWork work = timed_work(variant, arguments.front());
     TimingBudget budget;
     budget.stop_above_ns = stop_above_ns;
     budget.buffer_sets = sets;
@@ -146,6 +193,7 @@ class MeasureWorker {
     record.samples = summary.count;
     record.median_low_ns = summary.median_low;
     record.median_high_ns = summary.median_high;
+    record.clocks = clock_record(timing->clocks);
     for (const std::string& note : {rotation_->note, timing->note}) {
       if (!note.empty()) record.note += (record.note.empty() ? "" : "; ") + note;
     }

@@ -87,6 +87,25 @@ Json to_json(const CeilingRecord& ceiling) {
           {"clocks", to_json(ceiling.clocks)}};
 }
 
+Json to_json(const FinalSamples& final) {
+  return {
+      {"samples_ns", final.samples_ns}, {"note", final.note}, {"clocks", to_json(final.clocks)}};
+}
+
+const char* word(WorkRequest::Kind kind) {
+  switch (kind) {
+    case WorkRequest::Kind::compile:
+      return "compile";
+    case WorkRequest::Kind::measure:
+      return "measure";
+    case WorkRequest::Kind::ceiling:
+      return "ceiling";
+    case WorkRequest::Kind::final:
+      return "final";
+  }
+  return "";
+}
+
 // ---- reading ----
 
 // Takes an object apart key by key and remembers the first thing that is wrong with it.
@@ -140,6 +159,18 @@ class ObjectReader {
       out = std::numeric_limits<double>::quiet_NaN();
     } else {
       fail(std::string(key) + ": expected a number");
+    }
+  }
+
+  template <typename Value>
+  void read(const char* key, std::vector<Value>& out) {
+    const Json& json = value(key);
+    if (!json.is_array()) return fail(std::string(key) + ": expected an array");
+    for (const Json& item : json) {
+      const Json wrapped = {{key, item}};
+      ObjectReader inner(wrapped, where_);
+      inner.read(key, out.emplace_back());
+      if (!inner.failure_.empty()) failure_ = inner.failure_;
     }
   }
 
@@ -248,6 +279,13 @@ class ObjectReader {
     static_cast<void>(finish());
   }
 
+  void read_all(FinalSamples& final) {
+    read("samples_ns", final.samples_ns);
+    read("note", final.note);
+    read_object("clocks", final.clocks);
+    static_cast<void>(finish());
+  }
+
   void read_all(CeilingRecord& ceiling) {
     read("kind", ceiling.kind);
     read("method", ceiling.method);
@@ -274,13 +312,22 @@ Result<Json> parse(const std::string& text) {
 
 std::string encode(const WorkRequest& request) {
   if (request.kind == WorkRequest::Kind::ceiling) {
-    return line({{"do", "ceiling"},
+    return line({{"do", word(request.kind)},
                  {"id", request.id},
                  {"device", request.device},
                  {"ceiling", request.ceiling},
                  {"bytes", request.bytes}});
   }
-  return line({{"do", request.kind == WorkRequest::Kind::measure ? "measure" : "compile"},
+  if (request.kind == WorkRequest::Kind::final) {
+    return line({{"do", word(request.kind)},
+                 {"id", request.id},
+                 {"kernel", request.kernel},
+                 {"op", request.op},
+                 {"problem", request.problem},
+                 {"device", request.device},
+                 {"variants", request.variants}});
+  }
+  return line({{"do", word(request.kind)},
                {"id", request.id},
                {"kernel", request.kernel},
                {"op", request.op},
@@ -311,6 +358,7 @@ std::string encode(const WorkReply& reply) {
   if (reply.check) json["check"] = to_json(*reply.check);
   if (reply.measurement) json["measurement"] = to_json(*reply.measurement);
   if (reply.ceiling) json["ceiling"] = to_json(*reply.ceiling);
+  if (reply.final) json["final"] = to_json(*reply.final);
   return line(json);
 }
 
@@ -324,6 +372,8 @@ Result<WorkRequest> decode_request(const std::string& text) {
     request.kind = WorkRequest::Kind::compile;
   } else if (kind == "ceiling") {
     request.kind = WorkRequest::Kind::ceiling;
+  } else if (kind == "final") {
+    request.kind = WorkRequest::Kind::final;
   } else if (kind != "measure") {
     reader.fail("nothing is called \"" + kind + '"');
   }
@@ -338,8 +388,12 @@ Result<WorkRequest> decode_request(const std::string& text) {
   reader.read("kernel", request.kernel);
   reader.read("op", request.op);
   reader.read("problem", request.problem);
-  reader.read("variant", request.variant);
-  reader.read("stop_above_ns", request.stop_above_ns);
+  if (request.kind == WorkRequest::Kind::final) {
+    reader.read("variants", request.variants);
+  } else {
+    reader.read("variant", request.variant);
+    reader.read("stop_above_ns", request.stop_above_ns);
+  }
   MGTUNE_TRY(reader.finish());
   return request;
 }
@@ -366,6 +420,7 @@ Result<WorkReply> decode_reply(const std::string& text) {
     reader.read_optional("check", reply.check);
     reader.read_optional("measurement", reply.measurement);
     reader.read_optional("ceiling", reply.ceiling);
+    reader.read_optional("final", reply.final);
   } else {
     reader.fail("nothing is called \"" + kind + '"');
   }

@@ -14,6 +14,8 @@
 //                      {"do": "compile", ... likewise}
 //                      {"do": "ceiling", "id": 8, "device": "GPU-...", "ceiling": "copy",
 //                       "bytes": 67108864}
+//                      {"do": "final", "id": 9, "kernel": ..., "op": ..., "problem": ...,
+//                       "device": ..., "variants": ["row VEC=8 ...", "row VEC=4 ...", ...]}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
 //                       "build": {...}, "check": {...}, "measurement": {...}}
@@ -28,6 +30,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "store/records.h"
@@ -35,7 +38,7 @@
 namespace mgtune {
 
 struct WorkRequest {
-  enum class Kind : std::uint8_t { compile, measure, ceiling };
+  enum class Kind : std::uint8_t { compile, measure, ceiling, final };
   Kind kind = Kind::measure;
   std::int64_t id = 0;
   std::string kernel;   // what --kernel named: a family or a folder
@@ -47,6 +50,14 @@ struct WorkRequest {
   // Of a ceiling, which has an id and a device besides, nothing else.
   std::string ceiling;  // one of ceiling_kinds()
   std::int64_t bytes = 0;
+  std::vector<std::string> variants;  // of a final, instead of variant; one may stand twice
+};
+
+// What a final measured: of each variant of the request one sample a round.
+struct FinalSamples {
+  std::vector<std::vector<double>> samples_ns;
+  std::string note;
+  ClockRecord clocks;
 };
 
 struct WorkReply {
@@ -62,6 +73,7 @@ struct WorkReply {
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
   std::optional<CeilingRecord> ceiling;
+  std::optional<FinalSamples> final;
 };
 
 std::string encode(const WorkRequest& request);  // one line, without the newline
