@@ -63,7 +63,7 @@ TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
 TEST_F(CliUsageTest, VersionAndHelp) {
   EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
   for (const char* command :
-       {"sweep", "show", "report", "calibrate", "list", "devices", "doctor"}) {
+       {"sweep", "show", "report", "profile", "calibrate", "list", "devices", "doctor"}) {
     const Ended ended = mgtune_.run({command, "--help"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, HasSubstr("Example")) << command;

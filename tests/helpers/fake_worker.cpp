@@ -55,6 +55,19 @@ void done(const WorkRequest& request) {
   reply.id = request.id;
   reply.message = request.variant;
   reply.build = BuildRecord{};
+  if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
+    reply.build->sha256 = "sha";
+    reply.counters = VariantCounters{
+        "GH100", 16, 2, "", {{"dram_read_bytes", 6000}, {"dram_write_bytes", 6120}}, {"l2_bytes"}};
+  }
+  say(encode(reply));
+}
+
+void wrong(const WorkRequest& request) {
+  WorkReply reply;
+  reply.id = request.id;
+  reply.outcome = Outcome::wrong;
+  reply.message = "z[3] is 7, not 8";
   say(encode(reply));
 }
 
@@ -124,6 +137,10 @@ void serve(const WorkRequest& request, int served) {
   if (variant == "no space" || (variant == "no space unless fresh" && !is_fresh)) {
     return fail(request, io_error("cannot write /tmp/x: No space left on device"));
   }
+  if (variant == "refused") {
+    return fail(request, environment_error("only administrators may count"));
+  }
+  if (variant.ends_with("MODE=wrong")) return wrong(request);
   if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
   if (variant == "killed" || (variant == "killed unless fresh" && !is_fresh)) crash(SIGKILL);
   if (variant.ends_with("in the reference")) begin_reference(request);

@@ -20,8 +20,10 @@ using testing::SizeIs;
 class CuptiTimerTest : public testing::Test {
  protected:
   std::unique_ptr<Timer> timer(std::chrono::milliseconds patience = std::chrono::seconds(2)) {
-    return make_cupti_timer(ActivityRecorder::make(open_cupti(gpu_.loader).value()).value(),
-                            HeldStream::make(gpu_.driver, gpu_.device, patience).value());
+    CuptiTimerParts parts;
+    parts.recorder = ActivityRecorder::make(open_cupti(gpu_.loader).value()).value();
+    parts.stream = HeldStream::make(gpu_.driver, gpu_.device, patience).value();
+    return make_cupti_timer("rotating", std::move(parts));
   }
 
   // Each call runs these kernels, one after the other.

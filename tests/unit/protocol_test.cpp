@@ -114,6 +114,46 @@ TEST(Protocol, ListsOfTheWrongThingAreCorrupt) {
   }
 }
 
+TEST(Protocol, CountsSurviveTheWire) {
+  WorkRequest request = ::mgtune::request();
+  request.kind = WorkRequest::Kind::count;
+  request.tier = 2;
+  const Result<WorkRequest> decoded = decode_request(encode(request));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->kind, WorkRequest::Kind::count);
+  EXPECT_EQ(decoded->tier, 2);
+  EXPECT_EQ(decoded->variant, "row VEC=8");
+
+  WorkReply reply;
+  reply.counters = VariantCounters{
+      "GH100", 16, 2, "note", {{"dram_write_bytes", 1.5}, {"a", 1e300}}, {"x: why", "y: why"}};
+  const Result<WorkReply> answer = decode_reply(encode(reply));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_TRUE(answer->counters.has_value());
+  EXPECT_EQ(answer->counters->chip, "GH100");
+  EXPECT_EQ(answer->counters->launches, 16);
+  EXPECT_EQ(answer->counters->passes, 2);
+  EXPECT_EQ(answer->counters->note, "note");
+  EXPECT_EQ(answer->counters->values, reply.counters->values);  // in their order
+  EXPECT_EQ(answer->counters->left_out, reply.counters->left_out);
+}
+
+TEST(Protocol, MalformedCountersAreRefused) {
+  WorkReply reply;
+  reply.counters = VariantCounters{"GH100", 16, 2, "", {{"a", 1}}, {"b"}};
+  const std::string line = encode(reply);
+  const auto refused = [&line](const std::string& from, const std::string& to) {
+    std::string edited = line;
+    edited.replace(edited.find(from), from.size(), to);
+    return decode_reply(edited).status().code() == StatusCode::corrupt;
+  };
+  EXPECT_TRUE(refused(R"({"a":1.0})", R"({"a":"many"})"));
+  EXPECT_TRUE(refused(R"({"a":1.0})", "[1]"));
+  EXPECT_TRUE(refused(R"(["b"])", "[1]"));
+  EXPECT_TRUE(refused(R"(["b"])", R"("b")"));
+  EXPECT_TRUE(refused(R"("chip")", R"("chips")"));
+}
+
 TEST(Protocol, RequestsSurviveTheWire) {
   const std::string line = encode(request());
   EXPECT_EQ(line.find('\n'), std::string::npos);

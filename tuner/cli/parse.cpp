@@ -82,8 +82,8 @@ constexpr const char* kFirstSteps =
     "  mgtune show best                  what won\n"
     "  mgtune report -o report.html      everything, as one page\n"
     "\n"
-    "'mgtune COMMAND --help' says more. Exit codes: 0 ok, 2 usage, 3 some variants failed,\n"
-    "4 environment, 5 data, 70 internal, 130 and 143 interrupted.\n";
+    "'mgtune COMMAND --help' says more. Exit codes: 0 ok, 1 wrong, 2 usage, 3 some variants\n"
+    "failed, 4 environment, 5 data, 70 internal, 130 and 143 interrupted.\n";
 
 void configure(CLI::App& app) {
   app.set_help_flag("-h,--help", "Print this and exit");

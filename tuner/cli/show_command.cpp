@@ -15,9 +15,9 @@ struct View {
 };
 
 constexpr View kViews[] = {
-    {"best", picks_table, picks_json},
-    {"variants", variants_table, variants_json},
-    {"failures", failures_table, failures_json},
+    {"best", picks_table, picks_json},           {"variants", variants_table, variants_json},
+    {"failures", failures_table, failures_json}, {"finals", finals_table, finals_json},
+    {"limits", limits_table, limits_json},
 };
 
 class ShowCommand final : public Command {
@@ -28,12 +28,14 @@ class ShowCommand final : public Command {
     return "best       the pick of every problem beside its default\n"
            "variants   every variant with its status and time\n"
            "failures   those that failed, and why\n"
+           "finals     the fastest of each problem timed in turn: ratios, ties, noise, clocks\n"
+           "limits     what limits each pick, and how near it comes to what the GPU can do\n"
            "Example: mgtune show best --kernel rmsnorm";
   }
   void declare(ArgumentList& arguments) override {
     std::vector<std::string> names;
     for (const View& view : kViews) names.emplace_back(view.name);
-    arguments.word("WHAT", what_, names, "best, variants or failures");
+    arguments.word("WHAT", what_, names, "best, variants, failures, finals or limits");
     arguments.value("--kernel", kernel_, "NAME", "Only this family or operator");
     arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
     arguments.flag("--json", json_, "Print JSON");

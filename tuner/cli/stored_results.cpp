@@ -41,10 +41,7 @@ Result<std::vector<std::string>> recorded_operators(Store& store) {
 
 Result<ReportModel> read_results(Store& store, const std::string& kernel) {
   if (kernel.empty()) return read_report_model(store);
-  StoredRows rows;
-  MGTUNE_ASSIGN(rows.tuned, store.tuned());
-  MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
-  MGTUNE_ASSIGN(rows.sweeps, store.sweeps());
+  MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
   const auto foreign = [&](const auto& row) { return !means_operator(kernel, row.op); };
   std::erase_if(rows.tuned, foreign);
   std::erase_if(rows.outcomes, foreign);

@@ -92,12 +92,24 @@ Json to_json(const FinalSamples& final) {
       {"samples_ns", final.samples_ns}, {"note", final.note}, {"clocks", to_json(final.clocks)}};
 }
 
+Json to_json(const VariantCounters& counters) {
+  Json values = Json::object();
+  for (const CounterRecord& counter : counters.values) {
+    values[counter.name] = number(counter.value);
+  }
+  return {{"chip", counters.chip},     {"launches", counters.launches},
+          {"passes", counters.passes}, {"note", counters.note},
+          {"values", values},          {"left_out", counters.left_out}};
+}
+
 const char* word(WorkRequest::Kind kind) {
   switch (kind) {
     case WorkRequest::Kind::compile:
       return "compile";
     case WorkRequest::Kind::measure:
       return "measure";
+    case WorkRequest::Kind::count:
+      return "count";
     case WorkRequest::Kind::ceiling:
       return "ceiling";
     case WorkRequest::Kind::final:
@@ -172,6 +184,17 @@ class ObjectReader {
       inner.read(key, out.emplace_back());
       if (!inner.failure_.empty()) failure_ = inner.failure_;
     }
+  }
+
+  void read(const char* key, std::vector<CounterRecord>& out) {
+    const Json& json = value(key);
+    ObjectReader inner(json, key);
+    if (json.is_object()) {
+      for (const auto& [name, number] : json.items()) {
+        inner.read(name.c_str(), out.emplace_back(CounterRecord{name, 0}).value);
+      }
+    }
+    if (!inner.failure_.empty()) fail(inner.failure_);
   }
 
   void read(const char* key, Outcome& out) {
@@ -296,6 +319,16 @@ class ObjectReader {
     static_cast<void>(finish());
   }
 
+  void read_all(VariantCounters& counters) {
+    read("chip", counters.chip);
+    read("launches", counters.launches);
+    read("passes", counters.passes);
+    read("note", counters.note);
+    read("values", counters.values);
+    read("left_out", counters.left_out);
+    static_cast<void>(finish());
+  }
+
   const Json& json_;
   std::string where_;
   std::set<std::string, std::less<>> known_;
@@ -318,23 +351,19 @@ std::string encode(const WorkRequest& request) {
                  {"ceiling", request.ceiling},
                  {"bytes", request.bytes}});
   }
+  Json json{{"do", word(request.kind)}, {"id", request.id},           {"kernel", request.kernel},
+            {"op", request.op},         {"problem", request.problem}, {"device", request.device}};
   if (request.kind == WorkRequest::Kind::final) {
-    return line({{"do", word(request.kind)},
-                 {"id", request.id},
-                 {"kernel", request.kernel},
-                 {"op", request.op},
-                 {"problem", request.problem},
-                 {"device", request.device},
-                 {"variants", request.variants}});
+    json["variants"] = request.variants;
+    return line(json);
   }
-  return line({{"do", word(request.kind)},
-               {"id", request.id},
-               {"kernel", request.kernel},
-               {"op", request.op},
-               {"problem", request.problem},
-               {"variant", request.variant},
-               {"device", request.device},
-               {"stop_above_ns", number(request.stop_above_ns)}});
+  json["variant"] = request.variant;
+  if (request.kind == WorkRequest::Kind::count) {
+    json["tier"] = request.tier;
+  } else {
+    json["stop_above_ns"] = number(request.stop_above_ns);
+  }
+  return line(json);
 }
 
 std::string encode(const WorkReply& reply) {
@@ -359,6 +388,7 @@ std::string encode(const WorkReply& reply) {
   if (reply.measurement) json["measurement"] = to_json(*reply.measurement);
   if (reply.ceiling) json["ceiling"] = to_json(*reply.ceiling);
   if (reply.final) json["final"] = to_json(*reply.final);
+  if (reply.counters) json["counters"] = to_json(*reply.counters);
   return line(json);
 }
 
@@ -368,14 +398,15 @@ Result<WorkRequest> decode_request(const std::string& text) {
   WorkRequest request;
   std::string kind;
   reader.read("do", kind);
-  if (kind == "compile") {
-    request.kind = WorkRequest::Kind::compile;
-  } else if (kind == "ceiling") {
-    request.kind = WorkRequest::Kind::ceiling;
-  } else if (kind == "final") {
-    request.kind = WorkRequest::Kind::final;
-  } else if (kind != "measure") {
+  constexpr std::array kKinds = {WorkRequest::Kind::compile, WorkRequest::Kind::measure,
+                                 WorkRequest::Kind::count, WorkRequest::Kind::ceiling,
+                                 WorkRequest::Kind::final};
+  const auto* const known =
+      std::ranges::find_if(kKinds, [&kind](WorkRequest::Kind each) { return kind == word(each); });
+  if (known == kKinds.end()) {
     reader.fail("nothing is called \"" + kind + '"');
+  } else {
+    request.kind = *known;
   }
   reader.read("id", request.id);
   reader.read("device", request.device);
@@ -392,6 +423,10 @@ Result<WorkRequest> decode_request(const std::string& text) {
     reader.read("variants", request.variants);
   } else {
     reader.read("variant", request.variant);
+  }
+  if (request.kind == WorkRequest::Kind::count) {
+    reader.read("tier", request.tier);
+  } else if (request.kind != WorkRequest::Kind::final) {
     reader.read("stop_above_ns", request.stop_above_ns);
   }
   MGTUNE_TRY(reader.finish());
@@ -421,6 +456,7 @@ Result<WorkReply> decode_reply(const std::string& text) {
     reader.read_optional("measurement", reply.measurement);
     reader.read_optional("ceiling", reply.ceiling);
     reader.read_optional("final", reply.final);
+    reader.read_optional("counters", reply.counters);
   } else {
     reader.fail("nothing is called \"" + kind + '"');
   }
