@@ -62,7 +62,8 @@ TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
 
 TEST_F(CliUsageTest, VersionAndHelp) {
   EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
-  for (const char* command : {"sweep", "show", "report", "profile", "list", "devices", "doctor"}) {
+  for (const char* command :
+       {"sweep", "show", "report", "profile", "calibrate", "list", "devices", "doctor"}) {
     const Ended ended = mgtune_.run({command, "--help"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, HasSubstr("Example")) << command;
@@ -245,6 +246,14 @@ TEST_F(CliUsageTest, ListsAreTablesAndJson) {
   const nlohmann::json devices = mgtune_.run({"devices", "--json"}).json();
   EXPECT_EQ(devices["format"], 1);
   EXPECT_EQ(devices["devices"].back()["id"], "cpu");
+}
+
+TEST_F(CliUsageTest, TheCpuDeviceHasNoCeilings) {
+  const Ended ended = mgtune_.run({"calibrate", "--gpu", "cpu"});
+  EXPECT_EQ(ended.exit_code, 4) << ended;
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("calibrate needs a GPU"));
+  EXPECT_EQ(mgtune_.run({"calibrate", "--gpu", "nonsense"}).exit_code, 2);
 }
 
 TEST_F(CliUsageTest, DoctorSaysWhatIsHere) {

@@ -52,11 +52,13 @@ TEST(Protocol, CeilingsSurviveTheWire) {
   request.kind = WorkRequest::Kind::ceiling;
   request.id = 8;
   request.device = "GPU-1";
+  request.ceiling = "read";
   request.bytes = std::int64_t{3} << 40;
   const Result<WorkRequest> decoded = decode_request(encode(request));
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(decoded->kind, WorkRequest::Kind::ceiling);
   EXPECT_EQ(decoded->device, "GPU-1");
+  EXPECT_EQ(decoded->ceiling, "read");
   EXPECT_EQ(decoded->bytes, request.bytes);
 
   WorkReply reply;

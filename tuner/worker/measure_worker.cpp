@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "ceilings/copy_ceiling.h"
+#include "ceilings/ceiling.h"
 #include "check/checker.h"
 #include "core/utc_now.h"
 #include "device/registry.h"
@@ -74,15 +74,17 @@ class MeasureWorker {
   }
 
   Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
-    bench_.forget_problem();  // the copies want the memory
-    MGTUNE_ASSIGN(const double copy,
-                  copy_ns(bench_.device(), bench_.builder(), *timer_, request.bytes));
+    bench_.forget_problem();  // the ceilings want the memory
+    MGTUNE_ASSIGN(const MeasuredCeiling measured,
+                  mgtune::measure_ceiling(bench_.device(), bench_.builder(), *timer_,
+                                          request.ceiling, request.bytes));
     CeilingRecord& ceiling = reply.ceiling.emplace();
-    ceiling.kind = "copy";
+    ceiling.kind = request.ceiling;
     ceiling.method = timer_->method();
-    ceiling.bytes = request.bytes;
-    ceiling.rate = static_cast<double>(request.bytes) / copy * 1e9;
+    ceiling.bytes = is_memory_ceiling(request.ceiling) ? request.bytes : 0;
+    ceiling.rate = measured.rate;
     ceiling.measured_at = utc_now();
+    ceiling.clocks = clock_record(measured.clocks);
     return {};
   }
 

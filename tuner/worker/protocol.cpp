@@ -348,6 +348,7 @@ std::string encode(const WorkRequest& request) {
     return line({{"do", word(request.kind)},
                  {"id", request.id},
                  {"device", request.device},
+                 {"ceiling", request.ceiling},
                  {"bytes", request.bytes}});
   }
   Json json{{"do", word(request.kind)}, {"id", request.id},           {"kernel", request.kernel},
@@ -410,6 +411,7 @@ Result<WorkRequest> decode_request(const std::string& text) {
   reader.read("id", request.id);
   reader.read("device", request.device);
   if (request.kind == WorkRequest::Kind::ceiling) {
+    reader.read("ceiling", request.ceiling);
     reader.read("bytes", request.bytes);
     MGTUNE_TRY(reader.finish());
     return request;

@@ -13,7 +13,8 @@
 //                       "device": "cpu", "stop_above_ns": 0}
 //                      {"do": "compile", ... likewise}
 //                      {"do": "count", ... likewise, with "tier": 1 for "stop_above_ns"}
-//                      {"do": "ceiling", "id": 8, "device": "GPU-...", "bytes": 67108864}
+//                      {"do": "ceiling", "id": 8, "device": "GPU-...", "ceiling": "copy",
+//                       "bytes": 67108864}
 //                      {"do": "final", "id": 9, "kernel": ..., "op": ..., "problem": ...,
 //                       "device": ..., "variants": ["row VEC=8 ...", "row VEC=4 ...", ...]}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
@@ -50,8 +51,10 @@ struct WorkRequest {
   std::string variant;  // variant_text()
   std::string device;   // DeviceInfo::id of the device it is for
   double stop_above_ns = 0;
-  int tier = 1;            // of a count: which sets of counters
-  std::int64_t bytes = 0;  // of a ceiling; it has an id and a device besides, nothing else
+  int tier = 1;  // of a count: which sets of counters
+  // Of a ceiling, which has an id and a device besides, nothing else.
+  std::string ceiling;  // one of ceiling_kinds()
+  std::int64_t bytes = 0;
   std::vector<std::string> variants;  // of a final, instead of variant; one may stand twice
 };
 
