@@ -74,6 +74,8 @@ TEST_F(CliUsageTest, VersionAndHelp) {
 
 TEST_F(CliUsageTest, MisspeltWordsGetASuggestion) {
   expect_refused({"swep"}, 2, HasSubstr("unknown command 'swep'; did you mean 'sweep'?"));
+  expect_refused({"sweeep", "--help"}, 2, HasSubstr("unknown command 'sweeep'; did you mean"));
+  expect_refused({"sweeep", "--version"}, 2, HasSubstr("unknown command 'sweeep'; did you mean"));
   expect_refused({"sweep", "--krnel", "rmsnorm"}, 2,
                  HasSubstr("unknown option '--krnel' of mgtune sweep; did you mean '--kernel'?"));
   expect_refused({"sweep", "--kernel", "rmsnrm"}, 2, HasSubstr("did you mean 'rmsnorm'?"));
@@ -212,6 +214,14 @@ TEST_F(CliUsageTest, WithoutResultsItSaysWhatMakesThem) {
   EXPECT_THAT(file_content(page), HasSubstr("mgtune sweep"));
   expect_refused({"show", "best", "--db", mgtune_.folder().file("none.db")}, 2,
                  HasSubstr("none.db"));
+}
+
+TEST_F(CliUsageTest, ADatabaseThatTheEnvironmentNamesHasToBeThere) {
+  mgtune_.with_variable("MGTUNE_DB", mgtune_.folder().file("none.db"));
+  for (const MgtuneProgram::Words& words :
+       {MgtuneProgram::Words{"show", "best"}, {"show", "variants", "--json"}, {"report"}}) {
+    expect_refused(words, 2, AllOf(HasSubstr("none.db"), HasSubstr("MGTUNE_DB")));
+  }
 }
 
 TEST_F(CliUsageTest, DryRunSaysWhatItWouldDoAndDoesNothing) {

@@ -123,7 +123,7 @@ Result<ExitCode> ProfileCommand::print(const ProfileReport& report) const {
                               ": " + profile.message;
   if (profile.outcome != Outcome::wrong) return Status(StatusCode::launch_failed, message);
   std::cerr << "mgtune: " << message << "\n";
-  return ExitCode::gate;
+  return ExitCode::gate_failed;
 }
 
 Result<ExitCode> ProfileCommand::run(const Invocation& invocation) {

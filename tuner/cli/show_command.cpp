@@ -3,6 +3,9 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/stored_results.h"
+#include "core/file_system.h"
+#include "core/suggest.h"
+#include "family/catalog.h"
 #include "model/tables.h"
 
 namespace mgtune {
@@ -47,9 +50,10 @@ class ShowCommand final : public Command {
       MGTUNE_ASSIGN(model, read_results(*store, kernel_));
     }
     const bool nothing = model.variants.empty() && model.picks.empty();
-    if (nothing && store.has_value() && !kernel_.empty() && !json_) {
+    if (nothing && store.has_value() && !kernel_.empty()) {
       MGTUNE_ASSIGN(const std::vector<std::string> others, recorded_operators(*store));
-      if (!others.empty()) {
+      MGTUNE_TRY(check_spelling(others));
+      if (!others.empty() && !json_) {
         std::cout << no_results_text(others);
         return ExitCode::ok;
       }
@@ -61,6 +65,16 @@ class ShowCommand final : public Command {
   }
 
  private:
+  // invalid_argument where --kernel is no kernel's name and looks like one that has results.
+  Status check_spelling(const std::vector<std::string>& recorded) const {
+    if (Catalog(FileSystem::real()).find(kernel_).ok()) return {};
+    std::vector<std::string> names = recorded;
+    for (const std::string& name : recorded) names.push_back(name.substr(0, name.find('.')));
+    const std::string suggestion = did_you_mean(kernel_, names);
+    if (suggestion.empty()) return {};
+    return invalid_argument("no results of '" + kernel_ + "' in this store" + suggestion);
+  }
+
   // Where --kernel names what has no results though others have.
   std::string no_results_text(const std::vector<std::string>& others) const {
     std::string text = "No results of '" + kernel_ + "' in this store; it has those of ";

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/user_folders.h"
+
 namespace mgtune {
 
 Result<std::string> database_path(const std::string& named) {
@@ -17,8 +19,11 @@ Result<std::optional<Store>> open_results(const std::string& named) {
   MGTUNE_ASSIGN(const std::string path, database_path(named));
   Result<Store> store = Store::open(path, Store::Mode::read_only);
   if (store.ok()) return std::optional<Store>(*std::move(store));
-  const bool nothing_yet = named.empty() && store.status().code() == StatusCode::not_found;
-  if (nothing_yet) return std::optional<Store>();
+  if (store.status().code() == StatusCode::not_found && named.empty()) {
+    const bool by_variable = !environment_variable("MGTUNE_DB").empty();
+    if (!by_variable) return std::optional<Store>();
+    return not_found(store.status().message() + ", which MGTUNE_DB names");
+  }
   return std::move(store).take_status();
 }
 
