@@ -13,6 +13,7 @@
 #include "device/build_module.h"
 #include "family/source_tree.h"
 #include "timing/buffer_rotation.h"
+#include "timing/gpu_timer.h"
 #include "timing/statistics.h"
 
 namespace mgtune {
@@ -48,11 +49,14 @@ class CopyBench {
  public:
   CopyBench(Device& device, std::int64_t bytes) : device_(device), bytes_(bytes) {}
 
-  Status prepare(Builder& builder) {
+  Status prepare(Builder& builder, const Timer& timer) {
     const SourceTree sources = embedded_source_tree("kernels/common");
     MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, DType::f32));
     MGTUNE_ASSIGN(copies_, build_module(device_, builder, sources, "copy.cu", copy_kernels()));
-    MGTUNE_ASSIGN(const BufferRotation rotation, plan_buffer_rotation(device_, 2 * bytes_));
+    BufferRotation rotation;
+    if (turns_through_sets(timer.method())) {
+      MGTUNE_ASSIGN(rotation, plan_buffer_rotation(device_, 2 * bytes_));
+    }
     for (std::int64_t i = 0; i < rotation.sets; ++i) {
       CopySet& set = sets_.emplace_back();
       MGTUNE_ASSIGN(set.from, memory.allocate(bytes_, static_cast<std::uint64_t>(i)));
@@ -116,7 +120,7 @@ class CopyBench {
 Result<MeasuredCeiling> measure_copy(Device& device, Builder& builder, Timer& timer,
                                      std::int64_t bytes_moved) {
   CopyBench bench(device, vectors_in(bytes_moved / 2) * kVectorBytes);
-  MGTUNE_TRY(bench.prepare(builder).with_context("the copy ceiling"));
+  MGTUNE_TRY(bench.prepare(builder, timer).with_context("the copy ceiling"));
   MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const CopyShape>(kShapes),
                                              [&](const CopyShape& shape, double best_ns) {
                                                return bench.median_ns(timer, shape, best_ns);

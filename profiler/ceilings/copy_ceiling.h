@@ -15,8 +15,8 @@
 namespace mgtune {
 
 // The fastest of several copy kernels and launch shapes that together read and write `bytes_moved`
-// (rounded to 32), by the timer's method, over rotating sets of random data. internal when a copy
-// is not one.
+// (rounded to 32), by the timer's method, over random data: rotating sets of it where the method
+// turns through sets. internal when a copy is not one.
 Result<MeasuredCeiling> measure_copy(Device& device, Builder& builder, Timer& timer,
                                      std::int64_t bytes_moved);
 

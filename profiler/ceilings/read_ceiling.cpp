@@ -15,6 +15,7 @@
 #include "device/build_module.h"
 #include "family/source_tree.h"
 #include "timing/buffer_rotation.h"
+#include "timing/gpu_timer.h"
 #include "timing/statistics.h"
 
 namespace mgtune {
@@ -44,7 +45,7 @@ class ReadBench {
  public:
   ReadBench(Device& device, std::int64_t vectors) : device_(device), vectors_(vectors) {}
 
-  Status prepare(Builder& builder) {
+  Status prepare(Builder& builder, const Timer& timer) {
     const SourceTree sources = embedded_source_tree("kernels/common");
     MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, DType::f32));
     MGTUNE_ASSIGN(reads_, build_module(device_, builder, sources, "read.cu", read_kernels()));
@@ -52,7 +53,10 @@ class ReadBench {
     for (const MemoryShape& shape : kShapes) most_warps = std::max(most_warps, warps(shape));
     MGTUNE_ASSIGN(sums_, Buffer::allocate(device_, word_bytes(most_warps)));
     const std::int64_t bytes = vectors_ * kVectorBytes;
-    MGTUNE_ASSIGN(const BufferRotation rotation, plan_buffer_rotation(device_, bytes));
+    BufferRotation rotation;
+    if (turns_through_sets(timer.method())) {
+      MGTUNE_ASSIGN(rotation, plan_buffer_rotation(device_, bytes));
+    }
     for (std::int64_t i = 0; i < rotation.sets; ++i) {
       MGTUNE_ASSIGN(Buffer set, memory.allocate(bytes, static_cast<std::uint64_t>(i)));
       sets_.push_back(std::move(set));
@@ -125,7 +129,7 @@ class ReadBench {
 Result<MeasuredCeiling> measure_read(Device& device, Builder& builder, Timer& timer,
                                      std::int64_t bytes) {
   ReadBench bench(device, vectors_in(bytes));
-  MGTUNE_TRY(bench.prepare(builder).with_context("the read ceiling"));
+  MGTUNE_TRY(bench.prepare(builder, timer).with_context("the read ceiling"));
   MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const MemoryShape>(kShapes),
                                              [&](const MemoryShape& shape, double best_ns) {
                                                return bench.median_ns(timer, shape, best_ns);

@@ -15,7 +15,8 @@
 namespace mgtune {
 
 // The fastest of several kernels and launch shapes that read `bytes` (rounded to 16), by the
-// timer's method, over rotating sets of random data. internal when one did not read them all.
+// timer's method, over random data: rotating sets of it where the method turns through sets.
+// internal when one did not read them all.
 Result<MeasuredCeiling> measure_read(Device& device, Builder& builder, Timer& timer,
                                      std::int64_t bytes);
 
