@@ -43,7 +43,8 @@ std::string final_table(const FinalView& view) {
                                     view.final.method)) +
          '\n' + table.text(2) +
          fmt::format("  noise: two entries of one variant differ by {}{}\n",
-                     percent_text(view.final.noise_floor), clocks);
+                     percent_text(view.final.noise_floor), clocks) +
+         (view.final.note.empty() ? "" : "  " + printable_line(view.final.note) + "\n");
 }
 
 std::string share(const std::optional<double>& part) { return part ? percent_text(*part) : ""; }

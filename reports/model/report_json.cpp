@@ -161,6 +161,7 @@ Json final_json(const FinalView& view) {
   Json row = identity(view.gpu, view.op, view.problem);
   row["method"] = view.final.method;
   row["noise_floor"] = view.final.noise_floor;
+  row["note"] = view.final.note;
   row["clocks"] = clocks_json(view.final.clocks);
   row["sweep"] = view.final.sweep;
   Json finalists = Json::array();

@@ -130,6 +130,7 @@ struct FinalRecord {
   double noise_floor = 0;
   std::vector<FinalistRecord> finalists;  // the fastest first
   ClockRecord clocks;
+  std::string note;  // what the timing fell short of; why the finalists were not counted
 };
 
 struct SweepRecord {

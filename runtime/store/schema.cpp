@@ -198,6 +198,7 @@ CREATE TABLE finals (
   problem           INTEGER NOT NULL REFERENCES problems,
   method            TEXT NOT NULL,
   noise_floor       REAL NOT NULL,
+  note              TEXT NOT NULL,
   sm_mhz            REAL,
   memory_mhz        REAL,
   power_w           REAL,

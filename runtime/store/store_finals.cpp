@@ -57,6 +57,7 @@ FinalRow read_final(Row& row) {
   final.problem = row.integer();
   final.method = row.text();
   final.noise_floor = row.real();
+  final.note = row.text();
   final.clocks = read_clocks(row);
   read.view.op = row.text();
   read.view.problem = row.text();
@@ -103,11 +104,11 @@ Status Store::record_final(const FinalRecord& final) {
   MGTUNE_ASSIGN(
       Statement insert,
       database_->query("INSERT OR REPLACE INTO finals (sweep, gpu, problem, method, noise_floor,"
-                       " sm_mhz, memory_mhz, power_w, temperature_c, throttle_reasons,"
-                       " throttled_samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       " note, sm_mhz, memory_mhz, power_w, temperature_c, throttle_reasons,"
+                       " throttled_samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                        final.sweep, final.gpu, final.problem, final.method, final.noise_floor,
-                       clocks.sm_mhz, clocks.memory_mhz, clocks.power_w, clocks.temperature_c,
-                       clocks.throttle_reasons, clocks.throttled_samples));
+                       final.note, clocks.sm_mhz, clocks.memory_mhz, clocks.power_w,
+                       clocks.temperature_c, clocks.throttle_reasons, clocks.throttled_samples));
   MGTUNE_TRY(insert.run());
   const std::int64_t id = database_->last_insert_id();
   std::int64_t place = 0;
@@ -129,7 +130,7 @@ Status Store::record_final(const FinalRecord& final) {
 Result<std::vector<FinalView>> Store::finals(const std::string& op) {
   MGTUNE_ASSIGN(const std::vector<FinalRow> finals,
                 read_all(*database_, read_final,
-                         "SELECT f.id, f.sweep, f.gpu, f.problem, f.method, f.noise_floor,"
+                         "SELECT f.id, f.sweep, f.gpu, f.problem, f.method, f.noise_floor, f.note,"
                          " f.sm_mhz, f.memory_mhz, f.power_w, f.temperature_c,"
                          " f.throttle_reasons, f.throttled_samples, o.name, p.text, " +
                              std::string(kGpuColumns) +

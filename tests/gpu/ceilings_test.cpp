@@ -21,7 +21,7 @@ class Ceilings : public RealGpuTest {
   void SetUp() override {
     RealGpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    auto made = make_gpu_timer(device(), default_gpu_method());
+    auto made = make_gpu_timer(device(), builder_, default_gpu_method());
     ASSERT_TRUE(made.ok()) << made.status().message();
     timer_ = std::move(*made);
   }

@@ -76,6 +76,8 @@ void SweepCommand::declare(ArgumentList& arguments) {
       "How a GPU's variants are timed: rotating (default: no data in the L2 cache), cold, "
       "hot, or graph, which suits kernels under 20 us");
   arguments.value("--db", words_.database, "FILE", "Database of results (default: the user's)");
+  arguments.flag("--counters", words_.counters,
+                 "Count what the hardware does for the finalists (needs the privilege to profile)");
   arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
   arguments.flag("--json", words_.json, "Print the result as JSON");
 }
@@ -114,6 +116,7 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
   options.seed = words_.seed;
   options.budget = plan.budget;
   options.method = plan.method;
+  options.counters = words_.counters;
   options.command = invocation.command_line;
   options.program = invocation.program;
   options.cache_directory = BuildCache::default_directory();

@@ -128,6 +128,9 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
   MGTUNE_ASSIGN(const ProblemRequest request, problem_request(words));
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(words.gpu));
+  if (words.counters && devices.front().kind == DeviceKind::cpu) {
+    return invalid_argument("--counters: the cpu device has no hardware counters");
+  }
   MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, words.method, program));
   std::vector<SweepPlan> plans;
   for (const DeviceInfo& device : devices) {

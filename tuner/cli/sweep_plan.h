@@ -20,7 +20,7 @@ struct SweepWords {
   std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, method, database;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
-  bool dry_run = false, json = false;
+  bool counters = false, dry_run = false, json = false;
 };
 
 struct PlannedProblem {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sweep/final_ranking.h"
+#include "sweep/finalist_counters.h"
 
 namespace mgtune {
 namespace {
@@ -62,7 +63,8 @@ WorkRequest request(SweepShared& shared, const TunedView& view,
 
 }  // namespace
 
-Result<std::optional<Pick>> hold_final(SweepShared& shared, const TunedView& view,
+Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& problem,
+                                       const TunedView& view,
                                        std::span<const Contender> contenders) {
   const TunedRecord& tuned = view.tuned;
   const std::string& default_variant = tuned.default_variant;
@@ -79,6 +81,8 @@ Result<std::optional<Pick>> hold_final(SweepShared& shared, const TunedView& vie
     }
     const std::vector<Samples> samples = samples_of(final, entries);
     if (samples.empty()) continue;
+    MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, problem, tuned, entries));
+    if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);
     return std::optional(rank_final(entries, samples, default_variant, final.noise_floor).pick);
   }
 
@@ -102,6 +106,9 @@ Result<std::optional<Pick>> hold_final(SweepShared& shared, const TunedView& vie
   final.method = tuned.method;
   final.noise_floor = noise_floor(samples.back(), samples.front());
   final.clocks = reply->final->clocks;
+  final.note = reply->final->note;
+  MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, problem, tuned, entries));
+  if (!missing.empty()) final.note += (final.note.empty() ? "" : "; ") + missing;
   FinalRanking ranking = rank_final(entries, std::span(samples).first(entries.size()),
                                     default_variant, final.noise_floor);
   final.finalists = std::move(ranking.finalists);

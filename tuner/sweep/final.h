@@ -8,16 +8,19 @@
 #include <span>
 
 #include "core/status.h"
+#include "family/problem.h"
 #include "store/records.h"
 #include "sweep/pick.h"
 #include "sweep/problem_sweep.h"
 
 namespace mgtune {
 
-// `view` names the problem, its default and the method. nullopt where there is nothing to decide
+// `view` is of the problem: its default and the method. With --counters the finalists are counted
+// too. nullopt where there is nothing to decide
 // (fewer than two contenders) and where the final could not be held: on a request to stop, or with
 // the reason in the summary. What single measurements say stands then.
-Result<std::optional<Pick>> hold_final(SweepShared& shared, const TunedView& view,
+Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& problem,
+                                       const TunedView& view,
                                        std::span<const Contender> contenders);
 
 }  // namespace mgtune

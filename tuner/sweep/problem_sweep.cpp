@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ceilings/ceiling.h"
 #include "sweep/ceiling_source.h"
 #include "sweep/final.h"
 
@@ -9,6 +10,10 @@ namespace mgtune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Operations a byte. Below it no GPU since Turing is limited by arithmetic (an H200 in fp32 is at
+// 14, a T4 at 25), so its peaks are not measured for such work.
+constexpr double kArithmeticIntensity = 4;
 
 Contender contender(const VariantState& state) {
   return {state.text,
@@ -197,35 +202,44 @@ Status ProblemSweep::receive_build(const OnVariant& on_variant) {
   return {};
 }
 
-// Once a problem, before its first variant: a problem of which everything is known needs none. That
-// it fails says nothing about the variants.
-Status ProblemSweep::measure_ceiling() {
+// Once a problem, before its first variant: a problem of which everything is known needs none.
+Status ProblemSweep::measure_ceilings() {
   const auto bytes = static_cast<std::int64_t>(view_.bytes);
-  if (ceiling_tried_ || shared_.device.kind == DeviceKind::cpu || bytes <= 0) return {};
-  ceiling_tried_ = true;
-  const CeilingNeed need{"copy", shared_.options.method.name, bytes};
+  if (ceilings_tried_ || shared_.device.kind == DeviceKind::cpu || bytes <= 0) return {};
+  ceilings_tried_ = true;
+  MGTUNE_ASSIGN(const double copy_rate, ceiling_rate("copy", bytes));
+  if (copy_rate > 0) view_.copy_ns = view_.bytes / copy_rate * 1e9;
+  if (view_.flops < kArithmeticIntensity * view_.bytes) return {};
+  for (const std::string& kind : ceiling_kinds()) {
+    if (is_memory_ceiling(kind)) continue;
+    MGTUNE_TRY(ceiling_rate(kind, 0).status());
+  }
+  return {};
+}
+
+// Out of the store while it is fresh, else measured; 0 where the device has none, or where it could
+// not be measured: that says nothing about the variants.
+Result<double> ProblemSweep::ceiling_rate(const std::string& kind, std::int64_t bytes) {
+  const CeilingNeed need{kind, shared_.options.method.name, bytes};
   MGTUNE_ASSIGN(const std::optional<CeilingRecord> known,
                 find_fresh_ceiling(shared_.store, shared_.gpu_id, shared_.device.driver, need));
-  if (known.has_value()) {
-    view_.copy_ns = view_.bytes / known->rate * 1e9;
-    return {};
-  }
+  if (known.has_value()) return known->rate;
   const Result<CeilingRecord> measured =
       request_ceiling(shared_.worker, shared_.next_request++, shared_.device.id, need);
-  if (!measured.ok()) {
-    if (!shared_.should_stop()) {
-      shared_.summary.skipped.push_back("the copy ceiling of " + view_.problem + ": " +
-                                        measured.status().message());
-    }
-    return {};
+  if (measured.ok()) {
+    MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
+    MGTUNE_TRY(shared_.store.record_ceiling(sweep, shared_.gpu_id, *measured));
+    return measured->rate;
   }
-  MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
-  view_.copy_ns = view_.bytes / measured->rate * 1e9;
-  return shared_.store.record_ceiling(sweep, shared_.gpu_id, *measured);
+  if (!shared_.should_stop() && measured.status().code() != StatusCode::unsupported) {
+    shared_.summary.skipped.push_back("the " + kind + " ceiling of " + view_.problem + ": " +
+                                      measured.status().message());
+  }
+  return 0.0;
 }
 
 Status ProblemSweep::measure(VariantState state, const OnVariant& on_variant) {
-  MGTUNE_TRY(measure_ceiling());
+  MGTUNE_TRY(measure_ceilings());
   WorkRequest work = request(WorkRequest::Kind::measure, state);
   const Contender* incumbent = best();
   if (incumbent != nullptr && state.text != view_.tuned.default_variant) {
@@ -274,7 +288,7 @@ Status ProblemSweep::record(const VariantState& state) {
 Status ProblemSweep::pick() {
   std::vector<Contender> contenders;
   for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
-  MGTUNE_ASSIGN(std::optional<Pick> pick, hold_final(shared_, view_, contenders));
+  MGTUNE_ASSIGN(std::optional<Pick> pick, hold_final(shared_, problem_, view_, contenders));
   if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
   TunedRecord& tuned = view_.tuned;
   if (!pick.has_value()) {

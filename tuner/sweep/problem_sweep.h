@@ -22,6 +22,7 @@
 #include "sweep/pick.h"
 #include "sweep/sweep.h"
 #include "sweep/sweep_journal.h"
+#include "worker/count_process.h"
 #include "worker/measure_process.h"
 
 namespace mgtune {
@@ -37,6 +38,8 @@ struct SweepShared {
   BuildCache cache;
   CompilePool pool;
   MeasureProcess worker;
+  std::optional<CountProcess> counter;  // where finalists are to be counted
+  std::string counters_refused;         // why they cannot be, once that is known
   SweepJournal journal;
   std::function<bool()> should_stop;
 
@@ -78,7 +81,8 @@ class ProblemSweep {
   void submit(VariantState state);
   Status receive_build(const OnVariant& on_variant);
   Status measure(VariantState state, const OnVariant& on_variant);
-  Status measure_ceiling();
+  Status measure_ceilings();
+  Result<double> ceiling_rate(const std::string& kind, std::int64_t bytes);
   Status finish(const VariantState& state, Origin origin, const OnVariant& on_variant);
   Status record(const VariantState& state);
   Status pick();
@@ -103,7 +107,7 @@ class ProblemSweep {
   std::size_t compiling_count_ = 0;
   std::deque<VariantState> ready_;  // built, to be measured
   std::int64_t taken_ = 0, done_ = 0;
-  bool exhausted_ = false, stopped_ = false, ceiling_tried_ = false;
+  bool exhausted_ = false, stopped_ = false, ceilings_tried_ = false;
 };
 
 }  // namespace mgtune

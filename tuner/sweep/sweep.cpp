@@ -205,12 +205,15 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& de
       .worker = MeasureProcess({options.program, "worker", "measure", device.id,
                                 options.method.name, options.method.reason},
                                deadline),
+      .counter = {},
+      .counters_refused = "",
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
       .recorded = {},
       .summary = {},
       .next_request = 1,
   };
+  if (options.counters) shared.counter.emplace(options.program, device.id, deadline);
   MGTUNE_TRY(Sweep(shared, problems, on_progress).run());
   return std::move(shared.summary);
 }

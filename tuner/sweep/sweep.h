@@ -36,8 +36,9 @@ struct SweepOptions {
   std::uint64_t seed = 1;
   Budget budget;
   TimingMethod method;
-  std::string command;  // as typed
-  std::string program;  // absolute path of mgtune, to start workers
+  bool counters = false;  // count what the hardware does for the finalists
+  std::string command;    // as typed
+  std::string program;    // absolute path of mgtune, to start workers
   std::string cache_directory;
   std::string lock_directory;  // of the lock files, the same for every sweep on the device
   std::size_t compile_processes = 1;

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Runs one sweep many times in fresh processes and says how well the times repeat.
+
+  scripts/repeatability.py --runs 15 --keep runs/ -- --kernel rmsnorm --gpu H200 --dtype bf16 \\
+      --problem rows=4096,hidden=4096 --strategy random --budget 8
+
+Everything after -- is passed to `mgtune sweep`; each run has a database of its own. Printed are, for
+each problem, the medians of the picks over the runs and which variants were picked, and then what
+`mgtune compare` says of all pairs of runs: of the same code, and of the second run with every time
+made 3 % longer. A pick counts as the same when it is the same variant, or when one of the two runs
+declares the other's pick tied with the fastest.
+"""
+import argparse
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+
+def output(command, codes=(0,)):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in codes:
+        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def slowed(rows):
+    for row in rows["variants"]:
+        measurement = row["measurement"]
+        for key in ("median_ns", "q1_ns", "q3_ns", "min_ns", "median_low_ns", "median_high_ns"):
+            if measurement and measurement[key]:
+                measurement[key] *= 1.03
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mgtune", default="mgtune")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--keep", metavar="FOLDER", help="where the databases go")
+    parser.add_argument("sweep", nargs="+", help="words for mgtune sweep, after --")
+    words = parser.parse_args()
+    folder = words.keep or tempfile.mkdtemp()
+    os.makedirs(folder, exist_ok=True)
+    databases = [os.path.join(folder, f"run{i}.db") for i in range(words.runs)]
+    for database in databases:
+        output([words.mgtune, "sweep", *words.sweep, "--db", database], codes=(0, 3))
+
+    picks, slowed_runs = [], []
+    for database in databases:
+        show = [words.mgtune, "show", "--db", database, "--json"]
+        picks.append({(p["operator"], p["problem"]): p for p in json.loads(output(show + ["best"]))["picks"]})
+        slowed_runs.append(database.replace(".db", ".slowed.json"))
+        with open(slowed_runs[-1], "w", encoding="utf-8") as file:
+            json.dump(slowed(json.loads(output(show + ["variants"]))), file)
+
+    print(f"{'problem':<44} {'least':>9} {'median':>9} {'most':>9}  spread  picks")
+    for problem in picks[0]:
+        times = [run[problem]["median_ns"] / 1e3 for run in picks]
+        middle = statistics.median(times)
+        variants = [run[problem]["variant"] for run in picks]
+        same = all(a == b or a in picks[j][problem]["tied"] or b in picks[i][problem]["tied"]
+                   for (i, a), (j, b) in itertools.combinations(enumerate(variants), 2))
+        kinds = len(set(variants))
+        text = "the same" if kinds == 1 else f"{kinds} variants, " + ("declared ties" if same else "NOT TIED")
+        print(f"{' '.join(problem):<44} {min(times):9.3f} {middle:9.3f} {max(times):9.3f}  "
+              f"{100 * (max(times) - min(times)) / middle:4.2f} %  {text}")
+
+    pairs = rows = false_alarms = seen = full = 0
+    for a, b in itertools.combinations(range(words.runs), 2):
+        same = json.loads(output([words.mgtune, "compare", databases[a], databases[b], "--json"], codes=(0, 1)))
+        slower = json.loads(output([words.mgtune, "compare", databases[a], slowed_runs[b], "--json"], codes=(0, 1)))
+        pairs += 1
+        rows += len(same["rows"])
+        false_alarms += sum(row["verdict"] in ("FASTER", "SLOWER") for row in same["rows"])
+        whole = [row for row in slower["rows"] if not (row["a"]["cut_short"] or row["b"]["cut_short"])]
+        full += len(whole)
+        seen += sum(row["verdict"] == "SLOWER" for row in whole)
+    if pairs:
+        print(f"\ncompare, the same code: {pairs} pairs of runs, {rows} rows: {false_alarms} FASTER or SLOWER")
+        print(f"compare, 3 % slower: {seen} of {full} rows that were measured in full are SLOWER "
+              f"({100 * seen / max(full, 1):.1f} %)")
+
+
+if __name__ == "__main__":
+    main()
