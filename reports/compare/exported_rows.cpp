@@ -67,7 +67,9 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
     return {};
   }
   MGTUNE_ASSIGN(name.method, text_at(*measurement, "method"));
-  MGTUNE_ASSIGN(TimeEstimate time, time_at(*measurement));
+  const std::optional<JsonCursor> final = variant.find("final");
+  const bool is_finalist = final && final->value().kind != JsonValue::Kind::null;
+  MGTUNE_ASSIGN(TimeEstimate time, time_at(is_finalist ? *final : *measurement));
   time.cut_short = raced_out;
   if (time.median_ns == 0) {
     table.untimed.push_back({std::move(name), "no time"});

@@ -57,20 +57,30 @@ double two_sided_z(double probability) {
   return low;
 }
 
-// The rows that lie together: the shortest interval that holds a quarter of the sorted scores, and
-// what is within 3.5 standard deviations of its middle, were it a normal distribution's (half its
-// length is then 0.3186 of one). A quarter, since half the rows may have changed alike.
-std::span<const double> densest(std::span<const double> sorted) {
+struct Interval {
+  double low, high;
+  double middle() const { return (low + high) / 2; }
+};
+
+// The shortest that holds a quarter of the sorted values: where most of them lie. A quarter, since
+// half of them may have changed alike.
+Interval densest_quarter(std::span<const double> sorted) {
   const std::size_t span = sorted.size() / 4;
   std::size_t first = 0;
   const auto length = [&](std::size_t i) { return sorted[i + span] - sorted[i]; };
   for (std::size_t i = 0; i + span < sorted.size(); ++i) {
     if (length(i) < length(first)) first = i;
   }
-  const double middle = (sorted[first] + sorted[first + span]) / 2;
-  const double reach = 3.5 * length(first) / 2 / 0.3186;
-  return {std::ranges::lower_bound(sorted, middle - reach),
-          std::ranges::upper_bound(sorted, middle + reach)};
+  return {sorted[first], sorted[first + span]};
+}
+
+// The rows that lie together: within 3.5 standard deviations of where most scores lie, were they
+// normally distributed (half the length of a quarter is then 0.3186 of one).
+std::span<const double> together(std::span<const double> sorted) {
+  const Interval dense = densest_quarter(sorted);
+  const double reach = 3.5 * (dense.high - dense.low) / 2 / 0.3186;
+  return {std::ranges::lower_bound(sorted, dense.middle() - reach),
+          std::ranges::upper_bound(sorted, dense.middle() + reach)};
 }
 
 double standard_deviation(std::span<const double> values) {
@@ -81,13 +91,20 @@ double standard_deviation(std::span<const double> values) {
   return std::sqrt(squares / (count - 1));
 }
 
+// The change that most rows share.
+double common_change(std::vector<double> logs) {
+  if (logs.empty()) return 0;
+  std::ranges::sort(logs);
+  return densest_quarter(logs).middle();
+}
+
 // How many expected deviations the rows scatter by, those set aside that changed.
 double widening_of(std::vector<double> scores) {
   if (scores.size() < kFewestRowsThatSpread) return 1;
   std::ranges::sort(scores);
   std::span<const double> kept = scores;
   while (true) {
-    const std::span<const double> near = densest(kept);
+    const std::span<const double> near = together(kept);
     if (near.size() < scores.size() / 5 || near.size() == kept.size()) break;
     kept = near;
   }
@@ -118,7 +135,11 @@ Judgement judge(std::span<const TimedPair> pairs) {
   std::vector<double> scores;
   for (const TimedPair& pair : pairs) {
     logs.push_back(std::log(pair.b.median_ns / pair.a.median_ns));
-    scores.push_back(logs.back() / expected_deviation(pair));
+  }
+  // A change that all rows share is no scatter: its scores would differ with the rows' intervals.
+  const double common = common_change(logs);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    scores.push_back((logs[i] - common) / expected_deviation(pairs[i]));
   }
   judgement.widening = widening_of(std::move(scores));
   const double z = two_sided_z(kFalseAlarmsPerTable / static_cast<double>(pairs.size()));

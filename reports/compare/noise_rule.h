@@ -11,9 +11,9 @@
 //    0.25 % a run on a GPU (pairs then differ by 0.35 %, hardly ever by 1 %) and 2 % on a host that
 //    does other things as well.
 // 2. A table of 20 rows or more says itself when that is too little. `widening` is the standard
-//    deviation of l / s over the rows that lie together, those set aside that changed (up to half
-//    of them alike); at most 4, so that a table in which every row changed by another amount is
-//    still judged. s is multiplied by it.
+//    deviation of (l - c) / s over the rows that lie together, those set aside that changed (up to
+//    half of them alike), c being the change that most rows share; at most 4, so that a table in
+//    which every row changed by another amount is still judged. s is multiplied by it.
 // 3. SLOWER and FASTER need both: the ratio of the medians reaches the smallest difference that
 //    counts, and l lies z * s from 0, where z leaves 0.1 % for all rows of the table together
 //    (0.1 % / rows for each, two-sided: z = 3.3 for one row, 4.6 for 200). A plain 95 % interval a

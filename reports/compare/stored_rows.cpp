@@ -28,22 +28,31 @@ TimeEstimate time_of(const MeasurementRecord& m) {
 }
 
 // By GPU, operator, problem and method.
-using NoiseFloors =
-    std::map<std::tuple<std::int64_t, std::string, std::string, std::string>, double>;
+using Finals =
+    std::map<std::tuple<std::int64_t, std::string, std::string, std::string>, FinalRecord>;
 
-Result<NoiseFloors> read_noise_floors(Store& store) {
-  MGTUNE_ASSIGN(const std::vector<FinalView> finals, store.finals());
-  NoiseFloors floors;
-  for (const FinalView& view : finals) {
-    floors[{view.final.gpu, view.op, view.problem, view.final.method}] = view.final.noise_floor;
+Result<Finals> read_finals(Store& store) {
+  MGTUNE_ASSIGN(const std::vector<FinalView> views, store.finals());
+  Finals finals;
+  for (const FinalView& view : views) {
+    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = view.final;
   }
-  return floors;
+  return finals;
+}
+
+// A finalist's time is that of the final: 60 samples between those of the others.
+void add_final(const FinalRecord& final, const OutcomeView& view, TimeEstimate& time) {
+  for (const FinalistRecord& finalist : final.finalists) {
+    if (finalist.variant != view.variant || finalist.build_sha256 != view.build_sha256) continue;
+    time = {finalist.median_ns, finalist.median_low_ns, finalist.median_high_ns};
+  }
+  time.noise_floor = final.noise_floor;
 }
 
 }  // namespace
 
 Status read_store(Store& store, MeasuredTable& table) {
-  MGTUNE_ASSIGN(NoiseFloors floors, read_noise_floors(store));
+  MGTUNE_ASSIGN(const Finals finals, read_finals(store));
   MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
   for (const OutcomeView& view : outcomes) {
     if (!median_ns(view) || is_failure(view.outcome)) {
@@ -52,7 +61,8 @@ Status read_store(Store& store, MeasuredTable& table) {
     }
     const MeasurementRecord& m = *view.measurement;
     MeasuredRow row{name_of(view), time_of(m)};
-    row.time.noise_floor = floors[{view.gpu_id, view.op, view.problem, m.method}];
+    const auto final = finals.find({view.gpu_id, view.op, view.problem, m.method});
+    if (final != finals.end()) add_final(final->second, view, row.time);
     row.time.cut_short = view.outcome == Outcome::raced_out;
     row.clock = view.gpu.emulation ? Clock::host : Clock::gpu;
     table.rows.push_back(std::move(row));

@@ -26,9 +26,13 @@ constexpr Method kMethods[] = {
     {"rotating",
      "Every launch uses another set of buffers, in turn, together more than three times "
      "as large as the L2 cache, so that data comes from device memory as it would in a "
-     "running program. The time is the kernel's on the GPU's own clock, the median of single runs "
-     "that "
-     "were made one variant after the other."},
+     "running program. The time is the kernel's on the GPU's own clock (CUPTI)."},
+    {"cold",
+     "The L2 cache is emptied before every launch, by reading other memory; the reading is not "
+     "timed. The time is the kernel's on the GPU's own clock (CUPTI)."},
+    {"hot",
+     "Every launch uses the same buffers, so that data is in the L2 cache as far as it fits. The "
+     "time is the kernel's on the GPU's own clock (CUPTI)."},
     {"rotating_events",
      "As rotating, but by CUDA events around batches of launches, because CUPTI was not to be had; "
      "each row says why. The gaps between launches are in these times."},
@@ -66,8 +70,16 @@ std::string method_section(const ReportModel& model) {
       "so that elements that are not written, and writes past the end, are found.</p>\n"
       "<p><strong>Then timed.</strong> A time is the median of its samples, from the start of the "
       "variant's first launch to the end of its last. Only times of one method, on one device and "
-      "one problem, are compared with each other. A variant that does not beat the default beyond "
-      "noise is called a tie and not picked.</p>\n<dl class=\"methods\">\n";
+      "one problem, are compared with each other. Samples taken while the GPU held its clocks down "
+      "are taken again, and counted.</p>\n"
+      "<p><strong>Then a final.</strong> Single measurements, one variant after the other, drift. "
+      "So the fastest variants and the default run once more in random round robin and are ranked "
+      "by the ratio of their times within a round. One of them enters twice: how far its two "
+      "entries differ is the noise. What differs by less than that, or by less than 0.5 %, is a "
+      "tie; of what is tied the default is picked, else the variant with the fewest registers. "
+      "Where a problem has no final (the sweep was stopped), single measurements decide, and the "
+      "default stays unless it is beaten by more than 1 % and beyond the quartiles.</p>\n"
+      "<dl class=\"methods\">\n";
   for (const std::string& name : names) {
     const bool emulation = name == "emulation";
     html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n",

@@ -47,6 +47,14 @@ std::string default_cell(const TunedRecord& tuned) {
   return default_stays(tuned) || tuned.default_variant.empty() ? "" : code(tuned.default_variant);
 }
 
+// "2 others, 0.3 %": what the final did not tell apart from the fastest, and its noise.
+std::string tied_cell(const ReportPick& pick) {
+  if (!pick.noise_floor) return "";
+  const std::size_t others = pick.tied.empty() ? 0 : pick.tied.size() - 1;
+  return fmt::format("{}, {}", others == 0 ? "none" : fmt::format("{} with the fastest", others),
+                     percent_text(*pick.noise_floor));
+}
+
 void add_pick(HtmlTable& table, const ReportPick& pick) {
   const TunedRecord& tuned = pick.view.tuned;
   const GpuRecord& gpu = pick.view.gpu;
@@ -55,7 +63,8 @@ void add_pick(HtmlTable& table, const ReportPick& pick) {
                  pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
                  pick.of_copy ? percent_text(*pick.of_copy) : "", escape(tuned.method),
                  std::to_string(pick.variants_ok), std::to_string(pick.variants_failed),
-                 pick_cell(tuned), default_cell(tuned)});
+                 pick_cell(tuned), default_cell(tuned), tied_cell(pick),
+                 escape(pick.roofline.limit)});
 }
 
 std::string table_of(std::span<const ReportPick> picks) {
@@ -71,7 +80,9 @@ std::string table_of(std::span<const ReportPick> picks) {
                    {"Ok", Align::right},
                    {"Failed", Align::right},
                    {"Pick"},
-                   {"Default"}});
+                   {"Default"},
+                   {"Tied, noise"},
+                   {"What limits the pick"}});
   for (const ReportPick& pick : picks) add_pick(table, pick);
   return table.html();
 }
@@ -91,7 +102,10 @@ std::string picks_section(const ReportModel& model) {
       "<em>default</em>: nothing was faster. GB/s are the bytes that the problem must move over "
       "the "
       "time; <em>of copy</em> compares that rate with the fastest copy of as many bytes, measured "
-      "on the same GPU by the same method.</p>\n";
+      "on the same GPU by the same method. <em>Tied</em> counts the variants that the final did "
+      "not "
+      "tell apart from the fastest; the noise is how far two entries of one variant "
+      "differed.</p>\n";
   const std::span<const ReportPick> picks = model.picks;
   for (std::size_t first = 0; first < picks.size();) {
     const auto end =

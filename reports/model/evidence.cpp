@@ -68,6 +68,29 @@ void add_to_variants(const StoredRows& rows, std::vector<ReportVariant>& variant
   }
 }
 
+// The times of a final are of the same build and method as the measurement.
+void add_finalists(const StoredRows& rows, std::vector<ReportVariant>& variants) {
+  std::map<Key, ReportVariant*> by_variant;
+  for (ReportVariant& variant : variants) {
+    const OutcomeView& view = variant.view;
+    if (view.measurement) {
+      by_variant[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] =
+          &variant;
+    }
+  }
+  for (const FinalView& view : rows.finals) {
+    for (const FinalistRecord& finalist : view.final.finalists) {
+      const auto found = by_variant.find(
+          {view.final.gpu, view.op, view.problem, view.final.method + finalist.variant});
+      if (found == by_variant.end() || found->second->view.build_sha256 != finalist.build_sha256) {
+        continue;
+      }
+      found->second->final = finalist;
+      found->second->final->samples_ns.clear();
+    }
+  }
+}
+
 void add_to_picks(ReportModel& model) {
   std::map<Key, const FinalRecord*> finals;
   for (const FinalView& view : model.finals) {
@@ -105,6 +128,7 @@ void add_evidence(const StoredRows& rows, ReportModel& model) {
     if (final != finals.end()) model.finals.push_back(*final->second);
   }
   add_to_variants(rows, model.variants);
+  add_finalists(rows, model.variants);
   add_to_picks(model);
 }
 

@@ -71,6 +71,17 @@ Json clocks_json(const ClockRecord& clocks) {
           {"throttled_samples", clocks.throttled_samples}};
 }
 
+// Without its samples, which stand in the final.
+Json finalist_json(const FinalistRecord& finalist) {
+  return {{"median_ns", finalist.median_ns},
+          {"median_low_ns", finalist.median_low_ns},
+          {"median_high_ns", finalist.median_high_ns},
+          {"ratio", finalist.ratio},
+          {"ratio_low", finalist.ratio_low},
+          {"ratio_high", finalist.ratio_high},
+          {"tied", finalist.tied}};
+}
+
 Json roofline_json(const Roofline& roofline) {
   return {{"intensity", or_null(roofline.intensity)},
           {"of_copy", or_null(roofline.of_copy)},
@@ -119,6 +130,7 @@ Json with_variant(Json row, const ReportVariant& variant) {
   row["sweep"] = view.sweep;
   row["check"] = view.check ? check_json(*view.check) : Json();
   row["measurement"] = view.measurement ? measurement_json(*view.measurement) : Json();
+  row["final"] = variant.final ? finalist_json(*variant.final) : Json();
   row["roofline"] = roofline_json(variant.roofline);
   row["counters"] = counters_json(variant.counters);
   return row;
@@ -166,14 +178,11 @@ Json final_json(const FinalView& view) {
   row["sweep"] = view.final.sweep;
   Json finalists = Json::array();
   for (const FinalistRecord& finalist : view.final.finalists) {
-    finalists.push_back({{"variant", finalist.variant},
-                         {"median_ns", finalist.median_ns},
-                         {"ratio", finalist.ratio},
-                         {"ratio_low", finalist.ratio_low},
-                         {"ratio_high", finalist.ratio_high},
-                         {"tied", finalist.tied},
-                         {"build_sha256", finalist.build_sha256},
-                         {"samples_ns", finalist.samples_ns}});
+    Json entry = {{"variant", finalist.variant}};
+    entry.update(finalist_json(finalist));
+    entry["build_sha256"] = finalist.build_sha256;
+    entry["samples_ns"] = finalist.samples_ns;
+    finalists.push_back(std::move(entry));
   }
   row["finalists"] = std::move(finalists);
   return row;

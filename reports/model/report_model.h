@@ -48,6 +48,7 @@ struct ReportVariant {
   bool is_default = false;               // what the pick is compared with
   Roofline roofline;                     // empty for emulation, and without a time
   std::vector<CounterRecord> counters;   // of one launch of this build; empty: not counted
+  std::optional<FinalistRecord> final;   // its place in the final of its method, without samples
 };
 
 // One problem on one GPU: variants[first, first + count) of the model.

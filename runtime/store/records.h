@@ -112,7 +112,7 @@ struct CounterRecord {
 // One of the variants that were timed in turn at the end of a problem's sweep.
 struct FinalistRecord {
   std::string variant, build_sha256;
-  double median_ns = 0;
+  double median_ns = 0, median_low_ns = 0, median_high_ns = 0;  // with its 95 % interval
   // Its time over the default's in the same round: the median over rounds, and its 95 % interval.
   // Over the fastest's where the default does not run.
   double ratio = 0, ratio_low = 0, ratio_high = 0;

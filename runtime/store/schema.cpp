@@ -210,16 +210,18 @@ CREATE TABLE finals (
 CREATE INDEX finals_by_problem ON finals (gpu, problem, method);
 
 CREATE TABLE finalists (
-  final        INTEGER NOT NULL REFERENCES finals ON DELETE CASCADE,
-  place        INTEGER NOT NULL,
-  variant      INTEGER NOT NULL REFERENCES variants,
-  build_sha256 TEXT NOT NULL,
-  median_ns    REAL NOT NULL,
-  ratio        REAL NOT NULL,
-  ratio_low    REAL NOT NULL,
-  ratio_high   REAL NOT NULL,
-  tied         INTEGER NOT NULL CHECK (tied IN (0, 1)),
-  samples_ns   TEXT NOT NULL,
+  final          INTEGER NOT NULL REFERENCES finals ON DELETE CASCADE,
+  place          INTEGER NOT NULL,
+  variant        INTEGER NOT NULL REFERENCES variants,
+  build_sha256   TEXT NOT NULL,
+  median_ns      REAL NOT NULL,
+  median_low_ns  REAL NOT NULL,
+  median_high_ns REAL NOT NULL,
+  ratio          REAL NOT NULL,
+  ratio_low      REAL NOT NULL,
+  ratio_high     REAL NOT NULL,
+  tied           INTEGER NOT NULL CHECK (tied IN (0, 1)),
+  samples_ns     TEXT NOT NULL,
   PRIMARY KEY (final, place)
 ) STRICT;
 

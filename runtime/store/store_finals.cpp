@@ -77,6 +77,8 @@ FinalistRow read_finalist(Row& row) {
   finalist.variant = row.text();
   finalist.build_sha256 = row.text();
   finalist.median_ns = row.real();
+  finalist.median_low_ns = row.real();
+  finalist.median_high_ns = row.real();
   finalist.ratio = row.real();
   finalist.ratio_low = row.real();
   finalist.ratio_high = row.real();
@@ -116,11 +118,13 @@ Status Store::record_final(const FinalRecord& final) {
     MGTUNE_ASSIGN(const std::int64_t variant, variant_id(*database_, op, finalist.variant));
     MGTUNE_ASSIGN(Statement row,
                   database_->query("INSERT INTO finalists (final, place, variant, build_sha256,"
-                                   " median_ns, ratio, ratio_low, ratio_high, tied, samples_ns)"
-                                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                   " median_ns, median_low_ns, median_high_ns, ratio, ratio_low,"
+                                   " ratio_high, tied, samples_ns)"
+                                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                    id, place++, variant, finalist.build_sha256, finalist.median_ns,
-                                   finalist.ratio, finalist.ratio_low, finalist.ratio_high,
-                                   finalist.tied, samples_text(finalist.samples_ns)));
+                                   finalist.median_low_ns, finalist.median_high_ns, finalist.ratio,
+                                   finalist.ratio_low, finalist.ratio_high, finalist.tied,
+                                   samples_text(finalist.samples_ns)));
     MGTUNE_TRY(row.run());
   }
   return transaction.commit();
@@ -142,6 +146,7 @@ Result<std::vector<FinalView>> Store::finals(const std::string& op) {
   MGTUNE_ASSIGN(const std::vector<FinalistRow> finalists,
                 read_all(*database_, read_finalist,
                          std::string("SELECT l.final, v.text, l.build_sha256, l.median_ns,"
+                                     " l.median_low_ns, l.median_high_ns,"
                                      " l.ratio, l.ratio_low, l.ratio_high, l.tied, l.samples_ns"
                                      " FROM finalists l JOIN finals f ON f.id = l.final"
                                      " JOIN problems p ON p.id = f.problem"

@@ -46,6 +46,38 @@ class MeasuredTableTest : public StoreTest {
   }
 };
 
+TEST_F(MeasuredTableTest, AFinalistsTimeIsThatOfTheFinalFromAStoreAndFromItsExport) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store, kH200Record);
+  record.measurement->method = "rotating";
+  ASSERT_TRUE(store.record(record).ok());
+  TunedRecord tuned;
+  tuned.sweep = record.sweep;
+  tuned.gpu = record.key.gpu;
+  tuned.problem = record.key.problem;
+  tuned.variant = record.variant;
+  tuned.build_sha256 = record.key.build_sha256;
+  tuned.method = "rotating";
+  ASSERT_TRUE(store.record_tuned(tuned).ok());
+  FinalRecord final;
+  final.sweep = record.sweep;
+  final.gpu = record.key.gpu;
+  final.problem = record.key.problem;
+  final.method = "rotating";
+  final.finalists = {
+      {record.variant, record.key.build_sha256, 99.5, 99.4, 99.6, 1, 1, 1, true, {99.5}}};
+  ASSERT_TRUE(store.record_final(final).ok());
+  const std::string exported =
+      write("variants.json", variants_json(read_report_model(store).value()));
+  for (const std::string& path : {path_, exported}) {
+    const MeasuredTable table = read(path);
+    ASSERT_THAT(table.rows, SizeIs(1)) << path;
+    EXPECT_EQ(table.rows[0].time.median_ns, 99.5) << path;
+    EXPECT_EQ(table.rows[0].time.low_ns, 99.4) << path;
+    EXPECT_EQ(table.rows[0].time.high_ns, 99.6) << path;
+  }
+}
+
 TEST_F(MeasuredTableTest, AStoreGivesWhatItsVariantsTookAndItsNoiseFloors) {
   {
     Store store = open();

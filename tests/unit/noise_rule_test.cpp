@@ -111,6 +111,20 @@ TEST(NoiseRule, ATableThatScattersWidensItsOwnIntervals) {
   EXPECT_EQ(judge(spread_rows(19, 0.025)).widening, 1);  // too few to tell
 }
 
+// All rows of a GPU whose clocks were lowered: well measured ones and others.
+TEST(NoiseRule, AChangeThatAllRowsShareIsNoScatter) {
+  std::vector<TimedPair> all;
+  for (int i = 0; i < 40; ++i) {
+    const double half_width = i % 2 == 0 ? 0.001 : 0.02;
+    all.push_back({estimate(10000, half_width), estimate(10300, half_width)});
+  }
+  const Judgement judgement = judge(all);
+  EXPECT_EQ(judgement.widening, 1);
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    EXPECT_EQ(judgement.differences[i].verdict, Verdict::slower);
+  }
+}
+
 TEST(NoiseRule, RowsThatChangedDoNotHideEachOther) {
   const Judgement judgement = judge(spread_rows(101, 0.005, 45));
   EXPECT_LT(judgement.widening, 1.2);

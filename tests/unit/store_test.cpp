@@ -291,8 +291,9 @@ FinalRecord final_of(const OutcomeRecord& record) {
   final.method = "rotating";
   final.noise_floor = 0.004;
   final.note = "not counted: no privilege";
-  final.finalists = {{"row VEC=8", "sha-1", 18.25, 0.9, 0.89, 0.91, true, {18, 18.5, 0.1 + 0.2}},
-                     {"row VEC=1", "sha-2", 20, 1, 1, 1, false, {}}};
+  final.finalists = {
+      {"row VEC=8", "sha-1", 18.25, 18, 18.5, 0.9, 0.89, 0.91, true, {18, 18.5, 0.1 + 0.2}},
+      {"row VEC=1", "sha-2", 20, 19, 21, 1, 1, 1, false, {}}};
   final.clocks = {1980, 3201, 300.5, 50, "sw_power_cap", 2};
   return final;
 }
@@ -315,6 +316,8 @@ TEST_F(StoreTest, AFinalComesBackWithEverySample) {
   const FinalistRecord& first = views[0].final.finalists[0];
   EXPECT_EQ(first.variant, "row VEC=8");
   EXPECT_EQ(first.build_sha256, "sha-1");
+  EXPECT_EQ(first.median_low_ns, 18);
+  EXPECT_EQ(first.median_high_ns, 18.5);
   EXPECT_EQ(first.ratio_low, 0.89);
   EXPECT_TRUE(first.tied);
   EXPECT_EQ(first.samples_ns, final.finalists[0].samples_ns);

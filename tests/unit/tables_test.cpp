@@ -101,8 +101,9 @@ StoredRows rows_with_evidence() {
   final.final.gpu = kH200;
   final.final.method = "rotating";
   final.final.noise_floor = 0.0031;
-  final.final.finalists = {{kFastVariant, "sha", 20'010, 0.6671, 0.6660, 0.6683, true, {1, 2, 3}},
-                           {kDefaultVariant, "sha", 30'000, 1, 1, 1, false, {4, 5, 6}}};
+  final.final.finalists = {
+      {kFastVariant, "sha", 20'010, 20'000, 20'020, 0.6671, 0.6660, 0.6683, true, {1, 2, 3}},
+      {kDefaultVariant, "sha", 30'000, 29'900, 30'100, 1, 1, 1, false, {4, 5, 6}}};
   final.final.clocks = {1980, 3201, 420.4, 47, "sw_power_cap", 2};
   rows.finals.push_back(final);
   CeilingView copy;

@@ -81,7 +81,10 @@ FinalRanking rank_final(std::span<const Contender> entries, std::span<const Samp
     FinalistRecord& finalist = ranking.finalists.emplace_back();
     finalist.variant = entry.variant;
     finalist.build_sha256 = entry.build_sha256;
-    finalist.median_ns = summarise(samples[i]).median;
+    const SampleSummary summary = summarise(samples[i]);
+    finalist.median_ns = summary.median;
+    finalist.median_low_ns = summary.median_low;
+    finalist.median_high_ns = summary.median_high;
     finalist.ratio = ratios[i].median;
     finalist.ratio_low = ratios[i].median_low;
     finalist.ratio_high = ratios[i].median_high;
