@@ -49,6 +49,7 @@ Commands make_commands();  // in the order of the overview
 std::unique_ptr<Command> make_sweep_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_report_command();
+std::unique_ptr<Command> make_simulate_command();
 std::unique_ptr<Command> make_list_command();
 std::unique_ptr<Command> make_devices_command();
 std::unique_ptr<Command> make_doctor_command();

@@ -7,6 +7,7 @@ Commands make_commands() {
   commands.push_back(make_sweep_command());
   commands.push_back(make_show_command());
   commands.push_back(make_report_command());
+  commands.push_back(make_simulate_command());
   commands.push_back(make_list_command());
   commands.push_back(make_devices_command());
   commands.push_back(make_doctor_command());
