@@ -31,8 +31,8 @@ void covariances(const std::vector<Coordinate>& coordinates, const CovarianceKer
 double kernel_cost(const std::vector<Coordinate>& coordinates, const CovarianceKernel& kernel,
                    const PointTable& points, std::span<const double> values);
 
-// Improves `kernel` by a seeded random walk that keeps what lowers the cost. Takes about 10 ms for
-// 50 points and at most 50 ms for 300.
+// Improves `kernel` by a seeded random walk that keeps what lowers the cost. Takes about 6 ms for
+// 50 points of 10 coordinates, 25 ms for 200 and 80 ms for 300.
 void fit_kernel(const std::vector<Coordinate>& coordinates, const PointTable& points,
                 std::span<const double> values, RandomStream& random, CovarianceKernel& kernel);
 
