@@ -1,14 +1,15 @@
 #include "ceilings/copy_ceiling.h"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
-#include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ceilings/memory_shape.h"
+#include "ceilings/random_memory.h"
+#include "ceilings/shape_race.h"
 #include "device/build_module.h"
 #include "family/source_tree.h"
 #include "timing/buffer_rotation.h"
@@ -17,13 +18,8 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kVectorBytes = 16;
-
-struct CopyShape {
-  std::uint32_t threads;
-  std::int64_t tile;
-  bool streaming;
-  std::int64_t blocks_per_sm;  // that stride over the tiles; 0: a block for each tile
+struct CopyShape : MemoryShape {
+  bool streaming = false;
 
   std::string kernel() const {
     return "copy<" + std::to_string(tile) + ", " + (streaming ? "true" : "false") + ">";
@@ -32,12 +28,10 @@ struct CopyShape {
 
 // Small copies want all SMs busy at once, large ones many bytes in flight.
 constexpr std::array kShapes = {
-    CopyShape{256, 1, false, 0}, CopyShape{512, 1, false, 0},  CopyShape{1024, 1, false, 0},
-    CopyShape{256, 2, false, 0}, CopyShape{256, 4, false, 0},  CopyShape{512, 4, false, 0},
-    CopyShape{256, 4, true, 0},  CopyShape{512, 4, true, 0},   CopyShape{256, 8, false, 0},
-    CopyShape{512, 4, false, 4}, CopyShape{1024, 4, false, 2}, CopyShape{256, 8, false, 8}};
-
-constexpr char kFill[] = "fill_uniform<float>";
+    CopyShape{{256, 1, 0}, false}, CopyShape{{512, 1, 0}, false},  CopyShape{{1024, 1, 0}, false},
+    CopyShape{{256, 2, 0}, false}, CopyShape{{256, 4, 0}, false},  CopyShape{{512, 4, 0}, false},
+    CopyShape{{256, 4, 0}, true},  CopyShape{{512, 4, 0}, true},   CopyShape{{256, 8, 0}, false},
+    CopyShape{{512, 4, 4}, false}, CopyShape{{1024, 4, 2}, false}, CopyShape{{256, 8, 8}, false}};
 
 std::vector<std::string> copy_kernels() {
   std::vector<std::string> names;
@@ -56,28 +50,28 @@ class CopyBench {
 
   Status prepare(Builder& builder) {
     const SourceTree sources = embedded_source_tree("kernels/common");
-    MGTUNE_ASSIGN(fills_, build_module(device_, builder, sources, "fill.cu", {kFill}));
+    MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, DType::f32));
     MGTUNE_ASSIGN(copies_, build_module(device_, builder, sources, "copy.cu", copy_kernels()));
     MGTUNE_ASSIGN(const BufferRotation rotation, plan_buffer_rotation(device_, 2 * bytes_));
     for (std::int64_t i = 0; i < rotation.sets; ++i) {
       CopySet& set = sets_.emplace_back();
-      MGTUNE_ASSIGN(set.from, Buffer::allocate(device_, static_cast<std::size_t>(bytes_)));
+      MGTUNE_ASSIGN(set.from, memory.allocate(bytes_, static_cast<std::uint64_t>(i)));
       MGTUNE_ASSIGN(set.to, Buffer::allocate(device_, static_cast<std::size_t>(bytes_)));
-      MGTUNE_TRY(fill(set.from, static_cast<std::uint64_t>(i)));
     }
     return device_.synchronize(nullptr);
   }
 
   // A time above `best_ns` may be of few samples.
-  Result<double> median_ns(Timer& timer, const CopyShape& shape, double best_ns) {
+  Result<ShapeCost> median_ns(Timer& timer, const CopyShape& shape, double best_ns) {
     MGTUNE_ASSIGN(const Kernel* const kernel, copies_->kernel(shape.kernel()));
     TimingBudget budget;
     budget.stop_above_ns = best_ns;
+    budget.buffer_sets = static_cast<std::int64_t>(sets_.size());
     const auto work = [&](std::int64_t turn, Stream stream) {
       return copy(*kernel, shape, sets_[static_cast<std::size_t>(turn) % sets_.size()], stream);
     };
     MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
-    return summarise(timing.samples_ns).median;
+    return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
   }
 
   // Whether the shape copies every byte and none beyond.
@@ -97,35 +91,14 @@ class CopyBench {
   }
 
  private:
-  Status fill(const Buffer& buffer, std::uint64_t seed) {
-    MGTUNE_ASSIGN(const Kernel* const kernel, fills_->kernel(kFill));
-    void* out = buffer.data();
-    std::int64_t count = bytes_ / static_cast<std::int64_t>(sizeof(float));
-    float low = -1;
-    float high = 1;
-    std::array<void*, 5> args = {&out, &count, &seed, &low, &high};
-    KernelLaunch launch;
-    launch.kernel = kernel;
-    launch.grid = {1024, 1, 1};
-    launch.block = {256, 1, 1};
-    launch.args = args.data();
-    return device_.launch(launch);
-  }
-
   Status copy(const Kernel& kernel, const CopyShape& shape, const CopySet& set, Stream stream) {
     void* to = set.to.data();
     void* from = set.from.data();
     std::int64_t vectors = bytes_ / kVectorBytes;
     std::array<void*, 3> args = {&to, &from, &vectors};
-    const std::int64_t tile = shape.tile * shape.threads;
-    std::int64_t blocks = (vectors + tile - 1) / tile;
-    if (shape.blocks_per_sm > 0) {
-      blocks = std::min(
-          blocks, std::max<std::int64_t>(1, shape.blocks_per_sm * device_.info().limits.sm_count));
-    }
     KernelLaunch launch;
     launch.kernel = &kernel;
-    launch.grid = {static_cast<std::uint32_t>(blocks), 1, 1};
+    launch.grid = {shape.blocks(vectors, device_.info().limits.sm_count), 1, 1};
     launch.block = {shape.threads, 1, 1};
     launch.args = args.data();
     launch.stream = stream;
@@ -134,26 +107,22 @@ class CopyBench {
 
   Device& device_;
   std::int64_t bytes_;  // of one buffer
-  std::unique_ptr<Module> fills_, copies_;
+  std::unique_ptr<Module> copies_;
   std::vector<CopySet> sets_;
 };
 
 }  // namespace
 
-Result<double> copy_ns(Device& device, Builder& builder, Timer& timer, std::int64_t bytes_moved) {
-  const std::int64_t vectors = (bytes_moved + kVectorBytes) / (2 * kVectorBytes);
-  CopyBench bench(device, std::max<std::int64_t>(1, vectors) * kVectorBytes);
+Result<MeasuredCeiling> measure_copy(Device& device, Builder& builder, Timer& timer,
+                                     std::int64_t bytes_moved) {
+  CopyBench bench(device, vectors_in(bytes_moved / 2) * kVectorBytes);
   MGTUNE_TRY(bench.prepare(builder).with_context("the copy ceiling"));
-  double best_ns = 0;
-  const CopyShape* best = nullptr;
-  for (const CopyShape& shape : kShapes) {
-    MGTUNE_ASSIGN(const double median_ns, bench.median_ns(timer, shape, best_ns));
-    if (best != nullptr && median_ns >= best_ns) continue;
-    best = &shape;
-    best_ns = median_ns;
-  }
-  MGTUNE_TRY(bench.check(*best));
-  return best_ns;
+  MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const CopyShape>(kShapes),
+                                             [&](const CopyShape& shape, double best_ns) {
+                                               return bench.median_ns(timer, shape, best_ns);
+                                             }));
+  MGTUNE_TRY(bench.check(*race.winner));
+  return MeasuredCeiling{static_cast<double>(bytes_moved) / race.cost.cost * 1e9, race.cost.clocks};
 }
 
 }  // namespace mgtune

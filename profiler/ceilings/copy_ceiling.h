@@ -1,5 +1,5 @@
-// The copy ceiling: how long the fastest copy takes that reads and writes as many bytes as a
-// problem must move. Small copies reach less of the memory's rate than large ones, so a share of
+// The copy ceiling: how fast the fastest copy is that reads and writes as many bytes as a problem
+// must move. Small copies reach less of the memory's rate than large ones, so a share of
 // the ceiling compares equal bytes.
 
 #pragma once
@@ -7,15 +7,17 @@
 #include <cstdint>
 
 #include "build/builder.h"
+#include "ceilings/measured_ceiling.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "timing/timer.h"
 
 namespace mgtune {
 
-// Median time in nanoseconds of the fastest of several copy kernels and launch shapes that together
-// read and write `bytes_moved` (rounded to 32), by the timer's method, over rotating sets of random
-// data. internal when a copy is not one.
-Result<double> copy_ns(Device& device, Builder& builder, Timer& timer, std::int64_t bytes_moved);
+// The fastest of several copy kernels and launch shapes that together read and write `bytes_moved`
+// (rounded to 32), by the timer's method, over rotating sets of random data. internal when a copy
+// is not one.
+Result<MeasuredCeiling> measure_copy(Device& device, Builder& builder, Timer& timer,
+                                     std::int64_t bytes_moved);
 
 }  // namespace mgtune

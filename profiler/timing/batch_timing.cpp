@@ -5,7 +5,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <initializer_list>
+#include <numeric>
+#include <random>
 #include <string>
+#include <utility>
 
 #include "timing/statistics.h"
 #include "timing/stop_rule.h"
@@ -20,6 +24,11 @@ constexpr double kSettled = 0.01;
 constexpr int kSettledWindows = 3;
 constexpr int kMaxWindows = 30;
 constexpr double kWarmUpShare = 0.25;
+
+// In turn, a sample is longer: the pause between two works is 0.1 ms, and a pair of samples is what
+// a ratio is made of.
+constexpr double kTurnNs = 200e3;
+constexpr double kTurnWarmUpNs = 10e6;
 
 struct WarmUp {
   double call_ns = 0;
@@ -66,10 +75,31 @@ std::int64_t next_batches(const TimingBudget& budget, std::int64_t taken, double
                                   std::min(affordable, budget.max_samples - taken));
 }
 
-std::string percent(double part) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %%", part * 100);
+std::string settling_note(const WarmUp& warm) {
+  if (warm.settled) return "";
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(), "times still changed by %.1f %% after warm-up",
+                warm.last_change * 100);
   return text.data();
+}
+
+std::string joined(std::initializer_list<std::string> notes) {
+  std::string text;
+  for (const std::string& note : notes) {
+    if (!note.empty()) text += (text.empty() ? "" : "; ") + note;
+  }
+  return text;
+}
+
+// A batch that holds every buffer set, where the method lets it.
+BatchSize size_for(BatchSize size, std::int64_t buffer_sets) {
+  size.least_calls = std::max(size.least_calls, buffer_sets);
+  return size;
+}
+
+bool is_enough(std::int64_t rounds, double measured_ns, const TurnBudget& budget) {
+  if (rounds < budget.min_rounds) return false;
+  return rounds >= budget.max_rounds || measured_ns >= budget.max_seconds * 1e9;
 }
 
 }  // namespace
@@ -83,36 +113,86 @@ std::int64_t BatchSize::calls(double call_ns, std::int64_t max_calls) const {
   return static_cast<std::int64_t>(std::min(std::bit_ceil(wanted), std::bit_floor(limit)));
 }
 
-Result<Timing> time_in_batches(BatchClock& clock, const BatchSize& size,
-                               const TimingBudget& budget) {
+std::string BatchClock::note(std::int64_t) const { return ""; }
+
+BatchTimer::BatchTimer(std::string method, const BatchSize& size, std::unique_ptr<ClockWatch> watch)
+    : method_(std::move(method)), size_(size), watch_(std::move(watch)) {}
+
+Result<Timing> BatchTimer::time(const TimedWork& work, const TimingBudget& budget) {
+  const std::unique_ptr<BatchClock> clock = this->clock(work);
+  const BatchSize size = size_for(size_, budget.buffer_sets);
   const double max_ns = budget.max_seconds * 1e9;
-  MGTUNE_ASSIGN(const WarmUp warm, warm_up(clock, size, max_ns * kWarmUpShare));
-  Timing timing;
-  if (!warm.settled) {
-    timing.note = "times still changed by " + percent(warm.last_change) + " after warm-up";
-  }
-  const std::int64_t calls = size.calls(warm.call_ns, clock.max_calls());
+  MGTUNE_ASSIGN(const WarmUp warm, warm_up(*clock, size, max_ns * kWarmUpShare));
+  const std::int64_t calls = size.calls(warm.call_ns, clock->max_calls());
   const double batch_ns = warm.call_ns * static_cast<double>(calls);
+  ClockLog log(watch_.get(), max_ns);
+  Timing timing;
   double measured_ns = 0;
-  while (true) {
+  StopRule stop = StopRule::go_on;
+  while (stop == StopRule::go_on) {
     const auto taken = static_cast<std::int64_t>(timing.samples_ns.size());
     const std::int64_t batches = std::min(
-        next_batches(budget, taken, max_ns - measured_ns, batch_ns), clock.max_batches(calls));
-    MGTUNE_ASSIGN(const std::vector<double> samples, clock.time(calls, batches));
-    for (const double sample_ns : samples) {
-      timing.samples_ns.push_back(sample_ns);
-      measured_ns += sample_ns * static_cast<double>(calls);
-    }
-    const StopRule stop = stop_rule(timing.samples_ns, measured_ns, budget);
-    if (stop == StopRule::go_on) continue;
-    timing.censored = stop == StopRule::censored;
-    return timing;
+        next_batches(budget, taken, max_ns - measured_ns, batch_ns), clock->max_batches(calls));
+    MGTUNE_ASSIGN(const std::vector<double> samples, clock->time(calls, batches));
+    const double took_ns =
+        std::accumulate(samples.begin(), samples.end(), 0.0) * static_cast<double>(calls);
+    if (log.repeats(batches, took_ns)) continue;
+    timing.samples_ns.insert(timing.samples_ns.end(), samples.begin(), samples.end());
+    measured_ns += took_ns;
+    stop = stop_rule(timing.samples_ns, measured_ns, budget);
   }
+  timing.censored = stop == StopRule::censored;
+  timing.clocks = log.summary();
+  timing.note = joined({settling_note(warm), clock->note(budget.buffer_sets), log.note(), note()});
+  return timing;
 }
 
-void add_note(const std::string& note, Timing& timing) {
-  if (!timing.note.empty() && !note.empty()) timing.note += "; ";
-  timing.note += note;
+Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
+                                            const TurnBudget& budget) {
+  std::int64_t turn = 0;  // of all works together
+  std::vector<TimedWork> turning;
+  for (const TimedWork& work : works) {
+    turning.emplace_back(
+        [&work, &turn](std::int64_t, Stream stream) { return work(turn++, stream); });
+  }
+  BatchSize size = size_for(size_, budget.buffer_sets);
+  size.batch_ns = std::max(size.batch_ns, kTurnNs);
+  std::vector<std::unique_ptr<BatchClock>> clocks;
+  std::vector<std::int64_t> calls;
+  std::string settling;
+  for (const TimedWork& work : turning) {
+    const std::unique_ptr<BatchClock>& clock = clocks.emplace_back(this->clock(work));
+    MGTUNE_ASSIGN(const WarmUp warm, warm_up(*clock, size, kTurnWarmUpNs));
+    calls.push_back(size.calls(warm.call_ns, clock->max_calls()));
+    if (settling.empty()) settling = settling_note(warm);
+  }
+
+  const double max_ns = budget.max_seconds * 1e9;
+  ClockLog log(watch_.get(), max_ns);
+  TurnTiming timing;
+  timing.samples_ns.resize(works.size());
+  std::vector<std::size_t> order(works.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937_64 random(budget.seed);
+  std::vector<double> round(works.size());
+  double measured_ns = 0;
+  for (std::int64_t rounds = 0; !is_enough(rounds, measured_ns, budget);) {
+    std::ranges::shuffle(order, random);
+    double took_ns = 0;
+    for (const std::size_t i : order) {
+      MGTUNE_ASSIGN(const std::vector<double> samples, clocks[i]->time(calls[i], 1));
+      round[i] = samples.front();
+      took_ns += round[i] * static_cast<double>(calls[i]);
+    }
+    if (log.repeats(static_cast<std::int64_t>(works.size()), took_ns)) continue;
+    for (std::size_t i = 0; i < works.size(); ++i) timing.samples_ns[i].push_back(round[i]);
+    measured_ns += took_ns;
+    ++rounds;
+  }
+  timing.clocks = log.summary();
+  const std::string clock_note = clocks.empty() ? "" : clocks.front()->note(budget.buffer_sets);
+  timing.note = joined({settling, clock_note, log.note(), note()});
+  return timing;
 }
 
 }  // namespace mgtune

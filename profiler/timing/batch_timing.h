@@ -1,9 +1,12 @@
-// Batch timing: the part that all timers of GPUs share. Short work is launched many times a sample,
-// the GPU warms up until its times settle, and samples are taken until the budget's stop rule.
+// BatchTimer: what all timers of GPUs share. Short work is launched many times a sample, the GPU
+// warms up until its times settle, and samples are taken until the budget's stop rule; those taken
+// while the GPU held its clocks down are taken again.
 
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,9 @@ class BatchClock {
   virtual std::int64_t max_calls() const = 0;
   virtual std::int64_t max_batches(std::int64_t calls) const = 0;
 
+  // What there is to say of the last time(): "" or why it is less than the method promises.
+  virtual std::string note(std::int64_t buffer_sets) const;
+
  protected:
   BatchClock() = default;
   BatchClock(const BatchClock&) = default;
@@ -46,11 +52,23 @@ struct BatchSize {
   std::int64_t calls(double call_ns, std::int64_t max_calls) const;
 };
 
-// Timing::note says where times did not settle.
-Result<Timing> time_in_batches(BatchClock& clock, const BatchSize& size,
-                               const TimingBudget& budget);
+class BatchTimer : public Timer {
+ public:
+  const std::string& method() const final { return method_; }
+  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) final;
+  Result<TurnTiming> time_in_turn(std::span<const TimedWork> works, const TurnBudget& budget) final;
 
-// Adds to what Timing::note says; nothing for "".
-void add_note(const std::string& note, Timing& timing);
+ protected:
+  // `watch` may be null. Timing::note says where times did not settle, and what note() says.
+  BatchTimer(std::string method, const BatchSize& size, std::unique_ptr<ClockWatch> watch);
+
+ private:
+  virtual std::unique_ptr<BatchClock> clock(const TimedWork& work) = 0;  // `work` outlives it
+  virtual std::string note() const = 0;  // of the method, on all that it measured
+
+  std::string method_;
+  BatchSize size_;
+  std::unique_ptr<ClockWatch> watch_;
+};
 
 }  // namespace mgtune

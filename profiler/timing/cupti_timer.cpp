@@ -22,8 +22,9 @@ double span_ns(std::span<const DeviceOperation> operations) {
 
 class CuptiClock final : public BatchClock {
  public:
-  CuptiClock(ActivityRecorder& recorder, HeldStream& stream, const TimedWork& work)
-      : recorder_(recorder), stream_(stream), work_(work) {}
+  CuptiClock(ActivityRecorder& recorder, HeldStream& stream, const CacheEviction* eviction,
+             const TimedWork& work)
+      : recorder_(recorder), stream_(stream), eviction_(eviction), work_(work) {}
 
   Status start() override {
     MGTUNE_TRY(stream_.wait_for_device());
@@ -31,7 +32,7 @@ class CuptiClock final : public BatchClock {
     MGTUNE_TRY(stream_.run_free([this](Stream stream) { return call(1, stream); }));
     MGTUNE_ASSIGN(const Activity activity, recorder_.end());
     operations_per_call_ = static_cast<std::int64_t>(activity.operations.size());
-    if (operations_per_call_ > 0) return {};
+    if (operations_per_call_ > evictions()) return {};
     if (activity.dropped + activity.without_time > 0) return lost(activity, 1);
     return unsupported("the work to time launches nothing");
   }
@@ -53,9 +54,15 @@ class CuptiClock final : public BatchClock {
 
  private:
   Status call(std::int64_t count, Stream stream) {
-    for (std::int64_t i = 0; i < count; ++i) MGTUNE_TRY(work_(turn_++, stream));
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (eviction_ != nullptr) MGTUNE_TRY(eviction_->launch(stream));
+      MGTUNE_TRY(work_(turn_++, stream));
+    }
     return {};
   }
+
+  // At the front of a call's operations, and not of its time.
+  std::int64_t evictions() const { return eviction_ == nullptr ? 0 : 1; }
 
   Result<Activity> record(std::int64_t count) {
     MGTUNE_TRY(recorder_.begin());
@@ -84,7 +91,7 @@ class CuptiClock final : public BatchClock {
     for (std::int64_t batch = 0; batch < batches; ++batch) {
       double sum_ns = 0;
       for (std::int64_t i = 0; i < calls; ++i, operations = operations.subspan(size)) {
-        sum_ns += span_ns(operations.first(size));
+        sum_ns += span_ns(operations.first(size).subspan(static_cast<std::size_t>(evictions())));
       }
       samples.push_back(sum_ns / static_cast<double>(calls));
     }
@@ -93,38 +100,35 @@ class CuptiClock final : public BatchClock {
 
   ActivityRecorder& recorder_;
   HeldStream& stream_;
+  const CacheEviction* eviction_;
   const TimedWork& work_;
-  std::int64_t operations_per_call_ = 0;
+  std::int64_t operations_per_call_ = 0;  // the eviction's included
   std::int64_t turn_ = 0;
 };
 
-class CuptiTimer final : public Timer {
+class CuptiTimer final : public BatchTimer {
  public:
-  CuptiTimer(std::unique_ptr<ActivityRecorder> recorder, std::unique_ptr<HeldStream> stream)
-      : recorder_(std::move(recorder)), stream_(std::move(stream)) {}
-
-  const std::string& method() const override {
-    static const std::string kMethod = "rotating";
-    return kMethod;
-  }
-
-  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
-    CuptiClock clock(*recorder_, *stream_, work);
-    MGTUNE_ASSIGN(Timing timing, time_in_batches(clock, BatchSize{}, budget));
-    add_note(stream_->note(), timing);
-    return timing;
-  }
+  CuptiTimer(std::string method, CuptiTimerParts parts)
+      : BatchTimer(std::move(method), BatchSize{}, std::move(parts.watch)),
+        recorder_(std::move(parts.recorder)),
+        stream_(std::move(parts.stream)),
+        eviction_(std::move(parts.eviction)) {}
 
  private:
+  std::unique_ptr<BatchClock> clock(const TimedWork& work) override {
+    return std::make_unique<CuptiClock>(*recorder_, *stream_, eviction_.get(), work);
+  }
+  std::string note() const override { return stream_->note(); }
+
   std::unique_ptr<ActivityRecorder> recorder_;
   std::unique_ptr<HeldStream> stream_;
+  std::unique_ptr<CacheEviction> eviction_;
 };
 
 }  // namespace
 
-std::unique_ptr<Timer> make_cupti_timer(std::unique_ptr<ActivityRecorder> recorder,
-                                        std::unique_ptr<HeldStream> stream) {
-  return std::make_unique<CuptiTimer>(std::move(recorder), std::move(stream));
+std::unique_ptr<Timer> make_cupti_timer(std::string method, CuptiTimerParts parts) {
+  return std::make_unique<CuptiTimer>(std::move(method), std::move(parts));
 }
 
 }  // namespace mgtune

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <chrono>
+#include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -32,6 +35,29 @@ class EmulationTimer final : public Timer {
       timing.censored = stop == StopRule::censored;
       return timing;
     }
+  }
+
+  Result<TurnTiming> time_in_turn(std::span<const TimedWork> works,
+                                  const TurnBudget& budget) override {
+    std::int64_t turn = 0;
+    for (const TimedWork& work : works) MGTUNE_TRY(work(turn++, nullptr));
+    TurnTiming timing;
+    timing.samples_ns.resize(works.size());
+    std::vector<std::size_t> order(works.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::mt19937_64 random(budget.seed);
+    double measured_ns = 0;
+    for (std::int64_t round = 0; round < budget.max_rounds; ++round) {
+      if (round >= budget.min_rounds && measured_ns >= budget.max_seconds * 1e9) break;
+      std::ranges::shuffle(order, random);
+      for (const std::size_t i : order) {
+        const std::int64_t start = clock_();
+        MGTUNE_TRY(works[i](turn++, nullptr));
+        timing.samples_ns[i].push_back(static_cast<double>(clock_() - start));
+        measured_ns += timing.samples_ns[i].back();
+      }
+    }
+    return timing;
   }
 
  private:

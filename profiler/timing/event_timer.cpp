@@ -59,25 +59,23 @@ class EventClock final : public BatchClock {
   std::int64_t turn_ = 0;
 };
 
-class EventTimer final : public Timer {
+class EventTimer final : public BatchTimer {
  public:
-  EventTimer(const CudaDriver& driver, std::unique_ptr<HeldStream> stream, std::string reason)
-      : driver_(driver), stream_(std::move(stream)), reason_(std::move(reason)) {}
-
-  const std::string& method() const override {
-    static const std::string kMethod = "rotating_events";
-    return kMethod;
-  }
-
-  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
-    EventClock clock(driver_, *stream_, work);
-    MGTUNE_ASSIGN(Timing timing, time_in_batches(clock, kBatch, budget));
-    add_note("CUDA events, launch gaps included: " + reason_, timing);
-    add_note(stream_->note(), timing);
-    return timing;
-  }
+  EventTimer(const CudaDriver& driver, std::unique_ptr<HeldStream> stream,
+             const std::string& reason, std::unique_ptr<ClockWatch> watch)
+      : BatchTimer("rotating_events", kBatch, std::move(watch)),
+        driver_(driver),
+        stream_(std::move(stream)),
+        reason_("CUDA events, launch gaps included: " + reason) {}
 
  private:
+  std::unique_ptr<BatchClock> clock(const TimedWork& work) override {
+    return std::make_unique<EventClock>(driver_, *stream_, work);
+  }
+  std::string note() const override {
+    return reason_ + (stream_->note().empty() ? "" : "; ") + stream_->note();
+  }
+
   const CudaDriver& driver_;
   std::unique_ptr<HeldStream> stream_;
   std::string reason_;
@@ -86,8 +84,10 @@ class EventTimer final : public Timer {
 }  // namespace
 
 std::unique_ptr<Timer> make_event_timer(const CudaDriver& driver,
-                                        std::unique_ptr<HeldStream> stream, std::string reason) {
-  return std::make_unique<EventTimer>(driver, std::move(stream), std::move(reason));
+                                        std::unique_ptr<HeldStream> stream,
+                                        const std::string& reason,
+                                        std::unique_ptr<ClockWatch> watch) {
+  return std::make_unique<EventTimer>(driver, std::move(stream), reason, std::move(watch));
 }
 
 }  // namespace mgtune

@@ -15,6 +15,8 @@ namespace mgtune {
 
 // `reason`: why not CUPTI, for Timing::note. `driver` outlives the timer.
 std::unique_ptr<Timer> make_event_timer(const CudaDriver& driver,
-                                        std::unique_ptr<HeldStream> stream, std::string reason);
+                                        std::unique_ptr<HeldStream> stream,
+                                        const std::string& reason,
+                                        std::unique_ptr<ClockWatch> watch = nullptr);
 
 }  // namespace mgtune

@@ -1,5 +1,6 @@
 #include "timing/gpu_timer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "timing/activity_recorder.h"
@@ -12,6 +13,12 @@
 namespace mgtune {
 namespace {
 
+constexpr char kRotating[] = "rotating";
+constexpr char kCold[] = "cold";
+constexpr char kHot[] = "hot";
+constexpr char kGraph[] = "graph";
+constexpr char kEvents[] = "rotating_events";
+
 Result<std::unique_ptr<ActivityRecorder>> start_recording(LibraryLoader& loader) {
   MGTUNE_ASSIGN(const CuptiLibrary cupti, open_cupti(loader));
   return ActivityRecorder::make(cupti);
@@ -21,32 +28,53 @@ Result<std::unique_ptr<ActivityRecorder>> start_recording(LibraryLoader& loader)
 
 TimingMethod default_gpu_method(LibraryLoader& loader) {
   const Status cupti = start_recording(loader).status();
-  if (cupti.ok()) return {"rotating", ""};
-  return {"rotating_events", cupti.message()};
+  if (cupti.ok()) return {kRotating, ""};
+  return {kEvents, cupti.message()};
 }
 
-Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const TimingMethod& method) {
+Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, Builder& builder,
+                                              const TimingMethod& method) {
   MGTUNE_TRY(cuda_driver().status());
-  return make_gpu_timer(device, method, *cuda_driver(), LibraryLoader::real());
+  return make_gpu_timer(device, builder, method, *cuda_driver(), LibraryLoader::real());
 }
 
-Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, const TimingMethod& method,
-                                              const CudaDriver& driver, LibraryLoader& loader) {
+Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, Builder& builder,
+                                              const TimingMethod& method, const CudaDriver& driver,
+                                              LibraryLoader& loader) {
   const std::string& name = method.name;
   if (device.info().kind == DeviceKind::cpu) {
     return unsupported("the cpu device has no timer of method '" + name + "'");
   }
-  if (name != "rotating" && name != "rotating_events" && name != "graph") {
-    return invalid_argument("no method '" + name +
-                            "' times a GPU; there are rotating, rotating_events and graph");
+  if (name != kEvents && std::ranges::find(gpu_methods(), name) == gpu_methods().end()) {
+    return invalid_argument("no method '" + name + "' times a GPU");
   }
   MGTUNE_ASSIGN(std::unique_ptr<HeldStream> stream, HeldStream::make(driver, device));
-  if (name == "graph") return make_graph_timer(driver, std::move(stream));
-  if (name == "rotating_events") {
-    return make_event_timer(driver, std::move(stream), method.reason);
+  // Without NVML the clocks are not known, which `mgtune doctor` says; times are as good.
+  Result<std::unique_ptr<ClockWatch>> opened = open_clock_watch(device.info().id, loader);
+  std::unique_ptr<ClockWatch> watch = opened.ok() ? *std::move(opened) : nullptr;
+  if (name == kGraph) return make_graph_timer(driver, std::move(stream), std::move(watch));
+  if (name == kEvents) {
+    return make_event_timer(driver, std::move(stream), method.reason, std::move(watch));
   }
-  MGTUNE_ASSIGN(std::unique_ptr<ActivityRecorder> recorder, start_recording(loader));
-  return make_cupti_timer(std::move(recorder), std::move(stream));
+  CuptiTimerParts parts;
+  parts.stream = std::move(stream);
+  parts.watch = std::move(watch);
+  MGTUNE_ASSIGN(parts.recorder, start_recording(loader));
+  if (name == kCold) {
+    MGTUNE_ASSIGN(parts.eviction, CacheEviction::make(device, builder));
+  }
+  return make_cupti_timer(name, std::move(parts));
+}
+
+const std::vector<std::string>& gpu_methods() {
+  static const std::vector<std::string> kMethods = {kRotating, kCold, kHot, kGraph};
+  return kMethods;
+}
+
+bool turns_through_sets(const std::string& method) { return method != kCold && method != kHot; }
+
+bool needs_cupti(const std::string& method) {
+  return method == kRotating || method == kCold || method == kHot;
 }
 
 }  // namespace mgtune

@@ -32,7 +32,12 @@ class GraphClock final : public BatchClock {
     return stream_.run_free([this](Stream stream) { return call(1, stream); });
   }
 
-  std::int64_t calls() const { return calls_; }  // of one graph, as timed last
+  // A graph of fewer calls than there are sets uses the same ones in every replay.
+  std::string note(std::int64_t buffer_sets) const override {
+    if (calls_ >= buffer_sets) return "";
+    return "a graph turns through " + std::to_string(calls_) + " of " +
+           std::to_string(buffer_sets) + " buffer sets";
+  }
 
   Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) override {
     MGTUNE_TRY(hold(calls));
@@ -95,31 +100,20 @@ class GraphClock final : public BatchClock {
   std::int64_t turn_ = 0;
 };
 
-class GraphTimer final : public Timer {
+class GraphTimer final : public BatchTimer {
  public:
-  GraphTimer(const CudaDriver& driver, std::unique_ptr<HeldStream> stream)
-      : driver_(driver), stream_(std::move(stream)) {}
-
-  const std::string& method() const override {
-    static const std::string kMethod = "graph";
-    return kMethod;
-  }
-
-  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
-    GraphClock clock(driver_, *stream_, work);
-    BatchSize batch = kBatch;
-    batch.least_calls = std::max(batch.least_calls, budget.buffer_sets);
-    MGTUNE_ASSIGN(Timing timing, time_in_batches(clock, batch, budget));
-    if (clock.calls() < budget.buffer_sets) {  // every replay uses the same ones
-      add_note("a graph turns through " + std::to_string(clock.calls()) + " of " +
-                   std::to_string(budget.buffer_sets) + " buffer sets",
-               timing);
-    }
-    add_note(stream_->note(), timing);
-    return timing;
-  }
+  GraphTimer(const CudaDriver& driver, std::unique_ptr<HeldStream> stream,
+             std::unique_ptr<ClockWatch> watch)
+      : BatchTimer("graph", kBatch, std::move(watch)),
+        driver_(driver),
+        stream_(std::move(stream)) {}
 
  private:
+  std::unique_ptr<BatchClock> clock(const TimedWork& work) override {
+    return std::make_unique<GraphClock>(driver_, *stream_, work);
+  }
+  std::string note() const override { return stream_->note(); }
+
   const CudaDriver& driver_;
   std::unique_ptr<HeldStream> stream_;
 };
@@ -127,8 +121,9 @@ class GraphTimer final : public Timer {
 }  // namespace
 
 std::unique_ptr<Timer> make_graph_timer(const CudaDriver& driver,
-                                        std::unique_ptr<HeldStream> stream) {
-  return std::make_unique<GraphTimer>(driver, std::move(stream));
+                                        std::unique_ptr<HeldStream> stream,
+                                        std::unique_ptr<ClockWatch> watch) {
+  return std::make_unique<GraphTimer>(driver, std::move(stream), std::move(watch));
 }
 
 }  // namespace mgtune

@@ -19,6 +19,7 @@ namespace mgtune {
 
 // `driver` outlives the timer.
 std::unique_ptr<Timer> make_graph_timer(const CudaDriver& driver,
-                                        std::unique_ptr<HeldStream> stream);
+                                        std::unique_ptr<HeldStream> stream,
+                                        std::unique_ptr<ClockWatch> watch = nullptr);
 
 }  // namespace mgtune

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "clocks/clock_log.h"
 #include "core/status.h"
 #include "device/device.h"
 
@@ -16,7 +18,7 @@ namespace mgtune {
 
 // How a sweep times, decided before it starts.
 struct TimingMethod {
-  std::string name;    // "rotating", "rotating_events", "graph", "emulation"
+  std::string name;    // "rotating", "cold", "hot", "graph", "rotating_events", "emulation"
   std::string reason;  // of rotating_events: why CUPTI does not time here; else ""
 };
 
@@ -38,6 +40,23 @@ struct Timing {
   std::vector<double> samples_ns;  // in the order taken
   bool censored = false;           // stopped by stop_above_ns
   std::string note;
+  ClockSummary clocks;
+};
+
+// Several pieces of work timed in rounds: in each round every one of them once, in random order, so
+// that what drifts (clocks, heat, neighbours) meets all alike.
+struct TurnBudget {
+  std::int64_t min_rounds = 15;
+  std::int64_t max_rounds = 60;
+  double max_seconds = 1;        // of measured time; ends it after min_rounds
+  std::int64_t buffer_sets = 1;  // that the works turn through, together
+  std::uint64_t seed = 1;        // of the order
+};
+
+struct TurnTiming {
+  std::vector<std::vector<double>> samples_ns;  // of each work, one a round
+  std::string note;
+  ClockSummary clocks;
 };
 
 class Timer {
@@ -45,6 +64,11 @@ class Timer {
   virtual ~Timer() = default;
   virtual const std::string& method() const = 0;
   virtual Result<Timing> time(const TimedWork& work, const TimingBudget& budget) = 0;
+
+  // The works are launched with one count of turns: none finds in the caches what the one before it
+  // left there. The first failure ends it.
+  virtual Result<TurnTiming> time_in_turn(std::span<const TimedWork> works,
+                                          const TurnBudget& budget) = 0;
 
  protected:
   Timer() = default;

@@ -62,6 +62,29 @@ Json check_json(const CheckRecord& check) {
           {"message", check.message}};
 }
 
+Json clocks_json(const ClockRecord& clocks) {
+  return {{"sm_mhz", clocks.sm_mhz},
+          {"memory_mhz", clocks.memory_mhz},
+          {"power_w", clocks.power_w},
+          {"temperature_c", clocks.temperature_c},
+          {"throttle_reasons", clocks.throttle_reasons},
+          {"throttled_samples", clocks.throttled_samples}};
+}
+
+Json roofline_json(const Roofline& roofline) {
+  return {{"intensity", or_null(roofline.intensity)},
+          {"of_copy", or_null(roofline.of_copy)},
+          {"of_peak", or_null(roofline.of_peak)},
+          {"peak", roofline.peak},
+          {"limit", roofline.limit}};
+}
+
+Json counters_json(const std::vector<CounterRecord>& counters) {
+  Json json = Json::object();
+  for (const CounterRecord& counter : counters) json[counter.name] = counter.value;
+  return json;
+}
+
 Json measurement_json(const MeasurementRecord& measurement) {
   return {{"outcome", to_string(measurement.outcome)},
           {"method", measurement.method},
@@ -70,6 +93,9 @@ Json measurement_json(const MeasurementRecord& measurement) {
           {"q3_ns", measurement.q3_ns},
           {"min_ns", measurement.min_ns},
           {"samples", measurement.samples},
+          {"median_low_ns", measurement.median_low_ns},
+          {"median_high_ns", measurement.median_high_ns},
+          {"clocks", clocks_json(measurement.clocks)},
           {"note", measurement.note},
           {"message", measurement.message}};
 }
@@ -93,6 +119,8 @@ Json with_variant(Json row, const ReportVariant& variant) {
   row["sweep"] = view.sweep;
   row["check"] = view.check ? check_json(*view.check) : Json();
   row["measurement"] = view.measurement ? measurement_json(*view.measurement) : Json();
+  row["roofline"] = roofline_json(variant.roofline);
+  row["counters"] = counters_json(variant.counters);
   return row;
 }
 
@@ -113,6 +141,9 @@ Json pick_json(const ReportPick& pick) {
   row["speedup"] = or_null(pick.speedup);
   row["bandwidth_gbps"] = or_null(pick.bandwidth_gbps);
   row["of_copy"] = or_null(pick.of_copy);
+  row["noise_floor"] = or_null(pick.noise_floor);
+  row["tied"] = pick.tied;
+  row["limit"] = pick.roofline.limit;
   row["variants_ok"] = pick.variants_ok;
   row["variants_failed"] = pick.variants_failed;
   row["build_sha256"] = tuned.build_sha256;
@@ -123,6 +154,33 @@ Json pick_json(const ReportPick& pick) {
 Json picks_array(const ReportModel& model) {
   Json rows = Json::array();
   for (const ReportPick& pick : model.picks) rows.push_back(pick_json(pick));
+  return rows;
+}
+
+Json final_json(const FinalView& view) {
+  Json row = identity(view.gpu, view.op, view.problem);
+  row["method"] = view.final.method;
+  row["noise_floor"] = view.final.noise_floor;
+  row["clocks"] = clocks_json(view.final.clocks);
+  row["sweep"] = view.final.sweep;
+  Json finalists = Json::array();
+  for (const FinalistRecord& finalist : view.final.finalists) {
+    finalists.push_back({{"variant", finalist.variant},
+                         {"median_ns", finalist.median_ns},
+                         {"ratio", finalist.ratio},
+                         {"ratio_low", finalist.ratio_low},
+                         {"ratio_high", finalist.ratio_high},
+                         {"tied", finalist.tied},
+                         {"build_sha256", finalist.build_sha256},
+                         {"samples_ns", finalist.samples_ns}});
+  }
+  row["finalists"] = std::move(finalists);
+  return row;
+}
+
+Json finals_array(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const FinalView& view : model.finals) rows.push_back(final_json(view));
   return rows;
 }
 
@@ -178,6 +236,23 @@ std::string variants_json(const ReportModel& model) {
   return dump({{"format", kFormat}, {"variants", std::move(rows)}}, 2) + '\n';
 }
 
+std::string finals_json(const ReportModel& model) {
+  return dump({{"format", kFormat}, {"finals", finals_array(model)}}, 2) + '\n';
+}
+
+std::string limits_json(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const ReportPick& pick : model.picks) {
+    Json row = identity(pick.view.gpu, pick.view.op, pick.view.problem);
+    row["method"] = pick.view.tuned.method;
+    row["variant"] = pick.view.tuned.variant;
+    row["median_ns"] = pick.view.tuned.median_ns;
+    row["roofline"] = roofline_json(pick.roofline);
+    rows.push_back(std::move(row));
+  }
+  return dump({{"format", kFormat}, {"limits", std::move(rows)}}, 2) + '\n';
+}
+
 std::string failures_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const ReportFailure& failure : model.failures) {
@@ -204,6 +279,7 @@ std::string report_json(const ReportModel& model) {
                {"verdict", model.verdict},
                {"counts", std::move(counts)},
                {"picks", picks_array(model)},
+               {"finals", finals_array(model)},
                {"problems", std::move(problems)},
                {"sweeps", std::move(sweeps)}},
               -1);

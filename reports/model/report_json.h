@@ -10,11 +10,13 @@
 
 namespace mgtune {
 
-// For `mgtune show best|variants|failures --json`: one self-contained object per row, ends with a
-// newline.
+// For `mgtune show best|variants|failures|finals|limits --json`: one self-contained object per row,
+// ends with a newline.
 std::string picks_json(const ReportModel& model);
 std::string variants_json(const ReportModel& model);
 std::string failures_json(const ReportModel& model);
+std::string finals_json(const ReportModel& model);
+std::string limits_json(const ReportModel& model);
 
 // All of the model, compact: what the HTML report embeds. Variants stand inside their problem.
 std::string report_json(const ReportModel& model);

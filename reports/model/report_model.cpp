@@ -11,6 +11,7 @@
 
 #include "core/utc_now.h"
 #include "core/version.h"
+#include "model/evidence.h"
 #include "model/verdict.h"
 
 namespace mgtune {
@@ -249,6 +250,7 @@ ReportModel make_report_model(StoredRows rows) {
   model.failures = group_failures(model.variants);
   model.picks = make_picks(std::move(rows.tuned), model);
   mark_picks(model.picks, model.variants);
+  add_evidence(rows, model);
   model.sweeps = std::move(rows.sweeps);
   std::ranges::sort(model.sweeps, [](const SweepView& a, const SweepView& b) {
     return std::tie(b.sweep.started_at, b.sweep.id) < std::tie(a.sweep.started_at, a.sweep.id);
@@ -258,11 +260,24 @@ ReportModel make_report_model(StoredRows rows) {
   return model;
 }
 
-Result<ReportModel> read_report_model(Store& store) {
+Result<StoredRows> read_stored_rows(Store& store) {
   StoredRows rows;
   MGTUNE_ASSIGN(rows.tuned, store.tuned());
   MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
   MGTUNE_ASSIGN(rows.sweeps, store.sweeps());
+  MGTUNE_ASSIGN(rows.finals, store.finals());
+  MGTUNE_ASSIGN(rows.counters, store.counters(std::string()));
+  std::set<std::int64_t> gpus;
+  for (const OutcomeView& row : rows.outcomes) gpus.insert(row.gpu_id);
+  for (const std::int64_t gpu : gpus) {
+    MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(gpu));
+    rows.ceilings.insert(rows.ceilings.end(), ceilings.begin(), ceilings.end());
+  }
+  return rows;
+}
+
+Result<ReportModel> read_report_model(Store& store) {
+  MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
   return make_report_model(std::move(rows));
 }
 

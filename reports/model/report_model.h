@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "roofline/roofline.h"
 #include "store/records.h"
 #include "store/store.h"
 
@@ -33,6 +34,9 @@ struct ReportPick {
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
   std::optional<double> of_copy;         // rate over that of the fastest copy of as many bytes
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
+  std::optional<double> noise_floor;                  // of its final; none where none was held
+  std::vector<std::string> tied;  // finalists that are not told apart from the fastest
+  Roofline roofline;              // empty for emulation
 };
 
 // One variant on one problem, with what follows from its numbers.
@@ -42,6 +46,8 @@ struct ReportVariant {
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
   bool is_pick = false;                  // by any method
   bool is_default = false;               // what the pick is compared with
+  Roofline roofline;                     // empty for emulation, and without a time
+  std::vector<CounterRecord> counters;   // of one launch of this build; empty: not counted
 };
 
 // One problem on one GPU: variants[first, first + count) of the model.
@@ -72,6 +78,7 @@ struct ReportModel {
   std::vector<ReportProblem> problems;
   std::vector<ReportFailure> failures;  // by outcome, the most frequent message first
   std::vector<OutcomeCount> counts;     // outcomes that occur, in the order of Outcome
+  std::vector<FinalView> finals;        // in the order of the picks
   std::vector<SweepView> sweeps;        // newest first
 };
 
@@ -80,7 +87,12 @@ struct StoredRows {
   std::vector<TunedView> tuned;
   std::vector<OutcomeView> outcomes;
   std::vector<SweepView> sweeps;
+  std::vector<FinalView> finals;
+  std::vector<CounterView> counters;
+  std::vector<CeilingView> ceilings;
 };
+
+Result<StoredRows> read_stored_rows(Store& store);
 
 Result<ReportModel> read_report_model(Store& store);
 

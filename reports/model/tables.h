@@ -14,5 +14,7 @@ namespace mgtune {
 std::string picks_table(const ReportModel& model);     // `mgtune show best`, the end of a sweep
 std::string variants_table(const ReportModel& model);  // `mgtune show variants`
 std::string failures_table(const ReportModel& model);  // `mgtune show failures`
+std::string finals_table(const ReportModel& model);    // `mgtune show finals`
+std::string limits_table(const ReportModel& model);    // `mgtune show limits`
 
 }  // namespace mgtune

@@ -42,7 +42,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string string_literal(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -65,9 +65,9 @@ std::vector<BuildKernel> kernels_of(const BuildRequest& request) {
 
 // Errors in a name expression are then reported as "kernel NAME:1".
 std::string unit_text(const std::string& source, const std::vector<BuildKernel>& kernels) {
-  std::string text = "#include " + quoted(source) + "\n";
+  std::string text = "#include " + string_literal(source) + "\n";
   for (const BuildKernel& kernel : kernels) {
-    text += "#line 1 " + quoted("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" + kernel.symbol +
+    text += "#line 1 " + string_literal("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" + kernel.symbol +
             ", " + kernel.name + ")\n";
   }
   return text;

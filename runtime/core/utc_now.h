@@ -2,10 +2,14 @@
 
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace mgtune {
 
 std::string utc_now();  // "2026-11-21T09:00:00Z"
+
+// Any time so; texts are in the order of their times.
+std::string utc_text(std::chrono::system_clock::time_point time);
 
 }  // namespace mgtune

@@ -1,5 +1,6 @@
 // What a launch costs on the host besides the kernel: the look-up, the launch-time expressions, the
-// checks and the argument block, on a device that does nothing. The bound to keep: 200 ns.
+// checks and the argument block, on a device that does nothing. The bound to keep: 200 ns. The
+// look-up alone, and planning, which happens once.
 
 #include <benchmark/benchmark.h>
 
@@ -7,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "dispatch/dispatch_table.h"
 #include "dispatch/plan.h"
 #include "tests/helpers/toy_operators.h"
 
@@ -17,7 +19,6 @@ namespace {
 struct NormPlan {
   explicit NormPlan(std::int64_t rows) {
     declare_toy_kernels(device);
-    std::vector<TunedEntry> tuned;
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::array<const char*, 4> variants = {"row THREADS=32 VEC=4", "row THREADS=64 VEC=4",
                                                    "row THREADS=128 VEC=4",
@@ -25,21 +26,58 @@ struct NormPlan {
       tuned.push_back(tuned_entry(op, "rows=" + std::to_string(1 + i * i * 16) + ",hidden=64,T=f32",
                                   variants[std::size_t(i) % 4], device.info()));
     }
+    plan = make();
+  }
+
+  std::unique_ptr<Plan> make() {
     Builder builder = fake_builder();
-    plan = std::move(*Plan::make(device, builder, binding, {{1, 65536}, {1, 0}}, tuned));
+    return std::move(*Plan::make(device, builder, binding, {{1, 65536}, {1, 0}}, tuned));
   }
 
   FakeDevice device;
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
+  std::vector<TunedEntry> tuned;
   std::unique_ptr<Plan> plan;
 };
 
-void LaunchWithRandomRows(benchmark::State& state) {
-  const NormPlan norm(state.range(0));
+std::vector<std::int64_t> random_rows() {
   std::vector<std::int64_t> rows(4096);
   std::minstd_rand random(1);
   for (std::int64_t& value : rows) value = 1 + static_cast<std::int64_t>(random() % 65536);
+  return rows;
+}
+
+void MakePlan(benchmark::State& state) {
+  NormPlan norm(state.range(0));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(norm.make());
+}
+BENCHMARK(MakePlan)->Arg(0)->Arg(32)->Unit(benchmark::kMicrosecond);
+
+// Which of four variants serves the dims.
+void LookUpVariant(benchmark::State& state) {
+  const NormPlan norm(state.range(0));
+  std::vector<DispatchRow> tuned_rows;
+  for (std::size_t i = 0; i < norm.tuned.size(); ++i) {
+    tuned_rows.push_back({i % 4, 0, true, true, false, norm.tuned[i]});
+  }
+  const DispatchTable table(norm.op, 4, tuned_rows);
+  std::vector<std::int64_t> slots = tuned_rows.front().entry.problem.slots;
+  const auto rows_slot = std::size_t(norm.op.dims.front().slot);
+  const std::vector<std::int64_t> rows = random_rows();
+  DispatchTable::Distances distances;
+  std::size_t next = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    slots[rows_slot] = rows[next++ % rows.size()];
+    table.measure(slots, distances);
+    benchmark::DoNotOptimize(table.take_nearest(distances));
+  }
+}
+BENCHMARK(LookUpVariant)->Arg(4)->Arg(16)->Arg(32);
+
+void LaunchWithRandomRows(benchmark::State& state) {
+  const NormPlan norm(state.range(0));
+  const std::vector<std::int64_t> rows = random_rows();
   alignas(16) std::array<float, 4> memory{};
   const std::array<void*, 3> tensors = {memory.data(), memory.data(), nullptr};
   const std::array<ScalarValue, 1> scalars{};

@@ -121,6 +121,40 @@ TEST_F(CliSweepTest, TheSecondTimeThereIsNothingToDo) {
   EXPECT_EQ(store->sweeps()->size(), 1U);
 }
 
+TEST_F(CliSweepTest, TheFastestAndTheDefaultMeetInAFinal) {
+  ASSERT_EQ(mgtune_.run(sweep()).exit_code, 3);
+  const auto finals = [this] {
+    return Store::open(mgtune_.database(), Store::Mode::read_only)->finals().value();
+  };
+  const std::vector<FinalView> first = finals();
+  ASSERT_EQ(first.size(), 1U);
+  const FinalRecord& final = first[0].final;
+  EXPECT_EQ(final.method, "emulation");
+  EXPECT_GT(final.noise_floor, 0);
+  ASSERT_GE(final.finalists.size(), 2U);
+  const std::size_t rounds = final.finalists[0].samples_ns.size();
+  EXPECT_GE(rounds, 3U);
+  for (const FinalistRecord& finalist : final.finalists) {
+    EXPECT_EQ(finalist.samples_ns.size(), rounds);
+    EXPECT_LE(finalist.ratio_low, finalist.ratio);
+    EXPECT_GE(finalist.ratio_high, finalist.ratio);
+  }
+  EXPECT_TRUE(final.finalists[0].tied) << "with itself";
+  // The pick is one of them, with the time it had in the final.
+  const std::vector<TunedView> tuned =
+      Store::open(mgtune_.database(), Store::Mode::read_only)->tuned().value();
+  ASSERT_EQ(tuned.size(), 1U);
+  const auto pick = std::find_if(
+      final.finalists.begin(), final.finalists.end(),
+      [&](const FinalistRecord& finalist) { return finalist.variant == tuned[0].tuned.variant; });
+  ASSERT_NE(pick, final.finalists.end());
+  EXPECT_EQ(pick->median_ns, tuned[0].tuned.median_ns);
+  EXPECT_TRUE(pick->tied);
+
+  ASSERT_EQ(mgtune_.run(sweep()).exit_code, 3);
+  EXPECT_EQ(finals()[0].final.sweep, final.sweep) << "the same variants are not timed again";
+}
+
 TEST_F(CliSweepTest, AnEditThatLeavesTheBinaryAsItIsVoidsNothing) {
   mgtune_.run(sweep());
   std::ofstream(family_ + "/add.cu", std::ios::app) << "// One more comment.\n";

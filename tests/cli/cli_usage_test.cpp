@@ -62,7 +62,8 @@ TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
 
 TEST_F(CliUsageTest, VersionAndHelp) {
   EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
-  for (const char* command : {"sweep", "show", "report", "list", "devices", "doctor"}) {
+  for (const char* command :
+       {"sweep", "show", "report", "profile", "calibrate", "list", "devices", "doctor"}) {
     const Ended ended = mgtune_.run({command, "--help"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, HasSubstr("Example")) << command;
@@ -73,6 +74,8 @@ TEST_F(CliUsageTest, VersionAndHelp) {
 
 TEST_F(CliUsageTest, MisspeltWordsGetASuggestion) {
   expect_refused({"swep"}, 2, HasSubstr("unknown command 'swep'; did you mean 'sweep'?"));
+  expect_refused({"sweeep", "--help"}, 2, HasSubstr("unknown command 'sweeep'; did you mean"));
+  expect_refused({"sweeep", "--version"}, 2, HasSubstr("unknown command 'sweeep'; did you mean"));
   expect_refused({"sweep", "--krnel", "rmsnorm"}, 2,
                  HasSubstr("unknown option '--krnel' of mgtune sweep; did you mean '--kernel'?"));
   expect_refused({"sweep", "--kernel", "rmsnrm"}, 2, HasSubstr("did you mean 'rmsnorm'?"));
@@ -213,6 +216,14 @@ TEST_F(CliUsageTest, WithoutResultsItSaysWhatMakesThem) {
                  HasSubstr("none.db"));
 }
 
+TEST_F(CliUsageTest, ADatabaseThatTheEnvironmentNamesHasToBeThere) {
+  mgtune_.with_variable("MGTUNE_DB", mgtune_.folder().file("none.db"));
+  for (const MgtuneProgram::Words& words :
+       {MgtuneProgram::Words{"show", "best"}, {"show", "variants", "--json"}, {"report"}}) {
+    expect_refused(words, 2, AllOf(HasSubstr("none.db"), HasSubstr("MGTUNE_DB")));
+  }
+}
+
 TEST_F(CliUsageTest, DryRunSaysWhatItWouldDoAndDoesNothing) {
   const MgtuneProgram::Words words = {"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--dry-run"};
   const Ended ended = mgtune_.run(words);
@@ -245,6 +256,14 @@ TEST_F(CliUsageTest, ListsAreTablesAndJson) {
   const nlohmann::json devices = mgtune_.run({"devices", "--json"}).json();
   EXPECT_EQ(devices["format"], 1);
   EXPECT_EQ(devices["devices"].back()["id"], "cpu");
+}
+
+TEST_F(CliUsageTest, TheCpuDeviceHasNoCeilings) {
+  const Ended ended = mgtune_.run({"calibrate", "--gpu", "cpu"});
+  EXPECT_EQ(ended.exit_code, 4) << ended;
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("calibrate needs a GPU"));
+  EXPECT_EQ(mgtune_.run({"calibrate", "--gpu", "nonsense"}).exit_code, 2);
 }
 
 TEST_F(CliUsageTest, DoctorSaysWhatIsHere) {

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "build/builder.h"
 #include "ceilings/copy_ceiling.h"
@@ -42,7 +43,7 @@ class GpuTimers : public RealGpuTest {
   std::unique_ptr<Timer> timer(const std::string& name) {
     const TimingMethod method =
         name == "rotating" ? default_gpu_method() : TimingMethod{name, "as asked for"};
-    auto made = make_gpu_timer(device(), method);
+    auto made = make_gpu_timer(device(), builder_, method);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return std::move(made).value();
   }
@@ -77,6 +78,8 @@ class GpuTimers : public RealGpuTest {
     return false;
   }
 
+  Builder builder_{BuildCache(FileSystem::real(), ""),
+                   [](const std::string& arch) { return make_nvrtc_compiler(arch); }};
   const Kernel* spin_ = nullptr;
 };
 
@@ -120,6 +123,88 @@ TEST_F(GpuTimers, TheGraphMethodAmortisesLaunches) {
   EXPECT_LT(ns, 4000);
 }
 
+// Two clocks of different make: what they agree on is the kernel.
+TEST_F(GpuTimers, CuptiAndGraphReplayAgreeWithinThreeTenthsOfAMicrosecond) {
+  const Kernel* const cycles = kernel(R"(
+__global__ void count(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {}
+})",
+                                      "count");
+  const Kernel* const empty = kernel("__global__ void empty(long long) {}", "empty");
+  for (const auto& [name, which, argument] : {std::tuple{"empty", empty, std::int64_t{0}},
+                                              std::tuple{"3 us", cycles, std::int64_t{5000}}}) {
+    const Kernel* const work_kernel = which;
+    const std::int64_t work_argument = argument;
+    const TimedWork work = [&](std::int64_t, Stream stream) {
+      KernelLaunch one;
+      one.kernel = work_kernel;
+      one.stream = stream;
+      return launch(one, work_argument);
+    };
+    double cupti_ns = 0;
+    {
+      const auto cupti = timer("rotating");
+      if (!is_by_cupti(*cupti)) return;
+      cupti_ns = median_ns(*cupti, work);
+    }
+    const double graph_ns = median_ns(*timer("graph"), work);
+    std::cout << name << ": CUPTI " << cupti_ns << " ns, graph replay " << graph_ns << " ns\n";
+    EXPECT_NEAR(cupti_ns, graph_ns, 300) << name;
+  }
+}
+
+TEST_F(GpuTimers, ColdDataComesFromMemoryAndHotDataFromTheCache) {
+  const Kernel* const sum = kernel(R"(
+__global__ void sum(const float4* in, float* out, int n) {
+  float total = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    const float4 v = in[i];
+    total += v.x + v.y + v.z + v.w;
+  }
+  if (total == 12345.0f) *out = total;
+})",
+                                   "sum");
+  const std::size_t bytes = 16 << 20;
+  const Buffer in = Buffer::allocate(device(), bytes).value();
+  const Buffer out = Buffer::allocate(device(), 4).value();
+  ASSERT_TRUE(device().fill_bytes(in.data(), 0x11, bytes, nullptr).ok());
+  const TimedWork work = [&](std::int64_t, Stream stream) {
+    KernelLaunch one;
+    one.kernel = sum;
+    one.grid = {264, 1, 1};
+    one.block = {1024, 1, 1};
+    one.stream = stream;
+    return launch(one, in.data(), out.data(), static_cast<int>(bytes / 16));
+  };
+  double hot_ns = 0;
+  {
+    const auto hot = timer("hot");
+    hot_ns = median_ns(*hot, work);
+  }
+  const double cold_ns = median_ns(*timer("cold"), work);
+  std::cout << "16 MiB read: hot " << hot_ns << " ns, cold " << cold_ns << " ns\n";
+  EXPECT_LT(hot_ns, 0.9 * cold_ns);
+}
+
+TEST_F(GpuTimers, InTurnEqualWorkIsEqualAndSlowerWorkSlower) {
+  const auto one = timer("rotating");
+  if (!is_by_cupti(*one)) return;
+  const std::vector<TimedWork> works = {spins(20'000), spins(22'000), spins(20'000)};
+  const Result<TurnTiming> timing = one->time_in_turn(works, {});
+  ASSERT_TRUE(timing.ok()) << timing.status().message();
+  const auto ratio = [&](std::size_t a, std::size_t b) {
+    std::vector<double> ratios;
+    for (std::size_t round = 0; round < timing->samples_ns[a].size(); ++round) {
+      ratios.push_back(timing->samples_ns[a][round] / timing->samples_ns[b][round]);
+    }
+    return summarise(ratios).median;
+  };
+  EXPECT_THAT(ratio(2, 0), DoubleNear(1, 0.01));
+  EXPECT_THAT(ratio(1, 0), DoubleNear(1.1, 0.02));
+  EXPECT_GT(timing->clocks.sm_mhz, 100) << "NVML was read";
+}
+
 TEST_F(GpuTimers, NothingIsHeldUp) {
   for (const char* method : {"rotating", "rotating_events", "graph"}) {
     const Result<Timing> timing = timer(method)->time(spins(1000, 2), {});
@@ -138,13 +223,11 @@ TEST_F(GpuTimers, TwoTimersDoNotShareCupti) {
 }
 
 TEST_F(GpuTimers, TheCopyCeilingIsARateOfMemory) {
-  Builder builder(BuildCache(FileSystem::real(), ""),
-                  [](const std::string& arch) { return make_nvrtc_compiler(arch); });
   const auto one = timer("rotating");
   for (const std::int64_t bytes : {std::int64_t{4} << 20, std::int64_t{256} << 20}) {
-    const Result<double> ns = copy_ns(device(), builder, *one, bytes);
-    ASSERT_TRUE(ns.ok()) << ns.status().message();
-    const double rate = static_cast<double>(bytes) / *ns;
+    const Result<MeasuredCeiling> copy = measure_copy(device(), builder_, *one, bytes);
+    ASSERT_TRUE(copy.ok()) << copy.status().message();
+    const double rate = copy->rate * 1e-9;
     std::cout << "copy of " << (bytes >> 20) << " MiB: " << rate << " GB/s" << std::endl;
     EXPECT_GT(rate, 50);
     EXPECT_LT(rate, 20'000);

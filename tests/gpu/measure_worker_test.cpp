@@ -130,6 +130,7 @@ TEST_F(MeasureWorkerOnGpu, TheCopyCeilingComesByTheWorkersMethod) {
   request.kind = WorkRequest::Kind::ceiling;
   request.id = 1;
   request.device = device().info().id;
+  request.ceiling = "copy";
   request.bytes = 64 << 20;
   const Result<WorkReply> reply = process_->measure(request);
   ASSERT_TRUE(reply.ok()) << reply.status().message();

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -87,6 +88,13 @@ class CheckerTest : public ::testing::Test {
     Result<CheckRecord> record = checker_->check(*loaded_);
     EXPECT_TRUE(record.ok()) << record.status().message();
     return record.ok() ? *record : CheckRecord{Outcome::crashed, "", 0, 0};
+  }
+
+  // Of the variant that was checked last.
+  Result<std::vector<LaunchArguments>> launch_arguments(std::int64_t sets) {
+    const std::array<const LoadedVariant*, 1> variants = {loaded_.get()};
+    MGTUNE_ASSIGN(auto arguments, checker_->launch_arguments(variants, sets));
+    return std::move(arguments.front());
   }
 
   void expect_wrong(const std::string& text, const std::string& part) {

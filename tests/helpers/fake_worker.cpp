@@ -1,4 +1,5 @@
-// A worker that misbehaves on command: what it does for a request stands in the request's variant.
+// A worker that misbehaves on command: what it does for a request stands in the request's variant,
+// or, of a ceiling, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32.
 // Started as `fake_worker dead` it goes before it reads anything.
 
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "core/utc_now.h"
 #include "worker/protocol.h"
 #include "worker/worker_failure.h"
 
@@ -53,6 +55,19 @@ void done(const WorkRequest& request) {
   reply.id = request.id;
   reply.message = request.variant;
   reply.build = BuildRecord{};
+  if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
+    reply.build->sha256 = "sha";
+    reply.counters = VariantCounters{
+        "GH100", 16, 2, "", {{"dram_read_bytes", 6000}, {"dram_write_bytes", 6120}}, {"l2_bytes"}};
+  }
+  say(encode(reply));
+}
+
+void wrong(const WorkRequest& request) {
+  WorkReply reply;
+  reply.id = request.id;
+  reply.outcome = Outcome::wrong;
+  reply.message = "z[3] is 7, not 8";
   say(encode(reply));
 }
 
@@ -75,7 +90,28 @@ void begin_reference(const WorkRequest& request) {
   say(encode(reply));
 }
 
+// A device without wgmma; the rates are numbers that a test knows.
+void serve_ceiling(const WorkRequest& request) {
+  begin(request);
+  const auto asks_for = [&](const char* what) {
+    return request.device.ends_with(" " + request.ceiling + ": " + what);
+  };
+  if (asks_for("crash")) crash(SIGSEGV);
+  if (asks_for("failure")) return fail(request, Status(StatusCode::internal, "it does not copy"));
+  WorkReply reply;
+  reply.id = request.id;
+  if (request.ceiling.starts_with("wgmma")) {
+    reply.outcome = Outcome::unsupported;
+    reply.message = "no wgmma here";
+  } else {
+    reply.ceiling = CeilingRecord{
+        request.ceiling, "rotating", request.bytes, 4e12, utc_now(), {1980, 3201, 300, 40, "", 0}};
+  }
+  say(encode(reply));
+}
+
 void serve(const WorkRequest& request, int served) {
+  if (request.kind == WorkRequest::Kind::ceiling) return serve_ceiling(request);
   const std::string& variant = request.variant;
   const bool is_fresh = served == 0;
   if (variant == "die before begin") ::_exit(3);
@@ -101,6 +137,10 @@ void serve(const WorkRequest& request, int served) {
   if (variant == "no space" || (variant == "no space unless fresh" && !is_fresh)) {
     return fail(request, io_error("cannot write /tmp/x: No space left on device"));
   }
+  if (variant == "refused") {
+    return fail(request, environment_error("only administrators may count"));
+  }
+  if (variant.ends_with("MODE=wrong")) return wrong(request);
   if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
   if (variant == "killed" || (variant == "killed unless fresh" && !is_fresh)) crash(SIGKILL);
   if (variant.ends_with("in the reference")) begin_reference(request);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -65,7 +66,9 @@ class MgtuneProgram {
   std::string database() const { return folder_.file("data/mgtune/results.db"); }
   std::string data_folder() const { return folder_.file("data/mgtune"); }
 
-  void without_home() { has_home_ = false; }  // from here on
+  // From here on.
+  void without_home() { has_home_ = false; }
+  void with_variable(const std::string& name, const std::string& value) { more_[name] = value; }
 
   Ended run(const Words& words) {
     start(words);
@@ -121,6 +124,7 @@ class MgtuneProgram {
     }
     ::setenv("MGTUNE_CACHE_DIR", cache_.c_str(), 1);
     ::unsetenv("MGTUNE_DB");
+    for (const auto& [name, value] : more_) ::setenv(name.c_str(), value.c_str(), 1);
     redirect(STDOUT_FILENO, folder_.file("out"));
     redirect(STDERR_FILENO, folder_.file("err"));
     std::vector<char*> arguments = {const_cast<char*>(MGTUNE_PROGRAM)};
@@ -140,6 +144,7 @@ class MgtuneProgram {
   std::string cache_;
   pid_t pid_ = -1;
   bool has_home_ = true;
+  std::map<std::string, std::string> more_;  // environment variables
 };
 
 }  // namespace mgtune

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -42,11 +44,65 @@ class FakeClock final : public BatchClock {
   std::int64_t next_ = 0;
 };
 
+// Clocks that were made before, in turn; work is not looked at.
+class FakeTimer final : public BatchTimer {
+ public:
+  explicit FakeTimer(std::vector<FakeClock*> clocks, const BatchSize& size = {},
+                     std::unique_ptr<ClockWatch> watch = nullptr)
+      : BatchTimer("fake", size, std::move(watch)), clocks_(std::move(clocks)) {}
+
+  std::string method_note;
+
+ private:
+  class Forward final : public BatchClock {
+   public:
+    Forward(FakeClock& clock, const TimedWork& work) : clock_(clock), work_(work) {}
+    Status start() override { return clock_.start(); }
+    Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) override {
+      if (work_) MGTUNE_TRY(work_(-1, nullptr));
+      return clock_.time(calls, batches);
+    }
+    std::int64_t max_calls() const override { return clock_.max_calls(); }
+    std::int64_t max_batches(std::int64_t calls) const override {
+      return clock_.max_batches(calls);
+    }
+    std::string note(std::int64_t sets) const override { return sets > 3 ? "too many sets" : ""; }
+
+   private:
+    FakeClock& clock_;
+    const TimedWork& work_;
+  };
+
+  std::unique_ptr<BatchClock> clock(const TimedWork& work) override {
+    return std::make_unique<Forward>(*clocks_[next_++ % clocks_.size()], work);
+  }
+  std::string note() const override { return method_note; }
+
+  std::vector<FakeClock*> clocks_;
+  std::size_t next_ = 0;
+};
+
+// Says what it is told to, and its last reading from then on.
+class FakeWatch final : public ClockWatch {
+ public:
+  explicit FakeWatch(std::vector<ClockSample> readings) : readings_(std::move(readings)) {}
+  ClockSample read() override { return readings_[std::min(next_++, readings_.size() - 1)]; }
+
+ private:
+  std::vector<ClockSample> readings_;
+  std::size_t next_ = 0;
+};
+
+constexpr std::uint64_t kPowerCap = 0x4;
+constexpr ClockSample kFull{1980, 3201, 300, 40, 0};
+constexpr ClockSample kCapped{1500, 3201, 700, 60, kPowerCap};
+
+Status nothing(std::int64_t, Stream) { return {}; }
 double steady(std::int64_t) { return 10'000; }
 double alternating(std::int64_t call) { return call % 2 == 0 ? 60'000 : 80'000; }
 
 Timing timed(FakeClock& clock, const TimingBudget& budget, const BatchSize& size = {}) {
-  const Result<Timing> timing = time_in_batches(clock, size, budget);
+  const Result<Timing> timing = FakeTimer({&clock}, size).time({}, budget);
   EXPECT_TRUE(timing.ok()) << timing.status().message();
   return timing.ok() ? *timing : Timing();
 }
@@ -147,19 +203,115 @@ TEST(BatchTiming, AClockThatReadsNothingIsNoEndlessLoop) {
 TEST(BatchTiming, FailuresEndIt) {
   FakeClock clock(steady);
   clock.time_status = Status(StatusCode::launch_failed, "no launch");
-  EXPECT_EQ(time_in_batches(clock, {}, {}).status().message(), "no launch");
+  EXPECT_EQ(FakeTimer({&clock}).time({}, {}).status().message(), "no launch");
   clock.start_status = Status(StatusCode::device_lost, "gone");
-  EXPECT_EQ(time_in_batches(clock, {}, {}).status().code(), StatusCode::device_lost);
+  EXPECT_EQ(FakeTimer({&clock}).time({}, {}).status().code(), StatusCode::device_lost);
 }
 
 TEST(BatchTiming, NotesAreJoined) {
-  Timing timing;
-  add_note("", timing);
+  FakeClock clock(steady);
+  FakeTimer timer({&clock});
+  TimingBudget budget;
+  budget.buffer_sets = 4;
+  EXPECT_EQ(timer.time({}, budget)->note, "too many sets");
+  timer.method_note = "and more";
+  EXPECT_EQ(timer.time({}, budget)->note, "too many sets; and more");
+}
+
+TEST(BatchTiming, SamplesOfAThrottledGpuAreTakenAgain) {
+  FakeClock clock(steady);
+  FakeTimer timer({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kCapped, kCapped, kFull}));
+  const Timing timing = timer.time({}, {}).value();
+  EXPECT_THAT(timing.samples_ns, SizeIs(5));
+  EXPECT_EQ(timing.clocks.throttled_samples, 10);
+  EXPECT_EQ(timing.clocks.reasons, kPowerCap);
+  EXPECT_EQ(timing.clocks.sm_mhz, 1500) << "the median of three readings";
+  EXPECT_EQ(timing.clocks.temperature_c, 60);
   EXPECT_EQ(timing.note, "");
-  add_note("one", timing);
-  add_note("", timing);
-  add_note("two", timing);
-  EXPECT_EQ(timing.note, "one; two");
+}
+
+TEST(BatchTiming, AGpuThatThrottlesForEverGivesFlaggedSamplesNotNone) {
+  FakeClock clock(steady);
+  FakeTimer timer({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kCapped}));
+  const Timing timing = timer.time({}, {.max_seconds = 0.02}).value();
+  EXPECT_THAT(timing.samples_ns, SizeIs(5));
+  EXPECT_EQ(timing.clocks.throttled_samples, 255) << "50 times 5 samples of 80 us take 20 ms";
+  EXPECT_EQ(timing.note, "the GPU held its clocks down all along: sw_power_cap");
+}
+
+TEST(BatchTiming, WithoutAWatchNothingIsKnownOfTheClocks) {
+  FakeClock clock(steady);
+  const Timing timing = timed(clock, {});
+  EXPECT_EQ(timing.clocks.sm_mhz, 0);
+  EXPECT_EQ(timing.clocks.throttled_samples, 0);
+}
+
+TEST(TimingInTurn, EachRoundHasOneSampleOfEveryWork) {
+  FakeClock fast([](std::int64_t) { return 5'000; });
+  FakeClock slow([](std::int64_t) { return 300'000; });
+  const std::vector<TimedWork> works(2, nothing);
+  TurnBudget budget;
+  budget.max_rounds = 20;
+  const TurnTiming timing = FakeTimer({&fast, &slow}).time_in_turn(works, budget).value();
+  ASSERT_THAT(timing.samples_ns, SizeIs(2));
+  EXPECT_THAT(timing.samples_ns[0], testing::AllOf(SizeIs(20), Each(5'000)));
+  EXPECT_THAT(timing.samples_ns[1], testing::AllOf(SizeIs(20), Each(300'000)));
+  EXPECT_EQ(fast.rounds.back(), (std::pair<std::int64_t, std::int64_t>(64, 1))) << "200 us";
+}
+
+TEST(TimingInTurn, TheOrderIsAnotherInEveryRoundAndTheSameForASeed) {
+  const auto order_of = [](std::uint64_t seed) {
+    std::vector<int> order;
+    std::vector<FakeClock> clocks(3, FakeClock([](std::int64_t) { return 300'000; }));
+    std::vector<TimedWork> works;
+    for (int i = 0; i < 3; ++i) {
+      works.emplace_back([&order, i](std::int64_t, Stream) -> Status {
+        order.push_back(i);
+        return {};
+      });
+    }
+    TurnBudget budget;
+    budget.seed = seed;
+    budget.max_rounds = 15;
+    FakeTimer timer({&clocks[0], &clocks[1], &clocks[2]});
+    EXPECT_TRUE(timer.time_in_turn(works, budget).ok());
+    return std::vector(order.end() - 45, order.end());
+  };
+  const std::vector<int> order = order_of(1);
+  EXPECT_EQ(order, order_of(1));
+  EXPECT_NE(order, order_of(2));
+  int same_as_before = 0;
+  for (std::size_t round = 1; round < 15; ++round) {
+    std::vector<int> of_round(order.begin() + 3 * round, order.begin() + 3 * round + 3);
+    same_as_before += std::equal(of_round.begin(), of_round.end(), order.begin()) ? 1 : 0;
+    std::ranges::sort(of_round);
+    EXPECT_THAT(of_round, testing::ElementsAre(0, 1, 2));
+  }
+  EXPECT_LT(same_as_before, 8) << "one in six by chance";
+}
+
+TEST(TimingInTurn, EndsAfterItsTimeButNotBeforeTheLeastRounds) {
+  FakeClock clock([](std::int64_t) { return 50e6; });
+  const std::vector<TimedWork> works(2, nothing);
+  FakeTimer timer({&clock});
+  EXPECT_THAT(timer.time_in_turn(works, {})->samples_ns[0], SizeIs(15));
+  EXPECT_THAT(timer.time_in_turn(works, {.max_seconds = 3})->samples_ns[1], SizeIs(30));
+}
+
+TEST(TimingInTurn, AThrottledRoundIsTakenAgainWhole) {
+  FakeClock clock(steady);
+  FakeTimer timer({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kFull, kCapped, kFull}));
+  const std::vector<TimedWork> works(3, nothing);
+  const TurnTiming timing = timer.time_in_turn(works, {}).value();
+  EXPECT_THAT(timing.samples_ns, Each(SizeIs(60)));
+  EXPECT_EQ(timing.clocks.throttled_samples, 3);
+}
+
+TEST(TimingInTurn, FailuresEndIt) {
+  FakeClock clock(steady);
+  clock.time_status = Status(StatusCode::device_lost, "gone");
+  const std::vector<TimedWork> works(2, nothing);
+  EXPECT_EQ(FakeTimer({&clock}).time_in_turn(works, {}).status().code(), StatusCode::device_lost);
 }
 
 }  // namespace

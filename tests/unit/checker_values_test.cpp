@@ -80,7 +80,7 @@ TEST_F(CheckerTest, AConstraintOnTheDimsIsUnsupported) {
 TEST_F(CheckerTest, LaunchArgumentsCanBeLaunchedAgainAndAgain) {
   bind(kSummed);
   ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
-  const Result<std::vector<LaunchArguments>> arguments = checker_->launch_arguments(*loaded_, 1);
+  const auto arguments = launch_arguments(1);
   ASSERT_TRUE(arguments.ok());
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(loaded_->launch(arguments->front()).ok());
   const auto* const y = static_cast<const float*>(arguments->front().tensors[1]);
@@ -92,7 +92,7 @@ TEST_F(CheckerTest, LaunchArgumentsCanBeLaunchedAgainAndAgain) {
 TEST_F(CheckerTest, EverySetOfBuffersHasTheSameInputs) {
   bind(kSummed);
   ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
-  const auto arguments = checker_->launch_arguments(*loaded_, 3);
+  const auto arguments = launch_arguments(3);
   ASSERT_TRUE(arguments.ok());
   ASSERT_EQ(arguments->size(), 3U);
   const auto* const x = static_cast<const float*>((*arguments)[0].tensors[0]);
@@ -105,11 +105,29 @@ TEST_F(CheckerTest, EverySetOfBuffersHasTheSameInputs) {
   EXPECT_GT(checker_->set_bytes(), 0);
 }
 
+TEST_F(CheckerTest, VariantsTimedInTurnShareBuffersAndNoWorkspace) {
+  bind(kSmall);
+  ASSERT_EQ(check("ticket LEFT=0").outcome, Outcome::ok);
+  const std::vector<const LoadedVariant*> twice = {loaded_.get(), loaded_.get()};
+  const auto arguments = checker_->launch_arguments(twice, 2);
+  ASSERT_TRUE(arguments.ok());
+  ASSERT_EQ(arguments->size(), 2U);
+  for (std::size_t set = 0; set < 2; ++set) {
+    const LaunchArguments& one = (*arguments)[0][set];
+    const LaunchArguments& other = (*arguments)[1][set];
+    EXPECT_EQ(one.tensors.data(), other.tensors.data());
+    ASSERT_NE(one.workspace, nullptr);
+    EXPECT_NE(one.workspace, other.workspace);
+    EXPECT_TRUE(loaded_->launch(one).ok());
+    EXPECT_TRUE(loaded_->launch(other).ok());
+  }
+}
+
 TEST_F(CheckerTest, TheSeedsDiffer) {
   // Zero would pass any kernel that ignores its input.
   bind(kSmall);
   ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
-  const Result<std::vector<LaunchArguments>> arguments = checker_->launch_arguments(*loaded_, 1);
+  const auto arguments = launch_arguments(1);
   const auto* const x = static_cast<const float*>(arguments->front().tensors[0]);
   double sum = 0, squares = 0;
   for (int i = 0; i < 400; ++i) {

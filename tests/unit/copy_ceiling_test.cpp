@@ -9,41 +9,16 @@
 #include <vector>
 
 #include "device/registry.h"
+#include "tests/helpers/fake_timer.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
 namespace {
 
-// Runs the work and says the next of the times it was given.
-class FakeTimer final : public Timer {
- public:
-  explicit FakeTimer(std::vector<double> times_ns) : times_ns_(std::move(times_ns)) {}
-
-  std::vector<double> bests_ns;  // that it was asked to race against
-  Status failure;
-
-  const std::string& method() const override {
-    static const std::string kMethod = "fake";
-    return kMethod;
-  }
-  Result<Timing> time(const TimedWork& work, const TimingBudget& budget) override {
-    MGTUNE_TRY(Status(failure));
-    for (std::int64_t turn = 0; turn < 3; ++turn) MGTUNE_TRY(work(turn, nullptr));
-    bests_ns.push_back(budget.stop_above_ns);
-    Timing timing;
-    timing.samples_ns.assign(5, times_ns_[next_++ % times_ns_.size()]);
-    return timing;
-  }
-
- private:
-  std::vector<double> times_ns_;
-  std::size_t next_ = 0;
-};
-
 class CopyCeiling : public testing::Test {
  protected:
-  Result<double> measure(Timer& timer, std::int64_t bytes_moved) {
-    return copy_ns(*device_, builder_, timer, bytes_moved);
+  Result<MeasuredCeiling> measure(Timer& timer, std::int64_t bytes_moved) {
+    return measure_copy(*device_, builder_, timer, bytes_moved);
   }
 
   std::unique_ptr<Device> device_ = open_device("cpu").value();
@@ -53,17 +28,18 @@ class CopyCeiling : public testing::Test {
 
 TEST_F(CopyCeiling, IsTheFastestShapesTime) {
   FakeTimer timer({900, 700, 800, 650, 950});
-  const Result<double> ns = measure(timer, 1 << 16);
-  ASSERT_TRUE(ns.ok()) << ns.status().message();
-  EXPECT_EQ(*ns, 650);
+  const Result<MeasuredCeiling> ceiling = measure(timer, 1 << 16);
+  ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
+  EXPECT_DOUBLE_EQ(ceiling->rate, (1 << 16) / 650e-9);
+  EXPECT_EQ(ceiling->clocks.sm_mhz, 650);
   ASSERT_GE(timer.bests_ns.size(), 8U);
   EXPECT_THAT(std::vector(timer.bests_ns.begin(), timer.bests_ns.begin() + 5),
               testing::ElementsAre(0, 900, 700, 700, 650));
 }
 
 TEST_F(CopyCeiling, EveryShapeCopiesEverySizeWhole) {
-  // 16 bytes a buffer, and numbers of vectors that no tile divides. copy_ns checks the winner's
-  // copy: each shape wins once.
+  // 16 bytes a buffer, and numbers of vectors that no tile divides. measure_copy checks the
+  // winner's copy: each shape wins once.
   FakeTimer count({900});
   ASSERT_TRUE(measure(count, 32).ok());
   const std::size_t shapes = count.bests_ns.size();
@@ -73,10 +49,10 @@ TEST_F(CopyCeiling, EveryShapeCopiesEverySizeWhole) {
     times[shape] = 100;
     for (const std::int64_t bytes : {1, 32, 100'000, 2 * 16 * 4099}) {
       FakeTimer timer(times);
-      const Result<double> ns = measure(timer, bytes);
-      ASSERT_TRUE(ns.ok()) << "shape " << shape << ", " << bytes
-                           << " bytes: " << ns.status().message();
-      EXPECT_EQ(*ns, 100);
+      const Result<MeasuredCeiling> ceiling = measure(timer, bytes);
+      ASSERT_TRUE(ceiling.ok()) << "shape " << shape << ", " << bytes
+                                << " bytes: " << ceiling.status().message();
+      EXPECT_DOUBLE_EQ(ceiling->rate, static_cast<double>(bytes) / 100e-9);
     }
   }
 }

@@ -20,8 +20,10 @@ using testing::SizeIs;
 class CuptiTimerTest : public testing::Test {
  protected:
   std::unique_ptr<Timer> timer(std::chrono::milliseconds patience = std::chrono::seconds(2)) {
-    return make_cupti_timer(ActivityRecorder::make(open_cupti(gpu_.loader).value()).value(),
-                            HeldStream::make(gpu_.driver, gpu_.device, patience).value());
+    CuptiTimerParts parts;
+    parts.recorder = ActivityRecorder::make(open_cupti(gpu_.loader).value()).value();
+    parts.stream = HeldStream::make(gpu_.driver, gpu_.device, patience).value();
+    return make_cupti_timer("rotating", std::move(parts));
   }
 
   // Each call runs these kernels, one after the other.
@@ -82,6 +84,17 @@ TEST_F(CuptiTimerTest, AStreamHeldForEverIsLetGo) {
   const Timing timing = timed(*timer(std::chrono::milliseconds(20)), kernels({30'000}));
   EXPECT_THAT(timing.samples_ns, Each(DoubleNear(30'000, 1.5)));
   EXPECT_EQ(timing.note, "launches not queued ahead: the driver waited for the GPU while queueing");
+}
+
+TEST_F(CuptiTimerTest, InTurnTheWorksShareTheBufferSets) {
+  const std::vector<TimedWork> works = {kernels({20'000}), kernels({40'000, 1000})};
+  const Result<TurnTiming> timing = timer()->time_in_turn(works, {});
+  ASSERT_TRUE(timing.ok()) << timing.status().message();
+  EXPECT_THAT(timing->samples_ns[0], testing::AllOf(SizeIs(60), Each(DoubleNear(20'000, 1.5))));
+  EXPECT_THAT(timing->samples_ns[1], Each(DoubleNear(40'000 + 800 + 1000, 1.5)));
+  std::vector<std::int64_t> expected(turns_.size());
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(turns_, expected);
 }
 
 TEST_F(CuptiTimerTest, BufferSetsTurnFromCallToCall) {

@@ -112,5 +112,22 @@ TEST_F(EmulationTimerTest, TheRealClockSeesWork) {
   EXPECT_GT(std::ranges::min(timing->samples_ns), 100);
 }
 
+TEST_F(EmulationTimerTest, InTurnEveryWorkHasASampleARound) {
+  const std::vector<TimedWork> works = {work({1000}), work({2000})};
+  const Result<TurnTiming> timing = timer()->time_in_turn(works, {.max_rounds = 20});
+  ASSERT_TRUE(timing.ok());
+  EXPECT_EQ(timing->samples_ns[0], std::vector<double>(20, 1000));
+  EXPECT_EQ(timing->samples_ns[1], std::vector<double>(20, 2000));
+  EXPECT_EQ(turns_.size(), 42U) << "each once before, not timed";
+  EXPECT_TRUE(std::ranges::is_sorted(turns_));
+}
+
+TEST_F(EmulationTimerTest, InTurnItEndsWhenTheTimeIsSpent) {
+  const std::vector<TimedWork> works = {work({100'000'000})};
+  EXPECT_EQ(timer()->time_in_turn(works, {})->samples_ns[0].size(), 15U);
+  const TurnBudget budget{.min_rounds = 3, .max_seconds = 0.5};
+  EXPECT_EQ(timer()->time_in_turn(works, budget)->samples_ns[0].size(), 5U);
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -14,7 +14,7 @@ namespace {
 class GpuTimerTest : public testing::Test {
  protected:
   Result<std::unique_ptr<Timer>> make(const std::string& name, const std::string& reason = "") {
-    return make_gpu_timer(gpu_.device, {name, reason}, gpu_.driver, gpu_.loader);
+    return make_gpu_timer(gpu_.device, builder_, {name, reason}, gpu_.driver, gpu_.loader);
   }
 
   std::string note(Timer& timer) {
@@ -25,6 +25,7 @@ class GpuTimerTest : public testing::Test {
   }
 
   FakeGpu gpu_;
+  Builder builder_ = fake_builder();
 };
 
 TEST_F(GpuTimerTest, RotatingIsByCupti) {
@@ -78,15 +79,42 @@ TEST_F(GpuTimerTest, OtherMethodsLeaveCuptiAlone) {
   const auto graph = make("graph");
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ((*graph)->method(), "graph");
-  EXPECT_THAT(gpu_.loader.asked_for, testing::IsEmpty());
+  EXPECT_THAT(gpu_.loader.asked_for, testing::Each("libnvidia-ml.so.1"));
   EXPECT_EQ(note(**events), "CUDA events, launch gaps included: as asked for");
 }
 
 TEST_F(GpuTimerTest, NamesTheMethodsThereAre) {
-  const Status status = make("hot").status();
+  EXPECT_THAT(gpu_methods(), testing::ElementsAre("rotating", "cold", "hot", "graph"));
+  for (const std::string& method : gpu_methods()) EXPECT_EQ(make(method).value()->method(), method);
+  const Status status = make("warm").status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
-  EXPECT_EQ(status.message(),
-            "no method 'hot' times a GPU; there are rotating, rotating_events and graph");
+  EXPECT_EQ(status.message(), "no method 'warm' times a GPU");
+}
+
+TEST_F(GpuTimerTest, ColdEmptiesTheCacheBeforeEachCallAndDoesNotTimeThat) {
+  std::int64_t evictions = 0;
+  gpu_.device.on_launch = [&](const KernelLaunch& launch) {
+    ++evictions;
+    return gpu_.cuda.launch(launch.stream, 90'000);
+  };
+  const auto timer = make("cold");
+  ASSERT_TRUE(timer.ok()) << timer.status().message();
+  std::int64_t calls = 0;
+  const TimedWork work = [&](std::int64_t, Stream stream) {
+    ++calls;
+    return gpu_.cuda.launch(stream, 20'000);
+  };
+  const Timing timing = (*timer)->time(work, {}).value();
+  EXPECT_THAT(timing.samples_ns, testing::Each(testing::DoubleNear(20'000, 1.5)));
+  EXPECT_EQ(evictions, calls);
+  EXPECT_FALSE(turns_through_sets("cold"));
+}
+
+TEST_F(GpuTimerTest, OnlyCuptisMethodsNeedCupti) {
+  gpu_.loader.libraries.erase(FakeCupti::file_name());
+  for (const std::string& method : gpu_methods()) {
+    EXPECT_EQ(make(method).ok(), !needs_cupti(method)) << method;
+  }
 }
 
 TEST_F(GpuTimerTest, TheCpuDeviceIsNotForIt) {

@@ -1,5 +1,6 @@
 #include "worker/protocol.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,11 +52,13 @@ TEST(Protocol, CeilingsSurviveTheWire) {
   request.kind = WorkRequest::Kind::ceiling;
   request.id = 8;
   request.device = "GPU-1";
+  request.ceiling = "read";
   request.bytes = std::int64_t{3} << 40;
   const Result<WorkRequest> decoded = decode_request(encode(request));
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(decoded->kind, WorkRequest::Kind::ceiling);
   EXPECT_EQ(decoded->device, "GPU-1");
+  EXPECT_EQ(decoded->ceiling, "read");
   EXPECT_EQ(decoded->bytes, request.bytes);
 
   WorkReply reply;
@@ -74,6 +77,81 @@ TEST(Protocol, CeilingsSurviveTheWire) {
   EXPECT_EQ(answer->ceiling->rate, 1234.5);
   EXPECT_EQ(answer->ceiling->measured_at, "2026-11-21T09:00:00Z");
   EXPECT_EQ(answer->ceiling->clocks, reply.ceiling->clocks);
+}
+
+TEST(Protocol, FinalsSurviveTheWire) {
+  WorkRequest request;
+  request.kind = WorkRequest::Kind::final;
+  request.id = 9;
+  request.kernel = "rmsnorm";
+  request.op = "rmsnorm.forward";
+  request.problem = "rows=4 hidden=64 T=f32";
+  request.device = "GPU-1";
+  request.variants = {"row VEC=8", "row VEC=1", "row VEC=8"};
+  const Result<WorkRequest> decoded = decode_request(encode(request));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->kind, WorkRequest::Kind::final);
+  EXPECT_EQ(decoded->variants, request.variants);
+  EXPECT_EQ(decoded->problem, request.problem);
+
+  WorkReply reply;
+  reply.final = {{{1.5, 2.5}, {3, 4}, {}}, "a note", {1980, 3201, 650, 55, "", 0}};
+  const Result<WorkReply> answer = decode_reply(encode(reply));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_TRUE(answer->final.has_value());
+  EXPECT_EQ(answer->final->samples_ns, reply.final->samples_ns);
+  EXPECT_EQ(answer->final->note, "a note");
+  EXPECT_EQ(answer->final->clocks, reply.final->clocks);
+}
+
+TEST(Protocol, ListsOfTheWrongThingAreCorrupt) {
+  const std::string start = R"({"do":"final","id":1,"kernel":"k","op":"o","problem":"p",)";
+  for (const char* variants : {"\"row\"", "[1]", "[\"row\", null]", "{}"}) {
+    const std::string line = start + R"("device":"d","variants":)" + variants + "}";
+    const Status status = decode_request(line).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt) << line;
+    EXPECT_THAT(status.message(), testing::HasSubstr("variants: expected ")) << line;
+  }
+}
+
+TEST(Protocol, CountsSurviveTheWire) {
+  WorkRequest request = ::mgtune::request();
+  request.kind = WorkRequest::Kind::count;
+  request.tier = 2;
+  const Result<WorkRequest> decoded = decode_request(encode(request));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(decoded->kind, WorkRequest::Kind::count);
+  EXPECT_EQ(decoded->tier, 2);
+  EXPECT_EQ(decoded->variant, "row VEC=8");
+
+  WorkReply reply;
+  reply.counters = VariantCounters{
+      "GH100", 16, 2, "note", {{"dram_write_bytes", 1.5}, {"a", 1e300}}, {"x: why", "y: why"}};
+  const Result<WorkReply> answer = decode_reply(encode(reply));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_TRUE(answer->counters.has_value());
+  EXPECT_EQ(answer->counters->chip, "GH100");
+  EXPECT_EQ(answer->counters->launches, 16);
+  EXPECT_EQ(answer->counters->passes, 2);
+  EXPECT_EQ(answer->counters->note, "note");
+  EXPECT_EQ(answer->counters->values, reply.counters->values);  // in their order
+  EXPECT_EQ(answer->counters->left_out, reply.counters->left_out);
+}
+
+TEST(Protocol, MalformedCountersAreRefused) {
+  WorkReply reply;
+  reply.counters = VariantCounters{"GH100", 16, 2, "", {{"a", 1}}, {"b"}};
+  const std::string line = encode(reply);
+  const auto refused = [&line](const std::string& from, const std::string& to) {
+    std::string edited = line;
+    edited.replace(edited.find(from), from.size(), to);
+    return decode_reply(edited).status().code() == StatusCode::corrupt;
+  };
+  EXPECT_TRUE(refused(R"({"a":1.0})", R"({"a":"many"})"));
+  EXPECT_TRUE(refused(R"({"a":1.0})", "[1]"));
+  EXPECT_TRUE(refused(R"(["b"])", "[1]"));
+  EXPECT_TRUE(refused(R"(["b"])", R"("b")"));
+  EXPECT_TRUE(refused(R"("chip")", R"("chips")"));
 }
 
 TEST(Protocol, RequestsSurviveTheWire) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,9 +12,11 @@
 
 #include "build/builder.h"
 #include "build/nvrtc_compiler.h"
+#include "ceilings/arithmetic_kernel.h"
 #include "core/file_system.h"
 #include "family/catalog.h"
 #include "family/problem.h"
+#include "family/source_tree.h"
 #include "search/search.h"
 #include "space/space.h"
 #include "sweep/problem_set.h"
@@ -144,6 +147,57 @@ TEST_P(ShippedKernels, Compile) {
   }
   EXPECT_GE(compiled, 40U);
   RecordProperty("kernels", static_cast<int>(compiled));
+}
+
+// What the ceilings of the device run.
+std::vector<std::unique_ptr<ArithmeticKernel>> arithmetic_kernels(const Target& target) {
+  DeviceInfo device;
+  device.kind = DeviceKind::cuda;
+  device.arch = target.arch;
+  device.limits = target.limits;
+  std::vector<std::unique_ptr<ArithmeticKernel>> kernels;
+  kernels.push_back(make_fma_kernel(device));
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    for (const auto make : {make_mma_kernel, make_wgmma_kernel}) {
+      auto kernel = make(device, dtype);
+      if (kernel.ok()) kernels.push_back(*std::move(kernel));
+    }
+  }
+  return kernels;
+}
+
+// Their accumulators stay in registers, and no product of wgmma waits for the one before it: ptxas
+// says so under the numbers C7510 to C7519.
+TEST_P(ShippedKernels, OfCeilingsCompileToWhatTheyMeasure) {
+  const Target& target = GetParam();
+  const SourceTree sources = embedded_source_tree("kernels/common");
+  const auto kernels = arithmetic_kernels(target);
+  const std::int64_t capability = target.limits.compute_capability;
+  EXPECT_EQ(kernels.size(), capability == 90 ? 5U : capability < 80 ? 2U : 3U);
+  for (const auto& kernel : kernels) {
+    const auto compiler = make_nvrtc_compiler(kernel->arch());
+    ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+    std::vector<std::string> names;
+    for (const ArithmeticShape& shape : kernel->shapes()) names.push_back(shape.kernel);
+    const Result<Build> build =
+        (*compiler)->compile({&sources, kernel->source(), names, kernel->arch()});
+    ASSERT_TRUE(build.ok()) << kernel->source() << ":\n" << build.status().message();
+    EXPECT_EQ(build->log.find("(C75"), std::string::npos) << build->log;
+    for (const ArithmeticShape& shape : kernel->shapes()) {
+      const auto built = std::ranges::find(build->kernels, shape.kernel, &BuildKernel::name);
+      ASSERT_NE(built, build->kernels.end());
+      EXPECT_EQ(built->spill_bytes, 0) << shape.kernel;
+      EXPECT_LE(built->registers * shape.threads * shape.blocks_per_sm, 64 << 10) << shape.kernel;
+      EXPECT_LE(shape.shared_bytes * shape.blocks_per_sm, target.limits.max_shared_bytes);
+    }
+  }
+  const auto compiler = make_nvrtc_compiler(target.arch);
+  for (const auto& [source, name] :
+       {std::pair{"read.cu", "read<8>"}, std::pair{"copy.cu", "copy<8, true>"},
+        std::pair{"fill.cu", "fill_uniform<__half>"}}) {
+    const Result<Build> build = (*compiler)->compile({&sources, source, {name}, target.arch});
+    EXPECT_TRUE(build.ok()) << source << ":\n" << build.status().message();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, ShippedKernels, testing::ValuesIn(targets()),

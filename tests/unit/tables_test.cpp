@@ -92,6 +92,79 @@ TEST(TablesTest, EveryTableWithCpuTimesSaysEmulation) {
   }
 }
 
+StoredRows rows_with_evidence() {
+  StoredRows rows = made_up_rows();
+  FinalView final;
+  final.gpu = h200_record();
+  final.op = "rmsnorm.forward";
+  final.problem = "rows=4096 hidden=4096 T=bf16";
+  final.final.gpu = kH200;
+  final.final.method = "rotating";
+  final.final.noise_floor = 0.0031;
+  final.final.finalists = {{kFastVariant, "sha", 20'010, 0.6671, 0.6660, 0.6683, true, {1, 2, 3}},
+                           {kDefaultVariant, "sha", 30'000, 1, 1, 1, false, {4, 5, 6}}};
+  final.final.clocks = {1980, 3201, 420.4, 47, "sw_power_cap", 2};
+  rows.finals.push_back(final);
+  CeilingView copy;
+  copy.gpu_id = kH200;
+  copy.ceiling.kind = "copy";
+  copy.ceiling.method = "rotating";
+  copy.ceiling.bytes = 67117056;
+  copy.ceiling.rate = 67117056 / 19e-6;
+  rows.ceilings.push_back(copy);
+  CounterView counters;
+  counters.gpu_id = kH200;
+  counters.op = final.op;
+  counters.problem = final.problem;
+  counters.variant = kDefaultVariant;
+  counters.build_sha256 = rows.outcomes.front().build_sha256;
+  counters.counters = {{"occupancy_percent", 12}, {"issue_active_percent", 20}};
+  rows.counters.push_back(counters);
+  return rows;
+}
+
+TEST(TablesTest, FinalsShowRatiosTiesNoiseAndClocks) {
+  const std::string text = finals_table(make_report_model(rows_with_evidence()));
+  EXPECT_THAT(text, HasSubstr("rmsnorm.forward rows=4096 hidden=4096 T=bf16 on NVIDIA H200, "
+                              "method rotating\n"));
+  EXPECT_THAT(text, HasSubstr("20.01 us       0.667  0.666 .. 0.668  yes        3  row"));
+  EXPECT_THAT(text, HasSubstr("differ by 0.3 %, SM clock 1980 MHz, memory 3201 MHz, 420 W, 47 C, 2 "
+                              "throttled samples taken again (sw_power_cap)\n"));
+  EXPECT_THAT(finals_table(make_report_model({})),
+              HasSubstr("No finals yet. Fill this store with"));
+  const Json json = Json::parse(finals_json(make_report_model(rows_with_evidence())));
+  EXPECT_EQ(json["finals"][0]["finalists"][0]["samples_ns"], Json({1, 2, 3}));
+  EXPECT_EQ(json["finals"][0]["noise_floor"], 0.0031);
+}
+
+TEST(TablesTest, LimitsNameWhatEachPickIsHeldAgainst) {
+  const std::string text = limits_table(make_report_model(rows_with_evidence()));
+  EXPECT_THAT(text, HasSubstr("1.00   95.0 %"));
+  EXPECT_THAT(text, HasSubstr("Memory bandwidth: 95 % of the copy rate at these bytes"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("cpu")));
+  EXPECT_THAT(limits_table(make_report_model({})), HasSubstr("No picks yet. Fill this store with"));
+}
+
+TEST(TablesTest, VariantsAndPicksCarryTheirEvidenceInJson) {
+  const ReportModel model = make_report_model(rows_with_evidence());
+  const Json picks = Json::parse(picks_json(model));
+  EXPECT_EQ(picks["picks"][1]["noise_floor"], 0.0031);
+  EXPECT_EQ(picks["picks"][1]["tied"], Json({kFastVariant}));
+  EXPECT_TRUE(picks["picks"][0]["noise_floor"].is_null());
+  const Json rows = Json::parse(variants_json(model))["variants"];
+  for (const Json& row : rows) {
+    const bool is_counted =
+        row["variant"] == kDefaultVariant && row["problem"] == "rows=4096 hidden=4096 T=bf16";
+    EXPECT_EQ(row["counters"].empty(), !is_counted);
+    if (is_counted) {
+      EXPECT_EQ(row["counters"]["occupancy_percent"], 12);
+      EXPECT_THAT(row["roofline"]["limit"].get<std::string>(), testing::StartsWith("Occupancy: "));
+      EXPECT_NEAR(row["roofline"]["of_copy"].get<double>(), 19.0 / 30, 1e-9);
+    }
+    if (row["emulation"] == true) EXPECT_EQ(row["roofline"]["limit"], "");
+  }
+}
+
 TEST(TablesTest, WithoutCpuTimesNothingSaysEmulation) {
   StoredRows rows = made_up_rows();
   std::erase_if(rows.outcomes, [](const auto& view) { return view.gpu.emulation; });

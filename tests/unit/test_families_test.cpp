@@ -9,7 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "build/builder.h"
+#include "build/nvrtc_compiler.h"
+#include "core/file_system.h"
 #include "family/catalog.h"
+#include "family/variant.h"
 #include "tests/helpers/cpu_module.h"
 
 namespace mgtune {
@@ -115,6 +119,26 @@ TEST(TestFamilies, Decode) {
     const auto family = load_family(*std::move(tree));
     ASSERT_TRUE(family.ok()) << family.status().message();
     EXPECT_EQ(family->operators.size(), folder == "faulty" ? 4u : 1u);
+  }
+}
+
+// What counters are to see on a GPU stands in the binary already.
+TEST(CostlyFamily, OnlySpillsSpill) {
+  Catalog catalog(FileSystem::real());
+  const std::string folder = MGTUNE_SOURCE_DIR "/tests/families/costly";
+  const Operator& op = *catalog.find(folder).value().front();
+  const Problem problem = bind_problem(op, {{"n", "1048576"}}).value();
+  for (const char* arch : {"sm_75", "sm_90a"}) {
+    const auto compiler = make_nvrtc_compiler(arch);
+    ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+    for (const std::string cost : {"none", "spills", "conflicts"}) {
+      const Variant variant = parse_variant(op, "block COST=" + cost).value();
+      const Slots slots = compile_slots(problem.binding(), variant, {}).value();
+      const auto build =
+          (*compiler)->compile(variant_build_request(op, variant, slots, arch).value());
+      ASSERT_TRUE(build.ok()) << build.status().message();
+      EXPECT_EQ(build->kernels.front().spill_bytes > 0, cost == "spills") << arch << " " << cost;
+    }
   }
 }
 

@@ -59,5 +59,14 @@ TEST(WorkerFailure, TheSweepsEndNamesTheVariant) {
   EXPECT_EQ(reference.message(), "reference.cu: broken");
 }
 
+TEST(WorkerFailure, WhatRefusesToCountIsAskedOnceAndEndsNoSweep) {
+  WorkRequest request;
+  const WorkReply failed = failed_reply(request, environment_error("no privilege"));
+  EXPECT_TRUE(is_worth_a_retry(request, failed));
+  request.kind = WorkRequest::Kind::count;
+  EXPECT_FALSE(is_worth_a_retry(request, failed));
+  EXPECT_EQ(end_of_sweep(request, failed).message(), "no privilege");
+}
+
 }  // namespace
 }  // namespace mgtune

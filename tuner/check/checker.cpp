@@ -49,8 +49,8 @@ class ReferenceChecker final : public Checker {
   Status prepare();
   Result<CheckRecord> check(const LoadedVariant& variant) override;
   std::int64_t set_bytes() const override;
-  Result<std::vector<LaunchArguments>> launch_arguments(const LoadedVariant& variant,
-                                                        std::int64_t sets) override;
+  Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
+      std::span<const LoadedVariant* const> variants, std::int64_t sets) override;
 
  private:
   Status add_inputs(const Reference& reference, std::uint64_t seed, Placement placement);
@@ -58,8 +58,11 @@ class ReferenceChecker final : public Checker {
 
   Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
+  Result<std::optional<GuardedBuffer>> make_workspace(const LoadedVariant::WorkspaceSize& size,
+                                                      Placement placement);
   Result<std::string> workspace_damage() const;
-  LaunchArguments arguments(const ProblemTensors& tensors) const;
+  LaunchArguments arguments(const ProblemTensors& tensors,
+                            const std::optional<GuardedBuffer>& workspace) const;
 
   std::string compare(const SeededInputs& inputs, const std::vector<Bytes>& outputs,
                       CheckRecord& record);
@@ -78,6 +81,7 @@ class ReferenceChecker final : public Checker {
   std::vector<ProblemTensors> more_sets_;  // besides the first seed's, to be timed
   std::optional<GuardedBuffer> workspace_;
   LoadedVariant::WorkspaceSize workspace_size_;
+  std::vector<std::optional<GuardedBuffer>> timed_workspaces_;  // of the variants being timed
 };
 
 Status ReferenceChecker::prepare() {
@@ -110,24 +114,32 @@ double ReferenceChecker::tolerance(const TensorLayout& layout) const {
 
 Status ReferenceChecker::prepare_workspace(const LoadedVariant& variant, Placement placement) {
   MGTUNE_ASSIGN(workspace_size_, variant.workspace_size(dims_));
+  timed_workspaces_.clear();
   workspace_.reset();
-  if (workspace_size_.bytes == 0) return {};
-  const auto bytes = static_cast<std::size_t>(workspace_size_.bytes);
-  const auto zeroed = static_cast<std::size_t>(workspace_size_.zeroed_bytes);
+  MGTUNE_ASSIGN(workspace_, make_workspace(workspace_size_, placement));
+  return {};
+}
+
+// None for a size of 0.
+Result<std::optional<GuardedBuffer>> ReferenceChecker::make_workspace(
+    const LoadedVariant::WorkspaceSize& size, Placement placement) {
+  if (size.bytes == 0) return std::optional<GuardedBuffer>();
+  const auto bytes = static_cast<std::size_t>(size.bytes);
+  const auto zeroed = static_cast<std::size_t>(size.zeroed_bytes);
   Result<GuardedBuffer> buffer =
       GuardedBuffer::allocate(device_, bytes, kWorkspaceAlignment, placement);
   if (!buffer.ok()) {
     const std::int64_t memory = device_.info().memory_bytes;
-    if (memory > 0 && workspace_size_.bytes + set_bytes() > memory) {
+    if (memory > 0 && size.bytes + set_bytes() > memory) {
       return unsupported(fmt::format("its workspace of {} bytes does not fit into the device's {}",
-                                     workspace_size_.bytes, memory));
+                                     size.bytes, memory));
     }
     return std::move(buffer).take_status().with_context("workspace");
   }
-  workspace_.emplace(std::move(*buffer));
-  MGTUNE_TRY(device_.fill_bytes(workspace_->data(), 0xff, bytes, nullptr));
-  if (zeroed > 0) MGTUNE_TRY(device_.fill_bytes(workspace_->data(), 0, zeroed, nullptr));
-  return device_.synchronize(nullptr);
+  MGTUNE_TRY(device_.fill_bytes(buffer->data(), 0xff, bytes, nullptr));
+  if (zeroed > 0) MGTUNE_TRY(device_.fill_bytes(buffer->data(), 0, zeroed, nullptr));
+  MGTUNE_TRY(device_.synchronize(nullptr));
+  return std::optional<GuardedBuffer>(*std::move(buffer));
 }
 
 Result<std::string> ReferenceChecker::workspace_damage() const {
@@ -144,19 +156,20 @@ Result<std::string> ReferenceChecker::workspace_damage() const {
       left - zeroed.begin());
 }
 
-LaunchArguments ReferenceChecker::arguments(const ProblemTensors& tensors) const {
+LaunchArguments ReferenceChecker::arguments(const ProblemTensors& tensors,
+                                            const std::optional<GuardedBuffer>& workspace) const {
   LaunchArguments arguments;
   arguments.dims = dims_;
   arguments.tensors = tensors.pointers();
   arguments.scalars = scalars_;
-  arguments.workspace = workspace_ ? workspace_->data() : nullptr;
+  arguments.workspace = workspace ? workspace->data() : nullptr;
   return arguments;
 }
 
 Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, SeededInputs& inputs) {
   MGTUNE_TRY(inputs.tensors.prepare());
   Status status = prepare_workspace(variant, inputs.placement);
-  if (status.ok()) status = variant.launch(arguments(inputs.tensors));
+  if (status.ok()) status = variant.launch(arguments(inputs.tensors, workspace_));
   if (status.ok()) status = device_.synchronize(nullptr);
   if (!status.ok()) return failed_run(launch_failure(std::move(status)));
 
@@ -205,7 +218,7 @@ Result<std::string> ReferenceChecker::race_note(const LoadedVariant& variant) {
   MGTUNE_TRY(inputs.tensors.prepare());
   MGTUNE_TRY(prepare_workspace(variant, inputs.placement));
   Result<std::string> report = race_report(device_, builder_, problem_.binding(), variant.variant(),
-                                           arguments(inputs.tensors));
+                                           arguments(inputs.tensors, workspace_));
   // The difference between the orders stands without it.
   if (!report.ok()) return " (the race checker failed: " + report.status().message() + ")";
   return report->empty() ? std::string() : " " + *report;
@@ -273,8 +286,8 @@ std::int64_t ReferenceChecker::set_bytes() const {
   return bytes;
 }
 
-Result<std::vector<LaunchArguments>> ReferenceChecker::launch_arguments(
-    const LoadedVariant& variant, std::int64_t sets) {
+Result<std::vector<std::vector<LaunchArguments>>> ReferenceChecker::launch_arguments(
+    std::span<const LoadedVariant* const> variants, std::int64_t sets) {
   ProblemTensors& first = inputs_.front().tensors;
   // A launch leaves an inout tensor changed, and on and on from there its values may overflow.
   const bool refresh = std::ranges::any_of(
@@ -289,10 +302,19 @@ Result<std::vector<LaunchArguments>> ReferenceChecker::launch_arguments(
     MGTUNE_TRY(set.prepare_as(first));
     more_sets_.push_back(std::move(set));
   }
-  MGTUNE_TRY(prepare_workspace(variant, inputs_.front().placement));
-  std::vector<LaunchArguments> all = {arguments(first)};
-  for (std::int64_t i = 1; i < sets; ++i) {
-    all.push_back(arguments(more_sets_[static_cast<std::size_t>(i - 1)]));
+  workspace_.reset();
+  timed_workspaces_.clear();
+  std::vector<std::vector<LaunchArguments>> all;
+  for (const LoadedVariant* const variant : variants) {
+    MGTUNE_ASSIGN(const LoadedVariant::WorkspaceSize size, variant->workspace_size(dims_));
+    MGTUNE_ASSIGN(std::optional<GuardedBuffer> workspace,
+                  make_workspace(size, inputs_.front().placement));
+    std::vector<LaunchArguments>& of_variant = all.emplace_back();
+    of_variant.push_back(arguments(first, workspace));
+    for (std::int64_t i = 1; i < sets; ++i) {
+      of_variant.push_back(arguments(more_sets_[static_cast<std::size_t>(i - 1)], workspace));
+    }
+    timed_workspaces_.push_back(std::move(workspace));
   }
   return all;
 }

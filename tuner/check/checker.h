@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,13 @@ class Checker {
   // Bytes of the problem's tensors: of one set of buffers to launch on.
   virtual std::int64_t set_bytes() const = 0;
 
-  // The arguments of launches on `sets` (at least 1) sets of buffers with the first seed's data, to
-  // be timed in turn; the workspace is one, as in a program that launches again and again. Only for
-  // a variant that passed its check. What they point to belongs to the checker and holds until its
-  // next call; the sets stay allocated as long as it does. environment when they do not fit.
-  virtual Result<std::vector<LaunchArguments>> launch_arguments(const LoadedVariant& variant,
-                                                                std::int64_t sets) = 0;
+  // For each variant, the arguments of launches on `sets` (at least 1) sets of buffers with the
+  // first seed's data, to be timed in turn. Variants share the sets; each has one workspace, as in
+  // a program that launches again and again. Only for variants that passed their check. What they
+  // point to belongs to the checker and holds until its next call; the sets stay allocated as long
+  // as it does. environment when they do not fit.
+  virtual Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
+      std::span<const LoadedVariant* const> variants, std::int64_t sets) = 0;
 
  protected:
   Checker() = default;

@@ -49,6 +49,9 @@ Commands make_commands();  // in the order of the overview
 std::unique_ptr<Command> make_sweep_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_report_command();
+std::unique_ptr<Command> make_profile_command();
+std::unique_ptr<Command> make_calibrate_command();
+std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_simulate_command();
 std::unique_ptr<Command> make_list_command();
 std::unique_ptr<Command> make_devices_command();

@@ -7,6 +7,9 @@ Commands make_commands() {
   commands.push_back(make_sweep_command());
   commands.push_back(make_show_command());
   commands.push_back(make_report_command());
+  commands.push_back(make_profile_command());
+  commands.push_back(make_calibrate_command());
+  commands.push_back(make_compare_command());
   commands.push_back(make_simulate_command());
   commands.push_back(make_list_command());
   commands.push_back(make_devices_command());

@@ -10,6 +10,7 @@ namespace mgtune {
 
 enum class ExitCode : std::uint8_t {
   ok = 0,
+  gate_failed = 1,  // compare: something became slower; profile: the variant is wrong
   usage = 2,        // the words given are wrong: an option, a kernel, an operator file
   partial = 3,      // some variants failed, all recorded, or the device runs none of some problem
   environment = 4,  // this machine lacks it: a GPU, a driver, a compiler

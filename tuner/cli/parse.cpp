@@ -1,6 +1,7 @@
 #include "cli/parse.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <iostream>
 #include <map>
@@ -82,8 +83,9 @@ constexpr const char* kFirstSteps =
     "  mgtune show best                  what won\n"
     "  mgtune report -o report.html      everything, as one page\n"
     "\n"
-    "'mgtune COMMAND --help' says more. Exit codes: 0 ok, 2 usage, 3 some variants failed,\n"
-    "4 environment, 5 data, 70 internal, 130 and 143 interrupted.\n";
+    "'mgtune COMMAND --help' says more. Exit codes: 0 ok, 1 something became slower or is wrong,\n"
+    "2 usage, 3 some variants failed, 4 environment, 5 data, 70 internal, 130 and 143 "
+    "interrupted.\n";
 
 void configure(CLI::App& app) {
   app.set_help_flag("-h,--help", "Print this and exit");
@@ -129,6 +131,13 @@ Status usage_error(const CLI::App& root, const CLI::ParseError& error) {
   return invalid_argument(what + "\nSee '" + title(at) + " --help'.");
 }
 
+// CLI11 lets --help and --version win over a word that is no command.
+Status check_command(const CLI::App& app, const Commands& commands, const std::string& word) {
+  const auto is_meant = [&](const auto& command) { return command->name() == word; };
+  if (word.starts_with('-') || std::ranges::any_of(commands, is_meant)) return {};
+  return invalid_argument(describe_unknown(app, app, word) + "\nSee 'mgtune --help'.");
+}
+
 }  // namespace
 
 Result<Command*> parse(int argc, const char* const* argv, const Commands& commands) {
@@ -147,6 +156,7 @@ Result<Command*> parse(int argc, const char* const* argv, const Commands& comman
     command->declare(arguments);
     by_app[subcommand] = command.get();
   }
+  if (argc > 1) MGTUNE_TRY(check_command(app, commands, argv[1]));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

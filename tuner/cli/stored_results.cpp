@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/user_folders.h"
+
 namespace mgtune {
 
 Result<std::string> database_path(const std::string& named) {
@@ -17,8 +19,11 @@ Result<std::optional<Store>> open_results(const std::string& named) {
   MGTUNE_ASSIGN(const std::string path, database_path(named));
   Result<Store> store = Store::open(path, Store::Mode::read_only);
   if (store.ok()) return std::optional<Store>(*std::move(store));
-  const bool nothing_yet = named.empty() && store.status().code() == StatusCode::not_found;
-  if (nothing_yet) return std::optional<Store>();
+  if (store.status().code() == StatusCode::not_found && named.empty()) {
+    const bool by_variable = !environment_variable("MGTUNE_DB").empty();
+    if (!by_variable) return std::optional<Store>();
+    return not_found(store.status().message() + ", which MGTUNE_DB names");
+  }
   return std::move(store).take_status();
 }
 
@@ -41,10 +46,7 @@ Result<std::vector<std::string>> recorded_operators(Store& store) {
 
 Result<ReportModel> read_results(Store& store, const std::string& kernel) {
   if (kernel.empty()) return read_report_model(store);
-  StoredRows rows;
-  MGTUNE_ASSIGN(rows.tuned, store.tuned());
-  MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
-  MGTUNE_ASSIGN(rows.sweeps, store.sweeps());
+  MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
   const auto foreign = [&](const auto& row) { return !means_operator(kernel, row.op); };
   std::erase_if(rows.tuned, foreign);
   std::erase_if(rows.outcomes, foreign);

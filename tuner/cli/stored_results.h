@@ -18,7 +18,8 @@ namespace mgtune {
 Result<std::string> database_path(const std::string& named);
 
 // The database that --db names, else the default one, to read. nullopt when the default one does
-// not exist yet: there are no results then. not_found when one that was named does not exist.
+// not exist yet: there are no results then. not_found when one that --db or MGTUNE_DB names does
+// not exist.
 Result<std::optional<Store>> open_results(const std::string& named);
 
 // Whether --kernel `kernel` ("rmsnorm", "rmsnorm.forward", a folder, "" for all) means this

@@ -72,9 +72,10 @@ void SweepCommand::declare(ArgumentList& arguments) {
   arguments.value("--budget", words_.budget, "N|TIME",
                   "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
                   "40 on the cpu device");
-  arguments.value("--method", words_.method, "NAME",
-                  "How a GPU's variants are timed: rotating (default), or graph, which suits "
-                  "kernels under 20 us");
+  arguments.value(
+      "--method", words_.method, "NAME",
+      "How a GPU's variants are timed: rotating (default: no data in the L2 cache), cold, "
+      "hot, or graph, which suits kernels under 20 us");
   arguments.value("--db", words_.database, "FILE", "Database of results (default: the user's)");
   arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
   arguments.flag("--json", words_.json, "Print the result as JSON");

@@ -74,15 +74,15 @@ Json plan_json(const SweepPlan& plan) {
 
 // The rows of the store that belong to the sweep's problems.
 Result<ReportModel> model_of(const SweepSummary& summary, Store& store) {
-  StoredRows rows;
+  MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
   rows.tuned = summary.picks;
+  rows.sweeps.clear();
   std::set<std::pair<std::string, std::string>> problems;
   std::set<std::int64_t> gpus;
   for (const TunedView& pick : summary.picks) {
     problems.emplace(pick.op, pick.problem);
     gpus.insert(pick.tuned.gpu);
   }
-  MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
   std::erase_if(rows.outcomes, [&](const OutcomeView& row) {
     return !gpus.contains(row.gpu_id) || !problems.contains({row.op, row.problem});
   });

@@ -8,6 +8,7 @@
 #include "family/problem_check.h"
 #include "search/search.h"
 #include "sweep/problem_set.h"
+#include "timing/gpu_timer.h"
 #include "worker/timing_method_probe.h"
 
 namespace mgtune {
@@ -89,22 +90,26 @@ Result<SweepPlan> plan_for(const DeviceInfo& device, const SweepWords& words,
 }
 
 Status check_method(const std::string& method) {
-  const std::vector<std::string> known = {"rotating", "graph"};
+  const std::vector<std::string>& known = gpu_methods();
   if (method.empty() || std::find(known.begin(), known.end(), method) != known.end()) return {};
   return invalid_argument("--method: unknown method '" + method + "'" +
                           did_you_mean(method, known));
 }
 
-// What times the variants on the devices, which are all GPUs or the cpu device alone. "rotating"
-// may turn out to be CUDA events.
+// What times the variants on the devices, which are all GPUs or the cpu device alone. Where no
+// method was asked for it may turn out to be CUDA events.
 Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const std::string& word,
                                    const std::string& program) {
   if (devices.front().kind == DeviceKind::cpu) {
     if (word.empty()) return TimingMethod{"emulation", ""};
     return invalid_argument("--method: the cpu device has one method, emulation");
   }
-  if (word == "graph") return TimingMethod{word, ""};
-  return probe_timing_method(program);
+  if (!word.empty() && !needs_cupti(word)) return TimingMethod{word, ""};
+  MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(program));
+  if (word.empty() || word == method.name) return method;
+  if (needs_cupti(method.name)) return TimingMethod{word, ""};
+  // A method that was asked for is never another.
+  return environment_error("--method " + word + " needs CUPTI: " + method.reason);
 }
 
 }  // namespace

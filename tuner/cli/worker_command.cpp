@@ -15,8 +15,8 @@ class WorkerCommand final : public Command {
   std::string_view summary() const override { return "A child process of a sweep"; }
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
-    arguments.word("KIND", kind_, {"measure", "compile", "method"}, "What it does");
-    arguments.words("WORDS", words_, "measure: DEVICE METHOD [REASON]");
+    arguments.word("KIND", kind_, {"measure", "count", "compile", "method"}, "What it does");
+    arguments.words("WORDS", words_, "measure: DEVICE METHOD [REASON]; count: DEVICE");
   }
   Result<ExitCode> run(const Invocation&) override {
     if (kind_ == "compile") {
@@ -25,6 +25,11 @@ class WorkerCommand final : public Command {
     }
     if (kind_ == "method") {
       write_timing_method(default_gpu_method());
+      return ExitCode::ok;
+    }
+    if (kind_ == "count") {
+      if (words_.size() != 1) return invalid_argument("worker count: expected a device's id");
+      MGTUNE_TRY(run_count_worker(words_[0]));
       return ExitCode::ok;
     }
     if (words_.size() < 2 || words_.size() > 3) {

@@ -140,7 +140,7 @@ Result<std::optional<WorkReply>> CompilePool::collect(Slot& slot) {
     }
     if (reply->kind == WorkReply::Kind::failed) {
       slot.child.reset();  // nobody knows what else is wrong with it
-      const bool again = is_worth_a_retry(*reply);
+      const bool again = is_worth_a_retry(slot.running->request, *reply);
       return settle(*std::exchange(slot.running, std::nullopt), *std::move(reply), again);
     }
     slot.begun = true;

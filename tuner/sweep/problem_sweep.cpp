@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "sweep/ceiling_source.h"
+#include "sweep/final.h"
+
 namespace mgtune {
 namespace {
 
@@ -200,22 +203,25 @@ Status ProblemSweep::measure_ceiling() {
   const auto bytes = static_cast<std::int64_t>(view_.bytes);
   if (ceiling_tried_ || shared_.device.kind == DeviceKind::cpu || bytes <= 0) return {};
   ceiling_tried_ = true;
-  WorkRequest work;
-  work.kind = WorkRequest::Kind::ceiling;
-  work.id = shared_.next_request++;
-  work.device = shared_.device.id;
-  work.bytes = bytes;
-  const Result<WorkReply> reply = shared_.worker.measure(work);
-  if (!reply.ok() || !reply->ceiling.has_value()) {
+  const CeilingNeed need{"copy", shared_.options.method.name, bytes};
+  MGTUNE_ASSIGN(const std::optional<CeilingRecord> known,
+                find_fresh_ceiling(shared_.store, shared_.gpu_id, shared_.device.driver, need));
+  if (known.has_value()) {
+    view_.copy_ns = view_.bytes / known->rate * 1e9;
+    return {};
+  }
+  const Result<CeilingRecord> measured =
+      request_ceiling(shared_.worker, shared_.next_request++, shared_.device.id, need);
+  if (!measured.ok()) {
     if (!shared_.should_stop()) {
       shared_.summary.skipped.push_back("the copy ceiling of " + view_.problem + ": " +
-                                        (reply.ok() ? reply->message : reply.status().message()));
+                                        measured.status().message());
     }
     return {};
   }
   MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
-  view_.copy_ns = view_.bytes / reply->ceiling->rate * 1e9;
-  return shared_.store.record_ceiling(sweep, shared_.gpu_id, *reply->ceiling);
+  view_.copy_ns = view_.bytes / measured->rate * 1e9;
+  return shared_.store.record_ceiling(sweep, shared_.gpu_id, *measured);
 }
 
 Status ProblemSweep::measure(VariantState state, const OnVariant& on_variant) {
@@ -268,7 +274,8 @@ Status ProblemSweep::record(const VariantState& state) {
 Status ProblemSweep::pick() {
   std::vector<Contender> contenders;
   for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
-  const std::optional<Pick> pick = pick_winner(contenders, view_.tuned.default_variant);
+  MGTUNE_ASSIGN(std::optional<Pick> pick, hold_final(shared_, view_, contenders));
+  if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
   TunedRecord& tuned = view_.tuned;
   if (!pick.has_value()) {
     // What an earlier sweep picked does not hold any more: it would be among the contenders.

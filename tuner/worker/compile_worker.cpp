@@ -7,7 +7,7 @@
 #include "worker/work_item.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
-#include "worker/worker_failure.h"
+#include "worker/worker_loop.h"
 
 namespace mgtune {
 namespace {
@@ -19,22 +19,15 @@ class CompileWorker {
         builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())),
         devices_(list_devices()) {}
 
-  WorkReply handle(const WorkRequest& request) {
-    WorkReply reply;
-    reply.id = request.id;
-    const Status status = compile(request, reply.build.emplace());
-    if (!status.ok()) put_failure(status, reply);
-    return reply;
-  }
-
- private:
-  Status compile(const WorkRequest& request, BuildRecord& record) {
+  Status handle(const WorkRequest& request, WorkReply& reply) {
     const auto device = std::ranges::find(devices_, request.device, &DeviceInfo::id);
+    BuildRecord& record = reply.build.emplace();
     if (device == devices_.end()) return environment_error("no device " + request.device);
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
     return build_item(builder_, item, *device, record).status();
   }
 
+ private:
   Catalog catalog_;
   Builder builder_;
   std::vector<DeviceInfo> devices_;
@@ -45,12 +38,9 @@ class CompileWorker {
 Status run_compile_worker() {
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   CompileWorker worker;
-  while (true) {
-    MGTUNE_ASSIGN(const std::optional<WorkRequest> request, channel.next_request());
-    if (!request) return {};
-    MGTUNE_TRY(channel.begin(*request));
-    MGTUNE_TRY(channel.send(worker.handle(*request)));
-  }
+  return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
+    return worker.handle(request, reply);
+  });
 }
 
 }  // namespace mgtune

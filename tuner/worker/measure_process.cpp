@@ -105,7 +105,7 @@ Result<MeasureProcess::Attempt> MeasureProcess::attempt(const WorkRequest& reque
     return Attempt{std::move(reply), true};
   }
   child_.reset();  // nobody knows what else is wrong with it
-  const bool again = is_worth_a_retry(reply);
+  const bool again = is_worth_a_retry(request, reply);
   return Attempt{std::move(reply), again};
 }
 

@@ -1,123 +1,103 @@
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "build/build_cache.h"
-#include "ceilings/copy_ceiling.h"
+#include "ceilings/ceiling.h"
 #include "check/checker.h"
-#include "core/file_system.h"
 #include "core/utc_now.h"
 #include "device/registry.h"
-#include "dispatch/loaded_variant.h"
-#include "timing/buffer_rotation.h"
 #include "timing/gpu_timer.h"
 #include "timing/statistics.h"
 #include "timing/timer.h"
-#include "worker/work_item.h"
+#include "worker/variant_bench.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
-#include "worker/worker_failure.h"
+#include "worker/worker_loop.h"
 
 namespace mgtune {
 namespace {
 
-Result<std::unique_ptr<Timer>> make_timer(Device& device, const TimingMethod& method) {
+Result<std::unique_ptr<Timer>> make_timer(Device& device, Builder& builder,
+                                          const TimingMethod& method) {
   if (device.info().kind == DeviceKind::cpu) return make_emulation_timer();
-  return make_gpu_timer(device, method);
+  return make_gpu_timer(device, builder, method);
 }
 
-// Keeps what consecutive requests share: families, device, compiler, and the last problem's
-// checker.
+ClockRecord clock_record(const ClockSummary& clocks) {
+  return {clocks.sm_mhz,
+          clocks.memory_mhz,
+          clocks.power_w,
+          clocks.temperature_c,
+          throttle_text(clocks.reasons),
+          clocks.throttled_samples};
+}
+
 class MeasureWorker {
  public:
-  MeasureWorker(std::unique_ptr<Device> device, std::unique_ptr<Timer> timer,
-                WorkerChannel& channel)
-      : channel_(channel),
-        catalog_(FileSystem::real()),
-        device_(std::move(device)),
-        timer_(std::move(timer)),
-        builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
+  MeasureWorker(VariantBench& bench, std::unique_ptr<Timer> timer)
+      : bench_(bench), timer_(std::move(timer)) {}
 
-  // The Status is the device's, when nothing more can run on it; the reply is complete either way.
   Status handle(const WorkRequest& request, WorkReply& reply) {
-    reply.id = request.id;
-    const bool is_ceiling = request.kind == WorkRequest::Kind::ceiling;
-    Status status = is_ceiling ? measure_ceiling(request, reply) : measure(request, reply);
-    if (status.ok()) return {};
-    put_failure(status, reply);
-    return status.code() == StatusCode::device_lost ? std::move(status) : Status();
+    if (request.kind == WorkRequest::Kind::ceiling) return measure_ceiling(request, reply);
+    if (request.kind == WorkRequest::Kind::final) return measure_final(request, reply);
+    return measure(request, reply);
   }
 
  private:
   Status measure(const WorkRequest& request, WorkReply& reply) {
-    MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
-    MGTUNE_ASSIGN(const Build build,
-                  build_item(builder_, item, device_->info(), reply.build.emplace()));
-    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
-    MGTUNE_ASSIGN(Checker* const checker, checker_of(request, item.problem));
-    MGTUNE_ASSIGN(reply.check, checker->check(*variant));
-    if (reply.check->outcome != Outcome::ok) {
-      reply.outcome = reply.check->outcome;
-      reply.message = reply.check->message;
-      return {};
-    }
-    MGTUNE_ASSIGN(reply.measurement, time(*checker, *variant, request.stop_above_ns));
+    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, bench_.prepare(request, reply));
+    if (variant == nullptr) return {};
+    MGTUNE_ASSIGN(reply.measurement, time(*variant, request.stop_above_ns));
     reply.outcome = reply.measurement->outcome;
     reply.message = reply.measurement->message;
     return {};
   }
 
-  Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
-    forget_problem();  // the copies want the memory
-    MGTUNE_ASSIGN(const double copy, copy_ns(*device_, builder_, *timer_, request.bytes));
-    CeilingRecord& ceiling = reply.ceiling.emplace();
-    ceiling.kind = "copy";
-    ceiling.method = timer_->method();
-    ceiling.bytes = request.bytes;
-    ceiling.rate = static_cast<double>(request.bytes) / copy * 1e9;
-    ceiling.measured_at = utc_now();
+  Status measure_final(const WorkRequest& request, WorkReply& reply) {
+    MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request));
+    std::vector<const LoadedVariant*> variants;
+    for (const std::unique_ptr<LoadedVariant>& variant : loaded) variants.push_back(variant.get());
+    MGTUNE_ASSIGN(const VariantBench::Launches launches,
+                  bench_.launches(variants, turns_through_sets(timer_->method())));
+    TurnBudget budget;
+    budget.buffer_sets = launches.buffer_sets;
+    if (bench_.device().info().kind == DeviceKind::cpu) {
+      // Its times say nothing: as little as shows that it works.
+      budget.min_rounds = 3;
+      budget.max_seconds = 0.1;
+    }
+    MGTUNE_ASSIGN(TurnTiming timing, timer_->time_in_turn(launches.works, budget));
+    reply.final = {std::move(timing.samples_ns), timing.note, clock_record(timing.clocks)};
     return {};
   }
 
-  void forget_problem() {
-    checker_.reset();
-    checker_key_.clear();
-    rotation_.reset();
+  Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
+    bench_.forget_problem();  // the ceilings want the memory
+    MGTUNE_ASSIGN(const MeasuredCeiling measured,
+                  mgtune::measure_ceiling(bench_.device(), bench_.builder(), *timer_,
+                                          request.ceiling, request.bytes));
+    CeilingRecord& ceiling = reply.ceiling.emplace();
+    ceiling.kind = request.ceiling;
+    ceiling.method = timer_->method();
+    ceiling.bytes = is_memory_ceiling(request.ceiling) ? request.bytes : 0;
+    ceiling.rate = measured.rate;
+    ceiling.measured_at = utc_now();
+    ceiling.clocks = clock_record(measured.clocks);
+    return {};
   }
 
-  // Making one costs a compile and two runs of the reference; a failure is remembered likewise.
-  Result<Checker*> checker_of(const WorkRequest& request, const Problem& problem) {
-    std::string key = request.kernel + '\n' + request.op + '\n' + request.problem;
-    if (key != checker_key_) {
-      forget_problem();  // its memory goes before the next one's is taken
-      MGTUNE_TRY(channel_.begin(request, WorkReply::Phase::reference, reference_text(*problem.op)));
-      Result<std::unique_ptr<Checker>> made = Checker::make(*device_, builder_, problem);
-      MGTUNE_TRY(channel_.begin(request));
-      checker_key_ = std::move(key);
-      checker_failure_ = made.status();
-      if (made.ok()) checker_ = std::move(*made);
-    }
-    if (!checker_failure_.ok()) return checker_failure_;
-    return checker_.get();
-  }
-
-  Result<MeasurementRecord> time(Checker& checker, const LoadedVariant& variant,
-                                 double stop_above_ns) {
-    MGTUNE_ASSIGN(const std::int64_t sets, buffer_sets(checker));
-    MGTUNE_ASSIGN(std::vector<LaunchArguments> arguments, checker.launch_arguments(variant, sets));
-    const TimedWork work = [&](std::int64_t turn, Stream stream) {
-      LaunchArguments& launch = arguments[static_cast<std::size_t>(turn % sets)];
-      launch.stream = stream;
-      return variant.launch(launch);
-    };
+  Result<MeasurementRecord> time(const LoadedVariant& variant, double stop_above_ns) {
+    MGTUNE_ASSIGN(const VariantBench::Launches launches,
+                  bench_.launches(std::array<const LoadedVariant*, 1>{&variant},
+                                  turns_through_sets(timer_->method())));
     TimingBudget budget;
     budget.stop_above_ns = stop_above_ns;
-    budget.buffer_sets = sets;
+    budget.buffer_sets = launches.buffer_sets;
     MeasurementRecord record;
     record.method = timer_->method();
-    const Result<Timing> timing = timer_->time(work, budget);
+    const Result<Timing> timing = timer_->time(launches.works.front(), budget);
     if (!timing.ok()) {
       const std::optional<Outcome> outcome = outcome_of(timing.status());
       if (!outcome || timing.status().code() == StatusCode::device_lost) return timing.status();
@@ -134,29 +114,15 @@ class MeasureWorker {
     record.samples = summary.count;
     record.median_low_ns = summary.median_low;
     record.median_high_ns = summary.median_high;
-    for (const std::string& note : {rotation_->note, timing->note}) {
+    record.clocks = clock_record(timing->clocks);
+    for (const std::string& note : {launches.note, timing->note}) {
       if (!note.empty()) record.note += (record.note.empty() ? "" : "; ") + note;
     }
     return record;
   }
 
-  // Planned once a problem: the sets that are allocated then are no longer free memory.
-  Result<std::int64_t> buffer_sets(const Checker& checker) {
-    if (!rotation_) {
-      MGTUNE_ASSIGN(rotation_, plan_buffer_rotation(*device_, checker.set_bytes()));
-    }
-    return rotation_->sets;
-  }
-
-  WorkerChannel& channel_;
-  Catalog catalog_;
-  std::unique_ptr<Device> device_;
+  VariantBench& bench_;
   std::unique_ptr<Timer> timer_;
-  Builder builder_;
-  std::string checker_key_;
-  Status checker_failure_;
-  std::unique_ptr<Checker> checker_;        // after all that it uses
-  std::optional<BufferRotation> rotation_;  // of the checker's problem
 };
 
 }  // namespace
@@ -164,17 +130,12 @@ class MeasureWorker {
 Status run_measure_worker(const std::string& device_id, const TimingMethod& method) {
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
-  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(*device, method));
-  MeasureWorker worker(std::move(device), std::move(timer), channel);
-  while (true) {
-    MGTUNE_ASSIGN(const std::optional<WorkRequest> request, channel.next_request());
-    if (!request) return {};
-    MGTUNE_TRY(channel.begin(*request));
-    WorkReply reply;
-    const Status device_status = worker.handle(*request, reply);
-    MGTUNE_TRY(channel.send(reply));
-    MGTUNE_TRY(Status(device_status));
-  }
+  VariantBench bench(std::move(device), channel);
+  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(bench.device(), bench.builder(), method));
+  MeasureWorker worker(bench, std::move(timer));
+  return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
+    return worker.handle(request, reply);
+  });
 }
 
 }  // namespace mgtune

@@ -87,6 +87,37 @@ Json to_json(const CeilingRecord& ceiling) {
           {"clocks", to_json(ceiling.clocks)}};
 }
 
+Json to_json(const FinalSamples& final) {
+  return {
+      {"samples_ns", final.samples_ns}, {"note", final.note}, {"clocks", to_json(final.clocks)}};
+}
+
+Json to_json(const VariantCounters& counters) {
+  Json values = Json::object();
+  for (const CounterRecord& counter : counters.values) {
+    values[counter.name] = number(counter.value);
+  }
+  return {{"chip", counters.chip},     {"launches", counters.launches},
+          {"passes", counters.passes}, {"note", counters.note},
+          {"values", values},          {"left_out", counters.left_out}};
+}
+
+const char* word(WorkRequest::Kind kind) {
+  switch (kind) {
+    case WorkRequest::Kind::compile:
+      return "compile";
+    case WorkRequest::Kind::measure:
+      return "measure";
+    case WorkRequest::Kind::count:
+      return "count";
+    case WorkRequest::Kind::ceiling:
+      return "ceiling";
+    case WorkRequest::Kind::final:
+      return "final";
+  }
+  return "";
+}
+
 // ---- reading ----
 
 // Takes an object apart key by key and remembers the first thing that is wrong with it.
@@ -141,6 +172,29 @@ class ObjectReader {
     } else {
       fail(std::string(key) + ": expected a number");
     }
+  }
+
+  template <typename Value>
+  void read(const char* key, std::vector<Value>& out) {
+    const Json& json = value(key);
+    if (!json.is_array()) return fail(std::string(key) + ": expected an array");
+    for (const Json& item : json) {
+      const Json wrapped = {{key, item}};
+      ObjectReader inner(wrapped, where_);
+      inner.read(key, out.emplace_back());
+      if (!inner.failure_.empty()) failure_ = inner.failure_;
+    }
+  }
+
+  void read(const char* key, std::vector<CounterRecord>& out) {
+    const Json& json = value(key);
+    ObjectReader inner(json, key);
+    if (json.is_object()) {
+      for (const auto& [name, number] : json.items()) {
+        inner.read(name.c_str(), out.emplace_back(CounterRecord{name, 0}).value);
+      }
+    }
+    if (!inner.failure_.empty()) fail(inner.failure_);
   }
 
   void read(const char* key, Outcome& out) {
@@ -248,6 +302,13 @@ class ObjectReader {
     static_cast<void>(finish());
   }
 
+  void read_all(FinalSamples& final) {
+    read("samples_ns", final.samples_ns);
+    read("note", final.note);
+    read_object("clocks", final.clocks);
+    static_cast<void>(finish());
+  }
+
   void read_all(CeilingRecord& ceiling) {
     read("kind", ceiling.kind);
     read("method", ceiling.method);
@@ -255,6 +316,16 @@ class ObjectReader {
     read("rate", ceiling.rate);
     read("measured_at", ceiling.measured_at);
     read_object("clocks", ceiling.clocks);
+    static_cast<void>(finish());
+  }
+
+  void read_all(VariantCounters& counters) {
+    read("chip", counters.chip);
+    read("launches", counters.launches);
+    read("passes", counters.passes);
+    read("note", counters.note);
+    read("values", counters.values);
+    read("left_out", counters.left_out);
     static_cast<void>(finish());
   }
 
@@ -274,19 +345,25 @@ Result<Json> parse(const std::string& text) {
 
 std::string encode(const WorkRequest& request) {
   if (request.kind == WorkRequest::Kind::ceiling) {
-    return line({{"do", "ceiling"},
+    return line({{"do", word(request.kind)},
                  {"id", request.id},
                  {"device", request.device},
+                 {"ceiling", request.ceiling},
                  {"bytes", request.bytes}});
   }
-  return line({{"do", request.kind == WorkRequest::Kind::measure ? "measure" : "compile"},
-               {"id", request.id},
-               {"kernel", request.kernel},
-               {"op", request.op},
-               {"problem", request.problem},
-               {"variant", request.variant},
-               {"device", request.device},
-               {"stop_above_ns", number(request.stop_above_ns)}});
+  Json json{{"do", word(request.kind)}, {"id", request.id},           {"kernel", request.kernel},
+            {"op", request.op},         {"problem", request.problem}, {"device", request.device}};
+  if (request.kind == WorkRequest::Kind::final) {
+    json["variants"] = request.variants;
+    return line(json);
+  }
+  json["variant"] = request.variant;
+  if (request.kind == WorkRequest::Kind::count) {
+    json["tier"] = request.tier;
+  } else {
+    json["stop_above_ns"] = number(request.stop_above_ns);
+  }
+  return line(json);
 }
 
 std::string encode(const WorkReply& reply) {
@@ -310,6 +387,8 @@ std::string encode(const WorkReply& reply) {
   if (reply.check) json["check"] = to_json(*reply.check);
   if (reply.measurement) json["measurement"] = to_json(*reply.measurement);
   if (reply.ceiling) json["ceiling"] = to_json(*reply.ceiling);
+  if (reply.final) json["final"] = to_json(*reply.final);
+  if (reply.counters) json["counters"] = to_json(*reply.counters);
   return line(json);
 }
 
@@ -319,16 +398,20 @@ Result<WorkRequest> decode_request(const std::string& text) {
   WorkRequest request;
   std::string kind;
   reader.read("do", kind);
-  if (kind == "compile") {
-    request.kind = WorkRequest::Kind::compile;
-  } else if (kind == "ceiling") {
-    request.kind = WorkRequest::Kind::ceiling;
-  } else if (kind != "measure") {
+  constexpr std::array kKinds = {WorkRequest::Kind::compile, WorkRequest::Kind::measure,
+                                 WorkRequest::Kind::count, WorkRequest::Kind::ceiling,
+                                 WorkRequest::Kind::final};
+  const auto* const known =
+      std::ranges::find_if(kKinds, [&kind](WorkRequest::Kind each) { return kind == word(each); });
+  if (known == kKinds.end()) {
     reader.fail("nothing is called \"" + kind + '"');
+  } else {
+    request.kind = *known;
   }
   reader.read("id", request.id);
   reader.read("device", request.device);
   if (request.kind == WorkRequest::Kind::ceiling) {
+    reader.read("ceiling", request.ceiling);
     reader.read("bytes", request.bytes);
     MGTUNE_TRY(reader.finish());
     return request;
@@ -336,8 +419,16 @@ Result<WorkRequest> decode_request(const std::string& text) {
   reader.read("kernel", request.kernel);
   reader.read("op", request.op);
   reader.read("problem", request.problem);
-  reader.read("variant", request.variant);
-  reader.read("stop_above_ns", request.stop_above_ns);
+  if (request.kind == WorkRequest::Kind::final) {
+    reader.read("variants", request.variants);
+  } else {
+    reader.read("variant", request.variant);
+  }
+  if (request.kind == WorkRequest::Kind::count) {
+    reader.read("tier", request.tier);
+  } else if (request.kind != WorkRequest::Kind::final) {
+    reader.read("stop_above_ns", request.stop_above_ns);
+  }
   MGTUNE_TRY(reader.finish());
   return request;
 }
@@ -364,6 +455,8 @@ Result<WorkReply> decode_reply(const std::string& text) {
     reader.read_optional("check", reply.check);
     reader.read_optional("measurement", reply.measurement);
     reader.read_optional("ceiling", reply.ceiling);
+    reader.read_optional("final", reply.final);
+    reader.read_optional("counters", reply.counters);
   } else {
     reader.fail("nothing is called \"" + kind + '"');
   }

@@ -1,7 +1,7 @@
 // The child's side: the loops behind the hidden subcommands `mgtune worker measure DEVICE METHOD
-// [REASON]` and `mgtune worker compile` (`worker method` is timing_method_probe.h's). They read
-// requests from standard input until it closes and answer on standard output; neither returns a
-// failure of a single variant as its own.
+// [REASON]`, `mgtune worker count DEVICE` and `mgtune worker compile` (`worker method` is
+// timing_method_probe.h's). They read requests from standard input until it closes and answer on
+// standard output; none returns a failure of a single variant as its own.
 
 #pragma once
 
@@ -13,6 +13,7 @@
 namespace mgtune {
 
 Status run_measure_worker(const std::string& device_id, const TimingMethod& method);
+Status run_count_worker(const std::string& device_id);
 Status run_compile_worker();
 
 }  // namespace mgtune

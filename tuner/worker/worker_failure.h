@@ -19,8 +19,9 @@ void put_failure(const Status& failure, WorkReply& reply);
 WorkReply failed_reply(const WorkRequest& request, const Status& failure);
 
 // Whether a `failed` reply can be another one in a new worker: memory and disk space come back, and
-// a temporary folder that was cleaned away is made again.
-bool is_worth_a_retry(const WorkReply& failed);
+// a temporary folder that was cleaned away is made again. Counters that a driver refuses are
+// refused again.
+bool is_worth_a_retry(const WorkRequest& request, const WorkReply& failed);
 
 // The status that ends the sweep, naming the variant that was at work where that may help.
 Status end_of_sweep(const WorkRequest& request, const WorkReply& failed);

@@ -1,0 +1,87 @@
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "ceilings/arithmetic_kernel.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::int64_t kTurns = 8;         // of a step
+constexpr std::size_t kThreadStride = 37;  // between the threads that are checked
+
+struct FmaShape {
+  std::int64_t pairs;
+  std::uint32_t threads;
+  std::int64_t blocks_per_sm;
+};
+
+// A scheduler issues one instruction a clock and needs a few independent ones for that; more
+// threads bring them as well as more pairs do.
+constexpr std::array kFmaShapes = {FmaShape{4, 256, 4}, FmaShape{4, 1024, 1}, FmaShape{8, 256, 2},
+                                   FmaShape{8, 256, 4}, FmaShape{8, 512, 2},  FmaShape{12, 256, 2},
+                                   FmaShape{16, 128, 4}};
+
+class FmaKernel final : public ArithmeticKernel {
+ public:
+  explicit FmaKernel(const DeviceInfo& device) : arch_(device.arch) {
+    for (const FmaShape& fma : kFmaShapes) {
+      ArithmeticShape& shape = shapes_.emplace_back();
+      shape.kernel = "fma_peak<" + std::to_string(fma.pairs) + ">";
+      shape.threads = fma.threads;
+      shape.blocks_per_sm = fma.blocks_per_sm;
+      shape.block_floats = fma.threads;
+      shape.block_flops = fma.threads * kTurns * fma.pairs * 4;
+    }
+  }
+
+  const std::string& source() const override { return source_; }
+  const std::string& arch() const override { return arch_; }
+  DType dtype() const override { return DType::f32; }
+  const std::vector<ArithmeticShape>& shapes() const override { return shapes_; }
+
+  // To the bit: each operation is rounded once, on every device.
+  Status check(const ArithmeticShape& shape, const Block& block) const override {
+    const std::int64_t pairs = shape.block_flops / (std::int64_t{shape.threads} * kTurns * 4);
+    for (std::size_t i = 0; i < block.out.size(); i += kThreadStride) {
+      const auto thread = block.index * shape.threads + static_cast<std::int64_t>(i);
+      const float expected = turned(thread, pairs, block);
+      if (expected == block.out[i]) continue;
+      return internal_error(shape.kernel + ": thread " + std::to_string(thread) + " has " +
+                            std::to_string(block.out[i]) + ", not " + std::to_string(expected));
+    }
+    return {};
+  }
+
+ private:
+  static float turned(std::int64_t thread, std::int64_t pairs, const Block& block) {
+    const auto word = [&](std::int64_t index) {
+      return std::bit_cast<float>(block.in[static_cast<std::size_t>(index) % block.in.size()]);
+    };
+    const float c = word(thread);
+    float sum = 0;
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      float x = word(2 * (thread * pairs + i));
+      float y = word(2 * (thread * pairs + i) + 1);
+      for (std::int64_t turn = 0; turn < kTurns * block.steps; ++turn) {
+        x = std::fma(-c, y, x);
+        y = std::fma(c, x, y);
+      }
+      sum += x + y;
+    }
+    return sum;
+  }
+
+  std::string source_ = "fma.cu";
+  std::string arch_;
+  std::vector<ArithmeticShape> shapes_;
+};
+
+}  // namespace
+
+std::unique_ptr<ArithmeticKernel> make_fma_kernel(const DeviceInfo& device) {
+  return std::make_unique<FmaKernel>(device);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,50 @@
+#include "clocks/clock_log.h"
+
+#include <algorithm>
+
+namespace mgtune {
+namespace {
+
+// The upper of the two middle ones: clocks come in steps, and a mean of two would be neither.
+double median(const std::vector<ClockSample>& readings, double ClockSample::*field) {
+  std::vector<double> values;
+  values.reserve(readings.size());
+  for (const ClockSample& reading : readings) values.push_back(reading.*field);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+bool ClockLog::repeats(std::int64_t samples, double took_ns) {
+  if (watch_ == nullptr) return false;
+  const ClockSample reading = watch_->read();
+  readings_.push_back(reading);
+  if (!is_throttled(reading.reasons)) return false;
+  flagged_.reasons |= reading.reasons;
+  flagged_.throttled_samples += samples;
+  if (repeated_ns_ >= patience_ns_) {
+    kept_ += samples;
+    return false;
+  }
+  repeated_ns_ += took_ns;
+  return true;
+}
+
+ClockSummary ClockLog::summary() const {
+  ClockSummary summary = flagged_;
+  if (readings_.empty()) return summary;
+  summary.sm_mhz = median(readings_, &ClockSample::sm_mhz);
+  summary.memory_mhz = median(readings_, &ClockSample::memory_mhz);
+  summary.power_w = median(readings_, &ClockSample::power_w);
+  summary.temperature_c = median(readings_, &ClockSample::temperature_c);
+  return summary;
+}
+
+std::string ClockLog::note() const {
+  if (kept_ == 0) return "";
+  return "the GPU held its clocks down all along: " + throttle_text(flagged_.reasons);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "compare/readers.h"
+
+namespace mgtune {
+namespace {
+
+// What the entries of one name add up to.
+struct Benchmark {
+  std::vector<double> times_ns;                         // of the repetitions
+  double median_ns = 0, mean_ns = 0, deviation_ns = 0;  // of the aggregates; 0: not there
+  double repetitions = 0;
+  std::string error;
+};
+
+// As the name says when the benchmark chose: /real_time, /manual_time; else the time of the CPU,
+// which is also what the number of iterations came from.
+std::string_view method_of(std::string_view name) {
+  if (name.find("/manual_time") != std::string_view::npos) return "manual time";
+  return name.find("/real_time") != std::string_view::npos ? "real time" : "cpu time";
+}
+
+Result<double> nanoseconds(const JsonCursor& entry) {
+  static constexpr std::array<double, 4> kUnits = {1, 1e3, 1e6, 1e9};
+  double unit = 1;
+  if (const auto word = entry.find("time_unit")) {
+    MGTUNE_ASSIGN(const std::size_t index, word->choice({"ns", "us", "ms", "s"}));
+    unit = kUnits[index];
+  }
+  return unit;
+}
+
+Result<double> time_at(const JsonCursor& entry, std::string_view name) {
+  const std::string_view key = method_of(name) == "cpu time" ? "cpu_time" : "real_time";
+  const std::optional<JsonCursor> time = entry.find(key);
+  if (!time) return entry.error("has no \"" + std::string(key) + "\"");
+  MGTUNE_ASSIGN(const double number, time->number());
+  if (number < 0) return time->unexpected("a time that is not negative");
+  MGTUNE_ASSIGN(const double unit, nanoseconds(entry));
+  return number * unit;
+}
+
+Result<std::string> word_at(const JsonCursor& entry, std::string_view key) {
+  const std::optional<JsonCursor> value = entry.find(key);
+  if (!value) return std::string();
+  return value->string();
+}
+
+Result<bool> is_set(const JsonCursor& entry, std::string_view key) {
+  const std::optional<JsonCursor> value = entry.find(key);
+  if (!value) return false;
+  return value->boolean();
+}
+
+Status add_aggregate(const JsonCursor& entry, std::string_view name, Benchmark& benchmark) {
+  MGTUNE_ASSIGN(const std::string what, word_at(entry, "aggregate_name"));
+  double* place = what == "median"   ? &benchmark.median_ns
+                  : what == "mean"   ? &benchmark.mean_ns
+                  : what == "stddev" ? &benchmark.deviation_ns
+                                     : nullptr;
+  if (place == nullptr) return {};  // cv, big O, user statistics
+  MGTUNE_ASSIGN(*place, time_at(entry, name));
+  if (const auto repetitions = entry.find("repetitions")) {
+    MGTUNE_ASSIGN(benchmark.repetitions, repetitions->number());
+  }
+  return {};
+}
+
+// By name, in the order of the file.
+class Benchmarks {
+ public:
+  Benchmark& of(const std::string& name) {
+    const auto [place, is_new] = index_.try_emplace(name, all_.size());
+    if (is_new) all_.emplace_back(name, Benchmark());
+    return all_[place->second].second;
+  }
+  const std::vector<std::pair<std::string, Benchmark>>& all() const { return all_; }
+
+ private:
+  std::map<std::string, std::size_t> index_;
+  std::vector<std::pair<std::string, Benchmark>> all_;
+};
+
+Status add_entry(const JsonCursor& entry, Benchmarks& benchmarks) {
+  MGTUNE_ASSIGN(std::string name, word_at(entry, "run_name"));
+  if (name.empty()) {  // before Google Benchmark 1.5
+    MGTUNE_ASSIGN(name, word_at(entry, "name"));
+  }
+  if (name.empty()) return entry.error("has no \"name\"");
+  Benchmark& benchmark = benchmarks.of(name);
+  MGTUNE_ASSIGN(const bool failed, is_set(entry, "error_occurred"));
+  MGTUNE_ASSIGN(const bool skipped, is_set(entry, "skipped"));
+  if (failed || skipped) {
+    MGTUNE_ASSIGN(benchmark.error, word_at(entry, failed ? "error_message" : "skip_message"));
+    if (benchmark.error.empty()) benchmark.error = failed ? "failed" : "skipped";
+    return {};
+  }
+  MGTUNE_ASSIGN(const std::string type, word_at(entry, "run_type"));
+  if (type == "aggregate") return add_aggregate(entry, name, benchmark);
+  MGTUNE_ASSIGN(const double time_ns, time_at(entry, name));
+  benchmark.times_ns.push_back(time_ns);
+  return {};
+}
+
+// 97.5 % of Student's t lies below it, to 1 %.
+double student(double degrees) {
+  static constexpr std::array<double, 10> kFew = {12.71, 4.303, 3.182, 2.776, 2.571,
+                                                  2.447, 2.365, 2.306, 2.262, 2.228};
+  const auto index = static_cast<std::size_t>(degrees) - 1;
+  return index < kFew.size() ? kFew[index] : 1.96 + 2.5 / degrees;
+}
+
+// The median's standard error is 1.2533 of the mean's.
+TimeEstimate estimate(double median_ns, double deviation_ns, double repetitions) {
+  TimeEstimate time{median_ns};
+  if (repetitions < 2) return time;  // nothing known of its interval
+  const double half = 1.2533 * student(repetitions - 1) * deviation_ns / std::sqrt(repetitions);
+  time.low_ns = std::max(0.0, median_ns - half);
+  time.high_ns = median_ns + half;
+  return time;
+}
+
+double median_of(std::vector<double>& values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+TimeEstimate summarise_repetitions(std::vector<double> times_ns) {
+  const auto count = static_cast<double>(times_ns.size());
+  const double median = median_of(times_ns);
+  const double mean = std::accumulate(times_ns.begin(), times_ns.end(), 0.0) / count;
+  double squares = 0;
+  for (const double time : times_ns) squares += (time - mean) * (time - mean);
+  return estimate(median, count < 2 ? 0 : std::sqrt(squares / (count - 1)), count);
+}
+
+TimeEstimate summarise_benchmark(const Benchmark& benchmark) {
+  if (!benchmark.times_ns.empty()) return summarise_repetitions(benchmark.times_ns);
+  const double center = benchmark.median_ns > 0 ? benchmark.median_ns : benchmark.mean_ns;
+  return estimate(center, benchmark.deviation_ns, benchmark.repetitions);
+}
+
+}  // namespace
+
+// A host with more to do than it has CPUs runs a whole process up to 50 % slower than the next.
+constexpr double kNoiseFloorOfBusyHost = 0.25;
+
+Result<bool> was_busy(const JsonCursor& context) {
+  const std::optional<JsonCursor> loads = context.find("load_avg");
+  const std::optional<JsonCursor> cpus = context.find("num_cpus");
+  if (!loads || !cpus) return false;
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> averages, loads->elements());
+  if (averages.empty()) return false;
+  MGTUNE_ASSIGN(const double load, averages.front().number());
+  MGTUNE_ASSIGN(const double count, cpus->number());
+  return load > count;
+}
+
+Status read_benchmarks(const JsonCursor& document, MeasuredTable& table) {
+  table.kind = "Google Benchmark";
+  bool busy = false;
+  if (const std::optional<JsonCursor> context = document.find("context")) {
+    MGTUNE_ASSIGN(table.host, word_at(*context, "host_name"));
+    MGTUNE_ASSIGN(busy, was_busy(*context));
+  }
+  if (busy) {
+    table.caution = table.file +
+                    " was recorded on a host with more to do than it has CPUs: "
+                    "differences count from 50 % on";
+  }
+  Benchmarks benchmarks;
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> entries, document.at("benchmarks").elements());
+  for (const JsonCursor& entry : entries) MGTUNE_TRY(add_entry(entry, benchmarks));
+  for (const auto& [name, benchmark] : benchmarks.all()) {
+    const RowName row{"", "", name, "host", "", std::string(method_of(name)), false};
+    TimeEstimate time = benchmark.error.empty() ? summarise_benchmark(benchmark) : TimeEstimate{};
+    if (busy) time.noise_floor = kNoiseFloorOfBusyHost;
+    if (time.median_ns > 0) {
+      table.rows.push_back({row, time, Clock::host});
+    } else {
+      table.untimed.push_back({row, benchmark.error.empty() ? "no time" : benchmark.error});
+    }
+  }
+  return {};
+}
+
+}  // namespace mgtune

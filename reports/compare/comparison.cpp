@@ -1,0 +1,197 @@
+#include "compare/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "model/units.h"
+
+namespace mgtune {
+namespace {
+
+using Subject = std::tuple<std::string, std::string, std::string>;
+Subject subject(const RowName& name) { return {name.op, name.problem, name.variant}; }
+
+using Key = std::tuple<Subject, std::string, std::string, std::string, bool>;
+
+// An export has no more of a GPU than its model: then that alone has to do.
+class Keys {
+ public:
+  Keys(const MeasuredTable& a, const MeasuredTable& b)
+      : with_details_(has_details(a) && has_details(b)) {}
+
+  Key operator()(const RowName& name) const {
+    return {subject(name), name.device, with_details_ ? name.device_details : "", name.method,
+            name.emulation};
+  }
+
+ private:
+  static bool has_details(const MeasuredTable& table) {
+    return std::ranges::none_of(
+        table.rows, [](const MeasuredRow& row) { return row.name.device_details.empty(); });
+  }
+
+  bool with_details_;
+};
+
+// The first of a name counts: a document may say twice what one variant took.
+class RowIndex {
+ public:
+  RowIndex(const MeasuredTable& table, const Keys& key) {
+    for (const MeasuredRow& row : table.rows) {
+      if (index_.try_emplace(key(row.name), &row).second) distinct_.push_back(&row);
+    }
+  }
+
+  const std::vector<const MeasuredRow*>& distinct() const { return distinct_; }  // in their order
+  const MeasuredRow* find(const Key& key) const {
+    const auto found = index_.find(key);
+    return found == index_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::map<Key, const MeasuredRow*> index_;
+  std::vector<const MeasuredRow*> distinct_;
+};
+
+std::string device_text(const RowName& name) {
+  return name.emulation ? name.device + " (emulation)" : name.device;
+}
+
+// Why these two, of one operator, problem and variant, are not compared.
+std::string reason(const RowName& a, const RowName& b) {
+  if (a.emulation != b.emulation) {
+    return fmt::format("emulation times are never compared with real ones: {} in A, {} in B",
+                       device_text(a), device_text(b));
+  }
+  if (a.device != b.device) {
+    return fmt::format("different GPUs: {} in A, {} in B", a.device, b.device);
+  }
+  if (a.method != b.method) {
+    return fmt::format("different methods: {} in A, {} in B", a.method, b.method);
+  }
+  return fmt::format("different GPUs: {} ({}) in A, {} ({}) in B", a.device, a.device_details,
+                     b.device, b.device_details);
+}
+
+// What found no partner: mismatches where both have the subject, lone rows otherwise.
+void sort_out(const std::vector<const MeasuredRow*>& a, const std::vector<const MeasuredRow*>& b,
+              const MeasuredTable& table_a, const MeasuredTable& table_b, Comparison& comparison) {
+  std::map<Subject, const MeasuredRow*> by_subject;
+  for (const MeasuredRow* row : b) by_subject.try_emplace(subject(row->name), row);
+  std::map<std::string, std::size_t> reasons;
+  std::set<Subject> mismatched;
+  for (const MeasuredRow* row : a) {
+    const auto other = by_subject.find(subject(row->name));
+    if (other == by_subject.end()) continue;
+    ++reasons[reason(row->name, other->second->name)];
+    mismatched.insert(other->first);
+  }
+  for (const auto& [text, rows] : reasons) comparison.mismatches.push_back({text, rows});
+
+  const auto add_lone = [&](const std::vector<const MeasuredRow*>& rows, const MeasuredTable& other,
+                            std::vector<LoneRow>& lone) {
+    std::map<Subject, const UntimedRow*> untimed;
+    for (const UntimedRow& row : other.untimed) untimed.try_emplace(subject(row.name), &row);
+    for (const MeasuredRow* row : rows) {
+      if (mismatched.contains(subject(row->name))) continue;
+      const auto found = untimed.find(subject(row->name));
+      const bool same_device =
+          found != untimed.end() && found->second->name.device == row->name.device;
+      lone.push_back({row->name, same_device ? found->second->why : ""});
+    }
+  };
+  add_lone(a, table_b, comparison.only_in_a);
+  add_lone(b, table_a, comparison.only_in_b);
+}
+
+void judge_rows(Comparison& comparison) {
+  std::vector<TimedPair> pairs;
+  for (const ComparedRow& row : comparison.rows) {
+    pairs.push_back({row.a.time, row.b.time, row.a.clock});
+  }
+  const Judgement judgement = judge(pairs);
+  comparison.widening = judgement.widening;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    comparison.rows[i].difference = judgement.differences[i];
+  }
+}
+
+// Rows that are the same stay in the order of A.
+bool shown_before(const ComparedRow& a, const ComparedRow& b) {
+  const auto order = [](const ComparedRow& row) {
+    const RowName& name = row.a.name;
+    const Difference& d = row.difference;
+    const double size = d.verdict == Verdict::same ? 0 : std::abs(std::log1p(d.change));
+    return std::tuple(name.emulation, name.device, name.device_details, name.method, name.op,
+                      d.verdict, -size);
+  };
+  return order(a) < order(b);
+}
+
+std::string summary_of(const MeasuredTable& table) {
+  if (table.rows.empty()) return table.file + " has no times";
+  std::set<std::string> kinds;
+  for (const MeasuredRow& row : table.rows) {
+    kinds.insert(fmt::format("{} by {}", device_text(row.name), row.name.method));
+  }
+  return fmt::format("{} has {} ({})", table.file, counted(std::int64_t(table.rows.size()), "row"),
+                     fmt::join(kinds, "; "));
+}
+
+Status nothing_to_compare(const MeasuredTable& a, const MeasuredTable& b,
+                          const Comparison& comparison) {
+  std::string text = fmt::format("nothing to compare: {}, {}", summary_of(a), summary_of(b));
+  for (const Mismatch& mismatch : comparison.mismatches) text += "\n" + mismatch.reason;
+  if (comparison.mismatches.empty() && !a.rows.empty() && !b.rows.empty()) {
+    text += ", none of them in both";
+  }
+  return invalid_argument(text);
+}
+
+}  // namespace
+
+std::size_t Comparison::count(Verdict verdict) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      rows, [&](const ComparedRow& row) { return row.difference.verdict == verdict; }));
+}
+
+Result<Comparison> compare_tables(const MeasuredTable& a, const MeasuredTable& b) {
+  Comparison comparison;
+  comparison.file_a = a.file;
+  comparison.file_b = b.file;
+  const Keys key(a, b);
+  const RowIndex rows_a(a, key);
+  const RowIndex rows_b(b, key);
+  std::vector<const MeasuredRow*> rest_a;
+  std::vector<const MeasuredRow*> rest_b;
+  for (const MeasuredRow* row : rows_a.distinct()) {
+    if (const MeasuredRow* other = rows_b.find(key(row->name))) {
+      comparison.rows.push_back({*row, *other, {}});
+    } else {
+      rest_a.push_back(row);
+    }
+  }
+  for (const MeasuredRow* row : rows_b.distinct()) {
+    if (rows_a.find(key(row->name)) == nullptr) rest_b.push_back(row);
+  }
+  sort_out(rest_a, rest_b, a, b, comparison);
+  if (comparison.rows.empty()) return nothing_to_compare(a, b, comparison);
+  judge_rows(comparison);
+  std::ranges::stable_sort(comparison.rows, shown_before);
+  for (const MeasuredTable* table : {&a, &b}) {
+    if (!table->caution.empty()) comparison.notes.push_back(table->caution);
+  }
+  if (a.host != b.host) {
+    comparison.notes.push_back(fmt::format(
+        "A ran on host '{}', B on '{}': the differences are theirs as well", a.host, b.host));
+  }
+  return comparison;
+}
+
+}  // namespace mgtune

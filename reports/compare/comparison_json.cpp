@@ -1,0 +1,72 @@
+#include <nlohmann/json.hpp>
+
+#include "compare/comparison.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json name_json(const RowName& name) {
+  return {{"gpu", name.device},      {"emulation", name.emulation}, {"operator", name.op},
+          {"problem", name.problem}, {"variant", name.variant},     {"method", name.method}};
+}
+
+Json time_json(const TimeEstimate& time) {
+  const bool known = time.low_ns > 0 || time.high_ns > 0;
+  return {{"median_ns", time.median_ns},
+          {"median_low_ns", known ? Json(time.low_ns) : Json()},
+          {"median_high_ns", known ? Json(time.high_ns) : Json()},
+          {"noise_floor", time.noise_floor},
+          {"cut_short", time.cut_short}};
+}
+
+Json row_json(const ComparedRow& row) {
+  const Difference& d = row.difference;
+  Json json = name_json(row.a.name);
+  json["verdict"] = to_string(d.verdict);
+  json["change"] = d.change;
+  json["change_low"] = d.low;
+  json["change_high"] = d.high;
+  json["smallest_that_counts"] = d.smallest_that_counts;
+  json["a"] = time_json(row.a.time);
+  json["b"] = time_json(row.b.time);
+  return json;
+}
+
+Json lone_json(const std::vector<LoneRow>& rows) {
+  Json array = Json::array();
+  for (const LoneRow& row : rows) {
+    array.push_back(name_json(row.name));
+    array.back()["in_the_other"] = row.other.empty() ? Json() : Json(row.other);
+  }
+  return array;
+}
+
+}  // namespace
+
+std::string comparison_json(const Comparison& comparison) {
+  Json rows = Json::array();
+  for (const ComparedRow& row : comparison.rows) rows.push_back(row_json(row));
+  Json not_compared = Json::array();
+  for (const Mismatch& mismatch : comparison.mismatches) {
+    not_compared.push_back({{"reason", mismatch.reason}, {"rows", mismatch.rows}});
+  }
+  const Json json = {{"format", 1},
+                     {"a", comparison.file_a},
+                     {"b", comparison.file_b},
+                     {"regression", comparison.has_regression()},
+                     {"slower", comparison.count(Verdict::slower)},
+                     {"faster", comparison.count(Verdict::faster)},
+                     {"unsure", comparison.count(Verdict::unsure)},
+                     {"same", comparison.count(Verdict::same)},
+                     {"widening", comparison.widening},
+                     {"notes", comparison.notes},
+                     {"rows", std::move(rows)},
+                     {"only_in_a", lone_json(comparison.only_in_a)},
+                     {"only_in_b", lone_json(comparison.only_in_b)},
+                     {"not_compared", std::move(not_compared)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace mgtune

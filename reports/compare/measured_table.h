@@ -1,0 +1,53 @@
+// MeasuredTable: the times that one file holds, as rows that can be matched with another file's.
+// The file is a database of results, an export of ours (`show variants --json`, `show best --json`,
+// `sweep --json`) or the JSON of Google Benchmark. Plain data.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare/noise_rule.h"
+#include "core/status.h"
+
+namespace mgtune {
+
+// What a time is of. Rows of two files are compared when all of it is equal.
+struct RowName {
+  std::string op, problem;  // empty for a benchmark
+  std::string variant;      // or the benchmark's name
+  std::string device;       // the GPU's model; "cpu"; "host" for a benchmark
+  std::string
+      device_details;  // what else tells GPUs apart; empty in an export, which has the model alone
+  std::string method;  // for a benchmark: "cpu time", "real time", "manual time"
+  bool emulation = false;
+
+  bool operator==(const RowName&) const = default;
+};
+
+struct MeasuredRow {
+  RowName name;
+  TimeEstimate time;  // median_ns is above 0
+  Clock clock = Clock::gpu;
+};
+
+// A row that has no time, and why: the outcome, or what the benchmark reported.
+struct UntimedRow {
+  RowName name;
+  std::string why;
+};
+
+struct MeasuredTable {
+  std::string file;
+  std::string kind;     // "database", "variants", "picks", "sweeps", "Google Benchmark"
+  std::string host;     // of a benchmark, as it says itself
+  std::string caution;  // a sentence on how its times were taken; "" for none
+  std::vector<MeasuredRow> rows;
+  std::vector<UntimedRow> untimed;
+};
+
+// not_found when there is no such file; corrupt, incompatible or io, with the file's name and, in
+// JSON, the place, when it is none of these or damaged.
+Result<MeasuredTable> read_measured_table(const std::string& path);
+
+}  // namespace mgtune

@@ -1,0 +1,151 @@
+#include "compare/noise_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+constexpr double kFalseAlarmsPerTable = 0.001;
+constexpr double kZ95 = 1.959964;
+constexpr std::size_t kFewestRowsThatSpread = 20;
+constexpr double kMostWidening = 4;
+constexpr double kCutShortFactor = 2;
+
+struct ClockNoise {
+  double wander;              // standard deviation of a run's median between processes
+  double smallest;            // difference that counts
+  double assumed_half_width;  // of an interval that is not known
+};
+
+ClockNoise noise_of(Clock clock) {
+  return clock == Clock::gpu ? ClockNoise{0.0025, 0.02, 0.005} : ClockNoise{0.02, 0.10, 0.10};
+}
+
+double half_width(const TimeEstimate& time, const ClockNoise& noise) {
+  if (time.low_ns == 0 && time.high_ns == 0) return noise.assumed_half_width;
+  const double wider = std::max(time.median_ns - time.low_ns, time.high_ns - time.median_ns);
+  return std::max(0.0, wider) / time.median_ns;
+}
+
+// Of the logarithm of b / a, for identical code.
+double expected_deviation(const TimedPair& pair) {
+  const ClockNoise noise = noise_of(pair.clock);
+  const double a = half_width(pair.a, noise) / kZ95;
+  const double b = half_width(pair.b, noise) / kZ95;
+  return std::sqrt(a * a + b * b + 2 * noise.wander * noise.wander);
+}
+
+// For a verdict of SLOWER or FASTER.
+double smallest_that_counts(const TimedPair& pair) {
+  const double floor = std::max(pair.a.noise_floor, pair.b.noise_floor);
+  const double smallest = std::max(noise_of(pair.clock).smallest, 2 * floor);
+  return pair.a.cut_short || pair.b.cut_short ? kCutShortFactor * smallest : smallest;
+}
+
+// The z that a normal variable exceeds to either side with this probability.
+double two_sided_z(double probability) {
+  double low = 0;
+  double high = 40;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(middle / std::sqrt(2.0)) > probability ? low : high) = middle;
+  }
+  return low;
+}
+
+// The rows that lie together: the shortest interval that holds a quarter of the sorted scores, and
+// what is within 3.5 standard deviations of its middle, were it a normal distribution's (half its
+// length is then 0.3186 of one). A quarter, since half the rows may have changed alike.
+std::span<const double> densest(std::span<const double> sorted) {
+  const std::size_t span = sorted.size() / 4;
+  std::size_t first = 0;
+  const auto length = [&](std::size_t i) { return sorted[i + span] - sorted[i]; };
+  for (std::size_t i = 0; i + span < sorted.size(); ++i) {
+    if (length(i) < length(first)) first = i;
+  }
+  const double middle = (sorted[first] + sorted[first + span]) / 2;
+  const double reach = 3.5 * length(first) / 2 / 0.3186;
+  return {std::ranges::lower_bound(sorted, middle - reach),
+          std::ranges::upper_bound(sorted, middle + reach)};
+}
+
+double standard_deviation(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (count - 1));
+}
+
+// How many expected deviations the rows scatter by, those set aside that changed.
+double widening_of(std::vector<double> scores) {
+  if (scores.size() < kFewestRowsThatSpread) return 1;
+  std::ranges::sort(scores);
+  std::span<const double> kept = scores;
+  while (true) {
+    const std::span<const double> near = densest(kept);
+    if (near.size() < scores.size() / 5 || near.size() == kept.size()) break;
+    kept = near;
+  }
+  return std::clamp(standard_deviation(kept), 1.0, kMostWidening);
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::slower:
+      return "SLOWER";
+    case Verdict::faster:
+      return "FASTER";
+    case Verdict::same:
+      return "SAME";
+    case Verdict::unsure:
+      break;
+  }
+  return "UNSURE";
+}
+
+double smallest_that_counts(Clock clock) { return noise_of(clock).smallest; }
+
+Judgement judge(std::span<const TimedPair> pairs) {
+  Judgement judgement;
+  std::vector<double> logs;
+  std::vector<double> scores;
+  for (const TimedPair& pair : pairs) {
+    logs.push_back(std::log(pair.b.median_ns / pair.a.median_ns));
+    scores.push_back(logs.back() / expected_deviation(pair));
+  }
+  judgement.widening = widening_of(std::move(scores));
+  const double z = two_sided_z(kFalseAlarmsPerTable / static_cast<double>(pairs.size()));
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const double log = logs[i];
+    const double deviation = judgement.widening * expected_deviation(pairs[i]);
+    Difference difference;
+    difference.change = std::expm1(log);
+    difference.low = std::expm1(log - kZ95 * deviation);
+    difference.high = std::expm1(log + kZ95 * deviation);
+    difference.smallest_that_counts = smallest_that_counts(pairs[i]);
+    const double counts = std::log1p(difference.smallest_that_counts);
+    if (std::abs(log) >= std::max(counts, z * deviation)) {
+      difference.verdict = log > 0 ? Verdict::slower : Verdict::faster;
+    } else if (std::abs(log) + kZ95 * deviation <= std::log1p(noise_of(pairs[i].clock).smallest)) {
+      difference.verdict = Verdict::same;
+    }
+    judgement.differences.push_back(difference);
+  }
+  return judgement;
+}
+
+MedianInterval interval_from_quartiles(double median_ns, double q1_ns, double q3_ns,
+                                       std::int64_t samples) {
+  if (samples < 1 || q1_ns <= 0 || q3_ns < q1_ns) return {};
+  const double half = 1.57 * (q3_ns - q1_ns) / std::sqrt(static_cast<double>(samples));
+  return {std::max(q1_ns, median_ns - half), std::min(q3_ns, median_ns + half)};
+}
+
+}  // namespace mgtune

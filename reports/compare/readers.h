@@ -1,0 +1,21 @@
+// What read_measured_table() knows of each kind of file. Private to this folder.
+
+#pragma once
+
+#include "compare/measured_table.h"
+#include "core/status.h"
+#include "json/json_cursor.h"
+#include "store/store.h"
+
+namespace mgtune {
+
+Status read_store(Store& store, MeasuredTable& table);
+
+// Documents of reports/README.md: "variants", "picks", or "sweeps" with their picks.
+Status read_export(const JsonCursor& document, MeasuredTable& table);
+
+// {"context": {...}, "benchmarks": [...]}, with repetitions, their aggregates, or both. The
+// repetitions of a name are one row: their median, with an interval from their scatter.
+Status read_benchmarks(const JsonCursor& document, MeasuredTable& table);
+
+}  // namespace mgtune

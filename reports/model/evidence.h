@@ -1,0 +1,13 @@
+// What finals, counters and ceilings add to a report's picks and variants: ties, the noise, what
+// limits a kernel.
+
+#pragma once
+
+#include "model/report_model.h"
+
+namespace mgtune {
+
+// `model` has its picks and variants; rows.tuned and rows.outcomes are not looked at.
+void add_evidence(const StoredRows& rows, ReportModel& model);
+
+}  // namespace mgtune

@@ -1,0 +1,37 @@
+// Loading families: the JSON of every operator, its expressions parsed and checked. mgtune does it
+// once at its start, libmgruntime once for a context.
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "core/file_system.h"
+#include "family/catalog.h"
+
+namespace mgtune {
+namespace {
+
+void LoadShippedFamilies(benchmark::State& state) {
+  const std::vector<std::string> families = Catalog::shipped_families();
+  for ([[maybe_unused]] auto _ : state) {
+    Catalog catalog(FileSystem::real());
+    for (const std::string& family : families) {
+      if (!catalog.find(family).ok()) state.SkipWithError("a family does not load");
+    }
+  }
+  state.counters["families"] = static_cast<double>(families.size());
+}
+BENCHMARK(LoadShippedFamilies)->Unit(benchmark::kMicrosecond);
+
+void LoadAFamilyFromItsFolder(benchmark::State& state) {
+  for ([[maybe_unused]] auto _ : state) {
+    Catalog catalog(FileSystem::real());
+    if (!catalog.find(MGTUNE_SOURCE_DIR "/kernels/rmsnorm").ok()) {
+      state.SkipWithError("the family does not load");
+    }
+  }
+}
+BENCHMARK(LoadAFamilyFromItsFolder)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+}  // namespace
+}  // namespace mgtune

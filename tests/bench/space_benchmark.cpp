@@ -1,0 +1,51 @@
+// Enumerating a space: every admissible variant of a problem, with constraints tested as soon as
+// what they read is bound. rmsnorm.forward as it ships; attention.prefill of the golden operators
+// is the largest space at hand: 1,114,992 points.
+
+#include <benchmark/benchmark.h>
+
+#include <map>
+#include <string>
+
+#include "core/file_system.h"
+#include "family/catalog.h"
+#include "space/space.h"
+#include "tests/helpers/toy_operators.h"
+
+namespace mgtune {
+namespace {
+
+constexpr char kPrefill[] = "batch=2,seq_q=4096,seq_k=4096,heads=32,kv_heads=8,head_dim=128,T=bf16";
+constexpr DeviceLimits kLimits{90, 132, 232448, 62914560};  // an H200's
+
+void count_variants(benchmark::State& state, const Space& space) {
+  std::uint64_t admissible = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    admissible = 0;
+    space.for_each([&](const Variant&) { return ++admissible > 0; });
+  }
+  state.counters["points"] = static_cast<double>(space.size());
+  state.counters["admissible"] = static_cast<double>(admissible);
+}
+
+void EnumerateRmsnormForward(benchmark::State& state) {
+  Catalog catalog(FileSystem::real());
+  const Operator& op = *must(catalog.find_operator("rmsnorm.forward"));
+  const Problem problem =
+      must(bind_problem(op, {{"rows", "4096"}, {"hidden", "4096"}, {"T", "bf16"}}));
+  count_variants(state, Space(problem, kLimits));
+}
+BENCHMARK(EnumerateRmsnormForward)->Unit(benchmark::kMicrosecond);
+
+void EnumerateAttentionPrefill(benchmark::State& state) {
+  const Operator op =
+      decode_toy("attention.prefill",
+                 must(FileSystem::real().read_file(
+                     MGTUNE_SOURCE_DIR "/tests/golden/operators/attention.prefill.json")));
+  const Problem problem = must(bind_problem(op, must(parse_assignments(kPrefill))));
+  count_variants(state, Space(problem, kLimits));
+}
+BENCHMARK(EnumerateAttentionPrefill)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace mgtune

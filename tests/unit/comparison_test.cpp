@@ -1,0 +1,196 @@
+// Which rows of two tables are compared, what becomes of the others, and how it is shown.
+
+#include "compare/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Json = nlohmann::json;
+
+RowName name(const std::string& variant, const std::string& problem = "rows=4096") {
+  return {"rmsnorm.forward", problem, variant, "NVIDIA H200", "132 SMs", "rotating", false};
+}
+
+MeasuredRow row(const RowName& of, double median_ns) {
+  return {of, {median_ns, median_ns * 0.999, median_ns * 1.001}, Clock::gpu};
+}
+
+MeasuredTable table(const std::string& file, std::vector<MeasuredRow> rows) {
+  MeasuredTable table;
+  table.file = file;
+  table.rows = std::move(rows);
+  return table;
+}
+
+Comparison compare(const MeasuredTable& a, const MeasuredTable& b) {
+  Result<Comparison> comparison = compare_tables(a, b);
+  EXPECT_TRUE(comparison.ok()) << comparison.status().message();
+  return comparison.ok() ? *std::move(comparison) : Comparison();
+}
+
+std::vector<std::string> verdicts(const Comparison& comparison) {
+  std::vector<std::string> texts;
+  for (const ComparedRow& compared : comparison.rows) {
+    texts.push_back(compared.a.name.variant + " " +
+                    std::string(to_string(compared.difference.verdict)));
+  }
+  return texts;
+}
+
+TEST(Comparison, TheWorstComesFirstAndWhatIsTheSameStaysInOrder) {
+  const MeasuredTable a = table("a", {row(name("z"), 100), row(name("b"), 100), row(name("c"), 100),
+                                      row(name("d"), 100), row(name("e"), 100)});
+  const MeasuredTable b =
+      table("b", {row(name("e"), 120), row(name("d"), 101.9), row(name("c"), 80),
+                  row(name("b"), 100.1), row(name("z"), 100)});
+  const Comparison comparison = compare(a, b);
+  EXPECT_THAT(verdicts(comparison),
+              ElementsAre("e SLOWER", "c FASTER", "d UNSURE", "z SAME", "b SAME"));
+  EXPECT_TRUE(comparison.has_regression());
+  EXPECT_FALSE(compare(b, b).has_regression());
+  EXPECT_THAT(verdicts(compare(b, a)),
+              ElementsAre("c SLOWER", "e FASTER", "d UNSURE", "b SAME", "z SAME"));
+}
+
+TEST(Comparison, RowsOfOneFileAreListedWithWhatTheOtherSays) {
+  MeasuredTable a =
+      table("a", {row(name("both"), 100), row(name("gone"), 100), row(name("broken"), 100)});
+  MeasuredTable b = table("b", {row(name("both"), 100), row(name("new"), 100)});
+  RowName broken = name("broken");
+  broken.method = "";  // it never came to be timed
+  b.untimed.push_back({broken, "wrong"});
+  const Comparison comparison = compare(a, b);
+  ASSERT_THAT(comparison.only_in_a, SizeIs(2));
+  EXPECT_EQ(comparison.only_in_a[0].name.variant, "gone");
+  EXPECT_EQ(comparison.only_in_a[0].other, "");
+  EXPECT_EQ(comparison.only_in_a[1].other, "wrong");
+  ASSERT_THAT(comparison.only_in_b, SizeIs(1));
+  EXPECT_EQ(comparison.only_in_b[0].name.variant, "new");
+
+  const std::string text = comparison_text(comparison);
+  EXPECT_THAT(text, AllOf(HasSubstr("Only in A"), HasSubstr("wrong"), HasSubstr("Only in B"),
+                          HasSubstr("0 slower, 0 faster, 0 unsure, 1 the same of 1 row; 2 only in "
+                                    "A, 1 only in B\n")));
+}
+
+TEST(Comparison, OtherGpusMethodsAndEmulationAreNeverCompared) {
+  const MeasuredTable a =
+      table("a", {row(name("one"), 100), row(name("two"), 100), row(name("three"), 100),
+                  row(name("four"), 100), row(name("same"), 100)});
+  MeasuredTable b =
+      table("b", {row(name("one"), 200), row(name("two"), 200), row(name("three"), 200),
+                  row(name("four"), 200), row(name("same"), 100)});
+  b.rows[0].name.method = "graph";
+  b.rows[1].name.device = "NVIDIA L4";
+  b.rows[2].name.device = "cpu";
+  b.rows[2].name.emulation = true;
+  b.rows[2].name.method = "emulation";
+  b.rows[3].name.device_details = "16 SMs, MIG 1g.18gb";
+  const Comparison comparison = compare(a, b);
+  EXPECT_THAT(verdicts(comparison), ElementsAre("same SAME"));
+  EXPECT_THAT(comparison.only_in_a, SizeIs(0));
+  EXPECT_THAT(comparison.only_in_b, SizeIs(0));
+  ASSERT_THAT(comparison.mismatches, SizeIs(4));
+  EXPECT_THAT(comparison_text(comparison),
+              AllOf(HasSubstr("1 row: different methods: rotating in A, graph in B"),
+                    HasSubstr("different GPUs: NVIDIA H200 in A, NVIDIA L4 in B"),
+                    HasSubstr("different GPUs: NVIDIA H200 (132 SMs) in A, NVIDIA H200 (16 SMs"),
+                    HasSubstr("emulation times are never compared with real ones: NVIDIA H200 in "
+                              "A, cpu (emulation) in B")));
+}
+
+TEST(Comparison, AnExportHasNoMoreOfAGpuThanItsModel) {
+  MeasuredTable exported = table("b", {row(name("one"), 100)});
+  exported.rows[0].name.device_details = "";
+  EXPECT_THAT(compare(table("a", {row(name("one"), 100)}), exported).rows, SizeIs(1));
+}
+
+TEST(Comparison, NothingToCompareSaysWhatBothHave) {
+  const MeasuredTable a = table("a.db", {row(name("one"), 100)});
+  const auto message = [&](const MeasuredTable& b) {
+    const Status status = compare_tables(a, b).status();
+    EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+    return status.message();
+  };
+  EXPECT_THAT(message(table("b.db", {})), HasSubstr("b.db has no times"));
+  EXPECT_THAT(message(table("b.db", {row(name("two"), 100)})),
+              AllOf(HasSubstr("a.db has 1 row (NVIDIA H200 by rotating)"),
+                    HasSubstr("none of them in both")));
+  MeasuredTable emulated = table("b.db", {row(name("one"), 100)});
+  emulated.rows[0].name.emulation = true;
+  EXPECT_THAT(message(emulated), AllOf(HasSubstr("emulation times are never compared"),
+                                       Not(HasSubstr("none of them in both"))));
+}
+
+TEST(Comparison, ANameThatStandsTwiceCountsOnce) {
+  const MeasuredTable a = table("a", {row(name("one"), 100), row(name("one"), 200)});
+  const Comparison comparison = compare(a, table("b", {row(name("one"), 100)}));
+  EXPECT_THAT(verdicts(comparison), ElementsAre("one SAME"));
+  EXPECT_THAT(comparison.only_in_a, SizeIs(0));
+}
+
+TEST(Comparison, TextNamesTimesChangesAndCautions) {
+  MeasuredTable a =
+      table("a.json",
+            {{{"", "", "Parse/8", "host", "", "cpu time", false}, {100, 99, 101}, Clock::host}});
+  MeasuredTable b = a;
+  a.host = "builder";
+  b.host = "laptop\x1b[2J";
+  b.caution = "b was busy";
+  b.rows[0].time = {150, 149, 151};
+  const std::string text = comparison_text(compare(a, b));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("Benchmarks, cpu time\n"), HasSubstr("b was busy"),
+                    HasSubstr("SLOWER   +50.0 %"), HasSubstr("100.0 ns"), HasSubstr("150.0 ns"),
+                    HasSubstr("A ran on host 'builder', B on 'laptop\\x1b[2J'")));
+}
+
+TEST(Comparison, WhereMoreIsNeededToCountItSaysSo) {
+  const MeasuredTable a = table("a", {row(name("one"), 100), row(name("two"), 100)});
+  EXPECT_THAT(comparison_text(compare(a, a)), Not(HasSubstr("counts from")));
+  MeasuredTable b = table("b", {row(name("one"), 103), row(name("two"), 103)});
+  b.rows[0].time.cut_short = true;
+  EXPECT_THAT(comparison_text(compare(a, b)),
+              AllOf(HasSubstr("counts from"), HasSubstr("4.0 %"), Not(HasSubstr("2.0 %"))));
+}
+
+TEST(Comparison, EmulationIsLabelled) {
+  MeasuredTable a = table("a", {row(name("one"), 100)});
+  a.rows[0].name.emulation = true;
+  a.rows[0].clock = Clock::host;
+  EXPECT_THAT(comparison_text(compare(a, a)),
+              AllOf(HasSubstr("(emulation)"), HasSubstr("say nothing about a GPU")));
+}
+
+TEST(Comparison, JsonHasEveryRow) {
+  const MeasuredTable a = table("a", {row(name("one"), 100), row(name("gone"), 100)});
+  MeasuredTable b = table("b", {row(name("one"), 110)});
+  b.rows[0].time.low_ns = b.rows[0].time.high_ns = 0;
+  const Json json = Json::parse(comparison_json(compare(a, b)));
+  EXPECT_EQ(json["format"], 1);
+  EXPECT_EQ(json["regression"], true);
+  EXPECT_EQ(json["slower"], 1);
+  ASSERT_THAT(json["rows"], SizeIs(1));
+  const Json& one = json["rows"][0];
+  EXPECT_EQ(one["verdict"], "SLOWER");
+  EXPECT_NEAR(one["change"].get<double>(), 0.1, 1e-12);
+  EXPECT_LT(one["change_low"].get<double>(), 0.1);
+  EXPECT_EQ(one["smallest_that_counts"], 0.02);
+  EXPECT_EQ(one["a"]["median_ns"], 100);
+  EXPECT_TRUE(one["b"]["median_low_ns"].is_null());
+  EXPECT_EQ(json["only_in_a"][0]["variant"], "gone");
+  EXPECT_TRUE(json["only_in_a"][0]["in_the_other"].is_null());
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,48 @@
+#include <iostream>
+
+#include "cli/argument_list.h"
+#include "cli/command.h"
+#include "compare/comparison.h"
+#include "compare/measured_table.h"
+
+namespace mgtune {
+namespace {
+
+class CompareCommand final : public Command {
+ public:
+  std::string_view name() const override { return "compare"; }
+  std::string_view summary() const override { return "Say which times of two runs differ"; }
+  std::string_view details() const override {
+    return "A and B are each a database of results, what 'mgtune show variants --json',\n"
+           "'mgtune show best --json' or 'mgtune sweep --json' printed, or the JSON of Google\n"
+           "Benchmark (--benchmark_out=FILE; --benchmark_repetitions=10 tells how far it "
+           "scatters).\n"
+           "SLOWER, FASTER   beyond noise, by 2 % or more (a host's times: 10 %)\n"
+           "SAME             the 95 % interval of the change is within that\n"
+           "UNSURE           neither can be said: measure both again\n"
+           "Exit code 1 when a row is SLOWER.\n"
+           "Example: mgtune compare before.db after.db";
+  }
+  void declare(ArgumentList& arguments) override {
+    arguments.word("A", a_, {}, "The old times");
+    arguments.word("B", b_, {}, "The new times");
+    arguments.flag("--json", json_, "Print JSON");
+  }
+  Result<ExitCode> run(const Invocation&) override {
+    MGTUNE_ASSIGN(const MeasuredTable a, read_measured_table(a_));
+    MGTUNE_ASSIGN(const MeasuredTable b, read_measured_table(b_));
+    MGTUNE_ASSIGN(const Comparison comparison, compare_tables(a, b));
+    std::cout << (json_ ? comparison_json(comparison) : comparison_text(comparison));
+    return comparison.has_regression() ? ExitCode::gate_failed : ExitCode::ok;
+  }
+
+ private:
+  std::string a_, b_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compare_command() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace mgtune

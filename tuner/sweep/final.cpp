@@ -1,0 +1,112 @@
+#include "sweep/final.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweep/final_ranking.h"
+
+namespace mgtune {
+namespace {
+
+// A variant that single measurements put ninth is not the fastest of them. Emulation's times decide
+// nothing, so there it is as many as show that it works.
+constexpr std::size_t kMost = 8;
+constexpr std::size_t kMostEmulated = 2;
+
+bool is_same(const FinalistRecord& finalist, const Contender& entry) {
+  return finalist.variant == entry.variant && finalist.build_sha256 == entry.build_sha256;
+}
+
+// The samples of the entries in a final that was held earlier between just these; empty for any
+// other. `rounds` of every finalist are the same.
+std::vector<Samples> samples_of(const FinalRecord& final, std::span<const Contender> entries) {
+  if (final.finalists.size() != entries.size()) return {};
+  std::vector<Samples> samples;
+  for (const Contender& entry : entries) {
+    const auto same = std::ranges::find_if(
+        final.finalists, [&](const FinalistRecord& finalist) { return is_same(finalist, entry); });
+    if (same == final.finalists.end() || same->samples_ns.empty() ||
+        same->samples_ns.size() != final.finalists.front().samples_ns.size()) {
+      return {};
+    }
+    samples.push_back(same->samples_ns);
+  }
+  return samples;
+}
+
+// One sample a round of each, and at least one round.
+bool is_complete(const std::vector<Samples>& samples, std::size_t entries) {
+  return samples.size() == entries && !samples.front().empty() &&
+         std::ranges::all_of(samples, [&](const Samples& of_entry) {
+           return of_entry.size() == samples.front().size() &&
+                  std::ranges::all_of(of_entry, [](double ns) { return ns > 0; });
+         });
+}
+
+WorkRequest request(SweepShared& shared, const TunedView& view,
+                    std::span<const Contender> entries) {
+  WorkRequest work;
+  work.kind = WorkRequest::Kind::final;
+  work.id = shared.next_request++;
+  work.kernel = shared.options.kernel;
+  work.op = view.op;
+  work.problem = view.problem;
+  work.device = shared.device.id;
+  for (const Contender& entry : entries) work.variants.push_back(entry.variant);
+  work.variants.push_back(entries.front().variant);
+  return work;
+}
+
+}  // namespace
+
+Result<std::optional<Pick>> hold_final(SweepShared& shared, const TunedView& view,
+                                       std::span<const Contender> contenders) {
+  const TunedRecord& tuned = view.tuned;
+  const std::string& default_variant = tuned.default_variant;
+  const bool is_emulation = shared.device.kind == DeviceKind::cpu;
+  const std::vector<Contender> entries =
+      final_entries(contenders, default_variant, is_emulation ? kMostEmulated : kMost);
+  if (entries.size() < 2) return std::optional<Pick>();
+
+  MGTUNE_ASSIGN(const std::vector<FinalView> known, shared.store.finals(view.op));
+  for (const FinalView& earlier : known) {
+    const FinalRecord& final = earlier.final;
+    if (final.gpu != tuned.gpu || final.problem != tuned.problem || final.method != tuned.method) {
+      continue;
+    }
+    const std::vector<Samples> samples = samples_of(final, entries);
+    if (samples.empty()) continue;
+    return std::optional(rank_final(entries, samples, default_variant, final.noise_floor).pick);
+  }
+
+  if (shared.should_stop()) return std::optional<Pick>();
+  const Result<WorkReply> reply = shared.worker.measure(request(shared, view, entries));
+  if (shared.should_stop()) return std::optional<Pick>();
+  if (!reply.ok() || !reply->final.has_value() ||
+      !is_complete(reply->final->samples_ns, entries.size() + 1)) {
+    const std::string reason = !reply.ok()              ? reply.status().message()
+                               : reply->message.empty() ? "the worker left samples out"
+                                                        : reply->message;
+    shared.summary.skipped.push_back("the final of " + view.op + " " + view.problem + ": " +
+                                     reason);
+    return std::optional<Pick>();
+  }
+  const std::vector<Samples>& samples = reply->final->samples_ns;
+  FinalRecord final;
+  MGTUNE_ASSIGN(final.sweep, shared.journal.begin());
+  final.gpu = tuned.gpu;
+  final.problem = tuned.problem;
+  final.method = tuned.method;
+  final.noise_floor = noise_floor(samples.back(), samples.front());
+  final.clocks = reply->final->clocks;
+  FinalRanking ranking = rank_final(entries, std::span(samples).first(entries.size()),
+                                    default_variant, final.noise_floor);
+  final.finalists = std::move(ranking.finalists);
+  MGTUNE_TRY(shared.store.record_final(final));
+  return std::optional(std::move(ranking.pick));
+}
+
+}  // namespace mgtune

@@ -1,0 +1,99 @@
+#include "sweep/profile.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "check/checker.h"
+#include "dispatch/loaded_variant.h"
+#include "dispatch/variant_selection.h"
+#include "space/space.h"
+#include "sweep/deadline.h"
+#include "sweep/device_lock.h"
+#include "sweep/sweep_journal.h"
+#include "worker/count_process.h"
+
+namespace mgtune {
+namespace {
+
+Result<ProfiledVariant> named_variant(const Problem& problem, const DeviceInfo& device,
+                                      const std::string& name) {
+  MGTUNE_ASSIGN(const Variant variant, parse_variant(*problem.op, name));
+  if (Space(problem, device.limits).admits(variant)) return ProfiledVariant{variant, "named"};
+  return invalid_argument("'" + name + "' does not serve " + problem.op->full_name() + " " +
+                          problem.text() + " on " + device.name +
+                          ": a constraint of its design forbids it");
+}
+
+// The problem's row in the store, if this GPU has one that still holds.
+std::optional<Variant> picked_variant(const Problem& problem, const DeviceInfo& device,
+                                      const std::vector<TunedView>& rows) {
+  const std::vector<TunedEntry> tuned = decode_tuned(*problem.op, rows);
+  const std::vector<SelectedVariant> selected = select_variants(problem, device, tuned);
+  if (selected.empty() || selected.front().step != SelectionStep::exact) return std::nullopt;
+  return selected.front().variant;
+}
+
+Status record(const ProfileOptions& options, const DeviceInfo& device, const Problem& problem,
+              const Variant& variant, const WorkReply& reply, Profile& profile, Store& store) {
+  const Operator& op = *problem.op;
+  MGTUNE_ASSIGN(const std::int64_t flops, op.flops.evaluate(problem.slots));
+  ResultKey key;
+  MGTUNE_ASSIGN(key.gpu, store.gpu_id(gpu_record(device)));
+  MGTUNE_ASSIGN(key.problem, store.problem_id(op.full_name(), problem.text(), profile.cost_bytes,
+                                              static_cast<double>(flops)));
+  key.build_sha256 = reply.build.has_value() ? reply.build->sha256 : "";
+  key.launch_hash = launch_hash(op, variant);
+  key.reference_hash = reference_hash(op);
+
+  SweepOptions sweep;
+  sweep.command = options.command;
+  sweep.strategy = "profile";
+  SweepJournal journal(store, sweep, device, key.gpu);
+  MGTUNE_ASSIGN(profile.sweep, journal.begin());
+  MGTUNE_TRY(store.record_counters(profile.sweep, key, profile.variant, profile.counters.values));
+  return journal.finish();
+}
+
+}  // namespace
+
+Result<ProfiledVariant> choose_variant(const Problem& problem, const DeviceInfo& device,
+                                       const VariantWish& wish, Store& store) {
+  if (!wish.named.empty()) return named_variant(problem, device, wish.named);
+  const std::string name = problem.op->full_name() + " " + problem.text();
+  MGTUNE_ASSIGN(const std::vector<TunedView> rows, store.tuned(problem.op->full_name()));
+  const std::optional<Variant> pick = picked_variant(problem, device, rows);
+  if (pick.has_value()) return ProfiledVariant{*pick, "pick"};
+  if (wish.only_pick) {
+    return not_found(store.path() + " has no pick for " + name + " on " + device.name +
+                     "; mgtune sweep finds one");
+  }
+  const std::vector<SelectedVariant> ladder = select_variants(problem, device, {});
+  if (!ladder.empty()) return ProfiledVariant{ladder.front().variant, "default"};
+  return unsupported("no variant serves " + name + " on " + device.name);
+}
+
+Result<Profile> run_profile(const ProfileOptions& options, const DeviceInfo& device,
+                            const Problem& problem, const Variant& variant, Store& store) {
+  if (device.kind == DeviceKind::cpu) {
+    return environment_error("the cpu device has no hardware counters: profile needs a GPU");
+  }
+  const Operator& op = *problem.op;
+  Profile profile;
+  profile.variant = variant_text(op, variant);
+  MGTUNE_ASSIGN(const std::int64_t bytes, op.bytes.evaluate(problem.slots));
+  profile.cost_bytes = static_cast<double>(bytes);
+  MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
+  MGTUNE_ASSIGN(const std::chrono::milliseconds deadline, measure_deadline(device.kind, {problem}));
+  CountProcess process(options.program, device.id, deadline);
+  MGTUNE_ASSIGN(WorkReply reply, process.run({options.kernel, op.full_name(), problem.text(),
+                                              profile.variant, options.tier}));
+  profile.outcome = reply.outcome;
+  profile.message = reply.message;
+  if (reply.outcome != Outcome::ok) return profile;
+  profile.counters = std::move(*reply.counters);
+  MGTUNE_TRY(record(options, device, problem, variant, reply, profile, store));
+  return profile;
+}
+
+}  // namespace mgtune

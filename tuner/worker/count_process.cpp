@@ -1,0 +1,37 @@
+#include "worker/count_process.h"
+
+#include <utility>
+
+namespace mgtune {
+
+CountProcess::CountProcess(const std::string& program, std::string device_id,
+                           std::chrono::milliseconds deadline)
+    : process_({program, "worker", "count", device_id}, deadline),
+      device_id_(std::move(device_id)) {}
+
+Result<WorkReply> CountProcess::run(const CountJob& job) {
+  WorkRequest request;
+  request.kind = WorkRequest::Kind::count;
+  request.id = next_id_++;
+  request.kernel = job.kernel;
+  request.op = job.op;
+  request.problem = job.problem;
+  request.variant = job.variant;
+  request.device = device_id_;
+  request.tier = job.tier;
+  MGTUNE_ASSIGN(WorkReply reply, process_.measure(request));
+  if (reply.outcome == Outcome::ok && !reply.counters.has_value()) {
+    return internal_error("the count worker answered without counters");
+  }
+  return reply;
+}
+
+Result<std::vector<CounterRecord>> CountProcess::count(const CountJob& job) {
+  MGTUNE_ASSIGN(WorkReply reply, run(job));
+  if (reply.outcome == Outcome::ok) return std::move(reply.counters->values);
+  return Status(StatusCode::launch_failed, job.variant + " of " + job.op + " " + job.problem +
+                                               ": " + std::string(to_string(reply.outcome)) + ": " +
+                                               reply.message);
+}
+
+}  // namespace mgtune
