@@ -2,7 +2,7 @@
 # there. Asks apt only when one is missing, so that a prepared machine needs no network and no root.
 
 build_packages=(g++ cmake ninja-build binutils nlohmann-json3-dev libfmt-dev libcli11-dev
-  libsqlite3-dev)
+  libsqlite3-dev zlib1g-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config)
 lint_packages=(clang-format clang-tidy)
 

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 namespace mgtune {
 namespace {
 
 constexpr std::size_t kMaxLevels = 32;
+
+// From here on the keys of an object are looked up by hash: a recorded space has one of 20,000.
+constexpr std::size_t kManyKeys = 32;
 
 std::string line_and_column(std::string_view text, std::size_t position) {
   const std::string_view before = text.substr(0, position == 0 ? 0 : position - 1);
@@ -22,7 +27,8 @@ std::string line_and_column(std::string_view text, std::size_t position) {
 // Builds the value from the events of nlohmann's parser.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit Builder(std::string_view text) : text_(text) {}
+  Builder(std::string_view text, const std::function<bool(std::string_view)>& wanted)
+      : text_(text), wanted_(wanted) {}
 
   JsonValue take_value() { return std::move(root_); }
   std::string take_message() { return std::move(message_); }
@@ -59,11 +65,13 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(std::string& key) override {
-    std::vector<std::string>& keys = open_.back().keys;
-    if (std::ranges::find(keys, key) != keys.end()) {
-      return fail(fmt::format("duplicate key '{}'", key), open_.size() - 1);
+    if (skipped_levels_ > 0) return true;
+    if (wanted_ && !wanted_(key)) {
+      skips_next_ = true;
+      return true;
     }
-    keys.push_back(std::move(key));
+    if (!is_new(key)) return fail(fmt::format("duplicate key '{}'", key), open_.size() - 1);
+    open_.back().keys.push_back(std::move(key));
     return true;
   }
 
@@ -90,19 +98,43 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return attach(std::move(node));
   }
 
+  // Whether the innermost object does not have the key yet.
+  bool is_new(const std::string& key) {
+    const std::vector<std::string>& keys = open_.back().keys;
+    if (keys.size() < kManyKeys) return std::ranges::find(keys, key) == keys.end();
+    std::unordered_set<std::string>& seen = seen_[open_.size() - 1];
+    if (keys.size() == kManyKeys) seen = {keys.begin(), keys.end()};
+    return seen.insert(key).second;
+  }
+
+  bool skips() const { return skips_next_ || skipped_levels_ > 0; }
+
   bool open(JsonValue::Kind kind) {
+    if (skips()) {
+      skips_next_ = false;
+      ++skipped_levels_;
+      return true;
+    }
     if (open_.size() == kMaxLevels) return fail("nested too deeply", open_.size());
     open_.emplace_back().kind = kind;
     return true;
   }
 
   bool close() {
+    if (skipped_levels_ > 0) {
+      --skipped_levels_;
+      return true;
+    }
     JsonValue node = std::move(open_.back());
     open_.pop_back();
     return attach(std::move(node));
   }
 
   bool attach(JsonValue node) {
+    if (skips()) {
+      skips_next_ = false;
+      return true;
+    }
     (open_.empty() ? root_ : open_.back().items.emplace_back()) = std::move(node);
     return true;
   }
@@ -127,6 +159,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   std::string_view text_;
   JsonValue root_;
   std::vector<JsonValue> open_;
+  std::array<std::unordered_set<std::string>, kMaxLevels> seen_;  // of objects with many keys
+  const std::function<bool(std::string_view)>& wanted_;
+  bool skips_next_ = false;         // the value of a key that is not wanted
+  std::size_t skipped_levels_ = 0;  // open ones below such a key
   std::string message_;
 };
 
@@ -185,8 +221,9 @@ const JsonValue* JsonValue::find(std::string_view key) const {
   return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }
 
-Result<JsonValue> parse_json(std::string_view text) {
-  Builder builder(text);
+Result<JsonValue> parse_json(std::string_view text,
+                             const std::function<bool(std::string_view key)>& wanted) {
+  Builder builder(text, wanted);
   if (!nlohmann::json::sax_parse(text, &builder)) return invalid_argument(builder.take_message());
   return builder.take_value();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,10 @@ struct JsonValue {
 
 // invalid_argument with the place: "line 3, column 7: ..." for malformed text, a JSON pointer for a
 // duplicate key, a number that does not fit, or more than 32 levels.
-Result<JsonValue> parse_json(std::string_view text);
+// Without the members of which `wanted` does not want the key, at any depth, when there is one:
+// large files then cost the memory of what is used of them.
+Result<JsonValue> parse_json(std::string_view text,
+                             const std::function<bool(std::string_view key)>& wanted = nullptr);
 
 // Without blanks, keys sorted: equal for texts that say the same.
 std::string canonical_json(const JsonValue& value);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "space/space.h"
 #include "tests/helpers/golden_operators.h"
 
 namespace mgtune {
@@ -55,7 +56,7 @@ class SearchTest : public ::testing::Test {
 };
 
 TEST_F(SearchTest, NamesItsStrategiesSorted) {
-  EXPECT_THAT(search_strategies(), ::testing::ElementsAre("exhaustive", "random"));
+  EXPECT_THAT(search_strategies(), ::testing::ElementsAre("adaptive", "exhaustive", "random"));
 }
 
 TEST_F(SearchTest, UnknownStrategySuggests) {
@@ -72,19 +73,55 @@ TEST_F(SearchTest, ExhaustiveIsTheLadderAndThenTheSpacesOrder) {
                                      "flat A=4 B=1", "flat A=8 B=1", "deep C=1"));
 }
 
-TEST_F(SearchTest, RandomVisitsTheSameVariantsOnceLadderFirst) {
-  const std::vector<std::string> texts = order("random", 7);
-  ASSERT_EQ(texts.size(), 11U);
-  EXPECT_EQ(texts[0], "flat A=4 B=2");
-  EXPECT_EQ(texts[1], "deep C=2");
-  EXPECT_THAT(texts, ::testing::UnorderedElementsAreArray(order("exhaustive", 1)));
+TEST_F(SearchTest, EveryStrategyVisitsTheSameVariantsOnceLadderFirst) {
+  for (const std::string& strategy : search_strategies()) {
+    const std::vector<std::string> texts = order(strategy, 7);
+    ASSERT_EQ(texts.size(), 11U) << strategy;
+    EXPECT_EQ(texts[0], "flat A=4 B=2");
+    EXPECT_EQ(texts[1], "deep C=2");
+    EXPECT_THAT(texts, ::testing::UnorderedElementsAreArray(order("exhaustive", 1))) << strategy;
+  }
 }
 
-TEST_F(SearchTest, RandomRepeatsWithItsSeedAndNotWithAnother) {
-  EXPECT_EQ(order("random", 7), order("random", 7));
-  std::set<std::vector<std::string>> orders;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) orders.insert(order("random", seed));
-  EXPECT_GT(orders.size(), 5U);
+TEST_F(SearchTest, EveryStrategyRepeatsWithItsSeedAndChanceWithNoOther) {
+  for (const std::string& strategy : search_strategies()) {
+    EXPECT_EQ(order(strategy, 7), order(strategy, 7)) << strategy;
+    std::set<std::vector<std::string>> orders;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) orders.insert(order(strategy, seed));
+    if (strategy == "exhaustive") continue;
+    EXPECT_GT(orders.size(), 5U) << strategy;
+  }
+}
+
+TEST_F(SearchTest, EveryStrategyKeepsToARealSpaceWhileResultsLag) {
+  const Operator op = golden_operator("attention.prefill");
+  const Problem problem = *bind_problem(op, {{"batch", "2"},
+                                             {"seq_q", "4096"},
+                                             {"seq_k", "4096"},
+                                             {"heads", "32"},
+                                             {"kv_heads", "8"},
+                                             {"head_dim", "128"},
+                                             {"T", "bf16"}});
+  const Space space(problem, kH200);
+  for (const std::string& strategy : search_strategies()) {
+    const auto search = make_search(strategy, space, 3).value();
+    std::set<std::uint64_t> visited;
+    std::vector<Variant> window;
+    for (int i = 0; i < 100; ++i) {
+      const std::optional<Variant> variant = search->next();
+      ASSERT_TRUE(variant.has_value()) << strategy;
+      EXPECT_TRUE(space.admits(*variant)) << variant_text(op, *variant);
+      EXPECT_TRUE(visited.insert(space.index(*variant)).second) << variant_text(op, *variant);
+      window.push_back(*variant);
+      if (window.size() < 32) continue;
+      for (const Variant& done : window) {
+        const bool fails = space.index(done) % 5 == 0;
+        search->report({done, fails ? Outcome::compile_failed : Outcome::ok,
+                        1.0 + static_cast<double>(space.index(done) % 97)});
+      }
+      window.clear();
+    }
+  }
 }
 
 TEST_F(SearchTest, LadderVariantsThatDoNotServeAreLeftOut) {

@@ -66,8 +66,9 @@ void SweepCommand::declare(ArgumentList& arguments) {
       "--shapes", words_.shapes, "NAME|FILE",
       "The problems of a model (llama-3.1-8b), or of a file like configs/shapes/*.json");
   arguments.value("--strategy", words_.strategy, "NAME",
-                  "exhaustive or random (default: exhaustive where the budget covers the space)");
-  arguments.integer("--seed", words_.seed, "N", "Of the random order");
+                  "adaptive, random or exhaustive (default: exhaustive where the budget covers the "
+                  "space, else adaptive)");
+  arguments.integer("--seed", words_.seed, "N", "Of a strategy's random choices");
   arguments.value("--budget", words_.budget, "N|TIME",
                   "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
                   "40 on the cpu device");

@@ -49,8 +49,8 @@ Result<ProblemRequest> problem_request(const SweepWords& words) {
   return request;
 }
 
-// Exhaustive where a number of evaluations covers every space; otherwise an order that is as good
-// as any when the budget ends it.
+// Exhaustive where a number of evaluations covers every space; otherwise what finds fast variants
+// before the budget ends it.
 std::string default_strategy(const SweepPlan& plan) {
   const std::optional<std::int64_t> limit = plan.budget.evaluations;
   const bool covers_all =
@@ -58,7 +58,7 @@ std::string default_strategy(const SweepPlan& plan) {
       std::all_of(plan.problems.begin(), plan.problems.end(), [&](const PlannedProblem& problem) {
         return problem.admissible <= static_cast<std::uint64_t>(*limit);
       });
-  return covers_all ? "exhaustive" : "random";
+  return covers_all ? "exhaustive" : std::string(kDefaultStrategy);
 }
 
 Result<PlannedProblem> plan_problem(Problem problem, const DeviceInfo& device) {
@@ -112,18 +112,13 @@ Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const
   return environment_error("--method " + word + " needs CUPTI: " + method.reason);
 }
 
-Status check_strategy(const std::string& strategy) {
-  const std::vector<std::string> known = search_strategies();
-  if (strategy.empty() || std::find(known.begin(), known.end(), strategy) != known.end()) return {};
-  return invalid_argument("--strategy: unknown strategy '" + strategy + "'" +
-                          did_you_mean(strategy, known));
-}
-
 }  // namespace
 
 Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog,
                                                 const std::string& program) {
-  MGTUNE_TRY(check_strategy(words.strategy));
+  if (!words.strategy.empty()) {
+    MGTUNE_TRY(check_strategy(words.strategy).with_context("--strategy"));
+  }
   MGTUNE_TRY(check_method(words.method));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
   MGTUNE_ASSIGN(const ProblemRequest request, problem_request(words));

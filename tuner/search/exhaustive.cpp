@@ -1,4 +1,4 @@
-// Exhaustive: every variant in the order of the space. A cursor instead of a list, because a space
+// Exhaustive: every variant in the order of the set. A cursor instead of a list, because a space
 // of a million variants would cost 100 MB.
 
 #include "search/strategies.h"
@@ -8,12 +8,12 @@ namespace {
 
 class ExhaustiveSearch final : public Search {
  public:
-  explicit ExhaustiveSearch(const Space& space) : space_(space) {}
+  explicit ExhaustiveSearch(const VariantSet& set) : set_(set) {}
 
   std::optional<Variant> next() override {
-    while (index_ < space_.size()) {
-      Variant variant = space_.point(index_++);
-      if (space_.admits(variant)) return variant;
+    while (index_ < set_.size()) {
+      Variant variant = set_.point(index_++);
+      if (set_.admits(variant)) return variant;
     }
     return std::nullopt;
   }
@@ -21,14 +21,15 @@ class ExhaustiveSearch final : public Search {
   void report(const Evaluation&) override {}
 
  private:
-  const Space& space_;
+  const VariantSet& set_;
   std::uint64_t index_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Search> make_exhaustive_search(const Space& space, std::uint64_t) {
-  return std::make_unique<ExhaustiveSearch>(space);
+std::unique_ptr<Search> make_exhaustive_search(const VariantSet& set, std::uint64_t,
+                                               const WarmStart&) {
+  return std::make_unique<ExhaustiveSearch>(set);
 }
 
 }  // namespace mgtune

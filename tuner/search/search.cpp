@@ -13,24 +13,21 @@ namespace {
 
 struct Strategy {
   std::string_view name;
-  std::unique_ptr<Search> (*make)(const Space& space, std::uint64_t seed);
+  MakeSearch* make;
 };
 
 // Sorted by name.
 constexpr std::array kStrategies = {
+    Strategy{"adaptive", make_adaptive_search},
     Strategy{"exhaustive", make_exhaustive_search},
     Strategy{"random", make_random_search},
 };
 
-// The admissible variants of the default ladder, then those of a strategy that are not among them.
+// The ladder, then what a strategy gives and is not in it.
 class LadderFirst final : public Search {
  public:
-  LadderFirst(const Space& space, std::unique_ptr<Search> strategy)
-      : strategy_(std::move(strategy)) {
-    for (Variant& variant : default_ladder(space.op())) {
-      if (space.admits(variant) && !in_ladder(variant)) ladder_.push_back(std::move(variant));
-    }
-  }
+  LadderFirst(const VariantSet& set, std::unique_ptr<Search> strategy)
+      : strategy_(std::move(strategy)), ladder_(set.ladder()) {}
 
   std::optional<Variant> next() override {
     if (next_of_ladder_ < ladder_.size()) return ladder_[next_of_ladder_++];
@@ -60,14 +57,18 @@ std::vector<std::string> search_strategies() {
   return names;
 }
 
-Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const Space& space,
-                                            std::uint64_t seed) {
-  for (const Strategy& known : kStrategies) {
-    if (known.name != strategy) continue;
-    return std::unique_ptr<Search>(std::make_unique<LadderFirst>(space, known.make(space, seed)));
-  }
+Status check_strategy(const std::string& strategy) {
+  if (std::ranges::find(kStrategies, strategy, &Strategy::name) != kStrategies.end()) return {};
   return invalid_argument("unknown strategy '" + strategy + "'" +
                           did_you_mean(strategy, search_strategies()));
+}
+
+Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
+                                            std::uint64_t seed, const WarmStart& warm_start) {
+  MGTUNE_TRY(check_strategy(strategy));
+  const Strategy& known = *std::ranges::find(kStrategies, strategy, &Strategy::name);
+  return std::unique_ptr<Search>(
+      std::make_unique<LadderFirst>(set, known.make(set, seed, warm_start)));
 }
 
 }  // namespace mgtune

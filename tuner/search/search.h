@@ -1,4 +1,4 @@
-// Search: in which order to evaluate the variants of a space. A strategy is one file here and its
+// Search: in which order to evaluate the variants of a set. A strategy is one file here and its
 // row in search.cpp. One thread.
 
 #pragma once
@@ -7,11 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
 #include "family/variant.h"
-#include "space/space.h"
+#include "space/variant_set.h"
 #include "store/records.h"
 
 namespace mgtune {
@@ -19,7 +20,7 @@ namespace mgtune {
 struct Evaluation {
   Variant variant;
   Outcome outcome = Outcome::ok;
-  double median_ns = 0;  // when outcome is ok or raced_out
+  double median_ns = 0;  // when outcome is ok; when raced_out the variant is at least so slow
 };
 
 class Search {
@@ -29,6 +30,8 @@ class Search {
   // The next variant to evaluate, each at most once; nullopt when done. May be asked for more
   // before earlier ones are reported: compiling runs ahead of measuring.
   virtual std::optional<Variant> next() = 0;
+
+  // In any order, at most once a variant; also of variants that next() did not give.
   virtual void report(const Evaluation& evaluation) = 0;
 
  protected:
@@ -37,12 +40,25 @@ class Search {
   Search& operator=(const Search&) = default;
 };
 
+// What is known of variants from elsewhere, say the nearest problem: a strategy that learns tries
+// the best of them early. It says nothing about admissibility here and is not believed.
+struct WarmVariant {
+  Variant variant;
+  double relative_time = 1;  // over that of the fastest
+};
+using WarmStart = std::vector<WarmVariant>;
+
 std::vector<std::string> search_strategies();  // names, sorted
 
-// The default ladder's variants come first in every strategy, so that a sweep that stops early has
-// what it compares with. invalid_argument with "did you mean" for an unknown strategy. `space`
-// outlives it.
-Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const Space& space,
-                                            std::uint64_t seed);
+// invalid_argument with "did you mean" for an unknown one.
+Status check_strategy(const std::string& strategy);
+
+// For a budget that does not cover the space.
+inline constexpr std::string_view kDefaultStrategy = "adaptive";
+
+// The set's ladder comes first in every strategy, so that a sweep that stops early has what it
+// compares with. Fails as check_strategy() does. `set` outlives it.
+Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
+                                            std::uint64_t seed, const WarmStart& warm_start = {});
 
 }  // namespace mgtune

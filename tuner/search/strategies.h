@@ -10,7 +10,11 @@
 
 namespace mgtune {
 
-std::unique_ptr<Search> make_exhaustive_search(const Space& space, std::uint64_t seed);
-std::unique_ptr<Search> make_random_search(const Space& space, std::uint64_t seed);
+using MakeSearch = std::unique_ptr<Search>(const VariantSet& set, std::uint64_t seed,
+                                           const WarmStart& warm_start);
+
+MakeSearch make_adaptive_search;
+MakeSearch make_exhaustive_search;
+MakeSearch make_random_search;
 
 }  // namespace mgtune

@@ -7,44 +7,46 @@ namespace {
 
 // Draws before the rest is enumerated. A draw costs about a microsecond, an enumeration some
 // nanoseconds a point: from here on drawing would be the slower of the two.
-std::uint64_t patience(const Space& space) { return 4096 + space.size() / 64; }
+std::uint64_t patience(std::uint64_t size) { return 4096 + size / 64; }
 
 }  // namespace
 
-// Uniform in [0, bound), the same on every platform (std::uniform_int_distribution is not).
-std::uint64_t Sampler::below(std::uint64_t bound) {
-  const std::uint64_t unfair = (0 - bound) % bound;  // 2^64 mod bound
-  while (true) {
-    const std::uint64_t drawn = random_();
-    if (drawn >= unfair) return drawn % bound;
-  }
-}
+Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::size_t first_design,
+                 std::size_t end_design)
+    : set_(&set),
+      random_(seed),
+      first_design_(first_design),
+      end_design_(end_design),
+      first_point_(set.first_point(first_design)),
+      size_(set.first_point(end_design) - first_point_) {}
 
 std::optional<Variant> Sampler::next() {
-  while (!enumerated_ && draws_ < patience(space_) && space_.size() > 0) {
+  while (!enumerated_ && draws_ < patience(size_) && size_ > 0) {
     ++draws_;
-    const std::uint64_t index = below(space_.size());
+    const std::uint64_t index = first_point_ + random_.below(size_);
     if (!seen_.insert(index).second) continue;
-    Variant variant = space_.point(index);
-    if (space_.admits(variant)) return variant;
+    Variant variant = set_->point(index);
+    if (set_->admits(variant)) return variant;
   }
   if (!enumerated_) enumerate_rest();
   if (rest_.empty()) return std::nullopt;
   const std::uint64_t index = rest_.back();
   rest_.pop_back();
-  return space_.point(index);
+  return set_->point(index);
 }
 
 void Sampler::enumerate_rest() {
   enumerated_ = true;
-  space_.for_each([this](const Variant& variant) {
-    const std::uint64_t index = space_.index(variant);
-    if (!seen_.contains(index)) rest_.push_back(index);
-    return true;
-  });
+  for (std::size_t design = first_design_; design < end_design_; ++design) {
+    set_->for_each_of(design, [this](const Variant& variant) {
+      const std::uint64_t index = set_->index(variant);
+      if (!seen_.contains(index)) rest_.push_back(index);
+      return true;
+    });
+  }
   seen_.clear();
   for (std::size_t i = rest_.size(); i > 1; --i) {
-    std::swap(rest_[i - 1], rest_[static_cast<std::size_t>(below(i))]);
+    std::swap(rest_[i - 1], rest_[static_cast<std::size_t>(random_.below(i))]);
   }
 }
 

@@ -1,5 +1,5 @@
-// Sampler: the admissible variants of a space in random order, each once, every order equally
-// likely.
+// Sampler: the admissible variants of a set, or of one of its designs, in random order, each once,
+// every order equally likely.
 //
 // Draws indices and rejects inadmissible ones, so the first variants of a large space come without
 // enumerating it; once that gets slow the rest is enumerated and shuffled. The same seed gives
@@ -9,26 +9,31 @@
 
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <unordered_set>
 #include <vector>
 
-#include "space/space.h"
+#include "space/random_stream.h"
+#include "space/variant_set.h"
 
 namespace mgtune {
 
 class Sampler {
  public:
-  Sampler(const Space& space, std::uint64_t seed) : space_(space), random_(seed) {}
+  Sampler(const VariantSet& set, std::uint64_t seed) : Sampler(set, seed, 0, set.design_count()) {}
+  Sampler(const VariantSet& set, std::uint64_t seed, std::size_t design)
+      : Sampler(set, seed, design, design + 1) {}
 
   std::optional<Variant> next();  // nullopt when every admissible variant was drawn
 
  private:
-  std::uint64_t below(std::uint64_t bound);
+  Sampler(const VariantSet& set, std::uint64_t seed, std::size_t first_design,
+          std::size_t end_design);
   void enumerate_rest();
 
-  const Space& space_;
-  std::mt19937_64 random_;
+  const VariantSet* set_;  // a pointer: samplers stand in vectors
+  RandomStream random_;
+  std::size_t first_design_, end_design_;
+  std::uint64_t first_point_, size_;
   std::unordered_set<std::uint64_t> seen_;  // indices drawn, admissible or not
   std::uint64_t draws_ = 0;
   bool enumerated_ = false;

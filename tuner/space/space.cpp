@@ -40,7 +40,7 @@ SlotLevels slot_levels(const Design& design, Stage known) {
 struct Space::Walk {
   Slots slots;
   Variant variant;
-  const std::function<bool(const Variant&)>* visit = nullptr;
+  const Visit* visit = nullptr;
   DesignStatistics* statistics = nullptr;
   std::uint64_t lost_to_requirements = 0;
 };
@@ -60,7 +60,6 @@ Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device,
   filled[kSlotDeviceL2Bytes] = device.l2_bytes;
   for (const Design& design : op.designs) {
     designs_.push_back(arrange(design, filled, known));
-    size_ += designs_.back().levels[0].points_below;
   }
 }
 
@@ -120,6 +119,20 @@ bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
   return true;
 }
 
+std::vector<ParameterAxis> Space::axes(std::size_t design) const {
+  std::vector<ParameterAxis> axes;
+  for (const Parameter& parameter : designs_[design].design->params) {
+    axes.push_back({parameter.name, parameter.values, parameter.type != ValueType::symbol});
+  }
+  return axes;
+}
+
+std::uint64_t Space::first_point(std::size_t design) const {
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < design; ++i) first += designs_[i].levels[0].points_below;
+  return first;
+}
+
 Variant Space::point(std::uint64_t index) const {
   std::size_t design = 0;
   while (index >= designs_[design].levels[0].points_below) {
@@ -138,8 +151,7 @@ Variant Space::point(std::uint64_t index) const {
 
 std::uint64_t Space::index(const Variant& variant) const {
   const auto design = static_cast<std::size_t>(variant.design);
-  std::uint64_t index = 0;
-  for (std::size_t i = 0; i < design; ++i) index += designs_[i].levels[0].points_below;
+  std::uint64_t index = first_point(design);
   const DesignSpace& space = designs_[design];
   for (std::size_t i = 0; i < space.design->params.size(); ++i) {
     const std::vector<std::int64_t>& values = space.design->params[i].values;
@@ -162,15 +174,22 @@ bool Space::admits(const Variant& variant) const {
   return true;
 }
 
-void Space::for_each(const std::function<bool(const Variant&)>& visit) const {
-  for (std::size_t i = 0; i < designs_.size(); ++i) {
-    Walk walk;
-    walk.slots = designs_[i].slots;
-    walk.variant = {static_cast<int>(i),
-                    std::vector<std::int64_t>(designs_[i].design->params.size())};
-    walk.visit = &visit;
-    if (!descend(designs_[i], walk, 0)) return;
+bool Space::for_each_of(std::size_t design, const Visit& visit) const {
+  const DesignSpace& space = designs_[design];
+  Walk walk;
+  walk.slots = space.slots;
+  walk.variant = {static_cast<int>(design), std::vector<std::int64_t>(space.design->params.size())};
+  walk.visit = &visit;
+  return descend(space, walk, 0);
+}
+
+std::vector<Variant> Space::ladder() const {
+  std::vector<Variant> ladder;
+  for (Variant& variant : default_ladder(*op_)) {
+    const bool repeated = std::ranges::find(ladder, variant) != ladder.end();
+    if (!repeated && admits(variant)) ladder.push_back(std::move(variant));
   }
+  return ladder;
 }
 
 std::uint64_t Space::count() const {
@@ -198,7 +217,7 @@ std::vector<DesignStatistics> Space::statistics() const {
     DesignStatistics statistics;
     statistics.design = space.design->name;
     statistics.points = space.levels[0].points_below;
-    const std::function<bool(const Variant&)> visit = [&statistics](const Variant&) {
+    const Visit visit = [&statistics](const Variant&) {
       ++statistics.admissible;
       return true;
     };

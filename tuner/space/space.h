@@ -11,13 +11,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "family/problem.h"
 #include "family/variant.h"
+#include "space/variant_set.h"
 
 namespace mgtune {
 
@@ -33,20 +33,22 @@ struct DesignStatistics {
   std::string unavailable;
 };
 
-class Space {
+class Space final : public VariantSet {
  public:
   Space(const Binding& binding, const DeviceLimits& device);
   Space(const Problem& problem, const DeviceLimits& device);
 
   const Operator& op() const { return *op_; }
 
-  std::uint64_t size() const { return size_; }  // points, admissible or not
-  Variant point(std::uint64_t index) const;     // index < size()
-  std::uint64_t index(const Variant& variant) const;
-  bool admits(const Variant& variant) const;
+  std::size_t design_count() const override { return designs_.size(); }
+  std::vector<ParameterAxis> axes(std::size_t design) const override;
+  std::uint64_t first_point(std::size_t design) const override;
+  Variant point(std::uint64_t index) const override;
+  std::uint64_t index(const Variant& variant) const override;
+  bool admits(const Variant& variant) const override;
+  bool for_each_of(std::size_t design, const Visit& visit) const override;
+  std::vector<Variant> ladder() const override;  // of the designs' defaults
 
-  // Every admissible variant in order, until `visit` returns false.
-  void for_each(const std::function<bool(const Variant&)>& visit) const;
   std::uint64_t count() const;
   std::vector<Variant> all() const;
 
@@ -80,7 +82,6 @@ class Space {
 
   const Operator* op_;
   std::vector<DesignSpace> designs_;
-  std::uint64_t size_ = 0;
 };
 
 }  // namespace mgtune

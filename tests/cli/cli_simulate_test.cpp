@@ -1,0 +1,124 @@
+// mgtune simulate, from its words to its exit code.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/recordings.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CliSimulateTest : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, std::string_view content) const {
+    std::string path = mgtune_.folder().file(name);
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+
+  // 30 x 10 configurations, every seventh failing, fastest at (20, 4).
+  static std::string valley() {
+    std::string text = R"({"tune_params_keys": ["a", "b"], "tune_params": {}, "cache": {)";
+    for (int a = 0; a < 30; ++a) {
+      for (int b = 0; b < 10; ++b) {
+        const int time = 10 + (a - 20) * (a - 20) + 3 * (b - 4) * (b - 4);
+        const bool fails = (a * 10 + b) % 7 == 1;
+        text += (a + b == 0 ? "\"" : ", \"") + std::to_string(a) + "," + std::to_string(b) +
+                "\": {\"a\": " + std::to_string(a) + ", \"b\": " + std::to_string(b) +
+                ", \"time\": " + (fails ? "\"InvalidConfig\"" : std::to_string(time)) + "}";
+      }
+    }
+    return text + "}}";
+  }
+
+  void expect_refused(const std::string& file, std::string_view content, const std::string& word) {
+    const std::string path = write(file, content);
+    const Ended ended = mgtune_.run({"simulate", "--space", path});
+    EXPECT_EQ(ended.exit_code, 5) << ended;
+    EXPECT_THAT(ended.err, ::testing::AllOf(HasSubstr(path), HasSubstr(word)));
+    EXPECT_EQ(ended.out, "");
+  }
+
+  MgtuneProgram mgtune_{MGTUNE_SOURCE_DIR "/build"};
+};
+
+TEST_F(CliSimulateTest, JsonHasTheCurveItsIntervalAndRandom) {
+  const std::string path = write("valley.L4.json", valley());
+  const nlohmann::json json = mgtune_
+                                  .run({"simulate", "--space", path, "--strategy", "adaptive",
+                                        "--evaluations", "120", "--seeds", "4", "--json"})
+                                  .json();
+  EXPECT_EQ(json["space"], "valley.L4");
+  EXPECT_EQ(json["strategy"], "adaptive");
+  EXPECT_EQ(json["seeds"], 4);
+  for (const char* curve : {"fraction_of_optimum", "ci95", "random"}) {
+    ASSERT_EQ(json[curve].size(), 3U) << json;
+    for (const char* budget : {"20", "50", "100"}) EXPECT_TRUE(json[curve][budget].is_number());
+  }
+  EXPECT_GT(json["fraction_of_optimum"]["50"], json["random"]["50"]);
+  EXPECT_GT(json["random"]["100"], json["random"]["50"]);
+}
+
+TEST_F(CliSimulateTest, TheSameTwiceAndATableWithoutJson) {
+  const std::string path = write("valley.json", valley());
+  const Ended first = mgtune_.run({"simulate", "--space", path, "--seeds", "3"});
+  EXPECT_EQ(first.exit_code, 0) << first;
+  EXPECT_THAT(first.out, ::testing::AllOf(HasSubstr("valley, mean over 3 seeds"),
+                                          HasSubstr("adaptive"), HasSubstr("random")));
+  EXPECT_EQ(mgtune_.run({"simulate", "--space", path, "--seeds", "3"}).out, first.out);
+}
+
+TEST_F(CliSimulateTest, GzipIsReadByItsContent) {
+  const std::string path = write("packed", kPackedCache);
+  const nlohmann::json json =
+      mgtune_.run({"simulate", "--space", path, "--seeds", "2", "--json"}).json();
+  EXPECT_EQ(json["fraction_of_optimum"]["20"], 1.0);
+  EXPECT_EQ(json["random"]["200"], 1.0);
+}
+
+TEST_F(CliSimulateTest, HostileFilesAreNamed) {
+  expect_refused("cut.json.gz", kPackedCache.substr(0, 40), "cut short");
+  std::string damaged = kPackedCache;
+  damaged[30] = '\x7f';
+  expect_refused("damaged.json.gz", damaged, "gzip");
+  expect_refused("nan.json",
+                 R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": NaN}}})", "line 1");
+  expect_refused("empty.json", R"({"tune_params_keys": ["a"], "cache": {}})", "no configuration");
+  expect_refused("twice.json",
+                 R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 2},
+                     "1": {"a": 1, "time": 3}}})",
+                 "duplicate key '1'");
+  expect_refused("nothing.json", "", "line 1");
+  const std::string zeros = write("zeros.json", "");
+  std::filesystem::resize_file(zeros, 200'000'000);
+  const Ended ended = mgtune_.run({"simulate", "--space", zeros});
+  EXPECT_EQ(ended.exit_code, 5);
+  EXPECT_THAT(ended.err, HasSubstr(zeros));
+  EXPECT_LT(ended.err.size(), 1000U);
+}
+
+TEST_F(CliSimulateTest, WrongWords) {
+  const std::string path = write("packed", kPackedCache);
+  const auto refused = [&](const MgtuneProgram::Words& words, const std::string& word) {
+    MgtuneProgram::Words all = {"simulate"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Ended ended = mgtune_.run(all);
+    EXPECT_EQ(ended.exit_code, 2) << ended;
+    EXPECT_THAT(ended.err, HasSubstr(word));
+  };
+  refused({}, "--space is required");
+  refused({"--space", mgtune_.folder().file("none.json")}, "none.json");
+  refused({"--space", path, "--strategy", "adaptiv"}, "did you mean 'adaptive'?");
+  refused({"--space", path, "--seeds", "0"}, "--seeds: expected 1 to");
+  refused({"--space", path, "--evaluations", "19"}, "--evaluations: expected at least 20, got 19");
+  refused({"--space", path, "--evaluation", "19"}, "did you mean '--evaluations'?");
+}
+
+}  // namespace
+}  // namespace mgtune

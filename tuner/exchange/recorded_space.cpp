@@ -1,0 +1,116 @@
+#include "exchange/recorded_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+bool is_before(const RecordedValue& a, const RecordedValue& b) {
+  if (a.number.has_value() != b.number.has_value()) return a.number.has_value();
+  if (a.number.has_value() && *a.number != *b.number) return *a.number < *b.number;
+  return !a.number.has_value() && a.text < b.text;
+}
+
+bool is_same(const RecordedValue& a, const RecordedValue& b) {
+  return !is_before(a, b) && !is_before(b, a);
+}
+
+std::vector<RecordedValue> values_of(const std::vector<RecordedConfiguration>& configurations,
+                                     std::size_t parameter) {
+  std::vector<RecordedValue> values;
+  values.reserve(configurations.size());
+  for (const RecordedConfiguration& configuration : configurations) {
+    values.push_back(configuration.values[parameter]);
+  }
+  std::ranges::sort(values, is_before);
+  const auto repeated = std::ranges::unique(values, is_same);
+  values.erase(repeated.begin(), repeated.end());
+  return values;
+}
+
+std::string text_of(const std::vector<RecordedParameter>& parameters,
+                    const std::vector<std::int64_t>& places) {
+  std::string text;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const RecordedValue& value = parameters[i].values[static_cast<std::size_t>(places[i])];
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", parameters[i].name, value.text);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<RecordedSpace> RecordedSpace::make(std::vector<std::string> parameters,
+                                          std::vector<RecordedConfiguration> configurations) {
+  RecordedSpace space;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    space.parameters_.push_back({std::move(parameters[i]), values_of(configurations, i)});
+  }
+  std::vector<std::pair<std::vector<std::int64_t>, double>> rows;
+  bool any_succeeded = false;
+  for (const RecordedConfiguration& configuration : configurations) {
+    std::vector<std::int64_t> places;
+    for (std::size_t i = 0; i < space.parameters_.size(); ++i) {
+      const std::vector<RecordedValue>& values = space.parameters_[i].values;
+      places.push_back(std::ranges::lower_bound(values, configuration.values[i], is_before) -
+                       values.begin());
+    }
+    if (!std::isfinite(configuration.time) || configuration.time < 0) {
+      return corrupt(
+          fmt::format("{}: a time of {}", text_of(space.parameters_, places), configuration.time));
+    }
+    any_succeeded = any_succeeded || configuration.time > 0;
+    rows.emplace_back(std::move(places), configuration.time);
+  }
+  if (rows.empty()) return corrupt("holds no configuration");
+  if (!any_succeeded) return corrupt("holds no configuration that succeeded");
+  std::ranges::sort(rows);
+  for (auto& [places, time] : rows) {
+    if (!space.places_.empty() && space.places_.back() == places) {
+      return corrupt("holds a configuration twice: " + text_of(space.parameters_, places));
+    }
+    space.places_.push_back(std::move(places));
+    space.times_.push_back(time);
+  }
+  return space;
+}
+
+std::vector<ParameterAxis> RecordedSpace::axes(std::size_t /*design*/) const {
+  std::vector<ParameterAxis> axes;
+  for (const RecordedParameter& parameter : parameters_) {
+    ParameterAxis axis{parameter.name, std::vector<std::int64_t>(parameter.values.size()), true};
+    std::iota(axis.values.begin(), axis.values.end(), 0);
+    axis.ordered = std::ranges::all_of(
+        parameter.values, [](const RecordedValue& value) { return value.number.has_value(); });
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+std::uint64_t RecordedSpace::first_point(std::size_t design) const {
+  return design == 0 ? 0 : places_.size();
+}
+
+Variant RecordedSpace::point(std::uint64_t index) const { return {0, places_[index]}; }
+
+std::uint64_t RecordedSpace::index(const Variant& variant) const {
+  return static_cast<std::uint64_t>(std::ranges::lower_bound(places_, variant.values) -
+                                    places_.begin());
+}
+
+bool RecordedSpace::admits(const Variant& variant) const {
+  return variant.design == 0 && std::ranges::binary_search(places_, variant.values);
+}
+
+bool RecordedSpace::for_each_of(std::size_t /*design*/, const Visit& visit) const {
+  return std::ranges::all_of(places_, [&visit](const std::vector<std::int64_t>& places) {
+    return visit({0, places});
+  });
+}
+
+}  // namespace mgtune

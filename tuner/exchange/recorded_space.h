@@ -1,0 +1,64 @@
+// RecordedSpace: a space that was measured in full, by us or by another tuner: parameters with
+// their values, and configurations with a time or a failure. As a VariantSet it has one design
+// whose admissible variants are the configurations; a Variant's values are places in the
+// parameters' lists. Immutable: const methods may run concurrently.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "space/variant_set.h"
+
+namespace mgtune {
+
+// A parameter's value as a recording writes it: numbers and booleans have an order, words do not.
+struct RecordedValue {
+  std::optional<double> number;
+  std::string text;
+
+  bool operator==(const RecordedValue&) const = default;
+};
+
+struct RecordedParameter {
+  std::string name;
+  std::vector<RecordedValue> values;  // ascending; words last, in the order of the alphabet
+};
+
+struct RecordedConfiguration {
+  std::vector<RecordedValue> values;  // one per parameter
+  double time = 0;                    // in the recording's unit, or 0: it failed
+};
+
+class RecordedSpace final : public VariantSet {
+ public:
+  // corrupt for no configuration, none that succeeded, one that stands there twice, or a time that
+  // no clock gives. Configurations are sorted, so that the order of a file does not matter.
+  static Result<RecordedSpace> make(std::vector<std::string> parameters,
+                                    std::vector<RecordedConfiguration> configurations);
+
+  const std::vector<RecordedParameter>& parameters() const { return parameters_; }
+  const std::vector<double>& times() const { return times_; }  // by index; 0: it failed
+  double time(const Variant& variant) const { return times_[index(variant)]; }
+
+  std::size_t design_count() const override { return 1; }
+  std::vector<ParameterAxis> axes(std::size_t design) const override;
+  std::uint64_t first_point(std::size_t design) const override;
+  Variant point(std::uint64_t index) const override;
+  std::uint64_t index(const Variant& variant) const override;
+  bool admits(const Variant& variant) const override;
+  bool for_each_of(std::size_t design, const Visit& visit) const override;
+  std::vector<Variant> ladder() const override { return {}; }
+
+ private:
+  RecordedSpace() = default;
+
+  std::vector<RecordedParameter> parameters_;
+  std::vector<std::vector<std::int64_t>> places_;  // of each configuration's values, ascending
+  std::vector<double> times_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,378 @@
+// Adaptive, the default: a Gaussian process over all parameters learns from every result how alike
+// variants behave, and the variant with the largest expected improvement comes next. Why each part
+// is as it is, and what did not work: README.md.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "search/candidate_pool.h"
+#include "search/encoding.h"
+#include "search/kernel.h"
+#include "search/posterior.h"
+#include "search/strategies.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kStart = 6;          // variants before the model is asked
+constexpr std::size_t kStartChoices = 30;  // random ones, of which the most remote starts
+constexpr std::size_t kWarm = 3;           // of the start, from a warm start
+constexpr std::size_t kSample = 1000;      // random candidates of the model
+constexpr std::size_t kElite = 8;          // whose neighbors are candidates as well
+constexpr double kRefit = 1.2;             // growth of what is known until lengths are fitted again
+constexpr double kMargin = 0.05;  // improvements below it do not count, in deviations: explores
+
+// Observations that the model holds; a thousand would cost 0.3 s a suggestion. The fastest stay,
+// and of the others a sample.
+constexpr std::size_t kMostModelled = 300, kMostGrowth = 60;
+
+// Expected improvement over `best` of a normal belief.
+double expected_improvement(double best, double mean, double deviation) {
+  const double gain = (best - kMargin - mean) / deviation;
+  const double below = 0.5 * std::erfc(-gain / std::sqrt(2.0));
+  const double density = 0.3989422804014327 * std::exp(-0.5 * gain * gain);
+  return deviation * (gain * below + density);
+}
+
+double distance(const std::vector<Coordinate>& coordinates, const EncodedPoint& a,
+                const EncodedPoint& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const float difference = std::min((a[i] - b[i]) * (a[i] - b[i]), 1.0F);
+    if (difference > 0) sum += coordinates[i].step + coordinates[i].slope * difference;
+  }
+  return sum;
+}
+
+struct Observation {
+  enum class State : std::uint8_t { pending, ok, at_least, failed };
+  std::uint64_t index = 0;  // in the set
+  EncodedPoint point;
+  State state = State::pending;
+  double log_time = 0;
+};
+
+// Where the times lie that were measured, and what the model is told of each.
+struct TimeScale {
+  double best = std::numeric_limits<double>::infinity();
+  double cap = 0, mean = 0, deviation = 1;
+
+  // How slow a slow variant is does not help to find fast ones, and factors of thirty would drown
+  // differences of 5 %: beyond as far above the median as the best lies below, all are alike. So
+  // are failures. At least one observation is ok.
+  explicit TimeScale(const std::vector<Observation>& observations) {
+    std::vector<double> times;
+    double failures = 0;
+    for (const Observation& observation : observations) {
+      if (observation.state == Observation::State::pending) continue;
+      if (observation.state == Observation::State::failed) {
+        ++failures;
+        continue;
+      }
+      times.push_back(observation.log_time);
+      if (observation.state == Observation::State::ok) best = std::min(best, times.back());
+    }
+    std::ranges::sort(times);
+    const double median = times[times.size() / 2];
+    cap = median + std::max(median - best, 0.0) + 0.01;
+    double sum = failures * cap;
+    double squares = failures * cap * cap;
+    for (const double time : times) {
+      const double capped = std::min(time, cap);
+      sum += capped;
+      squares += capped * capped;
+    }
+    const double count = failures + static_cast<double>(times.size());
+    mean = sum / count;
+    deviation = std::sqrt(std::max(squares / count - mean * mean, 1e-12));
+  }
+
+  double normalized(double log_time) const { return (std::min(log_time, cap) - mean) / deviation; }
+
+  Target target(const Observation& observation) const {
+    switch (observation.state) {
+      case Observation::State::ok:
+        return {Target::Kind::known, normalized(observation.log_time)};
+      case Observation::State::failed:
+        return {Target::Kind::known, normalized(cap)};
+      case Observation::State::at_least:
+        return {Target::Kind::at_least, normalized(observation.log_time)};
+      case Observation::State::pending:
+        break;
+    }
+    return {};
+  }
+};
+
+class AdaptiveSearch final : public Search {
+ public:
+  AdaptiveSearch(const VariantSet& set, std::uint64_t seed, const WarmStart& warm_start)
+      : set_(set),
+        random_(seed),
+        encoding_(set),
+        pool_(set, random_.below(std::numeric_limits<std::uint64_t>::max())),
+        kernel_(encoding_.coordinates().size()),
+        posterior_(encoding_.coordinates(), kernel_) {
+    plan_start(warm_start);
+    pool_.draw(kSample);
+  }
+
+  std::optional<Variant> next() override {
+    const bool starts =
+        observations_.size() < std::max(kStart, set_.design_count()) || measured_ == 0;
+    const std::optional<std::uint64_t> index = starts ? start() : most_promising();
+    if (!index.has_value()) return std::nullopt;
+    Variant variant = set_.point(*index);
+    add_observation(*index, variant);
+    return variant;
+  }
+
+  void report(const Evaluation& evaluation) override;
+
+ private:
+  using State = Observation::State;
+
+  void plan_start(const WarmStart& warm_start);
+  std::optional<std::uint64_t> start();
+  std::optional<std::uint64_t> of_untried_design() const;
+  std::optional<std::uint64_t> remote_candidate();
+  std::optional<std::uint64_t> most_promising();
+  std::optional<std::uint64_t> best_candidate(const TimeScale& scale) const;
+  void add_observation(std::uint64_t index, const Variant& variant);
+  bool refit_is_due() const;
+  void refit(const TimeScale& scale);
+  void choose_modelled(const TimeScale& scale);
+  void add_neighbors_of_best();
+  void add_new_candidates();
+  void condition(const TimeScale& scale);
+  std::optional<std::uint64_t> random_candidate();
+
+  const VariantSet& set_;
+  RandomStream random_;
+  const MixedEncoding encoding_;
+  CandidatePool pool_;
+  std::vector<std::uint64_t> warm_;  // still to start with, the best last
+
+  std::vector<Observation> observations_;  // in the order in which they were given or reported
+  std::map<std::uint64_t, std::size_t> places_;  // in observations_, by index in the set
+  std::set<int> tried_;                          // designs
+  std::size_t measured_ = 0;                     // ok
+  std::size_t known_ = 0;                        // not pending
+
+  CovarianceKernel kernel_;
+  Posterior posterior_;
+  std::vector<std::size_t> modelled_;      // places of the posterior's observations
+  std::size_t next_to_model_ = 0;          // the first observation that it does not have yet
+  std::size_t known_at_fit_ = 0;           // 0: never fitted
+  std::set<std::uint64_t> has_neighbors_;  // whose neighbors are candidates since then
+};
+
+void AdaptiveSearch::plan_start(const WarmStart& warm_start) {
+  WarmStart sorted = warm_start;
+  std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
+  for (const WarmVariant& warm : sorted) {
+    if (warm_.size() < kWarm && set_.admits(warm.variant)) {
+      warm_.push_back(set_.index(warm.variant));
+    }
+  }
+  std::ranges::reverse(warm_);
+}
+
+void AdaptiveSearch::report(const Evaluation& evaluation) {
+  const std::uint64_t index = set_.index(evaluation.variant);
+  if (!places_.contains(index)) add_observation(index, evaluation.variant);
+  Observation& observation = observations_[places_[index]];
+  observation.log_time = std::log(std::max(evaluation.median_ns, 1e-3));
+  switch (evaluation.outcome) {
+    case Outcome::ok:
+      observation.state = State::ok;
+      ++measured_;
+      break;
+    case Outcome::raced_out:
+      observation.state = State::at_least;
+      break;
+    default:
+      observation.state = State::failed;
+      break;
+  }
+  ++known_;
+}
+
+void AdaptiveSearch::add_observation(std::uint64_t index, const Variant& variant) {
+  pool_.take(index);
+  tried_.insert(variant.design);
+  places_[index] = observations_.size();
+  observations_.push_back({index, encoding_.encode(variant), State::pending, 0});
+}
+
+// Without anything measured there is no model. The most remote of some random ones: of all, it
+// would be a corner of the space, and corners are seldom fast.
+std::optional<std::uint64_t> AdaptiveSearch::start() {
+  while (!warm_.empty()) {
+    const std::uint64_t index = warm_.back();
+    warm_.pop_back();
+    if (!pool_.is_taken(index)) return index;
+  }
+  if (const auto index = of_untried_design()) return index;
+  return remote_candidate();
+}
+
+// What the model thinks of a design it never saw is a guess that a small one may not survive.
+std::optional<std::uint64_t> AdaptiveSearch::of_untried_design() const {
+  if (tried_.size() == set_.design_count()) return std::nullopt;
+  for (const std::uint64_t index : pool_.indices()) {
+    if (!tried_.contains(set_.point(index).design)) return index;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> AdaptiveSearch::remote_candidate() {
+  std::optional<std::uint64_t> best;
+  double best_distance = -1;
+  const std::size_t choices = observations_.empty() ? 1 : kStartChoices;
+  for (std::size_t i = 0; i < choices; ++i) {
+    const std::optional<std::uint64_t> candidate = random_candidate();
+    if (!candidate.has_value()) return std::nullopt;
+    const EncodedPoint point = encoding_.encode(set_.point(*candidate));
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const Observation& observation : observations_) {
+      nearest = std::min(nearest, distance(encoding_.coordinates(), point, observation.point));
+    }
+    if (nearest <= best_distance) continue;
+    best_distance = nearest;
+    best = candidate;
+  }
+  return best;
+}
+
+std::optional<std::uint64_t> AdaptiveSearch::random_candidate() {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::vector<std::uint64_t>& indices = pool_.indices();
+    const std::size_t first = indices.empty() ? 0 : random_.below(indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::uint64_t index = indices[(first + i) % indices.size()];
+      if (!pool_.is_taken(index)) return index;
+    }
+    pool_.draw(kSample);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> AdaptiveSearch::most_promising() {
+  const TimeScale scale(observations_);
+  if (refit_is_due()) refit(scale);
+  while (next_to_model_ < observations_.size()) {
+    posterior_.observe(observations_[next_to_model_].point);
+    modelled_.push_back(next_to_model_++);
+  }
+  add_neighbors_of_best();
+  add_new_candidates();
+  condition(scale);
+  if (const auto best = best_candidate(scale)) return best;
+  refit(scale);  // with other candidates
+  condition(scale);
+  return best_candidate(scale);
+}
+
+std::optional<std::uint64_t> AdaptiveSearch::best_candidate(const TimeScale& scale) const {
+  const double best_time = scale.normalized(scale.best);
+  std::optional<std::uint64_t> best;
+  double best_improvement = -1;
+  for (std::size_t i = 0; i < pool_.indices().size(); ++i) {
+    if (pool_.is_taken(pool_.indices()[i])) continue;
+    const double improvement =
+        expected_improvement(best_time, posterior_.mean(i), posterior_.deviation(i));
+    if (improvement <= best_improvement) continue;
+    best_improvement = improvement;
+    best = pool_.indices()[i];
+  }
+  return best;
+}
+
+bool AdaptiveSearch::refit_is_due() const {
+  return static_cast<double>(known_) >= kRefit * static_cast<double>(known_at_fit_) ||
+         modelled_.size() >= kMostModelled + kMostGrowth;
+}
+
+void AdaptiveSearch::refit(const TimeScale& scale) {
+  choose_modelled(scale);
+  PointTable points(encoding_.coordinates().size());
+  std::vector<double> values;
+  for (const std::size_t place : modelled_) {
+    const Target target = scale.target(observations_[place]);
+    if (target.kind == Target::Kind::unknown) continue;
+    points.add(observations_[place].point);
+    values.push_back(target.value);
+  }
+  fit_kernel(encoding_.coordinates(), points, values, random_, kernel_);
+  known_at_fit_ = known_;
+
+  posterior_ = Posterior(encoding_.coordinates(), kernel_);
+  for (const std::size_t place : modelled_) posterior_.observe(observations_[place].point);
+  next_to_model_ = observations_.size();
+  pool_.draw(kSample);
+  has_neighbors_.clear();
+  add_new_candidates();
+}
+
+void AdaptiveSearch::choose_modelled(const TimeScale& scale) {
+  modelled_.resize(observations_.size());
+  for (std::size_t i = 0; i < modelled_.size(); ++i) modelled_[i] = i;
+  if (modelled_.size() <= kMostModelled) return;
+  const auto value = [&](std::size_t place) {
+    const Target target = scale.target(observations_[place]);
+    // What is being measured stays, lest it be given again in all but name.
+    return target.kind == Target::Kind::unknown ? -std::numeric_limits<double>::infinity()
+                                                : target.value;
+  };
+  std::ranges::stable_sort(modelled_, {}, value);
+  constexpr std::size_t kFastest = kMostModelled * 2 / 3;
+  for (std::size_t i = kFastest; i < kMostModelled; ++i) {
+    const auto other = i + static_cast<std::size_t>(random_.below(modelled_.size() - i));
+    std::swap(modelled_[i], modelled_[other]);
+  }
+  modelled_.resize(kMostModelled);
+}
+
+void AdaptiveSearch::add_neighbors_of_best() {
+  std::vector<std::pair<double, std::uint64_t>> measured;
+  for (const Observation& observation : observations_) {
+    if (observation.state != State::ok) continue;
+    measured.emplace_back(observation.log_time, observation.index);
+  }
+  const std::size_t count = std::min(kElite, measured.size());
+  std::ranges::partial_sort(measured, measured.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!has_neighbors_.insert(measured[i].second).second) continue;
+    pool_.add_neighbors(set_.point(measured[i].second));
+  }
+}
+
+void AdaptiveSearch::add_new_candidates() {
+  std::vector<EncodedPoint> points;
+  for (std::size_t i = posterior_.candidates(); i < pool_.indices().size(); ++i) {
+    points.push_back(encoding_.encode(set_.point(pool_.indices()[i])));
+  }
+  posterior_.add_candidates(points);
+}
+
+void AdaptiveSearch::condition(const TimeScale& scale) {
+  std::vector<Target> targets;
+  targets.reserve(modelled_.size());
+  for (const std::size_t place : modelled_) targets.push_back(scale.target(observations_[place]));
+  posterior_.condition(targets);
+}
+
+}  // namespace
+
+std::unique_ptr<Search> make_adaptive_search(const VariantSet& set, std::uint64_t seed,
+                                             const WarmStart& warm_start) {
+  return std::make_unique<AdaptiveSearch>(set, seed, warm_start);
+}
+
+}  // namespace mgtune

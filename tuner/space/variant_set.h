@@ -1,0 +1,61 @@
+// VariantSet: what a search may visit, whether a family's file states it (Space) or somebody
+// measured it before (exchange's RecordedSpace).
+//
+// It is a union of designs, each with parameters that have listed values. Points are numbered from
+// 0 to size(), those of a design one after the other; some points may not be admissible.
+// Immutable: const methods may run concurrently.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "family/variant.h"
+
+namespace mgtune {
+
+struct ParameterAxis {
+  std::string name;
+  std::vector<std::int64_t> values;  // that a Variant can have, in the order of the list
+  bool ordered = true;               // false: identifiers, of which none is larger than another
+};
+
+class VariantSet {
+ public:
+  using Visit = std::function<bool(const Variant&)>;  // false: stop
+
+  virtual ~VariantSet() = default;
+
+  virtual std::size_t design_count() const = 0;
+  virtual std::vector<ParameterAxis> axes(std::size_t design) const = 0;
+  virtual std::uint64_t first_point(std::size_t design) const = 0;  // of design_count(): size()
+
+  virtual Variant point(std::uint64_t index) const = 0;           // index < size()
+  virtual std::uint64_t index(const Variant& variant) const = 0;  // of values that are listed
+  virtual bool admits(const Variant& variant) const = 0;
+
+  // Every admissible variant of a design in order; false when `visit` stopped it.
+  virtual bool for_each_of(std::size_t design, const Visit& visit) const = 0;
+
+  // Admissible variants that every strategy visits first, none twice.
+  virtual std::vector<Variant> ladder() const = 0;
+
+  std::uint64_t size() const { return first_point(design_count()); }  // points, admissible or not
+
+  void for_each(const Visit& visit) const {
+    for (std::size_t design = 0; design < design_count(); ++design) {
+      if (!for_each_of(design, visit)) return;
+    }
+  }
+
+ protected:
+  VariantSet() = default;
+  VariantSet(const VariantSet&) = default;
+  VariantSet(VariantSet&&) = default;
+  VariantSet& operator=(const VariantSet&) = default;
+  VariantSet& operator=(VariantSet&&) = default;
+};
+
+}  // namespace mgtune
