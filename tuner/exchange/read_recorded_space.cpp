@@ -91,7 +91,7 @@ Result<RecordedSpace> read_recorded_space(FileSystem& files, const std::string& 
   Result<Recording> recording = read_recording(path, *value);
   if (!recording.ok()) return as_corrupt(recording.status());
   Result<RecordedSpace> space =
-      RecordedSpace::make(std::move(recording->parameters), std::move(recording->configurations));
+      RecordedSpace::make(std::move(recording->parameters), recording->configurations);
   if (!space.ok()) return std::move(space).take_status().with_context(path);
   return space;
 }

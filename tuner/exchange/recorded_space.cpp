@@ -28,8 +28,7 @@ std::vector<RecordedValue> values_of(const std::vector<RecordedConfiguration>& c
     values.push_back(configuration.values[parameter]);
   }
   std::ranges::sort(values, is_before);
-  const auto repeated = std::ranges::unique(values, is_same);
-  values.erase(repeated.begin(), repeated.end());
+  values.erase(std::unique(values.begin(), values.end(), is_same), values.end());
   return values;
 }
 
@@ -45,8 +44,8 @@ std::string text_of(const std::vector<RecordedParameter>& parameters,
 
 }  // namespace
 
-Result<RecordedSpace> RecordedSpace::make(std::vector<std::string> parameters,
-                                          std::vector<RecordedConfiguration> configurations) {
+Result<RecordedSpace> RecordedSpace::make(
+    std::vector<std::string> parameters, const std::vector<RecordedConfiguration>& configurations) {
   RecordedSpace space;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     space.parameters_.push_back({std::move(parameters[i]), values_of(configurations, i)});

@@ -38,7 +38,7 @@ class RecordedSpace final : public VariantSet {
   // corrupt for no configuration, none that succeeded, one that stands there twice, or a time that
   // no clock gives. Configurations are sorted, so that the order of a file does not matter.
   static Result<RecordedSpace> make(std::vector<std::string> parameters,
-                                    std::vector<RecordedConfiguration> configurations);
+                                    const std::vector<RecordedConfiguration>& configurations);
 
   const std::vector<RecordedParameter>& parameters() const { return parameters_; }
   const std::vector<double>& times() const { return times_; }  // by index; 0: it failed
