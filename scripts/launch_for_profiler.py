@@ -5,7 +5,7 @@ What `mgtune sweep` measured is compared with what Nsight Compute says of the sa
 
   ncu --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv \\
       -k regex:rmsnorm_forward scripts/launch_for_profiler.py --database results.db 4096x4096 > ncu.csv
-  scripts/launch_for_profiler.py --table ncu.csv --database results.db --mgtune mgtune
+  scripts/launch_for_profiler.py --table ncu.csv --database results.db --mgtune mgtune 4096x4096
 
 The second form prints one row a shape: the median that is in the database, the median of ncu's
 durations, the difference. Shapes are ROWSxHIDDEN, bf16, each launched 60 times, the first 10 not

@@ -44,7 +44,8 @@ ClockSummary ClockLog::summary() const {
 
 std::string ClockLog::note() const {
   if (kept_ == 0) return "";
-  return "the GPU held its clocks down all along: " + throttle_text(flagged_.reasons);
+  return std::to_string(kept_) +
+         " samples are of a GPU that held its clocks down: " + throttle_text(flagged_.reasons);
 }
 
 }  // namespace mgtune

@@ -15,8 +15,8 @@ constexpr double kNearPeak = 0.7;
 constexpr double kBusyTensor = 70;
 constexpr double kBusyIssue = 70;
 constexpr double kFewWarps = 25;
-// A third of the shared memory's cycles are conflicts.
-constexpr double kManyConflicts = 1.0 / 3;
+// Of all cycles of all SMs.
+constexpr double kManyConflicts = 0.2;
 // A quarter more than must move.
 constexpr double kMuchTraffic = 1.25;
 // Of all instructions.
@@ -46,7 +46,8 @@ bool uses_tensor_cores(const Counted& counted) {
 }
 
 // The ceiling of arithmetic that the work is held against: the tensor cores' where they were seen
-// at work, or where the rate is beyond fp32's; else fp32's.
+// at work or where the rate is beyond fp32's, fp32's where they were seen idle. Not known for the
+// rest.
 const CeilingRecord* peak_of(const RooflineInput& input, const Counted& counted) {
   const double rate = input.flops / input.median_ns * 1e9;
   const CeilingRecord* scalar = nullptr;
@@ -57,7 +58,7 @@ const CeilingRecord* peak_of(const RooflineInput& input, const Counted& counted)
     if (is_tensor && (tensor == nullptr || ceiling.rate > tensor->rate)) tensor = &ceiling;
   }
   if (uses_tensor_cores(counted) || (scalar != nullptr && rate > scalar->rate)) return tensor;
-  return scalar;
+  return counted.any() ? scalar : nullptr;
 }
 
 std::string percent(double part) { return fmt::format("{:.0f} %", part * 100); }
@@ -72,30 +73,38 @@ std::string near_peak(const Roofline& line) {
                      percent(*line.of_peak), line.peak);
 }
 
-// What the counters say, "" when none of them stands out.
+// Of the cycles that passed on all SMs, those that shared memory spent on bank conflicts.
+double conflict_share(const RooflineInput& input, const Counted& counted) {
+  const double cycles = counted.get("elapsed_ns").value_or(0) * 1e-3 *
+                        counted.get("sm_clock_mhz").value_or(0) *
+                        static_cast<double>(input.sm_count);
+  const double conflicts = counted.sum("shared_load_conflicts", "shared_store_conflicts");
+  return cycles > 0 ? conflicts / cycles : 0;
+}
+
+// What the counters say; the strongest evidence first.
 std::string counted_limit(const RooflineInput& input, const Roofline& line,
                           const Counted& counted) {
+  if (line.of_copy.value_or(0) >= kNearCopy) return near_copy(*line.of_copy);
+  const double tensor = counted.get("tensor_active_percent").value_or(0);
+  if (tensor >= kBusyTensor) {
+    return fmt::format("Tensor pipe: busy {:.0f} % of the time (tensor_active_percent).", tensor);
+  }
+  if (line.of_peak.value_or(0) >= kNearPeak) return near_peak(line);
   const double local = counted.sum("local_loads", "local_stores");
   const double instructions = counted.get("instructions").value_or(0);
-  if (instructions > 0 && local > kManySpills * instructions) {
+  if (input.spill_bytes != 0 && instructions > 0 && local > kManySpills * instructions) {
     return fmt::format(
         "Spilled registers: {} of its instructions move local memory (local_loads, "
         "local_stores).",
         percent(local / instructions));
   }
-  const double conflicts = counted.sum("shared_load_conflicts", "shared_store_conflicts");
-  const double wavefronts = counted.sum("shared_load_wavefronts", "shared_store_wavefronts");
-  const bool near_copy_rate = line.of_copy.value_or(0) >= kNearCopy;
-  if (!near_copy_rate && wavefronts > 0 && conflicts > kManyConflicts * wavefronts) {
+  const double conflicts = conflict_share(input, counted);
+  if (conflicts > kManyConflicts) {
     return fmt::format(
-        "Bank conflicts: they are {} of its shared memory's cycles "
+        "Bank conflicts: shared memory spends {} of all cycles on them "
         "(shared_load_conflicts, shared_store_conflicts).",
-        percent(conflicts / wavefronts));
-  }
-  if (near_copy_rate) return near_copy(*line.of_copy);
-  const double tensor = counted.get("tensor_active_percent").value_or(0);
-  if (tensor >= kBusyTensor) {
-    return fmt::format("Tensor pipe: busy {:.0f} % of the time (tensor_active_percent).", tensor);
+        percent(conflicts));
   }
   const double moved = counted.sum("dram_read_bytes", "dram_write_bytes");
   if (input.bytes > 0 && moved > kMuchTraffic * input.bytes) {
@@ -104,12 +113,12 @@ std::string counted_limit(const RooflineInput& input, const Roofline& line,
         "(dram_read_bytes, dram_write_bytes).",
         moved / input.bytes);
   }
-  const double issue = counted.get("issue_active_percent").value_or(0);
-  if (issue >= kBusyIssue) {
+  const std::optional<double> issue = counted.get("issue_active_percent");
+  if (issue.value_or(0) >= kBusyIssue) {
     return fmt::format(
         "Instructions: the schedulers issue in {:.0f} % of the cycles "
         "(issue_active_percent).",
-        issue);
+        *issue);
   }
   const std::optional<double> occupancy = counted.get("occupancy_percent");
   if (occupancy && *occupancy < kFewWarps) {
@@ -118,11 +127,11 @@ std::string counted_limit(const RooflineInput& input, const Roofline& line,
         "(occupancy_percent).",
         *occupancy);
   }
+  if (!occupancy || !issue) return "Not known: the chip does not count what would say it.";
   return fmt::format(
-      "Latency: far from its ceilings with {:.0f} % of the warps that fit resident; "
-      "instructions issue in {:.0f} % of the cycles (occupancy_percent, "
-      "issue_active_percent).",
-      occupancy.value_or(0), issue);
+      "Latency: {:.0f} % of the warps that fit are resident, and instructions issue "
+      "in {:.0f} % of the cycles (occupancy_percent, issue_active_percent).",
+      *occupancy, *issue);
 }
 
 // What time and cost say alone.

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,10 +18,11 @@ namespace mgtune {
 struct RooflineInput {
   double bytes = 0, flops = 0;  // of the problem's cost: what must move, what must be computed
   double median_ns = 0;
-  double copy_ns = 0;                       // of the fastest copy of as many bytes; 0: not known
-  int registers = -1, spill_bytes = -1;     // of the build; -1: not reported
+  double copy_ns = 0;    // of the fastest copy of as many bytes; 0: not known
+  int spill_bytes = -1;  // of the build; -1: not reported
+  std::int64_t sm_count = 0;
   std::span<const CounterRecord> counters;  // of one launch; empty: not counted
-  std::span<const CeilingRecord> ceilings;  // of this GPU
+  std::span<const CeilingRecord> ceilings;  // of this GPU, by the method of the time
 };
 
 struct Roofline {

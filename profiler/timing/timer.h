@@ -27,7 +27,7 @@ using TimedWork = std::function<Status(std::int64_t turn, Stream stream)>;
 
 // Timing ends at the first of these that holds, none of them before min_samples.
 struct TimingBudget {
-  std::int64_t min_samples = 5;
+  std::int64_t min_samples = 6;  // fewer have no 95 % interval of their median
   std::int64_t max_samples = 200;
   double max_seconds = 0.2;            // of measured time
   std::int64_t buffer_sets = 1;        // that the work turns through
@@ -46,7 +46,7 @@ struct Timing {
 // Several pieces of work timed in rounds: in each round every one of them once, in random order, so
 // that what drifts (clocks, heat, neighbours) meets all alike.
 struct TurnBudget {
-  std::int64_t min_rounds = 15;
+  std::int64_t min_rounds = 6;  // fewer have no 95 % interval
   std::int64_t max_rounds = 60;
   double max_seconds = 1;        // of measured time; ends it after min_rounds
   std::int64_t buffer_sets = 1;  // that the works turn through, together

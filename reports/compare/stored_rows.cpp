@@ -40,10 +40,13 @@ Result<Finals> read_finals(Store& store) {
   return finals;
 }
 
-// A finalist's time is that of the final: 60 samples between those of the others.
+// A finalist's time is that of the final: up to 60 samples between those of the others.
 void add_final(const FinalRecord& final, const OutcomeView& view, TimeEstimate& time) {
   for (const FinalistRecord& finalist : final.finalists) {
-    if (finalist.variant != view.variant || finalist.build_sha256 != view.build_sha256) continue;
+    const bool is_this = finalist.variant == view.variant &&
+                         finalist.build_sha256 == view.build_sha256 &&
+                         finalist.launch_hash == view.launch_hash;
+    if (!is_this) continue;
     time = {finalist.median_ns, finalist.median_low_ns, finalist.median_high_ns};
   }
   time.noise_floor = final.noise_floor;

@@ -15,9 +15,13 @@ using Align = TextTable::Align;
 // "0.912 .. 0.918"
 std::string interval(double low, double high) { return fmt::format("{:.3f} .. {:.3f}", low, high); }
 
+std::string note_line(const std::string& note) {
+  return note.empty() ? "" : "  " + printable_line(note) + "\n";
+}
+
 std::string final_table(const FinalView& view) {
   TextTable table({{"time", Align::right},
-                   {"of default", Align::right},
+                   {"ratio", Align::right},
                    {"95 % interval"},
                    {"tied"},
                    {"rounds", Align::right},
@@ -34,9 +38,9 @@ std::string final_table(const FinalView& view) {
                          view.final.clocks.power_w, view.final.clocks.temperature_c);
   }
   if (view.final.clocks.throttled_samples > 0) {
-    clocks += fmt::format(", {} taken again ({})",
-                          counted(view.final.clocks.throttled_samples, "throttled sample"),
-                          view.final.clocks.throttle_reasons);
+    clocks +=
+        fmt::format(", {} ({})", counted(view.final.clocks.throttled_samples, "throttled sample"),
+                    view.final.clocks.throttle_reasons);
   }
   return printable_line(fmt::format("{} {} on {}{}, method {}", view.op, view.problem,
                                     view.gpu.model, view.gpu.emulation ? " (emulation)" : "",
@@ -44,7 +48,7 @@ std::string final_table(const FinalView& view) {
          '\n' + table.text(2) +
          fmt::format("  noise: two entries of one variant differ by {}{}\n",
                      percent_text(view.final.noise_floor), clocks) +
-         (view.final.note.empty() ? "" : "  " + printable_line(view.final.note) + "\n");
+         note_line(view.final.note) + note_line(view.final.not_counted);
 }
 
 std::string share(const std::optional<double>& part) { return part ? percent_text(*part) : ""; }
@@ -52,13 +56,17 @@ std::string share(const std::optional<double>& part) { return part ? percent_tex
 }  // namespace
 
 std::string finals_table(const ReportModel& model) {
+  if (model.finals.empty() && !model.variants.empty()) {
+    return "No finals: no problem has two variants that passed, or its sweep was stopped.\n";
+  }
   if (model.finals.empty()) {
     return fmt::format("No finals yet. Fill this store with: {}\n", kSweepCommand);
   }
   std::string text;
   for (const FinalView& view : model.finals) text += (text.empty() ? "" : "\n") + final_table(view);
   return text +
-         "\ntied: not told apart from the fastest, beyond the noise and 0.5 %. Of those tied the "
+         "\nratio: to the variant whose ratio is 1, the default where it ran.\n"
+         "tied: not told apart from the fastest, beyond the noise and 0.5 %. Of those tied the "
          "default is picked, else\nthe one with the fewest registers.\n" +
          (model.emulation ? fmt::format("\n{}\n", kEmulationNote) : "");
 }
@@ -85,6 +93,7 @@ std::string limits_table(const ReportModel& model) {
   if (!any && model.emulation) {
     return fmt::format("Nothing limits an emulation. {}\n", kEmulationNote);
   }
+  if (!any && !model.variants.empty()) return "No picks: mgtune show failures says why.\n";
   if (!any) return fmt::format("No picks yet. Fill this store with: {}\n", kSweepCommand);
   return table.text();
 }

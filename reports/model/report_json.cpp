@@ -174,6 +174,7 @@ Json final_json(const FinalView& view) {
   row["method"] = view.final.method;
   row["noise_floor"] = view.final.noise_floor;
   row["note"] = view.final.note;
+  row["not_counted"] = view.final.not_counted;
   row["clocks"] = clocks_json(view.final.clocks);
   row["sweep"] = view.final.sweep;
   Json finalists = Json::array();

@@ -144,6 +144,19 @@ Result<Statement> Database::prepare(std::string_view sql) {
   return Statement(this, statement);
 }
 
+Result<std::unique_ptr<Database>> Database::copy_to_memory() const {
+  sqlite3* memory = nullptr;
+  const int opened = sqlite3_open(":memory:", &memory);
+  std::unique_ptr<Database> copy(new Database(path_, memory));
+  if (opened != SQLITE_OK) return copy->failure(opened);
+  sqlite3_backup* const backup = sqlite3_backup_init(memory, "main", handle_, "main");
+  if (backup == nullptr) return copy->failure(sqlite3_errcode(memory));
+  sqlite3_backup_step(backup, -1);
+  const int copied = sqlite3_backup_finish(backup);
+  if (copied != SQLITE_OK) return copy->failure(copied);
+  return copy;
+}
+
 Status Database::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? Status() : failure(code);

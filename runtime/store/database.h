@@ -74,6 +74,9 @@ class Database {
 
   const std::string& path() const { return path_; }
 
+  // A copy of it in memory, to be changed as one likes.
+  Result<std::unique_ptr<Database>> copy_to_memory() const;
+
   // One statement with its parameters bound, not yet run.
   template <typename... Values>
   Result<Statement> query(std::string_view sql, const Values&... values) {

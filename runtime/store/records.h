@@ -74,7 +74,7 @@ struct CheckRecord {
 struct ClockRecord {
   double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;  // medians
   std::string throttle_reasons;        // "sw_power_cap hw_thermal_slowdown"
-  std::int64_t throttled_samples = 0;  // flagged, and taken again
+  std::int64_t throttled_samples = 0;  // taken again while that was worth it, then kept
 
   bool operator==(const ClockRecord&) const = default;
 };
@@ -111,7 +111,7 @@ struct CounterRecord {
 
 // One of the variants that were timed in turn at the end of a problem's sweep.
 struct FinalistRecord {
-  std::string variant, build_sha256;
+  std::string variant, build_sha256, launch_hash;
   double median_ns = 0, median_low_ns = 0, median_high_ns = 0;  // with its 95 % interval
   // Its time over the default's in the same round: the median over rounds, and its 95 % interval.
   // Over the fastest's where the default does not run.
@@ -130,7 +130,9 @@ struct FinalRecord {
   double noise_floor = 0;
   std::vector<FinalistRecord> finalists;  // the fastest first
   ClockRecord clocks;
-  std::string note;  // what the timing fell short of; why the finalists were not counted
+  std::string note;  // what the timing fell short of
+  std::string
+      not_counted;  // why --counters did not count all finalists; "" when it did, or was not asked
 };
 
 struct SweepRecord {
@@ -194,7 +196,7 @@ struct CeilingView {
 struct CounterView {
   std::int64_t sweep = 0;
   std::int64_t gpu_id = 0;
-  std::string op, problem, variant, build_sha256;
+  std::string op, problem, variant, build_sha256, launch_hash;
   std::vector<CounterRecord> counters;  // in the order they were recorded
 };
 
@@ -207,6 +209,7 @@ struct OutcomeView {
   Outcome outcome = Outcome::ok;
   std::string message;
   std::string build_sha256;
+  std::string launch_hash;  // of the measurement; "" without one
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;

@@ -3,9 +3,9 @@
 // Every recorded variant is one transaction: a killed sweep loses at most the variant in flight.
 // WAL where the file system allows it, DELETE mode on network file systems. Readers open read-only
 // with trusted_schema=OFF. A newer schema is refused with the file untouched (incompatible), an
-// older one is migrated in a transaction when opened for writing; a file that is not a database or
-// fails its check is corrupt, and untouched. At rest a store is one file, without a log beside it.
-// README.md specifies the tables.
+// older one is migrated in a transaction when opened for writing, in memory when read; a file that
+// is not a database or fails its check is corrupt, and untouched. At rest a store is one file,
+// without a log beside it. README.md specifies the tables.
 //
 // Move-only. One thread at a time per object; any number of processes at once per file.
 
@@ -69,7 +69,8 @@ class Store {
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
 
   Result<std::vector<SweepView>> sweeps();  // oldest first
-  // Newest outcome per (gpu, problem, variant); of one sweep, or of all with sweep == 0, and of one
+  // Newest outcome per (gpu, problem, variant) and method of timing; what came to no timing
+  // replaces what is older by every method. Of one sweep, or of all with sweep == 0, and of one
   // operator, or of all with an empty name.
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "");
   // Of one operator, or of all with an empty name.

@@ -24,6 +24,7 @@ CounterView read_counter_row(Row& row) {
   view.problem = row.text();
   view.variant = row.text();
   view.build_sha256 = row.text();
+  view.launch_hash = row.text();
   view.counters.push_back(read_counter(row));
   return view;
 }
@@ -31,7 +32,7 @@ CounterView read_counter_row(Row& row) {
 bool is_of(const CounterView& view, const CounterView& row) {
   return view.sweep == row.sweep && view.gpu_id == row.gpu_id && view.op == row.op &&
          view.problem == row.problem && view.variant == row.variant &&
-         view.build_sha256 == row.build_sha256;
+         view.build_sha256 == row.build_sha256 && view.launch_hash == row.launch_hash;
 }
 
 }  // namespace
@@ -71,13 +72,15 @@ Result<std::vector<CounterView>> Store::counters(const std::string& op) {
   MGTUNE_ASSIGN(
       const std::vector<CounterView> rows,
       read_all(*database_, read_counter_row,
-               "SELECT c.sweep, c.gpu, o.name, p.text, v.text, c.build_sha256, c.name, c.value"
+               "SELECT c.sweep, c.gpu, o.name, p.text, v.text, c.build_sha256, c.launch_hash,"
+               " c.name, c.value"
                " FROM counters c JOIN problems p ON p.id = c.problem"
                " JOIN operators o ON o.id = p.operator JOIN variants v ON v.id = c.variant"
                " WHERE (?1 = '' OR o.name = ?1) AND c.sweep = (SELECT max(n.sweep)"
                " FROM counters n WHERE n.gpu = c.gpu AND n.problem = c.problem"
                " AND n.variant = c.variant)"
-               " ORDER BY o.name, c.problem, c.gpu, c.variant, c.build_sha256, c.id",
+               " ORDER BY o.name, c.problem, c.gpu, c.variant, c.build_sha256,"
+               " c.launch_hash, c.id",
                op));
   std::vector<CounterView> views;
   for (const CounterView& row : rows) {

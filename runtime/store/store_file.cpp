@@ -47,15 +47,12 @@ Status check_header(const std::string& path, std::string_view header) {
   return {};
 }
 
-Status check_version(const std::string& path, std::int64_t version, Store::Mode mode) {
+Status check_version(const std::string& path, std::int64_t version) {
   const auto ours = static_cast<std::int64_t>(schema_steps().size());
   const std::string formats =
       path + " has format " + std::to_string(version) + ", this mgtune has " + std::to_string(ours);
   if (version < 0) return corrupt(formats + ": no mgtune wrote that");
   if (version > ours) return incompatible(formats + ": use a newer mgtune");
-  if (version < ours && mode == Store::Mode::read_only) {
-    return incompatible(formats + ": the next sweep into it brings it up to date");
-  }
   return {};
 }
 
@@ -65,7 +62,7 @@ Status recover(const std::string& path) {
   return database->read_integer("SELECT count(*) FROM sqlite_schema").status();
 }
 
-Result<std::unique_ptr<Database>> open_checked(const std::string& path, Store::Mode mode) {
+Result<std::unique_ptr<Database>> open_checked(const std::string& path) {
   MGTUNE_ASSIGN(auto database, Database::open(path, Database::Access::read_only));
   MGTUNE_ASSIGN(const std::string header, database->header());
   MGTUNE_TRY(check_header(path, header));
@@ -75,10 +72,20 @@ Result<std::unique_ptr<Database>> open_checked(const std::string& path, Store::M
     version = database->read_integer("PRAGMA user_version");
   }
   MGTUNE_TRY(version.status());
-  MGTUNE_TRY(check_version(path, *version, mode));
+  MGTUNE_TRY(check_version(path, *version));
   MGTUNE_ASSIGN(const std::string damage, database->read_text("PRAGMA quick_check(1)"));
   if (damage != "ok") return corrupt(path + " is damaged: " + damage);
   return database;
+}
+
+// A reader of an older format reads a copy in memory that is brought up to date: the file stays as
+// it is, for the older mgtune that may still use it.
+Result<std::unique_ptr<Database>> up_to_date(std::unique_ptr<Database> database) {
+  MGTUNE_ASSIGN(const std::int64_t version, database->read_integer("PRAGMA user_version"));
+  if (version == static_cast<std::int64_t>(schema_steps().size())) return database;
+  MGTUNE_ASSIGN(auto copy, database->copy_to_memory());
+  MGTUNE_TRY(migrate(*copy, schema_steps()));
+  return copy;
 }
 
 Status make_parent(const std::string& path) {
@@ -105,10 +112,11 @@ Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store
   MGTUNE_ASSIGN(const bool present, has_content(path));
   if (mode == Store::Mode::read_only) {
     if (!present) return not_found("there are no results in " + path);
-    return open_checked(path, mode);
+    MGTUNE_ASSIGN(auto database, open_checked(path));
+    return up_to_date(std::move(database));
   }
   if (present) {
-    MGTUNE_TRY(open_checked(path, mode).status());
+    MGTUNE_TRY(open_checked(path).status());
   } else {
     MGTUNE_TRY(make_parent(path));
   }

@@ -81,6 +81,7 @@ OutcomeView read_outcome(Row& row) {
   view.registers = row.narrow();
   view.spill_bytes = row.narrow();
   view.static_shared_bytes = row.narrow();
+  view.launch_hash = row.text();
   view.gpu = read_gpu(row);
   if (row.is_null()) {
     row.skip(4);
@@ -173,7 +174,7 @@ Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::
   return read_all(*database_, read_outcome,
                   "SELECT r.sweep, s.gpu, o.name, p.text, v.text, p.bytes, p.flops, r.outcome,"
                   " r.message, r.build_sha256, ifnull(b.registers, -1), ifnull(b.spill_bytes, -1),"
-                  " ifnull(b.static_shared_bytes, -1), " +
+                  " ifnull(b.static_shared_bytes, -1), ifnull(m.launch_hash, ''), " +
                       std::string(kGpuColumns) + ", " + std::string(kCheckColumns) + ", " +
                       std::string(kMeasurementColumns) +
                       " FROM outcomes r JOIN sweeps s ON s.id = r.sweep"
@@ -182,10 +183,18 @@ Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::
                       " LEFT JOIN builds b ON b.id = r.build"
                       " LEFT JOIN checks c ON c.id = r.check_id"
                       " LEFT JOIN measurements m ON m.id = r.measurement"
-                      " WHERE r.id IN (SELECT max(r2.id) FROM outcomes r2"
-                      " JOIN sweeps s2 ON s2.id = r2.sweep WHERE " +
+                      " WHERE r.id IN (SELECT id FROM (SELECT id, method,"
+                      " max(id) OVER same AS newest,"
+                      " max(CASE WHEN method = '' THEN id ELSE 0 END) OVER same AS untimed"
+                      " FROM (SELECT max(r2.id) AS id, s2.gpu AS gpu, r2.problem AS problem,"
+                      " r2.variant AS variant, ifnull(m2.method, '') AS method FROM outcomes r2"
+                      " JOIN sweeps s2 ON s2.id = r2.sweep"
+                      " LEFT JOIN measurements m2 ON m2.id = r2.measurement WHERE " +
                       of_sweep + " AND " + of_operator +
-                      " GROUP BY s2.gpu, r2.problem, r2.variant) ORDER BY r.id",
+                      " GROUP BY s2.gpu, r2.problem, r2.variant, m2.method)"
+                      " WINDOW same AS (PARTITION BY gpu, problem, variant))"
+                      " WHERE CASE WHEN method = '' THEN id = newest ELSE id > untimed END)"
+                      " ORDER BY r.id",
                   sweep, op);
 }
 

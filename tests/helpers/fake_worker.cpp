@@ -1,9 +1,11 @@
 // A worker that misbehaves on command: what it does for a request stands in the request's variant,
-// or, of a ceiling, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32.
+// or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
+// "GPU-1 final: crash" in a final.
 // Started as `fake_worker dead` it goes before it reads anything.
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -110,8 +112,35 @@ void serve_ceiling(const WorkRequest& request) {
   say(encode(reply));
 }
 
+// Each variant is 10 % of the first faster than the one before it in the request.
+void serve_final(const WorkRequest& request) {
+  begin(request);
+  const auto asks_for = [&](const char* what) {
+    return request.device.ends_with(std::string(" final: ") + what);
+  };
+  if (asks_for("crash")) crash(SIGSEGV);
+  if (asks_for("hang")) hang();
+  WorkReply reply;
+  reply.id = request.id;
+  if (asks_for("failure")) {
+    reply.outcome = Outcome::launch_failed;
+    reply.message = "no launch";
+    return say(encode(reply));
+  }
+  FinalSamples& final = reply.final.emplace();
+  final.note = "problem too small to rotate";
+  for (const std::string& variant : request.variants) {
+    const auto first = std::find(request.variants.begin(), request.variants.end(), variant);
+    const auto place = static_cast<double>(first - request.variants.begin());
+    final.samples_ns.emplace_back(10, 1000 - 100 * place);
+  }
+  if (asks_for("short")) final.samples_ns.back().pop_back();
+  say(encode(reply));
+}
+
 void serve(const WorkRequest& request, int served) {
   if (request.kind == WorkRequest::Kind::ceiling) return serve_ceiling(request);
+  if (request.kind == WorkRequest::Kind::final) return serve_final(request);
   const std::string& variant = request.variant;
   const bool is_fresh = served == 0;
   if (variant == "die before begin") ::_exit(3);

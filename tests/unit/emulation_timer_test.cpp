@@ -35,9 +35,9 @@ TEST_F(EmulationTimerTest, NamesItsMethod) { EXPECT_EQ(timer()->method(), "emula
 TEST_F(EmulationTimerTest, SteadyWorkStopsAtTheMinimum) {
   const Result<Timing> timing = timer()->time(work({1000}), {});
   ASSERT_TRUE(timing.ok());
-  EXPECT_EQ(timing->samples_ns, std::vector<double>(5, 1000));
+  EXPECT_EQ(timing->samples_ns, std::vector<double>(6, 1000));
   EXPECT_FALSE(timing->censored);
-  EXPECT_EQ(turns_, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}));  // the first is not timed
+  EXPECT_EQ(turns_, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));  // the first is not timed
 }
 
 TEST_F(EmulationTimerTest, NoisyWorkRunsUntilTheIntervalIsNarrow) {
@@ -124,7 +124,7 @@ TEST_F(EmulationTimerTest, InTurnEveryWorkHasASampleARound) {
 
 TEST_F(EmulationTimerTest, InTurnItEndsWhenTheTimeIsSpent) {
   const std::vector<TimedWork> works = {work({100'000'000})};
-  EXPECT_EQ(timer()->time_in_turn(works, {})->samples_ns[0].size(), 15U);
+  EXPECT_EQ(timer()->time_in_turn(works, {})->samples_ns[0].size(), 10U);
   const TurnBudget budget{.min_rounds = 3, .max_seconds = 0.5};
   EXPECT_EQ(timer()->time_in_turn(works, budget)->samples_ns[0].size(), 5U);
 }

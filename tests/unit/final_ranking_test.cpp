@@ -14,7 +14,7 @@ using testing::ElementsAre;
 constexpr int kRounds = 40;
 
 Contender entry(const std::string& variant, double median_ns, int registers = 32) {
-  return {variant, "sha-" + variant, registers, median_ns, median_ns, median_ns};
+  return {variant, "sha-" + variant, "launch", registers, median_ns, median_ns, median_ns};
 }
 
 // Rounds of a GPU that drifts by 5 % and of which each sample is `noise` off.

@@ -64,8 +64,17 @@ TEST_F(MeasuredTableTest, AFinalistsTimeIsThatOfTheFinalFromAStoreAndFromItsExpo
   final.gpu = record.key.gpu;
   final.problem = record.key.problem;
   final.method = "rotating";
-  final.finalists = {
-      {record.variant, record.key.build_sha256, 99.5, 99.4, 99.6, 1, 1, 1, true, {99.5}}};
+  final.finalists = {{record.variant,
+                      record.key.build_sha256,
+                      record.key.launch_hash,
+                      99.5,
+                      99.4,
+                      99.6,
+                      1,
+                      1,
+                      1,
+                      true,
+                      {99.5}}};
   ASSERT_TRUE(store.record_final(final).ok());
   const std::string exported =
       write("variants.json", variants_json(read_report_model(store).value()));

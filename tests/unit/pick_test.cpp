@@ -10,7 +10,8 @@ namespace {
 
 // A contender whose quartiles lie `spread` below and above its median.
 Contender at(const std::string& variant, double median_ns, double spread, int registers = -1) {
-  return {variant, "sha-" + variant, registers, median_ns, median_ns - spread, median_ns + spread};
+  return {variant,           "sha-" + variant, "", registers, median_ns, median_ns - spread,
+          median_ns + spread};
 }
 
 TEST(Beats, NeedsQuartilesApartAndOnePercent) {

@@ -201,8 +201,8 @@ TEST(ReportModelTest, ReadsWhatTheStoreHas) {
   outcome.variant = "row VEC=1";
   outcome.build = {"key", "abc", "cpu", "", 16, 0, 0};
   outcome.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
-  outcome.measurement =
-      MeasurementRecord{Outcome::ok, "", "emulation", 1500, 1400, 1600, 1300, 9, ""};
+  outcome.measurement = MeasurementRecord{Outcome::ok, "", "emulation", 1500, 1400, 1600,
+                                          1300,        9,  "",          1450, 1550, {}};
   ASSERT_TRUE(store.record(outcome).ok());
   TunedRecord tuned;
   tuned.sweep = outcome.sweep;

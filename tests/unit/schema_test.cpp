@@ -114,18 +114,24 @@ TEST_F(SchemaTest, AFileThatIsNewerThanTheStepsIsLeftAlone) {
   EXPECT_EQ(version(*database), 2);
 }
 
-TEST_F(SchemaTest, AStoreOfAnOlderFormatIsReadOnlyAfterMigration) {
+TEST_F(SchemaTest, AStoreOfAnOlderFormatIsReadFromACopyAndStaysAsItIs) {
+  const std::string path = folder_.file("old.db");
   {
     const auto database = open("old.db");
-    ASSERT_TRUE(migrate(*database, schema_steps()).ok());
-    ASSERT_TRUE(database->execute("PRAGMA user_version = 0").ok());
+    ASSERT_TRUE(migrate(*database, schema_steps().first(1)).ok());
+    ASSERT_TRUE(database
+                    ->execute("INSERT INTO gpus VALUES (1, 'H200', 'sm_90', 132, 6, 7, 8, '', 0);"
+                              "INSERT INTO environments VALUES (1, '0.1.0', 'NVRTC', '580', '');"
+                              "INSERT INTO sweeps VALUES (1, 1, 1, 'mgtune sweep', 'random', '',"
+                              " '2026-11-20T08:00:00Z', '')")
+                    .ok());
   }
-  const std::string path = folder_.file("old.db");
-  const Status status = Store::open(path, Store::Mode::read_only).status();
-  EXPECT_EQ(status.code(), StatusCode::incompatible);
-  EXPECT_EQ(status.message(), path +
-                                  " has format 0, this mgtune has 2: the next sweep into it brings"
-                                  " it up to date");
+  const std::string before = *FileSystem::real().read_file(path);
+  Result<Store> store = Store::open(path, Store::Mode::read_only);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(store->sweeps()->size(), 1U);
+  EXPECT_TRUE(store->finals()->empty());
+  EXPECT_EQ(*FileSystem::real().read_file(path), before);
 }
 
 }  // namespace

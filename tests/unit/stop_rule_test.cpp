@@ -7,14 +7,14 @@
 namespace mgtune {
 namespace {
 
-const std::vector<double> kSteady(5, 1000);
-const std::vector<double> kNoisy = {900, 1000, 1100, 950, 1050};
+const std::vector<double> kSteady(6, 1000);
+const std::vector<double> kNoisy = {900, 1000, 1100, 950, 1050, 1000};
 
 TEST(StopRule, GoesOnBelowTheLeastSamples) {
   TimingBudget budget;
   budget.stop_above_ns = 1;
   EXPECT_EQ(stop_rule({}, 0, budget), StopRule::go_on);
-  EXPECT_EQ(stop_rule(std::vector<double>(4, 1000), 1e12, budget), StopRule::go_on);
+  EXPECT_EQ(stop_rule(std::vector<double>(5, 1000), 1e12, budget), StopRule::go_on);
 }
 
 TEST(StopRule, ANarrowIntervalIsEnough) {
@@ -28,7 +28,7 @@ TEST(StopRule, ANarrowIntervalIsEnough) {
 TEST(StopRule, TheBudgetEndsIt) {
   TimingBudget budget;
   EXPECT_EQ(stop_rule(kNoisy, 0.2e9, budget), StopRule::enough);
-  budget.max_samples = 5;
+  budget.max_samples = 6;
   EXPECT_EQ(stop_rule(kNoisy, 5000, budget), StopRule::enough);
 }
 
@@ -36,7 +36,7 @@ TEST(StopRule, LosingARaceComesFirst) {
   TimingBudget budget;
   budget.stop_above_ns = 899;
   EXPECT_EQ(stop_rule(kNoisy, 5000, budget), StopRule::censored);
-  budget.stop_above_ns = 901;  // the interval of five samples is all of them
+  budget.stop_above_ns = 901;  // the interval of six samples is all of them
   EXPECT_EQ(stop_rule(kNoisy, 5000, budget), StopRule::go_on);
   budget.stop_above_ns = 500;
   EXPECT_EQ(stop_rule(kSteady, 5000, budget), StopRule::censored);

@@ -290,10 +290,20 @@ FinalRecord final_of(const OutcomeRecord& record) {
   final.problem = record.key.problem;
   final.method = "rotating";
   final.noise_floor = 0.004;
-  final.note = "not counted: no privilege";
-  final.finalists = {
-      {"row VEC=8", "sha-1", 18.25, 18, 18.5, 0.9, 0.89, 0.91, true, {18, 18.5, 0.1 + 0.2}},
-      {"row VEC=1", "sha-2", 20, 19, 21, 1, 1, 1, false, {}}};
+  final.note = "problem too small to rotate";
+  final.not_counted = "no privilege";
+  final.finalists = {{"row VEC=8",
+                      "sha-1",
+                      "launch-1",
+                      18.25,
+                      18,
+                      18.5,
+                      0.9,
+                      0.89,
+                      0.91,
+                      true,
+                      {18, 18.5, 0.1 + 0.2}},
+                     {"row VEC=1", "sha-2", "launch-2", 20, 19, 21, 1, 1, 1, false, {}}};
   final.clocks = {1980, 3201, 300.5, 50, "sw_power_cap", 2};
   return final;
 }
@@ -310,12 +320,14 @@ TEST_F(StoreTest, AFinalComesBackWithEverySample) {
   EXPECT_EQ(views[0].problem, "rows=4 hidden=64 T=f32");
   EXPECT_EQ(views[0].gpu, kCpuRecord);
   EXPECT_EQ(views[0].final.noise_floor, 0.004);
-  EXPECT_EQ(views[0].final.note, "not counted: no privilege");
+  EXPECT_EQ(views[0].final.note, "problem too small to rotate");
+  EXPECT_EQ(views[0].final.not_counted, "no privilege");
   EXPECT_EQ(views[0].final.clocks, final.clocks);
   ASSERT_EQ(views[0].final.finalists.size(), 2u);
   const FinalistRecord& first = views[0].final.finalists[0];
   EXPECT_EQ(first.variant, "row VEC=8");
   EXPECT_EQ(first.build_sha256, "sha-1");
+  EXPECT_EQ(first.launch_hash, "launch-1");
   EXPECT_EQ(first.median_low_ns, 18);
   EXPECT_EQ(first.median_high_ns, 18.5);
   EXPECT_EQ(first.ratio_low, 0.89);
@@ -371,6 +383,38 @@ TEST_F(StoreTest, CountersAreThoseOfTheNewestRunThatCounted) {
   ResultKey other = record.key;
   other.launch_hash = "launch-2";
   EXPECT_TRUE(store.counters(other)->empty());
+}
+
+// Timed by two methods, a variant has two rows; what came to no timing replaces both.
+TEST_F(StoreTest, OutcomesAreTheNewestOfEachMethod) {
+  Store store = open();
+  OutcomeRecord record = outcome_in(store);
+  record.measurement->method = "rotating";
+  ASSERT_TRUE(store.record(record).ok());
+  record.sweep = outcome_in(store).sweep;
+  record.measurement->method = "graph";
+  ASSERT_TRUE(store.record(record).ok());
+  const auto methods = [&] {
+    std::vector<std::string> names;
+    const std::vector<OutcomeView> rows = *store.outcomes();
+    for (const OutcomeView& row : rows) {
+      names.push_back(row.measurement ? row.measurement->method : "none");
+      EXPECT_EQ(row.launch_hash, row.measurement ? "launch-1" : "");
+    }
+    return names;
+  };
+  EXPECT_EQ(methods(), (std::vector<std::string>{"rotating", "graph"}));
+  EXPECT_EQ(store.outcomes(record.sweep)->size(), 1U);
+  OutcomeRecord failed = record;
+  failed.sweep = outcome_in(store).sweep;
+  failed.outcome = Outcome::compile_failed;
+  failed.check.reset();
+  failed.measurement.reset();
+  ASSERT_TRUE(store.record(failed).ok());
+  EXPECT_EQ(methods(), std::vector<std::string>{"none"});
+  record.sweep = outcome_in(store).sweep;
+  ASSERT_TRUE(store.record(record).ok());
+  EXPECT_EQ(methods(), std::vector<std::string>{"graph"});
 }
 
 TEST_F(StoreTest, TunedRowsReplaceThoseOfTheirGpuProblemAndMethod) {

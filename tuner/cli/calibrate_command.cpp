@@ -106,7 +106,9 @@ class CalibrateCommand final : public Command {
            "random data,\n"
            "by the method that times kernels. Takes about a minute a GPU. Sweeps measure their "
            "kernels\n"
-           "against these ceilings, and use those of the last 30 days again.\n"
+           "against these ceilings. For 30 days they use the arithmetic ones, and a copy of "
+           "exactly\n"
+           "as many bytes as a problem moves, instead of measuring them.\n"
            "Exit code 3 when one of them could not be measured; 4 on the cpu device, which has "
            "none.\n"
            "Example: mgtune calibrate --gpu all";

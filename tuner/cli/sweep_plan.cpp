@@ -127,6 +127,10 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog
     return invalid_argument("--counters: the cpu device has no hardware counters");
   }
   MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, words.method, program));
+  if (words.counters && !turns_through_sets(method.name)) {
+    return invalid_argument("--counters: counted is over rotating buffers, which method " +
+                            method.name + " does not time");
+  }
   std::vector<SweepPlan> plans;
   for (const DeviceInfo& device : devices) {
     MGTUNE_ASSIGN(SweepPlan plan, plan_for(device, words, operators, request));

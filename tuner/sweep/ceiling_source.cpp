@@ -37,7 +37,7 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
     const CeilingRecord& ceiling = view.ceiling;
     return ceiling.kind == need.kind && ceiling.method == need.method &&
            ceiling.bytes == need.bytes && ceiling.rate > 0 && view.driver == driver &&
-           ceiling.measured_at >= oldest;
+           ceiling.clocks.throttled_samples == 0 && ceiling.measured_at >= oldest;
   });
   if (found == ceilings.end()) return std::optional<CeilingRecord>();
   return std::optional(found->ceiling);

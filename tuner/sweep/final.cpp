@@ -1,5 +1,7 @@
 #include "sweep/final.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -18,11 +20,12 @@ constexpr std::size_t kMost = 8;
 constexpr std::size_t kMostEmulated = 2;
 
 bool is_same(const FinalistRecord& finalist, const Contender& entry) {
-  return finalist.variant == entry.variant && finalist.build_sha256 == entry.build_sha256;
+  return finalist.variant == entry.variant && finalist.build_sha256 == entry.build_sha256 &&
+         finalist.launch_hash == entry.launch_hash;
 }
 
 // The samples of the entries in a final that was held earlier between just these; empty for any
-// other. `rounds` of every finalist are the same.
+// other.
 std::vector<Samples> samples_of(const FinalRecord& final, std::span<const Contender> entries) {
   if (final.finalists.size() != entries.size()) return {};
   std::vector<Samples> samples;
@@ -47,6 +50,12 @@ bool is_complete(const std::vector<Samples>& samples, std::size_t entries) {
          });
 }
 
+// Whose second entry shows the noise: the fastest, because it is among the fast that noise decides.
+std::size_t fastest_of(std::span<const Contender> entries) {
+  const auto fastest = std::ranges::min_element(entries, {}, &Contender::median_ns);
+  return static_cast<std::size_t>(fastest - entries.begin());
+}
+
 WorkRequest request(SweepShared& shared, const TunedView& view,
                     std::span<const Contender> entries) {
   WorkRequest work;
@@ -55,10 +64,36 @@ WorkRequest request(SweepShared& shared, const TunedView& view,
   work.kernel = shared.options.kernel;
   work.op = view.op;
   work.problem = view.problem;
+  work.variant = fmt::format("a final of {} variants", entries.size());  // for messages alone
   work.device = shared.device.id;
   for (const Contender& entry : entries) work.variants.push_back(entry.variant);
-  work.variants.push_back(entries.front().variant);
+  work.variants.push_back(entries[fastest_of(entries)].variant);
   return work;
+}
+
+// Recorded before the finalists are counted, which takes seconds each, and after.
+Status record_and_count(SweepShared& shared, const Problem& problem, const TunedView& view,
+                        std::span<const Contender> entries, FinalRecord& final, bool is_new) {
+  if (is_new) MGTUNE_TRY(shared.store.record_final(final));
+  if (!shared.counter.has_value()) return {};
+  MGTUNE_ASSIGN(std::string missing, count_finalists(shared, problem, view.tuned, entries));
+  if (missing == final.not_counted) return {};
+  final.not_counted = std::move(missing);
+  return shared.store.record_final(final);
+}
+
+Result<std::optional<FinalRecord>> find_final(Store& store, const TunedView& view,
+                                              std::span<const Contender> entries) {
+  MGTUNE_ASSIGN(std::vector<FinalView> known, store.finals(view.op));
+  for (FinalView& earlier : known) {
+    FinalRecord& final = earlier.final;
+    const bool is_of_this = final.gpu == view.tuned.gpu && final.problem == view.tuned.problem &&
+                            final.method == view.tuned.method;
+    if (is_of_this && !samples_of(final, entries).empty()) {
+      return std::optional<FinalRecord>(std::move(final));
+    }
+  }
+  return std::optional<FinalRecord>();
 }
 
 }  // namespace
@@ -71,26 +106,25 @@ Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& probl
   const bool is_emulation = shared.device.kind == DeviceKind::cpu;
   const std::vector<Contender> entries =
       final_entries(contenders, default_variant, is_emulation ? kMostEmulated : kMost);
-  if (entries.size() < 2) return std::optional<Pick>();
-
-  MGTUNE_ASSIGN(const std::vector<FinalView> known, shared.store.finals(view.op));
-  for (const FinalView& earlier : known) {
-    const FinalRecord& final = earlier.final;
-    if (final.gpu != tuned.gpu || final.problem != tuned.problem || final.method != tuned.method) {
-      continue;
-    }
-    const std::vector<Samples> samples = samples_of(final, entries);
-    if (samples.empty()) continue;
+  if (entries.size() < 2) {  // nothing to decide, but perhaps to count
     MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, problem, tuned, entries));
     if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);
-    return std::optional(rank_final(entries, samples, default_variant, final.noise_floor).pick);
+    return std::optional<Pick>();
+  }
+
+  MGTUNE_ASSIGN(std::optional<FinalRecord> known, find_final(shared.store, view, entries));
+  if (known.has_value()) {
+    MGTUNE_TRY(record_and_count(shared, problem, view, entries, *known, false));
+    return std::optional(
+        rank_final(entries, samples_of(*known, entries), default_variant, known->noise_floor).pick);
   }
 
   if (shared.should_stop()) return std::optional<Pick>();
   const Result<WorkReply> reply = shared.worker.measure(request(shared, view, entries));
-  if (shared.should_stop()) return std::optional<Pick>();
-  if (!reply.ok() || !reply->final.has_value() ||
-      !is_complete(reply->final->samples_ns, entries.size() + 1)) {
+  const bool complete = reply.ok() && reply->final.has_value() &&
+                        is_complete(reply->final->samples_ns, entries.size() + 1);
+  if (!complete) {
+    if (shared.should_stop()) return std::optional<Pick>();
     const std::string reason = !reply.ok()              ? reply.status().message()
                                : reply->message.empty() ? "the worker left samples out"
                                                         : reply->message;
@@ -104,15 +138,13 @@ Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& probl
   final.gpu = tuned.gpu;
   final.problem = tuned.problem;
   final.method = tuned.method;
-  final.noise_floor = noise_floor(samples.back(), samples.front());
+  final.noise_floor = noise_floor(samples.back(), samples[fastest_of(entries)]);
   final.clocks = reply->final->clocks;
   final.note = reply->final->note;
-  MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, problem, tuned, entries));
-  if (!missing.empty()) final.note += (final.note.empty() ? "" : "; ") + missing;
   FinalRanking ranking = rank_final(entries, std::span(samples).first(entries.size()),
                                     default_variant, final.noise_floor);
   final.finalists = std::move(ranking.finalists);
-  MGTUNE_TRY(shared.store.record_final(final));
+  MGTUNE_TRY(record_and_count(shared, problem, view, entries, final, true));
   return std::optional(std::move(ranking.pick));
 }
 

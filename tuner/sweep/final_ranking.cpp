@@ -81,6 +81,7 @@ FinalRanking rank_final(std::span<const Contender> entries, std::span<const Samp
     FinalistRecord& finalist = ranking.finalists.emplace_back();
     finalist.variant = entry.variant;
     finalist.build_sha256 = entry.build_sha256;
+    finalist.launch_hash = entry.launch_hash;
     const SampleSummary summary = summarise(samples[i]);
     finalist.median_ns = summary.median;
     finalist.median_low_ns = summary.median_low;

@@ -7,32 +7,53 @@
 #include "family/variant.h"
 
 namespace mgtune {
+namespace {
+
+// One problem may be too large for the memory that is left. Two in a row are the machine.
+constexpr int kRefusals = 2;
+
+void add(const std::string& what, std::string& text) {
+  if (!what.empty() && text.find(what) == std::string::npos)
+    text += (text.empty() ? "" : "; ") + what;
+}
+
+}  // namespace
 
 Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
                                     const TunedRecord& tuned,
                                     std::span<const Contender> finalists) {
-  if (!shared.counter.has_value()) return std::string();
+  std::string text;
+  if (!shared.counter.has_value()) return text;
   const Operator& op = *problem.op;
-  std::string missing;
   for (const Contender& finalist : finalists) {
-    if (!shared.counters_refused.empty()) return shared.counters_refused;
-    if (shared.should_stop()) return std::string("not counted: stopped");
-    MGTUNE_ASSIGN(const Variant variant, parse_variant(op, finalist.variant));
-    const ResultKey key{tuned.gpu, tuned.problem, finalist.build_sha256, launch_hash(op, variant),
-                        ""};
+    const ResultKey key{tuned.gpu, tuned.problem, finalist.build_sha256, finalist.launch_hash, ""};
     MGTUNE_ASSIGN(const std::vector<CounterRecord> known, shared.store.counters(key));
     if (!known.empty()) continue;
-    const Result<std::vector<CounterRecord>> counters = shared.counter->count(
+    if (shared.counters_refused >= kRefusals) {
+      add("not counted: refused for the problems before", text);
+      return text;
+    }
+    if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
+    const Result<WorkReply> reply = shared.counter->run(
         {shared.options.kernel, op.full_name(), problem.text(), finalist.variant, 1});
-    if (counters.ok()) {
+    if (reply.ok() && reply->outcome == Outcome::ok) {
+      shared.counters_refused = 0;
       MGTUNE_ASSIGN(const std::int64_t sweep, shared.journal.begin());
-      MGTUNE_TRY(shared.store.record_counters(sweep, key, finalist.variant, *counters));
+      MGTUNE_TRY(
+          shared.store.record_counters(sweep, key, finalist.variant, reply->counters->values));
+      if (!reply->counters->note.empty()) add("counted with " + reply->counters->note, text);
       continue;
     }
-    missing = "not counted: " + counters.status().message();
-    if (counters.status().code() == StatusCode::environment) shared.counters_refused = missing;
+    if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
+    add("not counted: " +
+            (reply.ok() ? finalist.variant + ": " + reply->message : reply.status().message()),
+        text);
+    if (reply.status().code() == StatusCode::environment) {
+      ++shared.counters_refused;
+      return text;
+    }
   }
-  return missing;
+  return text;
 }
 
 }  // namespace mgtune

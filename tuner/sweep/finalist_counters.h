@@ -14,8 +14,9 @@
 
 namespace mgtune {
 
-// Records the counters of those that have none yet. The text is "" or why some have none: once a
-// machine has refused, it is not asked again in the sweep. A Status is the store's.
+// Records the counters of those that have none yet. The text is "" or why some have none, and what
+// the counting fell short of. A machine that refused two problems is not asked again in the sweep.
+// A Status is the store's.
 Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
                                     const TunedRecord& tuned, std::span<const Contender> finalists);
 

@@ -17,6 +17,7 @@ namespace mgtune {
 struct Contender {
   std::string variant;  // variant_text()
   std::string build_sha256;
+  std::string launch_hash;
   int registers = -1;  // -1: not reported
   double median_ns = 0, q1_ns = 0, q3_ns = 0;
 };

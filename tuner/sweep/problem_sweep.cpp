@@ -18,6 +18,7 @@ constexpr double kArithmeticIntensity = 4;
 Contender contender(const VariantState& state) {
   return {state.text,
           state.build.sha256,
+          state.key.launch_hash,
           state.build.registers,
           state.measurement->median_ns,
           state.measurement->q1_ns,
@@ -85,7 +86,9 @@ Status ProblemSweep::recall(const Space& space) {
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
     if (!variant.ok() || !space.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
-    recorded_.emplace(state.text, row);
+    // A row of another method says nothing of this one's, but its build may be known.
+    const bool is_ours = !row.measurement || row.measurement->method == view_.tuned.method;
+    if (is_ours) recorded_.emplace(state.text, row);
     if (state.need != VariantState::Need::nothing) continue;
     if (state.contends()) contenders_.emplace(state.text, contender(state));
     recalled_.emplace(state.text, std::move(state));

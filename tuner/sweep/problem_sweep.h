@@ -39,7 +39,7 @@ struct SweepShared {
   CompilePool pool;
   MeasureProcess worker;
   std::optional<CountProcess> counter;  // where finalists are to be counted
-  std::string counters_refused;         // why they cannot be, once that is known
+  int counters_refused = 0;             // problems in a row that the machine did not count
   SweepJournal journal;
   std::function<bool()> should_stop;
 

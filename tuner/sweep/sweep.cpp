@@ -206,7 +206,7 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& de
                                 options.method.name, options.method.reason},
                                deadline),
       .counter = {},
-      .counters_refused = "",
+      .counters_refused = 0,
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
       .recorded = {},

@@ -34,6 +34,10 @@ ClockRecord clock_record(const ClockSummary& clocks) {
           clocks.throttled_samples};
 }
 
+std::string joined_notes(const std::string& a, const std::string& b) {
+  return a + (a.empty() || b.empty() ? "" : "; ") + b;
+}
+
 class MeasureWorker {
  public:
   MeasureWorker(VariantBench& bench, std::unique_ptr<Timer> timer)
@@ -69,7 +73,8 @@ class MeasureWorker {
       budget.max_seconds = 0.1;
     }
     MGTUNE_ASSIGN(TurnTiming timing, timer_->time_in_turn(launches.works, budget));
-    reply.final = {std::move(timing.samples_ns), timing.note, clock_record(timing.clocks)};
+    reply.final = {std::move(timing.samples_ns), joined_notes(launches.note, timing.note),
+                   clock_record(timing.clocks)};
     return {};
   }
 
@@ -115,9 +120,7 @@ class MeasureWorker {
     record.median_low_ns = summary.median_low;
     record.median_high_ns = summary.median_high;
     record.clocks = clock_record(timing->clocks);
-    for (const std::string& note : {launches.note, timing->note}) {
-      if (!note.empty()) record.note += (record.note.empty() ? "" : "; ") + note;
-    }
+    record.note = joined_notes(launches.note, timing->note);
     return record;
   }
 
