@@ -4,11 +4,12 @@
   scripts/repeatability.py --runs 15 --keep runs/ -- --kernel rmsnorm --gpu H200 --dtype bf16 \\
       --problem rows=4096,hidden=4096 --strategy random --budget 8
 
-Everything after -- is passed to `mgtune sweep`; each run has a database of its own. Printed are, for
-each problem, the medians of the picks over the runs and which variants were picked, and then what
-`mgtune compare` says of all pairs of runs: of the same code, and of the second run with every time
-made 3 % longer. A pick counts as the same when it is the same variant, or when one of the two runs
-declares the other's pick tied with the fastest.
+Everything after -- is passed to `mgtune sweep`; each run has a database of its own, and one that is
+there already is not made again. Printed are, for each problem, the medians of the picks over the
+runs and which variants were picked, and then what `mgtune compare` says of all pairs of runs: of the
+same code, of the second run with every time made 3 % longer, and with one pick at a time made 3 %
+longer. A pick counts as the same when it is the same variant, or when one of the two runs declares
+the other's pick tied with the fastest.
 """
 import argparse
 import itertools
@@ -27,12 +28,22 @@ def output(command, codes=(0,)):
     return done.stdout
 
 
-def slowed(rows):
-    for measurement in (row[part] for row in rows["variants"] for part in ("measurement", "final")):
+def slow_down(row):
+    for part in ("measurement", "final"):
         for key in ("median_ns", "q1_ns", "q3_ns", "min_ns", "median_low_ns", "median_high_ns"):
-            if measurement and measurement.get(key):
-                measurement[key] *= 1.03
-    return rows
+            if row[part] and row[part].get(key):
+                row[part][key] *= 1.03
+
+
+def compare(mgtune, a, b, slow):
+    """The rows of `mgtune compare` for database a and the export b, in which the rows `slow` take 3 % longer."""
+    changed = json.loads(json.dumps(b))
+    for index in slow:
+        slow_down(changed["variants"][index])
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(changed, file)
+        file.flush()
+        return json.loads(output([mgtune, "compare", a, file.name, "--json"], codes=(0, 1)))["rows"]
 
 
 def main():
@@ -46,15 +57,15 @@ def main():
     os.makedirs(folder, exist_ok=True)
     databases = [os.path.join(folder, f"run{i}.db") for i in range(words.runs)]
     for database in databases:
+        if os.path.exists(database):
+            continue
         output([words.mgtune, "sweep", *words.sweep, "--db", database], codes=(0, 3))
 
-    picks, slowed_runs = [], []
+    picks, exports = [], []
     for database in databases:
         show = [words.mgtune, "show", "--db", database, "--json"]
         picks.append({(p["operator"], p["problem"]): p for p in json.loads(output(show + ["best"]))["picks"]})
-        slowed_runs.append(database.replace(".db", ".slowed.json"))
-        with open(slowed_runs[-1], "w", encoding="utf-8") as file:
-            json.dump(slowed(json.loads(output(show + ["variants"]))), file)
+        exports.append(json.loads(output(show + ["variants"])))
 
     print(f"{'problem':<44} {'least':>9} {'median':>9} {'most':>9}  spread  picks")
     for problem in picks[0]:
@@ -68,20 +79,32 @@ def main():
         print(f"{' '.join(problem):<44} {min(times):9.3f} {middle:9.3f} {max(times):9.3f}  "
               f"{100 * (max(times) - min(times)) / middle:4.2f} %  {text}")
 
-    pairs = rows = false_alarms = seen = full = 0
+    pairs = rows = false_alarms = full = seen = single = single_seen = others = 0
     for a, b in itertools.combinations(range(words.runs), 2):
-        same = json.loads(output([words.mgtune, "compare", databases[a], databases[b], "--json"], codes=(0, 1)))
-        slower = json.loads(output([words.mgtune, "compare", databases[a], slowed_runs[b], "--json"], codes=(0, 1)))
+        same = json.loads(output([words.mgtune, "compare", databases[a], databases[b], "--json"], codes=(0, 1)))["rows"]
         pairs += 1
-        rows += len(same["rows"])
-        false_alarms += sum(row["verdict"] in ("FASTER", "SLOWER") for row in same["rows"])
-        whole = [row for row in slower["rows"] if not (row["a"]["cut_short"] or row["b"]["cut_short"])]
-        full += len(whole)
-        seen += sum(row["verdict"] == "SLOWER" for row in whole)
+        rows += len(same)
+        false_alarms += sum(row["verdict"] in ("FASTER", "SLOWER") for row in same)
+        variants = exports[b]["variants"]
+        for row in compare(words.mgtune, databases[a], exports[b], range(len(variants))):
+            if not (row["a"]["cut_short"] or row["b"]["cut_short"]):
+                full += 1
+                seen += row["verdict"] == "SLOWER"
+        for index, variant in enumerate(variants):
+            if not variant["is_pick"]:
+                continue
+            for row in compare(words.mgtune, databases[a], exports[b], [index]):
+                if (row["problem"], row["variant"]) == (variant["problem"], variant["variant"]):
+                    single += 1
+                    single_seen += row["verdict"] == "SLOWER"
+                else:
+                    others += row["verdict"] in ("FASTER", "SLOWER")
     if pairs:
         print(f"\ncompare, the same code: {pairs} pairs of runs, {rows} rows: {false_alarms} FASTER or SLOWER")
-        print(f"compare, 3 % slower: {seen} of {full} rows that were measured in full are SLOWER "
+        print(f"compare, everything 3 % slower: {seen} of {full} rows that were measured in full are SLOWER "
               f"({100 * seen / max(full, 1):.1f} %)")
+        print(f"compare, one pick 3 % slower: {single_seen} of {single} are SLOWER "
+              f"({100 * single_seen / max(single, 1):.1f} %), {others} other rows FASTER or SLOWER")
 
 
 if __name__ == "__main__":

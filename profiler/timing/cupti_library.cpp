@@ -20,7 +20,8 @@ std::vector<std::string> candidates() {
   constexpr std::array<const char*, 3> kFolders = {"/extras/CUPTI/lib64/", "/lib64/", "/lib/"};
   std::vector<std::string> paths;
   if (const std::string home = environment_variable("CUDA_HOME"); !home.empty()) {
-    for (const char* folder : kFolders) paths.push_back(home + folder + file);
+    for (const char* folder : kFolders)
+      paths.push_back(std::string(home).append(folder).append(file));
   }
   paths.push_back(file);
   for (const char* folder : kFolders) {

@@ -69,7 +69,7 @@ TEST_F(EmulationTimerTest, StopsWhenTheTimeIsSpentButNotBeforeTheMinimum) {
   EXPECT_EQ(many->samples_ns.size(), 14U);  // 14 * 0.75 ms is past 10 ms, 13 samples are 9.5 ms
   const Result<Timing> slow = timer()->time(work({50'000'000, 70'000'000}), budget);
   ASSERT_TRUE(slow.ok());
-  EXPECT_EQ(slow->samples_ns.size(), 5U);
+  EXPECT_EQ(slow->samples_ns.size(), 6U);
 }
 
 TEST_F(EmulationTimerTest, RacingStopsWhatIsClearlySlower) {
@@ -78,7 +78,7 @@ TEST_F(EmulationTimerTest, RacingStopsWhatIsClearlySlower) {
   const Result<Timing> slower = timer()->time(work({1000, 1100}), budget);
   ASSERT_TRUE(slower.ok());
   EXPECT_TRUE(slower->censored);
-  EXPECT_EQ(slower->samples_ns.size(), 5U);
+  EXPECT_EQ(slower->samples_ns.size(), 6U);
 }
 
 TEST_F(EmulationTimerTest, RacingLetsAnOverlappingIntervalRun) {

@@ -152,7 +152,9 @@ TEST_F(FinalTest, OneContenderHasNothingToDecide) {
 
 TEST_F(FinalTest, WhereItCannotBeHeldTheReasonIsInTheSummary) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"crash", "SIGSEGV"}, {"failure", "no launch"}, {"short", "the worker left samples out"}};
+      {"crash", "Segmentation fault"},
+      {"failure", "no launch"},
+      {"short", "the worker left samples out"}};
   for (const auto& [fault, reason] : cases) {
     device_.id = "GPU-1 final: " + fault;
     shared_.reset();

@@ -139,7 +139,7 @@ TEST_F(MeasureWorkerTest, WhatIsClearlySlowerIsRacedOut) {
   EXPECT_EQ(reply.outcome, Outcome::raced_out);
   ASSERT_TRUE(reply.measurement.has_value());
   EXPECT_EQ(reply.measurement->outcome, Outcome::raced_out);
-  EXPECT_EQ(reply.measurement->samples, 5);
+  EXPECT_EQ(reply.measurement->samples, 6);
 }
 
 TEST_F(MeasureWorkerTest, PlantedFaultsAreNamed) {
