@@ -114,7 +114,7 @@ struct FinalistRecord {
   std::string variant, build_sha256, launch_hash;
   double median_ns = 0, median_low_ns = 0, median_high_ns = 0;  // with its 95 % interval
   // Its time over the default's in the same round: the median over rounds, and its 95 % interval.
-  // Over the fastest's where the default does not run.
+  // Over that of the fastest single measurement where the default does not run.
   double ratio = 0, ratio_low = 0, ratio_high = 0;
   bool tied = false;               // not told apart from the fastest
   std::vector<double> samples_ns;  // one a round, in the order of the rounds
