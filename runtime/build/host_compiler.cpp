@@ -67,8 +67,8 @@ std::vector<BuildKernel> kernels_of(const BuildRequest& request) {
 std::string unit_text(const std::string& source, const std::vector<BuildKernel>& kernels) {
   std::string text = "#include " + string_literal(source) + "\n";
   for (const BuildKernel& kernel : kernels) {
-    text += "#line 1 " + string_literal("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" + kernel.symbol +
-            ", " + kernel.name + ")\n";
+    text += "#line 1 " + string_literal("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" +
+            kernel.symbol + ", " + kernel.name + ")\n";
   }
   return text;
 }

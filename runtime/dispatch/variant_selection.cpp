@@ -17,8 +17,8 @@ constexpr double kPerGpu = 1e6;          // above any sum of log distances
 
 // Of the rows of one problem and GPU the first of these methods counts: how programs run comes
 // before how variants are told apart.
-constexpr std::array<std::string_view, 6> kMethods = {"rotating", "rotating_events", "graph",
-                                                      "cold",     "hot",             "emulation"};
+constexpr std::array<std::string_view, 6> kMethods = {
+    "rotating", "rotating_events", "graph", "cold", "hot", "emulation"};
 
 std::size_t method_rank(const std::string& method) {
   return static_cast<std::size_t>(std::find(kMethods.begin(), kMethods.end(), method) -

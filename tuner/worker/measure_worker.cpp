@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ceilings/ceiling.h"
 #include "check/checker.h"
@@ -62,6 +63,7 @@ class MeasureWorker {
   Status measure_final(const WorkRequest& request, WorkReply& reply) {
     MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request));
     std::vector<const LoadedVariant*> variants;
+    variants.reserve(loaded.size());
     for (const std::unique_ptr<LoadedVariant>& variant : loaded) variants.push_back(variant.get());
     MGTUNE_ASSIGN(const VariantBench::Launches launches,
                   bench_.launches(variants, turns_through_sets(timer_->method())));
