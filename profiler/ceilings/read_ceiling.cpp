@@ -16,7 +16,6 @@
 #include "family/source_tree.h"
 #include "timing/buffer_rotation.h"
 #include "timing/gpu_timer.h"
-#include "timing/statistics.h"
 
 namespace mgtune {
 namespace {
@@ -64,17 +63,12 @@ class ReadBench {
     return device_.synchronize(nullptr);
   }
 
-  // A time above `best_ns` may be of few samples.
   Result<ShapeCost> median_ns(Timer& timer, const MemoryShape& shape, double best_ns) {
     MGTUNE_ASSIGN(const Kernel* const kernel, reads_->kernel(kernel_of(shape)));
-    TimingBudget budget;
-    budget.stop_above_ns = best_ns;
-    budget.buffer_sets = static_cast<std::int64_t>(sets_.size());
     const auto work = [&](std::int64_t turn, Stream stream) {
       return read(*kernel, shape, sets_[static_cast<std::size_t>(turn) % sets_.size()], stream);
     };
-    MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
-    return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
+    return time_shape(timer, work, best_ns, sets_.size());
   }
 
   // Whether every word went into the sums once.

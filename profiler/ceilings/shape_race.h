@@ -2,10 +2,14 @@
 
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "clocks/clock_log.h"
 #include "core/status.h"
+#include "timing/statistics.h"
+#include "timing/timer.h"
 
 namespace mgtune {
 
@@ -13,6 +17,16 @@ struct ShapeCost {
   double cost = 0;  // the less the better
   ClockSummary clocks;
 };
+
+// What one launch of the work costs, in nanoseconds. Above `best_ns` it may be of few samples.
+inline Result<ShapeCost> time_shape(Timer& timer, const TimedWork& work, double best_ns,
+                                    std::size_t buffer_sets) {
+  TimingBudget budget;
+  budget.stop_above_ns = best_ns;
+  budget.buffer_sets = static_cast<std::int64_t>(buffer_sets);
+  MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
+  return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
+}
 
 template <class Shape>
 struct ShapeRace {

@@ -1,10 +1,6 @@
 #include "sweep/finalist_counters.h"
 
-#include <utility>
 #include <vector>
-
-#include "dispatch/loaded_variant.h"
-#include "family/variant.h"
 
 namespace mgtune {
 namespace {
@@ -13,8 +9,7 @@ namespace {
 constexpr int kRefusals = 2;
 
 void add(const std::string& what, std::string& text) {
-  if (!what.empty() && text.find(what) == std::string::npos)
-    text += (text.empty() ? "" : "; ") + what;
+  if (text.find(what) == std::string::npos) text += (text.empty() ? "" : "; ") + what;
 }
 
 }  // namespace
