@@ -26,12 +26,4 @@ Result<WorkReply> CountProcess::run(const CountJob& job) {
   return reply;
 }
 
-Result<std::vector<CounterRecord>> CountProcess::count(const CountJob& job) {
-  MGTUNE_ASSIGN(WorkReply reply, run(job));
-  if (reply.outcome == Outcome::ok) return std::move(reply.counters->values);
-  return Status(StatusCode::launch_failed, job.variant + " of " + job.op + " " + job.problem +
-                                               ": " + std::string(to_string(reply.outcome)) + ": " +
-                                               reply.message);
-}
-
 }  // namespace mgtune

@@ -8,10 +8,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "core/status.h"
-#include "store/records.h"
 #include "worker/measure_process.h"
 #include "worker/protocol.h"
 
@@ -31,12 +29,8 @@ class CountProcess {
   CountProcess(const std::string& program, std::string device_id,
                std::chrono::milliseconds deadline);
 
-  // The counters of one launch. environment, with the reason and what to do about it, where the
-  // machine does not let us count; launch_failed, naming the outcome, when the variant did not pass
-  // its check or did not run.
-  Result<std::vector<CounterRecord>> count(const CountJob& job);
-
-  // The same with all that was learned: an outcome other than ok is one of the reply's.
+  // With counters where the outcome is ok; another outcome is the variant's: its check, a crash.
+  // environment, with the reason and what to do about it, where the machine does not let us count.
   Result<WorkReply> run(const CountJob& job);
 
  private:
