@@ -56,6 +56,7 @@ std::unique_ptr<Command> make_simulate_command();
 std::unique_ptr<Command> make_list_command();
 std::unique_ptr<Command> make_devices_command();
 std::unique_ptr<Command> make_doctor_command();
+std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_worker_command();
 
 }  // namespace mgtune

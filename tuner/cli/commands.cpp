@@ -14,6 +14,7 @@ Commands make_commands() {
   commands.push_back(make_list_command());
   commands.push_back(make_devices_command());
   commands.push_back(make_doctor_command());
+  commands.push_back(make_cache_command());
   commands.push_back(make_worker_command());
   return commands;
 }

@@ -7,6 +7,7 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/leave.h"
 #include "cli/progress.h"
 #include "cli/stored_results.h"
 #include "cli/sweep_output.h"
@@ -97,7 +98,7 @@ Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
   if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
     std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
   }
-  install_interrupt_handlers();
+  install_interrupt_handlers(path);
   std::vector<FinishedSweep> sweeps;
   for (const SweepPlan& plan : plans) {
     if (interrupted()) break;
@@ -161,7 +162,10 @@ Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
     MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store));
     std::cout << json;
   }
-  if (interrupted()) return interrupt_exit_code();
+  if (interrupted()) {
+    leave_nothing_behind("");
+    return interrupt_exit_code();
+  }
   if (problems > 0 && unserved == problems) {
     return environment_error("none of the problems can run on " + devices);
   }
