@@ -18,6 +18,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kFailedStarts = 3;  // in a row: then nothing more can be compiled
 
+// Variants that need too much memory stand side by side in a space; as many in a row as this are
+// taken for a machine that has none left.
+constexpr int kMostSuspects = 8;
+
+bool is_of_the_machine(const WorkReply& reply) {
+  return reply.kind == WorkReply::Kind::failed && reply.failure == StatusCode::environment;
+}
+
 }  // namespace
 
 CompilePool::CompilePool(std::vector<std::string> command, std::size_t processes,
@@ -27,16 +35,19 @@ CompilePool::CompilePool(std::vector<std::string> command, std::size_t processes
       slots_(std::max<std::size_t>(processes, 1)) {}
 
 void CompilePool::submit(WorkRequest request) {
-  waiting_.push_back({std::move(request), false});
+  waiting_.push_back({.request = std::move(request)});
   // A free worker starts at once, while the caller measures. One that cannot be started shows in
   // next().
   static_cast<void>(feed());
 }
 
+std::size_t CompilePool::running() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(slots_, [](const Slot& slot) { return slot.running.has_value(); }));
+}
+
 std::size_t CompilePool::pending() const {
-  const auto running =
-      std::ranges::count_if(slots_, [](const Slot& slot) { return slot.running.has_value(); });
-  return waiting_.size() + static_cast<std::size_t>(running);
+  return waiting_.size() + running() + suspects_.size() + finished_.size();
 }
 
 Status CompilePool::give(Slot& slot, Work work) {
@@ -57,6 +68,9 @@ Status CompilePool::feed() {
   for (Slot& slot : slots_) {
     if (waiting_.empty()) return {};
     if (slot.running) continue;
+    const bool beside_alone = std::ranges::any_of(
+        slots_, [](const Slot& other) { return other.running && other.running->alone; });
+    if (beside_alone || (waiting_.front().alone && running() > 0)) return {};
     MGTUNE_TRY(give(slot, waiting_.front()));
     waiting_.pop_front();
   }
@@ -114,11 +128,40 @@ Result<std::optional<WorkReply>> CompilePool::lose(Slot& slot, const Status& rea
 Result<std::optional<WorkReply>> CompilePool::settle(Work work, WorkReply reply, bool again) {
   if (again && !work.is_retry) {
     work.is_retry = true;
+    work.alone = is_of_the_machine(reply);
     waiting_.push_front(std::move(work));
+    return std::optional<WorkReply>();
+  }
+  if (work.alone && is_of_the_machine(reply)) {
+    MGTUNE_TRY(suspect(work.request, std::move(reply)));
     return std::optional<WorkReply>();
   }
   if (reply.kind == WorkReply::Kind::failed) return end_of_sweep(work.request, reply);
   return std::optional<WorkReply>(std::move(reply));
+}
+
+Status CompilePool::suspect(const WorkRequest& request, WorkReply failed) {
+  if (++suspects_in_a_row_ == kMostSuspects) {
+    suspects_in_a_row_ = 0;
+    suspects_.clear();
+    return end_of_sweep(request, failed);
+  }
+  suspects_.push_back({request, std::move(failed)});
+  if (compiles_) charge_suspects();
+  return {};
+}
+
+void CompilePool::charge_suspects() {
+  for (const Suspect& suspect : suspects_) {
+    WorkReply& reply = finished_.emplace_back();
+    reply.id = suspect.request.id;
+    reply.outcome = Outcome::compile_failed;
+    reply.failure = StatusCode::environment;
+    reply.message = suspect.failed.message +
+                    "\ntwice, the second time with no other compiler running, while other variants "
+                    "compile; the same command tries it again";
+  }
+  suspects_.clear();
 }
 
 Result<std::optional<WorkReply>> CompilePool::collect(Slot& slot) {
@@ -136,6 +179,9 @@ Result<std::optional<WorkReply>> CompilePool::collect(Slot& slot) {
     }
     if (reply->kind == WorkReply::Kind::done) {
       slot.running.reset();
+      compiles_ = true;
+      suspects_in_a_row_ = 0;
+      charge_suspects();
       return std::optional<WorkReply>(*std::move(reply));
     }
     if (reply->kind == WorkReply::Kind::failed) {
@@ -151,7 +197,17 @@ Result<std::optional<WorkReply>> CompilePool::collect(Slot& slot) {
 
 Result<std::optional<WorkReply>> CompilePool::next() {
   while (pending() > 0) {
+    if (!finished_.empty()) {
+      std::optional<WorkReply> reply(std::move(finished_.front()));
+      finished_.pop_front();
+      return reply;
+    }
     MGTUNE_TRY(feed());
+    if (running() == 0) {  // nothing is left that could clear the machine
+      const Suspect first = std::move(suspects_.front());
+      suspects_.clear();
+      return end_of_sweep(first.request, first.failed);
+    }
     wait();
     for (Slot& slot : slots_) {
       if (!slot.running) continue;
