@@ -127,6 +127,22 @@ void begin_reference(const WorkRequest& request) {
   say(encode(reply));
 }
 
+// For as long as it runs there is the file.
+void be_busy(const std::string& file) {
+  std::ofstream(file) << "busy";
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  ::unlink(file.c_str());
+}
+
+// Whether the file comes within the time that two processes need to start.
+bool sees_busy(const std::string& file) {
+  for (int i = 0; i < 30; ++i) {
+    if (::access(file.c_str(), F_OK) == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 // A device without wgmma; the rates are numbers that a test knows.
 void serve_ceiling(const WorkRequest& request) {
   begin(request);
@@ -207,6 +223,8 @@ void serve(const WorkRequest& request, int served) {
   if (variant.ends_with("MODE=wrong")) return wrong(request);
   if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
   if (variant == "killed" || (variant == "killed unless fresh" && !is_fresh)) crash(SIGKILL);
+  if (variant.starts_with("busy ")) be_busy(variant.substr(5));
+  if (variant.starts_with("killed beside ") && sees_busy(variant.substr(14))) crash(SIGKILL);
   if (variant.ends_with("in the reference")) begin_reference(request);
   if (variant == "crash in the reference") crash(SIGSEGV);
   if (variant == "hang in the reference") hang();

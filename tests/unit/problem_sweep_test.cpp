@@ -31,11 +31,10 @@ class ProblemSweepTest : public StoreTest {
     problem_ = bind_problem(*catalog_.find_operator("rmsnorm.forward").value(),
                             {{"rows", "4"}, {"hidden", "64"}, {"T", "f32"}})
                    .value();
-    device_.kind = DeviceKind::cpu;
-    device_.id = "cpu";
-    device_.name = "cpu";
-    device_.arch = "cpu";
-    device_.limits = {90, 1, 232448, 1000000};
+    DeviceInfo& device = devices_.front();
+    device.kind = DeviceKind::cpu;
+    device.id = device.name = device.arch = "cpu";
+    device.limits = {90, 1, 232448, 1000000};
     options_.kernel = "rmsnorm";
     options_.strategy = "exhaustive";
     options_.budget.evaluations = 6;
@@ -46,7 +45,7 @@ class ProblemSweepTest : public StoreTest {
 
   SweepSummary sweep() {
     const Result<SweepSummary> summary = run_sweep(
-        options_, device_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+        options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
     EXPECT_TRUE(summary.ok()) << summary.status().message();
     return summary.ok() ? *summary : SweepSummary();
   }
@@ -72,7 +71,7 @@ class ProblemSweepTest : public StoreTest {
 
   Catalog catalog_;
   Problem problem_;
-  DeviceInfo device_;
+  std::vector<DeviceInfo> devices_ = std::vector<DeviceInfo>(1);
   SweepOptions options_;
   Store store_ = open();
   const Variable log_{"FAKE_WORKER_LOG", folder_.file("log")};
