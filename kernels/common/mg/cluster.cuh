@@ -80,6 +80,7 @@ __device__ __forceinline__ float cluster_sum(float value, float* slots) {
   cluster_wait();
   // Lane i tells block i of its warp: one store each, side by side.
   if (lane < kBlocks) store_to_block(&slots[cluster_rank() * kWarps + warp], lane, value);
+  __syncwarp();
   cluster_arrive();
   cluster_wait();
   if constexpr (kSlots <= 32) {
