@@ -46,6 +46,23 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
       {"rmsnorm.forward",
        {"rows=3,hidden=333", "rows=3,hidden=20002", "rows=3,hidden=15",
         "rows=900,hidden=4096,W=f32", "rows=900,hidden=262144"}},
+      // Of each width of access, a small problem and a large one, with gaps between the rows.
+      {"swiglu.forward",
+       {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
+        "rows=8192,hidden=8188,gate_stride=8192", "rows=8,hidden=508,gate_stride=512",
+        "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
+        "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
+      {"swiglu.packed_forward",
+       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190",
+        "rows=8,hidden=510", "rows=8192,hidden=8191", "rows=8,hidden=511"}},
+      {"swiglu.backward",
+       {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
+        "rows=8192,hidden=8188,gate_stride=8192", "rows=8,hidden=508,gate_stride=512",
+        "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
+        "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
+      {"swiglu.packed_backward",
+       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190",
+        "rows=8,hidden=510", "rows=8192,hidden=8191", "rows=8,hidden=511"}},
   };
   return kProblems;
 }
