@@ -1,20 +1,33 @@
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string_view>
+#include <system_error>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/stored_results.h"
+#include "core/file_system.h"
 #include "html/html_report.h"
 #include "model/units.h"
 
 namespace mgtune {
 namespace {
 
-// In place, unlike the files that mgtune keeps: the path may be a device or a link, and others may
-// be meant to read it.
+// In place: the path may be a device or a link.
+Status write_over(const std::string& path, const std::string& html) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << html;
+  file.close();
+  if (file) return {};
+  return io_error("cannot write " + path + ": " + std::strerror(errno));
+}
+
+// Whole or not at all where it can be, and for others to read, unlike the files that mgtune keeps.
 Status write_report(const std::string& path, const std::string& html) {
   constexpr std::string_view kDatabase = "SQLite format 3";
   std::string start(kDatabase.size(), '\0');
@@ -22,11 +35,16 @@ Status write_report(const std::string& path, const std::string& html) {
       start == kDatabase) {
     return invalid_argument(path + " is a database; the report would replace it");
   }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << html;
-  file.close();
-  if (file) return {};
-  return io_error("cannot write " + path + ": " + std::strerror(errno));
+  std::error_code none;
+  const auto there = std::filesystem::symlink_status(path, none);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    return write_over(path, html);
+  }
+  MGTUNE_TRY(FileSystem::real().write_file(path, html));
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::chmod(path.c_str(), 0666 & ~mask);  // what is not allowed here stays the owner's
+  return {};
 }
 
 class ReportCommand final : public Command {

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/leave.h"
 #include "timing/gpu_timer.h"
+#include "worker/compile_target.h"
 #include "worker/timing_method_probe.h"
 #include "worker/worker.h"
 
@@ -24,11 +25,14 @@ class WorkerCommand final : public Command {
     arguments.word("KIND", kind_, {"measure", "count", "compile", "method", "leave"},
                    "What it does");
     arguments.words("WORDS", words_,
-                    "measure: DEVICE METHOD [REASON]; count: DEVICE; leave: CODE DATABASE");
+                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; leave: CODE "
+                    "DATABASE");
   }
   Result<ExitCode> run(const Invocation&) override {
     if (kind_ == "compile") {
-      MGTUNE_TRY(run_compile_worker());
+      if (words_.size() != 1) return invalid_argument("worker compile: expected a device");
+      MGTUNE_ASSIGN(DeviceInfo device, decode_compile_target(words_[0]));
+      MGTUNE_TRY(run_compile_worker(std::move(device)));
       return ExitCode::ok;
     }
     if (kind_ == "method") {
