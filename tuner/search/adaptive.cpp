@@ -119,7 +119,6 @@ class AdaptiveSearch final : public Search {
         kernel_(encoding_.coordinates().size()),
         posterior_(encoding_.coordinates(), kernel_) {
     plan_start(warm_start);
-    pool_.draw(kSample);
   }
 
   std::optional<Variant> next() override {
@@ -218,6 +217,7 @@ std::optional<std::uint64_t> AdaptiveSearch::start() {
     warm_.pop_back();
     if (!pool_.is_taken(index)) return index;
   }
+  if (pool_.indices().empty()) pool_.draw(kSample);  // not before: in a sparse space it takes long
   if (const auto index = of_untried_design()) return index;
   return remote_candidate();
 }
