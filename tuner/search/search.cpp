@@ -14,13 +14,14 @@ namespace {
 struct Strategy {
   std::string_view name;
   MakeSearch* make;
+  bool estimates_gain;
 };
 
 // Sorted by name.
 constexpr std::array kStrategies = {
-    Strategy{"adaptive", make_adaptive_search},
-    Strategy{"exhaustive", make_exhaustive_search},
-    Strategy{"random", make_random_search},
+    Strategy{"adaptive", make_adaptive_search, true},
+    Strategy{"exhaustive", make_exhaustive_search, false},
+    Strategy{"random", make_random_search, true},
 };
 
 // The ladder, then what a strategy gives and is not in it.
@@ -37,6 +38,7 @@ class LadderFirst final : public Search {
   }
 
   void report(const Evaluation& evaluation) override { strategy_->report(evaluation); }
+  double chance_of_gain(double gain) const override { return strategy_->chance_of_gain(gain); }
 
  private:
   bool in_ladder(const Variant& variant) const {
@@ -55,6 +57,10 @@ std::vector<std::string> search_strategies() {
   names.reserve(kStrategies.size());
   for (const Strategy& strategy : kStrategies) names.emplace_back(strategy.name);
   return names;
+}
+
+bool estimates_gain(const std::string& strategy) {
+  return std::ranges::find(kStrategies, strategy, &Strategy::name)->estimates_gain;
 }
 
 Status check_strategy(const std::string& strategy) {

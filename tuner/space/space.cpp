@@ -273,10 +273,9 @@ DesignStatistics Space::statistics_of(std::size_t design, std::uint64_t& nodes_l
   statistics.counted = descend(space, walk, 0);
   nodes_left = walk.nodes_left;
   if (walk.lost_to_requirements == statistics.points) {
-    statistics.unavailable =
-        std::ranges::max_element(statistics.pruned, {}, [](const auto& lost) {
-          return lost.second;
-        })->first;
+    statistics.unavailable = std::ranges::max_element(statistics.pruned, {}, [](const auto& lost) {
+                               return lost.second;
+                             })->first;
   }
   return statistics;
 }
