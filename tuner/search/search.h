@@ -60,6 +60,9 @@ Status check_strategy(const std::string& strategy);
 // For a budget that does not cover the space.
 inline constexpr std::string_view kDefaultStrategy = "adaptive";
 
+// Whether the strategy, which is known, makes something of a warm start.
+bool starts_warm(const std::string& strategy);
+
 // Whether the strategy, which is known, ever tells a chance_of_gain() below 1.
 bool estimates_gain(const std::string& strategy);
 

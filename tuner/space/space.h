@@ -43,9 +43,8 @@ struct DesignStatistics {
 std::uint64_t admissible_variants(const std::vector<DesignStatistics>& designs);
 bool is_counted(const std::vector<DesignStatistics>& designs);
 
-// What statistics() visits where somebody waits for it: about half a second, and enough for every
-// space of up to ten million points.
-inline constexpr std::uint64_t kCountedNodes = 1U << 24U;
+// What statistics() visits where somebody waits for it: a third of a second at most.
+inline constexpr std::uint64_t kCountedNodes = 1U << 22U;
 
 class Space final : public VariantSet {
  public:
