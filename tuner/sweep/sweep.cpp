@@ -11,6 +11,7 @@
 #include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
+#include "worker/compile_target.h"
 
 namespace mgtune {
 namespace {
@@ -209,8 +210,8 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& de
       .gpu = gpu,
       .builder = Builder(cache),
       .cache = cache,
-      .pool = CompilePool({options.program, "worker", "compile"}, options.compile_processes,
-                          kCompileDeadline),
+      .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
+                          options.compile_processes, kCompileDeadline),
       .worker = MeasureProcess({options.program, "worker", "measure", device.id,
                                 options.method.name, options.method.reason},
                                deadline),

@@ -1,5 +1,6 @@
 #include "worker/worker_failure.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <optional>
@@ -33,9 +34,44 @@ WorkReply failed_reply(const WorkRequest& request, const Status& failure) {
   return reply;
 }
 
-bool is_worth_a_retry(const WorkRequest& request, const WorkReply& failed) {
+WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const LostWorker& lost) {
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  if (lost.from_outside) {
+    return failed_reply(request, environment_error(fmt::format(
+                                     "the {} worker was {}; is the machine short of memory?",
+                                     worker_kind(request), lost.end)));
+  }
+  WorkReply reply;
+  reply.id = request.id;
+  reply.outcome = compiles ? Outcome::compile_failed : Outcome::crashed;
+  reply.message = lost.reason.message();
+  if (lost.reason.code() == StatusCode::io) {
+    reply.message = (compiles ? "compile worker: " : "") + lost.end;
+  } else if (lost.reason.code() == StatusCode::timeout) {
+    reply.outcome = Outcome::timeout;
+    reply.message =
+        fmt::format("{}not done within {}", compiles ? "the compiler was " : "", lost.deadline);
+  }
+  if (begun.phase == WorkReply::Phase::variant) return reply;
+  return failed_reply(
+      request, invalid_argument(begun.message + ": the process that runs the reference and its " +
+                                "fill kernels: " + reply.message));
+}
+
+bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply) {
+  if (reply.kind != WorkReply::Kind::failed) return reply.outcome == Outcome::crashed;
   if (request.kind == WorkRequest::Kind::count) return false;
-  return failed.failure == StatusCode::environment || failed.failure == StatusCode::io;
+  return reply.failure == StatusCode::environment || reply.failure == StatusCode::io;
+}
+
+bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost) {
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  return !compiles || lost.reason.code() != StatusCode::timeout;
+}
+
+std::string_view worker_kind(const WorkRequest& request) {
+  if (request.kind == WorkRequest::Kind::compile) return "compile";
+  return request.kind == WorkRequest::Kind::count ? "count" : "measure";
 }
 
 Status end_of_sweep(const WorkRequest& request, const WorkReply& failed) {
