@@ -78,6 +78,8 @@ void SweepCommand::declare(ArgumentList& arguments) {
   arguments.value("--budget", words_.budget, "N|TIME",
                   "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
                   "40 on the cpu device");
+  arguments.value("--target", words_.target, "X",
+                  "Also end a problem when a further gain of 1-X is unlikely (0.98: 2 %)");
   arguments.value(
       "--method", words_.method, "NAME",
       "How a GPU's variants are timed: rotating (default: no data in the L2 cache), cold, "
@@ -114,7 +116,8 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
   std::vector<FinishedSweep> sweeps;
   for (const SweepPlan& plan : plans) {
     if (interrupted()) break;
-    std::cerr << announcement(plan);
+    MGTUNE_ASSIGN(const std::string warm_start, warm_start_text(plan, store));
+    std::cerr << announcement(plan) << warm_start;
     MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, invocation, store));
     std::cerr << summary_text(finished, words_, store);
     sweeps.push_back(std::move(finished));
@@ -129,6 +132,7 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
   options.strategy = plan.strategy;
   options.seed = words_.seed;
   options.budget = plan.budget;
+  options.target = plan.target;
   options.method = plan.method;
   options.counters = words_.counters;
   options.command = invocation.command_line;
