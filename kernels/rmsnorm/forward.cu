@@ -22,7 +22,7 @@
 //                             enough for several blocks an SM, whose loads and stores overlap
 //            VEC              elements per load; 16 bytes need the fewest instructions, less
 //                             serves odd sizes, strides and pointers
-//            CACHE            hints of what is read and written once: x, y and the residuals
+//            LOAD, STORE      how long the caches keep x and residual, y and residual_out
 //            WEIGHT           early: loaded with x, so that its latency is that of x, and held;
 //                             late: loaded after the sum, no registers
 //            PDL              starts while the grid before it ends: saves about a launch's latency
@@ -41,7 +41,8 @@
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-using CACHE = mg::Cache;
+using LOAD = mg::Cache;
+using STORE = mg::Cache;
 
 template <class T, int kVec>
 __device__ float sum_of_squares(const mg::Vec<T, kVec>& x) {
@@ -78,8 +79,8 @@ __device__ mg::Vec<T, kVec> scaled(const mg::Vec<T, kVec>& x, const mg::Pieces<W
 
 // What a variant fixes. The threads of a row are kThreadsPerRow of each block of its cluster.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_,
-          int kRowsPerThread_, int kCluster_, int kVec_, bool kKept_, CACHE kCache_, bool kEarly_,
-          bool kPdl_>
+          int kRowsPerThread_, int kCluster_, int kVec_, bool kKept_, LOAD kLoad_, STORE kStore_,
+          bool kEarly_, bool kPdl_>
 struct Shape {
   using T = T_;
   using W = W_;
@@ -87,14 +88,15 @@ struct Shape {
                        kRowsPerBlock = kRowsPerBlock_, kRowsPerThread = kRowsPerThread_,
                        kCluster = kCluster_, kVec = kVec_;
   static constexpr bool kKept = kKept_, kEarly = kEarly_, kPdl = kPdl_;
-  static constexpr CACHE kCache = kCache_;
+  static constexpr LOAD kLoad = kLoad_;
+  static constexpr STORE kStore = kStore_;
 
   static constexpr int kThreads = kThreadsPerRow * kRowsPerBlock;
   static constexpr int kStep = kThreadsPerRow * kCluster * kVec;  // columns covered at once
   static constexpr int kSteps = (kHidden + kStep - 1) / kStep;
   static constexpr int kUnroll = kKept ? kSteps : 4;
   // What was written by this kernel is no business of the read-only path.
-  static constexpr CACHE kCacheOfWritten = kCache == CACHE::no_allocate ? CACHE::streaming : kCache;
+  static constexpr LOAD kLoadOfWritten = kLoad == LOAD::no_allocate ? LOAD::streaming : kLoad;
 
   static_assert(kVec * sizeof(T) <= 16, "one load is at most 16 bytes");
   static_assert(kHidden % kVec == 0, "every row begins on a whole vector");
@@ -158,10 +160,10 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
     const mg::i64 row = first_row + i;
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
-      kept[i][step] = mg::load_hinted<kVec, S::kCache>(at.x + row * x_stride + column);
+      kept[i][step] = mg::load_hinted<kVec, S::kLoad>(at.x + row * x_stride + column);
       if constexpr (kAdd) {
         added[i][step] =
-            mg::load_hinted<kVec, S::kCacheOfWritten>(at.residual + row * S::kHidden + column);
+            mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + row * S::kHidden + column);
       }
     });
   }
@@ -180,7 +182,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
     for_each_vector<S>(lane, [&](int step, int column) {
       if constexpr (kAdd) {
         kept[i][step] = sum_of(kept[i][step], added[i][step]);
-        mg::store_hinted<kVec, S::kCache>(at.residual_out + row * S::kHidden + column,
+        mg::store_hinted<kVec, S::kStore>(at.residual_out + row * S::kHidden + column,
                                           kept[i][step]);
       }
       squares[i] += sum_of_squares(kept[i][step]);
@@ -202,7 +204,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
       } else {
         w = mg::load_pieces<kVec>(at.weight + column);
       }
-      mg::store_hinted<kVec, S::kCache>(at.y + row * S::kHidden + column,
+      mg::store_hinted<kVec, S::kStore>(at.y + row * S::kHidden + column,
                                         scaled(kept[i][step], w, weight_offset, scales[i]));
     });
   }
@@ -224,7 +226,8 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
     for_each_vector<S>(lane, [&](int, int column) {
       mg::Vec<T, kVec> value = mg::load<kVec>(x_row + column);
       if constexpr (kAdd) {
-        value = sum_of(value, mg::load_hinted<kVec, S::kCache>(at.residual + first + column));
+        value =
+            sum_of(value, mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + first + column));
         mg::store<kVec>(at.residual_out + first + column, value);
       }
       squares += sum_of_squares(value);
@@ -234,8 +237,8 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
   if (active) {
     for_each_vector<S>(lane, [&](int, int column) {
       const T* const again = kAdd ? at.residual_out + first + column : x_row + column;
-      const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kCache>(again);
-      mg::store_hinted<kVec, S::kCache>(
+      const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kLoadOfWritten>(again);
+      mg::store_hinted<kVec, S::kStore>(
           at.y + first + column,
           scaled(value, mg::load_pieces<kVec>(at.weight + column), weight_offset, scales[0]));
     });
@@ -272,25 +275,27 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, CACHE kCache, bool kEarly, bool kPdl, bool kHasRstd>
+          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
+          bool kHasRstd>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
     rmsnorm_forward(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
                     float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
                     float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kCache, kEarly, kPdl>;
+                  kKept, kLoad, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
   normalize<S, false, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, CACHE kCache, bool kEarly, bool kPdl, bool kHasRstd>
+          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
+          bool kHasRstd>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
     rmsnorm_add_forward(const T* __restrict__ x, const T* residual, const W* __restrict__ weight,
                         T* __restrict__ y, T* residual_out, float* __restrict__ rstd, mg::i64 rows,
                         mg::i64 x_stride, float eps, float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kCache, kEarly, kPdl>;
+                  kKept, kLoad, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
   normalize<S, true, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }
