@@ -118,7 +118,7 @@ TEST_P(RmsnormForwardOnGpu, VariantsAgreeWithTheCpuDevice) {
     }
   }
 
-  // On the cpu device, where compiling one takes 0.3 s, every 24th, and none with clusters.
+  // On the cpu device, where compiling one takes 0.3 s, every 24th, and none that needs sm_90.
   std::vector<Variant> variants = Space(problem, device().info().limits).all();
   ASSERT_FALSE(variants.empty());
   const std::size_t step = in_long_lane<std::size_t>(1, 5), cpu_step = 24 * step;
@@ -127,7 +127,8 @@ TEST_P(RmsnormForwardOnGpu, VariantsAgreeWithTheCpuDevice) {
     const std::string text = variant_text(op, variants[v]);
     const auto from_gpu = gpu.run(variants[v]);
     ASSERT_TRUE(from_gpu.ok()) << text << ": " << from_gpu.status().message();
-    const bool also_on_cpu = v % cpu_step == 0 && !text.starts_with("cluster");
+    const bool also_on_cpu =
+        v % cpu_step == 0 && !text.starts_with("cluster") && !text.starts_with("bulk");
     const auto from_cpu = also_on_cpu ? cpu.run(variants[v]) : std::vector<Bytes>(*from_gpu);
     ASSERT_TRUE(from_cpu.ok()) << text << ": " << from_cpu.status().message();
     ++on_gpu;
