@@ -40,6 +40,12 @@ const std::vector<Target>& targets() {
   return kTargets;
 }
 
+const std::vector<std::string> kMoreBackward = {
+    "rows=3,hidden=333,dw=true",   "rows=3,hidden=1002,dw=true",   "rows=3,hidden=1004",
+    "rows=3,hidden=4100,dw=true",  "rows=3,hidden=12292,dw=true",  "rows=3,hidden=40004,dw=true",
+    "rows=3,hidden=13001,dw=true", "rows=3,hidden=131080,dw=true", "rows=3,hidden=262144,dw=true",
+    "rows=3,hidden=30,dw=true",    "rows=3,hidden=60,dw=true",     "rows=3,hidden=8200,dw=true"};
+
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
   static const std::map<std::string, std::vector<std::string>> kProblems = {
@@ -47,6 +53,8 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
        {"rows=3,hidden=333", "rows=3,hidden=1002", "rows=3,hidden=1004", "rows=3,hidden=13001",
         "rows=3,hidden=20002", "rows=3,hidden=40004", "rows=3,hidden=15", "rows=3,hidden=30",
         "rows=3,hidden=60"}},
+      {"rmsnorm.backward", kMoreBackward},
+      {"rmsnorm.add_backward", kMoreBackward},
   };
   return kProblems;
 }
@@ -75,6 +83,17 @@ void add(const Problem& problem, const Variant& variant, const Target& target, K
                                                                               names->end());
 }
 
+// Whether the architecture has what the variant asks of a device.
+bool has_what_is_required(const Operator& op, const Problem& problem, const Variant& variant,
+                          const Target& target) {
+  const auto slots = compile_slots(problem.binding(), variant, target.limits);
+  const auto& requirements = op.designs[static_cast<std::size_t>(variant.design)].requirements;
+  return !slots.ok() || std::ranges::all_of(requirements, [&](const Expression& requirement) {
+    const auto holds = requirement.evaluate(*slots);
+    return holds.ok() && *holds != 0;
+  });
+}
+
 // Each rung at the first problem of each dtype that it serves.
 void add_ladder(const Operator& op, const std::vector<Problem>& problems, const Target& target,
                 Kernels& kernels) {
@@ -90,7 +109,8 @@ void add_ladder(const Operator& op, const std::vector<Problem>& problems, const 
       add(problem, rung, target, kernels);
     }
     const Design& design = op.designs[static_cast<std::size_t>(rung.design)];
-    const bool elsewhere = !design.arch.empty() && design.arch != target.arch;
+    const bool elsewhere = (!design.arch.empty() && design.arch != target.arch) ||
+                           !has_what_is_required(op, problems.front(), rung, target);
     if (!elsewhere) {
       EXPECT_FALSE(dtypes_done.empty())
           << variant_text(op, rung) << " serves none of the test's problems on " << target.arch;
