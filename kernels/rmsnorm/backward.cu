@@ -156,6 +156,7 @@ class Rows {
 #pragma unroll
     for (int stage = 0; stage < kAhead; ++stage) copy(first + stage * stride(), stage, copies);
     float next_rstd = rstd_of(first), last_rstd = 0.0f, mean = 0.0f;
+    __syncwarp();
     mg::cluster_arrive();
     mg::cluster_wait();  // all blocks run: their slots may be written
     int stage = 0, last_stage = 0, turn = 0;
@@ -359,6 +360,7 @@ class Rows {
     if (lane < K::kCluster) {
       mg::store_to_block(&slots[mg::cluster_rank() * (K::kThreads / 32) + warp], lane, sum);
     }
+    __syncwarp();  // whole again, for the barrier
   }
 
   __device__ __forceinline__ float total(const float* slots) const {

@@ -38,13 +38,12 @@ __global__ void copy_pieces(const float* in, float* out) {
   for (int i = 0; i < N; ++i) out[first + i] = value[i];
 }
 
-// Each block's sum is its value times the blocks of its cluster.
-template <int kBlocks>
+template <int kThreads, int kBlocks>
 __global__ void cluster_sum(const float* in, float* out) {
-  MG_SHARED(float, slots, [kBlocks]);
+  MG_SHARED(float, slots, [mg::cluster_sum_floats<kThreads, kBlocks>()]);
   mg::cluster_arrive();
-  const float sum = mg::cluster_sum_after_arrive<kBlocks>(in[0], slots);
-  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = mg::cluster_sum<kThreads, kBlocks>(in[i], slots);
 }
 
 // Rounds of kFloats through shared memory in two stages, each loaded while the other is stored.
@@ -88,8 +87,8 @@ const std::vector<std::string> kCopies = {
     "copy<float, 2, CACHE::no_allocate>",  "copy<__half, 1, CACHE::no_allocate>",
     "copy<__half, 8, CACHE::no_allocate>", "copy<__half, 2, CACHE::streaming>",
 };
-const std::vector<std::string> kOthers = {"copy_pieces<2>", "copy_pieces<8>", "cluster_sum<1>",
-                                          "staged_copy<64>"};
+const std::vector<std::string> kOthers = {"copy_pieces<2>", "copy_pieces<8>", "cluster_sum<32, 1>",
+                                          "cluster_sum<128, 1>", "staged_copy<64>"};
 
 std::vector<std::string> both() {
   std::vector<std::string> names = kCopies;
@@ -141,14 +140,18 @@ TEST_F(MgMemory, PiecesAreTheElementsInOrder) {
   }
 }
 
-TEST_F(MgMemory, AClusterOfOneBlockSumsItself) {
-  const HostArray<float> in = numbers(1, 3), out = numbers(64, 5000);
-  for (const ThreadOrder order : thread_orders()) {
-    ASSERT_TRUE(kernels->device().set_thread_order(order).ok());
-    const Status status =
-        kernels->launch("cluster_sum<1>", {{2, 1, 1}, {32, 1, 1}, 0}, in.data(), out.data());
-    ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_THAT(out.values(), testing::Each(3.0f));
+TEST_F(MgMemory, AClusterOfOneBlockSumsItsThreads) {
+  for (const std::uint32_t threads : {32U, 128U}) {
+    const HostArray<float> in = numbers(2 * threads, 3), out = numbers(2 * threads, 5000);
+    double expected[] = {0, 0};
+    for (std::size_t i = 0; i < 2 * threads; ++i) expected[i / threads] += in[i];
+    for (const ThreadOrder order : thread_orders()) {
+      ASSERT_TRUE(kernels->device().set_thread_order(order).ok());
+      const Status status = kernels->launch("cluster_sum<" + std::to_string(threads) + ", 1>",
+                                            {{2, 1, 1}, {threads, 1, 1}, 0}, in.data(), out.data());
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (std::size_t i = 0; i < 2 * threads; ++i) ASSERT_EQ(out[i], expected[i / threads]) << i;
+    }
   }
 }
 
@@ -172,7 +175,7 @@ TEST_F(MgMemory, BulkCopiesInStagesBringEveryRound) {
 TEST(MgMemoryForGpus, CompilesWhereTheHardwareHasIt) {
   for (const char* arch : {"sm_90a", "sm_100a", "sm_120"}) {
     std::vector<std::string> names = both();
-    names.emplace_back("cluster_sum<16>");
+    names.insert(names.end(), {"cluster_sum<1024, 16>", "cluster_sum<64, 2>"});
     const Result<Build> build = build_kernel_text(kSource, names, arch);
     EXPECT_TRUE(build.ok()) << arch << ": " << build.status().message();
   }

@@ -10,7 +10,7 @@
 //   be
 //                 written meanwhile; stores are streaming ones
 //
-// A kernel's parameter takes these values after `using CACHE = mg::Cache;`.
+// A kernel's parameter takes these values after `using LOAD = mg::Cache;`.
 
 #pragma once
 

@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <mg/reduce.cuh>
 #include <mg/types.cuh>
 
 namespace mg {
@@ -59,26 +60,37 @@ __device__ __forceinline__ void store_to_block(float* place, u32 rank, float val
 
 #endif
 
-// The sum over the cluster's kBlocks blocks of what thread 0 of each passes, in every thread of
-// each, added up in the order of ranks. `slots` is kBlocks floats of shared memory, the same in
-// each block. Between cluster_arrive() and this call every thread of the block may do anything; the
-// call waits for it, and is one barrier of the cluster more. A second call needs other slots, or a
-// barrier of the cluster before it.
-template <int kBlocks>
-__device__ __forceinline__ float cluster_sum_after_arrive(float value, float* slots) {
-  static_assert(kBlocks >= 1 && kBlocks <= 16, "the hardware's clusters");
+// Length of cluster_sum's slots.
+template <int kThreads, int kBlocks>
+__host__ __device__ constexpr int cluster_sum_floats() {
+  return kThreads / 32 * kBlocks;
+}
+
+// The sum of `value` over all kThreads * kBlocks threads of the cluster, in each of them: a tree of
+// a fixed shape. `slots` is cluster_sum_floats() of shared memory, the same in each block. Called
+// between a cluster_arrive() and where its wait would stand: it waits itself, and is one barrier of
+// the cluster more. A second call needs other slots, or a barrier of the cluster before it.
+template <int kThreads, int kBlocks>
+__device__ __forceinline__ float cluster_sum(float value, float* slots) {
+  static_assert(kThreads % 32 == 0 && kBlocks >= 1 && kBlocks <= 16, "the hardware's clusters");
+  constexpr u32 kWarps = kThreads / 32, kSlots = kWarps * kBlocks;
+  static_assert((kSlots & (kSlots - 1)) == 0, "the tree halves the slots");
+  const u32 warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
+  value = sum_of_lanes<32>(value);
   cluster_wait();
-  if (threadIdx.x == 0) slots[cluster_rank()] = value;
-  // Thread i tells block i: one store each, side by side.
-  if (threadIdx.x < kBlocks && threadIdx.x != cluster_rank()) {
-    store_to_block(&slots[cluster_rank()], threadIdx.x, value);
-  }
+  // Lane i tells block i of its warp: one store each, side by side.
+  if (lane < kBlocks) store_to_block(&slots[cluster_rank() * kWarps + warp], lane, value);
+  __syncwarp();
   cluster_arrive();
   cluster_wait();
-  float sum = slots[0];
+  if constexpr (kSlots <= 32) {
+    return sum_of_lanes<kSlots>(slots[lane % kSlots]);
+  } else {
+    float sum = slots[lane];
 #pragma unroll
-  for (int block = 1; block < kBlocks; ++block) sum += slots[block];
-  return sum;
+    for (u32 i = 32; i < kSlots; i += 32) sum += slots[i + lane];
+    return sum_of_lanes<32>(sum);
+  }
 }
 
 }  // namespace mg
