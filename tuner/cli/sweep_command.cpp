@@ -77,7 +77,7 @@ void SweepCommand::declare(ArgumentList& arguments) {
   arguments.integer("--seed", words_.seed, "N", "Of a strategy's random choices");
   arguments.value("--budget", words_.budget, "N|TIME",
                   "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
-                  "40 on the cpu device");
+                  "1m on the cpu device");
   arguments.value("--target", words_.target, "X",
                   "Also end a problem when a further gain of 1-X is unlikely (0.98: 2 %)");
   arguments.value(

@@ -16,8 +16,8 @@
 namespace mgtune {
 namespace {
 
-// Ends in about a minute for the default problems of an operator, three dtypes and two cores.
-constexpr const char* kEmulationBudget = "40";
+// A minute shows a family at work, whatever the number of its operators.
+constexpr const char* kEmulationBudget = "1m";
 constexpr const char* kGpuBudget = "10m";
 
 constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
