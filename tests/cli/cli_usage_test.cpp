@@ -107,7 +107,7 @@ TEST_F(CliUsageTest, DimsAreNumbersThatCanBe) {
   refused("rows=99999999999999999999,hidden=64", "rows");
   refused("rows=4,hiden=64", "did you mean 'hidden'?");
   refused("rows=4", "hidden");
-  refused("rows=4,hidden=70000", "hidden <= 65536");
+  refused("rows=4,hidden=300000", "hidden <= 262144");
 }
 
 TEST_F(CliUsageTest, EmptyValuesAreNotLeftOutOnes) {
