@@ -524,7 +524,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 template <class W, int kHidden, int kThreads, bool kPdl>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {
-  if constexpr (kPdl) mg::wait_for_previous_grid();
+  begin<kPdl>();
   constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
   MG_SHARED(float, scratch, [mg::kPartialSumScratch<kThreads>]);
   const mg::i64 first_column = mg::i64{blockIdx.x} * mg::kPartialSumColumns;
