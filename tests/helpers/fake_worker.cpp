@@ -1,7 +1,12 @@
 // A worker that misbehaves on command: what it does for a request stands in the request's variant,
 // or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
-// "GPU-1 final: crash" in a final.
-// Started as `fake_worker dead` it goes before it reads anything.
+// "GPU-1 final: crash" in a final. Any other variant compiles, and passes with the same time.
+// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure worker
+// of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names is there:
+// the variant "harms" makes it, and crashes.
+//
+// FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
+// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take.
 
 #include <unistd.h>
 
@@ -9,7 +14,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -52,11 +59,42 @@ void begin(const WorkRequest& request) {
   say(encode(reply));
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write: several
+// workers append to the file.
+void log(const WorkRequest& request, const char* event) {
+  const std::string path = variable("FAKE_WORKER_LOG");
+  if (path.empty()) return;
+  const char* kind = request.kind == WorkRequest::Kind::compile ? "compile" : "measure";
+  std::ostringstream line;
+  line << kind << ' ' << event << ' ' << request.stop_above_ns << ' ' << request.device << ' '
+       << request.variant << '\n';
+  std::ofstream(path, std::ios::app) << line.str() << std::flush;
+}
+
+void take_time(const WorkRequest& request) {
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  const std::string text = variable(compiles ? "FAKE_WORKER_COMPILE_MS" : "FAKE_WORKER_MEASURE_MS");
+  if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
+}
+
 void done(const WorkRequest& request) {
   WorkReply reply;
   reply.id = request.id;
   reply.message = request.variant;
   reply.build = BuildRecord{};
+  if (request.kind == WorkRequest::Kind::compile) reply.build->sha256 = "sha of " + request.variant;
+  if (request.kind == WorkRequest::Kind::measure) {
+    reply.check = CheckRecord{};
+    MeasurementRecord& measurement = reply.measurement.emplace();
+    measurement.method = "emulation";
+    measurement.median_ns = measurement.q1_ns = measurement.q3_ns = measurement.min_ns = 1000;
+    measurement.samples = 5;
+  }
   if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
     reply.build->sha256 = "sha";
     reply.counters = VariantCounters{
@@ -90,6 +128,22 @@ void begin_reference(const WorkRequest& request) {
   reply.phase = WorkReply::Phase::reference;
   reply.message = "family/reference.cu: add_reference";
   say(encode(reply));
+}
+
+// For as long as it runs there is the file.
+void be_busy(const std::string& file) {
+  std::ofstream(file) << "busy";
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  ::unlink(file.c_str());
+}
+
+// Whether the file comes within the time that two processes need to start.
+bool sees_busy(const std::string& file) {
+  for (int i = 0; i < 30; ++i) {
+    if (::access(file.c_str(), F_OK) == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 // A device without wgmma; the rates are numbers that a test knows.
@@ -155,6 +209,10 @@ void serve(const WorkRequest& request, int served) {
     std::cerr << kAsanReport << std::flush;
     ::_exit(1);
   }
+  if (variant == "harms") {
+    std::ofstream(variable("FAKE_WORKER_HARM")) << "harmed";
+    crash(SIGSEGV);
+  }
   if (variant == "exit") ::_exit(7);
   if (variant == "hang" || (variant == "hang unless fresh" && !is_fresh)) hang();
   if (variant == "garbage") say("{\"did\": ");
@@ -172,6 +230,8 @@ void serve(const WorkRequest& request, int served) {
   if (variant.ends_with("MODE=wrong")) return wrong(request);
   if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
   if (variant == "killed" || (variant == "killed unless fresh" && !is_fresh)) crash(SIGKILL);
+  if (variant.starts_with("busy ")) be_busy(variant.substr(5));
+  if (variant.starts_with("killed beside ") && sees_busy(variant.substr(14))) crash(SIGKILL);
   if (variant.ends_with("in the reference")) begin_reference(request);
   if (variant == "crash in the reference") crash(SIGSEGV);
   if (variant == "hang in the reference") hang();
@@ -182,7 +242,18 @@ void serve(const WorkRequest& request, int served) {
   }
   if (variant == "chatter") std::cerr << std::string(1 << 20, 'x') << std::endl;
   if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  log(request, "begins");
+  take_time(request);
+  log(request, "is done");
   done(request);
+}
+
+// Whether the GPU that a measure worker is started for is well.
+bool is_well(const std::string& device) {
+  const std::string harm = variable("FAKE_WORKER_HARM");
+  const bool is_harmed = !harm.empty() && ::access(harm.c_str(), F_OK) == 0;
+  return device.find("sick") == std::string::npos &&
+         !(is_harmed && device.find("frail") != std::string::npos);
 }
 
 int run() {
@@ -204,6 +275,10 @@ int run() {
 int main(int count, char** arguments) {
   if (count > 1 && std::string(arguments[1]) == "dead") {
     std::cerr << "no device here" << std::endl;
+    return 4;
+  }
+  if (count > 3 && !mgtune::is_well(arguments[3])) {
+    std::cerr << arguments[3] << " does not work" << std::endl;
     return 4;
   }
   return mgtune::run();

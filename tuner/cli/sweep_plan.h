@@ -1,9 +1,11 @@
-// SweepPlan: what the words of `mgtune sweep` mean on one device: problems, strategy, budget. Made
-// for every device before the first sweep starts, so that a wrong word costs nothing. Plain data.
+// SweepPlan: what the words of `mgtune sweep` mean on one device, or on GPUs of one model that
+// share the work: problems, strategy, budget. Made for all of them before the first sweep starts,
+// so that a wrong word costs nothing. Plain data.
 
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,7 @@
 namespace mgtune {
 
 struct SweepWords {
-  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, method, database;
+  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, database;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
   bool counters = false, dry_run = false, json = false;
@@ -27,21 +29,24 @@ struct PlannedProblem {
   Problem problem;
   std::vector<DesignStatistics> designs;
   std::uint64_t admissible = 0;  // variants, over all designs
+  bool counted = true;           // false: there are at least so many
 };
 
 struct SweepPlan {
-  DeviceInfo device;
+  DeviceInfo device;                // the first of `devices`
+  std::vector<DeviceInfo> devices;  // of one model
   std::vector<PlannedProblem> problems;
   std::string strategy;
   Budget budget;
+  std::optional<double> target;  // of --target
   TimingMethod method;
   std::int64_t largest_bytes = 0;  // that any of the problems moves
 
   bool emulation() const { return device.kind == DeviceKind::cpu; }
 };
 
-// One per device that --gpu names. `catalog` outlives the plans; `program` is mgtune's path, to ask
-// a child process how GPUs can be timed here.
+// One per model of the devices that --gpu names. `catalog` outlives the plans; `program` is
+// mgtune's path, to ask a child process how GPUs can be timed here.
 Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog,
                                                 const std::string& program);
 

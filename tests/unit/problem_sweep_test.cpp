@@ -1,0 +1,213 @@
+// The sweep's loop with workers that take their time and write down what they do when.
+
+#include "sweep/problem_sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/file_system.h"
+#include "family/catalog.h"
+#include "sweep/device_lock.h"
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/store_fixture.h"
+
+namespace mgtune {
+namespace {
+
+struct Event {
+  std::string kind, event;  // "measure", "begins" or "is"
+  double stop_above_ns = 0;
+  std::string device, variant;
+};
+
+class ProblemSweepTest : public StoreTest {
+ protected:
+  ProblemSweepTest() : catalog_(FileSystem::real()) {
+    problem_ = bind_problem(*catalog_.find_operator("rmsnorm.forward").value(),
+                            {{"rows", "4"}, {"hidden", "64"}, {"T", "f32"}})
+                   .value();
+    DeviceInfo& device = devices_.front();
+    device.kind = DeviceKind::cpu;
+    device.id = device.name = device.arch = "cpu";
+    device.limits = {90, 1, 232448, 1000000};
+    options_.kernel = "rmsnorm";
+    options_.strategy = "exhaustive";
+    options_.budget.evaluations = 6;
+    options_.method = {"emulation", ""};
+    options_.program = MGTUNE_FAKE_WORKER;
+    options_.lock_directory = folder_.path();
+  }
+
+  SweepSummary sweep() {
+    const Result<SweepSummary> summary = run_sweep(
+        options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+    EXPECT_TRUE(summary.ok()) << summary.status().message();
+    return summary.ok() ? *summary : SweepSummary();
+  }
+
+  std::vector<Event> events() const {
+    std::vector<Event> events;
+    std::ifstream log(folder_.file("log"));
+    for (std::string line; std::getline(log, line);) {
+      Event event;
+      std::istringstream words(line);
+      words >> event.kind >> event.event;
+      if (event.event == "is") words.ignore(5);  // " done"
+      words >> event.stop_above_ns >> event.device >> std::ws;
+      std::getline(words, event.variant);
+      events.push_back(event);
+    }
+    return events;
+  }
+
+  // Three GPUs, as far as the loop can tell: their workers are fakes.
+  void use_three_devices() {
+    devices_.resize(3, devices_.front());
+    devices_[1].id = "cpu-1";
+    devices_[2].id = "cpu-2";
+  }
+
+  static std::size_t count(const std::vector<Event>& events, const std::string& kind) {
+    return static_cast<std::size_t>(std::ranges::count(events, kind, &Event::kind));
+  }
+
+  Catalog catalog_;
+  Problem problem_;
+  std::vector<DeviceInfo> devices_ = std::vector<DeviceInfo>(1);
+  SweepOptions options_;
+  Store store_ = open();
+  const Variable log_{"FAKE_WORKER_LOG", folder_.file("log")};
+};
+
+TEST_F(ProblemSweepTest, CompilingGoesOnWhileAVariantIsMeasured) {
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "400");
+  options_.compile_processes = 2;
+  options_.budget.evaluations = 5;
+  EXPECT_EQ(sweep().evaluated, 5);
+  const std::vector<Event> all = events();
+  const auto first_measured = std::ranges::find_if(
+      all, [](const Event& e) { return e.kind == "measure" && e.event == "is"; });
+  // The window is five. Three of them wait until a compile worker is done with the first two, and
+  // nothing but the loop gives them to it.
+  EXPECT_EQ(count({all.begin(), first_measured}, "compile"), 10U);
+}
+
+TEST_F(ProblemSweepTest, TheDefaultHasItsResultBeforeAnyOther) {
+  const Variable slow("FAKE_WORKER_COMPILE_MS", "50");
+  options_.compile_processes = 4;
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  ASSERT_EQ(summary.picks.size(), 1U);
+  std::vector<Event> measured = events();
+  std::erase_if(measured, [](const Event& e) { return e.kind == "compile"; });
+  ASSERT_EQ(measured.size(), 12U);
+  EXPECT_EQ(measured[0].variant, summary.picks[0].tuned.default_variant);
+  EXPECT_EQ(measured[0].stop_above_ns, 0);
+  EXPECT_EQ(measured[1].event, "is");
+  EXPECT_EQ(measured[2].stop_above_ns, 1000) << "the default is the incumbent";
+}
+
+TEST_F(ProblemSweepTest, NoMoreThanTheWindowIsAtWork) {
+  options_.compile_processes = 1;
+  options_.budget.evaluations = 12;
+  EXPECT_EQ(sweep().evaluated, 12);
+  std::size_t at_work = 0;  // compiled, not yet measured
+  for (const Event& event : events()) {
+    if (event.event != "is") continue;
+    at_work += event.kind == "compile" ? 1U : 0U;
+    EXPECT_LE(at_work, 3U);
+    at_work -= event.kind == "measure" ? 1U : 0U;
+  }
+}
+
+TEST_F(ProblemSweepTest, SeveralDevicesShareTheVariantsOfAProblem) {
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "100");
+  use_three_devices();
+  options_.compile_processes = 3;
+  options_.budget.evaluations = 10;
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 10);
+  std::set<std::string> devices;
+  std::size_t at_work = 0;
+  std::size_t most = 0;
+  std::size_t measured = 0;
+  for (const Event& event : events()) {
+    if (event.kind != "measure") continue;
+    devices.insert(event.device);
+    at_work = event.event == "is" ? at_work - 1 : at_work + 1;
+    most = std::max(most, at_work);
+    if (measured == 0) {
+      EXPECT_LE(at_work, 1U) << "beside the default";
+    }
+    if (event.event == "is") ++measured;
+  }
+  EXPECT_EQ(devices, (std::set<std::string>{"cpu", "cpu-1", "cpu-2"}));
+  EXPECT_EQ(most, 3U);
+  EXPECT_EQ(measured, 10U) << "each once";
+  EXPECT_EQ(store_.outcomes()->size(), 10U);
+  EXPECT_EQ(store_.sweeps()->size(), 1U);
+}
+
+TEST_F(ProblemSweepTest, ADeviceThatIsNotWellIsLeftAloneAndSaidSo) {
+  use_three_devices();
+  devices_[1].id = "cpu-1-sick";
+  devices_[1].name = "NVIDIA H200";
+  devices_[1].index = 1;
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "50");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  ASSERT_EQ(summary.skipped.size(), 1U);
+  EXPECT_THAT(summary.skipped[0],
+              testing::StartsWith("the GPU NVIDIA H200 (1): no measure worker begins its work"));
+  EXPECT_THAT(summary.skipped[0], testing::HasSubstr("cpu-1-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, WithoutAnyDeviceThatIsWellTheSweepEnds) {
+  devices_[0].id = "cpu-sick";
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("cpu-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, EveryDeviceIsLocked) {
+  use_three_devices();
+  const Result<DeviceLock> held = DeviceLock::acquire(folder_.path(), "cpu-1");
+  ASSERT_TRUE(held.ok());
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("is using device cpu-1;"));
+  EXPECT_TRUE(DeviceLock::acquire(folder_.path(), "cpu").ok()) << "given back";
+}
+
+TEST_F(ProblemSweepTest, ASecondSweepCompilesAndMeasuresNothing) {
+  EXPECT_EQ(sweep().compiled, 6);
+  const std::size_t before = events().size();
+  const SweepSummary again = sweep();
+  EXPECT_EQ(again.compiled, 0);
+  EXPECT_EQ(again.reused, 6);
+  EXPECT_EQ(events().size(), before);
+}
+
+TEST_F(ProblemSweepTest, TimeThatIsOverEndsItWithTheDefaultMeasured) {
+  const Variable slow("FAKE_WORKER_COMPILE_MS", "100");
+  options_.budget.evaluations.reset();
+  options_.budget.seconds = 0.001;
+  options_.compile_processes = 1;
+  const SweepSummary summary = sweep();
+  EXPECT_TRUE(summary.stopped_early);
+  EXPECT_EQ(summary.evaluated, 1);
+  ASSERT_EQ(summary.picks.size(), 1U);
+  EXPECT_EQ(summary.picks[0].tuned.variant, summary.picks[0].tuned.default_variant);
+}
+
+}  // namespace
+}  // namespace mgtune
