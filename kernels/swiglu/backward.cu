@@ -3,14 +3,12 @@
 // swiglu.packed_backward   the same, gate and up being the halves of each row of one tensor, dgate
 //                          and dup those of another
 //
-// Algorithm  as forward.cu: elements counted row by row, cut into vectors and tiles, a block's
-// loads
-//            before its arithmetic. s is computed again, not kept by the forward operator.
+// Algorithm  as forward.cu: elements counted row by row, cut into vectors and tiles, loads before
+//            arithmetic. s is computed again, not kept by the forward operator.
 // Traffic    reads 3 * rows * hidden elements of T, writes 2 * rows * hidden, each once.
 // Work       12 flops an element, two of them in the special function unit: bound by memory.
-// Tunables   THREADS, VEC, UNROLL, ROWS, LOAD, STORE, PDL   as forward.cu, with three inputs in
-// registers Numerics   fp32 throughout, each output rounded to T once. s and 1 - s keep their
-// relative
+// Tunables   THREADS, VEC, UNROLL, ROWS, LOAD, STORE, PDL   as forward.cu
+// Numerics   fp32 throughout, each output rounded to T once. s and 1 - s keep their relative
 //            accuracy for every gate (<mg/sigmoid.cuh>); 1 + gate * (1 - s) cancels near -1.278,
 //            where dgate crosses 0: there its error is 2^-22 of dy * up. NaN where the formula has
 //            it: gates of -Inf, and of +Inf in dgate. |dy * up| must stay finite in fp32. dgate and
