@@ -8,20 +8,19 @@
 //            that a thread meets the same columns in every row: their weights and their sums for dw
 //            stay in its registers. x and dy are read once, STAGES rows ahead of the arithmetic,
 //            into registers or by cp.async into shared memory (each thread what it will read
-//            itself, so that no barrier is needed for them). mg::sum adds up c, one barrier a row
-//            and none up to 32 threads. At the end a block adds its row groups' sums for dw in
-//            shared memory and writes one row of partial sums; rmsnorm_backward_dw adds these.
-//            rmsnorm_backward_cluster cuts rows that are too wide for a block, or too few for all
-//            blocks, into the slices of a cluster. Its warps leave their part of c in the shared
-//            memory of every block, and while that travels finish the row before: one barrier of
-//            the cluster a row, and nobody waits long at it.
+//            itself, so that no barrier is needed for them). c takes one barrier of the row's
+//            threads, none up to 32; groups of a block do not wait for each other. At the end a
+//            block adds its row groups' sums for dw in shared memory and writes one row of partial
+//            sums; rmsnorm_backward_dw adds these. rmsnorm_backward_cluster cuts rows that are too
+//            wide for a block, or too few for all blocks, into the slices of a cluster. Its warps
+//            leave their part of c in the shared memory of every block, and while that travels
+//            finish the row before: one barrier of the cluster a row, and nobody waits long at it.
 // Traffic    reads 2 (3) * rows * hidden elements of T, writes rows * hidden, 4 * rows bytes of
 //            rstd; 4 * hidden bytes of partial sums a block, written and read through L2.
 // Work       10 * rows * hidden flops, below 2 flops a byte: bound by memory.
 // Tunables   THREADS_PER_ROW  few: no barrier (<= 32), less to add up; many: fewer columns, hence
 //                             registers, a thread
-//            ROWS_PER_BLOCK   more rows in flight for the same partial sums; more to wait for at
-//                             each barrier
+//            ROWS_PER_BLOCK   more rows in flight for the same partial sums
 //            VEC              elements per access; 16 bytes need the fewest instructions
 //            STAGES           rows in flight; each costs registers, or shared memory
 //            LOAD             ldg: into registers, serves any alignment; cp_async: 4 bytes and up
@@ -40,6 +39,7 @@
 #include <mg/cache_hint.cuh>
 #include <mg/cluster.cuh>
 #include <mg/grid_dependency.cuh>
+#include <mg/group_sum.cuh>
 #include <mg/partial_sums.cuh>
 #include <mg/reduce.cuh>
 #include <mg/shared.cuh>
@@ -116,7 +116,7 @@ class Rows {
   using W = typename K::W;
   using Vector = typename K::Vector;
   static constexpr int kSlots = K::kCluster * K::kThreads / 32;  // a float of every warp
-  static constexpr int kScratch = mg::sum_scratch_floats<K::kThreadsPerRow, K::kRowsPerBlock>();
+  static constexpr int kScratch = mg::group_sum_floats<K::kThreadsPerRow, K::kRowsPerBlock>();
 
   // `scratch` is 2 * kScratch floats of shared memory; first_column is the slice's.
   __device__ __forceinline__ Rows(const Gradients<T, W>& in, float* scratch, int first_column)
@@ -156,6 +156,7 @@ class Rows {
 #pragma unroll
     for (int stage = 0; stage < kAhead; ++stage) copy(first + stage * stride(), stage, copies);
     float next_rstd = rstd_of(first), last_rstd = 0.0f, mean = 0.0f;
+    __syncwarp();
     mg::cluster_arrive();
     mg::cluster_wait();  // all blocks run: their slots may be written
     int stage = 0, last_stage = 0, turn = 0;
@@ -171,9 +172,8 @@ class Rows {
       const float rstd = next_rstd;
       next_rstd = rstd_of(row + stride());
       copies.template wait<kAhead>();
-      const float sum = accumulate(row, rstd, [&](int input, int step) {
-        return mg::load<K::kVec>(place(stage, input, step));
-      });
+      const float sum = accumulate(
+          rstd, [&](int input, int step) { return mg::load<K::kVec>(place(stage, input, step)); });
       tell_cluster(sum, slots + turn);
       mg::cluster_arrive();
       if (row != first) write_last(row - stride());
@@ -215,7 +215,7 @@ class Rows {
   enum Input { kDy, kX, kDresidual };
 
   __device__ __forceinline__ mg::i64 first_row() const {
-    return mg::i64{blockIdx.x / K::kCluster} * K::kRowsPerBlock;
+    return mg::i64{blockIdx.x / K::kCluster} * K::kRowsPerBlock + group_;
   }
   __device__ __forceinline__ mg::i64 stride() const {
     return mg::i64{gridDim.x / K::kCluster} * K::kRowsPerBlock;
@@ -228,11 +228,10 @@ class Rows {
   }
 
   // The thread's part of a row's sum(g * xhat), and of dw. at(input, step) is its vector of an
-  // input. 0 behind the last row.
+  // input.
   template <class At>
-  __device__ __forceinline__ float accumulate(mg::i64 row, float rstd, const At& at) {
+  __device__ __forceinline__ float accumulate(float rstd, const At& at) {
     float sum = 0.0f;
-    if (row >= in_.rows) return sum;
     for_each_vector<K>(lane_, [&](int step, int) {
       const Vector dy = at(kDy, step), x = at(kX, step);
 #pragma unroll
@@ -248,7 +247,6 @@ class Rows {
   template <class At>
   __device__ __forceinline__ void write_dx(mg::i64 row, float rstd, float mean,
                                            const At& at) const {
-    if (row >= in_.rows) return;
     T* const dx_row = in_.dx + row * K::kHidden + first_column_;
     for_each_vector<K>(lane_, [&](int step, int column) {
       const Vector dy = at(kDy, step), x = at(kX, step);
@@ -265,14 +263,14 @@ class Rows {
     });
   }
 
-  // One row. All threads of a block take part in the sum, those without a row too.
+  // One row, by all threads of its group.
   template <class At>
   __device__ __forceinline__ void process(mg::i64 row, float rstd, const At& at) {
-    const float sum = accumulate(row, rstd, at);
+    const float sum = accumulate(rstd, at);
     // Two scratch areas in turn: one barrier a row is enough.
-    const float mean = mg::sum<K::kThreadsPerRow>(sum, scratch_ + turn_) * (1.0f / K::kHidden);
+    const float total = mg::group_sum<K::kThreadsPerRow, K::kRowsPerBlock>(sum, scratch_ + turn_);
     turn_ = kScratch - turn_;
-    write_dx(row, rstd, mean, at);
+    write_dx(row, rstd, total * (1.0f / K::kHidden), at);
   }
 
   // A row as it lies in registers.
@@ -293,24 +291,20 @@ class Rows {
     });
   }
 
-  // Whether a block goes on is asked of its first row: all its threads then meet in the sums.
   __device__ __forceinline__ void process_from_registers() {
     Loaded stages[K::kStages];
-    mg::i64 first = first_row();
+    mg::i64 row = first_row();
 #pragma unroll
-    for (int stage = 0; stage < K::kStages; ++stage) {
-      load(first + group_ + stage * stride(), stages[stage]);
-    }
-    while (first < in_.rows) {
+    for (int stage = 0; stage < K::kStages; ++stage) load(row + stage * stride(), stages[stage]);
+    while (row < in_.rows) {
 #pragma unroll
       for (int stage = 0; stage < K::kStages; ++stage) {
-        if (first < in_.rows) {
+        if (row < in_.rows) {
           const Loaded& from = stages[stage];
-          process(first + group_, from.rstd,
-                  [&](int input, int step) { return from.inputs[input][step]; });
-          load(first + group_ + K::kStages * stride(), stages[stage]);
+          process(row, from.rstd, [&](int input, int step) { return from.inputs[input][step]; });
+          load(row + K::kStages * stride(), stages[stage]);
         }
-        first += stride();
+        row += stride();
       }
     }
   }
@@ -342,11 +336,11 @@ class Rows {
   __device__ __forceinline__ void process_from_shared() {
     constexpr int kAhead = K::kStages - 1;  // rows on their way while one is processed
     mg::AsyncCopies<K::kStages * K::kInputs * K::kSteps> copies;
-    mg::i64 row = first_row() + group_;
+    mg::i64 row = first_row();
 #pragma unroll
     for (int stage = 0; stage < kAhead; ++stage) copy(row + stage * stride(), stage, copies);
     float next_rstd = rstd_of(row);
-    for (int stage = 0; row - group_ < in_.rows; row += stride()) {
+    for (int stage = 0; row < in_.rows; row += stride()) {
       // Into the stage that the last row has left: each thread overwrites what it alone read.
       copy(row + kAhead * stride(), stage == 0 ? kAhead : stage - 1, copies);
       const float rstd = next_rstd;
@@ -366,6 +360,7 @@ class Rows {
     if (lane < K::kCluster) {
       mg::store_to_block(&slots[mg::cluster_rank() * (K::kThreads / 32) + warp], lane, sum);
     }
+    __syncwarp();  // whole again, for the barrier
   }
 
   __device__ __forceinline__ float total(const float* slots) const {

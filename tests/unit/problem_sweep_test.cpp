@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/file_system.h"
 #include "family/catalog.h"
+#include "sweep/device_lock.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
 
@@ -22,7 +24,7 @@ namespace {
 struct Event {
   std::string kind, event;  // "measure", "begins" or "is"
   double stop_above_ns = 0;
-  std::string variant;
+  std::string device, variant;
 };
 
 class ProblemSweepTest : public StoreTest {
@@ -58,11 +60,18 @@ class ProblemSweepTest : public StoreTest {
       std::istringstream words(line);
       words >> event.kind >> event.event;
       if (event.event == "is") words.ignore(5);  // " done"
-      words >> event.stop_above_ns >> std::ws;
+      words >> event.stop_above_ns >> event.device >> std::ws;
       std::getline(words, event.variant);
       events.push_back(event);
     }
     return events;
+  }
+
+  // Three GPUs, as far as the loop can tell: their workers are fakes.
+  void use_three_devices() {
+    devices_.resize(3, devices_.front());
+    devices_[1].id = "cpu-1";
+    devices_[2].id = "cpu-2";
   }
 
   static std::size_t count(const std::vector<Event>& events, const std::string& kind) {
@@ -116,6 +125,67 @@ TEST_F(ProblemSweepTest, NoMoreThanTheWindowIsAtWork) {
     EXPECT_LE(at_work, 3U);
     at_work -= event.kind == "measure" ? 1U : 0U;
   }
+}
+
+TEST_F(ProblemSweepTest, SeveralDevicesShareTheVariantsOfAProblem) {
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "100");
+  use_three_devices();
+  options_.compile_processes = 3;
+  options_.budget.evaluations = 10;
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 10);
+  std::set<std::string> devices;
+  std::size_t at_work = 0;
+  std::size_t most = 0;
+  std::size_t measured = 0;
+  for (const Event& event : events()) {
+    if (event.kind != "measure") continue;
+    devices.insert(event.device);
+    at_work = event.event == "is" ? at_work - 1 : at_work + 1;
+    most = std::max(most, at_work);
+    if (measured == 0) {
+      EXPECT_LE(at_work, 1U) << "beside the default";
+    }
+    if (event.event == "is") ++measured;
+  }
+  EXPECT_EQ(devices, (std::set<std::string>{"cpu", "cpu-1", "cpu-2"}));
+  EXPECT_EQ(most, 3U);
+  EXPECT_EQ(measured, 10U) << "each once";
+  EXPECT_EQ(store_.outcomes()->size(), 10U);
+  EXPECT_EQ(store_.sweeps()->size(), 1U);
+}
+
+TEST_F(ProblemSweepTest, ADeviceThatIsNotWellIsLeftAloneAndSaidSo) {
+  use_three_devices();
+  devices_[1].id = "cpu-1-sick";
+  devices_[1].name = "NVIDIA H200";
+  devices_[1].index = 1;
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "50");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  ASSERT_EQ(summary.skipped.size(), 1U);
+  EXPECT_THAT(summary.skipped[0],
+              testing::StartsWith("the GPU NVIDIA H200 (1): no measure worker begins its work"));
+  EXPECT_THAT(summary.skipped[0], testing::HasSubstr("cpu-1-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, WithoutAnyDeviceThatIsWellTheSweepEnds) {
+  devices_[0].id = "cpu-sick";
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("cpu-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, EveryDeviceIsLocked) {
+  use_three_devices();
+  const Result<DeviceLock> held = DeviceLock::acquire(folder_.path(), "cpu-1");
+  ASSERT_TRUE(held.ok());
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("is using device cpu-1;"));
+  EXPECT_TRUE(DeviceLock::acquire(folder_.path(), "cpu").ok()) << "given back";
 }
 
 TEST_F(ProblemSweepTest, ASecondSweepCompilesAndMeasuresNothing) {

@@ -30,6 +30,10 @@ INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormAddForward,
                                          Types{DType::bf16, DType::f32}),
                          [](const auto& each) { return text_of(each.param); });
 
+TEST(RmsnormAddForwardBulk, RowsComeThroughSharedMemory) {
+  expect_right_everywhere(add_forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, kBf16, 3, true);
+}
+
 TEST(RmsnormAddForwardInPlace, TheSumMayReplaceTheResidual) {
   const RmsnormShape shape{5, 1024, 1024};
   const Problem problem = rmsnorm_problem(add_forward(), shape, kBf16, false);

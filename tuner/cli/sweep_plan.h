@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@
 namespace mgtune {
 
 struct SweepWords {
-  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, method, database;
+  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, database;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
   bool counters = false, dry_run = false, json = false;
@@ -28,6 +29,7 @@ struct PlannedProblem {
   Problem problem;
   std::vector<DesignStatistics> designs;
   std::uint64_t admissible = 0;  // variants, over all designs
+  bool counted = true;           // false: there are at least so many
 };
 
 struct SweepPlan {
@@ -36,6 +38,7 @@ struct SweepPlan {
   std::vector<PlannedProblem> problems;
   std::string strategy;
   Budget budget;
+  std::optional<double> target;  // of --target
   TimingMethod method;
   std::int64_t largest_bytes = 0;  // that any of the problems moves
 
