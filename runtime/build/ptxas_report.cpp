@@ -1,10 +1,18 @@
 #include "build/ptxas_report.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
 
 namespace mgtune {
 namespace {
+
+// By their words, because numbers were added from version to version and the words stayed.
+constexpr std::array<std::string_view, 3> kObjections = {
+    "wgmma.mma_async instructions are serialized", "'setmaxnreg' ignored",
+    "warpgroup.wait is injected"};
+constexpr std::size_t kMostObjections = 3;  // an unrolled loop has one for each of its steps
 
 // The number that stands right before `words`; -1 when `words` is not in the line.
 int number_before(std::string_view line, std::string_view words) {
@@ -64,6 +72,19 @@ std::vector<PtxasEntry> parse_ptxas_report(std::string_view log) {
     if (entry.spill_bytes >= 0) entry.spill_bytes += called_spill_bytes;
   }
   return entries;
+}
+
+std::string ptxas_objections(std::string_view log) {
+  std::string objections;
+  for (std::size_t found = 0; !log.empty() && found < kMostObjections;) {
+    const std::string_view line = take_line(log);
+    if (!line.starts_with("ptxas ")) continue;  // not a source's own words, quoted in a warning
+    const auto says = [line](std::string_view words) { return line.find(words) != line.npos; };
+    if (std::ranges::none_of(kObjections, says)) continue;
+    objections.append(objections.empty() ? "" : "\n").append(line);
+    ++found;
+  }
+  return objections;
 }
 
 }  // namespace mgtune

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "store/import.h"
 #include "store/records.h"
 
 namespace mgtune {
@@ -67,6 +68,10 @@ class Store {
                          std::span<const CounterRecord> counters);
   Status withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method);
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
+
+  // What was found elsewhere, all of it in one transaction or nothing. What a sweep of this store
+  // found itself stays, and no sweep takes an imported row for a result of its own.
+  Result<ImportCounts> import_results(const std::vector<ImportedSweep>& sweeps);
 
   Result<std::vector<SweepView>> sweeps();  // oldest first
   // Newest outcome per (gpu, problem, variant) and method of timing; what came to no timing

@@ -85,6 +85,30 @@ TEST_F(CliFailureTest, AfterACompilerThatWasKilledTheSameCommandGoesOn) {
   EXPECT_EQ(rows().size(), 3U);
 }
 
+TEST_F(CliFailureTest, ACompilerThatOneVariantKillsCostsThatVariant) {
+  const std::string mark = mgtune_.folder().file("killing");
+  std::ofstream(mark) << "yes";
+  const Variable cxx("CXX", compiler("[ -e " + mark +
+                                     " ] && grep -qs '<float, 32, ' mgtune_unit.cpp && "
+                                     "kill -9 $$"));
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  ASSERT_EQ(rows().size(), 3U) << ended;
+  for (const OutcomeView& row : rows()) {
+    if (row.variant == "flat THREADS=32 MODE=good") {
+      EXPECT_EQ(row.outcome, Outcome::compile_failed);
+      EXPECT_THAT(row.message, AllOf(HasSubstr("the compiler was ended by signal 9 (Killed)"),
+                                     HasSubstr("while other variants compile")));
+    } else {
+      EXPECT_THAT(row.outcome, ::testing::AnyOf(Outcome::ok, Outcome::raced_out)) << row.message;
+    }
+  }
+  std::filesystem::remove(mark);  // as if there were more memory now
+  const Ended again = sweep();
+  EXPECT_EQ(again.exit_code, 0) << again;
+  EXPECT_THAT(again.err, HasSubstr("compiled 1"));
+}
+
 TEST_F(CliFailureTest, AReferenceThatDoesNotCompileEndsTheSweep) {
   edit("reference.cu", "z[i] =", "nothing[i] =");
   const Ended ended = sweep();

@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "tests/helpers/temporary_folder.h"
+
 namespace mgtune {
 namespace {
 
@@ -121,14 +123,80 @@ TEST(CompilePool, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
   EXPECT_THAT(status.message(), HasSubstr("cannot write /tmp/x: No space left on device\n"));
   EXPECT_THAT(status.message(), HasSubstr("while compiling no space"));
   EXPECT_EQ(pool.pending(), 0U);
-  pool.submit(request(6, "killed"));
+  pool.submit(request(6, "wrong word"));
   status = pool.next().status();
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  pool.submit(request(7, "v7"));
+  EXPECT_EQ(drain(pool)[7].outcome, Outcome::ok);
+}
+
+TEST(CompilePool, KilledTwiceWhileOthersCompileIsTheVariants) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 2, milliseconds(3000));
+  pool.submit(request(1, "killed"));
+  pool.submit(request(2, "v2"));
+  pool.submit(request(3, "killed"));
+  pool.submit(request(4, "v4"));
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 4U);
+  for (const std::int64_t id : {2, 4}) EXPECT_EQ(replies[id].outcome, Outcome::ok) << id;
+  for (const std::int64_t id : {1, 3}) {
+    EXPECT_EQ(replies[id].kind, WorkReply::Kind::done);
+    EXPECT_EQ(replies[id].outcome, Outcome::compile_failed) << id;
+    EXPECT_EQ(replies[id].failure, StatusCode::environment) << "not to be remembered";
+    EXPECT_FALSE(replies[id].build.has_value());
+    EXPECT_THAT(replies[id].message, HasSubstr("killed by signal 9 (Killed)"));
+    EXPECT_THAT(replies[id].message, HasSubstr("while other variants compile"));
+  }
+  EXPECT_EQ(pool.pending(), 0U);
+}
+
+TEST(CompilePool, ASuspectWaitsForAnotherToCompile) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 1, milliseconds(3000));
+  pool.submit(request(1, "killed"));
+  pool.submit(request(2, "refused"));  // what NVRTC says when it finds no memory
+  pool.submit(request(3, "v3"));
+  EXPECT_EQ(pool.next().value()->id, 3);
+  EXPECT_EQ(pool.pending(), 2U);
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  EXPECT_EQ(replies[1].outcome, Outcome::compile_failed);
+  EXPECT_EQ(replies[2].outcome, Outcome::compile_failed);
+}
+
+TEST(CompilePool, WhereNothingCompilesItIsTheMachine) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 2, milliseconds(3000));
+  pool.submit(request(1, "killed"));
+  pool.submit(request(2, "killed"));
+  const Status status = pool.next().status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("killed by signal 9"));
-  pool.submit(request(7, "wrong word"));
-  EXPECT_EQ(pool.next().status().code(), StatusCode::invalid_argument);
-  pool.submit(request(8, "v8"));
-  EXPECT_EQ(drain(pool)[8].outcome, Outcome::ok);
+  EXPECT_THAT(status.message(), HasSubstr("is the machine short of memory?"));
+  EXPECT_THAT(status.message(), HasSubstr("nothing is recorded for it"));
+  EXPECT_EQ(pool.pending(), 0U);
+  pool.submit(request(3, "v3"));
+  EXPECT_EQ(drain(pool)[3].outcome, Outcome::ok);
+}
+
+TEST(CompilePool, ManySuspectsInARowAreTheMachine) {
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 1, milliseconds(3000));
+  pool.submit(request(1, "v1"));
+  for (std::int64_t id = 2; id < 12; ++id) pool.submit(request(id, "killed"));
+  EXPECT_EQ(pool.next().value()->id, 1);
+  for (std::int64_t id = 2; id < 9; ++id) {
+    EXPECT_EQ(pool.next().value()->outcome, Outcome::compile_failed) << id;
+  }
+  EXPECT_EQ(pool.next().status().code(), StatusCode::environment);
+}
+
+TEST(CompilePool, TheSecondTimeNoOtherCompilerRuns) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("busy");
+  CompilePool pool({MGTUNE_FAKE_WORKER}, 2, milliseconds(3000));
+  pool.submit(request(1, "busy " + file));
+  pool.submit(request(2, "killed beside " + file));
+  pool.submit(request(3, "busy " + file));
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 3U);
+  for (const auto& [id, reply] : replies) EXPECT_EQ(reply.outcome, Outcome::ok) << id;
 }
 
 TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {

@@ -107,6 +107,38 @@ TEST_F(KnownResultsTest, AStepIsKnownWhereTheOneBeforeIs) {
   EXPECT_EQ(again.check->error, 1e-8);
 }
 
+TEST_F(KnownResultsTest, ABuildRecordedBeforeItsLogWasReadIsJudgedByIt) {
+  KnownResults known = results();
+  VariantState state = *known.look_up(variant_);
+  ASSERT_TRUE(known.add_build(state, built("abc")).ok());
+  const std::string line =
+      "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to "
+      "determine register count at entry.";
+  state.build.message = "ptxas info    : 0 bytes gmem\n" + line + "\n";
+  known.add_measurement(state, measured(120));
+  record(state);
+  const VariantState again = *known.look_up(variant_);
+  EXPECT_EQ(again.need, VariantState::Need::nothing);
+  EXPECT_EQ(again.outcome, Outcome::compile_failed);
+  EXPECT_EQ(again.message, line);
+}
+
+TEST_F(KnownResultsTest, WhatTheMachinesLimitsDidIsTriedAgain) {
+  KnownResults known = results();
+  VariantState state = *known.look_up(variant_);
+  WorkReply killed;
+  killed.outcome = Outcome::compile_failed;
+  killed.failure = StatusCode::environment;
+  killed.message = "the compiler was ended by signal 9 (Killed)";
+  ASSERT_TRUE(known.add_build(state, killed).ok());
+  EXPECT_EQ(state.need, VariantState::Need::nothing);
+  EXPECT_EQ(state.outcome, Outcome::compile_failed);
+  EXPECT_EQ(state.message, killed.message);
+  record(state);
+  EXPECT_EQ(store_.outcomes()->front().message, killed.message);
+  EXPECT_EQ(known.look_up(variant_)->need, VariantState::Need::compile);
+}
+
 TEST_F(KnownResultsTest, AFailedBuildIsNotTriedAgain) {
   KnownResults known = results();
   VariantState state = *known.look_up(variant_);

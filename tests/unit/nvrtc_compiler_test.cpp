@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "build/nvrtc.h"
+#include "build/ptxas_report.h"
 #include "tests/helpers/fake_loader.h"
 
 namespace mgtune {
@@ -101,6 +102,54 @@ __global__ void __launch_bounds__(1024, 2) scaled(float* a) {
   const Build build = compile(sources, "sm_80", {"scaled"}).value();
   EXPECT_EQ(build.kernels.front().registers, 32);
   EXPECT_GT(build.kernels.front().spill_bytes, 0);
+}
+
+// Two products into one accumulator, with `between` between them.
+std::string products(const std::string& between, const std::string& before = "") {
+  return R"(
+#include <mg/shared.cuh>
+#include <mg/wgmma.cuh>
+)" + before +
+         R"(
+__global__ void __launch_bounds__(128) scaled(const float* x, float* y) {
+  MG_SHARED(__nv_bfloat16, a, [64 * 64]);
+  MG_SHARED(__nv_bfloat16, b, [128 * 64]);
+  float d[64];
+  for (int i = 0; i < 64; ++i) d[i] = x[i * 128 + threadIdx.x];
+  mg::wgmma_fence();
+  mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b);
+)" + between +
+         R"(
+  mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b);
+  mg::wgmma_commit();
+  mg::wgmma_wait<0>(d);
+  for (int i = 0; i < 64; ++i) y[i * 128 + threadIdx.x] = d[i];
+})";
+}
+
+std::string objections_to(const std::string& source, const std::string& arch = "sm_90a") {
+  const SourceTree sources = tree(source);
+  const Result<Build> build = compile(sources, arch, {"scaled"});
+  EXPECT_TRUE(build.ok()) << build.status().message();
+  return build.ok() ? ptxas_objections(build->log) : "does not compile";
+}
+
+TEST(NvrtcCompiler, TheLogSaysWhereProductsDoNotOverlap) {
+  EXPECT_EQ(objections_to(products("")), "");
+  EXPECT_THAT(objections_to(products("for (int i = 0; i < 64; ++i) d[i] += x[i];")),
+              HasSubstr("warpgroup.wait is injected"));
+  EXPECT_THAT(
+      objections_to(products("multiply(d, a, b);",
+                             "__device__ __noinline__ void multiply(float (&d)[64], void* a, void* "
+                             "b) { mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b); }")),
+      HasSubstr("wgmma.mma_async instructions are serialized due to"));
+}
+
+TEST(NvrtcCompiler, TheLogSaysThatSetmaxnregIsIgnored) {
+  EXPECT_THAT(objections_to("__global__ void scaled(float* y) {\n"
+                            "  asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\n"
+                            "  y[threadIdx.x] = 1;\n}"),
+              HasSubstr("'setmaxnreg' ignored"));
 }
 
 TEST(NvrtcCompiler, KernelsOfTheBinaryCompileWithoutSpills) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "dispatch/variant_selection.h"
 #include "family/catalog.h"
 #include "space/space.h"
+#include "sweep/device_lock.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
 
@@ -24,7 +26,7 @@ namespace {
 struct Event {
   std::string kind, event;  // "measure", "begins" or "is"
   double stop_above_ns = 0;
-  std::string variant;
+  std::string device, variant;
 };
 
 class ProblemSweepTest : public StoreTest {
@@ -33,11 +35,10 @@ class ProblemSweepTest : public StoreTest {
     problem_ = bind_problem(*catalog_.find_operator("rmsnorm.forward").value(),
                             {{"rows", "4"}, {"hidden", "64"}, {"T", "f32"}})
                    .value();
-    device_.kind = DeviceKind::cpu;
-    device_.id = "cpu";
-    device_.name = "cpu";
-    device_.arch = "cpu";
-    device_.limits = {90, 1, 232448, 1000000};
+    DeviceInfo& device = devices_.front();
+    device.kind = DeviceKind::cpu;
+    device.id = device.name = device.arch = "cpu";
+    device.limits = {90, 1, 232448, 1000000};
     options_.kernel = "rmsnorm";
     options_.strategy = "exhaustive";
     options_.budget.evaluations = 6;
@@ -56,7 +57,7 @@ class ProblemSweepTest : public StoreTest {
       }
     };
     const Result<SweepSummary> summary =
-        run_sweep(options_, device_, problems, store_, note, [] { return false; });
+        run_sweep(options_, devices_, problems, store_, note, [] { return false; });
     EXPECT_TRUE(summary.ok()) << summary.status().message();
     return summary.ok() ? *summary : SweepSummary();
   }
@@ -68,7 +69,7 @@ class ProblemSweepTest : public StoreTest {
 
   // Admissible variants of the problem that are not in its ladder.
   std::vector<std::string> beside_ladder() const {
-    const Space space(problem_, device_.limits);
+    const Space space(problem_, devices_[0].limits);
     const std::vector<Variant> ladder = space.ladder();
     std::vector<std::string> texts;
     for (const Variant& variant : space.all()) {
@@ -81,7 +82,7 @@ class ProblemSweepTest : public StoreTest {
 
   // What an earlier sweep found of another problem, each variant slower than the one before.
   void record_neighbor(const std::vector<std::string>& variants) {
-    OutcomeRecord row = outcome_in(store_, gpu_record(device_));
+    OutcomeRecord row = outcome_in(store_, gpu_record(devices_[0]));
     row.key.problem = *store_.problem_id("rmsnorm.forward", "rows=8 hidden=64 T=f32", 1, 1);
     double median_ns = 500;
     for (const std::string& variant : variants) {
@@ -118,11 +119,18 @@ class ProblemSweepTest : public StoreTest {
       std::istringstream words(line);
       words >> event.kind >> event.event;
       if (event.event == "is") words.ignore(5);  // " done"
-      words >> event.stop_above_ns >> std::ws;
+      words >> event.stop_above_ns >> event.device >> std::ws;
       std::getline(words, event.variant);
       events.push_back(event);
     }
     return events;
+  }
+
+  // Three GPUs, as far as the loop can tell: their workers are fakes.
+  void use_three_devices() {
+    devices_.resize(3, devices_.front());
+    devices_[1].id = "cpu-1";
+    devices_[2].id = "cpu-2";
   }
 
   static std::size_t count(const std::vector<Event>& events, const std::string& kind) {
@@ -131,7 +139,7 @@ class ProblemSweepTest : public StoreTest {
 
   Catalog catalog_;
   Problem problem_;
-  DeviceInfo device_;
+  std::vector<DeviceInfo> devices_ = std::vector<DeviceInfo>(1);
   SweepOptions options_;
   Store store_ = open();
   std::vector<std::int64_t> order_;  // of the problems that the last sweep was at
@@ -179,6 +187,67 @@ TEST_F(ProblemSweepTest, NoMoreThanTheWindowIsAtWork) {
   }
 }
 
+TEST_F(ProblemSweepTest, SeveralDevicesShareTheVariantsOfAProblem) {
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "100");
+  use_three_devices();
+  options_.compile_processes = 3;
+  options_.budget.evaluations = 10;
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 10);
+  std::set<std::string> devices;
+  std::size_t at_work = 0;
+  std::size_t most = 0;
+  std::size_t measured = 0;
+  for (const Event& event : events()) {
+    if (event.kind != "measure") continue;
+    devices.insert(event.device);
+    at_work = event.event == "is" ? at_work - 1 : at_work + 1;
+    most = std::max(most, at_work);
+    if (measured == 0) {
+      EXPECT_LE(at_work, 1U) << "beside the default";
+    }
+    if (event.event == "is") ++measured;
+  }
+  EXPECT_EQ(devices, (std::set<std::string>{"cpu", "cpu-1", "cpu-2"}));
+  EXPECT_EQ(most, 3U);
+  EXPECT_EQ(measured, 10U) << "each once";
+  EXPECT_EQ(store_.outcomes()->size(), 10U);
+  EXPECT_EQ(store_.sweeps()->size(), 1U);
+}
+
+TEST_F(ProblemSweepTest, ADeviceThatIsNotWellIsLeftAloneAndSaidSo) {
+  use_three_devices();
+  devices_[1].id = "cpu-1-sick";
+  devices_[1].name = "NVIDIA H200";
+  devices_[1].index = 1;
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "50");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  ASSERT_EQ(summary.skipped.size(), 1U);
+  EXPECT_THAT(summary.skipped[0],
+              testing::StartsWith("the GPU NVIDIA H200 (1): no measure worker begins its work"));
+  EXPECT_THAT(summary.skipped[0], testing::HasSubstr("cpu-1-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, WithoutAnyDeviceThatIsWellTheSweepEnds) {
+  devices_[0].id = "cpu-sick";
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("cpu-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, EveryDeviceIsLocked) {
+  use_three_devices();
+  const Result<DeviceLock> held = DeviceLock::acquire(folder_.path(), "cpu-1");
+  ASSERT_TRUE(held.ok());
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("is using device cpu-1;"));
+  EXPECT_TRUE(DeviceLock::acquire(folder_.path(), "cpu").ok()) << "given back";
+}
+
 TEST_F(ProblemSweepTest, ASecondSweepCompilesAndMeasuresNothing) {
   EXPECT_EQ(sweep().compiled, 6);
   const std::size_t before = events().size();
@@ -205,7 +274,7 @@ TEST_F(ProblemSweepTest, AfterTheLadderComeTheWinnersOfANeighbor) {
   ASSERT_GT(others.size(), 20U);
   const std::vector<std::string> winners = {others[17], others[3], others[11]};
   record_neighbor({winners[0], winners[1], winners[2], others[5]});
-  const std::size_t ladder = Space(problem_, device_.limits).ladder().size();
+  const std::size_t ladder = Space(problem_, devices_[0].limits).ladder().size();
   options_.strategy = "adaptive";
   options_.compile_processes = 1;
   options_.budget.evaluations = static_cast<std::int64_t>(ladder + 4);
@@ -217,7 +286,7 @@ TEST_F(ProblemSweepTest, AfterTheLadderComeTheWinnersOfANeighbor) {
 }
 
 TEST_F(ProblemSweepTest, AProblemStartsFromTheOneBeforeItInTheSweep) {
-  const Space space(problem_, device_.limits);
+  const Space space(problem_, devices_[0].limits);
   const std::string fast = beside_ladder()[9];
   const Variable named("FAKE_WORKER_FAST", fast);
   options_.strategy = "adaptive";
@@ -256,7 +325,7 @@ TEST_F(ProblemSweepTest, ATargetEndsIt) {
   options_.budget = Budget();
   options_.target = 0.98;
   const SweepSummary summary = sweep();
-  const auto variants = static_cast<std::int64_t>(Space(problem_, device_.limits).count());
+  const auto variants = static_cast<std::int64_t>(Space(problem_, devices_[0].limits).count());
   ASSERT_EQ(summary.settled.size(), 1U);
   EXPECT_EQ(summary.settled[0].problem, "rmsnorm.forward rows=4 hidden=64 T=f32");
   EXPECT_EQ(summary.settled[0].done, summary.evaluated);

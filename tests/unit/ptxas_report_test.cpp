@@ -52,5 +52,44 @@ TEST(PtxasReport, PassesOverWhatItDoesNotKnow) {
   EXPECT_EQ(entries[0].static_shared_bytes, -1);
 }
 
+// As NVRTC 13.0 says it.
+constexpr char kSerialized[] =
+    "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are "
+    "serialized due to wgmma pipeline crossing function boundary at a function call in the "
+    "function 'touched'";
+constexpr char kTooFewRegisters[] =
+    "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are "
+    "serialized due to insufficient register resources for the wgmma pipeline in the function 'k'";
+constexpr char kWait[] =
+    "ptxas info    : (C7517) warpgroup.wait is injected in around line 118 by compiler to allow "
+    "use of registers defined by GMMA in function 'k'";
+constexpr char kIgnored[] =
+    "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine "
+    "register count at entry.";
+
+TEST(PtxasObjections, AreTheLinesThatSaySo) {
+  for (const char* line : {kSerialized, kTooFewRegisters, kWait, kIgnored}) {
+    EXPECT_EQ(ptxas_objections(std::string("ptxas info    : 0 bytes gmem\n") + line +
+                               "\nptxas info    : Used 90 registers, used 0 barriers\n"),
+              line);
+  }
+}
+
+TEST(PtxasObjections, OfManyTheFirstThree) {
+  std::string log;
+  for (int i = 0; i < 40; ++i) log += std::string(kWait) + "\n";
+  EXPECT_EQ(ptxas_objections(log), std::string(kWait) + "\n" + kWait + "\n" + kWait);
+}
+
+TEST(PtxasObjections, WhatCostsNothingIsNone) {
+  EXPECT_EQ(ptxas_objections(""), "");
+  EXPECT_EQ(ptxas_objections("ptxas info    : Used 90 registers, used 0 barriers\n"
+                             "ptxas info    : (C7519) warpgroup.arrive is injected in around line "
+                             "247 by compiler to allow use of registers in GMMA in function 'k'\n"
+                             "ptxas warning : Registers are spilled to local memory\n"),
+            "");
+  EXPECT_EQ(ptxas_objections("a.cu(3): warning: \"'setmaxnreg' ignored\" is never used\n"), "");
+}
+
 }  // namespace
 }  // namespace mgtune

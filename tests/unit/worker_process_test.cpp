@@ -17,21 +17,21 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
-WorkRequest request(std::int64_t id, const std::string& variant) {
-  WorkRequest request;
-  request.id = id;
-  request.variant = variant;
-  return request;
+WorkerProcess::Task request(std::int64_t id, const std::string& variant) {
+  WorkerProcess::Task task;
+  task.request.id = id;
+  task.request.variant = variant;
+  return task;
 }
 
 // Waits as an event loop does, and counts how often it looked.
 WorkReply end_of(WorkerProcess& worker, int* looks = nullptr) {
   while (true) {
     if (looks != nullptr) ++*looks;
-    const Result<std::optional<WorkReply>> reply = worker.poll();
-    EXPECT_TRUE(reply.ok()) << reply.status().message();
-    if (!reply.ok()) return {};
-    if (reply->has_value()) return **reply;
+    const Result<std::optional<WorkerProcess::Finished>> finished = worker.poll();
+    EXPECT_TRUE(finished.ok()) << finished.status().message();
+    if (!finished.ok()) return {};
+    if (finished->has_value()) return (*finished)->reply;
     WaitSet waiting;
     worker.join(waiting);
     waiting.wait();
@@ -86,9 +86,10 @@ TEST(WorkerProcess, ARetryAndADeadlineComeAboutByPolling) {
 TEST(WorkerProcess, AfterAFailureOfTheMachineItIsIdleAgain) {
   WorkerProcess worker({MGTUNE_FAKE_WORKER}, milliseconds(10'000));
   worker.submit(request(1, "no space"));
-  Result<std::optional<WorkReply>> reply = worker.poll();
-  while (reply.ok()) reply = worker.poll();
-  EXPECT_EQ(reply.status().code(), StatusCode::io);
+  const WorkReply reply = end_of(worker);
+  EXPECT_EQ(reply.kind, WorkReply::Kind::failed);
+  EXPECT_EQ(reply.failure, StatusCode::io);
+  EXPECT_EQ(worker.restarts(), 1);
   EXPECT_TRUE(worker.is_idle());
   worker.submit(request(2, "v2"));
   EXPECT_EQ(end_of(worker).id, 2);
@@ -99,6 +100,7 @@ TEST(WorkerProcess, AProgramThatDoesNotRunShowsInPoll) {
   worker.submit(request(1, "v1"));
   EXPECT_THAT(worker.poll().status().message(), HasSubstr("cannot run /no/such/program"));
   EXPECT_TRUE(worker.is_idle());
+  EXPECT_EQ(worker.take_unbegun().request.id, 1) << "another worker may do it";
 }
 
 }  // namespace

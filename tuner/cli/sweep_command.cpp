@@ -7,6 +7,7 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/leave.h"
 #include "cli/progress.h"
 #include "cli/stored_results.h"
 #include "cli/sweep_output.h"
@@ -33,6 +34,8 @@ class SweepCommand final : public Command {
   Result<ExitCode> run(const Invocation& invocation) override;
 
  private:
+  Result<ExitCode> sweep_all(const std::vector<SweepPlan>& plans,
+                             const Invocation& invocation) const;
   SweepOptions options(const SweepPlan& plan, const Invocation& invocation) const;
   Result<FinishedSweep> sweep(const SweepPlan& plan, const Invocation& invocation,
                               Store& store) const;
@@ -48,6 +51,7 @@ std::string_view SweepCommand::details() const {
          "A family given as a folder is compiled and run as native code with your rights: sweep "
          "only\n"
          "what you trust.\n"
+         "GPUs of one model (--gpu all, --gpu 0,1) share the work; models take turns.\n"
          "Examples:\n"
          "  mgtune sweep --kernel rmsnorm --gpu L4\n"
          "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
@@ -57,8 +61,10 @@ std::string_view SweepCommand::details() const {
 void SweepCommand::declare(ArgumentList& arguments) {
   arguments.required("--kernel", words_.kernel, "NAME|DIR",
                      "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
-  arguments.value("--gpu", words_.gpu, "NAME",
-                  "L4, an index, a UUID, all, cpu, or auto: a GPU if there is one, else cpu");
+  arguments.value(
+      "--gpu", words_.gpu, "NAME",
+      "L4, an index, a UUID, several with commas, all, cpu, or auto: a GPU if there is one, "
+      "else cpu");
   arguments.value("--dtype", words_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
   arguments.values("--problem", words_.problems, "DIMS",
                    "rows=4096,hidden=4096 (may stand several times)");
@@ -71,7 +77,7 @@ void SweepCommand::declare(ArgumentList& arguments) {
   arguments.integer("--seed", words_.seed, "N", "Of a strategy's random choices");
   arguments.value("--budget", words_.budget, "N|TIME",
                   "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
-                  "40 on the cpu device");
+                  "1m on the cpu device");
   arguments.value("--target", words_.target, "X",
                   "Also end a problem when a further gain of 1-X is unlikely (0.98: 2 %)");
   arguments.value(
@@ -94,12 +100,19 @@ Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
     std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
     return ExitCode::ok;
   }
+  const Result<ExitCode> code = sweep_all(plans, invocation);
+  leave_nothing_behind("");  // a compile worker that was busy at the end was killed
+  return code;
+}
+
+Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
+                                         const Invocation& invocation) const {
   MGTUNE_ASSIGN(const std::string path, database_path(words_.database));
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
   if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
     std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
   }
-  install_interrupt_handlers();
+  install_interrupt_handlers(path);
   std::vector<FinishedSweep> sweeps;
   for (const SweepPlan& plan : plans) {
     if (interrupted()) break;
@@ -138,7 +151,7 @@ Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocatio
   const Clock::time_point start = Clock::now();
   ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
   Result<SweepSummary> summary = run_sweep(
-      options(plan, invocation), plan.device, problems, store,
+      options(plan, invocation), plan.devices, problems, store,
       [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); }, interrupted);
   printer.clear();
   if (!summary.ok()) return std::move(summary).take_status();
@@ -156,7 +169,7 @@ Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
     failed += failed_variants(sweep.summary);
     unserved += sweep.summary.unserved;
     problems += sweep.summary.problems;
-    devices += (devices.empty() ? "" : ", ") + sweep.plan->device.name;
+    devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
     if (words_.json) continue;
     MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
     std::cout << table;

@@ -83,11 +83,11 @@ Json design_json(const DesignStatistics& design) {
 }
 
 Json plan_json(const SweepPlan& plan) {
-  return {{"device", plan.device.id},
-          {"name", plan.device.name},
-          {"emulation", plan.emulation()},
-          {"strategy", plan.strategy},
-          {"budget", plan.budget.text}};
+  Json devices = Json::array();
+  for (const DeviceInfo& device : plan.devices) devices.push_back(device.id);
+  return {{"device", plan.device.id},  {"devices", devices},
+          {"name", plan.device.name},  {"emulation", plan.emulation()},
+          {"strategy", plan.strategy}, {"budget", plan.budget.text}};
 }
 
 // The rows of the store that belong to the sweep's problems.
@@ -137,9 +137,14 @@ Json settled_json(const SweepSummary& summary) {
 
 }  // namespace
 
+std::string device_text(const SweepPlan& plan) {
+  const std::size_t count = plan.devices.size();
+  return (count > 1 ? std::to_string(count) + " x " : "") + plan.device.name;
+}
+
 std::string announcement(const SweepPlan& plan) {
   std::string text = fmt::format(
-      "{} on {}: {}, {}; {} order, {}\n", operators_text(plan), plan.device.name,
+      "{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
       counted(static_cast<std::int64_t>(plan.problems.size()), "problem"), variants_text(plan),
       plan.strategy, budget_text(plan.budget) + target_text(plan.target));
   if (plan.method.name == "rotating_events") {

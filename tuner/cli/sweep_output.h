@@ -13,6 +13,8 @@
 
 namespace mgtune {
 
+std::string device_text(const SweepPlan& plan);  // "NVIDIA H200", "2 x NVIDIA H200"
+
 std::string announcement(const SweepPlan& plan);
 
 // Where the search of the plan's problems starts, a line; "" where it is from nothing.

@@ -5,6 +5,7 @@
 #include "core/dtype.h"
 #include "core/suggest.h"
 #include "device/registry.h"
+#include "dispatch/variant_selection.h"
 #include "family/problem_check.h"
 #include "search/search.h"
 #include "search/target.h"
@@ -15,8 +16,8 @@
 namespace mgtune {
 namespace {
 
-// Ends in about a minute for the default problems of an operator, three dtypes and two cores.
-constexpr const char* kEmulationBudget = "40";
+// A minute shows a family at work, whatever the number of its operators.
+constexpr const char* kEmulationBudget = "1m";
 constexpr const char* kGpuBudget = "10m";
 
 constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
@@ -70,11 +71,29 @@ PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint
   return planned;
 }
 
-Result<SweepPlan> plan_for(const DeviceInfo& device, const SweepWords& words,
+// In the order of the first of each model.
+std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& devices) {
+  std::vector<std::vector<DeviceInfo>> models;
+  for (const DeviceInfo& device : devices) {
+    const auto model = std::ranges::find_if(models, [&](const std::vector<DeviceInfo>& of_model) {
+      return gpu_record(of_model.front()) == gpu_record(device);
+    });
+    if (model == models.end()) {
+      models.push_back({device});
+    } else {
+      model->push_back(device);
+    }
+  }
+  return models;
+}
+
+Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepWords& words,
                            const std::vector<const Operator*>& operators,
                            const ProblemRequest& request) {
+  const DeviceInfo& device = devices.front();
   SweepPlan plan;
   plan.device = device;
+  plan.devices = devices;
   MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, request, device.kind));
   for (Problem& problem : problems) {
     MGTUNE_TRY(check_launches(problem, device.limits));
@@ -140,8 +159,8 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog
                             method.name + " does not time");
   }
   std::vector<SweepPlan> plans;
-  for (const DeviceInfo& device : devices) {
-    MGTUNE_ASSIGN(SweepPlan plan, plan_for(device, words, operators, request));
+  for (const std::vector<DeviceInfo>& of_model : by_model(devices)) {
+    MGTUNE_ASSIGN(SweepPlan plan, plan_for(of_model, words, operators, request));
     plan.method = method;
     plans.push_back(std::move(plan));
   }

@@ -3,50 +3,128 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/worker_failure.h"
+
 namespace mgtune {
+namespace {
+
+// Variants that need too much memory stand side by side in a space; as many in a row as this are
+// taken for a machine that has none left.
+constexpr int kMostSuspects = 8;
+
+bool is_of_the_machine(const WorkReply& reply) {
+  return reply.kind == WorkReply::Kind::failed && reply.failure == StatusCode::environment;
+}
+
+}  // namespace
 
 CompilePool::CompilePool(const std::vector<std::string>& command, std::size_t processes,
                          std::chrono::milliseconds deadline) {
   const std::size_t count = std::max<std::size_t>(processes, 1);
-  workers_.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) workers_.emplace_back(command, deadline);
+  slots_.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) slots_.push_back({WorkerProcess(command, deadline)});
 }
 
 void CompilePool::submit(WorkRequest request) {
-  waiting_.push_back(std::move(request));
+  waiting_.push_back({std::move(request)});
   feed();
 }
 
-void CompilePool::feed() {
-  for (WorkerProcess& worker : workers_) {
-    if (waiting_.empty()) return;
-    if (!worker.is_idle()) continue;
-    worker.submit(std::move(waiting_.front()));
-    waiting_.pop_front();
-  }
+std::size_t CompilePool::running() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(slots_, [](const Slot& slot) { return !slot.worker.is_idle(); }));
 }
 
 std::size_t CompilePool::pending() const {
-  const auto busy = std::ranges::count_if(
-      workers_, [](const WorkerProcess& worker) { return !worker.is_idle(); });
-  return waiting_.size() + static_cast<std::size_t>(busy);
+  return waiting_.size() + running() + suspects_.size() + finished_.size();
 }
 
 void CompilePool::drop_waiting() { waiting_.clear(); }
 
+void CompilePool::feed() {
+  for (Slot& slot : slots_) {
+    if (waiting_.empty()) return;
+    if (!slot.worker.is_idle()) continue;
+    const bool beside_alone = std::ranges::any_of(
+        slots_, [](const Slot& other) { return !other.worker.is_idle() && other.alone; });
+    if (beside_alone || (waiting_.front().alone && running() > 0)) return;
+    slot.alone = waiting_.front().alone;
+    slot.worker.submit({std::move(waiting_.front().request)});
+    waiting_.pop_front();
+  }
+}
+
+Status CompilePool::suspect(WorkRequest request, WorkReply failed) {
+  if (++suspects_in_a_row_ == kMostSuspects) {
+    suspects_in_a_row_ = 0;
+    suspects_.clear();
+    return end_of_sweep(request, failed);
+  }
+  suspects_.push_back({std::move(request), std::move(failed)});
+  if (compiles_) charge_suspects();
+  return {};
+}
+
+void CompilePool::charge_suspects() {
+  for (const Suspect& suspect : suspects_) {
+    WorkReply& reply = finished_.emplace_back();
+    reply.id = suspect.request.id;
+    reply.outcome = Outcome::compile_failed;
+    reply.failure = StatusCode::environment;
+    reply.message = suspect.failed.message +
+                    "\ntwice, the second time with no other compiler running, while other variants "
+                    "compile; the same command tries it again";
+  }
+  suspects_.clear();
+}
+
+// What a request comes to; nullopt where that is still open.
+Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished finished,
+                                                      bool alone) {
+  if (is_of_the_machine(finished.reply) && !alone) {
+    waiting_.push_front({std::move(finished.request), true});
+    return std::optional<WorkReply>();
+  }
+  if (is_of_the_machine(finished.reply)) {
+    MGTUNE_TRY(suspect(std::move(finished.request), std::move(finished.reply)));
+    return std::optional<WorkReply>();
+  }
+  if (finished.reply.kind == WorkReply::Kind::failed) {
+    return end_of_sweep(finished.request, finished.reply);
+  }
+  compiles_ = true;
+  suspects_in_a_row_ = 0;
+  charge_suspects();
+  return std::optional(std::move(finished.reply));
+}
+
 Result<std::optional<WorkReply>> CompilePool::poll() {
-  for (WorkerProcess& worker : workers_) {
-    if (worker.is_idle()) continue;
-    MGTUNE_ASSIGN(std::optional<WorkReply> reply, worker.poll());
-    if (!reply) continue;
+  feed();
+  for (Slot& slot : slots_) {
+    if (slot.worker.is_idle()) continue;
+    MGTUNE_ASSIGN(std::optional<WorkerProcess::Finished> finished, slot.worker.poll());
+    if (!finished) continue;
+    MGTUNE_ASSIGN(std::optional<WorkReply> reply, receive(*std::move(finished), slot.alone));
     feed();  // before the caller has a look at the reply
+    if (reply) return reply;
+  }
+  if (!finished_.empty()) {
+    std::optional<WorkReply> reply(std::move(finished_.front()));
+    finished_.pop_front();
     return reply;
+  }
+  if (!suspects_.empty() && running() == 0) {  // nothing is left that could clear the machine
+    const Suspect first = std::move(suspects_.front());
+    suspects_.clear();
+    return end_of_sweep(first.request, first.failed);
   }
   return std::optional<WorkReply>();
 }
 
 void CompilePool::join(WaitSet& waiting) const {
-  for (const WorkerProcess& worker : workers_) worker.join(waiting);
+  const bool has_news = !finished_.empty() || (!suspects_.empty() && running() == 0);
+  if (has_news) waiting.add(WaitSet::Clock::now());
+  for (const Slot& slot : slots_) slot.worker.join(waiting);
 }
 
 Result<std::optional<WorkReply>> CompilePool::next() {

@@ -1,10 +1,13 @@
-// CompilePool: compile workers beside the measuring one, on one queue of requests. Builds go into
+// CompilePool: compile workers beside the measuring ones, on one queue of requests. Builds go into
 // the build cache, where the measure worker finds them; the pool reports the build of each variant.
 //
 // One thread drives it. What becomes of a variant whose worker crashes or is late is
-// worker_process.h's: tried once more, then compile_failed; `timeout` at once. What the machine
-// does to a build (a full disk, a compiler that was killed) is nothing of the variant's and ends
-// the pool.
+// worker_process.h's: tried once more, then compile_failed; `timeout` at once.
+//
+// A compiler that was killed, or that found no memory, is tried again with no other beside it. When
+// that ends in the same way, the variant is a suspect: compile_failed once another one compiles,
+// because it asks for more than the machine has. While nothing compiles, or after eight suspects in
+// a row, it is the machine, and that ends the pool, as a full disk does.
 
 #pragma once
 
@@ -24,8 +27,8 @@ namespace mgtune {
 
 class CompilePool {
  public:
-  // `command` starts a compile worker, e.g. {"/usr/bin/mgtune", "worker", "compile"}. `deadline` is
-  // for each of its steps: to begin (its start included), and from there to be done.
+  // `command` starts a compile worker, e.g. {"/usr/bin/mgtune", "worker", "compile", TARGET}.
+  // `deadline` is for each of its steps: to begin (its start included), and from there to be done.
   CompilePool(const std::vector<std::string>& command, std::size_t processes,
               std::chrono::milliseconds deadline);
 
@@ -33,7 +36,8 @@ class CompilePool {
   void submit(WorkRequest request);
 
   // A finished one, in order of finishing; nullopt when none is just now. A Status is what ends the
-  // sweep: what a worker said of the machine twice, or that no worker can be started any more.
+  // sweep: what a worker said of the machine twice, or that no worker can be started any more. A
+  // suspect's reply has no build and the failure `environment`.
   Result<std::optional<WorkReply>> poll();
 
   // Adds when poll() has something new; nothing when nothing is pending.
@@ -47,10 +51,32 @@ class CompilePool {
   void drop_waiting();  // forgets the requests that no worker has yet
 
  private:
-  void feed();
+  struct Work {
+    WorkRequest request;
+    bool alone = false;  // no other compiler may run beside it
+  };
+  // Failed twice because of the machine, the second time alone.
+  struct Suspect {
+    WorkRequest request;
+    WorkReply failed;
+  };
+  struct Slot {
+    WorkerProcess worker;
+    bool alone = false;  // what it works on
+  };
 
-  std::vector<WorkerProcess> workers_;
-  std::deque<WorkRequest> waiting_;
+  void feed();
+  Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, bool alone);
+  Status suspect(WorkRequest request, WorkReply failed);
+  void charge_suspects();  // they are to blame: something else compiles
+  std::size_t running() const;
+
+  std::vector<Slot> slots_;
+  std::deque<Work> waiting_;
+  std::vector<Suspect> suspects_;   // while nothing has compiled
+  std::deque<WorkReply> finished_;  // to be returned by poll()
+  bool compiles_ = false;  // a compiler came to its end here, whatever it said of the source
+  int suspects_in_a_row_ = 0;
 };
 
 }  // namespace mgtune

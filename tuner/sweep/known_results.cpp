@@ -2,10 +2,23 @@
 
 #include <utility>
 
+#include "build/ptxas_report.h"
 #include "check/checker.h"
 #include "dispatch/loaded_variant.h"
 
 namespace mgtune {
+namespace {
+
+// What a worker says of such a build today; rows from before it looked have the log alone.
+void judge(BuildRecord& build) {
+  std::string objections = ptxas_objections(build.message);
+  if (build.outcome != Outcome::ok || objections.empty()) return;
+  build.outcome = Outcome::compile_failed;
+  build.message = std::move(objections);
+  build.sha256.clear();
+}
+
+}  // namespace
 
 KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
                            const DeviceInfo& device, const Problem& problem, std::int64_t gpu_id,
@@ -41,6 +54,7 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
   if (build.has_value()) {
     state.build = *std::move(build);
+    judge(state.build);
     MGTUNE_TRY(find_results(state));
   }
   if (state.need != VariantState::Need::nothing) {
@@ -59,6 +73,8 @@ Status KnownResults::add_build(VariantState& state, const WorkReply& reply) {
     state.build.outcome = reply.outcome;
     state.build.message = reply.message;
   }
+  // What the machine's limits did is tried again by the next sweep, which may have more of it.
+  if (reply.failure != StatusCode::ok) state.build.key.clear();
   return find_results(state);
 }
 

@@ -154,14 +154,14 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
 void ProblemSweep::wait() {
   WaitSet waiting;
   shared_.pool.join(waiting);
-  shared_.worker.join(waiting);
+  shared_.workers.join(waiting);
   if (deadline_.has_value() && measuring_.empty() && done_ > 0) waiting.add(*deadline_);
   waiting.wait();
 }
 
 // Search -> wanted, as many as keep the compilers busy while the measure worker has what it needs.
 Status ProblemSweep::want_more() {
-  const std::size_t window = 2 * shared_.options.compile_processes + 1;
+  const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   while (!exhausted_ && at_work() < window && (!limit.has_value() || taken_ < *limit) &&
          !stopping() && !settled()) {
@@ -258,21 +258,21 @@ VariantState ProblemSweep::take_ready() {
 // Ready -> measuring, while there is a worker for it. The incumbent goes along: the worker stops
 // early on what lies above it.
 Status ProblemSweep::measure_ready() {
-  while (!ready_.empty() && shared_.worker.is_idle() && !default_is_on_its_way() && !stopping()) {
+  while (!ready_.empty() && shared_.workers.has_idle() && !default_is_on_its_way() && !stopping()) {
     MGTUNE_TRY(measure_ceilings());
     VariantState state = take_ready();
     WorkRequest work = request(WorkRequest::Kind::measure, state);
     const Contender* incumbent = best();
     if (incumbent != nullptr && !is_default(state)) work.stop_above_ns = incumbent->q3_ns;
     measuring_.emplace(work.id, std::move(state));
-    shared_.worker.submit(std::move(work));
+    shared_.workers.submit(std::move(work));
   }
   return {};
 }
 
 // Measuring -> finished.
 Status ProblemSweep::receive_measurements() {
-  const Result<std::optional<WorkReply>> next = shared_.worker.poll();
+  const Result<std::optional<WorkReply>> next = shared_.workers.poll();
   const std::optional<WorkReply> reply = next.ok() ? *next : std::nullopt;
   if (next.ok() && !reply.has_value()) return {};
   if (!next.ok()) {
@@ -327,7 +327,7 @@ Result<double> ProblemSweep::ceiling_rate(const std::string& kind, std::int64_t 
                 find_fresh_ceiling(shared_.store, shared_.gpu_id, shared_.device.driver, need));
   if (known.has_value()) return known->rate;
   const Result<CeilingRecord> measured =
-      request_ceiling(shared_.worker, shared_.next_request++, shared_.device.id, need);
+      request_ceiling(shared_.workers, shared_.next_request++, need);
   if (measured.ok()) {
     MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
     MGTUNE_TRY(shared_.store.record_ceiling(sweep, shared_.gpu_id, *measured));

@@ -30,21 +30,21 @@
 #include "sweep/sweep.h"
 #include "sweep/sweep_journal.h"
 #include "worker/count_process.h"
-#include "worker/measure_process.h"
+#include "worker/measure_pool.h"
 
 namespace mgtune {
 
 // What the problems of one sweep share.
 struct SweepShared {
   const SweepOptions& options;
-  const DeviceInfo& device;
+  const DeviceInfo& device;  // the first of those at work, which are all of one model
   Store& store;
   std::int64_t gpu_id;
   GpuRecord gpu;
   Builder builder;
   BuildCache cache;
   CompilePool pool;
-  MeasureProcess worker;
+  MeasurePool workers;
   std::optional<CountProcess> counter;  // where finalists are to be counted
   int counters_refused = 0;             // problems in a row that the machine did not count
   SweepJournal journal;

@@ -53,6 +53,7 @@ class Sweep {
     MGTUNE_TRY(run_with_time_left());
     for (const auto& unfinished : unfinished_) MGTUNE_TRY(note_end(*unfinished));
     shared_.summary.stopped_early = shared_.should_stop() || !unfinished_.empty();
+    for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     MGTUNE_TRY(shared_.journal.finish());
     shared_.summary.sweep_id = shared_.journal.id();
     return {};
@@ -230,13 +231,28 @@ class Sweep {
   std::vector<std::unique_ptr<Running>> unfinished_;  // whose share of the time ended first
 };
 
+// By id, so that of two sweeps that want the same GPUs one gets them all.
+Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
+                                         const std::vector<DeviceInfo>& devices) {
+  std::vector<std::string> ids;
+  for (const DeviceInfo& device : devices) ids.push_back(device.id);
+  std::ranges::sort(ids);
+  std::vector<DeviceLock> locks;
+  for (const std::string& id : ids) {
+    MGTUNE_ASSIGN(DeviceLock lock, DeviceLock::acquire(directory, id));
+    locks.push_back(std::move(lock));
+  }
+  return locks;
+}
+
 }  // namespace
 
-Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& device,
+Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
                                const std::vector<Problem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,
                                const std::function<bool()>& should_stop) {
-  MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
+  const DeviceInfo& device = devices.front();
+  MGTUNE_ASSIGN(const std::vector<DeviceLock> locks, lock_all(options.lock_directory, devices));
   const GpuRecord gpu = gpu_record(device);
   MGTUNE_ASSIGN(const std::int64_t gpu_id, store.gpu_id(gpu));
   MGTUNE_ASSIGN(const auto deadline, measure_deadline(device.kind, problems));
@@ -251,9 +267,7 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& de
       .cache = cache,
       .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
                           options.compile_processes, kCompileDeadline),
-      .worker = MeasureProcess({options.program, "worker", "measure", device.id,
-                                options.method.name, options.method.reason},
-                               deadline),
+      .workers = MeasurePool(options.program, devices, options.method, deadline),
       .counter = {},
       .counters_refused = 0,
       .journal = SweepJournal(store, options, device, gpu_id),

@@ -1,4 +1,4 @@
-// MeasureProcess: the one worker of a device, that measures or counts, and that can be waited for.
+// MeasureProcess: one worker that measures or counts, and is waited for. One thread.
 
 #pragma once
 
@@ -12,7 +12,9 @@ class MeasureProcess : public WorkerProcess {
  public:
   using WorkerProcess::WorkerProcess;
 
-  // submit(), and blocks until poll() has what came of it. When idle.
+  // Blocks until the variant is done, crashed (its standard error in the message) or timed out. A
+  // Status is what ends the sweep: invalid_argument for a reference that crashed or hung, what a
+  // worker said of the machine (tried twice), environment when no worker can be started any more.
   Result<WorkReply> measure(const WorkRequest& request);
 };
 

@@ -81,9 +81,11 @@ struct WorkReply {
   Kind kind = Kind::done;
   std::int64_t id = 0;
   std::string message;
-  Phase phase = Phase::variant;         // of begin
-  StatusCode failure = StatusCode::ok;  // of failed
-  Outcome outcome = Outcome::ok;        // of done, like all that follows
+  Phase phase = Phase::variant;  // of begin
+  // Of failed. The compile pool also gives it to what is done, where the machine's limits are what
+  // the variant failed by: such a row is not remembered with the build.
+  StatusCode failure = StatusCode::ok;
+  Outcome outcome = Outcome::ok;  // of done, like all that follows
   std::optional<BuildRecord> build;
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;

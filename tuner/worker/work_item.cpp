@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "build/ptxas_report.h"
 #include "check/checker.h"
 
 namespace mgtune {
@@ -47,6 +48,12 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
   record.arch = request.arch;
   MGTUNE_ASSIGN(record.key, builder.key(request));
   Result<Build> build = builder.build(request);
+  if (build.ok()) {
+    // What would be measured is another kernel than the one that was written. A program that
+    // links the runtime still gets it where nothing else serves: it is slow, not wrong.
+    std::string objections = ptxas_objections(build->log);
+    if (!objections.empty()) build = Status(StatusCode::compile_failed, std::move(objections));
+  }
   if (!build.ok()) {
     record.outcome = outcome_of(build.status()).value_or(Outcome::ok);
     record.message = build.status().message();

@@ -24,7 +24,8 @@ struct WorkItem {
 Result<WorkItem> bind_request(Catalog& catalog, const WorkRequest& request);
 
 // Builds the item's variant for the device. `record` says what was asked for and what came of it,
-// also when that is a failure of the variant.
+// also when that is a failure of the variant. compile_failed, too, for a build of which ptxas says
+// that it is not what the source asks for (ptxas_objections()).
 Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
                          BuildRecord& record);
 

@@ -10,6 +10,15 @@
 #include "check/checker.h"
 
 namespace mgtune {
+namespace {
+
+// What the machine did to it may be over the second time.
+bool is_tried_twice(const WorkRequest& request, const WorkReply& failed) {
+  if (request.kind == WorkRequest::Kind::count) return false;
+  return failed.failure == StatusCode::environment || failed.failure == StatusCode::io;
+}
+
+}  // namespace
 
 void put_failure(const Status& failure, WorkReply& reply) {
   reply.message = failure.message();
@@ -60,13 +69,13 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
 
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply) {
   if (reply.kind != WorkReply::Kind::failed) return reply.outcome == Outcome::crashed;
-  if (request.kind == WorkRequest::Kind::count) return false;
-  return reply.failure == StatusCode::environment || reply.failure == StatusCode::io;
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  return !(compiles && reply.failure == StatusCode::environment) && is_tried_twice(request, reply);
 }
 
 bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost) {
   const bool compiles = request.kind == WorkRequest::Kind::compile;
-  return !compiles || lost.reason.code() != StatusCode::timeout;
+  return !compiles || (lost.reason.code() != StatusCode::timeout && !lost.from_outside);
 }
 
 std::string_view worker_kind(const WorkRequest& request) {
@@ -84,7 +93,7 @@ Status end_of_sweep(const WorkRequest& request, const WorkReply& failed) {
   std::string message =
       fmt::format("{}\nwhile {} {} of {} {}", failed.message, compiles ? "compiling" : "measuring",
                   request.variant, request.op, request.problem);
-  if (is_worth_a_retry(request, failed)) {
+  if (is_tried_twice(request, failed)) {
     message += ", twice; nothing is recorded for it, and the same command goes on from here";
   }
   return {failed.failure, std::move(message)};

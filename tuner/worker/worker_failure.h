@@ -31,10 +31,10 @@ struct LostWorker {
 // The reply that it did not send; `begun` is its last `begin`.
 WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const LostWorker& lost);
 
-// Whether a new worker can come to another end. Of what a worker says: memory and disk space come
-// back, and a temporary folder that was cleaned away is made again; a GPU's context that died with
-// this variant may have been harmed by an earlier one. Counters that a driver refuses are refused
-// again.
+// Whether a new worker can come to another end. Of what a worker says: disk space comes back, and a
+// temporary folder that was cleaned away is made again; a GPU's context that died with this variant
+// may have been harmed by an earlier one. Counters that a driver refuses are refused again. Memory
+// comes back as well, but to a compiler only where no other runs beside it: the pool sees to that.
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply);
 bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost);
 

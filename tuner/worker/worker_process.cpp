@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "worker/crash_report.h"
@@ -11,6 +12,9 @@ namespace mgtune {
 namespace {
 
 constexpr int kStarts = 3;  // in a row without a begin: then this worker can do nothing more
+
+// A start that takes longer hangs: opening a GPU takes a second, showing that it is well less.
+constexpr std::chrono::seconds kStartDeadline{60};
 
 // The next reply to this request: corrupt for anything else.
 Result<WorkReply> decode_answer(const std::string& line, const WorkRequest& request) {
@@ -27,8 +31,8 @@ Result<WorkReply> decode_answer(const std::string& line, const WorkRequest& requ
 WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline)
     : command_(std::move(command)), deadline_(deadline) {}
 
-void WorkerProcess::submit(WorkRequest request) {
-  work_ = Work{.request = std::move(request)};
+void WorkerProcess::submit(Task task) {
+  work_ = Work{.task = std::move(task)};
   // A child that cannot be started is tried again, and shows, in poll().
   static_cast<void>(give());
 }
@@ -51,26 +55,21 @@ Status WorkerProcess::give() {
     MGTUNE_ASSIGN(child_, ChildProcess::start(command_));
   }
   work_->begun.reset();
-  work_->deadline = Clock::now() + deadline_;
+  work_->deadline = Clock::now() + std::min<std::chrono::milliseconds>(deadline_, kStartDeadline);
   // A child that is gone shows when its answer is read.
-  static_cast<void>(child_->write_line(encode(work_->request)));
+  static_cast<void>(child_->write_line(encode(work_->task.request)));
   return {};
 }
 
-Result<std::optional<WorkReply>> WorkerProcess::end(Result<std::optional<WorkReply>> result) {
-  work_.reset();
-  return result;
-}
-
-Result<std::optional<WorkReply>> WorkerProcess::poll() {
+WorkerProcess::Poll WorkerProcess::poll() {
   while (work_) {
     if (!child_) {
-      if (Status status = give(); !status.ok()) return end(std::move(status));
+      if (Status status = give(); !status.ok()) return give_back(std::move(status));
     }
     const Result<std::string> line = child_->read_line(Clock::now());
     if (line.status().code() == StatusCode::timeout && Clock::now() < work_->deadline) break;
     Result<WorkReply> reply =
-        line.ok() ? decode_answer(*line, work_->request) : Result<WorkReply>(line.status());
+        line.ok() ? decode_answer(*line, work_->task.request) : Result<WorkReply>(line.status());
     if (reply.ok() && reply->kind == WorkReply::Kind::begin) {
       work_->begun = *std::move(reply);
       work_->deadline = Clock::now() + deadline_;
@@ -79,45 +78,52 @@ Result<std::optional<WorkReply>> WorkerProcess::poll() {
     if (reply.ok() && !work_->begun) {
       reply = corrupt("the worker's answer comes before it began");
     }
-    MGTUNE_ASSIGN(std::optional<WorkReply> done,
+    MGTUNE_ASSIGN(std::optional<Finished> finished,
                   reply.ok() ? take(*std::move(reply)) : lose(reply.status()));
-    if (done) return done;
+    if (finished) return finished;
   }
-  return std::optional<WorkReply>();
+  return std::optional<Finished>();
 }
 
 // Nobody knows what else is wrong with a child that failed, or whose GPU the variant took along.
-Result<std::optional<WorkReply>> WorkerProcess::take(WorkReply reply) {
+WorkerProcess::Poll WorkerProcess::take(WorkReply reply) {
   if (reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed) child_.reset();
-  const bool again = is_worth_a_retry(work_->request, reply);
+  const bool again = is_worth_a_retry(work_->task.request, reply);
   return settle(std::move(reply), again);
 }
 
 // What becomes of the request when its child is gone, is late or talks nonsense.
-Result<std::optional<WorkReply>> WorkerProcess::lose(const Status& reason) {
+WorkerProcess::Poll WorkerProcess::lose(const Status& reason) {
   if (reason.code() != StatusCode::io) child_->kill();
   LostWorker lost{reason, child_->end_description(), child_->ended_from_outside(), deadline_};
   lost.end = crash_message(lost.end, child_->take_error_output());
   child_.reset();
-  const WorkRequest& request = work_->request;
+  const WorkRequest& request = work_->task.request;
   if (work_->begun) {
     return settle(lost_reply(request, *work_->begun, lost), is_worth_a_retry(request, lost));
   }
-  if (++work_->failed_starts < kStarts) return std::optional<WorkReply>();
-  return end(
+  if (++work_->failed_starts < kStarts) return std::optional<Finished>();
+  return give_back(
       environment_error(fmt::format("no {} worker begins its work ({} tried): {} ({})",
                                     worker_kind(request), kStarts, reason.message(), lost.end)));
 }
 
 // Another child's turn, or what comes of the request.
-Result<std::optional<WorkReply>> WorkerProcess::settle(WorkReply reply, bool again) {
-  if (again && !work_->is_retry) {
-    work_->is_retry = true;
+WorkerProcess::Poll WorkerProcess::settle(WorkReply reply, bool again) {
+  if (again && !work_->task.is_retry) {
+    work_->task.is_retry = true;
     work_->failed_starts = 0;
-    return std::optional<WorkReply>();
+    return std::optional<Finished>();
   }
-  if (reply.kind == WorkReply::Kind::failed) return end(end_of_sweep(work_->request, reply));
-  return end(std::optional(std::move(reply)));
+  Finished finished{std::move(work_->task.request), std::move(reply)};
+  work_.reset();
+  return std::optional(std::move(finished));
+}
+
+WorkerProcess::Poll WorkerProcess::give_back(Status why) {
+  unbegun_ = std::move(work_->task);
+  work_.reset();
+  return why;
 }
 
 }  // namespace mgtune

@@ -5,7 +5,8 @@
 // What goes wrong is tried once more, alone in a new child process. What happens then is the
 // variant's outcome, unless the worker had announced that it runs the problem's reference, or was
 // ended from outside: no variant is to blame for that. A compiler that is not done in time has its
-// outcome at once: minutes are lost already. One thread.
+// outcome at once: minutes are lost already. One that was killed or found no memory is not tried
+// again here, but where nothing compiles beside it (compile_pool.h). One thread.
 
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/status.h"
@@ -31,12 +33,24 @@ class WorkerProcess {
 
   bool is_idle() const { return !work_.has_value(); }
 
-  void submit(WorkRequest request);  // when idle
+  // A request, and whether another worker has failed at it already.
+  struct Task {
+    WorkRequest request;
+    bool is_retry = false;
+  };
+  void submit(Task task);  // when idle
 
-  // Once its request is done: the reply, `done` always; idle again then. nullopt before that. A
-  // Status is what ends the sweep: invalid_argument for a reference that crashed or hung, what a
-  // worker said of the machine (tried twice), environment when no child process begins its work.
-  Result<std::optional<WorkReply>> poll();
+  // The request and what came of it: `done` or, where that says nothing about the variant,
+  // `failed` (end_of_sweep() makes a Status of it).
+  struct Finished {
+    WorkRequest request;
+    WorkReply reply;
+  };
+
+  // nullopt while the worker is at it; idle again afterwards. A Status, environment, when no child
+  // process begins its work: that is nothing of the request's, which take_unbegun() gives back.
+  Result<std::optional<Finished>> poll();
+  Task take_unbegun() { return std::move(unbegun_); }
 
   // Adds when poll() has something new; nothing when idle.
   void join(WaitSet& waiting) const;
@@ -47,23 +61,24 @@ class WorkerProcess {
   using Clock = std::chrono::steady_clock;
 
   struct Work {
-    WorkRequest request;
-    bool is_retry = false;
+    Task task;
     int failed_starts = 0;                // child processes that went before they began
     std::optional<WorkReply> begun = {};  // the last `begin` of the child it is given to
     Clock::time_point deadline = Clock::time_point::max();
   };
+  using Poll = Result<std::optional<Finished>>;
 
   Status give();
-  Result<std::optional<WorkReply>> take(WorkReply reply);
-  Result<std::optional<WorkReply>> lose(const Status& reason);
-  Result<std::optional<WorkReply>> settle(WorkReply reply, bool again);
-  Result<std::optional<WorkReply>> end(Result<std::optional<WorkReply>> result);
+  Poll take(WorkReply reply);
+  Poll lose(const Status& reason);
+  Poll settle(WorkReply reply, bool again);
+  Poll give_back(Status why);
 
   std::vector<std::string> command_;
   std::chrono::milliseconds deadline_;
   std::optional<ChildProcess> child_;
   std::optional<Work> work_;
+  Task unbegun_;
   bool started_ = false;
   std::int64_t restarts_ = 0;
 };
