@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "store/import.h"
 #include "store/records.h"
 
 namespace mgtune {
@@ -73,6 +74,10 @@ class Store {
                          std::span<const CounterRecord> counters);
   Status withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method);
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
+
+  // What was found elsewhere, all of it in one transaction or nothing. What a sweep of this store
+  // found itself stays, and no sweep takes an imported row for a result of its own.
+  Result<ImportCounts> import_results(const std::vector<ImportedSweep>& sweeps);
 
   // Adds what `sources` have and this store has not, the oldest source first, in one transaction;
   // what is here already stays as it is, so a second time nothing changes. Of two picks of a

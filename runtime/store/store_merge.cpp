@@ -206,8 +206,8 @@ class Merger {
     return found ? std::optional(rows.integer(0)) : std::nullopt;
   }
 
-  // A sweep that ran when it was merged before may have ended, and of two picks that of the sweep
-  // which began last holds.
+  // A sweep that ran when it was merged before may have ended. Of two picks that of the sweep which
+  // began last holds, and one of a sweep before one that was imported.
   Status refresh(const Table& table, std::int64_t id, const std::vector<Value>& values) {
     if (table.name != "sweeps" && table.name != "tuned") return {};
     const auto value_of = [&](const char* column) {
@@ -223,10 +223,13 @@ class Merger {
     }
     MGTUNE_ASSIGN(Statement update,
                   to_.query("UPDATE tuned SET " + list(table, "", " = ?", ", ", any) +
-                            " WHERE id = ? AND (SELECT started_at FROM sweeps WHERE id ="
-                            " tuned.sweep) < (SELECT started_at FROM sweeps WHERE id = ?)"));
+                            " WHERE id = ?"
+                            " AND (SELECT strategy <> ?, started_at FROM sweeps WHERE id = sweep)"
+                            " < (SELECT strategy <> ?, started_at FROM sweeps WHERE id = ?)"));
     for (const Value& value : values) bind(update, value);
     update.bind(id);
+    update.bind(kImportStrategy);
+    update.bind(kImportStrategy);
     bind(update, value_of("sweep"));
     MGTUNE_TRY(update.run());
     if (to_.changed_rows() > 0) count(table);
@@ -245,7 +248,8 @@ class Merger {
   std::map<std::string, std::map<std::int64_t, std::int64_t>> ids_;  // here, by table and id there
 };
 
-// What the sweeps of a file ran under, the newest of each GPU first.
+// What the sweeps of a file ran under, the newest of each GPU first. Imported rows say themselves
+// that they are from elsewhere.
 struct Environment {
   GpuRecord gpu;
   EnvironmentRecord environment;
@@ -265,7 +269,8 @@ Result<std::vector<Environment>> environments(Database& database) {
                   "SELECT " + std::string(kGpuColumns) +
                       ", e.mgtune_version, e.compiler, e.driver FROM sweeps s"
                       " JOIN gpus g ON g.id = s.gpu JOIN environments e ON e.id = s.environment"
-                      " ORDER BY s.started_at DESC, s.id DESC");
+                      " WHERE s.strategy <> ? ORDER BY s.started_at DESC, s.id DESC",
+                  kImportStrategy);
 }
 
 // One environment of each GPU, and the file that it is of.

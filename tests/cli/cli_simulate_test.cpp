@@ -112,7 +112,7 @@ TEST_F(CliSimulateTest, WrongWords) {
     EXPECT_EQ(ended.exit_code, 2) << ended;
     EXPECT_THAT(ended.err, HasSubstr(word));
   };
-  refused({}, "--space is required");
+  refused({}, "--space or --kernel is required");
   refused({"--space", mgtune_.folder().file("none.json")}, "none.json");
   refused({"--space", path, "--strategy", "adaptiv"}, "did you mean 'adaptive'?");
   refused({"--space", path, "--seeds", "0"}, "--seeds: expected 1 to");

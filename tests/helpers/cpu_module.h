@@ -43,12 +43,27 @@ class CpuModule {
   template <class... Args>
   Status launch(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
                 Args... args) const {
+    return launch_with_shared(kernel, grid, block, 0, args...);
+  }
+
+  // `shared_bytes` of dynamic shared memory.
+  template <class... Args>
+  Status launch_with_shared(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
+                            std::uint32_t shared_bytes, Args... args) const {
     void* pointers[] = {&args...};
+    return launch_with(kernel, grid, block, 0, pointers);
+  }
+
+  // With dynamic shared memory; `args` as cuLaunchKernel takes them.
+  Status launch_with(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
+                     std::uint32_t shared_bytes, void* const* args) const {
     KernelLaunch launch;
+    launch.shared_bytes = shared_bytes;
     MGTUNE_ASSIGN(launch.kernel, module_->kernel(kernel));
     launch.grid = {grid, 1, 1};
     launch.block = {block, 1, 1};
-    launch.args = pointers;
+    launch.shared_bytes = shared_bytes;
+    launch.args = args;
     MGTUNE_TRY(device_->launch(launch));
     return device_->synchronize(nullptr);
   }

@@ -10,6 +10,10 @@
 #include "model/tables.h"
 #include "model/text_table.h"
 #include "model/units.h"
+#include "search/search.h"
+#include "search/target.h"
+#include "space/space.h"
+#include "sweep/warm_start.h"
 
 namespace mgtune {
 namespace {
@@ -20,10 +24,16 @@ using Json = nlohmann::ordered_json;
 // launches.
 constexpr std::int64_t kLargeForEmulation = 16 << 20;
 
-std::uint64_t admissible(const SweepPlan& plan) {
+// "5184 admissible variants", "at least 5184 admissible variants".
+std::string variants_text(const SweepPlan& plan) {
   std::uint64_t sum = 0;
-  for (const PlannedProblem& problem : plan.problems) sum += problem.admissible;
-  return sum;
+  bool counted_all = true;
+  for (const PlannedProblem& problem : plan.problems) {
+    sum += problem.admissible;
+    counted_all = counted_all && problem.counted;
+  }
+  return (counted_all ? "" : "at least ") +
+         counted(static_cast<std::int64_t>(sum), "admissible variant");
 }
 
 std::string operators_text(const SweepPlan& plan) {
@@ -41,6 +51,11 @@ std::string budget_text(const Budget& budget) {
   return "ends after " + duration_text(budget.seconds.value_or(0));
 }
 
+std::string target_text(const std::optional<double>& target) {
+  if (!target.has_value()) return "";
+  return ", or a problem earlier when a further " + gain_text(*target) + " is unlikely";
+}
+
 std::string pruned_text(const DesignStatistics& design) {
   if (!design.unavailable.empty()) return design.unavailable;
   std::string text;
@@ -50,6 +65,11 @@ std::string pruned_text(const DesignStatistics& design) {
   return text;
 }
 
+// ">= 5184" where there are too many to count them.
+std::string admissible_text(const DesignStatistics& design) {
+  return (design.counted ? "" : ">= ") + std::to_string(design.admissible);
+}
+
 std::string problem_name(const PlannedProblem& planned) {
   return planned.problem.op->full_name() + " " + planned.problem.text();
 }
@@ -57,11 +77,9 @@ std::string problem_name(const PlannedProblem& planned) {
 Json design_json(const DesignStatistics& design) {
   Json pruned = Json::object();
   for (const auto& [reason, points] : design.pruned) pruned[reason] = points;
-  return {{"design", design.design},
-          {"points", design.points},
-          {"admissible", design.admissible},
-          {"unavailable", design.unavailable},
-          {"pruned", pruned}};
+  return {{"design", design.design},           {"points", design.points},
+          {"admissible", design.admissible},   {"counted", design.counted},
+          {"unavailable", design.unavailable}, {"pruned", pruned}};
 }
 
 Json plan_json(const SweepPlan& plan) {
@@ -109,11 +127,10 @@ std::string device_text(const SweepPlan& plan) {
 }
 
 std::string announcement(const SweepPlan& plan) {
-  std::string text =
-      fmt::format("{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
-                  counted(static_cast<std::int64_t>(plan.problems.size()), "problem"),
-                  counted(static_cast<std::int64_t>(admissible(plan)), "admissible variant"),
-                  plan.strategy, budget_text(plan.budget));
+  std::string text = fmt::format(
+      "{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
+      counted(static_cast<std::int64_t>(plan.problems.size()), "problem"), variants_text(plan),
+      plan.strategy, budget_text(plan.budget) + target_text(plan.target));
   if (plan.method.name == "rotating_events") {
     text += "timed with CUDA events, launch gaps included: " + plan.method.reason + "\n";
   }
@@ -133,6 +150,23 @@ std::string announcement(const SweepPlan& plan) {
   return text;
 }
 
+Result<std::string> warm_start_text(const SweepPlan& plan, Store& store) {
+  if (!starts_warm(plan.strategy) || plan.problems.empty()) return std::string();
+  const Problem& first = plan.problems.front().problem;
+  MGTUNE_ASSIGN(const WarmSource source,
+                find_warm_start(store, first, plan.device, Space(first, plan.device.limits),
+                                plan.method.name));
+  const bool several = plan.problems.size() > 1;
+  if (!source.variants.empty()) {
+    return fmt::format(
+        "starts from the fastest variants of {}{}\n", source.origin,
+        several ? "; each further problem from the nearest that is known by then" : "");
+  }
+  return std::string(several ? "each problem after the first starts from the fastest variants of "
+                               "the nearest that is known by then\n"
+                             : "");
+}
+
 std::string dry_run_table(const std::vector<SweepPlan>& plans) {
   using Align = TextTable::Align;
   TextTable table({{"device"},
@@ -145,7 +179,7 @@ std::string dry_run_table(const std::vector<SweepPlan>& plans) {
     for (const PlannedProblem& planned : plan.problems) {
       for (const DesignStatistics& design : planned.designs) {
         table.add_row({plan.device.name, problem_name(planned), design.design,
-                       std::to_string(design.points), std::to_string(design.admissible),
+                       std::to_string(design.points), admissible_text(design),
                        pruned_text(design)});
       }
     }
@@ -164,6 +198,7 @@ std::string dry_run_json(const std::vector<SweepPlan>& plans) {
       json["problems"].push_back({{"operator", planned.problem.op->full_name()},
                                   {"problem", planned.problem.text()},
                                   {"admissible", planned.admissible},
+                                  {"counted", planned.counted},
                                   {"designs", designs}});
     }
     all.push_back(std::move(json));

@@ -20,7 +20,8 @@
 namespace mgtune {
 
 struct SweepWords {
-  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, method, database, shard;
+  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, database;
+  std::string shard;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
   bool counters = false, dry_run = false, json = false;
@@ -30,6 +31,7 @@ struct PlannedProblem {
   Problem problem;
   std::vector<DesignStatistics> designs;
   std::uint64_t admissible = 0;  // variants, over all designs
+  bool counted = true;           // false: there are at least so many
 };
 
 struct SweepPlan {
@@ -38,6 +40,7 @@ struct SweepPlan {
   std::vector<PlannedProblem> problems;
   std::string strategy;
   Budget budget;
+  std::optional<double> target;  // of --target
   TimingMethod method;
   std::int64_t largest_bytes = 0;  // that any of the problems moves
   std::optional<Shard> shard;      // whose the problems are, of `all_problems`

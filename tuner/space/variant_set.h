@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,15 @@ class VariantSet {
   virtual Variant point(std::uint64_t index) const = 0;           // index < size()
   virtual std::uint64_t index(const Variant& variant) const = 0;  // of values that are listed
   virtual bool admits(const Variant& variant) const = 0;
+
+  // The first admissible point at `index` or behind it; nullopt when there is none. Here it tests
+  // them one by one.
+  virtual std::optional<std::uint64_t> next_admissible(std::uint64_t index) const {
+    for (; index < size(); ++index) {
+      if (admits(point(index))) return index;
+    }
+    return std::nullopt;
+  }
 
   // Every admissible variant of a design in order; false when `visit` stopped it.
   virtual bool for_each_of(std::size_t design, const Visit& visit) const = 0;

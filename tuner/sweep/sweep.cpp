@@ -45,7 +45,7 @@ class Sweep {
     MGTUNE_TRY(read_recorded());
     plan();
     for (std::size_t i = 0; i < problems_.size() && !shared_.should_stop(); ++i) {
-      if (totals_[i] > 0) MGTUNE_TRY(run_problem(i));
+      if (served_[i]) MGTUNE_TRY(run_problem(i));
     }
     if (shared_.should_stop()) shared_.summary.stopped_early = true;
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
@@ -71,25 +71,33 @@ class Sweep {
 
   // How many variants each problem will visit at most, and what cannot run here at all.
   void plan() {
-    const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
+    const std::uint64_t most_nodes = kCountedNodes / std::max<std::size_t>(problems_.size(), 1);
     for (const Problem& problem : problems_) {
-      std::int64_t admissible = 0;
-      const std::vector<DesignStatistics> designs =
-          Space(problem, shared_.device.limits).statistics();
+      const Space space(problem, shared_.device.limits);
+      const std::vector<DesignStatistics> designs = space.statistics(most_nodes);
       for (const DesignStatistics& design : designs) {
-        admissible += static_cast<std::int64_t>(design.admissible);
         if (!design.unavailable.empty()) skip(design.design + ": " + design.unavailable);
       }
-      if (admissible == 0) {
+      const bool served = admissible_variants(designs) > 0 || !is_counted(designs);
+      if (!served) {
         ++shared_.summary.unserved;
         skip(name_of(problem) + ": no variant serves it on " + shared_.device.name + " (" +
              reasons(designs) + ")");
       }
-      totals_.push_back(limit.has_value() ? std::min(*limit, admissible) : admissible);
+      totals_.push_back(most_variants(designs));
       left_ += totals_.back();
-      problems_left_ += totals_.back() > 0 ? 1 : 0;
+      served_.push_back(served);
+      problems_left_ += served ? 1 : 0;
     }
     shared_.summary.problems = static_cast<std::int64_t>(problems_.size());
+  }
+
+  // 0 where nobody counted them and nothing limits them.
+  std::int64_t most_variants(const std::vector<DesignStatistics>& designs) const {
+    const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
+    const auto admissible = static_cast<std::int64_t>(admissible_variants(designs));
+    if (!is_counted(designs)) return limit.value_or(0);
+    return limit.has_value() ? std::min(*limit, admissible) : admissible;
   }
 
   void skip(const std::string& what) {
@@ -178,7 +186,8 @@ class Sweep {
   const std::vector<Problem>& problems_;
   std::function<void(const SweepProgress&)> on_progress_;
   Clock::time_point start_ = Clock::now();
-  std::vector<std::int64_t> totals_;  // variants to visit, by problem
+  std::vector<std::int64_t> totals_;  // variants to visit at most, by problem; 0: not known
+  std::vector<bool> served_;          // by problem: a variant of it may run here
   std::int64_t left_ = 0;             // variants of the problems that are not finished
   std::int64_t problems_left_ = 0;
 };

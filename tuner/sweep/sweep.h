@@ -36,6 +36,7 @@ struct SweepOptions {
   std::string strategy;
   std::uint64_t seed = 1;
   Budget budget;
+  std::optional<double> target;  // ends a problem when a further gain of 1 - target is unlikely
   TimingMethod method;
   bool counters = false;  // count what the hardware does for the finalists
   std::string command;    // as typed
