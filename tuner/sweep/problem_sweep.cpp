@@ -104,10 +104,11 @@ Status ProblemSweep::recall(const Space& space) {
   const auto others = std::ranges::stable_partition(
       recalled_, [this](const VariantState& state) { return is_default(state); });
   // The default's place is kept where it has no result yet.
-  const bool knows_default = others.size() < recalled_.size();
+  const bool lacks_default =
+      !view_.tuned.default_variant.empty() && others.size() == recalled_.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   if (!limit.has_value()) return {};
-  const auto most = static_cast<std::size_t>(*limit - (knows_default ? 0 : 1));
+  const auto most = static_cast<std::size_t>(*limit - (lacks_default ? 1 : 0));
   for (; recalled_.size() > most; recalled_.pop_back()) reused_.erase(recalled_.back().text);
   return {};
 }
