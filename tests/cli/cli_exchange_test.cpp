@@ -193,6 +193,16 @@ TEST_F(CliExchangeTest, ARefusedFileLeavesNoTrace) {
   EXPECT_THAT(ended.err, Not(HasSubstr("\x1b")));
 }
 
+TEST_F(CliExchangeTest, CompareReadsATunedTable) {
+  const std::string table = exported("tuned");
+  const Ended same = mgtune_.run({"compare", swept_->database(), table});
+  EXPECT_EQ(same.exit_code, 0) << same;
+  EXPECT_THAT(same.out, HasSubstr("vector_add.add on cpu, emulation"));
+  const Ended ended = mgtune_.run({"compare", table, table, "--json"});
+  EXPECT_EQ(ended.json()["rows"][0]["problem"], "n=1000 T=f32");
+  EXPECT_THAT(ended.json()["rows"][0]["variant"], HasSubstr("MODE=good"));
+}
+
 TEST_F(CliExchangeTest, ATunedTableServes) {
   ASSERT_EQ(mgtune_.run({"import", exported("tuned"), "--kernel", kFamily}).exit_code, 0);
   Store store = Store::open(mgtune_.database(), Store::Mode::read_only).value();

@@ -1,9 +1,9 @@
 // A worker that misbehaves on command: what it does for a request stands in the request's variant,
 // or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
 // "GPU-1 final: crash" in a final. Any other variant compiles, and passes with the same time.
-// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure worker
-// of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names is there:
-// the variant "harms" makes it, and crashes.
+// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure
+// worker of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names
+// is there: the variant "harms" makes it, and crashes.
 //
 // FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
@@ -65,8 +65,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write: several
-// workers append to the file.
+// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write:
+// several workers append to the file.
 void log(const WorkRequest& request, const char* event) {
   const std::string path = variable("FAKE_WORKER_LOG");
   if (path.empty()) return;

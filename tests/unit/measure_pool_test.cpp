@@ -86,7 +86,7 @@ TEST(MeasurePool, ACrashOrHangIsItsVariantsAlone) {
       run(workers, {"a", "crash", "b", "hang", "c", "garbage", "d", "e", "crash unless fresh"});
   ASSERT_TRUE(replies.ok()) << replies.status().message();
   for (const auto& [variant, reply] : *replies) {
-    const Outcome expected = variant == "hang"                              ? Outcome::timeout
+    const Outcome expected = variant == "hang"                            ? Outcome::timeout
                              : variant == "crash" || variant == "garbage" ? Outcome::crashed
                                                                           : Outcome::ok;
     EXPECT_EQ(reply.outcome, expected) << variant;

@@ -337,7 +337,7 @@ Result<Outputs> run_cluster(const CpuModule& module, std::span<const std::string
   std::int32_t parts = kBlocks;
   void* rows_args[] = {&dy, &x, &weight, &rstd, &dx, &partials, &rows, &stride, &offset};
   MGTUNE_TRY(
-      module.launch_with(kernels[0], kBlocks, 32, 4 * 2 * 2 * 128 * sizeof(float), rows_args));
+      module.launch_with(kernels[0], kBlocks, 32, 4 * 2 * 2 * 2 * 128 * sizeof(float), rows_args));
   void* dw_args[] = {&partials, &dw, &parts};
   MGTUNE_TRY(module.launch_with(kernels[1], 7, 256, 0, dw_args));
   Outputs outputs;
@@ -470,12 +470,12 @@ TEST_P(RmsnormBackwardValues, OfNoRowsAreNoGradient) {
 INSTANTIATE_TEST_SUITE_P(
     EachWay, RmsnormBackwardValues,
     testing::Values(
-        "persistent THREADS_PER_ROW=8 ROWS_PER_BLOCK=4 VEC=4 STAGES=2 LOAD=ldg BLOCKS_PER_SM=4 "
-        "FINISH=launch DW_THREADS=256",
-        "persistent THREADS_PER_ROW=32 ROWS_PER_BLOCK=1 VEC=1 STAGES=3 LOAD=cp_async "
-        "BLOCKS_PER_SM=4 FINISH=last_block DW_THREADS=256",
-        "persistent THREADS_PER_ROW=64 ROWS_PER_BLOCK=2 VEC=1 STAGES=2 LOAD=cp_async "
-        "BLOCKS_PER_SM=1 FINISH=launch DW_THREADS=1024",
+        "persistent THREADS_PER_ROW=8 ROWS_PER_BLOCK=4 VEC=4 ROWS_AT_ONCE=1 STAGES=2 LOAD=ldg "
+        "BLOCKS_PER_SM=4 PDL=false DW_THREADS=256",
+        "persistent THREADS_PER_ROW=32 ROWS_PER_BLOCK=1 VEC=4 ROWS_AT_ONCE=2 STAGES=3 "
+        "LOAD=cp_async BLOCKS_PER_SM=4 PDL=false DW_THREADS=256",
+        "persistent THREADS_PER_ROW=64 ROWS_PER_BLOCK=2 VEC=1 ROWS_AT_ONCE=1 STAGES=2 LOAD=ldg "
+        "BLOCKS_PER_SM=1 PDL=false DW_THREADS=1024",
         "two_pass THREADS_PER_ROW=32 ROWS_PER_BLOCK=4 VEC=4 THREADS=64 ROWS_AT_ONCE=4 "
         "BLOCKS_PER_SM=2"));
 
@@ -484,7 +484,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RmsnormBackwardCluster, OfOneBlockIsRight) {
   constexpr std::int64_t kRows = 9, kHidden = 200;
   const std::string kernels[] = {
-      "rmsnorm_backward_cluster<float, float, 200, 32, 4, 4, 1, 1, FINISH::launch, true>",
+      "rmsnorm_backward_cluster<float, float, 200, 32, 4, 2, 4, 1, 1, false, true>",
       "rmsnorm_backward_dw<float, 200, 256, false>"};
   const auto module = CpuModule::build("kernels/rmsnorm", "backward.cu", {kernels[0], kernels[1]});
   ASSERT_TRUE(module.ok()) << module.status().message();

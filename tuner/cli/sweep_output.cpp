@@ -85,9 +85,13 @@ Json design_json(const DesignStatistics& design) {
 Json plan_json(const SweepPlan& plan) {
   Json devices = Json::array();
   for (const DeviceInfo& device : plan.devices) devices.push_back(device.id);
-  return {{"device", plan.device.id},  {"devices", devices},
-          {"name", plan.device.name},  {"emulation", plan.emulation()},
-          {"strategy", plan.strategy}, {"budget", plan.budget.text}};
+  return {{"device", plan.device.id},
+          {"devices", devices},
+          {"name", plan.device.name},
+          {"emulation", plan.emulation()},
+          {"strategy", plan.strategy},
+          {"budget", plan.budget.text},
+          {"shard", plan.shard.has_value() ? plan.shard->text() : ""}};
 }
 
 // The rows of the store that belong to the sweep's problems.
@@ -149,6 +153,11 @@ std::string announcement(const SweepPlan& plan) {
       plan.strategy, budget_text(plan.budget) + target_text(plan.target));
   if (plan.method.name == "rotating_events") {
     text += "timed with CUDA events, launch gaps included: " + plan.method.reason + "\n";
+  }
+  if (plan.shard.has_value()) {
+    text +=
+        fmt::format("shard {}: {} of {}; mgtune merge joins the files of all\n", plan.shard->text(),
+                    plan.problems.size(), counted(plan.all_problems, "problem"));
   }
   if (!plan.emulation()) return text;
   text += "cpu emulation: times exercise the pipeline, they say nothing about a GPU\n";
