@@ -101,13 +101,14 @@ Status ProblemSweep::recall(const Space& space) {
     if (state.contends()) contenders_.emplace(state.text, contender(state));
     if (reused_.insert(state.text).second) recalled_.push_back(std::move(state));
   }
-  const auto others = std::ranges::stable_partition(
-      recalled_, [this](const VariantState& state) { return is_default(state); });
+  const auto others =
+      std::stable_partition(recalled_.begin(), recalled_.end(),
+                            [this](const VariantState& state) { return is_default(state); });
   // The default's place is kept where it has no result yet.
-  const bool knows_default = others.size() < recalled_.size();
+  const bool lacks_default = !view_.tuned.default_variant.empty() && others == recalled_.begin();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   if (!limit.has_value()) return {};
-  const auto most = static_cast<std::size_t>(*limit - (knows_default ? 0 : 1));
+  const auto most = static_cast<std::size_t>(*limit - (lacks_default ? 1 : 0));
   for (; recalled_.size() > most; recalled_.pop_back()) reused_.erase(recalled_.back().text);
   return {};
 }

@@ -235,6 +235,7 @@ class Sweep {
 Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
                                          const std::vector<DeviceInfo>& devices) {
   std::vector<std::string> ids;
+  ids.reserve(devices.size());
   for (const DeviceInfo& device : devices) ids.push_back(device.id);
   std::ranges::sort(ids);
   std::vector<DeviceLock> locks;
