@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
@@ -111,8 +113,8 @@ Result<std::string> variant_at(const JsonCursor& object) {
   for (const JsonCursor& member : members) {
     const JsonValue& value = member.value();
     const bool is_boolean = value.kind == JsonValue::Kind::boolean;
-    text +=
-        " " + member.key() + "=" + (is_boolean ? (value.boolean ? "true" : "false") : value.string);
+    const std::string word = value.boolean ? "true" : "false";
+    text += fmt::format(" {}={}", member.key(), is_boolean ? word : value.string);
   }
   return text;
 }
