@@ -14,6 +14,7 @@
 #include "store/database.h"
 #include "store/schema.h"
 #include "tests/fault/faulty_vfs.h"
+#include "tests/helpers/long_lane.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
@@ -31,7 +32,9 @@ class StoreIoFault : public StoreTest {
                                       const std::function<void(const Status&)>& check) {
     std::set<std::string> calls;
     for (const Mode mode : {Mode::full, Mode::short_write, Mode::io_error, Mode::broken}) {
-      for (int call = 0;; ++call) {
+      // In the short lane a third of the calls, another third for each mode.
+      const int stride = in_long_lane(1, 3);
+      for (int call = static_cast<int>(mode) % stride;; call += stride) {
         FaultyVfs vfs;
         prepare();
         vfs.fail(call, mode);
@@ -71,6 +74,11 @@ class StoreIoFault : public StoreTest {
   // A store with one outcome and one pick, open for writing.
   void open_with_one_outcome() {
     remove_files();
+    if (!stored_.empty()) {
+      std::ofstream(path_, std::ios::binary) << stored_;
+      store_.emplace(open());
+      return;
+    }
     store_.emplace(open());
     record_ = outcome_in(*store_);
     ASSERT_TRUE(store_->record(record_).ok());
@@ -83,9 +91,13 @@ class StoreIoFault : public StoreTest {
     tuned_.build_sha256 = record_.key.build_sha256;
     tuned_.median_ns = 100;
     ASSERT_TRUE(store_->record_tuned(tuned_).ok());
+    store_.reset();
+    stored_ = content();
+    store_.emplace(open());
   }
 
   std::optional<Store> store_;
+  std::string stored_;  // the file of open_with_one_outcome()
   OutcomeRecord record_;
   TunedRecord tuned_;
 };
