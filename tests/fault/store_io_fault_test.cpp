@@ -145,31 +145,37 @@ TEST_F(StoreIoFault, BringingAnOlderStoreUpToDate) {
 }
 
 TEST_F(StoreIoFault, RecordingAnOutcome) {
-  const std::set<std::string> calls =
-      at_every_call([this] { open_with_one_outcome(); },
-                    [this] {
-                      OutcomeRecord record = record_;
-                      record.variant = "row VEC=4";
-                      record.key.build_sha256 = record.build.sha256 = "sha-2";
-                      record.build.key = "key-2";
-                      record.message = std::string(20'000, 'm');
-                      Status status = store_->record(record);
-                      store_.reset();  // closing has its own calls, and no way to fail
-                      return status;
-                    },
-                    [this](const Status& status) {
-                      expect_whole();
-                      const std::vector<OutcomeView> rows = *open().outcomes();
-                      ASSERT_GE(rows.size(), 1U);
-                      EXPECT_LE(rows.size(), 2U);
-                      if (status.ok()) {
-                        EXPECT_EQ(rows.size(), 2U) << "acknowledged and lost";
-                      }
-                      for (const OutcomeView& row : rows) {
-                        EXPECT_TRUE(row.check && row.measurement);
-                        EXPECT_EQ(row.build_sha256, row.variant == "row VEC=8" ? "sha-1" : "sha-2");
-                      }
-                    });
+  const std::set<std::string> calls = at_every_call(
+      [this] { open_with_one_outcome(); },
+      [this] {
+        OutcomeRecord record = record_;
+        record.variant = "row VEC=4";
+        record.key.build_sha256 = record.build.sha256 = "sha-2";
+        record.build.key = "key-2";
+        record.message = std::string(20'000, 'm');
+        Status status = store_->record(record);
+        store_.reset();  // closing has its own calls, and no way to fail
+        return status;
+      },
+      [this](const Status& status) {
+        expect_whole();
+        const std::vector<OutcomeView> rows = *open().outcomes();
+        ASSERT_GE(rows.size(), 1U);
+        EXPECT_LE(rows.size(), 2U);
+        if (status.ok()) {
+          EXPECT_EQ(rows.size(), 2U) << "acknowledged and lost";
+        }
+        const auto database = Database::open(path_, Database::Access::read_only).value();
+        for (const char* table : {"variants", "builds", "checks", "measurements"}) {
+          EXPECT_EQ(*database->read_integer(std::string("SELECT count(*) FROM ") + table),
+                    static_cast<std::int64_t>(rows.size()))
+              << table;  // all of an outcome or none of it
+        }
+        for (const OutcomeView& row : rows) {
+          EXPECT_TRUE(row.check && row.measurement);
+          EXPECT_EQ(row.build_sha256, row.variant == "row VEC=8" ? "sha-1" : "sha-2");
+        }
+      });
   EXPECT_THAT(calls, testing::IsSupersetOf({"xRead", "xWrite", "xSync"}));
 }
 
