@@ -103,7 +103,7 @@ Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
     std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
     return ExitCode::ok;
   }
-  const Result<ExitCode> code = sweep_all(plans, invocation);
+  Result<ExitCode> code = sweep_all(plans, invocation);
   leave_nothing_behind("");  // a compile worker that was busy at the end was killed
   return code;
 }
