@@ -199,7 +199,10 @@ std::string ReferenceChecker::compare(const SeededInputs& inputs, const std::vec
       record.error = comparison.error;
       record.tolerance = allowed;
     }
-    if (message.empty()) message = comparison.message;
+    if (message.empty() && !comparison.message.empty()) {
+      message = is_untouched(layout, outputs[i]) ? layout.name + " was never written: " : "";
+      message += comparison.message;
+    }
   }
   return message;
 }

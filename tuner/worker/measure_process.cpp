@@ -1,6 +1,5 @@
 #include "worker/measure_process.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <utility>
@@ -11,11 +10,11 @@
 namespace mgtune {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr int kStarts = 3;  // in a row without a begin: then nothing more can be measured
 
-std::chrono::steady_clock::time_point after(std::chrono::milliseconds time) {
-  return std::chrono::steady_clock::now() + time;
-}
+Clock::time_point after(std::chrono::milliseconds time) { return Clock::now() + time; }
 
 // The next reply to this request: corrupt for anything else.
 Result<WorkReply> read_reply(ChildProcess& child, const WorkRequest& request,
@@ -49,7 +48,7 @@ std::string MeasureProcess::end_worker() {
 
 // What becomes of a request whose worker is gone, is late or talks nonsense.
 WorkReply MeasureProcess::lose(const WorkRequest& request, const WorkReply& begun,
-                               const Status& reason) {
+                               const Status& reason, std::chrono::milliseconds deadline) {
   WorkReply reply;
   reply.id = request.id;
   reply.outcome = Outcome::crashed;
@@ -68,7 +67,7 @@ WorkReply MeasureProcess::lose(const WorkRequest& request, const WorkReply& begu
   }
   if (reason.code() == StatusCode::timeout) {
     reply.outcome = Outcome::timeout;
-    reply.message = fmt::format("not done within {}", deadline_);
+    reply.message = deadline_.message(request, deadline);
   }
   if (begun.phase == WorkReply::Phase::variant) return reply;
   return failed_reply(
@@ -76,7 +75,8 @@ WorkReply MeasureProcess::lose(const WorkRequest& request, const WorkReply& begu
                                 "fill kernels: " + reply.message));
 }
 
-Result<MeasureProcess::Attempt> MeasureProcess::attempt(const WorkRequest& request) {
+Result<MeasureProcess::Attempt> MeasureProcess::attempt(const WorkRequest& request,
+                                                        std::chrono::milliseconds more) {
   if (child_) {
     child_->take_error_output();  // of earlier variants
   } else {
@@ -85,19 +85,28 @@ Result<MeasureProcess::Attempt> MeasureProcess::attempt(const WorkRequest& reque
   Status status = child_->write_line(encode(request));
   WorkReply reply;
   bool has_begun = false;
+  Clock::time_point begun_at;
   do {
-    Result<WorkReply> next = status.ok() ? read_reply(*child_, request, deadline_) : status;
-    if (!next.ok() && has_begun) return Attempt{lose(request, reply, next.status()), true};
+    const bool is_at_variant = has_begun && reply.phase == WorkReply::Phase::variant;
+    const auto deadline = is_at_variant ? deadline_.of(request) + more : deadline_.most();
+    Result<WorkReply> next = status.ok() ? read_reply(*child_, request, deadline) : status;
+    if (!next.ok() && has_begun) {
+      return Attempt{lose(request, reply, next.status(), deadline), true};
+    }
     if (!next.ok() || (!has_begun && next->kind != WorkReply::Kind::begin)) {
       status = next.ok() ? corrupt("the worker's answer comes before it began") : next.status();
       if (status.code() != StatusCode::io) child_->kill();
       failed_start_ = status.message() + " (" + end_worker() + ")";
       return Attempt{};
     }
+    if (next->kind == WorkReply::Kind::begin) begun_at = Clock::now();
     has_begun = true;
     reply = *std::move(next);
   } while (reply.kind == WorkReply::Kind::begin);
   const bool done = reply.kind == WorkReply::Kind::done;
+  if (done)
+    deadline_.learn(request, reply,
+                    std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - begun_at));
   if (done && reply.outcome != Outcome::crashed) return Attempt{std::move(reply), false};
   // A GPU's context that died with this variant may have been harmed by an earlier one.
   if (done) {
@@ -109,10 +118,11 @@ Result<MeasureProcess::Attempt> MeasureProcess::attempt(const WorkRequest& reque
   return Attempt{std::move(reply), again};
 }
 
-Result<WorkReply> MeasureProcess::measure(const WorkRequest& request) {
+Result<WorkReply> MeasureProcess::measure(const WorkRequest& request,
+                                          std::chrono::milliseconds more) {
   bool is_retry = false;
   for (int starts = 0; starts < kStarts;) {
-    MGTUNE_ASSIGN(Attempt attempt, this->attempt(request));
+    MGTUNE_ASSIGN(Attempt attempt, this->attempt(request, more));
     if (!attempt.reply) {
       ++starts;
       continue;

@@ -1,0 +1,48 @@
+#include "worker/variant_deadline.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mgtune {
+namespace {
+
+constexpr int kTimes = 20;
+constexpr std::chrono::seconds kLeast{5};
+
+std::string problem_of(const WorkRequest& request) {
+  return request.kernel + '\n' + request.op + '\n' + request.problem;
+}
+
+}  // namespace
+
+bool VariantDeadline::knows(const WorkRequest& request) const {
+  return request.kind == WorkRequest::Kind::measure && problem_ == problem_of(request);
+}
+
+std::chrono::milliseconds VariantDeadline::of(const WorkRequest& request) const {
+  if (!knows(request)) return most_;
+  return std::min<std::chrono::milliseconds>(
+      most_, std::max<std::chrono::milliseconds>(kLeast, kTimes * took_));
+}
+
+void VariantDeadline::learn(const WorkRequest& request, const WorkReply& reply,
+                            std::chrono::milliseconds took) {
+  const bool is_measured =
+      request.kind == WorkRequest::Kind::measure && reply.outcome == Outcome::ok;
+  if (!is_measured || knows(request)) return;
+  problem_ = problem_of(request);
+  took_ = took;
+}
+
+std::string VariantDeadline::message(const WorkRequest& request,
+                                     std::chrono::milliseconds deadline) const {
+  std::string text = fmt::format("not done within {}", deadline);
+  if (knows(request)) {
+    text += fmt::format("; the first variant of the problem was done in {}", took_);
+  }
+  return text;
+}
+
+}  // namespace mgtune
