@@ -52,11 +52,13 @@ static int run(const mgr_plan_t* plan, mgr_context_t* context, int rows) {
         failed("copy", mgr_copy_to_device(context, device_x, x, x_bytes)) ||
         failed("copy", mgr_copy_to_device(context, device_weight, weight, weight_bytes));
   if (!bad) {
-    /* In the operator's order: rows and x_stride (its default); x, weight, y and no rstd; eps. */
+    /* In the operator's order: rows and x_stride (its default); x, weight, y and no rstd; eps
+       and what is added to every weight. */
     const int64_t dims[] = {rows, -1};
     void* const tensors[] = {device_x, device_weight, device_y, NULL};
+    const double scalars[] = {kEps, 0};
     char text[4096];
-    bad = failed("launch", mgr_launch(plan, NULL, dims, 2, tensors, 4, &kEps, 1, NULL)) ||
+    bad = failed("launch", mgr_launch(plan, NULL, dims, 2, tensors, 4, scalars, 2, NULL)) ||
           failed("synchronize", mgr_synchronize(context, NULL)) ||
           failed("copy", mgr_copy_to_host(context, y, device_y, x_bytes)) ||
           failed("explain", mgr_explain(plan, dims, 2, text, sizeof(text), NULL));

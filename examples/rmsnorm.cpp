@@ -71,11 +71,12 @@ int run(const mgr::Context& context, const mgr::Plan& plan) {
     if (!*buffer) return fail("allocate", buffer->error());
   }
   const double eps = kEps;
-  // In the operator's order: rows and x_stride (its default); x, weight, y, rstd; eps.
+  // In the operator's order: rows and x_stride (its default); x, weight, y, rstd; eps and
+  // what is added to every weight.
   for (const mgr::Status& status :
        {context.copy_to_device(x->data(), host.x.data(), bytes),
         context.copy_to_device(weight->data(), host.weight.data(), weight_bytes),
-        plan.launch({kRows, -1}, {x->data(), weight->data(), y->data(), rstd->data()}, {eps}),
+        plan.launch({kRows, -1}, {x->data(), weight->data(), y->data(), rstd->data()}, {eps, 0}),
         context.synchronize(), context.copy_to_host(host.y.data(), y->data(), bytes),
         context.copy_to_host(host.rstd.data(), rstd->data(), rstd_bytes)}) {
     if (!status) return fail("run", status.error());

@@ -77,9 +77,9 @@ int run(const mgr::Plan& plan) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t replay = nullptr;
   CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  const auto launch = [&] {  // rows and x_stride; x, weight, y, rstd; eps
-    return plan.launch({kRows, -1}, {x_device, weight_device, y_device, nullptr}, {kEps}, nullptr,
-                       stream);
+  const auto launch = [&] {  // rows and x_stride; x, weight, y, rstd; eps, weight_offset
+    return plan.launch({kRows, -1}, {x_device, weight_device, y_device, nullptr}, {kEps, 0},
+                       nullptr, stream);
   };
   CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   for (int i = 0; i < kLaunches; ++i) CHECK_MGR(launch());

@@ -79,10 +79,10 @@ def launch(library, database, shapes):
         x = normal(rows * hidden)
         weight = buffer(normal(hidden))
         tensors = [(ctypes.c_void_p * 4)(buffer(x), weight, buffer(x), None) for _ in range(sets)]
-        dims, eps = (ctypes.c_int64 * 2)(rows, -1), (ctypes.c_double * 1)(1e-5)
+        dims, scalars = (ctypes.c_int64 * 2)(rows, -1), (ctypes.c_double * 2)(1e-5, 0)
         for turn in range(LAUNCHES):
             must(mgr.mgr_launch(plan, None, dims, ctypes.c_size_t(2), tensors[turn % sets], ctypes.c_size_t(4),
-                                eps, ctypes.c_size_t(1), None))
+                                scalars, ctypes.c_size_t(2), None))
         must(mgr.mgr_synchronize(context, None))
         for row in tensors:
             mgr.mgr_free(context, ctypes.c_void_p(row[0]))

@@ -1,33 +1,47 @@
-// rmsnorm.forward — y[r, c] = x[r, c] * rstd[r] * weight[c]
-//                   rstd[r] = 1 / sqrt(mean(x[r, :]^2) + eps)
+// rmsnorm.forward      y[r, c] = x[r, c] * rstd[r] * (weight_offset + weight[c])
+//                      rstd[r] = 1 / sqrt(mean(x[r, :]^2) + eps)
+// rmsnorm.add_forward  s = x + residual, rounded to T, is written as residual_out; y and rstd are
+//                      those of s
 //
-// Algorithm  THREADS_PER_ROW threads own a row and step over it together, VEC elements each, so
-//            that a step reads consecutive addresses. Each thread sums its squares, mg::sum adds
-//            the threads' sums (shuffles inside a warp, one round through shared memory above),
-//            and a second walk over the same columns scales and writes. A block holds
-//            ROWS_PER_BLOCK rows; rows past the end join the sum and neither read nor write.
-// Traffic    reads rows * hidden + hidden elements of T, writes rows * hidden, and 4 * rows bytes
-//            when rstd is wanted; weight is read once per row, from the caches.
-// Work       4 * rows * hidden flops, 1 flop per byte or less: bound by memory.
+// Algorithm  the threads of a row step over it together, VEC elements each, so that a step reads
+//            consecutive addresses. Each thread sums its squares, a tree adds the threads' sums
+//            (shuffles inside a warp, one round through shared memory above, one through the
+//            shared memory of the others in a cluster), and a second walk over the same columns
+//            scales and writes. Rows past the end join the sum and neither read nor write.
+//            Design row: THREADS_PER_ROW threads hold ROWS_PER_THREAD rows in registers; cluster:
+//            the blocks of a cluster hold one; reread: x is read again after the sum.
+// Traffic    reads rows * hidden elements of T (add_forward: twice that) and hidden of W, writes
+//            rows * hidden (twice), and 4 * rows bytes when rstd is wanted; weight is read once a
+//            row, from the caches. reread: the second read of x comes from L1 or L2 or not.
+// Work       4 * rows * hidden flops (5), 1 flop per byte or less: bound by memory.
 // Tunables   THREADS_PER_ROW  few: no barrier (<= 32) and many rows in flight; many: less to hold
 //                             per thread, more loads in flight when there are few rows
 //            ROWS_PER_BLOCK   fills a block when a row needs few threads; idle when rows run out
+//            ROWS_PER_THREAD  rows that a group of threads has in flight at once, weight in common
+//            CLUSTER, THREADS blocks of a row and their threads: the parts of a wide row stay small
+//                             enough for several blocks an SM, whose loads and stores overlap
 //            VEC              elements per load; 16 bytes need the fewest instructions, less
 //                             serves odd sizes, strides and pointers
-//            KEEP             registers: x is read once and held as T, at most 64 elements per
-//                             thread; reread: x is read twice, the second time from L1 or L2
+//            CACHE            hints of what is read and written once: x, y and the residuals
+//            WEIGHT           early: loaded with x, so that its latency is that of x, and held;
+//                             late: loaded after the sum, no registers
+//            PDL              starts while the grid before it ends: saves about a launch's latency
 // Numerics   squares, sum and scale in fp32; a thread adds at most 512 squares, VEC at a time; y
 //            is rounded once, at the end. The sum of squares must stay finite in fp32: |x| below
-//            7e16 is safe for every hidden. The order of additions depends on the parameters,
-//            never on the run. y must not overlap x or weight.
+//            3e16 is safe for every hidden. The order of additions depends on the parameters,
+//            never on the run. residual_out may be the memory of residual; no other output may
+//            overlap anything.
 
+#include <mg/cache_hint.cuh>
+#include <mg/cluster.cuh>
+#include <mg/grid_dependency.cuh>
 #include <mg/math.cuh>
 #include <mg/reduce.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-enum class KEEP { registers, reread };
+using CACHE = mg::Cache;
 
 template <class T, int kVec>
 __device__ float sum_of_squares(const mg::Vec<T, kVec>& x) {
@@ -41,79 +55,242 @@ __device__ float sum_of_squares(const mg::Vec<T, kVec>& x) {
 }
 
 template <class T, int kVec>
-__device__ mg::Vec<T, kVec> scaled(const mg::Vec<T, kVec>& x, const mg::Vec<T, kVec>& weight,
-                                   float scale) {
+__device__ mg::Vec<T, kVec> sum_of(const mg::Vec<T, kVec>& a, const mg::Vec<T, kVec>& b) {
+  mg::Vec<T, kVec> sum;
+#pragma unroll
+  for (int i = 0; i < kVec; ++i) {
+    sum.data[i] = mg::from_float<T>(mg::to_float(a.data[i]) + mg::to_float(b.data[i]));
+  }
+  return sum;
+}
+
+template <class T, class W, int kVec>
+__device__ mg::Vec<T, kVec> scaled(const mg::Vec<T, kVec>& x, const mg::Pieces<W, kVec>& weight,
+                                   float weight_offset, float scale) {
   mg::Vec<T, kVec> y;
 #pragma unroll
   for (int i = 0; i < kVec; ++i) {
-    y.data[i] = mg::from_float<T>(mg::to_float(x.data[i]) * scale * mg::to_float(weight.data[i]));
+    y.data[i] = mg::from_float<T>(mg::to_float(x.data[i]) * scale *
+                                  (weight_offset + mg::to_float(weight[i])));
   }
   return y;
 }
 
-// Calls visit(step, column) for each vector of a row that the thread `lane` of it owns. Only the
-// last step can lie partly outside, so that only it is guarded: the others' loads go out together.
-template <int kHidden, int kThreadsPerRow, int kVec, int kUnroll, class Visit>
-__device__ __forceinline__ void for_each_vector(int lane, const Visit& visit) {
-  constexpr int kStep = kThreadsPerRow * kVec;  // columns that a row's threads cover at once
-  constexpr int kWholeSteps = kHidden / kStep;
-#pragma unroll kUnroll
-  for (int step = 0; step < kWholeSteps; ++step) visit(step, step * kStep + lane * kVec);
-  if constexpr (kHidden % kStep != 0) {
-    const int column = kWholeSteps * kStep + lane * kVec;
-    if (column < kHidden) visit(kWholeSteps, column);
-  }
-}
+// What a variant fixes. The threads of a row are kThreadsPerRow of each block of its cluster.
+template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_,
+          int kRowsPerThread_, int kCluster_, int kVec_, bool kKept_, CACHE kCache_, bool kEarly_,
+          bool kPdl_>
+struct Shape {
+  using T = T_;
+  using W = W_;
+  static constexpr int kHidden = kHidden_, kThreadsPerRow = kThreadsPerRow_,
+                       kRowsPerBlock = kRowsPerBlock_, kRowsPerThread = kRowsPerThread_,
+                       kCluster = kCluster_, kVec = kVec_;
+  static constexpr bool kKept = kKept_, kEarly = kEarly_, kPdl = kPdl_;
+  static constexpr CACHE kCache = kCache_;
 
-template <class T, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec, KEEP kKeep,
-          bool kHasRstd>
-__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
-    rmsnorm_forward(const T* __restrict__ x, const T* __restrict__ weight, T* __restrict__ y,
-                    float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps) {
-  constexpr int kThreads = kThreadsPerRow * kRowsPerBlock;
-  constexpr int kSteps = (kHidden + kThreadsPerRow * kVec - 1) / (kThreadsPerRow * kVec);
-  constexpr bool kKept = kKeep == KEEP::registers;
-  constexpr int kUnroll = kKept ? kSteps : 4;
+  static constexpr int kThreads = kThreadsPerRow * kRowsPerBlock;
+  static constexpr int kStep = kThreadsPerRow * kCluster * kVec;  // columns covered at once
+  static constexpr int kSteps = (kHidden + kStep - 1) / kStep;
+  static constexpr int kUnroll = kKept ? kSteps : 4;
+  // What was written by this kernel is no business of the read-only path.
+  static constexpr CACHE kCacheOfWritten = kCache == CACHE::no_allocate ? CACHE::streaming : kCache;
 
   static_assert(kVec * sizeof(T) <= 16, "one load is at most 16 bytes");
   static_assert(kHidden % kVec == 0, "every row begins on a whole vector");
   static_assert(kThreads >= 32 && kThreads <= 1024, "a block is 1 to 32 warps");
-  static_assert(kSteps * kVec <= (kKept ? 64 : 512), "too many elements for one thread");
+  static_assert(kSteps * kVec * kRowsPerThread <= (kKept ? 64 : 512), "too much for one thread");
+  static_assert(kKept || (!kEarly && kRowsPerThread == 1), "rereading holds nothing");
+  static_assert(kRowsPerThread == 1 || kThreadsPerRow <= 32, "one sum at a time in shared memory");
+  static_assert(kCluster == 1 || kRowsPerBlock * kRowsPerThread == 1, "a cluster has one row");
+};
 
-  MG_SHARED(float, scratch, [mg::sum_scratch_floats<kThreadsPerRow, kRowsPerBlock>()]);
+// Calls visit(step, column) for each vector of a row that the thread `lane` of it owns. Only the
+// last step can lie partly outside, so that only it is guarded: the others' loads go out together.
+template <class S, class Visit>
+__device__ __forceinline__ void for_each_vector(int lane, const Visit& visit) {
+  constexpr int kWholeSteps = S::kHidden / S::kStep;
+#pragma unroll S::kUnroll
+  for (int step = 0; step < kWholeSteps; ++step) visit(step, step * S::kStep + lane * S::kVec);
+  if constexpr (S::kHidden % S::kStep != 0) {
+    const int column = kWholeSteps * S::kStep + lane * S::kVec;
+    if (column < S::kHidden) visit(kWholeSteps, column);
+  }
+}
 
-  const int lane = static_cast<int>(threadIdx.x) % kThreadsPerRow;
-  const mg::i64 row = mg::i64{blockIdx.x} * kRowsPerBlock + threadIdx.x / kThreadsPerRow;
+// The sum over a row's threads.
+template <class S>
+__device__ __forceinline__ float row_sum(float value) {
+  if constexpr (S::kCluster > 1) {
+    MG_SHARED(float, slots, [mg::cluster_sum_floats<S::kThreads, S::kCluster>()]);
+    return mg::cluster_sum<S::kThreads, S::kCluster>(value, slots);
+  } else {
+    MG_SHARED(float, scratch, [mg::sum_scratch_floats<S::kThreadsPerRow, S::kRowsPerBlock>()]);
+    return mg::sum<S::kThreadsPerRow>(value, scratch);
+  }
+}
+
+// Tensors of a launch; residual and residual_out are null in rmsnorm.forward.
+template <class S>
+struct Tensors {
+  const typename S::T* x;
+  const typename S::T* residual;
+  const typename S::W* weight;
+  typename S::T* y;
+  typename S::T* residual_out;
+  float* rstd;
+};
+
+// The rows first_row, first_row + 1, ... of a thread, held in registers.
+template <class S, bool kAdd>
+__device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, mg::i64 first_row,
+                                               mg::i64 rows, mg::i64 x_stride, float eps,
+                                               float weight_offset, float* scales) {
+  using T = typename S::T;
+  using W = typename S::W;
+  constexpr int kVec = S::kVec, kRows = S::kRowsPerThread;
+
+  mg::Vec<T, kVec> kept[kRows][S::kSteps];
+  mg::Vec<T, kVec> added[kAdd ? kRows : 1][kAdd ? S::kSteps : 1];
+  mg::Pieces<W, kVec> weight[S::kEarly ? S::kSteps : 1];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const mg::i64 row = first_row + i;
+    if (row >= rows) continue;
+    for_each_vector<S>(lane, [&](int step, int column) {
+      kept[i][step] = mg::load_hinted<kVec, S::kCache>(at.x + row * x_stride + column);
+      if constexpr (kAdd) {
+        added[i][step] =
+            mg::load_hinted<kVec, S::kCacheOfWritten>(at.residual + row * S::kHidden + column);
+      }
+    });
+  }
+  if constexpr (S::kEarly) {
+    for_each_vector<S>(lane, [&](int step, int column) {
+      weight[step] = mg::load_pieces<kVec>(at.weight + column);
+    });
+  }
+
+  float squares[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const mg::i64 row = first_row + i;
+    squares[i] = 0.0f;
+    if (row >= rows) continue;
+    for_each_vector<S>(lane, [&](int step, int column) {
+      if constexpr (kAdd) {
+        kept[i][step] = sum_of(kept[i][step], added[i][step]);
+        mg::store_hinted<kVec, S::kCache>(at.residual_out + row * S::kHidden + column,
+                                          kept[i][step]);
+      }
+      squares[i] += sum_of_squares(kept[i][step]);
+    });
+  }
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    scales[i] = mg::rsqrt(row_sum<S>(squares[i]) * (1.0f / S::kHidden) + eps);
+  }
+
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const mg::i64 row = first_row + i;
+    if (row >= rows) continue;
+    for_each_vector<S>(lane, [&](int step, int column) {
+      mg::Pieces<W, kVec> w;
+      if constexpr (S::kEarly) {
+        w = weight[step];
+      } else {
+        w = mg::load_pieces<kVec>(at.weight + column);
+      }
+      mg::store_hinted<kVec, S::kCache>(at.y + row * S::kHidden + column,
+                                        scaled(kept[i][step], w, weight_offset, scales[i]));
+    });
+  }
+}
+
+// One row, read again after the sum: its first read leaves it in the caches, its second ends that.
+template <class S, bool kAdd>
+__device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane, mg::i64 row,
+                                                 mg::i64 rows, mg::i64 x_stride, float eps,
+                                                 float weight_offset, float* scales) {
+  using T = typename S::T;
+  constexpr int kVec = S::kVec;
   const bool active = row < rows;
-  const T* const x_row = x + (active ? row : 0) * x_stride;
-  T* const y_row = y + (active ? row : 0) * kHidden;
+  const T* const x_row = at.x + (active ? row : 0) * x_stride;
+  const mg::i64 first = (active ? row : 0) * S::kHidden;
 
-  mg::Vec<T, kVec> kept[kKept ? kSteps : 1];
   float squares = 0.0f;
   if (active) {
-    for_each_vector<kHidden, kThreadsPerRow, kVec, kUnroll>(lane, [&](int step, int column) {
-      const mg::Vec<T, kVec> value = mg::load<kVec>(x_row + column);
-      if constexpr (kKept) kept[step] = value;
+    for_each_vector<S>(lane, [&](int, int column) {
+      mg::Vec<T, kVec> value = mg::load<kVec>(x_row + column);
+      if constexpr (kAdd) {
+        value = sum_of(value, mg::load_hinted<kVec, S::kCache>(at.residual + first + column));
+        mg::store<kVec>(at.residual_out + first + column, value);
+      }
       squares += sum_of_squares(value);
     });
   }
-
-  const float total = mg::sum<kThreadsPerRow>(squares, scratch);
-  const float scale = mg::rsqrt(total * (1.0f / kHidden) + eps);
-
+  scales[0] = mg::rsqrt(row_sum<S>(squares) * (1.0f / S::kHidden) + eps);
   if (active) {
-    for_each_vector<kHidden, kThreadsPerRow, kVec, kUnroll>(lane, [&](int step, int column) {
-      mg::Vec<T, kVec> value;
-      if constexpr (kKept) {
-        value = kept[step];
-      } else {
-        value = mg::load<kVec>(x_row + column);
-      }
-      mg::store<kVec>(y_row + column, scaled(value, mg::load<kVec>(weight + column), scale));
+    for_each_vector<S>(lane, [&](int, int column) {
+      const T* const again = kAdd ? at.residual_out + first + column : x_row + column;
+      const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kCache>(again);
+      mg::store_hinted<kVec, S::kCache>(
+          at.y + first + column,
+          scaled(value, mg::load_pieces<kVec>(at.weight + column), weight_offset, scales[0]));
     });
   }
+}
 
-  if constexpr (kHasRstd) {
-    if (active && lane == 0) rstd[row] = scale;
+template <class S, bool kAdd, bool kHasRstd>
+__device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg::i64 x_stride,
+                                          float eps, float weight_offset) {
+  if constexpr (S::kPdl) {
+    mg::let_next_grid_start();
+    mg::wait_for_previous_grid();
   }
+  int lane = static_cast<int>(threadIdx.x) % S::kThreadsPerRow;
+  if constexpr (S::kCluster > 1) {
+    mg::cluster_arrive();
+    lane += static_cast<int>(mg::cluster_rank()) * S::kThreadsPerRow;
+  }
+  const mg::i64 group = mg::i64{blockIdx.x / S::kCluster} * S::kRowsPerBlock +
+                        static_cast<int>(threadIdx.x) / S::kThreadsPerRow;
+  const mg::i64 first_row = group * S::kRowsPerThread;
+  float scales[S::kRowsPerThread];
+  if constexpr (S::kKept) {
+    normalize_kept<S, kAdd>(at, lane, first_row, rows, x_stride, eps, weight_offset, scales);
+  } else {
+    normalize_reread<S, kAdd>(at, lane, first_row, rows, x_stride, eps, weight_offset, scales);
+  }
+  if constexpr (kHasRstd) {
+#pragma unroll
+    for (int i = 0; i < S::kRowsPerThread; ++i) {
+      if (lane == 0 && first_row + i < rows) at.rstd[first_row + i] = scales[i];
+    }
+  }
+}
+
+template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
+          int kCluster, int kVec, bool kKept, CACHE kCache, bool kEarly, bool kPdl, bool kHasRstd>
+__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
+    rmsnorm_forward(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
+                    float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
+                    float weight_offset) {
+  using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
+                  kKept, kCache, kEarly, kPdl>;
+  const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
+  normalize<S, false, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
+}
+
+template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
+          int kCluster, int kVec, bool kKept, CACHE kCache, bool kEarly, bool kPdl, bool kHasRstd>
+__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
+    rmsnorm_add_forward(const T* __restrict__ x, const T* residual, const W* __restrict__ weight,
+                        T* __restrict__ y, T* residual_out, float* __restrict__ rstd, mg::i64 rows,
+                        mg::i64 x_stride, float eps, float weight_offset) {
+  using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
+                  kKept, kCache, kEarly, kPdl>;
+  const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
+  normalize<S, true, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }

@@ -39,6 +39,12 @@ T load(const void* array, std::int64_t index) {
   return value;
 }
 
+template <typename T>
+void store(void* array, std::int64_t index, T value) {
+  std::memcpy(static_cast<char*>(array) + index * static_cast<std::int64_t>(sizeof(T)), &value,
+              sizeof(T));
+}
+
 }  // namespace
 
 std::string_view to_string(DType dtype) { return facts(dtype).name; }
@@ -114,6 +120,31 @@ double element_as_double(const void* array, std::int64_t index, DType dtype) {
       return load<std::uint8_t>(array, index);
   }
   return 0;
+}
+
+void put_element(void* array, std::int64_t index, DType dtype, double value) {
+  switch (dtype) {
+    case DType::f64:
+      return store(array, index, value);
+    case DType::f32:
+      return store(array, index, static_cast<float>(value));
+    case DType::f16:
+      return store(array, index, f16_from_float(static_cast<float>(value)));
+    case DType::bf16:
+      return store(array, index, bf16_from_float(static_cast<float>(value)));
+    case DType::i64:
+      return store(array, index, static_cast<std::int64_t>(value));
+    case DType::u64:
+      return store(array, index, static_cast<std::uint64_t>(value));
+    case DType::i32:
+      return store(array, index, static_cast<std::int32_t>(value));
+    case DType::u32:
+      return store(array, index, static_cast<std::uint32_t>(value));
+    case DType::i8:
+      return store(array, index, static_cast<std::int8_t>(value));
+    case DType::u8:
+      return store(array, index, static_cast<std::uint8_t>(value));
+  }
 }
 
 }  // namespace mgtune

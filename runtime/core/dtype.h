@@ -26,4 +26,7 @@ float float_from_bf16(std::uint16_t bits);
 // The element at `index` of an array of `dtype`, as a double (exact for all but huge i64 and u64).
 double element_as_double(const void* array, std::int64_t index, DType dtype);
 
+// Sets it: 16-bit floats are rounded from fp32, integers truncate a value that they can hold.
+void put_element(void* array, std::int64_t index, DType dtype, double value);
+
 }  // namespace mgtune

@@ -73,6 +73,27 @@ std::string suggestion(const std::string& word, const std::vector<DeviceInfo>& d
 
 bool is_gpu(const DeviceInfo& device) { return device.kind == DeviceKind::cuda; }
 
+// "0,1": GPUs one by one, each once.
+Result<std::vector<DeviceInfo>> select_each(const std::vector<DeviceInfo>& devices,
+                                            const std::vector<GpuProduct>& products,
+                                            const std::string& words) {
+  std::vector<DeviceInfo> selected;
+  for (std::size_t start = 0; start <= words.size();) {
+    const std::size_t end = std::min(words.find(',', start), words.size());
+    const std::string word = words.substr(start, end - start);
+    start = end + 1;
+    if (word.empty() || word == "all" || word == "auto" || word == "cpu") {
+      return invalid_argument("'" + words + "': a list names GPUs, each by an index, a UUID or a " +
+                              "product");
+    }
+    MGTUNE_ASSIGN(const std::vector<DeviceInfo> found, select_among(devices, products, word));
+    const bool is_new =
+        std::ranges::find(selected, found.front().id, &DeviceInfo::id) == selected.end();
+    if (is_new) selected.push_back(found.front());
+  }
+  return selected;
+}
+
 }  // namespace
 
 Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devices,
@@ -84,6 +105,7 @@ Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devi
     return environment_error("no " + what + " in this machine" + devices_here(devices));
   };
 
+  if (word.find(',') != std::string::npos) return select_each(devices, products, word);
   if (word == "all") {
     std::vector<DeviceInfo> gpus;
     std::ranges::copy_if(devices, std::back_inserter(gpus), is_gpu);

@@ -29,12 +29,27 @@ Status declare_device(const JsonCursor& root, Scope& scope) {
   return {};
 }
 
+// The slot of a variable declared before this one.
+Result<int> decode_default_dtype(const JsonCursor& cursor, const Operator& op) {
+  MGTUNE_ASSIGN(const std::string name, cursor.string());
+  const auto found = std::ranges::find(op.dtypes, name, &DTypeVariable::name);
+  if (found != op.dtypes.end()) return found->slot;
+  return cursor.error(fmt::format("'{}' is no dtype variable declared before this one", name));
+}
+
+// ["f16", "bf16"], or {"values": ["f32", "bf16"], "default": "T"}.
 Status decode_dtype_variable(const JsonCursor& cursor, Operator& op, NameTable& names) {
   MGTUNE_TRY(names.claim(cursor, "a dtype variable"));
-  DTypeVariable variable{cursor.key(), {}, 0};
+  DTypeVariable variable{cursor.key(), {}, 0, std::nullopt};
+  std::optional<JsonCursor> values(cursor);
+  if (cursor.value().kind == JsonValue::Kind::object) {
+    MGTUNE_TRY(cursor.expect_keys({"values", "default"}, {}));
+    values.emplace(cursor.at("values"));
+    MGTUNE_ASSIGN(variable.default_slot, decode_default_dtype(cursor.at("default"), op));
+  }
   std::vector<std::string> symbols;
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, cursor.elements());
-  if (elements.empty()) return cursor.error("an empty list of dtypes");
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, values->elements());
+  if (elements.empty()) return values->error("an empty list of dtypes");
   for (const JsonCursor& element : elements) {
     MGTUNE_ASSIGN(const DType dtype, element.dtype());
     if (std::ranges::find(variable.values, dtype) != variable.values.end()) {

@@ -43,7 +43,7 @@ Result<Values> decode_values(const JsonCursor& cursor, const Operator& op) {
 // A template may leave dtypes open, to be taken in turn: one combination has to bind.
 Status check_bindable(const Operator& op, Values values) {
   for (const DTypeVariable& variable : op.dtypes) {
-    if (values.contains(variable.name)) continue;
+    if (values.contains(variable.name) || variable.default_slot) continue;
     Status refusal;
     for (const DType dtype : variable.values) {
       values[variable.name] = to_string(dtype);

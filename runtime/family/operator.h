@@ -37,6 +37,7 @@ struct DTypeVariable {
   std::string name;
   std::vector<DType> values;
   int slot;
+  std::optional<int> default_slot;  // of the variable whose dtype it has where a problem names none
 };
 
 struct Flag {

@@ -53,6 +53,11 @@ Status bind_dtype(const DTypeVariable& variable, const Words& words, Slots& slot
   std::vector<std::string> offered;
   for (const DType dtype : variable.values) offered.emplace_back(to_string(dtype));
   const std::string* word = word_for(words, variable.name);
+  std::string fallback;
+  if (word == nullptr && variable.default_slot) {
+    fallback = to_string(static_cast<DType>(at(slots, *variable.default_slot)));
+    word = &fallback;
+  }
   if (word == nullptr && offered.size() > 1) {
     return invalid_argument(
         fmt::format("{} is not given; it can be {}", variable.name, fmt::join(offered, ", ")));
@@ -148,6 +153,9 @@ std::string text_of(const Operator& op, const Slots& slots, bool compiled_only) 
     words.push_back(fmt::format("{}={}", dim.name, at(slots, dim.slot)));
   }
   for (const DTypeVariable& variable : op.dtypes) {
+    if (variable.default_slot && at(slots, *variable.default_slot) == at(slots, variable.slot)) {
+      continue;
+    }
     const auto dtype = static_cast<DType>(at(slots, variable.slot));
     words.push_back(fmt::format("{}={}", variable.name, to_string(dtype)));
   }

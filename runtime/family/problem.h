@@ -3,7 +3,8 @@
 // A Binding fixes what is compiled in: static dims, dtypes, flags, and which optional tensors are
 // there. A Problem fixes the dynamic and hint dims as well. Both have one canonical text, which is
 // their identity in the store: "hidden=4096 T=bf16", "rows=4096 hidden=4096 T=bf16 rstd=true".
-// A dim that has its default value, a false flag and an absent optional tensor are left out.
+// A dim or dtype that has its default value, a false flag and an absent optional tensor are left
+// out.
 
 #pragma once
 
@@ -37,10 +38,10 @@ struct Problem {
   std::int64_t dim(std::string_view name) const;  // of a name that the operator has
 };
 
-// Binds words as they come from a command line, JSON or a C caller. Defaults fill missing dims;
-// missing flags and optional tensors are false. invalid_argument, naming the word, for an unknown
-// name (with a suggestion), a missing or negative dim, an unparsable value, a dtype the operator
-// does not offer, or a violated operator constraint.
+// Binds words as they come from a command line, JSON or a C caller. Defaults fill missing dims and
+// dtypes; missing flags and optional tensors are false. invalid_argument, naming the word, for an
+// unknown name (with a suggestion), a missing or negative dim, an unparsable value, a dtype the
+// operator does not offer, or a violated operator constraint.
 //
 // bind_static takes no dynamic or hint dim, and checks the constraints that need none.
 Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std::string>& values);

@@ -96,7 +96,9 @@ void SharedReadsUnderTheRaceChecker(benchmark::State& state) {
 BENCHMARK(SharedReadsUnderTheRaceChecker)->Arg(256)->UseRealTime();
 
 Status compile_rmsnorm(Compiler& compiler, const SourceTree& sources) {
-  const std::string kernel = "rmsnorm_forward<float, 4096, 256, 1, 4, KEEP::registers, false>";
+  const std::string kernel =
+      "rmsnorm_forward<float, float, 4096, 256, 1, 1, 1, 4, true, CACHE::streaming, "
+      "true, false, false>";
   return compiler.compile({&sources, "forward.cu", {kernel}, "cpu"}).status();
 }
 

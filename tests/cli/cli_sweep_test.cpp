@@ -202,8 +202,8 @@ TEST_F(CliSweepTest, ALongerBudgetGoesOnWhereTheShorterEnded) {
 }
 
 TEST_F(CliSweepTest, EveryDTypeOfRmsnormIsCheckedAndTimed) {
-  const Ended ended = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--budget", "2",
-                                   "--problem", "rows=3,hidden=64"});
+  const Ended ended = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm.forward",
+                                   "--budget", "2", "--problem", "rows=3,hidden=64"});
   EXPECT_EQ(ended.exit_code, 0) << ended;
   std::set<std::string> problems;
   for (const OutcomeView& row : rows_of(mgtune_.database())) {
@@ -225,7 +225,7 @@ TEST_F(CliSweepTest, OneSweepAtATimeOnADevice) {
 
 TEST_F(CliSweepTest, KilledAnywhereItGoesOnAndRepeatsNothing) {
   const MgtuneProgram::Words words = {
-      "sweep", "--gpu",    "cpu", "--kernel",  "rmsnorm",         "--dtype",
+      "sweep", "--gpu",    "cpu", "--kernel",  "rmsnorm.forward", "--dtype",
       "f32",   "--budget", "6",   "--problem", "rows=3,hidden=64"};
   MgtuneProgram whole(cache_->path());
   EXPECT_EQ(whole.run(words).exit_code, 0);
@@ -261,7 +261,7 @@ TEST_F(CliSweepTest, KilledAnywhereItGoesOnAndRepeatsNothing) {
 
 TEST_F(CliSweepTest, ASignalStopsItWithinTwoSecondsAndLeavesAGoodDatabase) {
   const MgtuneProgram::Words words = {
-      "sweep", "--gpu",    "cpu", "--kernel",  "rmsnorm",         "--dtype",
+      "sweep", "--gpu",    "cpu", "--kernel",  "rmsnorm.forward", "--dtype",
       "bf16",  "--budget", "200", "--problem", "rows=3,hidden=96"};
   for (const auto& [signal, exit_code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
     mgtune_.start(words);

@@ -225,7 +225,8 @@ TEST_F(CliUsageTest, ADatabaseThatTheEnvironmentNamesHasToBeThere) {
 }
 
 TEST_F(CliUsageTest, DryRunSaysWhatItWouldDoAndDoesNothing) {
-  const MgtuneProgram::Words words = {"sweep", "--gpu", "cpu", "--kernel", "rmsnorm", "--dry-run"};
+  const MgtuneProgram::Words words = {"sweep",    "--gpu",           "cpu",
+                                      "--kernel", "rmsnorm.forward", "--dry-run"};
   const Ended ended = mgtune_.run(words);
   EXPECT_EQ(ended.exit_code, 0) << ended;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("rmsnorm.forward on cpu"), HasSubstr("6 problems"),

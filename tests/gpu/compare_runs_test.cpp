@@ -26,7 +26,7 @@ class CompareRunsTest : public RealGpuTest {
                                      "--gpu",
                                      "0",
                                      "--kernel",
-                                     "rmsnorm",
+                                     "rmsnorm.forward",
                                      "--dtype",
                                      "bf16",
                                      "--strategy",

@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::int64_t kRows = 300, kHidden = 1000;
 constexpr double kEps = 1e-5;
+constexpr double kScalars[] = {kEps, 0};  // eps, weight_offset
 
 std::string loaded_libraries() {
   std::ifstream maps("/proc/self/maps");
@@ -97,7 +98,7 @@ TEST_F(MgruntimeOnGpu, LaunchesAreRightOneByOneAndInAGraph) {
   const std::array<void*, 4> tensors = {on_x.data(), on_weight.data(), on_y.data(), nullptr};
   const auto launch = [&](void* stream) {
     return mgr_launch(plan_, stream, dims.data(), dims.size(), tensors.data(), tensors.size(),
-                      &kEps, 1, nullptr);
+                      kScalars, 2, nullptr);
   };
   const auto fresh_input = [&] {
     for (float& value : x) value = normal(random);

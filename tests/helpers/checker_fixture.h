@@ -9,6 +9,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -60,12 +61,13 @@ class CheckerTest : public ::testing::Test {
     op_ = std::make_unique<Operator>(std::move(*decoded));
   }
 
-  void bind(const std::map<std::string, std::string>& values) {
+  void bind(const std::map<std::string, std::string>& values,
+            std::optional<Checker::Compare> compare = std::nullopt) {
     Result<Problem> problem = bind_problem(*op_, values);
     ASSERT_TRUE(problem.ok()) << problem.status().message();
     problem_ = std::move(*problem);
     loaded_.reset();
-    Result<std::unique_ptr<Checker>> checker = Checker::make(*device_, builder_, problem_);
+    Result<std::unique_ptr<Checker>> checker = Checker::make(*device_, builder_, problem_, compare);
     ASSERT_TRUE(checker.ok()) << checker.status().message();
     checker_ = std::move(*checker);
   }

@@ -44,11 +44,18 @@ class CpuModule {
   Status launch(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
                 Args... args) const {
     void* pointers[] = {&args...};
+    return launch_with(kernel, grid, block, 0, pointers);
+  }
+
+  // With dynamic shared memory; `args` as cuLaunchKernel takes them.
+  Status launch_with(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
+                     std::uint32_t shared_bytes, void* const* args) const {
     KernelLaunch launch;
     MGTUNE_ASSIGN(launch.kernel, module_->kernel(kernel));
     launch.grid = {grid, 1, 1};
     launch.block = {block, 1, 1};
-    launch.args = pointers;
+    launch.shared_bytes = shared_bytes;
+    launch.args = args;
     MGTUNE_TRY(device_->launch(launch));
     return device_->synchronize(nullptr);
   }
@@ -68,13 +75,7 @@ class DeviceTensor {
     DeviceTensor tensor(device, dtype, values.size());
     std::vector<unsigned char> bytes(tensor.bytes());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t size = static_cast<std::size_t>(size_in_bytes(dtype));
-      const auto put = [&](auto value) { std::memcpy(&bytes[i * size], &value, size); };
-      const auto single = static_cast<float>(values[i]);
-      if (dtype == DType::f64) put(values[i]);
-      if (dtype == DType::f32) put(single);
-      if (dtype == DType::f16) put(f16_from_float(single));
-      if (dtype == DType::bf16) put(bf16_from_float(single));
+      put_element(bytes.data(), static_cast<std::int64_t>(i), dtype, values[i]);
     }
     MGTUNE_ASSIGN(tensor.buffer_, Buffer::allocate(device, bytes.size()));
     MGTUNE_TRY(device.copy_to_device(tensor.data(), bytes.data(), bytes.size()));

@@ -1,7 +1,10 @@
 // A worker that misbehaves on command: what it does for a request stands in the request's variant,
 // or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
-// "GPU-1 final: crash" in a final.
+// "GPU-1 final: crash" in a final. Any other variant compiles, and passes with the same time.
 // Started as `fake_worker dead` it goes before it reads anything.
+//
+// FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
+// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take.
 
 #include <unistd.h>
 
@@ -11,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -53,11 +57,41 @@ void begin(const WorkRequest& request) {
   say(encode(reply));
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// "measure begins 0 row VEC=8": the incumbent's time is what a measurement knows of it. One write:
+// several workers append to the file.
+void log(const WorkRequest& request, const char* event) {
+  const std::string path = variable("FAKE_WORKER_LOG");
+  if (path.empty()) return;
+  const char* kind = request.kind == WorkRequest::Kind::compile ? "compile" : "measure";
+  std::ostringstream line;
+  line << kind << ' ' << event << ' ' << request.stop_above_ns << ' ' << request.variant << '\n';
+  std::ofstream(path, std::ios::app) << line.str() << std::flush;
+}
+
+void take_time(const WorkRequest& request) {
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  const std::string text = variable(compiles ? "FAKE_WORKER_COMPILE_MS" : "FAKE_WORKER_MEASURE_MS");
+  if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
+}
+
 void done(const WorkRequest& request) {
   WorkReply reply;
   reply.id = request.id;
   reply.message = request.variant;
   reply.build = BuildRecord{};
+  if (request.kind == WorkRequest::Kind::compile) reply.build->sha256 = "sha of " + request.variant;
+  if (request.kind == WorkRequest::Kind::measure) {
+    reply.check = CheckRecord{};
+    MeasurementRecord& measurement = reply.measurement.emplace();
+    measurement.method = "emulation";
+    measurement.median_ns = measurement.q1_ns = measurement.q3_ns = measurement.min_ns = 1000;
+    measurement.samples = 5;
+  }
   if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
     reply.build->sha256 = "sha";
     reply.counters = VariantCounters{
@@ -201,6 +235,9 @@ void serve(const WorkRequest& request, int served) {
   }
   if (variant == "chatter") std::cerr << std::string(1 << 20, 'x') << std::endl;
   if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  log(request, "begins");
+  take_time(request);
+  log(request, "is done");
   done(request);
 }
 

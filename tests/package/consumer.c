@@ -16,7 +16,7 @@ int main(void) {
   float ones[kRows * kHidden], y[kRows * kHidden];
   void *x = NULL, *weight = NULL, *out = NULL;
   const int64_t dims[] = {kRows, -1};
-  const double eps = 0;
+  const double scalars[] = {0, 0};
   int i, wrong = 0;
   for (i = 0; i < kRows * kHidden; ++i) ones[i] = 1;
 
@@ -36,7 +36,7 @@ int main(void) {
     tensors[1] = weight;
     tensors[2] = out;
     tensors[3] = NULL;
-    if (mgr_launch(plan, NULL, dims, 2, tensors, 4, &eps, 1, NULL) != MGR_OK ||
+    if (mgr_launch(plan, NULL, dims, 2, tensors, 4, scalars, 2, NULL) != MGR_OK ||
         mgr_copy_to_host(context, y, out, sizeof(y)) != MGR_OK) {
       fprintf(stderr, "%s\n", mgr_last_error());
       return 1;

@@ -32,7 +32,7 @@ int main() {
   for (const auto& status :
        {context->copy_to_device(x->data(), ones.data(), bytes),
         context->copy_to_device(weight->data(), ones.data(), bytes),
-        plan->launch({kRows, -1}, {x->data(), weight->data(), out->data(), nullptr}, {0.0}),
+        plan->launch({kRows, -1}, {x->data(), weight->data(), out->data(), nullptr}, {0.0, 0.0}),
         context->copy_to_host(y.data(), out->data(), bytes)}) {
     if (!status) return fail(status.error());
   }

@@ -192,8 +192,10 @@ TEST_F(CeilingSource, ARateOfNothingIsNone) {
 
 TEST_F(CeilingSource, AWorkersAnswerBecomesAStatus) {
   const auto request = [](const std::string& device, const std::string& kind) {
-    MeasureProcess worker({MGTUNE_FAKE_WORKER}, std::chrono::seconds(10));
-    return request_ceiling(worker, 1, device, {kind, "rotating", 0});
+    DeviceInfo gpu;
+    gpu.id = device;
+    MeasurePool worker(MGTUNE_FAKE_WORKER, {gpu}, {"rotating", ""}, std::chrono::seconds(10));
+    return request_ceiling(worker, 1, {kind, "rotating", 0});
   };
   const Result<CeilingRecord> ceiling = request("GPU-1", "fp32");
   ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();

@@ -21,6 +21,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr char kTarget[] = R"({"id": "cpu", "arch": "cpu", "compute_capability": 90,
+    "sm_count": 1, "max_shared_bytes": 232448, "l2_bytes": 1000000})";
+
 class CompileWorkerTest : public ::testing::Test {
  protected:
   void SetUp() override { ::setenv("MGTUNE_CACHE_DIR", cache_.path().c_str(), 1); }
@@ -60,7 +63,7 @@ class CompileWorkerTest : public ::testing::Test {
   }
 
   const TemporaryFolder cache_;
-  CompilePool pool_{{MGTUNE_PROGRAM, "worker", "compile"}, 1, std::chrono::seconds(60)};
+  CompilePool pool_{{MGTUNE_PROGRAM, "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
 };
 
 TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {
@@ -92,7 +95,7 @@ TEST_F(CompileWorkerTest, WhatDoesNotCompileSaysWhere) {
 TEST_F(CompileWorkerTest, AWrongWordIsNoVariantsFailure) {
   EXPECT_EQ(failure("flat THREADS=63 MODE=good").code(), StatusCode::invalid_argument);
   const Status status = failure("flat THREADS=64 MODE=good", "GPU-0");
-  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_EQ(status.code(), StatusCode::internal);
   EXPECT_THAT(status.message(), StartsWith("no device GPU-0\n"));
   EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
 }

@@ -52,7 +52,6 @@ class FinalTest : public StoreTest {
       view_.tuned.gpu = gpu_id;
       view_.tuned.problem = *store_.problem_id(view_.op, view_.problem, 1000, 10);
       const BuildCache cache(FileSystem::real(), "");
-      const std::vector<std::string> worker = {options_.program, "worker", "measure", device_.id};
       shared_.emplace(SweepShared{
           .options = options_,
           .device = device_,
@@ -62,7 +61,8 @@ class FinalTest : public StoreTest {
           .builder = Builder(cache),
           .cache = cache,
           .pool = CompilePool({options_.program, "worker", "compile"}, 1, std::chrono::seconds(5)),
-          .worker = MeasureProcess(worker, std::chrono::seconds(5)),
+          .workers =
+              MeasurePool(options_.program, {device_}, options_.method, std::chrono::seconds(5)),
           .counter = {},
           .counters_refused = 0,
           .journal = SweepJournal(store_, options_, device_, gpu_id),

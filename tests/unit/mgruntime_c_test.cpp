@@ -235,7 +235,9 @@ TEST_F(MgruntimeC, RefusesScalarsThatTheirTypeCannotHold) {
   const std::int64_t dims[] = {1, -1};
   void* const nulls[4] = {};
   for (const double eps : {1e300, -1e39}) {
-    EXPECT_EQ(mgr_launch(plan, nullptr, dims, 2, nulls, 4, &eps, 1, nullptr), MGR_INVALID_ARGUMENT);
+    const double scalars[] = {eps, 0};
+    EXPECT_EQ(mgr_launch(plan, nullptr, dims, 2, nulls, 4, scalars, 2, nullptr),
+              MGR_INVALID_ARGUMENT);
     EXPECT_THAT(mgr_last_error(),
                 AllOf(StartsWith("scalar 'eps' is "), EndsWith("f32 cannot hold")));
   }

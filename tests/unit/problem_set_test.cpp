@@ -87,6 +87,36 @@ TEST_F(ProblemSetTest, DTypesNeverWidenWhatIsFixed) {
             "--dtype f16: no problem of toy.forward has it; name one with --problem");
 }
 
+// W follows T where nothing is said of it, and no problem then says so.
+TEST_F(ProblemSetTest, ADTypeWithADefaultIsNotTakenInTurn) {
+  std::string text = kToy;
+  const std::string open = R"("W": ["f32", "f16", "bf16"])";
+  text.replace(text.find(open), open.size(),
+               R"("W": {"values": ["f32", "f16", "bf16"], "default": "T"})");
+  const Operator op = *decode_text("toy.forward", text);
+  const auto texts = [&](const ProblemRequest& request) {
+    std::vector<std::string> result;
+    for (const Problem& problem : make_problems({&op}, request, DeviceKind::cpu).value()) {
+      result.push_back(problem.text());
+    }
+    return result;
+  };
+  EXPECT_THAT(texts({}), ElementsAre("rows=2 hidden=8 T=f32", "rows=2 hidden=8 T=f16",
+                                     "rows=2 hidden=8 T=bf16"));
+  EXPECT_THAT(texts({.problems = {}, .model = {}, .dtypes = {DType::bf16}}),
+              ElementsAre("rows=2 hidden=8 T=bf16"));
+  EXPECT_THAT(texts({.problems = {"rows=1,hidden=4,T=bf16,W=f32", "rows=1,hidden=4,T=f16,W=f16"},
+                     .model = {},
+                     .dtypes = {}}),
+              ElementsAre("rows=1 hidden=4 T=bf16 W=f32", "rows=1 hidden=4 T=f16"));
+  const Status refused =
+      make_problems({&op},
+                    {.problems = {"rows=1,hidden=4,T=f32"}, .model = {}, .dtypes = {DType::f16}},
+                    DeviceKind::cpu)
+          .status();
+  EXPECT_THAT(refused.message(), HasSubstr("--dtype f16 contradicts"));
+}
+
 TEST_F(ProblemSetTest, ShapesAreEvaluated) {
   ProblemRequest request;
   request.problems = {"rows=9223372036854775807,hidden=4,T=f32,W=f32"};

@@ -2,331 +2,189 @@
 // shapes equal the fp64 reference within the operator's tolerance, in any order of a block's
 // threads; and the ladder serves every size, dtype, stride and alignment.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <limits>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "family/operator.h"
-#include "family/problem.h"
-#include "family/variant.h"
-#include "tests/helpers/cpu_module.h"
-#include "tests/helpers/long_lane.h"
+#include "tests/helpers/rmsnorm_rows.h"
 
 namespace mgtune {
 namespace {
 
-constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16};
-constexpr float kEps = 0.0625f;  // large enough for a kernel that forgot it to fail
-constexpr DeviceLimits kOldestGpu{
-    .compute_capability = 75, .sm_count = 40, .max_shared_bytes = 65536, .l2_bytes = 4 << 20};
+using Types = RmsnormTypes;
+using Shape = RmsnormShape;
 
-struct Shape {
-  std::int64_t rows, hidden, x_stride;
-};
+constexpr Types kBf16{DType::bf16, DType::bf16};
+constexpr Types kF32{DType::f32, DType::f32};
 
 // One element, fewer columns than threads, a warp less and more one, whole vectors, several steps.
-constexpr Shape kShapes[] = {{17, 1, 1},      {5, 2, 2},       {2, 7, 9},       {5, 31, 31},
-                             {5, 33, 40},     {17, 127, 127},  {1, 256, 256},   {17, 64, 72},
-                             {2, 1000, 1000}, {5, 1000, 1003}, {1, 4097, 4097}, {1, 20001, 20001}};
+const std::vector<Shape> kShapes = {{17, 1, 1},      {5, 2, 2},       {2, 7, 9},
+                                    {5, 31, 31},     {5, 33, 40},     {17, 127, 127},
+                                    {1, 256, 256},   {99, 64, 72},    {2, 1000, 1000},
+                                    {5, 1000, 1003}, {1, 4097, 4097}, {1, 20001, 20001}};
 
 const Operator& forward() {
-  static const Operator op = [] {
-    auto tree = read_source_tree(FileSystem::real(), MGTUNE_SOURCE_DIR "/kernels/rmsnorm");
-    EXPECT_TRUE(tree.ok()) << tree.status().message();
-    auto decoded =
-        decode_operator("rmsnorm", "forward", std::make_shared<const SourceTree>(*std::move(tree)));
-    EXPECT_TRUE(decoded.ok()) << decoded.status().message();
-    return *std::move(decoded);
-  }();
+  static const Operator op = rmsnorm_operator("forward");
   return op;
 }
 
-Binding bind(std::int64_t hidden, DType dtype, bool with_rstd) {
-  auto binding = bind_static(forward(), {{"hidden", std::to_string(hidden)},
-                                         {"T", std::string(to_string(dtype))},
-                                         {"rstd", with_rstd ? "true" : "false"}});
-  EXPECT_TRUE(binding.ok()) << binding.status().message();
-  return *std::move(binding);
-}
-
-// A variant with all that a launch of it needs to know, when it can serve the shape.
-struct Candidate {
-  Variant variant;
-  Slots slots;
-};
-
-std::optional<Candidate> candidate(const Binding& binding, const Variant& variant,
-                                   const Shape& shape) {
-  auto slots = compile_slots(binding, variant, kOldestGpu);
-  if (!slots.ok() || !is_admissible(forward(), variant, *slots)) return std::nullopt;
-  for (const Dim& dim : forward().dims) {
-    if (dim.name == "rows") (*slots)[std::size_t(dim.slot)] = shape.rows;
-    if (dim.name == "x_stride") (*slots)[std::size_t(dim.slot)] = shape.x_stride;
-  }
-  if (!serves(forward(), variant, *slots)) return std::nullopt;
-  return Candidate{variant, *std::move(slots)};
-}
-
-std::vector<Variant> whole_space() {
-  std::vector<Variant> space{Variant{}};
-  for (const Parameter& parameter : forward().designs[0].params) {
-    std::vector<Variant> longer;
-    for (const Variant& variant : space) {
-      for (const std::int64_t value : parameter.values) {
-        longer.push_back(variant);
-        longer.back().values.push_back(value);
-      }
-    }
-    space = std::move(longer);
-  }
-  return space;
-}
-
-std::int64_t parameter_value(const Variant& variant, const std::string& name) {
-  const auto& params = forward().designs[0].params;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    if (params[i].name == name) return variant.values[i];
-  }
-  ADD_FAILURE() << "no parameter " << name;
-  return 0;
-}
-
-// The ladder's variants that serve the shape, then `samples` others.
-std::vector<Candidate> choose(const Binding& binding, const Shape& shape, std::size_t samples) {
-  std::vector<Candidate> chosen;
-  std::vector<Variant> taken;
-  const auto take = [&](const Variant& variant) {
-    if (std::ranges::find(taken, variant) != taken.end()) return false;
-    auto found = candidate(binding, variant, shape);
-    if (!found) return false;
-    taken.push_back(variant);
-    chosen.push_back(*std::move(found));
-    return true;
-  };
-  for (const Variant& variant : default_ladder(forward())) take(variant);
-  std::vector<Variant> space = whole_space();
-  std::mt19937 random(static_cast<std::uint32_t>(shape.hidden));
-  std::ranges::shuffle(space, random);
-  for (const Variant& variant : space) {
-    if (samples == 0) break;
-    if (take(variant)) --samples;
-  }
-  return chosen;
-}
-
-std::string kernel_of(const Candidate& candidate) {
-  auto names = kernel_names(forward(), candidate.variant, candidate.slots);
-  EXPECT_TRUE(names.ok()) << names.status().message();
-  return names->at(0);
-}
-
-std::uint32_t evaluated(const Expression& expression, const Slots& slots) {
-  auto value = expression.evaluate(slots);
-  EXPECT_TRUE(value.ok()) << value.status().message();
-  return static_cast<std::uint32_t>(*value);
-}
-
-std::vector<double> normal_values(std::int64_t count, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> normal;
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (double& value : values) value = normal(random);
-  return values;
-}
-
-double relative_l2(const std::vector<double>& actual, const std::vector<double>& expected) {
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    error += (actual[i] - expected[i]) * (actual[i] - expected[i]);
-    norm += expected[i] * expected[i];
-  }
-  return std::sqrt(error / norm);  // NaN when an element is
-}
-
-// The tensors of one problem in the device's memory, and the reference's outputs.
-struct Bench {
-  Shape shape;
-  DType dtype;
-  DeviceTensor x, weight, y, rstd;
-  std::vector<double> expected_y, expected_rstd;
-
-  static Result<Bench> make(const CpuModule& reference, const Shape& shape, DType dtype) {
-    Device& device = reference.device();
-    const auto count = static_cast<std::size_t>(shape.rows * shape.hidden);
-    const auto rows = static_cast<std::size_t>(shape.rows);
-    const std::int64_t in_memory = (shape.rows - 1) * shape.x_stride + shape.hidden;
-    MGTUNE_ASSIGN(DeviceTensor x, DeviceTensor::upload(device, dtype, normal_values(in_memory, 1)));
-    MGTUNE_ASSIGN(DeviceTensor weight,
-                  DeviceTensor::upload(device, dtype, normal_values(shape.hidden, 2)));
-    MGTUNE_ASSIGN(DeviceTensor y, DeviceTensor::poisoned(device, dtype, count));
-    MGTUNE_ASSIGN(DeviceTensor rstd, DeviceTensor::poisoned(device, DType::f32, rows));
-    MGTUNE_ASSIGN(const DeviceTensor exact_y, DeviceTensor::poisoned(device, DType::f64, count));
-    MGTUNE_ASSIGN(const DeviceTensor exact_rstd, DeviceTensor::poisoned(device, DType::f64, rows));
-    const std::string kernel = "rmsnorm_forward_reference<" + std::string(cuda_name(dtype)) + ">";
-    MGTUNE_TRY(reference.launch(kernel, 64, 128, x.data(), weight.data(), exact_y.data(),
-                                exact_rstd.data(), kEps, shape.rows, shape.hidden, shape.x_stride));
-    MGTUNE_ASSIGN(std::vector<double> expected_y, exact_y.download());
-    MGTUNE_ASSIGN(std::vector<double> expected_rstd, exact_rstd.download());
-    return Bench{shape,        dtype,           std::move(x),          std::move(weight),
-                 std::move(y), std::move(rstd), std::move(expected_y), std::move(expected_rstd)};
-  }
-
-  Status run(const CpuModule& module, const Candidate& candidate, bool with_rstd,
-             ThreadOrder order) {
-    const Launch& launch = forward().designs[0].launches[0];
-    MGTUNE_TRY(y.poison());
-    MGTUNE_TRY(rstd.poison());
-    MGTUNE_TRY(module.device().set_thread_order(order));
-    return module.launch(kernel_of(candidate), evaluated(launch.grid[0], candidate.slots),
-                         evaluated(launch.block[0], candidate.slots), x.data(), weight.data(),
-                         y.data(), with_rstd ? rstd.data() : nullptr, shape.rows, shape.x_stride,
-                         kEps);
-  }
-};
-
-void expect_right_in_every_order(const CpuModule& module, Bench& bench, const Candidate& candidate,
-                                 bool with_rstd) {
-  const std::map<DType, double>& tolerance = forward().check.tolerance;
-  const ThreadOrder orders[] = {{ThreadOrder::Kind::forward, 0},
-                                {ThreadOrder::Kind::reversed, 0},
-                                {ThreadOrder::Kind::shuffled, 1},
-                                {ThreadOrder::Kind::shuffled, 2}};
-  std::vector<unsigned char> first_bits;
-  for (const ThreadOrder& order : orders) {
-    const Status status = bench.run(module, candidate, with_rstd, order);
-    ASSERT_TRUE(status.ok()) << status.message();
-    const auto bits = bench.y.download_bytes();
-    ASSERT_TRUE(bits.ok()) << bits.status().message();
-    if (first_bits.empty()) first_bits = *bits;
-    EXPECT_TRUE(*bits == first_bits) << "the result depends on the order of threads";
-  }
-  const auto y = bench.y.download();
-  const auto rstd = bench.rstd.download();
-  ASSERT_TRUE(y.ok() && rstd.ok());
-  EXPECT_LE(relative_l2(*y, bench.expected_y), tolerance.at(bench.dtype));
-  if (with_rstd) {
-    EXPECT_LE(relative_l2(*rstd, bench.expected_rstd), tolerance.at(DType::f32));
-  } else {
-    EXPECT_THAT(*rstd, testing::Each(testing::IsNan()));
-  }
-}
-
-class RmsnormForward : public testing::TestWithParam<DType> {};
+class RmsnormForward : public testing::TestWithParam<Types> {};
 
 TEST_P(RmsnormForward, EqualsTheReferenceInEveryThreadOrder) {
-  struct Case {
-    Shape shape;
-    bool with_rstd;
-    std::vector<Candidate> candidates;
-  };
-  std::vector<Case> cases;
-  std::set<std::string> kernels;
-  bool with_rstd = false;
-  for (const Shape& shape : kShapes) {
-    with_rstd = !with_rstd;
-    cases.push_back({shape, with_rstd,
-                     choose(bind(shape.hidden, GetParam(), with_rstd), shape,
-                            in_long_lane<std::size_t>(12, 4))});
-    ASSERT_FALSE(cases.back().candidates.empty()) << shape.hidden;
-    for (const Candidate& each : cases.back().candidates) kernels.insert(kernel_of(each));
-  }
-  const auto reference =
-      CpuModule::build("kernels/rmsnorm", "reference.cu",
-                       {"rmsnorm_forward_reference<" + std::string(cuda_name(GetParam())) + ">"});
-  ASSERT_TRUE(reference.ok()) << reference.status().message();
-  const auto module =
-      CpuModule::build("kernels/rmsnorm", "forward.cu", {kernels.begin(), kernels.end()});
-  ASSERT_TRUE(module.ok()) << module.status().message();
+  expect_right_everywhere(forward(), kShapes, GetParam(), in_long_lane<std::size_t>(12, 3));
+}
 
-  for (const Case& each : cases) {
-    auto bench = Bench::make(*reference, each.shape, GetParam());
-    ASSERT_TRUE(bench.ok()) << bench.status().message();
-    for (const Candidate& chosen : each.candidates) {
-      SCOPED_TRACE(std::to_string(each.shape.rows) + " rows, stride " +
-                   std::to_string(each.shape.x_stride) + ": " + kernel_of(chosen));
-      expect_right_in_every_order(*module, *bench, chosen, each.with_rstd);
+INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormForward,
+                         testing::Values(kF32, Types{DType::f16, DType::f16}, kBf16),
+                         [](const auto& each) { return text_of(each.param); });
+
+TEST(RmsnormForwardWeights, MayBeWiderThanTheData) {
+  for (const DType data : {DType::f16, DType::bf16}) {
+    expect_right_everywhere(forward(), {{5, 333, 333}, {20, 256, 264}, {1, 4096, 4096}},
+                            {data, DType::f32}, in_long_lane<std::size_t>(12, 3));
+  }
+}
+
+TEST(RmsnormForwardWide, RowsAreReadTwice) {
+  expect_right_everywhere(forward(), {{1, 65537, 65537}, {1, 131072, 131072}}, kBf16, 1);
+}
+
+// What a problem's rows are, the first being random, and the ladder's first.
+struct Special {
+  static constexpr Shape kShape{6, 40, 40};
+  std::vector<double> x = normal_values(6 * 40, 1);
+  std::optional<CpuModule> module;
+  std::optional<RmsnormRows> rows;
+  RmsnormVariant variant;
+
+  explicit Special(const Types& types, const std::map<int, double>& rows_of_one_value,
+                   const std::map<int, double>& single_elements) {
+    for (const auto& [row, value] : rows_of_one_value) {
+      std::fill_n(x.begin() + row * 40, 40, value);
+    }
+    for (const auto& [row, value] : single_elements)
+      x[static_cast<std::size_t>(row * 40 + 17)] = value;
+    const Problem problem = rmsnorm_problem(forward(), kShape, types, true);
+    variant = chosen_variants(problem, 0).at(0);
+    module.emplace(CpuModule::build("kernels/rmsnorm", "forward.cu", {variant.kernel}).value());
+    const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
+                                            {RmsnormRows::reference_kernel(false, types)})
+                               .value();
+    rows.emplace(RmsnormRows::make(reference, false, kShape, types, x).value());
+    const Status status = rows->run(*module, variant, true, {ThreadOrder::Kind::forward, 0});
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+
+  std::vector<double> row(const std::vector<double>& of, int index) const {
+    return {of.begin() + index * 40, of.begin() + (index + 1) * 40};
+  }
+};
+
+TEST(RmsnormForwardSpecial, NanAndInfSpoilTheirOwnRowAlone) {
+  const double inf = std::numeric_limits<double>::infinity();
+  Special special(kBf16, {}, {{1, std::nan("")}, {2, inf}, {4, -inf}});
+  const std::vector<double> y = special.rows->y.download().value();
+  EXPECT_THAT(special.row(y, 1), testing::Each(testing::IsNan()));
+  for (const int row : {2, 4}) {  // an infinite sum: 0 * Inf where the element is, 0 elsewhere
+    const std::vector<double> spoilt = special.row(y, row);
+    EXPECT_TRUE(std::isnan(spoilt[17]));
+    EXPECT_EQ(spoilt[0], 0);
+  }
+  for (const int row : {0, 3, 5}) {
+    EXPECT_LE(relative_l2(special.row(y, row), special.row(special.rows->expected_y, row)), 4.5e-3);
+  }
+}
+
+TEST(RmsnormForwardSpecial, MagnitudesFarFromOne) {
+  Special special(kF32, {{1, 0.0}, {2, 1e16}, {3, -2.5e-20}}, {{4, 1e10}});
+  const std::vector<double> y = special.rows->y.download().value();
+  for (int row = 0; row < 6; ++row) {
+    const std::vector<double> expected = special.row(special.rows->expected_y, row);
+    if (row == 1) {
+      EXPECT_THAT(special.row(y, row), testing::Each(0.0));
+    } else {
+      EXPECT_LE(relative_l2(special.row(y, row), expected), 2e-6) << row;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormForward, testing::ValuesIn(kDTypes),
-                         [](const auto& each) { return std::string(to_string(each.param)); });
+TEST(RmsnormForwardPointers, MayBeAlignedToOneElementAlone) {
+  const Shape shape{5, 64, 64};
+  const Problem problem = rmsnorm_problem(forward(), shape, kBf16, false);
+  const Space space(problem, kOldestGpu);
+  const std::vector<Variant> ladder = space.ladder();
+  const auto narrow = std::ranges::find_if(ladder, [&](const Variant& variant) {
+    return variant_text(forward(), variant).find(" VEC=1 ") != std::string::npos &&
+           space.admits(variant);
+  });
+  ASSERT_NE(narrow, ladder.end());
+  const RmsnormVariant variant = launchable(problem, *narrow);
+  const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
+                                          {RmsnormRows::reference_kernel(false, kBf16)})
+                             .value();
+  const auto module = CpuModule::build("kernels/rmsnorm", "forward.cu", {variant.kernel}).value();
+  // The same values one element further on.
+  std::vector<double> values = normal_values(shape.rows * shape.hidden, 1);
+  auto rows = RmsnormRows::make(reference, false, shape, kBf16, values).value();
+  values.insert(values.begin(), 7.0);
+  const auto x = DeviceTensor::upload(reference.device(), DType::bf16, values).value();
+  const Status status = module.launch(
+      variant.kernel, variant.grid, variant.block,
+      static_cast<void*>(static_cast<char*>(x.data()) + 2), rows.weight.data(), rows.y.data(),
+      static_cast<void*>(nullptr), shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_LE(relative_l2(rows.y.download().value(), rows.expected_y), 4.5e-3);
+}
 
 TEST(RmsnormForwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
-  std::vector<std::int64_t> sizes{65535, 65536, 50001, 16384, 16385, 32768, 32769, 32770, 49152};
-  for (std::int64_t hidden = 1; hidden <= 600; ++hidden) sizes.push_back(hidden);
-  for (std::int64_t hidden = 1009; hidden <= 65536; hidden += 509) sizes.push_back(hidden);
-  const std::vector<Variant> ladder = default_ladder(forward());
-  for (const DType dtype : kDTypes) {
-    for (const std::int64_t hidden : sizes) {
-      const Binding binding = bind(hidden, dtype, false);
-      for (const std::int64_t x_stride : {hidden, hidden + 1}) {
-        // Pointers aligned to one element leave only VEC = 1; it must be among those that serve.
-        const bool served = std::ranges::any_of(ladder, [&](const Variant& variant) {
-          return parameter_value(variant, "VEC") == 1 &&
-                 candidate(binding, variant, {1, hidden, x_stride}).has_value();
-        });
-        EXPECT_TRUE(served) << to_string(dtype) << " hidden=" << hidden << " stride=" << x_stride;
-      }
-    }
-  }
+  expect_ladder_serves_everything(forward());
 }
 
 TEST(RmsnormForwardLadder, PrefersTheWidestLoadsAndTheFewestThreadsThatHoldARow) {
-  const auto first = [](std::int64_t hidden, std::int64_t x_stride, DType dtype) -> std::string {
-    for (const Variant& variant : default_ladder(forward())) {
-      if (candidate(bind(hidden, dtype, false), variant, {1, hidden, x_stride})) {
-        return variant_text(forward(), variant);
-      }
-    }
-    return "none";
+  const auto first = [](std::int64_t rows, std::int64_t hidden, std::int64_t x_stride, Types types,
+                        const DeviceLimits& limits = kHopper) {
+    const std::string text =
+        first_of_ladder(rmsnorm_problem(forward(), {rows, hidden, x_stride}, types, false), limits);
+    return text.substr(0, text.find(" CACHE"));
   };
-  const auto text = [](int threads, int rows, int vec, const std::string& keep) {
+  const auto row = [](int threads, int rows, int vec) {
     return "row THREADS_PER_ROW=" + std::to_string(threads) +
-           " ROWS_PER_BLOCK=" + std::to_string(rows) + " VEC=" + std::to_string(vec) +
-           " KEEP=" + keep;
+           " ROWS_PER_BLOCK=" + std::to_string(rows) +
+           " ROWS_PER_THREAD=1 VEC=" + std::to_string(vec);
   };
-  EXPECT_EQ(first(4096, 4096, DType::bf16), text(64, 2, 8, "registers"));
-  EXPECT_EQ(first(4096, 4100, DType::bf16), text(64, 2, 4, "registers"));
-  EXPECT_EQ(first(4096, 4097, DType::bf16), text(256, 1, 1, "registers"));
-  EXPECT_EQ(first(4096, 4096, DType::f32), text(64, 2, 4, "registers"));
-  EXPECT_EQ(first(128, 128, DType::f16), text(16, 8, 8, "registers"));
-  EXPECT_EQ(first(65536, 65536, DType::f16), text(1024, 1, 8, "registers"));
-  EXPECT_EQ(first(65536, 65536, DType::f32), text(1024, 1, 4, "reread"));
-  EXPECT_EQ(first(65535, 65535, DType::f32), text(1024, 1, 1, "reread"));
-  EXPECT_EQ(first(1, 1, DType::bf16), text(8, 16, 1, "registers"));
+  EXPECT_EQ(first(4096, 4096, 4096, kBf16), row(128, 1, 8));
+  EXPECT_EQ(first(4096, 4096, 4100, kBf16), row(128, 1, 4));
+  EXPECT_EQ(first(4096, 4096, 4097, kBf16), row(256, 1, 1));
+  EXPECT_EQ(first(4096, 4096, 4096, kF32), row(128, 1, 4));
+  EXPECT_EQ(first(4096, 4096, 4096, {DType::bf16, DType::f32}), row(128, 1, 8));
+  EXPECT_EQ(first(8192, 8192, 8192, kBf16), row(256, 1, 8));
+  EXPECT_EQ(first(4096, 128, 128, kBf16), row(16, 8, 8));
+  EXPECT_EQ(first(4096, 1, 1, kBf16), row(8, 16, 1));
+  // Few rows: threads that take no more than two vectors each.
+  EXPECT_EQ(first(1, 4096, 4096, kBf16), row(256, 1, 8));
+  EXPECT_EQ(first(1, 4096, 4096, kF32), row(512, 1, 4));
+  // Wide ones: a cluster, or twice.
+  EXPECT_EQ(first(1024, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
+  EXPECT_EQ(first(1, 262144, 262144, kBf16), "cluster CLUSTER=16 THREADS=512 VEC=8");
+  EXPECT_EQ(first(1024, 65536, 65536, kBf16, kOldestGpu),
+            "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=8");
+  EXPECT_EQ(first(1024, 65535, 65535, kF32, kOldestGpu),
+            "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=1");
 }
 
-TEST(RmsnormForwardSpace, HasAsManyVariantsAsItsConstraintsAllow) {
-  const auto size = [](std::int64_t hidden, DType dtype) {
-    const Binding binding = bind(hidden, dtype, false);
-    return std::ranges::count_if(whole_space(), [&](const Variant& variant) {
-      return candidate(binding, variant, {16, hidden, hidden}).has_value();
-    });
-  };
-  EXPECT_EQ(whole_space().size(), 320u);
-  EXPECT_EQ(size(256, DType::f32), 83);
-  EXPECT_EQ(size(256, DType::bf16), 102);
-  EXPECT_EQ(size(333, DType::bf16), 33);
-  EXPECT_EQ(size(4096, DType::f32), 114);
-  EXPECT_EQ(size(4096, DType::bf16), 154);
-  EXPECT_EQ(size(65536, DType::f32), 30);
+TEST(RmsnormForwardSpace, StaysWhereASearchCanSeeIt) {
+  for (const auto& [rows, hidden] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {4096, 4096}, {8192, 8192}, {131072, 128}, {1024, 65536}, {1, 4096}, {16, 333}}) {
+    for (const Types& types : {kBf16, kF32}) {
+      const Problem problem = rmsnorm_problem(forward(), {rows, hidden, hidden}, types, false);
+      const std::uint64_t count = Space(problem, kHopper).count();
+      EXPECT_GE(count, 20U) << problem.text();
+      EXPECT_LE(count, 2000U) << problem.text();
+    }
+  }
 }
 
 TEST(RmsnormForwardLaunch, OfNoRowsHasAnEmptyGrid) {
-  const auto found =
-      candidate(bind(256, DType::bf16, false), default_ladder(forward())[0], {0, 256, 256});
-  ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(evaluated(forward().designs[0].launches[0].grid[0], found->slots), 0u);
+  const Problem problem = rmsnorm_problem(forward(), {0, 256, 256}, kBf16, false);
+  EXPECT_EQ(chosen_variants(problem, 0).at(0).grid, 0U);
 }
 
 }  // namespace

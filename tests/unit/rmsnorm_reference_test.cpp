@@ -66,7 +66,8 @@ std::vector<Golden> read_goldens() {
 }
 
 std::string kernel_name(DType dtype) {
-  return "rmsnorm_forward_reference<" + std::string(cuda_name(dtype)) + ">";
+  const std::string type(cuda_name(dtype));
+  return "rmsnorm_forward_reference<" + type + ", " + type + ">";
 }
 
 // The first place where the two differ by more than the tolerance; "" when there is none.
@@ -100,7 +101,8 @@ class RmsnormReference : public testing::Test {
     std::vector<double> y, rstd;
   };
 
-  static Result<Outputs> run(const Golden& golden, DType dtype, bool with_rstd) {
+  static Result<Outputs> run(const Golden& golden, DType dtype, bool with_rstd,
+                             float weight_offset = 0) {
     Device& device = module_->device();
     MGTUNE_ASSIGN(const DeviceTensor x, DeviceTensor::upload(device, dtype, golden.x));
     MGTUNE_ASSIGN(const DeviceTensor weight, DeviceTensor::upload(device, dtype, golden.weight));
@@ -109,8 +111,8 @@ class RmsnormReference : public testing::Test {
     MGTUNE_ASSIGN(const DeviceTensor rstd,
                   DeviceTensor::poisoned(device, DType::f64, golden.rstd.size()));
     MGTUNE_TRY(module_->launch(kernel_name(dtype), 64, 128, x.data(), weight.data(), y.data(),
-                               with_rstd ? rstd.data() : nullptr, golden.eps, golden.rows,
-                               golden.hidden, golden.x_stride));
+                               with_rstd ? rstd.data() : nullptr, golden.eps, weight_offset,
+                               golden.rows, golden.hidden, golden.x_stride));
     Outputs outputs;
     MGTUNE_ASSIGN(outputs.y, y.download());
     MGTUNE_ASSIGN(outputs.rstd, rstd.download());
@@ -141,6 +143,20 @@ TEST_F(RmsnormReference, LeavesAnAbsentRstdAlone) {
     ASSERT_TRUE(outputs.ok()) << outputs.status().message();
     EXPECT_EQ(first_difference(outputs->y, golden.y), "");
     for (const double value : outputs->rstd) EXPECT_TRUE(std::isnan(value));
+  }
+}
+
+TEST_F(RmsnormReference, AddsTheWeightOffset) {
+  for (Golden golden : read_goldens()) {
+    SCOPED_TRACE(golden.name);
+    const auto outputs = run(golden, DType::f32, true, 0.5F);
+    ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+    for (std::size_t i = 0; i < golden.y.size(); ++i) {
+      const double weight = golden.weight[i % golden.weight.size()];
+      if (weight == 0) continue;
+      const double expected = golden.y[i] / weight * (weight + 0.5);
+      EXPECT_NEAR(outputs->y[i], expected, 1e-12 * (1 + std::abs(expected))) << i;
+    }
   }
 }
 

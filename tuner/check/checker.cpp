@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "check/compare.h"
+#include "check/device_compare.h"
 #include "check/guarded_buffer.h"
+#include "check/output_fill.h"
 #include "check/problem_tensors.h"
 #include "check/reference.h"
 #include "check/tensor_layout.h"
@@ -22,7 +24,9 @@ namespace {
 struct SeededInputs {
   Placement placement;
   ProblemTensors tensors;
-  std::vector<std::vector<double>> expected;  // per tensor; empty for inputs
+  std::vector<Buffer> reference;              // per tensor; empty for inputs
+  std::vector<std::vector<double>> expected;  // the same on the host, once it was asked for
+  std::vector<std::uint64_t> fingerprints;  // per tensor; of inputs that are compared on the device
 };
 
 // How one launch ended.
@@ -46,7 +50,7 @@ class ReferenceChecker final : public Checker {
   ReferenceChecker(Device& device, Builder& builder, const Problem& problem)
       : device_(device), builder_(builder), problem_(problem) {}
 
-  Status prepare();
+  Status prepare(Compare compare);
   Result<CheckRecord> check(const LoadedVariant& variant) override;
   std::int64_t set_bytes() const override;
   Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
@@ -54,9 +58,16 @@ class ReferenceChecker final : public Checker {
 
  private:
   Status add_inputs(const Reference& reference, std::uint64_t seed, Placement placement);
+  bool can_compare_on_device() const;
   double tolerance(const TensorLayout& layout) const;
 
+  Status prepare_tensors(SeededInputs& inputs);
+  Result<bool> inputs_are_intact(const SeededInputs& inputs) const;
   Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
+  Result<bool> passes_on_device(const SeededInputs& inputs, CheckRecord& record);
+  Result<Run> read(const SeededInputs& inputs);
+  Result<Run> launch_and_read(const LoadedVariant& variant, SeededInputs& inputs);
+  Status read_expected(SeededInputs& inputs);
   Status prepare_workspace(const LoadedVariant& variant, Placement placement);
   Result<std::optional<GuardedBuffer>> make_workspace(const LoadedVariant::WorkspaceSize& size,
                                                       Placement placement);
@@ -64,8 +75,9 @@ class ReferenceChecker final : public Checker {
   LaunchArguments arguments(const ProblemTensors& tensors,
                             const std::optional<GuardedBuffer>& workspace) const;
 
-  std::string compare(const SeededInputs& inputs, const std::vector<Bytes>& outputs,
-                      CheckRecord& record);
+  void keep_worst(double error, double allowed, CheckRecord& record) const;
+  Result<std::string> compare(SeededInputs& inputs, const std::vector<Bytes>& outputs,
+                              CheckRecord& record);
   std::string first_order_difference(const Run& forward, const Run& other) const;
   Result<Run> try_other_orders(const LoadedVariant& variant, const Run& forward,
                                CheckRecord& record);
@@ -77,6 +89,7 @@ class ReferenceChecker final : public Checker {
   std::vector<TensorLayout> layouts_;
   std::vector<std::int64_t> dims_;  // dynamic and hint ones
   std::vector<ScalarValue> scalars_;
+  std::optional<DeviceCompare> device_compare_;
   std::vector<SeededInputs> inputs_;
   std::vector<ProblemTensors> more_sets_;  // besides the first seed's, to be timed
   std::optional<GuardedBuffer> workspace_;
@@ -84,7 +97,7 @@ class ReferenceChecker final : public Checker {
   std::vector<std::optional<GuardedBuffer>> timed_workspaces_;  // of the variants being timed
 };
 
-Status ReferenceChecker::prepare() {
+Status ReferenceChecker::prepare(Compare compare) {
   MGTUNE_ASSIGN(layouts_, tensor_layouts(problem_));
   for (const Dim& dim : problem_.op->dims) {
     if (dim.kind == DimKind::fixed) continue;
@@ -92,17 +105,54 @@ Status ReferenceChecker::prepare() {
   }
   MGTUNE_ASSIGN(const Reference reference, Reference::make(device_, builder_, problem_, layouts_));
   scalars_ = reference.scalars();
+  if (compare == Compare::on_device && can_compare_on_device()) {
+    MGTUNE_ASSIGN(device_compare_, DeviceCompare::make(device_, builder_, layouts_));
+  }
   MGTUNE_TRY(add_inputs(reference, 1, Placement::guarded));
   const bool is_cpu = device_.info().kind == DeviceKind::cpu;
   return add_inputs(reference, 2, is_cpu ? Placement::exact : Placement::guarded);
+}
+
+// Both seeds' references take a quarter of the device's memory at most: variants need the rest.
+bool ReferenceChecker::can_compare_on_device() const {
+  std::int64_t bytes = 0;
+  for (const TensorLayout& layout : layouts_) {
+    if (!layout.present || !layout.is_output()) continue;
+    if (!DeviceCompare::serves(layout)) return false;
+    bytes += 2 * layout.count * static_cast<std::int64_t>(sizeof(double));
+  }
+  const std::int64_t memory = device_.info().memory_bytes;
+  return memory == 0 || bytes <= memory / 4;
 }
 
 Status ReferenceChecker::add_inputs(const Reference& reference, std::uint64_t seed,
                                     Placement placement) {
   MGTUNE_ASSIGN(ProblemTensors tensors, ProblemTensors::allocate(device_, layouts_, placement));
   MGTUNE_TRY(reference.fill(tensors, seed));
-  MGTUNE_ASSIGN(auto results, reference.compute(tensors));
-  inputs_.push_back({placement, std::move(tensors), std::move(results)});
+  MGTUNE_TRY(fill_from_outputs(device_, builder_, problem_, layouts_, scalars_, seed, tensors));
+  MGTUNE_ASSIGN(std::vector<Buffer> results, reference.compute(tensors));
+  inputs_.push_back({placement, std::move(tensors), std::move(results), {}, {}});
+  SeededInputs& inputs = inputs_.back();
+  if (!device_compare_) return read_expected(inputs);
+  inputs.fingerprints.resize(layouts_.size());
+  for (std::size_t i = 0; i < layouts_.size(); ++i) {
+    if (!layouts_[i].present || layouts_[i].is_output()) continue;
+    MGTUNE_ASSIGN(inputs.fingerprints[i],
+                  device_compare_->fingerprint(inputs.tensors.pointers()[i], layouts_[i].bytes()));
+  }
+  return {};
+}
+
+// Gives the device's memory back: from here on the host compares.
+Status ReferenceChecker::read_expected(SeededInputs& inputs) {
+  if (!inputs.expected.empty()) return {};
+  std::vector<std::vector<double>> expected(layouts_.size());
+  for (std::size_t i = 0; i < layouts_.size(); ++i) {
+    if (!layouts_[i].present || !layouts_[i].is_output()) continue;
+    MGTUNE_ASSIGN(expected[i], read_doubles(device_, inputs.reference[i], layouts_[i].count));
+  }
+  if (!device_compare_) inputs.reference.clear();
+  inputs.expected = std::move(expected);
   return {};
 }
 
@@ -166,13 +216,34 @@ LaunchArguments ReferenceChecker::arguments(const ProblemTensors& tensors,
   return arguments;
 }
 
+Result<bool> ReferenceChecker::inputs_are_intact(const SeededInputs& inputs) const {
+  for (std::size_t i = 0; i < layouts_.size(); ++i) {
+    if (!layouts_[i].present || layouts_[i].is_output()) continue;
+    MGTUNE_ASSIGN(const std::uint64_t now,
+                  device_compare_->fingerprint(inputs.tensors.pointers()[i], layouts_[i].bytes()));
+    if (now != inputs.fingerprints[i]) return false;
+  }
+  return true;
+}
+
+// Inputs that are still what they were need no copy from the host.
+Status ReferenceChecker::prepare_tensors(SeededInputs& inputs) {
+  if (!device_compare_) return inputs.tensors.prepare();
+  MGTUNE_ASSIGN(const bool intact, inputs_are_intact(inputs));
+  return intact ? inputs.tensors.prepare_outputs() : inputs.tensors.prepare();
+}
+
 Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, SeededInputs& inputs) {
-  MGTUNE_TRY(inputs.tensors.prepare());
+  MGTUNE_TRY(prepare_tensors(inputs));
   Status status = prepare_workspace(variant, inputs.placement);
   if (status.ok()) status = variant.launch(arguments(inputs.tensors, workspace_));
   if (status.ok()) status = device_.synchronize(nullptr);
   if (!status.ok()) return failed_run(launch_failure(std::move(status)));
+  return Run{};
+}
 
+// The outputs of a launch, and what it changed and must not have.
+Result<Run> ReferenceChecker::read(const SeededInputs& inputs) {
   Run run;
   MGTUNE_ASSIGN(run.outputs, inputs.tensors.read_outputs());
   MGTUNE_ASSIGN(run.message, inputs.tensors.damage(run.outputs));
@@ -183,10 +254,49 @@ Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, SeededInputs&
   return run;
 }
 
-// What is wrong with the outputs, "" when nothing is. The record keeps the worst error so far, as a
-// share of its tolerance.
-std::string ReferenceChecker::compare(const SeededInputs& inputs, const std::vector<Bytes>& outputs,
-                                      CheckRecord& record) {
+Result<Run> ReferenceChecker::launch_and_read(const LoadedVariant& variant, SeededInputs& inputs) {
+  MGTUNE_ASSIGN(Run run, launch(variant, inputs));
+  if (!run.ok()) return run;
+  return read(inputs);
+}
+
+// The record keeps the worst error so far, as a share of its tolerance.
+void ReferenceChecker::keep_worst(double error, double allowed, CheckRecord& record) const {
+  const bool is_first = record.error == 0 && record.tolerance == 0;
+  if (!is_first && error * record.tolerance <= record.error * allowed) return;
+  record.error = error;
+  record.tolerance = allowed;
+}
+
+// False where the host has to look: the launch is wrong, or its worst element needs a bound of its
+// own. Then the record is as it was.
+Result<bool> ReferenceChecker::passes_on_device(const SeededInputs& inputs, CheckRecord& record) {
+  MGTUNE_ASSIGN(const bool guards, inputs.tensors.guards_are_intact());
+  if (!guards) return false;
+  MGTUNE_ASSIGN(const bool intact, inputs_are_intact(inputs));
+  if (!intact) return false;
+  MGTUNE_ASSIGN(const std::string workspace, workspace_damage());
+  if (!workspace.empty()) return false;
+  CheckRecord updated = record;
+  for (std::size_t i = 0; i < layouts_.size(); ++i) {
+    const TensorLayout& layout = layouts_[i];
+    if (!layout.is_output() || !layout.present) continue;
+    MGTUNE_ASSIGN(
+        const DifferenceSums sums,
+        device_compare_->compare(layout, inputs.tensors.pointers()[i], inputs.reference[i].data(),
+                                 problem_.op->check.sample_rows));
+    if (!sums.surely_within(tolerance(layout))) return false;
+    keep_worst(sums.relative_error(), tolerance(layout), updated);
+  }
+  record = updated;
+  return true;
+}
+
+// What is wrong with the outputs, "" when nothing is.
+Result<std::string> ReferenceChecker::compare(SeededInputs& inputs,
+                                              const std::vector<Bytes>& outputs,
+                                              CheckRecord& record) {
+  MGTUNE_TRY(read_expected(inputs));
   std::string message;
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     const TensorLayout& layout = layouts_[i];
@@ -194,11 +304,7 @@ std::string ReferenceChecker::compare(const SeededInputs& inputs, const std::vec
     const double allowed = tolerance(layout);
     const OutputComparison comparison = compare_with_reference(
         layout, outputs[i], inputs.expected[i], allowed, problem_.op->check.sample_rows);
-    const bool is_first = record.error == 0 && record.tolerance == 0;
-    if (is_first || comparison.error * record.tolerance > record.error * allowed) {
-      record.error = comparison.error;
-      record.tolerance = allowed;
-    }
+    keep_worst(comparison.error, allowed, record);
     if (message.empty() && !comparison.message.empty()) {
       message = is_untouched(layout, outputs[i]) ? layout.name + " was never written: " : "";
       message += comparison.message;
@@ -233,14 +339,14 @@ Result<Run> ReferenceChecker::try_other_orders(const LoadedVariant& variant, con
   const ThreadOrderGuard guard(device_);
   for (const NamedOrder& named : other_thread_orders()) {
     MGTUNE_TRY(device_.set_thread_order(named.order));
-    MGTUNE_ASSIGN(Run run, launch(variant, inputs_.front()));
+    MGTUNE_ASSIGN(Run run, launch_and_read(variant, inputs_.front()));
     const std::string prefix = fmt::format("in thread order {}: ", named.name);
     if (!run.ok()) {
       run.message = prefix + run.message;
       return run;
     }
     if (design.order_dependent) {
-      const std::string message = compare(inputs_.front(), run.outputs, record);
+      MGTUNE_ASSIGN(const std::string message, compare(inputs_.front(), run.outputs, record));
       if (!message.empty()) return Run{Outcome::wrong, prefix + message, {}};
       continue;
     }
@@ -261,8 +367,15 @@ Result<CheckRecord> ReferenceChecker::check(const LoadedVariant& variant) {
   const bool is_cpu = device_.info().kind == DeviceKind::cpu;
   for (SeededInputs& inputs : inputs_) {
     MGTUNE_ASSIGN(Run run, launch(variant, inputs));
+    if (run.ok() && device_compare_) {
+      MGTUNE_ASSIGN(const bool passes, passes_on_device(inputs, record));
+      if (passes) continue;
+    }
     if (run.ok()) {
-      run.message = compare(inputs, run.outputs, record);
+      MGTUNE_ASSIGN(run, read(inputs));
+    }
+    if (run.ok()) {
+      MGTUNE_ASSIGN(run.message, compare(inputs, run.outputs, record));
       if (!run.message.empty()) run.outcome = Outcome::wrong;
       // After a wrong result too: that the orders differ says why it is wrong.
       if (is_cpu && &inputs == &inputs_.front()) {
@@ -325,9 +438,11 @@ Result<std::vector<std::vector<LaunchArguments>>> ReferenceChecker::launch_argum
 }  // namespace
 
 Result<std::unique_ptr<Checker>> Checker::make(Device& device, Builder& builder,
-                                               const Problem& problem) {
+                                               const Problem& problem,
+                                               std::optional<Compare> compare) {
+  const bool is_cpu = device.info().kind == DeviceKind::cpu;
   auto checker = std::make_unique<ReferenceChecker>(device, builder, problem);
-  MGTUNE_TRY(checker->prepare());
+  MGTUNE_TRY(checker->prepare(compare.value_or(is_cpu ? Compare::on_host : Compare::on_device)));
   return std::unique_ptr<Checker>(std::move(checker));
 }
 

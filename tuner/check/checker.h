@@ -8,6 +8,9 @@
 // shuffled, and every bit must agree; where the design says order_dependent, each order is compared
 // with the reference instead.
 //
+// On a GPU the comparing is done where the tensors lie (check/device_compare.h); what is not
+// plainly right there is read, judged and described by the host.
+//
 // Holds device memory for the problem between checks. Not thread-safe.
 
 #pragma once
@@ -30,13 +33,19 @@ namespace mgtune {
 
 class Checker {
  public:
+  // Where outputs are compared first.
+  enum class Compare : std::uint8_t { on_host, on_device };
+
   // Builds the reference and fill kernels of the problem's operator and computes the references.
   // invalid_argument, naming file and kernel, for those that do not compile, load or run: no
   // variant is at fault. unsupported for a fill or measure that no check serves yet. `device` and
   // the operator outlive the object; `builder` too, because a missing barrier is named by building
   // once more.
+  //
+  // `compare` is as the device's kind asks for; on_device is served for contiguous outputs.
   static Result<std::unique_ptr<Checker>> make(Device& device, Builder& builder,
-                                               const Problem& problem);
+                                               const Problem& problem,
+                                               std::optional<Compare> compare = std::nullopt);
   virtual ~Checker() = default;
 
   // wrong, launch_failed and unsupported are outcomes in the record, with a message that names the

@@ -20,18 +20,17 @@ struct Element {
   double value = 0, reference = 0;
 };
 
-// What one pass over the compared elements finds.
 struct Differences {
-  double squared_difference = 0, squared_reference = 0;  // over elements finite on both sides
-  std::int64_t compared = 0;
-  std::int64_t finiteness = 0;  // elements not finite on one side only, or infinities that differ
+  DifferenceSums sums;
   Element first_nonfinite;
   Element worst;  // by absolute difference
-
-  double rms() const {
-    return compared == 0 ? 0 : std::sqrt(squared_reference / static_cast<double>(compared));
-  }
 };
+
+double root_mean_square(const DifferenceSums& sums) {
+  return sums.compared == 0
+             ? 0
+             : std::sqrt(sums.squared_reference / static_cast<double>(sums.compared));
+}
 
 // Empty: all of them.
 std::vector<bool> sampled_rows(const TensorLayout& layout, std::int64_t sample_rows) {
@@ -61,26 +60,21 @@ void for_each_compared(const TensorLayout& layout, const Bytes& output,
 }
 
 void add(Differences& found, const Element& element) {
+  DifferenceSums& sums = found.sums;
   if (!std::isfinite(element.value) || !std::isfinite(element.reference)) {
     const bool same = element.value == element.reference ||
                       (std::isnan(element.value) && std::isnan(element.reference));
-    if (!same && found.finiteness++ == 0) found.first_nonfinite = element;
+    if (!same && sums.finiteness++ == 0) found.first_nonfinite = element;
     return;
   }
   const double difference = element.value - element.reference;
-  found.squared_difference += difference * difference;
-  found.squared_reference += element.reference * element.reference;
-  ++found.compared;
-  if (found.worst.number < 0 ||
-      std::fabs(difference) > std::fabs(found.worst.value - found.worst.reference)) {
+  sums.squared_difference += difference * difference;
+  sums.squared_reference += element.reference * element.reference;
+  ++sums.compared;
+  if (found.worst.number < 0 || std::fabs(difference) > sums.worst) {
     found.worst = element;
+    sums.worst = std::fabs(difference);
   }
-}
-
-double relative_error(const Differences& found) {
-  if (found.finiteness > 0) return std::numeric_limits<double>::infinity();
-  if (found.squared_difference == 0) return 0;
-  return std::sqrt(found.squared_difference / found.squared_reference);  // x / 0 is infinity
 }
 
 std::string number(double value) {
@@ -94,15 +88,28 @@ std::string values(const TensorLayout& layout, const Element& element) {
 
 std::string finiteness_message(const TensorLayout& layout, const Differences& found) {
   std::string message = values(layout, found.first_nonfinite);
-  if (found.finiteness > 1) {
-    message += fmt::format("; {} of {} elements differ in being finite", found.finiteness,
-                           found.finiteness + found.compared);
+  const DifferenceSums& sums = found.sums;
+  if (sums.finiteness > 1) {
+    message += fmt::format("; {} of {} elements differ in being finite", sums.finiteness,
+                           sums.finiteness + sums.compared);
   }
   if (std::isnan(found.first_nonfinite.value)) message += " (outputs start out as nan)";
   return message;
 }
 
 }  // namespace
+
+double DifferenceSums::relative_error() const {
+  if (finiteness > 0) return std::numeric_limits<double>::infinity();
+  if (squared_difference == 0) return 0;
+  return std::sqrt(squared_difference / squared_reference);  // x / 0 is infinity
+}
+
+// No element's bound is below that of one at the root mean square.
+bool DifferenceSums::surely_within(double tolerance) const {
+  return relative_error() <= tolerance &&
+         worst <= kElementFactor * tolerance * root_mean_square(*this);
+}
 
 OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes& output,
                                         std::span<const double> reference, double tolerance,
@@ -113,8 +120,8 @@ OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes&
                     [&](const Element& element) { add(found, element); });
 
   OutputComparison comparison;
-  comparison.error = relative_error(found);
-  if (found.finiteness > 0) {
+  comparison.error = found.sums.relative_error();
+  if (found.sums.finiteness > 0) {
     comparison.message = finiteness_message(layout, found);
     return comparison;
   }
@@ -123,10 +130,8 @@ OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes&
                                      values(layout, found.worst), comparison.error, tolerance);
     return comparison;
   }
-  // No element's bound is below that of one at the root mean square.
-  const double rms = found.rms();
-  const double worst = std::fabs(found.worst.value - found.worst.reference);
-  if (worst <= kElementFactor * tolerance * rms) return comparison;
+  if (found.sums.surely_within(tolerance)) return comparison;
+  const double rms = root_mean_square(found.sums);
   for_each_compared(layout, output, reference, rows, [&](const Element& element) {
     const double bound = kElementFactor * tolerance * std::max(std::fabs(element.reference), rms);
     if (comparison.message.empty() && std::isfinite(element.value) &&

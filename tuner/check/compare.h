@@ -1,4 +1,4 @@
-// Comparing an output as it lies in memory with the reference's double results. Pure functions.
+// Comparing an output with the reference's double results. Pure functions.
 //
 // The measure is the relative L2 error of a whole tensor, ||y - ref|| / ||ref||. It is blind to one
 // wrong element among a million, so each element has a bound of its own: 16 times the tolerance,
@@ -17,8 +17,22 @@
 
 namespace mgtune {
 
+// What one pass over the compared elements finds, wherever it is made.
+struct DifferenceSums {
+  double squared_difference = 0, squared_reference = 0;  // over elements finite on both sides
+  double worst = 0;                                      // the largest absolute difference
+  std::int64_t compared = 0;
+  std::int64_t finiteness = 0;  // elements not finite on one side only, or infinities that differ
+
+  double relative_error() const;  // infinity where finiteness differs or the reference is all zero
+
+  // Whether it passes, whatever the elements are. Where not, one of them may still be within the
+  // bound of its own: compare_with_reference() knows.
+  bool surely_within(double tolerance) const;
+};
+
 struct OutputComparison {
-  double error = 0;  // relative L2; infinity where finiteness differs or the reference is all zero
+  double error = 0;     // DifferenceSums::relative_error()
   std::string message;  // "" when it passes; else names the worst element and both values
 };
 

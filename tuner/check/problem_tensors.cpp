@@ -46,6 +46,7 @@ std::string name_of_offset(const TensorLayout& layout, std::size_t offset) {
 }  // namespace
 
 Bytes strided_image(const TensorLayout& layout, const Bytes& elements) {
+  if (layout.is_contiguous()) return elements;
   Bytes image(layout.bytes(), poison(layout.dtype));
   const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
   for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
@@ -84,11 +85,15 @@ bool is_untouched(const TensorLayout& layout, const Bytes& image) {
   return layout.role == Role::out && image == Bytes(image.size(), poison(layout.dtype));
 }
 
-Status ProblemTensors::prepare() { return prepare(contents_); }
+Status ProblemTensors::prepare() { return prepare(contents_, true); }
 
-Status ProblemTensors::prepare_as(const ProblemTensors& other) { return prepare(other.contents_); }
+Status ProblemTensors::prepare_outputs() { return prepare(contents_, false); }
 
-Status ProblemTensors::prepare(const std::vector<Bytes>& contents) {
+Status ProblemTensors::prepare_as(const ProblemTensors& other) {
+  return prepare(other.contents_, true);
+}
+
+Status ProblemTensors::prepare(const std::vector<Bytes>& contents, bool with_inputs) {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
     if (!layout.present) continue;
@@ -96,7 +101,7 @@ Status ProblemTensors::prepare(const std::vector<Bytes>& contents) {
     if (layout.bytes() == 0) continue;
     if (layout.role == Role::out) {
       MGTUNE_TRY(device_->fill_bytes(pointers_[i], poison(layout.dtype), layout.bytes(), nullptr));
-    } else {
+    } else if (with_inputs || layout.role == Role::inout) {
       MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents[i].data(), layout.bytes()));
     }
   }
@@ -137,6 +142,14 @@ Result<std::string> ProblemTensors::damage_of(std::size_t tensor, const Bytes& o
   const auto place = static_cast<std::size_t>(now - image.begin());
   const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
   return "an input was changed, first at " + name_of_offset(layout, place / size);
+}
+
+Result<bool> ProblemTensors::guards_are_intact() const {
+  for (const GuardedBuffer& buffer : buffers_) {
+    MGTUNE_ASSIGN(const std::string outside, buffer.damage());
+    if (!outside.empty()) return false;
+  }
+  return true;
 }
 
 Result<std::string> ProblemTensors::damage(const std::vector<Bytes>& outputs) const {

@@ -36,7 +36,8 @@ class ProblemTensors {
   void set_content(std::size_t tensor, Bytes image);
   const Bytes& content(std::size_t tensor) const { return contents_[tensor]; }
 
-  Status prepare();                                // everything as it has to be before a launch
+  Status prepare();          // everything as it has to be before a launch
+  Status prepare_outputs();  // likewise, where inputs are known to be as prepare() left them
   Status prepare_as(const ProblemTensors& other);  // with the content of `other`, of equal layouts
   std::span<void* const> pointers() const { return pointers_; }  // null for absent tensors
 
@@ -47,10 +48,12 @@ class ProblemTensors {
   // for nothing. `outputs` comes from read_outputs().
   Result<std::string> damage(const std::vector<Bytes>& outputs) const;
 
+  Result<bool> guards_are_intact() const;
+
  private:
   ProblemTensors(Device& device, const std::vector<TensorLayout>& layouts)
       : device_(&device), layouts_(&layouts) {}
-  Status prepare(const std::vector<Bytes>& contents);
+  Status prepare(const std::vector<Bytes>& contents, bool with_inputs);
   Result<Bytes> read(std::size_t tensor) const;
   Result<std::string> damage_of(std::size_t tensor, const Bytes& output) const;
 

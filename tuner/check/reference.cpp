@@ -42,16 +42,15 @@ Result<std::string> fill_name(const Tensor& tensor, DType dtype) {
     case Fill::Kind::normal_poisoned_tail:
       return unsupported("tensor " + tensor.name + ": no check fills \"normal_poisoned_tail\" yet");
     case Fill::Kind::output:
-      return unsupported(fmt::format("tensor {}: no check fills with the output {} of {} yet",
-                                     tensor.name, tensor.fill.source_output,
-                                     tensor.fill.source_operator));
     case Fill::Kind::none:
       break;
   }
   return invalid_argument("tensor " + tensor.name + ": an input needs a fill");
 }
 
-bool needs_fill(const TensorLayout& layout) { return layout.present && layout.role != Role::out; }
+bool needs_fill(const TensorLayout& layout, const Tensor& tensor) {
+  return layout.present && layout.role != Role::out && tensor.fill.kind != Fill::Kind::output;
+}
 
 // Seeds of different tensors and runs must not be near each other for a generator that adds.
 std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
@@ -75,14 +74,6 @@ Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   }
 }
 
-Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count) {
-  std::vector<double> values(static_cast<std::size_t>(count));
-  if (!values.empty()) {
-    MGTUNE_TRY(device.copy_to_host(values.data(), buffer.data(), values.size() * sizeof(double)));
-  }
-  return values;
-}
-
 // The elements of a strided image, in row-major order, as the reference's outputs hold them.
 std::vector<double> elements_as_doubles(const TensorLayout& layout, const Bytes& image) {
   std::vector<double> values(static_cast<std::size_t>(layout.count));
@@ -94,6 +85,14 @@ std::vector<double> elements_as_doubles(const TensorLayout& layout, const Bytes&
 }
 
 }  // namespace
+
+Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  if (!values.empty()) {
+    MGTUNE_TRY(device.copy_to_host(values.data(), buffer.data(), values.size() * sizeof(double)));
+  }
+  return values;
+}
 
 std::string reference_text(const Operator& op) {
   return op.sources->folder + "/" + op.check.source + ": " + op.check.reference;
@@ -128,7 +127,7 @@ Status Reference::load(Builder& builder) {
   std::vector<std::string> own{reference_name(*problem_)}, common;
   std::vector<std::string> fills(layouts_->size());
   for (std::size_t i = 0; i < fills.size(); ++i) {
-    if (!needs_fill((*layouts_)[i])) continue;
+    if (!needs_fill((*layouts_)[i], op.tensors[i])) continue;
     MGTUNE_ASSIGN(fills[i], fill_name(op.tensors[i], (*layouts_)[i].dtype));
     (op.tensors[i].fill.kind == Fill::Kind::kernel ? own : common).push_back(fills[i]);
   }
@@ -200,14 +199,14 @@ Result<Bytes> Reference::fill_elements(std::size_t tensor, std::uint64_t seed) c
 
 Status Reference::fill(ProblemTensors& tensors, std::uint64_t seed) const {
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
-    if (!needs_fill((*layouts_)[i])) continue;
+    if (!needs_fill((*layouts_)[i], problem_->op->tensors[i])) continue;
     MGTUNE_ASSIGN(const Bytes elements, fill_elements(i, seed));
     tensors.set_content(i, strided_image((*layouts_)[i], elements));
   }
   return {};
 }
 
-Result<std::vector<std::vector<double>>> Reference::compute(ProblemTensors& tensors) const {
+Result<std::vector<Buffer>> Reference::compute(ProblemTensors& tensors) const {
   MGTUNE_TRY(tensors.prepare());
   std::vector<void*> pointers(tensors.pointers().begin(), tensors.pointers().end());
   std::vector<Buffer> outputs(layouts_->size());
@@ -237,14 +236,7 @@ Result<std::vector<std::vector<double>>> Reference::compute(ProblemTensors& tens
   for (unsigned char& flag : flags) args.push_back(&flag);
   for (std::int64_t& dim : dims) args.push_back(&dim);
   MGTUNE_TRY(launch(kernel_, true, args));
-
-  std::vector<std::vector<double>> results(layouts_->size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const TensorLayout& layout = (*layouts_)[i];
-    if (!layout.is_output() || !layout.present) continue;
-    MGTUNE_ASSIGN(results[i], read_doubles(*device_, outputs[i], layout.count));
-  }
-  return results;
+  return outputs;
 }
 
 }  // namespace mgtune

@@ -31,13 +31,16 @@ class Reference {
   static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
                                 const std::vector<TensorLayout>& layouts);
 
-  // Gives every in and inout tensor fresh content, a function of `seed` and the tensor's place.
+  // Gives every in and inout tensor fresh content, a function of `seed` and the tensor's place;
+  // but for those that fill_from_outputs() serves.
   Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
 
-  // Runs the reference on the content of `tensors`: layout.count values an output, none an input.
-  Result<std::vector<std::vector<double>>> compute(ProblemTensors& tensors) const;
+  // Runs the reference on the content of `tensors`. On the device: layout.count doubles an output,
+  // an empty buffer an input.
+  Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const;
 
   const std::vector<ScalarValue>& scalars() const { return scalars_; }  // as checks pass them
+  void set_scalar(std::size_t scalar, const ScalarValue& value) { scalars_[scalar] = value; }
 
  private:
   Reference(Device& device, const Problem& problem, const std::vector<TensorLayout>& layouts);
@@ -54,5 +57,8 @@ class Reference {
   const Kernel* kernel_ = nullptr;
   std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
 };
+
+// What compute() gave for a tensor of `count` elements, on the host.
+Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count);
 
 }  // namespace mgtune

@@ -4,6 +4,7 @@
 
 #include "build/compiler.h"
 #include "check/checker.h"
+#include "check/output_fill.h"
 #include "core/sha256.h"
 #include "family/source_tree.h"
 
@@ -55,7 +56,12 @@ std::string reference_hash(const Operator& op) {
   // Build keys follow includes; no compiler, because the reference's results do not depend on it.
   hash.update_field(build_key({op.sources.get(), op.check.source, {}, ""}, ""));
   hash.update_field(build_key({&common, "fill.cu", {}, ""}, ""));
-  for (const Tensor& tensor : op.tensors) add(hash, tensor);
+  for (const Tensor& tensor : op.tensors) {
+    add(hash, tensor);
+    if (tensor.fill.kind != Fill::Kind::output) continue;
+    const Result<Operator> source = fill_source(op, tensor);
+    hash.update_field(source.ok() ? reference_hash(*source) : source.status().message());
+  }
   for (const Scalar& scalar : op.scalars) {
     hash.update_field(
         fmt::format("{} {} {}", scalar.name, to_string(scalar.dtype), scalar.check_value));

@@ -94,6 +94,14 @@ Result<TensorLayout> layout_of(const Tensor& tensor, const Slots& slots) {
 
 }  // namespace
 
+bool TensorLayout::is_contiguous() const {
+  const std::vector<std::int64_t> dense = contiguous_strides(shape);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] > 1 && strides[axis] != dense[axis]) return false;
+  }
+  return true;
+}
+
 Result<std::vector<TensorLayout>> tensor_layouts(const Problem& problem) {
   std::vector<TensorLayout> layouts;
   layouts.reserve(problem.op->tensors.size());

@@ -25,6 +25,7 @@ struct TensorLayout {
   std::int64_t align = 1;  // bytes that every caller guarantees
 
   bool is_output() const { return role != Role::in; }
+  bool is_contiguous() const;  // in row-major order, without padding
   std::size_t bytes() const { return static_cast<std::size_t>(span * size_in_bytes(dtype)); }
 };
 

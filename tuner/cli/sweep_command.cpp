@@ -48,6 +48,7 @@ std::string_view SweepCommand::details() const {
          "A family given as a folder is compiled and run as native code with your rights: sweep "
          "only\n"
          "what you trust.\n"
+         "GPUs of one model (--gpu all, --gpu 0,1) share the work; models take turns.\n"
          "Examples:\n"
          "  mgtune sweep --kernel rmsnorm --gpu L4\n"
          "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
@@ -57,8 +58,10 @@ std::string_view SweepCommand::details() const {
 void SweepCommand::declare(ArgumentList& arguments) {
   arguments.required("--kernel", words_.kernel, "NAME|DIR",
                      "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
-  arguments.value("--gpu", words_.gpu, "NAME",
-                  "L4, an index, a UUID, all, cpu, or auto: a GPU if there is one, else cpu");
+  arguments.value(
+      "--gpu", words_.gpu, "NAME",
+      "L4, an index, a UUID, several with commas, all, cpu, or auto: a GPU if there is one, "
+      "else cpu");
   arguments.value("--dtype", words_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
   arguments.values("--problem", words_.problems, "DIMS",
                    "rows=4096,hidden=4096 (may stand several times)");
@@ -134,7 +137,7 @@ Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocatio
   const Clock::time_point start = Clock::now();
   ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
   Result<SweepSummary> summary = run_sweep(
-      options(plan, invocation), plan.device, problems, store,
+      options(plan, invocation), plan.devices, problems, store,
       [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); }, interrupted);
   printer.clear();
   if (!summary.ok()) return std::move(summary).take_status();
@@ -152,7 +155,7 @@ Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
     failed += failed_variants(sweep.summary);
     unserved += sweep.summary.unserved;
     problems += sweep.summary.problems;
-    devices += (devices.empty() ? "" : ", ") + sweep.plan->device.name;
+    devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
     if (words_.json) continue;
     MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
     std::cout << table;

@@ -65,11 +65,11 @@ Json design_json(const DesignStatistics& design) {
 }
 
 Json plan_json(const SweepPlan& plan) {
-  return {{"device", plan.device.id},
-          {"name", plan.device.name},
-          {"emulation", plan.emulation()},
-          {"strategy", plan.strategy},
-          {"budget", plan.budget.text}};
+  Json devices = Json::array();
+  for (const DeviceInfo& device : plan.devices) devices.push_back(device.id);
+  return {{"device", plan.device.id},  {"devices", devices},
+          {"name", plan.device.name},  {"emulation", plan.emulation()},
+          {"strategy", plan.strategy}, {"budget", plan.budget.text}};
 }
 
 // The rows of the store that belong to the sweep's problems.
@@ -99,9 +99,14 @@ std::string outcomes_text(const SweepSummary& summary) {
 
 }  // namespace
 
+std::string device_text(const SweepPlan& plan) {
+  const std::size_t count = plan.devices.size();
+  return (count > 1 ? std::to_string(count) + " x " : "") + plan.device.name;
+}
+
 std::string announcement(const SweepPlan& plan) {
   std::string text =
-      fmt::format("{} on {}: {}, {}; {} order, {}\n", operators_text(plan), plan.device.name,
+      fmt::format("{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
                   counted(static_cast<std::int64_t>(plan.problems.size()), "problem"),
                   counted(static_cast<std::int64_t>(admissible(plan)), "admissible variant"),
                   plan.strategy, budget_text(plan.budget));

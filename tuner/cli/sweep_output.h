@@ -13,6 +13,8 @@
 
 namespace mgtune {
 
+std::string device_text(const SweepPlan& plan);  // "NVIDIA H200", "2 x NVIDIA H200"
+
 std::string announcement(const SweepPlan& plan);
 
 std::string dry_run_table(const std::vector<SweepPlan>& plans);

@@ -5,6 +5,7 @@
 #include "core/dtype.h"
 #include "core/suggest.h"
 #include "device/registry.h"
+#include "dispatch/variant_selection.h"
 #include "family/problem_check.h"
 #include "search/search.h"
 #include "sweep/problem_set.h"
@@ -68,11 +69,29 @@ Result<PlannedProblem> plan_problem(Problem problem, const DeviceInfo& device) {
   return planned;
 }
 
-Result<SweepPlan> plan_for(const DeviceInfo& device, const SweepWords& words,
+// In the order of the first of each model.
+std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& devices) {
+  std::vector<std::vector<DeviceInfo>> models;
+  for (const DeviceInfo& device : devices) {
+    const auto model = std::ranges::find_if(models, [&](const std::vector<DeviceInfo>& of_model) {
+      return gpu_record(of_model.front()) == gpu_record(device);
+    });
+    if (model == models.end()) {
+      models.push_back({device});
+    } else {
+      model->push_back(device);
+    }
+  }
+  return models;
+}
+
+Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepWords& words,
                            const std::vector<const Operator*>& operators,
                            const ProblemRequest& request) {
+  const DeviceInfo& device = devices.front();
   SweepPlan plan;
   plan.device = device;
+  plan.devices = devices;
   MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, request, device.kind));
   for (Problem& problem : problems) {
     MGTUNE_TRY(check_launches(problem, device.limits));
@@ -132,8 +151,8 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog
                             method.name + " does not time");
   }
   std::vector<SweepPlan> plans;
-  for (const DeviceInfo& device : devices) {
-    MGTUNE_ASSIGN(SweepPlan plan, plan_for(device, words, operators, request));
+  for (const std::vector<DeviceInfo>& of_model : by_model(devices)) {
+    MGTUNE_ASSIGN(SweepPlan plan, plan_for(of_model, words, operators, request));
     plan.method = method;
     plans.push_back(std::move(plan));
   }

@@ -1,5 +1,6 @@
-// SweepPlan: what the words of `mgtune sweep` mean on one device: problems, strategy, budget. Made
-// for every device before the first sweep starts, so that a wrong word costs nothing. Plain data.
+// SweepPlan: what the words of `mgtune sweep` mean on one device, or on GPUs of one model that
+// share the work: problems, strategy, budget. Made for all of them before the first sweep starts,
+// so that a wrong word costs nothing. Plain data.
 
 #pragma once
 
@@ -30,7 +31,8 @@ struct PlannedProblem {
 };
 
 struct SweepPlan {
-  DeviceInfo device;
+  DeviceInfo device;                // the first of `devices`
+  std::vector<DeviceInfo> devices;  // of one model
   std::vector<PlannedProblem> problems;
   std::string strategy;
   Budget budget;
@@ -40,8 +42,8 @@ struct SweepPlan {
   bool emulation() const { return device.kind == DeviceKind::cpu; }
 };
 
-// One per device that --gpu names. `catalog` outlives the plans; `program` is mgtune's path, to ask
-// a child process how GPUs can be timed here.
+// One per model of the devices that --gpu names. `catalog` outlives the plans; `program` is
+// mgtune's path, to ask a child process how GPUs can be timed here.
 Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog,
                                                 const std::string& program);
 

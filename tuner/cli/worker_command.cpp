@@ -3,6 +3,7 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "timing/gpu_timer.h"
+#include "worker/compile_target.h"
 #include "worker/timing_method_probe.h"
 #include "worker/worker.h"
 
@@ -16,11 +17,14 @@ class WorkerCommand final : public Command {
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
     arguments.word("KIND", kind_, {"measure", "count", "compile", "method"}, "What it does");
-    arguments.words("WORDS", words_, "measure: DEVICE METHOD [REASON]; count: DEVICE");
+    arguments.words("WORDS", words_,
+                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET");
   }
   Result<ExitCode> run(const Invocation&) override {
     if (kind_ == "compile") {
-      MGTUNE_TRY(run_compile_worker());
+      if (words_.size() != 1) return invalid_argument("worker compile: expected a device");
+      MGTUNE_ASSIGN(DeviceInfo device, decode_compile_target(words_[0]));
+      MGTUNE_TRY(run_compile_worker(std::move(device)));
       return ExitCode::ok;
     }
     if (kind_ == "method") {

@@ -1,9 +1,8 @@
-// CompilePool: compile workers beside the measuring one. Builds go into the build cache, where
-// the measure worker finds them; the pool reports the build of each variant.
+// CompilePool: compile workers beside the measuring ones, on one queue of requests. Builds go into
+// the build cache, where the measure worker finds them; the pool reports the build of each variant.
 //
-// One thread drives it. What goes wrong is tried once more in a new worker, except a compiler that
-// is not done in time: that variant is `timeout` at once, for minutes are lost already. A compiler
-// that crashes again on a variant's source makes it compile_failed.
+// One thread drives it. What becomes of a variant whose worker crashes or is late is
+// worker_process.h's: tried once more, then compile_failed; `timeout` at once.
 //
 // A compiler that was killed, or that found no memory, is tried again with no other beside it. When
 // that ends in the same way, the variant is a suspect: compile_failed once another one compiles,
@@ -20,31 +19,43 @@
 #include <vector>
 
 #include "core/status.h"
-#include "worker/child_process.h"
 #include "worker/protocol.h"
+#include "worker/wait_set.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 
 class CompilePool {
  public:
-  // `command` starts a compile worker, e.g. {"/usr/bin/mgtune", "worker", "compile"}. `deadline` is
-  // for each of its steps: to begin (its start included), and from there to be done.
-  CompilePool(std::vector<std::string> command, std::size_t processes,
+  // `command` starts a compile worker, e.g. {"/usr/bin/mgtune", "worker", "compile", TARGET}.
+  // `deadline` is for each of its steps: to begin (its start included), and from there to be done.
+  CompilePool(const std::vector<std::string>& command, std::size_t processes,
               std::chrono::milliseconds deadline);
 
+  // A free worker begins at once; else the request waits for one.
   void submit(WorkRequest request);
 
-  // The next finished one, in order of finishing; waits. nullopt when nothing is submitted or
-  // running. A Status is what ends the sweep: what a worker said of the machine twice, or that no
-  // worker can be started any more. A suspect's reply has no build and the failure `environment`.
+  // A finished one, in order of finishing; nullopt when none is just now. A Status is what ends the
+  // sweep: what a worker said of the machine twice, or that no worker can be started any more. A
+  // suspect's reply has no build and the failure `environment`.
+  Result<std::optional<WorkReply>> poll();
+
+  // Adds when poll() has something new; nothing when nothing is pending.
+  void join(WaitSet& waiting) const;
+
+  // poll() until there is one; nullopt when nothing is pending.
   Result<std::optional<WorkReply>> next();
 
-  std::size_t pending() const;  // submitted and not yet returned by next()
+  std::size_t pending() const;  // submitted and not yet returned by poll() or next()
+
+  // The caller has builds of the same operators from before: they compile on this machine.
+  void others_compile() { compiles_ = true; }
+
+  void drop_waiting();  // forgets the requests that no worker has yet
 
  private:
   struct Work {
     WorkRequest request;
-    bool is_retry = false;
     bool alone = false;  // no other compiler may run beside it
   };
   // Failed twice because of the machine, the second time alone.
@@ -53,29 +64,20 @@ class CompilePool {
     WorkReply failed;
   };
   struct Slot {
-    std::optional<ChildProcess> child;
-    std::optional<Work> running;
-    bool begun = false;
-    std::chrono::steady_clock::time_point deadline;
+    WorkerProcess worker;
+    bool alone = false;  // what it works on
   };
 
-  Status feed();
-  Status give(Slot& slot, Work work);
-  void wait() const;
-  Result<std::optional<WorkReply>> collect(Slot& slot);
-  Result<std::optional<WorkReply>> lose(Slot& slot, const Status& reason);
-  Result<std::optional<WorkReply>> settle(Work work, WorkReply reply, bool again);
-  Status suspect(const WorkRequest& request, WorkReply failed);
+  void feed();
+  Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, bool alone);
+  Status suspect(WorkRequest request, WorkReply failed);
   void charge_suspects();  // they are to blame: something else compiles
   std::size_t running() const;
 
-  std::vector<std::string> command_;
-  std::chrono::milliseconds deadline_;
   std::vector<Slot> slots_;
   std::deque<Work> waiting_;
   std::vector<Suspect> suspects_;   // while nothing has compiled
-  std::deque<WorkReply> finished_;  // to be returned by next()
-  int failed_starts_ = 0;  // workers that went before they began, since the last that did not
+  std::deque<WorkReply> finished_;  // to be returned by poll()
   bool compiles_ = false;  // a compiler came to its end here, whatever it said of the source
   int suspects_in_a_row_ = 0;
 };

@@ -52,9 +52,7 @@ Result<CalibrateSummary> calibrate(const CalibrateOptions& options, const Device
   sweep.method = options.method;
   sweep.command = options.command;
   SweepJournal journal(store, sweep, device, gpu);
-  MeasureProcess worker(
-      {options.program, "worker", "measure", device.id, options.method.name, options.method.reason},
-      kDeadline);
+  MeasurePool worker(options.program, {device}, options.method, kDeadline);
 
   CalibrateSummary summary;
   const std::vector<CeilingNeed> plan = calibration_plan(options.method.name);
@@ -65,8 +63,7 @@ Result<CalibrateSummary> calibrate(const CalibrateOptions& options, const Device
     if (summary.stopped_early) break;
     progress.next = need;
     on_progress(progress);
-    const Result<CeilingRecord> measured =
-        request_ceiling(worker, ++progress.done, device.id, need);
+    const Result<CeilingRecord> measured = request_ceiling(worker, ++progress.done, need);
     if (measured.ok()) {
       MGTUNE_ASSIGN(const std::int64_t id, journal.begin());
       MGTUNE_TRY(store.record_ceiling(id, gpu, *measured));

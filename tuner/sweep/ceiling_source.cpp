@@ -43,15 +43,14 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
   return std::optional(found->ceiling);
 }
 
-Result<CeilingRecord> request_ceiling(MeasureProcess& worker, std::int64_t request_id,
-                                      const std::string& device_id, const CeilingNeed& need) {
+Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
+                                      const CeilingNeed& need) {
   WorkRequest work;
   work.kind = WorkRequest::Kind::ceiling;
   work.id = request_id;
-  work.device = device_id;
   work.ceiling = need.kind;
   work.bytes = need.bytes;
-  MGTUNE_ASSIGN(WorkReply reply, worker.measure(work));
+  MGTUNE_ASSIGN(WorkReply reply, workers.measure(work));
   if (reply.ceiling.has_value()) return *std::move(reply.ceiling);
   return Status(code_of(reply.outcome), reply.message);
 }

@@ -9,7 +9,7 @@
 
 #include "core/status.h"
 #include "store/store.h"
-#include "worker/measure_process.h"
+#include "worker/measure_pool.h"
 
 namespace mgtune {
 
@@ -24,10 +24,10 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
                                                         const std::string& driver,
                                                         const CeilingNeed& need);
 
-// As `worker` measures it, by its own method. unsupported where the device has no such thing, with
-// the reason; launch_failed when the worker crashed, timeout when it was not done in time; else the
-// worker's failure.
-Result<CeilingRecord> request_ceiling(MeasureProcess& worker, std::int64_t request_id,
-                                      const std::string& device_id, const CeilingNeed& need);
+// As the first of `workers` measures it, by its own method. unsupported where the device has no
+// such thing, with the reason; launch_failed when the worker crashed, timeout when it was not done
+// in time; else the worker's failure.
+Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
+                                      const CeilingNeed& need);
 
 }  // namespace mgtune

@@ -120,7 +120,7 @@ Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& probl
   }
 
   if (shared.should_stop()) return std::optional<Pick>();
-  const Result<WorkReply> reply = shared.worker.measure(request(shared, view, entries));
+  const Result<WorkReply> reply = shared.workers.measure(request(shared, view, entries));
   const bool complete = reply.ok() && reply->final.has_value() &&
                         is_complete(reply->final->samples_ns, entries.size() + 1);
   if (!complete) {

@@ -32,7 +32,7 @@ Result<std::vector<Words>> with_dtypes(const Operator& op, const Words& words,
                                        const std::vector<DType>& asked) {
   std::vector<Words> combinations = {words};
   for (const DTypeVariable& variable : op.dtypes) {
-    if (words.contains(variable.name)) continue;
+    if (words.contains(variable.name) || variable.default_slot) continue;
     MGTUNE_ASSIGN(const std::vector<DType> dtypes, open_dtypes(op, variable, asked));
     std::vector<Words> longer;
     for (const Words& combination : combinations) {
@@ -50,7 +50,7 @@ Result<std::vector<Words>> with_dtypes(const Operator& op, const Words& words,
 bool contradicts(const Operator& op, const Words& words, const std::vector<DType>& asked) {
   const auto misses = [&](const DTypeVariable& variable) {
     const auto word = words.find(variable.name);
-    if (word == words.end()) return false;
+    if (word == words.end()) return variable.default_slot.has_value();  // as another decides
     return std::ranges::none_of(asked,
                                 [&](DType dtype) { return to_string(dtype) == word->second; });
   };

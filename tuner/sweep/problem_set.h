@@ -24,11 +24,11 @@ struct ProblemRequest {
   std::vector<DType> dtypes;
 };
 
-// Every problem asked for, of every operator, in every combination of the dtypes left open that the
-// operator's constraints allow; each once. With neither problems nor a model: the operators'
-// defaults, the small ones on the cpu device. Shapes, strides and cost of each have been evaluated
-// (family/problem_check.h). invalid_argument names the words at fault, or the place in the
-// operator's file.
+// Every problem asked for, of every operator, in every combination of the dtypes left open (those
+// with a default have that) which the operator's constraints allow; each once. With neither
+// problems nor a model: the operators' defaults, the small ones on the cpu device. Shapes, strides
+// and cost of each have been evaluated (family/problem_check.h). invalid_argument names the words
+// at fault, or the place in the operator's file.
 Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
                                            const ProblemRequest& request, DeviceKind device);
 

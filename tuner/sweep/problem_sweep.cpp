@@ -98,110 +98,177 @@ Status ProblemSweep::recall(const Space& space) {
 
 Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVariant& on_variant) {
   deadline_ = deadline;
+  on_variant_ = on_variant;
   while (true) {
-    MGTUNE_TRY(fill_window(on_variant));
-    if (stopping()) break;
-    if (!ready_.empty() && !default_is_compiling()) {
-      VariantState state = take_ready();
-      MGTUNE_TRY(measure(std::move(state), on_variant));
-    } else if (compiling_count_ > 0) {
-      MGTUNE_TRY(receive_build(on_variant));
-    } else {
-      break;
-    }
+    MGTUNE_TRY(want_more());
+    if (!compiling_.empty() && !stopping()) MGTUNE_TRY(measure_ceilings());  // while they compile
+    MGTUNE_TRY(measure_ready());
+    // What is being measured is waited for in any case, what is being compiled is not.
+    if (measuring_.empty() && (compiling_.empty() || stopping())) break;
+    wait();
+    MGTUNE_TRY(receive_builds());
+    MGTUNE_TRY(receive_measurements());
   }
+  shared_.pool.drop_waiting();
   if (stopped_) shared_.summary.stopped_early = true;
   return pick();
 }
 
-// It is asked for first and measured first, however long it compiles: what the others are compared
-// with must not be missing when the budget ends.
-bool ProblemSweep::default_is_compiling() const {
-  for (const auto& [id, states] : compiling_) {
-    for (const VariantState& state : states) {
-      if (state.text == view_.tuned.default_variant) return true;
-    }
-  }
-  return false;
+// Until a worker has something to say or is late, or the problem's time is over.
+void ProblemSweep::wait() {
+  WaitSet waiting;
+  shared_.pool.join(waiting);
+  shared_.workers.join(waiting);
+  if (deadline_.has_value() && measuring_.empty() && done_ > 0) waiting.add(*deadline_);
+  waiting.wait();
 }
 
-VariantState ProblemSweep::take_ready() {
-  auto next = std::find_if(ready_.begin(), ready_.end(), [this](const VariantState& state) {
-    return state.text == view_.tuned.default_variant;
-  });
-  if (next == ready_.end()) next = ready_.begin();
-  VariantState state = std::move(*next);
-  ready_.erase(next);
-  return state;
-}
-
-Status ProblemSweep::fill_window(const OnVariant& on_variant) {
-  const std::size_t window = 2 * shared_.options.compile_processes;
+// Search -> wanted, as many as keep the compilers busy while the measure worker has what it needs.
+Status ProblemSweep::want_more() {
+  const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
-  while (!exhausted_ && compiling_count_ + ready_.size() < window &&
-         (!limit.has_value() || taken_ < *limit) && !stopping()) {
+  while (!exhausted_ && at_work() < window && (!limit.has_value() || taken_ < *limit) &&
+         !stopping()) {
     const std::optional<Variant> variant = search_->next();
     exhausted_ = !variant.has_value();
     if (exhausted_) break;
     ++taken_;
-    MGTUNE_TRY(take_in(*variant, on_variant));
+    MGTUNE_TRY(want(*variant));
   }
   return {};
 }
 
-Status ProblemSweep::take_in(const Variant& variant, const OnVariant& on_variant) {
+// Wanted -> compiling, ready or finished: whatever is left to do for it.
+Status ProblemSweep::want(const Variant& variant) {
   const auto recalled = recalled_.find(variant_text(*problem_.op, variant));
   if (recalled != recalled_.end()) {
-    return finish(recalled_.extract(recalled).mapped(), Origin::store, on_variant);
+    if (!recalled->second.build.sha256.empty()) shared_.pool.others_compile();
+    return finish(recalled_.extract(recalled).mapped(), Origin::store);
   }
   MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
+  if (!state.build.sha256.empty()) shared_.pool.others_compile();
   switch (state.need) {
     case VariantState::Need::nothing: {
       const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernels
-      return finish(state, is_new ? Origin::build : Origin::store, on_variant);
+      return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
       ready_.push_back(std::move(state));
       break;
     case VariantState::Need::compile:
-      submit(std::move(state));
+      compile(std::move(state));
       break;
   }
   return {};
 }
 
-void ProblemSweep::submit(VariantState state) {
+void ProblemSweep::compile(VariantState state) {
   ++compiling_count_;
   for (auto& [id, states] : compiling_) {
     if (states.front().build.key != state.build.key) continue;
     states.push_back(std::move(state));
     return;
   }
-  if (!state.cached) ++shared_.summary.compiled;
   WorkRequest work = request(WorkRequest::Kind::compile, state);
   compiling_[work.id].push_back(std::move(state));
   shared_.pool.submit(std::move(work));
 }
 
-Status ProblemSweep::receive_build(const OnVariant& on_variant) {
-  Result<std::optional<WorkReply>> next = shared_.pool.next();
-  if (!next.ok()) return interrupted_or(std::move(next).take_status());
-  const std::optional<WorkReply> reply = *std::move(next);
-  if (!reply.has_value()) return internal_error("the compile pool lost a request");
-  const auto found = compiling_.find(reply->id);
-  if (found == compiling_.end()) return {};  // of a problem that ended before its builds came back
-  if (discards(*reply)) return {};
-  std::vector<VariantState> states = std::move(found->second);
-  compiling_.erase(found);
-  compiling_count_ -= states.size();
-  for (VariantState& state : states) {
-    MGTUNE_TRY(results_.add_build(state, *reply));
-    if (state.need == VariantState::Need::measure) {
-      ready_.push_back(std::move(state));
-    } else {
-      MGTUNE_TRY(finish(state, Origin::build, on_variant));
+// Compiling -> ready, or finished: it could not be built, or its binary has results.
+Status ProblemSweep::receive_builds() {
+  while (true) {
+    Result<std::optional<WorkReply>> next = shared_.pool.poll();
+    if (!next.ok()) return interrupted_or(std::move(next).take_status());
+    const std::optional<WorkReply> reply = *std::move(next);
+    if (!reply.has_value()) return {};
+    const auto found = compiling_.find(reply->id);
+    if (found == compiling_.end()) continue;  // of a problem that ended before its builds came back
+    std::vector<VariantState> states = std::move(found->second);
+    compiling_.erase(found);
+    compiling_count_ -= states.size();
+    if (discards(*reply)) continue;
+    if (!states.front().cached) ++shared_.summary.compiled;
+    for (VariantState& state : states) {
+      MGTUNE_TRY(results_.add_build(state, *reply));
+      if (state.need == VariantState::Need::measure) {
+        ready_.push_back(std::move(state));
+      } else {
+        MGTUNE_TRY(finish(state, Origin::build));
+      }
     }
   }
+}
+
+bool ProblemSweep::is_default(const VariantState& state) const {
+  return state.text == view_.tuned.default_variant;
+}
+
+// It is asked for first and has its result first, however long it compiles: what the others are
+// compared with must not be missing when the budget ends.
+bool ProblemSweep::default_is_on_its_way() const {
+  const auto is_it = [this](const VariantState& state) { return is_default(state); };
+  return std::ranges::any_of(compiling_,
+                             [&](const auto& of_request) {
+                               return std::ranges::any_of(of_request.second, is_it);
+                             }) ||
+         std::ranges::any_of(measuring_,
+                             [&](const auto& of_request) { return is_it(of_request.second); });
+}
+
+VariantState ProblemSweep::take_ready() {
+  auto next =
+      std::ranges::find_if(ready_, [this](const VariantState& state) { return is_default(state); });
+  if (next == ready_.end()) next = ready_.begin();
+  VariantState state = std::move(*next);
+  ready_.erase(next);
+  return state;
+}
+
+// Ready -> measuring, while there is a worker for it. The incumbent goes along: the worker stops
+// early on what lies above it.
+Status ProblemSweep::measure_ready() {
+  while (!ready_.empty() && shared_.workers.has_idle() && !default_is_on_its_way() && !stopping()) {
+    MGTUNE_TRY(measure_ceilings());
+    VariantState state = take_ready();
+    WorkRequest work = request(WorkRequest::Kind::measure, state);
+    const Contender* incumbent = best();
+    if (incumbent != nullptr && !is_default(state)) work.stop_above_ns = incumbent->q3_ns;
+    measuring_.emplace(work.id, std::move(state));
+    shared_.workers.submit(std::move(work));
+  }
+  return {};
+}
+
+// Measuring -> finished.
+Status ProblemSweep::receive_measurements() {
+  const Result<std::optional<WorkReply>> next = shared_.workers.poll();
+  const std::optional<WorkReply> reply = next.ok() ? *next : std::nullopt;
+  if (next.ok() && !reply.has_value()) return {};
+  if (!next.ok()) {
+    measuring_.clear();
+    return interrupted_or(next.status());
+  }
+  const auto found = measuring_.extract(reply->id);
+  if (found.empty()) return internal_error("a measurement that nobody asked for");
+  if (discards(*reply)) return {};
+  results_.add_measurement(found.mapped(), *reply);
+  return finish(found.mapped(), Origin::measurement);
+}
+
+// -> finished: it counts from here on, for the search, for racing and for the pick. The measure
+// worker has its next variant before this one is on the disk.
+Status ProblemSweep::finish(const VariantState& state, Origin origin) {
+  const bool evaluated = origin == Origin::measurement ||
+                         (origin == Origin::build && state.build.outcome != Outcome::ok);
+  ++done_;
+  ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
+  ++shared_.summary.outcomes[state.outcome];
+  if (state.contends()) contenders_[state.text] = contender(state);
+  MGTUNE_TRY(measure_ready());
+  search_->report({state.variant, state.outcome,
+                   state.measurement.has_value() ? state.measurement->median_ns : 0});
+  MGTUNE_TRY(record(state, origin));
+  on_variant_(*this);
   return {};
 }
 
@@ -228,7 +295,7 @@ Result<double> ProblemSweep::ceiling_rate(const std::string& kind, std::int64_t 
                 find_fresh_ceiling(shared_.store, shared_.gpu_id, shared_.device.driver, need));
   if (known.has_value()) return known->rate;
   const Result<CeilingRecord> measured =
-      request_ceiling(shared_.worker, shared_.next_request++, shared_.device.id, need);
+      request_ceiling(shared_.workers, shared_.next_request++, need);
   if (measured.ok()) {
     MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
     MGTUNE_TRY(shared_.store.record_ceiling(sweep, shared_.gpu_id, *measured));
@@ -241,41 +308,15 @@ Result<double> ProblemSweep::ceiling_rate(const std::string& kind, std::int64_t 
   return 0.0;
 }
 
-Status ProblemSweep::measure(VariantState state, const OnVariant& on_variant) {
-  MGTUNE_TRY(measure_ceilings());
-  WorkRequest work = request(WorkRequest::Kind::measure, state);
-  const Contender* incumbent = best();
-  if (incumbent != nullptr && state.text != view_.tuned.default_variant) {
-    work.stop_above_ns = incumbent->q3_ns;
-  }
-  const Result<WorkReply> reply = shared_.worker.measure(work);
-  if (!reply.ok()) return interrupted_or(reply.status());
-  if (discards(*reply)) return {};
-  results_.add_measurement(state, *reply);
-  return finish(state, Origin::measurement, on_variant);
-}
-
-Status ProblemSweep::finish(const VariantState& state, Origin origin, const OnVariant& on_variant) {
-  const bool evaluated = origin == Origin::measurement ||
-                         (origin == Origin::build && state.build.outcome != Outcome::ok);
-  ++done_;
-  ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
-  ++shared_.summary.outcomes[state.outcome];
-  if (state.contends()) contenders_[state.text] = contender(state);
-  search_->report({state.variant, state.outcome,
-                   state.measurement.has_value() ? state.measurement->median_ns : 0});
-  if (origin != Origin::store || !is_recorded(state)) MGTUNE_TRY(record(state));
-  on_variant(*this);
-  return {};
-}
-
 bool ProblemSweep::is_recorded(const VariantState& state) const {
   const auto row = recorded_.find(state.text);
   return row != recorded_.end() && row->second.outcome == state.outcome &&
          row->second.build_sha256 == state.build.sha256;
 }
 
-Status ProblemSweep::record(const VariantState& state) {
+// In its own transaction, unless the store has the row.
+Status ProblemSweep::record(const VariantState& state, Origin origin) {
+  if (origin == Origin::store && is_recorded(state)) return {};
   OutcomeRecord row;
   MGTUNE_ASSIGN(row.sweep, shared_.journal.begin());
   row.key = state.key;

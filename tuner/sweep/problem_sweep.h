@@ -1,6 +1,12 @@
 // ProblemSweep: one problem of a sweep. Asks the search for variants, keeps a bounded window of
-// them with the compile pool ahead of the measure worker, records each in its own transaction, and
-// picks the winner of everything known on the problem, what earlier sweeps measured included.
+// them at work, records each in its own transaction, and picks the winner of everything known on
+// the problem, what earlier sweeps measured included.
+//
+//   wanted -> compiling -> ready -> measuring -> finished
+//
+// A variant that the search wants is finished at once where its result is known, and skips
+// compiling where its build is. One thread moves all of them on: it waits for whichever compile or
+// measure worker has something to say next, so that both are at work at the same time.
 
 #pragma once
 
@@ -23,21 +29,21 @@
 #include "sweep/sweep.h"
 #include "sweep/sweep_journal.h"
 #include "worker/count_process.h"
-#include "worker/measure_process.h"
+#include "worker/measure_pool.h"
 
 namespace mgtune {
 
 // What the problems of one sweep share.
 struct SweepShared {
   const SweepOptions& options;
-  const DeviceInfo& device;
+  const DeviceInfo& device;  // the first of those at work, which are all of one model
   Store& store;
   std::int64_t gpu_id;
   GpuRecord gpu;
   Builder builder;
   BuildCache cache;
   CompilePool pool;
-  MeasureProcess worker;
+  MeasurePool workers;
   std::optional<CountProcess> counter;  // where finalists are to be counted
   int counters_refused = 0;             // problems in a row that the machine did not count
   SweepJournal journal;
@@ -74,17 +80,24 @@ class ProblemSweep {
                std::unique_ptr<Search> search, TunedView view);
 
   Status recall(const Space& space);
-  bool default_is_compiling() const;
+
+  // The steps of the loop, and with them the ways from stage to stage.
+  Status want_more();
+  Status want(const Variant& variant);
+  void compile(VariantState state);
+  Status measure_ready();
+  void wait();
+  Status receive_builds();
+  Status receive_measurements();
+  Status finish(const VariantState& state, Origin origin);
+
+  bool is_default(const VariantState& state) const;
+  bool default_is_on_its_way() const;
   VariantState take_ready();  // the default before the others
-  Status fill_window(const OnVariant& on_variant);
-  Status take_in(const Variant& variant, const OnVariant& on_variant);
-  void submit(VariantState state);
-  Status receive_build(const OnVariant& on_variant);
-  Status measure(VariantState state, const OnVariant& on_variant);
+  std::size_t at_work() const { return compiling_count_ + ready_.size() + measuring_.size(); }
   Status measure_ceilings();
   Result<double> ceiling_rate(const std::string& kind, std::int64_t bytes);
-  Status finish(const VariantState& state, Origin origin, const OnVariant& on_variant);
-  Status record(const VariantState& state);
+  Status record(const VariantState& state, Origin origin);
   Status pick();
 
   bool stopping();
@@ -99,13 +112,15 @@ class ProblemSweep {
   std::unique_ptr<Search> search_;
   TunedView view_;  // of the pick; the winner is filled in at the end
   std::optional<std::chrono::steady_clock::time_point> deadline_;
+  OnVariant on_variant_;
 
   std::map<std::string, OutcomeView> recorded_;   // rows of earlier runs, by variant text
   std::map<std::string, VariantState> recalled_;  // those still valid and not visited yet
   std::map<std::string, Contender> contenders_;
   std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request; they share the build
   std::size_t compiling_count_ = 0;
-  std::deque<VariantState> ready_;  // built, to be measured
+  std::deque<VariantState> ready_;                  // built, to be measured
+  std::map<std::int64_t, VariantState> measuring_;  // by request
   std::int64_t taken_ = 0, done_ = 0;
   bool exhausted_ = false, stopped_ = false, ceilings_tried_ = false;
 };

@@ -11,6 +11,7 @@
 #include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
+#include "worker/compile_target.h"
 
 namespace mgtune {
 namespace {
@@ -47,6 +48,7 @@ class Sweep {
       if (totals_[i] > 0) MGTUNE_TRY(run_problem(i));
     }
     if (shared_.should_stop()) shared_.summary.stopped_early = true;
+    for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     MGTUNE_TRY(shared_.journal.finish());
     shared_.summary.sweep_id = shared_.journal.id();
     return {};
@@ -181,13 +183,28 @@ class Sweep {
   std::int64_t problems_left_ = 0;
 };
 
+// By id, so that of two sweeps that want the same GPUs one gets them all.
+Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
+                                         const std::vector<DeviceInfo>& devices) {
+  std::vector<std::string> ids;
+  for (const DeviceInfo& device : devices) ids.push_back(device.id);
+  std::ranges::sort(ids);
+  std::vector<DeviceLock> locks;
+  for (const std::string& id : ids) {
+    MGTUNE_ASSIGN(DeviceLock lock, DeviceLock::acquire(directory, id));
+    locks.push_back(std::move(lock));
+  }
+  return locks;
+}
+
 }  // namespace
 
-Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& device,
+Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
                                const std::vector<Problem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,
                                const std::function<bool()>& should_stop) {
-  MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
+  const DeviceInfo& device = devices.front();
+  MGTUNE_ASSIGN(const std::vector<DeviceLock> locks, lock_all(options.lock_directory, devices));
   const GpuRecord gpu = gpu_record(device);
   MGTUNE_ASSIGN(const std::int64_t gpu_id, store.gpu_id(gpu));
   MGTUNE_ASSIGN(const auto deadline, measure_deadline(device.kind, problems));
@@ -200,11 +217,9 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& de
       .gpu = gpu,
       .builder = Builder(cache),
       .cache = cache,
-      .pool = CompilePool({options.program, "worker", "compile"}, options.compile_processes,
-                          kCompileDeadline),
-      .worker = MeasureProcess({options.program, "worker", "measure", device.id,
-                                options.method.name, options.method.reason},
-                               deadline),
+      .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
+                          options.compile_processes, kCompileDeadline),
+      .workers = MeasurePool(options.program, devices, options.method, deadline),
       .counter = {},
       .counters_refused = 0,
       .journal = SweepJournal(store, options, device, gpu_id),

@@ -1,5 +1,6 @@
-// Sweep: every problem of the operators asked for, on one device: search, compile, check, measure,
-// record, pick. The parent process only; it never touches a device.
+// Sweep: every problem of the operators asked for, on one device, or on several GPUs of one model
+// that share the work: search, compile, check, measure, record, pick. The parent process only; it
+// never touches a device.
 //
 // Resume is not a mode: what the store already knows under the same keys is reused, so the same
 // command after a kill goes on where it stopped, and after its end compiles and measures nothing;
@@ -70,9 +71,11 @@ struct SweepSummary {
   bool stopped_early = false;  // by a signal or the budget
 };
 
-// `should_stop` is asked between variants (Ctrl-C); what is done is recorded. environment when
-// another sweep uses the device, naming its process, or when nothing here can compile for it.
-Result<SweepSummary> run_sweep(const SweepOptions& options, const DeviceInfo& device,
+// `devices` are one, or GPUs that make one GpuRecord: what one of them measures is true of all. The
+// first measures ceilings and finals. `should_stop` is asked between variants (Ctrl-C); what is
+// done is recorded. environment when another sweep uses one of them, naming its process, or when
+// nothing here can compile for them.
+Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
                                const std::vector<Problem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,
                                const std::function<bool()>& should_stop);

@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "build/build_cache.h"
 #include "core/file_system.h"
-#include "device/registry.h"
 #include "worker/work_item.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
@@ -14,30 +12,29 @@ namespace {
 
 class CompileWorker {
  public:
-  CompileWorker()
+  explicit CompileWorker(DeviceInfo device)
       : catalog_(FileSystem::real()),
         builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())),
-        devices_(list_devices()) {}
+        device_(std::move(device)) {}
 
   Status handle(const WorkRequest& request, WorkReply& reply) {
-    const auto device = std::ranges::find(devices_, request.device, &DeviceInfo::id);
     BuildRecord& record = reply.build.emplace();
-    if (device == devices_.end()) return environment_error("no device " + request.device);
+    if (request.device != device_.id) return internal_error("no device " + request.device);
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
-    return build_item(builder_, item, *device, record).status();
+    return build_item(builder_, item, device_, record).status();
   }
 
  private:
   Catalog catalog_;
   Builder builder_;
-  std::vector<DeviceInfo> devices_;
+  DeviceInfo device_;
 };
 
 }  // namespace
 
-Status run_compile_worker() {
+Status run_compile_worker(DeviceInfo device) {
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
-  CompileWorker worker;
+  CompileWorker worker(std::move(device));
   return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
     return worker.handle(request, reply);
   });

@@ -12,6 +12,7 @@
 #include "timing/gpu_timer.h"
 #include "timing/statistics.h"
 #include "timing/timer.h"
+#include "worker/health_check.h"
 #include "worker/variant_bench.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
@@ -136,6 +137,7 @@ Status run_measure_worker(const std::string& device_id, const TimingMethod& meth
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
   VariantBench bench(std::move(device), channel);
+  MGTUNE_TRY(check_health(bench.device(), bench.builder()));
   MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(bench.device(), bench.builder(), method));
   MeasureWorker worker(bench, std::move(timer));
   return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {

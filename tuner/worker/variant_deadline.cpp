@@ -29,20 +29,15 @@ std::chrono::milliseconds VariantDeadline::of(const WorkRequest& request) const 
 
 void VariantDeadline::learn(const WorkRequest& request, const WorkReply& reply,
                             std::chrono::milliseconds took) {
-  const bool is_measured =
-      request.kind == WorkRequest::Kind::measure && reply.outcome == Outcome::ok;
-  if (!is_measured || knows(request)) return;
+  const bool came_through = reply.outcome == Outcome::ok || reply.outcome == Outcome::raced_out;
+  if (request.kind != WorkRequest::Kind::measure || !came_through || knows(request)) return;
   problem_ = problem_of(request);
   took_ = took;
 }
 
-std::string VariantDeadline::message(const WorkRequest& request,
-                                     std::chrono::milliseconds deadline) const {
-  std::string text = fmt::format("not done within {}", deadline);
-  if (knows(request)) {
-    text += fmt::format("; the first variant of the problem was done in {}", took_);
-  }
-  return text;
+std::string VariantDeadline::yardstick(const WorkRequest& request) const {
+  if (!knows(request)) return "";
+  return fmt::format("; the first variant of the problem was done in {}", took_);
 }
 
 }  // namespace mgtune

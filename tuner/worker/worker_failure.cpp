@@ -1,5 +1,6 @@
 #include "worker/worker_failure.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <optional>
@@ -9,6 +10,15 @@
 #include "check/checker.h"
 
 namespace mgtune {
+namespace {
+
+// What the machine did to it may be over the second time.
+bool is_tried_twice(const WorkRequest& request, const WorkReply& failed) {
+  if (request.kind == WorkRequest::Kind::count) return false;
+  return failed.failure == StatusCode::environment || failed.failure == StatusCode::io;
+}
+
+}  // namespace
 
 void put_failure(const Status& failure, WorkReply& reply) {
   reply.message = failure.message();
@@ -33,9 +43,44 @@ WorkReply failed_reply(const WorkRequest& request, const Status& failure) {
   return reply;
 }
 
-bool is_worth_a_retry(const WorkRequest& request, const WorkReply& failed) {
-  if (request.kind == WorkRequest::Kind::count) return false;
-  return failed.failure == StatusCode::environment || failed.failure == StatusCode::io;
+WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const LostWorker& lost) {
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  if (lost.from_outside) {
+    return failed_reply(request, environment_error(fmt::format(
+                                     "the {} worker was {}; is the machine short of memory?",
+                                     worker_kind(request), lost.end)));
+  }
+  WorkReply reply;
+  reply.id = request.id;
+  reply.outcome = compiles ? Outcome::compile_failed : Outcome::crashed;
+  reply.message = lost.reason.message();
+  if (lost.reason.code() == StatusCode::io) {
+    reply.message = (compiles ? "compile worker: " : "") + lost.end;
+  } else if (lost.reason.code() == StatusCode::timeout) {
+    reply.outcome = Outcome::timeout;
+    reply.message = fmt::format("{}not done within {}{}", compiles ? "the compiler was " : "",
+                                lost.deadline, lost.yardstick);
+  }
+  if (begun.phase == WorkReply::Phase::variant) return reply;
+  return failed_reply(
+      request, invalid_argument(begun.message + ": the process that runs the reference and its " +
+                                "fill kernels: " + reply.message));
+}
+
+bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply) {
+  if (reply.kind != WorkReply::Kind::failed) return reply.outcome == Outcome::crashed;
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  return !(compiles && reply.failure == StatusCode::environment) && is_tried_twice(request, reply);
+}
+
+bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost) {
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  return !compiles || (lost.reason.code() != StatusCode::timeout && !lost.from_outside);
+}
+
+std::string_view worker_kind(const WorkRequest& request) {
+  if (request.kind == WorkRequest::Kind::compile) return "compile";
+  return request.kind == WorkRequest::Kind::count ? "count" : "measure";
 }
 
 Status end_of_sweep(const WorkRequest& request, const WorkReply& failed) {
@@ -48,7 +93,7 @@ Status end_of_sweep(const WorkRequest& request, const WorkReply& failed) {
   std::string message =
       fmt::format("{}\nwhile {} {} of {} {}", failed.message, compiles ? "compiling" : "measuring",
                   request.variant, request.op, request.problem);
-  if (is_worth_a_retry(request, failed)) {
+  if (is_tried_twice(request, failed)) {
     message += ", twice; nothing is recorded for it, and the same command goes on from here";
   }
   return {failed.failure, std::move(message)};

@@ -3,6 +3,7 @@
 //
 //   mg::Vec<T, 8> x = mg::load<8>(row + column);     row + column aligned to 8 * sizeof(T) bytes
 //   mg::store<8>(out + column, x);
+//   mg::Pieces<float, 8> w = mg::load_pieces<8>(weight + column);    more than 16 bytes: w[i]
 //
 // A misaligned pointer is an error on every device; the cpu device finds it in sanitizer builds.
 // Conversions from float round to nearest even; to float they are exact.
@@ -66,6 +67,25 @@ __device__ __forceinline__ void store_streaming(T* to, const Vec<T, N>& value) {
   Access<T, N> bits;
   memcpy(&bits, &value, sizeof(bits));
   __stcs(reinterpret_cast<Access<T, N>*>(to), bits);
+}
+
+// N elements in as many accesses as 16 bytes a piece make: aligned as one of these is.
+template <class T, int N>
+struct Pieces {
+  static constexpr int kPiece = N * sizeof(T) <= 16 ? N : static_cast<int>(16 / sizeof(T));
+  Vec<T, kPiece> pieces[N / kPiece];
+  __device__ __forceinline__ T operator[](int i) const {
+    return pieces[i / kPiece].data[i % kPiece];
+  }
+};
+
+template <int N, class T>
+__device__ __forceinline__ Pieces<T, N> load_pieces(const T* from) {
+  constexpr int kPiece = Pieces<T, N>::kPiece;
+  Pieces<T, N> value;
+#pragma unroll
+  for (int i = 0; i < N / kPiece; ++i) value.pieces[i] = load<kPiece>(from + i * kPiece);
+  return value;
 }
 
 template <class T>

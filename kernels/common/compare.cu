@@ -1,0 +1,97 @@
+// Kernels of the check: what the host needs to know of tensors that stay where they are.
+//
+//   compare_with_reference   sums of (output - reference)^2 and reference^2, the largest difference
+//   fingerprint              one number for all bits of a memory: equal numbers, equal memory
+//
+// Algorithm  threads stride over the grid; a block's first thread adds up what its threads found,
+//            the host what the blocks found: no atomics, so a repetition gives the same bits.
+// Traffic    reads count * (sizeof(T) + 8), or count * 8 bytes; writes 40, or 8, a block.
+// Numerics   fp64. The fingerprint is a sum of 64-bit hashes of (place, word), modulo 2^64: another
+//            memory has the same one with probability 2^-64.
+
+#include <mg/shared.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+
+constexpr int kThreads = 256;  // of every launch
+
+template <typename T>
+__device__ double as_double(T value) {
+  return static_cast<double>(value);
+}
+__device__ inline double as_double(__half value) { return mg::to_float(value); }
+__device__ inline double as_double(__nv_bfloat16 value) { return mg::to_float(value); }
+
+__device__ inline bool is_finite(double value) { return value - value == 0.0; }
+
+// Of the elements that are finite on both sides, but for `finiteness`: how many are not on one.
+struct Differences {
+  double squared_difference, squared_reference, worst;
+  mg::i64 compared, finiteness;
+};
+
+__device__ inline void add(Differences& sum, double value, double reference) {
+  if (!is_finite(value) || !is_finite(reference)) {
+    const bool both_nan = value != value && reference != reference;
+    if (value != reference && !both_nan) ++sum.finiteness;
+    return;
+  }
+  const double difference = value - reference;
+  sum.squared_difference += difference * difference;
+  sum.squared_reference += reference * reference;
+  sum.worst = fmax(sum.worst, fabs(difference));
+  ++sum.compared;
+}
+
+__device__ inline void add(Differences& sum, const Differences& other) {
+  sum.squared_difference += other.squared_difference;
+  sum.squared_reference += other.squared_reference;
+  sum.worst = fmax(sum.worst, other.worst);
+  sum.compared += other.compared;
+  sum.finiteness += other.finiteness;
+}
+
+// Of `rows` rows of `columns` elements, `samples` spread evenly from the first to the last. Both
+// tensors are contiguous; `blocks` has an entry a block.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    compare_with_reference(Differences* blocks, const T* output, const double* reference,
+                           long long rows, long long columns, long long samples) {
+  MG_SHARED(Differences, found, [kThreads]);
+  const mg::i64 intervals = samples > 1 ? samples - 1 : 1;
+  const mg::i64 threads = mg::i64{gridDim.x} * kThreads;
+  Differences sum = {};
+  for (mg::i64 i = mg::i64{blockIdx.x} * kThreads + threadIdx.x; i < samples * columns;
+       i += threads) {
+    const mg::i64 row = samples == rows ? i / columns : i / columns * (rows - 1) / intervals;
+    const mg::i64 at = row * columns + i % columns;
+    add(sum, as_double(output[at]), reference[at]);
+  }
+  found[threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int i = 1; i < kThreads; ++i) add(sum, found[i]);
+  blocks[blockIdx.x] = sum;
+}
+
+// SplitMix64's finaliser.
+__device__ inline mg::u64 hash64(mg::u64 value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
+  return value ^ (value >> 31);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    fingerprint(unsigned long long* blocks, const unsigned long long* words, long long count) {
+  MG_SHARED(mg::u64, found, [kThreads]);
+  const mg::i64 threads = mg::i64{gridDim.x} * kThreads;
+  mg::u64 sum = 0;
+  for (mg::i64 i = mg::i64{blockIdx.x} * kThreads + threadIdx.x; i < count; i += threads) {
+    sum += hash64(words[i] + hash64(static_cast<mg::u64>(i) + 0x9e3779b97f4a7c15ull));
+  }
+  found[threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int i = 1; i < kThreads; ++i) sum += found[i];
+  blocks[blockIdx.x] = sum;
+}

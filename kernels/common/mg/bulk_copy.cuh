@@ -1,0 +1,177 @@
+// Copies of whole pieces of memory between global and shared memory by the copy engine (TMA without
+// a tensor map), and the barrier that says when they have arrived. Compute capability 9.0 and up;
+// on the cpu device a copy is there at once.
+//
+//   MG_SHARED(mg::CopyBarrier, arrived);
+//   if (threadIdx.x == 0) mg::init(arrived, 1);           one thread will arrive
+//   mg::publish_init(); __syncthreads();
+//   if (threadIdx.x == 0) {
+//     mg::arrive_expecting(arrived, bytes);               first what is to come, then the copies
+//     mg::bulk_load(shared, global, bytes, arrived);
+//   }
+//   mg::wait(arrived, 0);                                 every thread that reads; phases 0, 1, 0
+//   ...
+//
+//   mg::publish_to_copies(); __syncthreads();             what threads wrote into shared memory
+//   if (threadIdx.x == 0) { mg::bulk_store(global, shared, bytes); mg::commit_stores(); }
+//   mg::wait_for_stores_read<0>();                        the thread that committed: before shared
+//                                                         memory is written again, or the block
+//                                                         ends
+//
+// Addresses and bytes are multiples of 16. The expected bytes of a phase are below 2^20. Shared
+// memory that threads read and a bulk_load then overwrites needs publish_to_copies() and a barrier
+// in between as well.
+
+#pragma once
+
+#include <mg/types.cuh>
+
+namespace mg {
+
+#if defined(MGTUNE_CPU_DEVICE)
+
+// The threads of a block take turns on one OS thread: no atomics needed.
+struct alignas(8) CopyBarrier {
+  u32 count, waited_for, phase;
+  i32 bytes_missing;
+};
+
+inline void end_phase_when_complete(CopyBarrier& barrier) {
+  if (barrier.waited_for != 0 || barrier.bytes_missing != 0) return;
+  barrier.waited_for = barrier.count;
+  barrier.phase ^= 1u;
+}
+
+inline void init(CopyBarrier& barrier, u32 count) { barrier = {count, count, 0, 0}; }
+inline void publish_init() {}
+inline void publish_to_copies() {}
+
+inline void arrive_expecting(CopyBarrier& barrier, u32 bytes) {
+  barrier.bytes_missing += static_cast<i32>(bytes);
+  --barrier.waited_for;
+  end_phase_when_complete(barrier);
+}
+
+inline void arrive(CopyBarrier& barrier) { arrive_expecting(barrier, 0); }
+
+inline void wait(CopyBarrier& barrier, u32 phase) {
+  while (*static_cast<volatile u32*>(&barrier.phase) == phase) __nanosleep(20);
+}
+
+inline void bulk_load(void* shared, const void* global, u32 bytes, CopyBarrier& barrier) {
+  memcpy(shared, global, bytes);
+  barrier.bytes_missing -= static_cast<i32>(bytes);
+  end_phase_when_complete(barrier);
+}
+
+inline void bulk_load_once(void* shared, const void* global, u32 bytes, CopyBarrier& barrier) {
+  bulk_load(shared, global, bytes, barrier);
+}
+
+inline void bulk_store(void* global, const void* shared, u32 bytes) {
+  memcpy(global, shared, bytes);
+}
+inline void commit_stores() {}
+template <int kGroups>
+void wait_for_stores_read() {}
+template <int kGroups>
+void wait_for_stores() {}
+
+#else
+
+struct alignas(8) CopyBarrier {
+  u64 state;
+};
+
+__device__ __forceinline__ u32 shared_address(const void* place) {
+  return static_cast<u32>(__cvta_generic_to_shared(place));
+}
+
+__device__ __forceinline__ void init(CopyBarrier& barrier, u32 count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(count)
+               : "memory");
+}
+
+// Barriers that this thread initialized become known to the copy engine.
+__device__ __forceinline__ void publish_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// This thread's accesses to shared memory come before copies that are started after a barrier.
+__device__ __forceinline__ void publish_to_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive_expecting(CopyBarrier& barrier, u32 bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+__device__ __forceinline__ void arrive(CopyBarrier& barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
+               : "memory");
+}
+
+// Until the barrier's phase of this parity is over; its copies are then visible. Each try sleeps in
+// the hardware for a while.
+__device__ __forceinline__ void wait(CopyBarrier& barrier, u32 phase) {
+  u32 over;
+  do {
+    asm volatile(
+        "{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, "
+        "p;}"
+        : "=r"(over)
+        : "r"(shared_address(&barrier)), "r"(phase)
+        : "memory");
+  } while (over == 0);
+}
+
+__device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 bytes,
+                                          CopyBarrier& barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(shared)),
+      "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier))
+      : "memory");
+}
+
+// Of memory that is read once: marked to leave L2 first.
+__device__ __forceinline__ void bulk_load_once(void* shared, const void* global, u32 bytes,
+                                               CopyBarrier& barrier) {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+      "[%1], %2, [%3], %4;" ::"r"(shared_address(shared)),
+      "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier)), "l"(policy)
+      : "memory");
+}
+
+__device__ __forceinline__ void bulk_store(void* global, const void* shared, u32 bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
+                   __cvta_generic_to_global(global)),
+               "r"(shared_address(shared)), "r"(bytes)
+               : "memory");
+}
+
+__device__ __forceinline__ void commit_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Until at most kGroups of this thread's groups still read shared memory.
+template <int kGroups>
+__device__ __forceinline__ void wait_for_stores_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kGroups) : "memory");
+}
+
+// Until at most kGroups of them are not visible yet in global memory.
+template <int kGroups>
+__device__ __forceinline__ void wait_for_stores() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kGroups) : "memory");
+}
+
+#endif
+
+}  // namespace mg

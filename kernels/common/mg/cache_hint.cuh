@@ -1,0 +1,90 @@
+// Loads and stores that say how long the caches should keep what they touch. Values never depend on
+// it; on the cpu device all are plain.
+//
+//   mg::Vec<T, 8> x = mg::load_hinted<8, mg::Cache::streaming>(row + column);
+//   mg::store_hinted<8, mg::Cache::streaming>(out + column, y);
+//
+//   normal        as the hardware likes; what is read again, soon
+//   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
+//   no_allocate   loads pass L1 by and go through the read-only path, so that the memory must not
+//   be
+//                 written meanwhile; stores are streaming ones
+//
+// A kernel's parameter takes these values after `using CACHE = mg::Cache;`.
+
+#pragma once
+
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+
+namespace mg {
+
+enum class Cache { normal, streaming, no_allocate };
+
+#if defined(MGTUNE_CPU_DEVICE)
+
+template <class Bits>
+inline Bits load_no_allocate(const Bits* from) {
+  return *from;
+}
+
+#else
+
+__device__ __forceinline__ unsigned short load_no_allocate(const unsigned short* from) {
+  unsigned short bits;
+  asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(from));
+  return bits;
+}
+
+__device__ __forceinline__ unsigned int load_no_allocate(const unsigned int* from) {
+  unsigned int bits;
+  asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(from));
+  return bits;
+}
+
+__device__ __forceinline__ uint2 load_no_allocate(const uint2* from) {
+  uint2 bits;
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+               : "=r"(bits.x), "=r"(bits.y)
+               : "l"(from));
+  return bits;
+}
+
+__device__ __forceinline__ uint4 load_no_allocate(const uint4* from) {
+  uint4 bits;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
+               : "l"(from));
+  return bits;
+}
+
+#endif
+
+template <int N, Cache kCache, class T>
+__device__ __forceinline__ Vec<T, N> load_hinted(const T* from) {
+  if constexpr (kCache == Cache::normal) {
+    return load<N>(from);
+  } else {
+    const Access<T, N>* const place = reinterpret_cast<const Access<T, N>*>(from);
+    Access<T, N> bits;
+    if constexpr (kCache == Cache::streaming) {
+      bits = __ldcs(place);
+    } else {
+      bits = load_no_allocate(place);
+    }
+    Vec<T, N> value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+}
+
+template <int N, Cache kCache, class T>
+__device__ __forceinline__ void store_hinted(T* to, const Vec<T, N>& value) {
+  if constexpr (kCache == Cache::normal) {
+    store<N>(to, value);
+  } else {
+    store_streaming<N>(to, value);
+  }
+}
+
+}  // namespace mg

@@ -1,0 +1,96 @@
+// Blocks of one cluster: who they are, barriers across them, and stores into each other's shared
+// memory. Compute capability 9.0 and up; on the cpu device a cluster has one block.
+//
+//   mg::cluster_arrive();                  "this block runs": before others may store into it
+//   ...loads...
+//   mg::cluster_wait();                    now every block of the cluster runs
+//   mg::store_to_block(&slot, rank, x);    slot of that block's shared memory
+//   mg::cluster_arrive(); mg::cluster_wait();    the stores of all are visible to all
+//
+// Every arrive is followed by its wait before the next arrive. All threads of all blocks of the
+// cluster call both, whole warps together. A block that others may still store into must not end:
+// the wait after the last stores sees to that. For one-dimensional clusters.
+
+#pragma once
+
+#include <mg/reduce.cuh>
+#include <mg/types.cuh>
+
+namespace mg {
+
+#if defined(MGTUNE_CPU_DEVICE)
+
+inline u32 cluster_rank() { return 0; }
+inline void cluster_arrive() { __syncthreads(); }
+inline void cluster_wait() {}
+
+template <class T>
+void store_to_block(T* place, u32, T value) {
+  *place = value;
+}
+
+#else
+
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// The place in the shared memory of block `rank` where `place` lies in this one's.
+__device__ __forceinline__ u32 shared_of_block(const void* place, u32 rank) {
+  const u32 here = static_cast<u32>(__cvta_generic_to_shared(place));
+  u32 there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
+  return there;
+}
+
+__device__ __forceinline__ void store_to_block(float* place, u32 rank, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(shared_of_block(place, rank)), "f"(value)
+               : "memory");
+}
+
+#endif
+
+// Length of cluster_sum's slots.
+template <int kThreads, int kBlocks>
+__host__ __device__ constexpr int cluster_sum_floats() {
+  return kThreads / 32 * kBlocks;
+}
+
+// The sum of `value` over all kThreads * kBlocks threads of the cluster, in each of them: a tree of
+// a fixed shape. `slots` is cluster_sum_floats() of shared memory, the same in each block. Called
+// between a cluster_arrive() and where its wait would stand: it waits itself, and is one barrier of
+// the cluster more. A second call needs other slots, or a barrier of the cluster before it.
+template <int kThreads, int kBlocks>
+__device__ __forceinline__ float cluster_sum(float value, float* slots) {
+  static_assert(kThreads % 32 == 0 && kBlocks >= 1 && kBlocks <= 16, "the hardware's clusters");
+  constexpr u32 kWarps = kThreads / 32, kSlots = kWarps * kBlocks;
+  static_assert((kSlots & (kSlots - 1)) == 0, "the tree halves the slots");
+  const u32 warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
+  value = sum_of_lanes<32>(value);
+  cluster_wait();
+  // Lane i tells block i of its warp: one store each, side by side.
+  if (lane < kBlocks) store_to_block(&slots[cluster_rank() * kWarps + warp], lane, value);
+  __syncwarp();
+  cluster_arrive();
+  cluster_wait();
+  if constexpr (kSlots <= 32) {
+    return sum_of_lanes<kSlots>(slots[lane % kSlots]);
+  } else {
+    float sum = slots[lane];
+#pragma unroll
+    for (u32 i = 32; i < kSlots; i += 32) sum += slots[i + lane];
+    return sum_of_lanes<32>(sum);
+  }
+}
+
+}  // namespace mg

@@ -1,0 +1,174 @@
+// rmsnorm.backward and rmsnorm.add_backward for rows that no block holds — the formulas of
+// backward.cu:
+//
+//   xhat = x * rstd    g = dy * (offset + weight)    c[r] = sum(g[r, :] * xhat[r, :]) / hidden
+//   dx = rstd * (g - xhat * c) [+ dresidual]         dw[column] = sum over rows of dy * xhat
+//
+// Algorithm  rmsnorm_backward_means computes c: THREADS_PER_ROW threads a row, as the forward does
+//            its squares. rmsnorm_backward_tiles then cuts the matrix into tiles of THREADS * VEC
+//            columns by ROWS_PER_TILE or more rows, read from the last row to the first, because
+//            the last ones are still in L2; a thread keeps its columns' weights and sums for dw in
+//            registers and has ROWS_AT_ONCE rows in flight, without any barrier. Each stripe of
+//            tiles writes a row of partial sums; rmsnorm_backward_dw adds these.
+// Traffic    reads 2 * rows * hidden elements of T twice, the second time from L2 what fits there
+//            (and dresidual once), writes rows * hidden; 4 * hidden bytes of partial sums a stripe.
+// Work       14 * rows * hidden flops: bound by memory.
+// Tunables   THREADS_PER_ROW, ROWS_PER_BLOCK  of the first kernel
+//            VEC              elements per access; 16 bytes need the fewest instructions
+//            THREADS          columns of a tile: many stripes (few threads) or few
+//            ROWS_AT_ONCE     loads in flight against registers
+//            BLOCKS_PER_SM    blocks of the second kernel: more in flight, more partial sums
+// Numerics   as in backward.cu: everything in fp32, dx and dw are rounded once, the order of
+//            additions is fixed by the parameters and the size of the grid.
+
+#include <mg/cache_hint.cuh>
+#include <mg/partial_sums.cuh>
+#include <mg/reduce.cuh>
+#include <mg/shared.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+
+// means[row] = sum(g * xhat) / hidden.
+template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec>
+__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
+    rmsnorm_backward_means(const T* __restrict__ dy, const T* __restrict__ x,
+                           const W* __restrict__ weight, const float* __restrict__ rstd,
+                           float* __restrict__ means, mg::i64 rows, mg::i64 x_stride,
+                           float weight_offset) {
+  constexpr int kStep = kThreadsPerRow * kVec;
+  static_assert(kVec * sizeof(T) <= 16, "one access is at most 16 bytes");
+  static_assert(kHidden % kVec == 0, "every row begins on a whole vector");
+  MG_SHARED(float, scratch, [mg::sum_scratch_floats<kThreadsPerRow, kRowsPerBlock>()]);
+
+  const int lane = static_cast<int>(threadIdx.x) % kThreadsPerRow;
+  const mg::i64 row = mg::i64{blockIdx.x} * kRowsPerBlock + threadIdx.x / kThreadsPerRow;
+  float sum = 0.0f;
+  float scale = 0.0f;
+  if (row < rows) {
+    scale = rstd[row];
+    const T* const dy_row = dy + row * kHidden;
+    const T* const x_row = x + row * x_stride;
+#pragma unroll 4
+    for (int column = lane * kVec; column < kHidden; column += kStep) {
+      const auto dys = mg::load<kVec>(dy_row + column);
+      const auto xs = mg::load<kVec>(x_row + column);
+      const auto weights = mg::load_pieces<kVec>(weight + column);
+      float part = 0.0f;
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        part += mg::to_float(dys.data[i]) * (mg::to_float(xs.data[i]) * scale) *
+                (weight_offset + mg::to_float(weights[i]));
+      }
+      sum += part;
+    }
+  }
+  const float total = mg::sum<kThreadsPerRow>(sum, scratch);
+  if (row < rows && lane == 0) means[row] = total * (1.0f / kHidden);
+}
+
+// Of block (tile, stripe): columns [tile * kThreads * kVec, ...), rows stripe, stripe + stripes,
+// ...
+template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, bool kHasDw,
+          bool kHasResidual>
+__device__ __forceinline__ void backward_tile(const T* __restrict__ dy, const T* __restrict__ x,
+                                              const W* __restrict__ weight,
+                                              const float* __restrict__ rstd,
+                                              const T* __restrict__ dresidual,
+                                              const float* __restrict__ means, T* __restrict__ dx,
+                                              float* __restrict__ partials, mg::i64 rows,
+                                              mg::i64 x_stride, float weight_offset) {
+  constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
+  constexpr mg::Cache kOnce = mg::Cache::streaming;
+  using Vector = mg::Vec<T, kVec>;
+  const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kVec;
+  if (column >= kHidden) return;
+  float weights[kVec], dw[kVec];
+  const auto loaded = mg::load_pieces<kVec>(weight + column);
+#pragma unroll
+  for (int i = 0; i < kVec; ++i) {
+    weights[i] = weight_offset + mg::to_float(loaded[i]);
+    dw[i] = 0.0f;
+  }
+
+  const mg::i64 stripes = gridDim.y;
+  for (mg::i64 last = rows - 1 - blockIdx.y; last >= 0; last -= stripes * kRowsAtOnce) {
+    Vector dys[kRowsAtOnce], xs[kRowsAtOnce], dresiduals[kHasResidual ? kRowsAtOnce : 1];
+    float scales[kRowsAtOnce], means_of_rows[kRowsAtOnce];
+#pragma unroll
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const mg::i64 row = last - i * stripes;
+      if (row < 0) continue;
+      dys[i] = mg::load_hinted<kVec, kOnce>(dy + row * kHidden + column);
+      xs[i] = mg::load_hinted<kVec, kOnce>(x + row * x_stride + column);
+      if constexpr (kHasResidual) {
+        dresiduals[i] = mg::load_hinted<kVec, kOnce>(dresidual + row * kHidden + column);
+      }
+      scales[i] = rstd[row];
+      means_of_rows[i] = means[row];
+    }
+#pragma unroll
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const mg::i64 row = last - i * stripes;
+      if (row < 0) continue;
+      Vector result;
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) {
+        const float xhat = mg::to_float(xs[i].data[j]) * scales[i];
+        const float dy_value = mg::to_float(dys[i].data[j]);
+        dw[j] += dy_value * xhat;
+        float value = scales[i] * (dy_value * weights[j] - xhat * means_of_rows[i]);
+        if constexpr (kHasResidual) value += mg::to_float(dresiduals[i].data[j]);
+        result.data[j] = mg::from_float<T>(value);
+      }
+      mg::store_streaming<kVec>(dx + row * kHidden + column, result);
+    }
+  }
+
+  if constexpr (kHasDw) {
+    constexpr int kPiece = kVec < 4 ? kVec : 4;
+#pragma unroll
+    for (int i = 0; i < kVec; i += kPiece) {
+      mg::Vec<float, kPiece> sums;
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) sums.data[j] = dw[i + j];
+      mg::store<kPiece>(partials + blockIdx.y * kPartialRow + column + i, sums);
+    }
+  }
+}
+
+template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, bool kHasDw>
+__global__ void __launch_bounds__(kThreads)
+    rmsnorm_backward_tiles(const T* __restrict__ dy, const T* __restrict__ x,
+                           const W* __restrict__ weight, const float* __restrict__ rstd,
+                           const float* __restrict__ means, T* __restrict__ dx,
+                           float* __restrict__ partials, mg::i64 rows, mg::i64 x_stride,
+                           float weight_offset) {
+  backward_tile<T, W, kHidden, kThreads, kVec, kRowsAtOnce, kHasDw, false>(
+      dy, x, weight, rstd, nullptr, means, dx, partials, rows, x_stride, weight_offset);
+}
+
+template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, bool kHasDw>
+__global__ void __launch_bounds__(kThreads)
+    rmsnorm_add_backward_tiles(const T* __restrict__ dy, const T* __restrict__ s,
+                               const W* __restrict__ weight, const float* __restrict__ rstd,
+                               const T* __restrict__ dresidual, const float* __restrict__ means,
+                               T* __restrict__ dx, float* __restrict__ partials, mg::i64 rows,
+                               mg::i64 s_stride, float weight_offset) {
+  backward_tile<T, W, kHidden, kThreads, kVec, kRowsAtOnce, kHasDw, true>(
+      dy, s, weight, rstd, dresidual, means, dx, partials, rows, s_stride, weight_offset);
+}
+
+// dw from the partial sums of `parts` stripes; zero where there were none.
+template <class W, int kHidden, int kThreads>
+__global__ void __launch_bounds__(kThreads)
+    rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {
+  constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
+  MG_SHARED(float, scratch, [mg::kPartialSumScratch<kThreads>]);
+  const mg::i64 first_column = mg::i64{blockIdx.x} * mg::kPartialSumColumns;
+  const float total =
+      mg::sum_partials<kThreads>(partials, parts, kPartialRow, first_column, scratch);
+  const mg::i64 column = first_column + threadIdx.x;
+  if (threadIdx.x < mg::kPartialSumColumns && column < kHidden) {
+    dw[column] = mg::from_float<W>(total);
+  }
+}

@@ -1,0 +1,140 @@
+// swiglu.backward          dgate[r, c] = dy[r, c] * up[r, c] * s * (1 + gate[r, c] * (1 - s))
+//                          dup[r, c]   = dy[r, c] * gate[r, c] * s      s = 1 / (1 + e^-gate[r, c])
+// swiglu.packed_backward   the same, gate and up being the halves of each row of one tensor, dgate
+//                          and dup those of another
+//
+// Algorithm  as forward.cu: elements counted row by row, cut into vectors and tiles, all loads of a
+//            tile before its arithmetic. s is computed again, not kept by the forward operator.
+// Traffic    reads 3 * rows * hidden elements of T, writes 2 * rows * hidden, each once.
+// Work       12 flops an element, two of them in the special function unit: bound by memory.
+// Tunables   THREADS, VEC, UNROLL, LOAD, STORE, PDL   as forward.cu, with three inputs in registers
+// Numerics   fp32 throughout, each output rounded to T once. s and 1 - s keep their relative
+//            accuracy for every gate (<mg/sigmoid.cuh>); 1 + gate * (1 - s) cancels near -1.278,
+//            where dgate crosses 0: there its error is 2^-22 of dy * up. NaN where the formula has
+//            it: gates of -Inf, and of +Inf in dgate. |dy * up| must stay finite in fp32. dgate and
+//            dup may be gate, up or dy themselves where strides are the same; they must not overlap
+//            inputs otherwise.
+
+#include <mg/cache_hint.cuh>
+#include <mg/grid_dependency.cuh>
+#include <mg/row_split.cuh>
+#include <mg/sigmoid.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+
+using LOAD = mg::Cache;
+using STORE = mg::Cache;
+
+template <class T, int kVec>
+struct Gradients {
+  mg::Vec<T, kVec> gate, up;
+};
+
+template <class T, int kVec>
+__device__ __forceinline__ Gradients<T, kVec> swiglu_gradients(const mg::Vec<T, kVec>& dy,
+                                                               const mg::Vec<T, kVec>& gate,
+                                                               const mg::Vec<T, kVec>& up) {
+  Gradients<T, kVec> gradients;
+#pragma unroll
+  for (int i = 0; i < kVec; ++i) {
+    const float d = mg::to_float(dy.data[i]), g = mg::to_float(gate.data[i]);
+    const mg::Sigmoid s = mg::sigmoid<T>(g);
+    const float slope = s.value * (1.0f + g * s.rest);
+    gradients.gate.data[i] = mg::from_float<T>(d * mg::to_float(up.data[i]) * slope);
+    gradients.up.data[i] = mg::from_float<T>(d * (g * s.value));
+  }
+  return gradients;
+}
+
+// Tensors of one problem and the distance between their rows.
+template <class T>
+struct Tensors {
+  const T *dy, *gate, *up;
+  T *dgate, *dup;
+  mg::i64 dy_stride, gate_stride, up_stride, out_stride;
+};
+
+// The tiles of this block. run(start) gives the places of a run of vectors: run(start)(ahead).
+template <int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, class T, class Run>
+__device__ __forceinline__ void backward_tiles(const Tensors<T>& t, mg::i64 vectors,
+                                               const Run& run) {
+  constexpr int kTile = kThreads * kUnroll;
+  for (mg::i64 start = mg::i64{blockIdx.x} * kTile; start < vectors;
+       start += mg::i64{gridDim.x} * kTile) {
+    const auto place = run(start);
+    const mg::i64 left = vectors - start;
+    mg::Vec<T, kVec> dys[kUnroll], gates[kUnroll], ups[kUnroll];
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) {
+      const mg::u32 ahead = i * kThreads + threadIdx.x;
+      if (ahead >= left) continue;
+      const mg::Place at = place(ahead);
+      dys[i] = mg::load_hinted<kVec, kLoad>(t.dy + at.row * t.dy_stride + at.column * kVec);
+      gates[i] = mg::load_hinted<kVec, kLoad>(t.gate + at.row * t.gate_stride + at.column * kVec);
+      ups[i] = mg::load_hinted<kVec, kLoad>(t.up + at.row * t.up_stride + at.column * kVec);
+    }
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) {
+      const mg::u32 ahead = i * kThreads + threadIdx.x;
+      if (ahead >= left) continue;
+      const mg::Place at = place(ahead);
+      const Gradients<T, kVec> gradients = swiglu_gradients(dys[i], gates[i], ups[i]);
+      const mg::i64 out = at.row * t.out_stride + at.column * kVec;
+      mg::store_hinted<kVec, kStore>(t.dgate + out, gradients.gate);
+      mg::store_hinted<kVec, kStore>(t.dup + out, gradients.up);
+    }
+  }
+}
+
+template <class T, int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, bool kPdl>
+__global__ void __launch_bounds__(kThreads)
+    swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, mg::i64 elements) {
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    mg::wait_for_previous_grid();
+  }
+  backward_tiles<kThreads, kVec, kUnroll, kLoad, kStore>(
+      Tensors<T>{dy, gate, up, dgate, dup, 0, 0, 0, 0}, elements / kVec, [](mg::i64 start) {
+        return [start](mg::u32 ahead) { return mg::Place{0, start + ahead}; };
+      });
+  if constexpr (kVec > 1) {
+    const mg::i64 last = elements / kVec * kVec + threadIdx.x;
+    if (blockIdx.x == 0 && last < elements) {
+      const Gradients<T, 1> gradients = swiglu_gradients(
+          mg::load<1>(dy + last), mg::load<1>(gate + last), mg::load<1>(up + last));
+      mg::store<1>(dgate + last, gradients.gate);
+      mg::store<1>(dup + last, gradients.up);
+    }
+  }
+}
+
+// columns is the vectors of a row, and reciprocal what <mg/row_split.cuh> wants of it.
+template <class T, int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, bool kPdl>
+__global__ void __launch_bounds__(kThreads)
+    swiglu_backward_rows(const T* dy, const T* gate, const T* up, T* dgate, T* dup, mg::i64 rows,
+                         mg::u32 columns, mg::u64 reciprocal, mg::i64 dy_stride,
+                         mg::i64 gate_stride, mg::i64 up_stride) {
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    mg::wait_for_previous_grid();
+  }
+  const mg::i64 hidden = mg::i64{columns} * kVec;
+  backward_tiles<kThreads, kVec, kUnroll, kLoad, kStore>(
+      Tensors<T>{dy, gate, up, dgate, dup, dy_stride, gate_stride, up_stride, hidden},
+      rows * columns, [&](mg::i64 start) { return mg::RowSplit(start, columns, reciprocal); });
+}
+
+template <class T, int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, bool kPdl>
+__global__ void __launch_bounds__(kThreads)
+    swiglu_packed_backward(const T* dy, const T* gate_up, T* dgate_up, mg::i64 rows,
+                           mg::u32 columns, mg::u64 reciprocal, mg::i64 dy_stride, mg::i64 stride) {
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    mg::wait_for_previous_grid();
+  }
+  const mg::i64 hidden = mg::i64{columns} * kVec;
+  backward_tiles<kThreads, kVec, kUnroll, kLoad, kStore>(
+      Tensors<T>{dy, gate_up, gate_up + hidden, dgate_up, dgate_up + hidden, dy_stride, stride,
+                 stride, 2 * hidden},
+      rows * columns, [&](mg::i64 start) { return mg::RowSplit(start, columns, reciprocal); });
+}
