@@ -9,7 +9,8 @@
 //            shared memory of the others in a cluster), and a second walk over the same columns
 //            scales and writes. Rows past the end join the sum and neither read nor write.
 //            Design row: THREADS_PER_ROW threads hold ROWS_PER_THREAD rows in registers; cluster:
-//            the blocks of a cluster hold one; reread: x is read again after the sum.
+//            the blocks of a cluster hold one; reread: x is read again after the sum; bulk: the
+//            copy engine brings a row, or a block's part of it, into shared memory.
 // Traffic    reads rows * hidden elements of T (add_forward: twice that) and hidden of W, writes
 //            rows * hidden (twice), and 4 * rows bytes when rstd is wanted; weight is read once a
 //            row, from the caches. reread: the second read of x comes from L1 or L2 or not.
@@ -22,16 +23,18 @@
 //                             enough for several blocks an SM, whose loads and stores overlap
 //            VEC              elements per load; 16 bytes need the fewest instructions, less
 //                             serves odd sizes, strides and pointers
-//            CACHE            hints of what is read and written once: x, y and the residuals
+//            LOAD, STORE      how long the caches keep x and residual, y and residual_out
 //            WEIGHT           early: loaded with x, so that its latency is that of x, and held;
 //                             late: loaded after the sum, no registers
-//            PDL              starts while the grid before it ends: saves about a launch's latency
+//            PDL              starts while the grid before it ends, prefetches into L2, and then
+//                             waits for it: saves about a launch's latency
 // Numerics   squares, sum and scale in fp32; a thread adds at most 512 squares, VEC at a time; y
 //            is rounded once, at the end. The sum of squares must stay finite in fp32: |x| below
 //            3e16 is safe for every hidden. The order of additions depends on the parameters,
 //            never on the run. residual_out may be the memory of residual; no other output may
 //            overlap anything.
 
+#include <mg/bulk_copy.cuh>
 #include <mg/cache_hint.cuh>
 #include <mg/cluster.cuh>
 #include <mg/grid_dependency.cuh>
@@ -41,7 +44,8 @@
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-using CACHE = mg::Cache;
+using LOAD = mg::Cache;
+using STORE = mg::Cache;
 
 template <class T, int kVec>
 __device__ float sum_of_squares(const mg::Vec<T, kVec>& x) {
@@ -78,8 +82,8 @@ __device__ mg::Vec<T, kVec> scaled(const mg::Vec<T, kVec>& x, const mg::Pieces<W
 
 // What a variant fixes. The threads of a row are kThreadsPerRow of each block of its cluster.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_,
-          int kRowsPerThread_, int kCluster_, int kVec_, bool kKept_, CACHE kCache_, bool kEarly_,
-          bool kPdl_>
+          int kRowsPerThread_, int kCluster_, int kVec_, bool kKept_, LOAD kLoad_, STORE kStore_,
+          bool kEarly_, bool kPdl_>
 struct Shape {
   using T = T_;
   using W = W_;
@@ -87,14 +91,22 @@ struct Shape {
                        kRowsPerBlock = kRowsPerBlock_, kRowsPerThread = kRowsPerThread_,
                        kCluster = kCluster_, kVec = kVec_;
   static constexpr bool kKept = kKept_, kEarly = kEarly_, kPdl = kPdl_;
-  static constexpr CACHE kCache = kCache_;
+  static constexpr LOAD kLoad = kLoad_;
+  static constexpr STORE kStore = kStore_;
 
   static constexpr int kThreads = kThreadsPerRow * kRowsPerBlock;
   static constexpr int kStep = kThreadsPerRow * kCluster * kVec;  // columns covered at once
   static constexpr int kSteps = (kHidden + kStep - 1) / kStep;
   static constexpr int kUnroll = kKept ? kSteps : 4;
   // What was written by this kernel is no business of the read-only path.
-  static constexpr CACHE kCacheOfWritten = kCache == CACHE::no_allocate ? CACHE::streaming : kCache;
+  static constexpr LOAD kLoadOfWritten = kLoad == LOAD::no_allocate ? LOAD::streaming : kLoad;
+
+  // Registers that hold data while the sum is on its way. Where these leave room, 1024 threads an
+  // SM are asked for, which is 64 registers each: the compiler takes a few more without need.
+  static constexpr int kHeldRegisters =
+      kKept ? kSteps * kVec *
+                  static_cast<int>(kRowsPerThread * sizeof(T) + (kEarly ? sizeof(W) : 0)) / 4
+            : 0;
 
   static_assert(kVec * sizeof(T) <= 16, "one load is at most 16 bytes");
   static_assert(kHidden % kVec == 0, "every row begins on a whole vector");
@@ -158,10 +170,10 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
     const mg::i64 row = first_row + i;
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
-      kept[i][step] = mg::load_hinted<kVec, S::kCache>(at.x + row * x_stride + column);
+      kept[i][step] = mg::load_hinted<kVec, S::kLoad>(at.x + row * x_stride + column);
       if constexpr (kAdd) {
         added[i][step] =
-            mg::load_hinted<kVec, S::kCacheOfWritten>(at.residual + row * S::kHidden + column);
+            mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + row * S::kHidden + column);
       }
     });
   }
@@ -180,7 +192,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
     for_each_vector<S>(lane, [&](int step, int column) {
       if constexpr (kAdd) {
         kept[i][step] = sum_of(kept[i][step], added[i][step]);
-        mg::store_hinted<kVec, S::kCache>(at.residual_out + row * S::kHidden + column,
+        mg::store_hinted<kVec, S::kStore>(at.residual_out + row * S::kHidden + column,
                                           kept[i][step]);
       }
       squares[i] += sum_of_squares(kept[i][step]);
@@ -202,7 +214,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
       } else {
         w = mg::load_pieces<kVec>(at.weight + column);
       }
-      mg::store_hinted<kVec, S::kCache>(at.y + row * S::kHidden + column,
+      mg::store_hinted<kVec, S::kStore>(at.y + row * S::kHidden + column,
                                         scaled(kept[i][step], w, weight_offset, scales[i]));
     });
   }
@@ -224,7 +236,8 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
     for_each_vector<S>(lane, [&](int, int column) {
       mg::Vec<T, kVec> value = mg::load<kVec>(x_row + column);
       if constexpr (kAdd) {
-        value = sum_of(value, mg::load_hinted<kVec, S::kCache>(at.residual + first + column));
+        value =
+            sum_of(value, mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + first + column));
         mg::store<kVec>(at.residual_out + first + column, value);
       }
       squares += sum_of_squares(value);
@@ -234,8 +247,8 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
   if (active) {
     for_each_vector<S>(lane, [&](int, int column) {
       const T* const again = kAdd ? at.residual_out + first + column : x_row + column;
-      const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kCache>(again);
-      mg::store_hinted<kVec, S::kCache>(
+      const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kLoadOfWritten>(again);
+      mg::store_hinted<kVec, S::kStore>(
           at.y + first + column,
           scaled(value, mg::load_pieces<kVec>(at.weight + column), weight_offset, scales[0]));
     });
@@ -245,10 +258,6 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
 template <class S, bool kAdd, bool kHasRstd>
 __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg::i64 x_stride,
                                           float eps, float weight_offset) {
-  if constexpr (S::kPdl) {
-    mg::let_next_grid_start();
-    mg::wait_for_previous_grid();
-  }
   int lane = static_cast<int>(threadIdx.x) % S::kThreadsPerRow;
   if constexpr (S::kCluster > 1) {
     mg::cluster_arrive();
@@ -257,6 +266,16 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
   const mg::i64 group = mg::i64{blockIdx.x / S::kCluster} * S::kRowsPerBlock +
                         static_cast<int>(threadIdx.x) / S::kThreadsPerRow;
   const mg::i64 first_row = group * S::kRowsPerThread;
+  if constexpr (S::kPdl) {
+    mg::let_next_grid_start();
+    for_each_vector<S>(lane, [&](int, int column) {
+      if (first_row >= rows) return;
+      mg::prefetch_to_l2(at.x + first_row * x_stride + column);
+      if constexpr (kAdd) mg::prefetch_to_l2(at.residual + first_row * S::kHidden + column);
+      mg::prefetch_to_l2(at.weight + column);
+    });
+    mg::wait_for_previous_grid();
+  }
   float scales[S::kRowsPerThread];
   if constexpr (S::kKept) {
     normalize_kept<S, kAdd>(at, lane, first_row, rows, x_stride, eps, weight_offset, scales);
@@ -271,26 +290,152 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
   }
 }
 
+// What a variant of the design bulk fixes. Each block of a cluster has its slice of the row.
+template <class T_, class W_, int kHidden, int kCluster_, int kThreads_, STORE kStore_,
+          bool kEarly_>
+struct BulkShape {
+  using T = T_;
+  using W = W_;
+  static constexpr int kCluster = kCluster_, kThreads = kThreads_;
+  static constexpr int kVec = static_cast<int>(16 / sizeof(T));
+  static constexpr int kSlice = kHidden / kCluster;  // elements
+  static constexpr int kSteps = (kSlice + kThreads * kVec - 1) / (kThreads * kVec);
+  static constexpr unsigned int kBytes = kSlice * sizeof(T);
+  static constexpr bool kEarly = kEarly_;
+  static constexpr STORE kStore = kStore_;
+  static constexpr int kThreadsPerRow = kThreads, kRowsPerBlock = 1;  // of row_sum
+  static constexpr float kInverse = 1.0f / kHidden;
+
+  static_assert(kHidden % (kCluster * kVec) == 0, "slices are copied in units of 16 bytes");
+  static_assert(!kEarly || kSteps * kVec <= 64, "too much for one thread");
+};
+
+// Calls visit(step, column) for each vector of the block's slice that this thread owns.
+template <class S, class Visit>
+__device__ __forceinline__ void for_each_of_slice(const Visit& visit) {
+  constexpr int kStep = S::kThreads * S::kVec;
+#pragma unroll
+  for (int step = 0; step < S::kSteps; ++step) {
+    const int column = step * kStep + static_cast<int>(threadIdx.x) * S::kVec;
+    if ((step + 1) * kStep <= S::kSlice || column < S::kSlice) visit(step, column);
+  }
+}
+
+// One row of a cluster.
+template <class S, bool kAdd, bool kHasRstd>
+__device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hidden,
+                                               mg::i64 x_stride, float eps, float weight_offset) {
+  using T = typename S::T;
+  using W = typename S::W;
+  constexpr int kVec = S::kVec;
+  T* const held = mg::dynamic_shared<T>();
+  T* const added = held + S::kSlice;
+  MG_SHARED(mg::CopyBarrier, arrived);
+
+  const mg::i64 row = blockIdx.x / S::kCluster;
+  mg::i64 from = 0;
+  if constexpr (S::kCluster > 1) from = mg::i64{mg::cluster_rank()} * S::kSlice;
+  if (threadIdx.x == 0) {
+    mg::init(arrived, 1);
+    mg::publish_init();
+    mg::arrive_expecting(arrived, S::kBytes * (kAdd ? 2 : 1));
+    mg::bulk_load_once(held, at.x + row * x_stride + from, S::kBytes, arrived);
+    if constexpr (kAdd) {
+      mg::bulk_load_once(added, at.residual + row * hidden + from, S::kBytes, arrived);
+    }
+  }
+  if constexpr (S::kCluster > 1) mg::cluster_arrive();
+
+  mg::Pieces<W, kVec> weight[S::kEarly ? S::kSteps : 1];
+  if constexpr (S::kEarly) {
+    for_each_of_slice<S>([&](int step, int column) {
+      weight[step] = mg::load_pieces<kVec>(at.weight + from + column);
+    });
+  }
+  __syncthreads();  // the barrier of the copies is there for all
+  mg::wait(arrived, 0);
+
+  float squares = 0.0f;
+  for_each_of_slice<S>([&](int, int column) {
+    mg::Vec<T, kVec> value = mg::load<kVec>(held + column);
+    if constexpr (kAdd) {
+      value = sum_of(value, mg::load<kVec>(added + column));
+      mg::store_hinted<kVec, S::kStore>(at.residual_out + row * hidden + from + column, value);
+      mg::store<kVec>(held + column, value);
+    }
+    squares += sum_of_squares(value);
+  });
+  const float scale = mg::rsqrt(row_sum<S>(squares) * S::kInverse + eps);
+  for_each_of_slice<S>([&](int step, int column) {
+    mg::Pieces<W, kVec> w;
+    if constexpr (S::kEarly) {
+      w = weight[step];
+    } else {
+      w = mg::load_pieces<kVec>(at.weight + from + column);
+    }
+    mg::store_hinted<kVec, S::kStore>(
+        at.y + row * hidden + from + column,
+        scaled(mg::load<kVec>(held + column), w, weight_offset, scale));
+  });
+  if constexpr (kHasRstd) {
+    if (threadIdx.x == 0 && from == 0) at.rstd[row] = scale;
+  }
+}
+
+// Blocks an SM that are asked for, so that registers do not exceed 64; 0 asks for nothing.
+__host__ __device__ constexpr int blocks_asked_for(int held_registers, int threads) {
+  return held_registers > 32 ? 0 : threads >= 64 ? 1024 / threads : 16;
+}
+
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, CACHE kCache, bool kEarly, bool kPdl, bool kHasRstd>
-__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
+          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
+          bool kHasRstd>
+__global__ void __launch_bounds__(
+    kThreadsPerRow* kRowsPerBlock,
+    blocks_asked_for(Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster,
+                           kVec, kKept, kLoad, kStore, kEarly, kPdl>::kHeldRegisters,
+                     kThreadsPerRow* kRowsPerBlock))
     rmsnorm_forward(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
                     float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
                     float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kCache, kEarly, kPdl>;
+                  kKept, kLoad, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
   normalize<S, false, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, CACHE kCache, bool kEarly, bool kPdl, bool kHasRstd>
+          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
+          bool kHasRstd>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
     rmsnorm_add_forward(const T* __restrict__ x, const T* residual, const W* __restrict__ weight,
                         T* __restrict__ y, T* residual_out, float* __restrict__ rstd, mg::i64 rows,
                         mg::i64 x_stride, float eps, float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kCache, kEarly, kPdl>;
+                  kKept, kLoad, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
   normalize<S, true, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
+}
+
+template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
+          bool kHasRstd>
+__global__ void __launch_bounds__(kThreads)
+    rmsnorm_forward_bulk(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
+                         float* __restrict__ rstd, mg::i64 x_stride, float eps,
+                         float weight_offset) {
+  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly>;
+  const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
+  normalize_bulk<S, false, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset);
+}
+
+template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
+          bool kHasRstd>
+__global__ void __launch_bounds__(kThreads)
+    rmsnorm_add_forward_bulk(const T* __restrict__ x, const T* residual,
+                             const W* __restrict__ weight, T* __restrict__ y, T* residual_out,
+                             float* __restrict__ rstd, mg::i64 x_stride, float eps,
+                             float weight_offset) {
+  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly>;
+  const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
+  normalize_bulk<S, true, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset);
 }

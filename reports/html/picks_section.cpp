@@ -38,9 +38,11 @@ std::string standing_cell(const ReportPick& pick) {
 
 bool default_stays(const TunedRecord& tuned) { return tuned.variant == tuned.default_variant; }
 
-std::string pick_cell(const TunedRecord& tuned) {
-  if (!default_stays(tuned)) return code(tuned.variant);
-  return fmt::format("{} {}", code(tuned.variant), badge("role", "default"));
+std::string pick_cell(const ReportPick& pick) {
+  const TunedRecord& tuned = pick.view.tuned;
+  return fmt::format("{}{}{}", code(tuned.variant),
+                     default_stays(tuned) ? " " + badge("role", "default") : "",
+                     pick.imported ? " " + badge("role", "import") : "");
 }
 
 std::string default_cell(const TunedRecord& tuned) {
@@ -63,7 +65,7 @@ void add_pick(HtmlTable& table, const ReportPick& pick) {
                  pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
                  pick.of_copy ? percent_text(*pick.of_copy) : "", escape(tuned.method),
                  std::to_string(pick.variants_ok), std::to_string(pick.variants_failed),
-                 pick_cell(tuned), default_cell(tuned), tied_cell(pick),
+                 pick_cell(pick), default_cell(tuned), tied_cell(pick),
                  escape(pick.roofline.limit)});
 }
 

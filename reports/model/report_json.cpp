@@ -121,6 +121,7 @@ Json with_variant(Json row, const ReportVariant& variant) {
   row["message"] = view.message;
   row["is_pick"] = variant.is_pick;
   row["is_default"] = variant.is_default;
+  row["imported"] = variant.imported;
   row["slowdown"] = or_null(variant.slowdown);
   row["bandwidth_gbps"] = or_null(variant.bandwidth_gbps);
   row["registers"] = count_or_null(view.registers);
@@ -158,6 +159,7 @@ Json pick_json(const ReportPick& pick) {
   row["limit"] = pick.roofline.limit;
   row["variants_ok"] = pick.variants_ok;
   row["variants_failed"] = pick.variants_failed;
+  row["imported"] = pick.imported;
   row["build_sha256"] = tuned.build_sha256;
   row["sweep"] = tuned.sweep;
   return row;

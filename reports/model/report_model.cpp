@@ -1,7 +1,6 @@
 #include "model/report_model.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <map>
 #include <set>
@@ -9,41 +8,15 @@
 #include <tuple>
 #include <utility>
 
+#include "core/natural_order.h"
 #include "core/utc_now.h"
 #include "core/version.h"
 #include "model/evidence.h"
 #include "model/verdict.h"
+#include "store/import.h"
 
 namespace mgtune {
 namespace {
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-std::string_view take_number(std::string_view& text) {
-  const auto end = std::ranges::find_if_not(text, is_digit);
-  std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  text.remove_prefix(digits.size());
-  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
-  return digits;
-}
-
-// Runs of digits compare as numbers, so that rows=64 comes before rows=4096. Equal only when both
-// texts are, up to leading zeros.
-int compare_naturally(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a.front()) && is_digit(b.front())) {
-      const std::string_view x = take_number(a);
-      const std::string_view y = take_number(b);
-      if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
-      if (const int order = x.compare(y); order != 0) return order;
-    } else {
-      if (a.front() != b.front()) return a.front() < b.front() ? -1 : 1;
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  return static_cast<int>(!a.empty()) - static_cast<int>(!b.empty());
-}
 
 struct ProblemKey {
   const GpuRecord& gpu;
@@ -210,6 +183,15 @@ void mark_picks(const std::vector<ReportPick>& picks, std::vector<ReportVariant>
   }
 }
 
+void mark_imports(const std::vector<SweepView>& sweeps, ReportModel& model) {
+  std::set<std::int64_t> imports;
+  for (const SweepView& view : sweeps) {
+    if (view.sweep.strategy == kImportStrategy) imports.insert(view.sweep.id);
+  }
+  for (ReportPick& pick : model.picks) pick.imported = imports.contains(pick.view.tuned.sweep);
+  for (ReportVariant& row : model.variants) row.imported = imports.contains(row.view.sweep);
+}
+
 bool shows_emulation(const ReportModel& model) {
   const auto emulated = [](const auto& row) { return row.view.gpu.emulation; };
   return std::ranges::any_of(model.picks, emulated) ||
@@ -250,6 +232,7 @@ ReportModel make_report_model(StoredRows rows) {
   model.failures = group_failures(model.variants);
   model.picks = make_picks(std::move(rows.tuned), model);
   mark_picks(model.picks, model.variants);
+  mark_imports(rows.sweeps, model);
   add_evidence(rows, model);
   model.sweeps = std::move(rows.sweeps);
   std::ranges::sort(model.sweeps, [](const SweepView& a, const SweepView& b) {

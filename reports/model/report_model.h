@@ -37,6 +37,7 @@ struct ReportPick {
   std::optional<double> noise_floor;                  // of its final; none where none was held
   std::vector<std::string> tied;  // finalists that are not told apart from the fastest
   Roofline roofline;              // empty for emulation
+  bool imported = false;          // found elsewhere
 };
 
 // One variant on one problem, with what follows from its numbers.
@@ -49,6 +50,7 @@ struct ReportVariant {
   Roofline roofline;                     // empty for emulation, and without a time
   std::vector<CounterRecord> counters;   // of one launch of this build; empty: not counted
   std::optional<FinalistRecord> final;   // its place in the final of its method, without samples
+  bool imported = false;                 // found elsewhere
 };
 
 // One problem on one GPU: variants[first, first + count) of the model.

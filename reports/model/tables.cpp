@@ -43,6 +43,8 @@ std::string standing_text(const ReportPick& pick) {
 
 std::string time_or_dash(double time_ns) { return time_ns > 0 ? time_text(time_ns) : "-"; }
 
+std::string origin_text(bool imported) { return imported ? "import" : ""; }
+
 bool same_heading(const ReportPick& a, const ReportPick& b) {
   return a.view.tuned.gpu == b.view.tuned.gpu && a.view.op == b.view.op;
 }
@@ -57,14 +59,16 @@ std::string picks_of_operator(std::span<const ReportPick> picks) {
                    {"method"},
                    {"ok", Align::right},
                    {"failed", Align::right},
+                   {"from"},
                    {"pick"}});
   for (const ReportPick& pick : picks) {
     const TunedRecord& tuned = pick.view.tuned;
-    table.add_row(
-        {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
-         standing_text(pick), pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
-         pick.of_copy ? percent_text(*pick.of_copy) : "", tuned.method,
-         std::to_string(pick.variants_ok), std::to_string(pick.variants_failed), tuned.variant});
+    table.add_row({pick.view.problem, time_or_dash(tuned.median_ns),
+                   time_or_dash(tuned.default_median_ns), standing_text(pick),
+                   pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
+                   pick.of_copy ? percent_text(*pick.of_copy) : "", tuned.method,
+                   std::to_string(pick.variants_ok), std::to_string(pick.variants_failed),
+                   origin_text(pick.imported), tuned.variant});
   }
   return heading(picks.front().view.op, picks.front().view.gpu) + '\n' + table.text(2);
 }
@@ -89,7 +93,8 @@ void add_variant(TextTable& table, const ReportVariant& variant) {
                  std::string(to_string(view.outcome)), has_time ? view.measurement->method : "",
                  view.registers >= 0 ? std::to_string(view.registers) : "",
                  view.spill_bytes >= 0 ? std::to_string(view.spill_bytes) : "",
-                 view.check ? error_text(view.check->error) : "", role(variant), view.variant});
+                 view.check ? error_text(view.check->error) : "", role(variant),
+                 origin_text(variant.imported), view.variant});
 }
 
 std::string variants_of_problem(std::span<const ReportVariant> variants) {
@@ -103,6 +108,7 @@ std::string variants_of_problem(std::span<const ReportVariant> variants) {
                    {"spill bytes", Align::right},
                    {"error", Align::right},
                    {"role"},
+                   {"from"},
                    {"variant"}});
   for (const ReportVariant& variant : variants) add_variant(table, variant);
   const OutcomeView& first = variants.front().view;

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <ctime>
 #include <mutex>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "build/cache_entry.h"
@@ -21,34 +23,21 @@ namespace {
 
 constexpr std::string_view kSuffix = ".build";
 constexpr std::size_t kMaxEntryBytes = std::size_t{256} << 20;
-constexpr std::time_t kAbandonedSeconds = 3600;  // no store takes that long: its process is gone
+constexpr std::time_t kAbandonedSeconds = 3600;
+constexpr double kLooksALimit = 64;  // so often is looked while as much as the limit is written
 
-struct CachedFile {
-  std::string path;
-  std::int64_t bytes = 0;
-  struct timespec written {};
-  bool temporary = false;
-};
+enum class Kind : std::uint8_t { entry, temporary, foreign };
 
 // "<key>.build", or "<key>.build.XXXXXX" while it is being written. Whatever else lies in the
 // directory is not ours to touch.
-std::optional<CachedFile> cached_file(const std::string& directory, const std::string& name) {
-  const std::string_view text = name;
-  const std::size_t key_end = std::min(text.find('.'), text.size());
-  if (!is_sha256_hex(text.substr(0, key_end))) return std::nullopt;
-  const std::string_view rest = text.substr(key_end);
+Kind kind_of(std::string_view name) {
+  const std::size_t key_end = std::min(name.find('.'), name.size());
+  if (!is_sha256_hex(name.substr(0, key_end))) return Kind::foreign;
+  const std::string_view rest = name.substr(key_end);
+  if (rest == kSuffix) return Kind::entry;
   const bool temporary =
       rest.size() == kSuffix.size() + 7 && rest.starts_with(kSuffix) && rest[kSuffix.size()] == '.';
-  if (rest != kSuffix && !temporary) return std::nullopt;
-  struct stat info {};
-  std::string path = directory + "/" + name;
-  if (::lstat(path.c_str(), &info) != 0) return std::nullopt;
-  return CachedFile{std::move(path), info.st_size, info.st_mtim, temporary};
-}
-
-bool is_older(const CachedFile& a, const CachedFile& b) {
-  if (a.written.tv_sec != b.written.tv_sec) return a.written.tv_sec < b.written.tv_sec;
-  return a.written.tv_nsec < b.written.tv_nsec;
+  return temporary ? Kind::temporary : Kind::foreign;
 }
 
 // Once a process and directory: a sweep asks thousands of times.
@@ -65,6 +54,23 @@ Status no_folder() {
 }
 
 }  // namespace
+
+// One of the cache's own.
+struct BuildCache::File {
+  std::string path;
+  std::int64_t bytes = 0;
+  struct timespec written {};
+  bool temporary = false;
+
+  bool is_older_than(const File& other) const {
+    if (written.tv_sec != other.written.tv_sec) return written.tv_sec < other.written.tv_sec;
+    return written.tv_nsec < other.written.tv_nsec;
+  }
+  // No store takes that long: its process is gone.
+  bool is_abandoned() const {
+    return temporary && written.tv_sec + kAbandonedSeconds < std::time(nullptr);
+  }
+};
 
 BuildCache::BuildCache(FileSystem& file_system, std::string directory, std::int64_t max_bytes)
     : file_system_(file_system), directory_(std::move(directory)), max_bytes_(max_bytes) {}
@@ -130,35 +136,75 @@ Status BuildCache::keep(const Build& build) {
                        std::to_string(kMaxEntryBytes));
   }
   MGTUNE_TRY(file_system_.write_file(entry_path(build.key), entry));
-  // Looking costs a stat for every entry, so only at first and after each sixteenth of the limit.
-  if (written_bytes_ >= 0) written_bytes_ += static_cast<std::int64_t>(entry.size());
-  if (written_bytes_ < 0 || written_bytes_ > max_bytes_ / 16) evict();
+  if (looks_after(build.key, entry.size())) evict();
   return {};
 }
 
+// Looking costs a stat for every entry, so a process looks at first and then by chance, the more
+// likely the more it wrote. So the looks of all processes together keep pace with what they write,
+// and none has to know of the others. The key is the chance: its digits are as good as random.
+bool BuildCache::looks_after(const std::string& key, std::size_t bytes) {
+  const bool first = !std::exchange(looked_, true);
+  std::uint32_t drawn = 0;
+  std::from_chars(key.data(), key.data() + 8, drawn, 16);
+  const double odds = kLooksALimit * static_cast<double>(bytes) / static_cast<double>(max_bytes_);
+  return first || drawn < odds * 0x1p32;
+}
+
+Result<std::vector<BuildCache::File>> BuildCache::list() {
+  MGTUNE_ASSIGN(const std::vector<std::string> names, file_system_.list_files(directory_));
+  std::vector<File> files;
+  for (const std::string& name : names) {
+    const Kind kind = kind_of(name);
+    if (kind == Kind::foreign) continue;
+    struct stat info {};
+    std::string path = directory_ + "/" + name;
+    if (::lstat(path.c_str(), &info) != 0) continue;  // another process was first
+    files.push_back({std::move(path), info.st_size, info.st_mtim, kind == Kind::temporary});
+  }
+  return files;
+}
+
 void BuildCache::evict() {
-  written_bytes_ = 0;
-  const Result<std::vector<std::string>> names = file_system_.list_files(directory_);
-  if (!names.ok()) return;  // another time
-  std::vector<CachedFile> entries;
+  Result<std::vector<File>> files = list();
+  if (!files.ok()) return;  // another time
   std::int64_t bytes = 0;
-  for (const std::string& name : *names) {
-    std::optional<CachedFile> file = cached_file(directory_, name);
-    if (!file) continue;
-    if (file->temporary) {
-      const bool abandoned = file->written.tv_sec + kAbandonedSeconds < std::time(nullptr);
-      if (abandoned) static_cast<void>(file_system_.remove(file->path));
-      continue;
-    }
-    bytes += file->bytes;
-    entries.push_back(std::move(*file));
+  for (const File& file : *files) {
+    if (!file.temporary) bytes += file.bytes;
+    if (file.is_abandoned()) static_cast<void>(file_system_.remove(file.path));
   }
-  if (bytes <= max_bytes_) return;
-  std::ranges::sort(entries, is_older);
-  for (const CachedFile& entry : entries) {
+  std::ranges::sort(*files, &File::is_older_than);
+  for (const File& file : *files) {
     if (bytes <= max_bytes_) return;
-    if (file_system_.remove(entry.path).ok()) bytes -= entry.bytes;
+    if (!file.temporary && file_system_.remove(file.path).ok()) bytes -= file.bytes;
   }
+}
+
+Result<BuildCache::Usage> BuildCache::usage() {
+  Usage usage;
+  if (directory_.empty() || !file_system_.exists(directory_)) return usage;
+  MGTUNE_ASSIGN(const std::vector<File> files, list());
+  for (const File& file : files) {
+    if (file.temporary) continue;
+    ++usage.entries;
+    usage.bytes += file.bytes;
+  }
+  return usage;
+}
+
+Result<BuildCache::Usage> BuildCache::clear() {
+  Usage removed;
+  if (directory_.empty() || !file_system_.exists(directory_)) return removed;
+  MGTUNE_TRY(check_private_directory(directory_));
+  MGTUNE_ASSIGN(const std::vector<File> files, list());
+  for (const File& file : files) {
+    if (file.temporary && !file.is_abandoned()) continue;
+    MGTUNE_TRY(file_system_.remove(file.path));
+    if (file.temporary) continue;
+    ++removed.entries;
+    removed.bytes += file.bytes;
+  }
+  return removed;
 }
 
 }  // namespace mgtune

@@ -5,7 +5,8 @@
 // as a miss: a damaged cache costs a compile, never a wrong result. The directory is created 0700
 // and refused when others can write to it or it is not ours. A build that is not kept, for whatever
 // reason, is said once a process and directory on stderr. Once the directory holds more than its
-// limit, the oldest entries go. Safe for any number of processes at once; one object is for one
+// limit, the oldest entries go; whatever the number of processes that write, it is over by a few
+// hundredths of the limit at most. Safe for any number of processes at once; one object is for one
 // thread.
 
 #pragma once
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "build/build.h"
 #include "core/file_system.h"
@@ -44,16 +46,28 @@ class BuildCache {
   // A failure leaves no part of an entry behind.
   Status store(const Build& build);
   const std::string& directory() const { return directory_; }
+  std::int64_t max_bytes() const { return max_bytes_; }
+
+  struct Usage {
+    std::int64_t entries = 0;
+    std::int64_t bytes = 0;
+  };
+  Result<Usage> usage();  // of entries alone; nothing where there is no directory
+  Result<Usage>
+  clear();  // removes them and says how much that was; others may be storing meanwhile
 
  private:
+  struct File;
   Status keep(const Build& build);
+  bool looks_after(const std::string& key, std::size_t bytes);
+  Result<std::vector<File>> list();
   void evict();
   std::string entry_path(const std::string& key) const;
 
   FileSystem& file_system_;
   std::string directory_;
   std::int64_t max_bytes_;
-  std::int64_t written_bytes_ = -1;  // since evict() last looked; -1: it never did
+  bool looked_ = false;  // for what to evict
 };
 
 }  // namespace mgtune

@@ -1,6 +1,44 @@
 #include "build/builder.h"
 
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
 namespace mgtune {
+namespace {
+
+// Held while an entry of a cache is made; another thread that wants the same one waits.
+class EntryLock {
+ public:
+  explicit EntryLock(std::string entry) : entry_(std::move(entry)) {
+    std::unique_lock lock(shared().mutex);
+    shared().released.wait(lock, [this] { return shared().held.insert(entry_).second; });
+  }
+  EntryLock(const EntryLock&) = delete;
+  EntryLock& operator=(const EntryLock&) = delete;
+  ~EntryLock() {
+    {
+      const std::lock_guard lock(shared().mutex);
+      shared().held.erase(entry_);
+    }
+    shared().released.notify_all();
+  }
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable released;
+    std::set<std::string> held;
+  };
+  static Shared& shared() {
+    static Shared all;
+    return all;
+  }
+
+  std::string entry_;
+};
+
+}  // namespace
 
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
                                            const Slots& slots, const std::string& device_arch) {
@@ -27,6 +65,11 @@ Result<Build> Builder::build(const BuildRequest& request) {
   MGTUNE_ASSIGN(Compiler* const made, compiler(request.arch));
   const std::string key = build_key(request, made->identity());
   if (std::optional<Build> cached = cache_.load(key)) return std::move(*cached);
+  std::optional<EntryLock> lock;
+  if (!cache_.directory().empty()) {
+    lock.emplace(cache_.directory() + "/" + key);
+    if (std::optional<Build> cached = cache_.load(key)) return std::move(*cached);
+  }
   ++compiled_;
   MGTUNE_ASSIGN(Build build, made->compile(request));
   build.key = key;

@@ -1,6 +1,7 @@
 // Builder: from a variant to its build, through the cache. The tuner's compile processes and the
 // runtime's planning build through it, so both find each other's builds.
-// Not thread-safe: one per thread or process.
+// Not thread-safe: one per thread or process. Threads whose builders share a cache compile a key
+// once: the others wait for it.
 
 #pragma once
 

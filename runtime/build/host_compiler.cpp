@@ -154,6 +154,7 @@ void HostCompiler::precompile_header() {
   const std::string header = kPrelude;
   Subprocess call;
   call.directory = folder_.path() + "/cpu";
+  call.temporary_folder = folder_.path();
   call.arguments = compile_arguments();
   for (const std::string& argument : {std::string("-x"), std::string("c++-header"), header,
                                       std::string("-o"), header + toolchain_.precompiled_suffix}) {
@@ -168,6 +169,7 @@ Status HostCompiler::run(std::vector<std::string> arguments, const std::string& 
   Subprocess call;
   call.arguments = std::move(arguments);
   call.directory = folder_.path() + "/" + directory;
+  call.temporary_folder = folder_.path();  // one that is killed leaves files there
   call.deadline = kDeadline;
   MGTUNE_ASSIGN(const SubprocessOutcome outcome, run_subprocess(call));
   if (outcome.exit_code != 0) MGTUNE_TRY(machine_failure(outcome));

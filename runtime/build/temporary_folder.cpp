@@ -21,7 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "mgtune-";
+constexpr std::size_t kRandom = 6;  // characters that mkdtemp() makes up
 constexpr const char* kLock = ".lock";
+constexpr const char* kNewLock = ".lock.new";
 
 std::string parent_folder() {
   const char* const parent = std::getenv("TMPDIR");
@@ -33,26 +35,44 @@ bool is_own_folder(const fs::path& path) {
   return lstat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == geteuid();
 }
 
+// The lock goes last: should this process be killed meanwhile, the rest is still known as
+// abandoned.
+void remove_folder(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().filename() != kLock) fs::remove_all(entry->path(), ignored);
+  }
+  unlink((folder / kLock).c_str());
+  rmdir(folder.c_str());
+}
+
 }  // namespace
 
 Result<TemporaryFolder> TemporaryFolder::create() {
-  const std::string parent = parent_folder();
   static std::once_flag cleaned;
-  std::call_once(cleaned, [&] { remove_abandoned(parent); });
+  std::call_once(cleaned, remove_abandoned);
 
-  TemporaryFolder folder;
-  std::string path = parent + "/" + std::string(kPrefix) + "XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) {
-    return io_error("cannot create " + path + ": " + std::strerror(errno));
+  // Again when somebody who cleans up took the folder, still without its lock, for an abandoned
+  // one.
+  Status status;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    TemporaryFolder folder;
+    std::string path = parent_folder() + "/" + std::string(kPrefix) + "XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) {
+      return io_error("cannot create " + path + ": " + std::strerror(errno));
+    }
+    folder.path_ = std::move(path);
+    status = folder.lock();
+    if (status.ok()) return folder;
   }
-  folder.path_ = std::move(path);
-  MGTUNE_TRY(folder.lock());
-  return folder;
+  return status;
 }
 
 // The file has its name only once it is locked: nobody finds it in between.
 Status TemporaryFolder::lock() {
-  const std::string name = path_ + "/" + kLock, unlocked = name + ".new";
+  const std::string name = path_ + "/" + kLock, unlocked = path_ + "/" + kNewLock;
   lock_ = FileDescriptor(open(unlocked.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
   if (lock_.is_open() && flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 &&
       rename(unlocked.c_str(), name.c_str()) == 0) {
@@ -61,16 +81,20 @@ Status TemporaryFolder::lock() {
   return io_error("cannot lock " + name + ": " + std::strerror(errno));
 }
 
-void TemporaryFolder::remove_abandoned(const std::string& parent) {
+void TemporaryFolder::remove_abandoned() {
   std::error_code error;
-  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+  for (fs::directory_iterator entry(parent_folder(), error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path& path = entry->path();
     if (!path.filename().string().starts_with(kPrefix) || !is_own_folder(path)) continue;
     const FileDescriptor lock(open((path / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (!lock.is_open()) continue;
-    std::error_code ignored;
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
+    if (lock.is_open()) {
+      if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) remove_folder(path);
+    } else if (errno == ENOENT && path.filename().string().size() == kPrefix.size() + kRandom) {
+      // Its owner died before it was locked, or after its content was removed; else rmdir fails.
+      unlink((path / kNewLock).c_str());
+      rmdir(path.c_str());
+    }
   }
 }
 
@@ -89,8 +113,7 @@ TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
 TemporaryFolder::~TemporaryFolder() { remove(); }
 
 void TemporaryFolder::remove() noexcept {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (!path_.empty()) remove_folder(path_);
   lock_.close();
 }
 

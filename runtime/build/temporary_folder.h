@@ -30,8 +30,8 @@ class TemporaryFolder {
   // invalid_argument for a name that leads out of the folder.
   Status write(const std::string& name, std::string_view content) const;
 
-  // Removes the folders of killed processes in `parent`; create() does so once a process.
-  static void remove_abandoned(const std::string& parent);
+  // Removes the folders of killed processes in $TMPDIR or /tmp; create() does so once a process.
+  static void remove_abandoned();
 
  private:
   TemporaryFolder() = default;

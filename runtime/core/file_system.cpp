@@ -49,7 +49,7 @@ class RealFileSystem final : public FileSystem {
   Status write_file(const std::string& path, std::string_view content) override {
     std::string temporary = path + ".XXXXXX";
     FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (file.get() < 0) return errno_status("create", temporary, errno);
+    if (file.get() < 0) return errno_status("create", path, errno);
     Status status = publish(file, temporary, path, content);
     if (!status.ok()) ::unlink(temporary.c_str());
     return status;
@@ -93,9 +93,9 @@ class RealFileSystem final : public FileSystem {
  private:
   static Status publish(FileDescriptor& file, const std::string& temporary, const std::string& path,
                         std::string_view content) {
-    MGTUNE_TRY(write_all(file.get(), content, temporary));
-    if (::fsync(file.get()) != 0) return errno_status("sync", temporary, errno);
-    if (file.close() != 0) return errno_status("close", temporary, errno);
+    MGTUNE_TRY(write_all(file.get(), content, path));
+    if (::fsync(file.get()) != 0) return errno_status("sync", path, errno);
+    if (file.close() != 0) return errno_status("close", path, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) return errno_status("write", path, errno);
     const std::string parent = std::filesystem::path(path).parent_path().string();
     const FileDescriptor folder(

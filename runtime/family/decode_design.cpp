@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/suggest.h"
 #include "family/decode.h"
@@ -19,11 +20,21 @@ bool is_arch(std::string_view word) {
          std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Points are numbered: an operator's designs together stay far below 2^64.
+constexpr std::uint64_t kMostPoints = 1'000'000'000'000'000;
+
 Status decode_parameters(const JsonCursor& params, Design& design, NameTable& names) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, params.members());
+  std::uint64_t points = 1;
   for (const JsonCursor& member : members) {
     MGTUNE_TRY(names.claim(member, "a parameter"));
     MGTUNE_ASSIGN(Parameter parameter, decode_parameter(member, design.scope));
+    if (parameter.values.size() > kMostPoints / points) {
+      return member.error(
+          "with this parameter the design has more than 10^15 points; spread it over designs, "
+          "whose points add instead of multiplying");
+    }
+    points *= parameter.values.size();
     design.params.push_back(std::move(parameter));
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <cstring>
 #include <limits>
 
 namespace mgtune {
@@ -132,8 +133,12 @@ Database::~Database() { sqlite3_close(handle_); }
 Status Database::failure(int code) const {
   // The handle's message belongs to its last call, which need not be the one that gave `code`.
   const bool fresh = handle_ != nullptr && sqlite3_extended_errcode(handle_) == code;
-  return {status_code(code),
-          path_ + ": " + (fresh ? sqlite3_errmsg(handle_) : sqlite3_errstr(code))};
+  std::string message = path_ + ": " + (fresh ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
+  const int kind = code & 0xff;
+  const bool of_system = kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN;
+  const int error = fresh && of_system ? sqlite3_system_errno(handle_) : 0;
+  if (error != 0) message += std::string(" (") + std::strerror(error) + ")";
+  return {status_code(code), std::move(message)};
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {

@@ -4,6 +4,7 @@
 #include "store/database.h"
 #include "store/ids.h"
 #include "store/store_file.h"
+#include "store/write.h"
 
 namespace mgtune {
 namespace {
@@ -70,6 +71,47 @@ Result<std::int64_t> write_measurement(Database& database, const OutcomeRecord& 
 }
 
 }  // namespace
+
+Status write_outcome(Database& database, const OutcomeRecord& outcome) {
+  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database, outcome.key.problem));
+  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, op, outcome.variant));
+  std::optional<std::int64_t> build, check, measurement;
+  if (!outcome.build.key.empty()) {
+    MGTUNE_ASSIGN(build, write_build(database, outcome.build));
+  }
+  if (outcome.check) {
+    MGTUNE_ASSIGN(check, write_check(database, outcome));
+  }
+  if (outcome.measurement) {
+    MGTUNE_ASSIGN(measurement, write_measurement(database, outcome));
+  }
+  // REPLACE gives the row a new id, so the newest outcome has the highest.
+  MGTUNE_ASSIGN(
+      Statement insert,
+      database.query("INSERT OR REPLACE INTO outcomes (sweep, problem, variant, outcome,"
+                     " message, build_sha256, build, check_id, measurement)"
+                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                     outcome.sweep, outcome.key.problem, variant, to_string(outcome.outcome),
+                     outcome.message, outcome.key.build_sha256, build, check, measurement));
+  return insert.run();
+}
+
+Status write_tuned(Database& database, const TunedRecord& tuned) {
+  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database, tuned.problem));
+  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, op, tuned.variant));
+  std::optional<std::int64_t> default_variant;
+  if (!tuned.default_variant.empty()) {
+    MGTUNE_ASSIGN(default_variant, variant_id(database, op, tuned.default_variant));
+  }
+  MGTUNE_ASSIGN(Statement insert,
+                database.query("INSERT OR REPLACE INTO tuned (sweep, gpu, problem, method, variant,"
+                               " build_sha256, default_variant, median_ns, default_median_ns, tie)"
+                               " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                               tuned.sweep, tuned.gpu, tuned.problem, tuned.method, variant,
+                               tuned.build_sha256, default_variant, tuned.median_ns,
+                               tuned.default_median_ns, tuned.tie));
+  return insert.run();
+}
 
 Result<std::string> default_database_path() {
   if (std::string file = environment_variable("MGTUNE_DB"); !file.empty()) return file;
@@ -158,27 +200,7 @@ Status Store::finish_sweep(std::int64_t sweep, const std::string& finished_at) {
 
 Status Store::record(const OutcomeRecord& outcome) {
   MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
-  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(*database_, outcome.key.problem));
-  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(*database_, op, outcome.variant));
-  std::optional<std::int64_t> build, check, measurement;
-  if (!outcome.build.key.empty()) {
-    MGTUNE_ASSIGN(build, write_build(*database_, outcome.build));
-  }
-  if (outcome.check) {
-    MGTUNE_ASSIGN(check, write_check(*database_, outcome));
-  }
-  if (outcome.measurement) {
-    MGTUNE_ASSIGN(measurement, write_measurement(*database_, outcome));
-  }
-  // REPLACE gives the row a new id, so the newest outcome has the highest.
-  MGTUNE_ASSIGN(
-      Statement insert,
-      database_->query("INSERT OR REPLACE INTO outcomes (sweep, problem, variant, outcome,"
-                       " message, build_sha256, build, check_id, measurement)"
-                       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                       outcome.sweep, outcome.key.problem, variant, to_string(outcome.outcome),
-                       outcome.message, outcome.key.build_sha256, build, check, measurement));
-  MGTUNE_TRY(insert.run());
+  MGTUNE_TRY(write_outcome(*database_, outcome));
   return transaction.commit();
 }
 
@@ -191,21 +213,7 @@ Status Store::withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::
 
 Status Store::record_tuned(const TunedRecord& tuned) {
   MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
-  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(*database_, tuned.problem));
-  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(*database_, op, tuned.variant));
-  std::optional<std::int64_t> default_variant;
-  if (!tuned.default_variant.empty()) {
-    MGTUNE_ASSIGN(default_variant, variant_id(*database_, op, tuned.default_variant));
-  }
-  MGTUNE_ASSIGN(
-      Statement insert,
-      database_->query("INSERT OR REPLACE INTO tuned (sweep, gpu, problem, method, variant,"
-                       " build_sha256, default_variant, median_ns, default_median_ns, tie)"
-                       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                       tuned.sweep, tuned.gpu, tuned.problem, tuned.method, variant,
-                       tuned.build_sha256, default_variant, tuned.median_ns,
-                       tuned.default_median_ns, tuned.tie));
-  MGTUNE_TRY(insert.run());
+  MGTUNE_TRY(write_tuned(*database_, tuned));
   return transaction.commit();
 }
 

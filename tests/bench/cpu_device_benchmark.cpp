@@ -97,8 +97,8 @@ BENCHMARK(SharedReadsUnderTheRaceChecker)->Arg(256)->UseRealTime();
 
 Status compile_rmsnorm(Compiler& compiler, const SourceTree& sources) {
   const std::string kernel =
-      "rmsnorm_forward<float, float, 4096, 256, 1, 1, 1, 4, true, CACHE::streaming, "
-      "true, false, false>";
+      "rmsnorm_forward<float, float, 4096, 256, 1, 1, 1, 4, true, LOAD::streaming, "
+      "STORE::streaming, true, false, false>";
   return compiler.compile({&sources, "forward.cu", {kernel}, "cpu"}).status();
 }
 

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "build/build_cache.h"
+#include "core/sha256.h"
 #include "tests/helpers/mgtune_program.h"
 
 namespace mgtune {
@@ -63,7 +65,7 @@ TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
 TEST_F(CliUsageTest, VersionAndHelp) {
   EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
   for (const char* command :
-       {"sweep", "show", "report", "profile", "calibrate", "list", "devices", "doctor"}) {
+       {"sweep", "show", "report", "profile", "calibrate", "list", "devices", "doctor", "cache"}) {
     const Ended ended = mgtune_.run({command, "--help"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, HasSubstr("Example")) << command;
@@ -107,7 +109,7 @@ TEST_F(CliUsageTest, DimsAreNumbersThatCanBe) {
   refused("rows=99999999999999999999,hidden=64", "rows");
   refused("rows=4,hiden=64", "did you mean 'hidden'?");
   refused("rows=4", "hidden");
-  refused("rows=4,hidden=70000", "hidden <= 65536");
+  refused("rows=4,hidden=300000", "hidden <= 262144");
 }
 
 TEST_F(CliUsageTest, EmptyValuesAreNotLeftOutOnes) {
@@ -265,6 +267,42 @@ TEST_F(CliUsageTest, TheCpuDeviceHasNoCeilings) {
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err, HasSubstr("calibrate needs a GPU"));
   EXPECT_EQ(mgtune_.run({"calibrate", "--gpu", "nonsense"}).exit_code, 2);
+}
+
+TEST_F(CliUsageTest, CacheSaysWhatIsKeptAndClearsIt) {
+  const TemporaryFolder parent;
+  const std::string folder = parent.file("cache");
+  MgtuneProgram mgtune(folder);
+  nlohmann::json json = mgtune.run({"cache", "--json"}).json();
+  EXPECT_EQ(json["folder"], folder);
+  EXPECT_EQ(json["entries"], 0);
+  EXPECT_EQ(mgtune.run({"cache", "clear"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder));  // looking makes nothing
+
+  Build build;
+  build.key = sha256_hex("key");
+  build.binary = std::string(1500, 'b');
+  build.sha256 = sha256_hex(build.binary);
+  ASSERT_TRUE(BuildCache(FileSystem::real(), folder).store(build).ok());
+  const auto bytes = std::filesystem::file_size(folder + "/" + build.key + ".build");
+  EXPECT_THAT(mgtune.run({"cache"}).out,
+              AllOf(StartsWith(folder + ": 1 build, "), HasSubstr(" KiB of at most 2 GiB\n")));
+  json = mgtune.run({"cache", "--json"}).json();
+  EXPECT_EQ(json["entries"], 1);
+  EXPECT_EQ(json["bytes"], bytes);
+  EXPECT_EQ(json["limit_bytes"], BuildCache::kDefaultMaxBytes);
+  json = mgtune.run({"cache", "clear", "--json"}).json();
+  EXPECT_EQ(json["removed_entries"], 1);
+  EXPECT_EQ(json["removed_bytes"], bytes);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_EQ(mgtune.run({"cache", "clear"}).out, folder + ": removed 0 builds, 0 B\n");
+
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  const Ended refused = mgtune.run({"cache", "clear"});
+  EXPECT_EQ(refused.exit_code, 5) << refused;
+  EXPECT_THAT(refused.err, HasSubstr(folder + " can be written by other users"));
+  expect_refused({"cache", "claer"}, 2, HasSubstr("did you mean 'clear'?"));
+  expect_refused({"cache", "clear", "more"}, 2, HasSubstr("unknown word 'more'"));
 }
 
 TEST_F(CliUsageTest, DoctorSaysWhatIsHere) {

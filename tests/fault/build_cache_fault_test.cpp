@@ -9,12 +9,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "build/build_cache.h"
+#include "build/builder.h"
 #include "build/cache_entry.h"
 #include "core/sha256.h"
 #include "tests/fault/faulty_file_system.h"
+#include "tests/helpers/fake_device.h"
+#include "tests/helpers/long_lane.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
@@ -83,6 +87,45 @@ TEST_F(BuildCacheFault, EveryLengthButItsOwnIsAMiss) {
   }
   plant(entry_ + "x");
   expect_quarantined("one byte more");
+}
+
+// A device that notes the binaries it is given.
+class NotingDevice final : public FakeDevice {
+ public:
+  Result<std::unique_ptr<Module>> load(const Build& build) override {
+    ++loaded[build.binary];
+    return FakeDevice::load(build);
+  }
+  std::map<std::string, int> loaded;
+};
+
+TEST_F(BuildCacheFault, ADamagedEntryIsCompiledAgainBeforeTheDriverSeesIt) {
+  const SourceTree sources{"family", {{"a.cu", "a"}}};
+  const BuildRequest request{&sources, "a.cu", {"k<1>"}, "cpu"};
+  Builder builder(cache(), [](const std::string&) -> Result<std::unique_ptr<Compiler>> {
+    return std::unique_ptr<Compiler>(std::make_unique<FakeCompiler>(""));
+  });
+  const Build intact = builder.build(request).value();
+  build_.key = intact.key;  // where plant() puts things
+  const std::string entry = *FileSystem::real().read_file(path_of(intact.key));
+  NotingDevice device;
+  int damaged = 0;
+  const auto load_from = [&](const std::string& bytes) {
+    plant(bytes);
+    const Result<Build> build = builder.build(request);
+    ASSERT_TRUE(build.ok());
+    ASSERT_TRUE(device.load(*build).ok());
+    ASSERT_EQ(builder.compiled(), 1 + ++damaged);
+    ASSERT_EQ(*FileSystem::real().read_file(path_of(intact.key)), entry);  // and it healed
+  };
+  const std::size_t step = in_long_lane(1, 25);
+  for (std::size_t i = 0; i < entry.size(); i += step) {
+    std::string flipped = entry;
+    flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
+    load_from(flipped);
+    load_from(entry.substr(0, i));
+  }
+  EXPECT_EQ(device.loaded, (std::map<std::string, int>{{intact.binary, damaged}}));
 }
 
 TEST_F(BuildCacheFault, AnotherKeysEntryIsAMiss) {

@@ -54,7 +54,15 @@ class Side {
   }
 
   const std::vector<TensorLayout>& layouts() const { return layouts_; }
-  std::vector<std::vector<double>> reference() { return reference_.compute(tensors_).value(); }
+  std::vector<std::vector<double>> reference() {
+    const std::vector<Buffer> outputs = reference_.compute(tensors_).value();
+    std::vector<std::vector<double>> values(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!layouts_[i].present || !layouts_[i].is_output()) continue;
+      values[i] = read_doubles(device_, outputs[i], layouts_[i].count).value();
+    }
+    return values;
+  }
 
   // The outputs' memory, per tensor.
   Result<std::vector<Bytes>> run(const Variant& variant) {
@@ -118,7 +126,7 @@ TEST_P(RmsnormForwardOnGpu, VariantsAgreeWithTheCpuDevice) {
     }
   }
 
-  // On the cpu device, where compiling one takes 0.3 s, every 24th, and none with clusters.
+  // On the cpu device, where compiling one takes 0.3 s, every 24th, and none that needs sm_90.
   std::vector<Variant> variants = Space(problem, device().info().limits).all();
   ASSERT_FALSE(variants.empty());
   const std::size_t step = in_long_lane<std::size_t>(1, 5), cpu_step = 24 * step;
@@ -127,7 +135,8 @@ TEST_P(RmsnormForwardOnGpu, VariantsAgreeWithTheCpuDevice) {
     const std::string text = variant_text(op, variants[v]);
     const auto from_gpu = gpu.run(variants[v]);
     ASSERT_TRUE(from_gpu.ok()) << text << ": " << from_gpu.status().message();
-    const bool also_on_cpu = v % cpu_step == 0 && !text.starts_with("cluster");
+    const bool also_on_cpu =
+        v % cpu_step == 0 && !text.starts_with("cluster") && !text.starts_with("bulk");
     const auto from_cpu = also_on_cpu ? cpu.run(variants[v]) : std::vector<Bytes>(*from_gpu);
     ASSERT_TRUE(from_cpu.ok()) << text << ": " << from_cpu.status().message();
     ++on_gpu;

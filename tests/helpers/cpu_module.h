@@ -43,11 +43,18 @@ class CpuModule {
   template <class... Args>
   Status launch(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
                 Args... args) const {
-    void* pointers[] = {&args...};
-    return launch_with(kernel, grid, block, 0, pointers);
+    return launch_with_shared(kernel, grid, block, 0, args...);
   }
 
-  // With dynamic shared memory; `args` as cuLaunchKernel takes them.
+  // `shared_bytes` of dynamic shared memory.
+  template <class... Args>
+  Status launch_with_shared(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
+                            std::uint32_t shared_bytes, Args... args) const {
+    void* pointers[] = {&args...};
+    return launch_with(kernel, grid, block, shared_bytes, pointers);
+  }
+
+  // The same; `args` as cuLaunchKernel takes them.
   Status launch_with(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
                      std::uint32_t shared_bytes, void* const* args) const {
     KernelLaunch launch;

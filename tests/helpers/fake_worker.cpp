@@ -1,10 +1,13 @@
 // A worker that misbehaves on command: what it does for a request stands in the request's variant,
 // or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
 // "GPU-1 final: crash" in a final. Any other variant compiles, and passes with the same time.
-// Started as `fake_worker dead` it goes before it reads anything.
+// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure
+// worker of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names
+// is there: the variant "harms" makes it, and crashes.
 //
 // FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
-// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take.
+// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
+// the one variant that is measured to be faster than the others.
 
 #include <unistd.h>
 
@@ -62,14 +65,15 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "measure begins 0 row VEC=8": the incumbent's time is what a measurement knows of it. One write:
+// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write:
 // several workers append to the file.
 void log(const WorkRequest& request, const char* event) {
   const std::string path = variable("FAKE_WORKER_LOG");
   if (path.empty()) return;
   const char* kind = request.kind == WorkRequest::Kind::compile ? "compile" : "measure";
   std::ostringstream line;
-  line << kind << ' ' << event << ' ' << request.stop_above_ns << ' ' << request.variant << '\n';
+  line << kind << ' ' << event << ' ' << request.stop_above_ns << ' ' << request.device << ' '
+       << request.variant << '\n';
   std::ofstream(path, std::ios::app) << line.str() << std::flush;
 }
 
@@ -89,7 +93,8 @@ void done(const WorkRequest& request) {
     reply.check = CheckRecord{};
     MeasurementRecord& measurement = reply.measurement.emplace();
     measurement.method = "emulation";
-    measurement.median_ns = measurement.q1_ns = measurement.q3_ns = measurement.min_ns = 1000;
+    measurement.median_ns = request.variant == variable("FAKE_WORKER_FAST") ? 500 : 1000;
+    measurement.q1_ns = measurement.q3_ns = measurement.min_ns = measurement.median_ns;
     measurement.samples = 5;
   }
   if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
@@ -206,6 +211,10 @@ void serve(const WorkRequest& request, int served) {
     std::cerr << kAsanReport << std::flush;
     ::_exit(1);
   }
+  if (variant == "harms") {
+    std::ofstream(variable("FAKE_WORKER_HARM")) << "harmed";
+    crash(SIGSEGV);
+  }
   if (variant == "exit") ::_exit(7);
   if (variant == "hang" || (variant == "hang unless fresh" && !is_fresh)) hang();
   if (variant == "garbage") say("{\"did\": ");
@@ -241,6 +250,14 @@ void serve(const WorkRequest& request, int served) {
   done(request);
 }
 
+// Whether the GPU that a measure worker is started for is well.
+bool is_well(const std::string& device) {
+  const std::string harm = variable("FAKE_WORKER_HARM");
+  const bool is_harmed = !harm.empty() && ::access(harm.c_str(), F_OK) == 0;
+  return device.find("sick") == std::string::npos &&
+         !(is_harmed && device.find("frail") != std::string::npos);
+}
+
 int run() {
   int served = 0;
   for (std::string line; std::getline(std::cin, line); ++served) {
@@ -260,6 +277,10 @@ int run() {
 int main(int count, char** arguments) {
   if (count > 1 && std::string(arguments[1]) == "dead") {
     std::cerr << "no device here" << std::endl;
+    return 4;
+  }
+  if (count > 3 && !mgtune::is_well(arguments[3])) {
+    std::cerr << arguments[3] << " does not work" << std::endl;
     return 4;
   }
   return mgtune::run();

@@ -1,19 +1,23 @@
-// MgtuneProgram: the built mgtune, run as a process with a home, database and build cache of its
-// own.
+// MgtuneProgram: the built mgtune, run as a process with a home, database, build cache and folder
+// for temporary files of its own. What it starts, and what those start, is found by a variable in
+// the environment that they all inherit.
 
 #pragma once
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -55,7 +59,9 @@ class MgtuneProgram {
   using Words = std::vector<std::string>;
 
   // Builds go to `cache`, which several programs may share.
-  explicit MgtuneProgram(const std::string& cache) : cache_(cache) {}
+  explicit MgtuneProgram(const std::string& cache) : cache_(cache) {
+    std::filesystem::create_directory(temporary_files());
+  }
   ~MgtuneProgram() {
     if (pid_ > 0) finish(SIGKILL);
   }
@@ -65,10 +71,13 @@ class MgtuneProgram {
   const TemporaryFolder& folder() const { return folder_; }
   std::string database() const { return folder_.file("data/mgtune/results.db"); }
   std::string data_folder() const { return folder_.file("data/mgtune"); }
+  std::string temporary_files() const { return folder_.file("tmp"); }
 
   // From here on.
   void without_home() { has_home_ = false; }
   void with_variable(const std::string& name, const std::string& value) { more_[name] = value; }
+  void with_file_size_limit(rlim_t bytes) { file_size_limit_ = bytes; }
+  void with_ignored_signal(int signal) { ignored_signal_ = signal; }
 
   Ended run(const Words& words) {
     start(words);
@@ -81,6 +90,32 @@ class MgtuneProgram {
   }
 
   void send(int signal) { ::kill(pid_, signal); }
+  pid_t pid() const { return pid_; }
+
+  // Those that run: it, its workers, their compilers, whosever children they are by now.
+  std::vector<pid_t> processes() const {
+    std::vector<pid_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      const std::string environment = file_content(entry.path().string() + "/environ");
+      if (environment.find(mark()) != std::string::npos) found.push_back(std::stoi(name));
+    }
+    return found;
+  }
+
+  // How long it took until none of them ran; nullopt when some still did after `limit`.
+  std::optional<std::chrono::milliseconds> time_to_be_gone(std::chrono::milliseconds limit) const {
+    const auto start = std::chrono::steady_clock::now();
+    while (true) {
+      const bool gone = processes().empty();
+      const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::steady_clock::now() - start);
+      if (gone) return passed;
+      if (passed > limit) return std::nullopt;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
   bool runs() {
     siginfo_t info{};
     ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
@@ -122,11 +157,19 @@ class MgtuneProgram {
       ::unsetenv("HOME");
       ::unsetenv("XDG_DATA_HOME");
     }
+    ::setenv("MGTUNE_TEST_RUN", folder_.path().c_str(), 1);
+    ::setenv("TMPDIR", temporary_files().c_str(), 1);
     ::setenv("MGTUNE_CACHE_DIR", cache_.c_str(), 1);
     ::unsetenv("MGTUNE_DB");
     for (const auto& [name, value] : more_) ::setenv(name.c_str(), value.c_str(), 1);
     redirect(STDOUT_FILENO, folder_.file("out"));
     redirect(STDERR_FILENO, folder_.file("err"));
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+    if (ignored_signal_ != 0) ::signal(ignored_signal_, SIG_IGN);
+    if (file_size_limit_ != RLIM_INFINITY) {
+      const rlimit limit{file_size_limit_, file_size_limit_};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
     std::vector<char*> arguments = {const_cast<char*>(MGTUNE_PROGRAM)};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
@@ -140,10 +183,14 @@ class MgtuneProgram {
     ::close(target);
   }
 
+  std::string mark() const { return "MGTUNE_TEST_RUN=" + folder_.path() + '\0'; }
+
   TemporaryFolder folder_;
   std::string cache_;
   pid_t pid_ = -1;
   bool has_home_ = true;
+  int ignored_signal_ = 0;
+  rlim_t file_size_limit_ = RLIM_INFINITY;
   std::map<std::string, std::string> more_;  // environment variables
 };
 

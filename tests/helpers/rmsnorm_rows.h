@@ -71,7 +71,8 @@ inline Problem rmsnorm_problem(const Operator& op, const RmsnormShape& shape,
 // A variant with all that a launch of it needs to know.
 struct RmsnormVariant {
   std::string kernel;
-  std::uint32_t grid, block;
+  std::uint32_t grid, block, shared_bytes;
+  bool bulk;  // the design whose kernels take no number of rows
 };
 
 inline RmsnormVariant launchable(const Problem& problem, const Variant& variant,
@@ -84,15 +85,21 @@ inline RmsnormVariant launchable(const Problem& problem, const Variant& variant,
   const Launch& launch = op.designs[std::size_t(variant.design)].launches[0];
   return {kernel_names(op, variant, slots).value().at(0),
           static_cast<std::uint32_t>(launch.grid[0].evaluate(slots).value()),
-          static_cast<std::uint32_t>(launch.block[0].evaluate(slots).value())};
+          static_cast<std::uint32_t>(launch.block[0].evaluate(slots).value()),
+          static_cast<std::uint32_t>(launch.shared.evaluate(slots).value()),
+          op.designs[std::size_t(variant.design)].name == "bulk"};
 }
 
-// The ladder's variants that serve the problem, then `samples` others.
+// Of the ladder's variants that serve the problem the first, the second and the last (in the long
+// lane all), then `samples` others.
 inline std::vector<RmsnormVariant> chosen_variants(const Problem& problem, std::size_t samples) {
   const Space space(problem, kOldestGpu);
   std::vector<Variant> chosen;
   for (const Variant& variant : space.ladder()) {
     if (space.admits(variant)) chosen.push_back(variant);
+  }
+  if (chosen.size() > in_long_lane<std::size_t>(99, 3)) {
+    chosen.erase(chosen.begin() + 2, chosen.end() - 1);
   }
   std::vector<Variant> all = space.all();
   std::mt19937 random(static_cast<std::uint32_t>(problem.dim("hidden")));
@@ -195,14 +202,25 @@ struct RmsnormRows {
     MGTUNE_TRY(rstd.poison());
     MGTUNE_TRY(module.device().set_thread_order(order));
     void* const scales = with_rstd ? rstd.data() : nullptr;
-    if (!add) {
-      return module.launch(variant.kernel, variant.grid, variant.block, x.data(), weight.data(),
-                           y.data(), scales, shape.rows, shape.x_stride, kRmsnormEps,
-                           kRmsnormOffset);
+    void* const sum = in_place ? residual.data() : residual_out.data();
+    if (variant.bulk && add) {
+      return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
+                                       variant.shared_bytes, x.data(), residual.data(),
+                                       weight.data(), y.data(), sum, scales, shape.x_stride,
+                                       kRmsnormEps, kRmsnormOffset);
     }
-    return module.launch(variant.kernel, variant.grid, variant.block, x.data(), residual.data(),
-                         weight.data(), y.data(), in_place ? residual.data() : residual_out.data(),
-                         scales, shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset);
+    if (variant.bulk) {
+      return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
+                                       variant.shared_bytes, x.data(), weight.data(), y.data(),
+                                       scales, shape.x_stride, kRmsnormEps, kRmsnormOffset);
+    }
+    if (add) {
+      return module.launch(variant.kernel, variant.grid, variant.block, x.data(), residual.data(),
+                           weight.data(), y.data(), sum, scales, shape.rows, shape.x_stride,
+                           kRmsnormEps, kRmsnormOffset);
+    }
+    return module.launch(variant.kernel, variant.grid, variant.block, x.data(), weight.data(),
+                         y.data(), scales, shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset);
   }
 };
 
@@ -227,7 +245,9 @@ inline void expect_right_in_every_order(const Operator& op, const CpuModule& mod
   const auto rstd = rows.rstd.download();
   ASSERT_TRUE(y.ok() && sum.ok() && rstd.ok());
   EXPECT_LE(relative_l2(*y, rows.expected_y), tolerance.at(rows.types.data));
-  if (rows.add) EXPECT_EQ(*sum, rows.expected_sum);  // both are the exact sum, rounded once
+  if (rows.add) {
+    EXPECT_EQ(*sum, rows.expected_sum);  // both are the exact sum, rounded once
+  }
   if (with_rstd) {
     EXPECT_LE(relative_l2(*rstd, rows.expected_rstd), tolerance.at(DType::f32));
   } else {
@@ -235,9 +255,25 @@ inline void expect_right_in_every_order(const Operator& op, const CpuModule& mod
   }
 }
 
-// Every shape: its ladder and `samples` others, compiled together, against the reference.
+// The design bulk as a GPU has it, where it needs no cluster: `samples` variants.
+inline std::vector<RmsnormVariant> bulk_variants(const Problem& problem, std::size_t samples) {
+  std::vector<RmsnormVariant> chosen;
+  for (const Variant& variant : Space(problem, kHopper).all()) {
+    if (variant_text(*problem.op, variant).starts_with("bulk CLUSTER=1 ")) {
+      chosen.push_back(launchable(problem, variant, kHopper));
+    }
+  }
+  std::mt19937 random(1);
+  std::ranges::shuffle(chosen, random);
+  chosen.resize(std::min(chosen.size(), samples));
+  return chosen;
+}
+
+// Every shape: its ladder and `samples` others (or the design bulk), compiled together, against the
+// reference.
 inline void expect_right_everywhere(const Operator& op, const std::vector<RmsnormShape>& shapes,
-                                    const RmsnormTypes& types, std::size_t samples) {
+                                    const RmsnormTypes& types, std::size_t samples,
+                                    bool bulk = false) {
   struct Case {
     RmsnormShape shape;
     bool with_rstd;
@@ -249,8 +285,9 @@ inline void expect_right_everywhere(const Operator& op, const std::vector<Rmsnor
   bool with_rstd = false;
   for (const RmsnormShape& shape : shapes) {
     with_rstd = !with_rstd;
-    cases.push_back(
-        {shape, with_rstd, chosen_variants(rmsnorm_problem(op, shape, types, with_rstd), samples)});
+    const Problem problem = rmsnorm_problem(op, shape, types, with_rstd);
+    cases.push_back({shape, with_rstd,
+                     bulk ? bulk_variants(problem, samples) : chosen_variants(problem, samples)});
     ASSERT_FALSE(cases.back().variants.empty()) << shape.hidden;
     for (const RmsnormVariant& each : cases.back().variants) kernels.insert(each.kernel);
   }

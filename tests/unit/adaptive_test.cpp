@@ -257,5 +257,43 @@ TEST(AdaptiveTest, ASpaceOfOneVariantEnds) {
   EXPECT_FALSE(search->next().has_value());
 }
 
+TEST(AdaptiveTest, AGainIsUnlikelyOnceAHundredInARowBroughtNone) {
+  const SyntheticSet set = SyntheticSet::product({12, 12, 12});
+  const auto search = adaptive(set, 1);
+  double best = 1e9;
+  int since = 0, evaluations = 0;
+  while (search->chance_of_gain(0.02) >= 0.05) {
+    ASSERT_LT(++evaluations, 1000);
+    const Variant variant = *search->next();
+    double time = 1;
+    for (std::size_t k = 0; k < 3; ++k) time += 0.05 * std::abs(at(variant, k) - 4);
+    since = time < 0.98 * best ? 0 : since + 1;
+    best = std::min(best, time);
+    search->report({variant, Outcome::ok, time});
+    if (since < 90) {
+      EXPECT_EQ(search->chance_of_gain(0.02), 1);
+    }
+  }
+  EXPECT_EQ(best, 1);
+  EXPECT_LT(evaluations, 200);
+  EXPECT_GE(search->chance_of_gain(0.001), search->chance_of_gain(0.02));
+  EXPECT_LT(search->chance_of_gain(0.5), 1e-3);
+}
+
+TEST(AdaptiveTest, AStopByItsTargetIsAtIt) {
+  const SyntheticSet set = SyntheticSet::product({4, 5, 3, 2, 8, 2});
+  const TimeOf rugged = [&](const Variant& v) {
+    return separable(v) * std::exp(0.3 * noise(set, v));
+  };
+  int within = 0;
+  const std::vector<Stop> stops = replay_to_target(set, rugged, "adaptive", 20, 0.98, 2000).value();
+  for (const Stop& stop : stops) {
+    EXPECT_TRUE(stop.reached);
+    EXPECT_LT(stop.evaluations, 1500U);
+    within += stop.fraction >= 0.98 ? 1 : 0;
+  }
+  EXPECT_GE(within, 19);
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -121,7 +121,8 @@ TEST_F(CatalogTest, AFamilysNameIsNoOperator) {
     return catalog_.find_operator(name).status().message();
   };
   EXPECT_EQ(unknown("rmsnorm"),
-            "unknown operator 'rmsnorm'; an operator is named family.operator: rmsnorm.forward");
+            "unknown operator 'rmsnorm'; an operator is named family.operator: "
+            "rmsnorm.add_backward, rmsnorm.add_forward, rmsnorm.backward, rmsnorm.forward");
   EXPECT_EQ(unknown("nothing"), "unknown operator 'nothing'; an operator is named family.operator");
   EXPECT_EQ(unknown("rmsnrm.forward"),
             "unknown operator 'rmsnrm.forward'; did you mean 'rmsnorm.forward'?");

@@ -91,6 +91,24 @@ TEST_F(CudaDriverTest, ErrorsThatEndTheProcessAreALostDevice) {
   EXPECT_EQ(plain.message(), "launching: CUDA_ERROR_OTHER: the text");
 }
 
+// Of these cuda.h says that the process must be terminated and relaunched. The first nine are a
+// kernel's doing, and its variant's; the others the machine's or a neighbour's. With either the
+// parent starts a new worker.
+TEST_F(CudaDriverTest, EveryErrorThatEndsTheProcessMakesANewWorker) {
+  const CudaDriver opened = driver();
+  for (const CUresult kernels :
+       {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_HARDWARE_STACK_ERROR,
+        CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_MISALIGNED_ADDRESS,
+        CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_PC, CUDA_ERROR_LAUNCH_FAILED,
+        CUDA_ERROR_TENSOR_MEMORY_LEAK}) {
+    EXPECT_EQ(opened.status(kernels, "x").code(), StatusCode::device_lost) << kernels;
+  }
+  for (const CUresult machines :
+       {CUDA_ERROR_CONTAINED, CUDA_ERROR_EXTERNAL_DEVICE, CUDA_ERROR_MPS_CLIENT_TERMINATED}) {
+    EXPECT_EQ(opened.status(machines, "x").code(), StatusCode::environment) << machines;
+  }
+}
+
 TEST_F(CudaDriverTest, DescribesEveryGpu) {
   cuda_.device_count = 2;
   const auto devices = list_cuda_devices(driver());

@@ -123,7 +123,8 @@ TEST(DatabaseOpen, MissingFilesAndFoldersAreIoErrors) {
   for (const std::string& path : {folder.file("none.db"), folder.file("no/where.db")}) {
     const Status status = Database::open(path, Database::Access::read_only).status();
     EXPECT_EQ(status.code(), StatusCode::io);
-    EXPECT_EQ(status.message(), path + ": unable to open database file");
+    EXPECT_EQ(status.message(),
+              path + ": unable to open database file (No such file or directory)");
   }
   EXPECT_EQ(folder.entries(), 0u);
 }

@@ -119,6 +119,18 @@ TEST(DeviceSelection, WhatIsNotKnownIsTheCallersFault) {
   expect_failure(kOnlyCpu, "toaster", code, "no GPU is called 'toaster'; devices here: cpu");
 }
 
+TEST(DeviceSelection, AListNamesGpusOneByOne) {
+  EXPECT_EQ(ids("0,2"), (Ids{"GPU-1111", "GPU-3333"}));
+  EXPECT_EQ(ids("2,0,2"), (Ids{"GPU-3333", "GPU-1111"})) << "in its order, each once";
+  EXPECT_EQ(ids("H200,GPU-3333"), (Ids{"GPU-2222", "GPU-3333"}));
+  EXPECT_EQ(ids("0,9"), Ids{std::string("no GPU with index 9 in this machine") + kServerText});
+  for (const char* word : {"0,", ",0", "0,,1", "0,all", "cpu,0", "auto,1"}) {
+    expect_failure(
+        kServer, word, StatusCode::invalid_argument,
+        "'" + std::string(word) + "': a list names GPUs, each by an index, a UUID or a product");
+  }
+}
+
 TEST(DeviceSelection, SuggestsWhatTheDriverCallsAGpuHere) {
   const Status status = select_in(kServer, "NVIDIA RTX 6000 Ada Generaton").status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);

@@ -81,6 +81,41 @@ TEST(ReplayTest, RandomComesOutAtItsExpectation) {
   }
 }
 
+TEST(ReplayTest, TellsTheWorstSeed) {
+  const SyntheticSet set = SyntheticSet::product({50});
+  const TimeOf time_of = [](const Variant& variant) {
+    return 1 + static_cast<double>(variant.values[0]);
+  };
+  constexpr std::array<std::size_t, 2> kBudgets = {1, 50};
+  const std::vector<Quality> found = replay(set, time_of, "random", 30, kBudgets).value();
+  EXPECT_LT(found[0].worst, 0.1);
+  EXPECT_LT(found[0].worst, found[0].mean);
+  EXPECT_EQ(found[1].worst, 1);
+}
+
+TEST(ReplayTest, GoesOnToItsTargetToItsLimitOrToTheEnd) {
+  const SyntheticSet set = SyntheticSet::product({50});
+  const TimeOf time_of = [](const Variant& variant) {
+    return 1 + static_cast<double>(variant.values[0]);
+  };
+  // Of times so far apart each is alone: three in four of all have to be seen, and more.
+  const std::vector<Stop> stops = replay_to_target(set, time_of, "random", 5, 0.98, 1000).value();
+  ASSERT_EQ(stops.size(), 5U);
+  for (const Stop& stop : stops) {
+    EXPECT_TRUE(stop.reached);
+    EXPECT_GE(stop.evaluations, 36U);
+    EXPECT_LE(stop.evaluations, 50U);
+  }
+  for (const Stop& stop : replay_to_target(set, time_of, "random", 2, 0.98, 10).value()) {
+    EXPECT_FALSE(stop.reached);
+    EXPECT_EQ(stop.evaluations, 10U);
+  }
+  const Stop all = replay_to_target(set, time_of, "exhaustive", 1, 0.98, 1000).value().front();
+  EXPECT_FALSE(all.reached);
+  EXPECT_EQ(all.evaluations, 50U);
+  EXPECT_EQ(all.fraction, 1);
+}
+
 TEST(ReplayTest, UnknownStrategy) {
   const SyntheticSet set = SyntheticSet::product({5});
   constexpr std::array<std::size_t, 1> kBudgets = {2};

@@ -124,6 +124,29 @@ TEST_F(SearchTest, EveryStrategyKeepsToARealSpaceWhileResultsLag) {
   }
 }
 
+TEST_F(SearchTest, NothingIsToldOfAGainBeforeAnythingWasMeasured) {
+  for (const std::string& strategy : search_strategies()) {
+    const auto search = make_search(strategy, space_, 1).value();
+    EXPECT_EQ(search->chance_of_gain(0.02), 1) << strategy;
+    search->report({*search->next(), Outcome::crashed, 0});
+    EXPECT_EQ(search->chance_of_gain(0.02), 1) << strategy;
+  }
+  EXPECT_TRUE(estimates_gain("adaptive"));
+  EXPECT_FALSE(estimates_gain("exhaustive"));
+  EXPECT_TRUE(starts_warm("adaptive"));
+  EXPECT_FALSE(starts_warm("random"));
+}
+
+TEST_F(SearchTest, WhatIsLeftToDrawMayHoldTheFastest) {
+  const auto search = make_search("random", space_, 1).value();
+  for (int i = 0; i < 10; ++i) search->report({*search->next(), Outcome::ok, 100.0 + 10 * i});
+  EXPECT_NEAR(search->chance_of_gain(0.02), 1.0 / 11, 1e-9);   // one of eleven is left
+  EXPECT_NEAR(search->chance_of_gain(0.15), 1.0 / 121, 1e-9);  // two are as fast as the fastest
+  EXPECT_NEAR(search->chance_of_gain(0.9), 1.0 / 1331, 1e-9);  // more than three count as three
+  search->report({*search->next(), Outcome::wrong, 0});
+  EXPECT_EQ(search->chance_of_gain(0.02), 0);
+}
+
 TEST_F(SearchTest, LadderVariantsThatDoNotServeAreLeftOut) {
   for (const std::string& text : order("exhaustive", 1)) EXPECT_NE(text, "flat A=8 B=3");
 }

@@ -2,6 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
 namespace {
@@ -48,6 +56,68 @@ TEST(Subprocess, SaysWhenThereIsNoSuchProgram) {
   const Status status = run_subprocess(call({"/nowhere/program"})).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("'/nowhere/program'"));
+}
+
+TEST(Subprocess, SaysWhenItCannotEnterTheFolder) {
+  Subprocess command = call({"true"});
+  command.directory = "/nowhere";
+  EXPECT_EQ(run_subprocess(command).status().code(), StatusCode::environment);
+}
+
+TEST(Subprocess, PutsItsTemporaryFilesWhereItIsTold) {
+  Subprocess command = call({"sh", "-c", "echo $TMPDIR; env | grep -c ^TMPDIR="});
+  command.temporary_folder = "/somewhere";
+  EXPECT_EQ(run_subprocess(command).value().output, "/somewhere\n1\n");
+}
+
+TEST(Subprocess, HoldsNoFileOfThisProcessOpen) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::jthread program([] { static_cast<void>(run_subprocess(call({"sleep", "1"})).ok()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ::close(ends[1]);
+  const auto start = std::chrono::steady_clock::now();
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0);  // the end: nobody else could write
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+  ::close(ends[0]);
+}
+
+// Whether the process runs; one that is dead and not collected does not.
+bool is_running(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string stat;
+  std::getline(file, stat, '\0');
+  const std::size_t name_end = stat.rfind(") ");
+  return name_end != std::string::npos && stat[name_end + 2] != 'Z';
+}
+
+TEST(Subprocess, DiesWithThisProcessAndTakesItsChildrenAlong) {
+  const TemporaryFolder folder;
+  const std::string pids = folder.file("pids");
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    static_cast<void>(run_subprocess(call({"sh", "-c",
+                                           "sleep 60 & echo $$ $! > " + pids + ".new; mv " + pids +
+                                               ".new " + pids + "; wait"}))
+                          .ok());
+    ::_exit(0);
+  }
+  pid_t program = 0, child = 0;
+  for (int i = 0; i < 1000 && child == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::ifstream(pids) >> program >> child;
+  }
+  ASSERT_TRUE(is_running(program) && is_running(child));
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  const auto start = std::chrono::steady_clock::now();
+  while ((is_running(program) || is_running(child)) &&
+         std::chrono::steady_clock::now() - start < std::chrono::seconds(2)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_FALSE(is_running(program));
+  EXPECT_FALSE(is_running(child));
 }
 
 TEST(Subprocess, EndsEverythingAtTheDeadline) {

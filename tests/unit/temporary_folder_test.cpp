@@ -83,7 +83,6 @@ TEST(BuildTemporaryFolder, ThoseOfKilledProcessesAreRemovedAndNoOthers) {
         write(ends[1], abandoned.path().data(), abandoned.path().size());
     kill(getpid(), SIGKILL);
   }
-  unsetenv("TMPDIR");
   close(ends[1]);
   std::array<char, 1024> buffer{};
   const ssize_t bytes = ::read(ends[0], buffer.data(), buffer.size());
@@ -93,10 +92,53 @@ TEST(BuildTemporaryFolder, ThoseOfKilledProcessesAreRemovedAndNoOthers) {
   const std::string abandoned(buffer.data(), static_cast<std::size_t>(bytes));
 
   ASSERT_TRUE(fs::exists(abandoned + "/sub/file"));
-  TemporaryFolder::remove_abandoned(parent.path());
+  TemporaryFolder::remove_abandoned();
+  unsetenv("TMPDIR");
   EXPECT_FALSE(fs::exists(abandoned));
   EXPECT_TRUE(fs::exists(living.path()));
   EXPECT_TRUE(fs::exists(mine));
+}
+
+TEST(BuildTemporaryFolder, ThoseOfProcessesKilledAtAnyMomentAreRemoved) {
+  const TemporaryFolder parent = TemporaryFolder::create().value();
+  setenv("TMPDIR", parent.path().c_str(), 1);
+  for (int round = 0; round < 100; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      while (true) {  // creating, writing, removing
+        const Result<TemporaryFolder> folder = TemporaryFolder::create();
+        for (const char* name : {"a", "b/c", "d"}) {
+          if (folder.ok()) static_cast<void>(folder.value().write(name, "x").ok());
+        }
+      }
+    }
+    usleep(static_cast<useconds_t>(2000 + 37 * round));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  TemporaryFolder::remove_abandoned();
+  unsetenv("TMPDIR");
+  for (const auto& entry : fs::directory_iterator(parent.path())) {
+    EXPECT_EQ(entry.path().filename(), ".lock");
+  }
+}
+
+TEST(BuildTemporaryFolder, WhoCleansUpTakesNoFolderFromTheLiving) {
+  const TemporaryFolder parent = TemporaryFolder::create().value();
+  setenv("TMPDIR", parent.path().c_str(), 1);
+  const pid_t cleaner = fork();
+  if (cleaner == 0) {
+    while (true) TemporaryFolder::remove_abandoned();
+  }
+  for (int round = 0; round < 500; ++round) {
+    const Result<TemporaryFolder> folder = TemporaryFolder::create();
+    ASSERT_TRUE(folder.ok()) << folder.status().message();
+    ASSERT_TRUE(folder.value().write("file", "x").ok());
+    ASSERT_EQ(read(folder.value().path() + "/file"), "x");
+  }
+  kill(cleaner, SIGKILL);
+  waitpid(cleaner, nullptr, 0);
+  unsetenv("TMPDIR");
 }
 
 }  // namespace

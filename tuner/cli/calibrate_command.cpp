@@ -6,6 +6,7 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/leave.h"
 #include "cli/stored_results.h"
 #include "device/registry.h"
 #include "model/text_table.h"
@@ -128,7 +129,7 @@ class CalibrateCommand final : public Command {
     MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(invocation.program));
     MGTUNE_ASSIGN(const std::string path, database_path(database_));
     MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
-    install_interrupt_handlers();
+    install_interrupt_handlers(path);
     std::vector<Calibration> calibrations;
     for (const DeviceInfo& device : devices) {
       if (interrupted()) break;
@@ -141,7 +142,10 @@ class CalibrateCommand final : public Command {
     }
     stop_interrupt_timer();
     if (json_) std::cout << calibrations_json(calibrations, store);
-    if (interrupted()) return interrupt_exit_code();
+    if (interrupted()) {
+      leave_nothing_behind("");
+      return interrupt_exit_code();
+    }
     for (const Calibration& calibration : calibrations) {
       if (!calibration.summary.failed.empty()) return ExitCode::partial;
     }

@@ -16,6 +16,7 @@ enum class ExitCode : std::uint8_t {
   environment = 4,  // this machine lacks it: a GPU, a driver, a compiler
   data = 5,         // a file is damaged, from a newer version, or cannot be read or written
   internal = 70,
+  hung_up = 129,      // SIGHUP
   interrupted = 130,  // SIGINT
   terminated = 143,   // SIGTERM
 };

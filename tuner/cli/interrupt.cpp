@@ -1,20 +1,32 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstring>
 
 namespace mgtune {
 namespace {
 
-constexpr long kGraceNanoseconds = 500'000'000;  // and one second
+constexpr long kGraceNanoseconds = 250'000'000;  // and one second
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // Handlers may touch lock-free atomics and call what signal-safety(7) lists, nothing else.
 std::atomic<int> first_signal{0};
 std::atomic<timer_t> grace_timer{};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<timer_t>::is_always_lock_free);
+
+// What leave() becomes, written before the first handler is installed.
+struct LeaveCommand {
+  std::string database;
+  char code[4] = {};
+  std::array<char*, 6> words{};
+};
+LeaveCommand leave_command;
 
 void set_grace_timer(time_t seconds, long nanoseconds) {
   itimerspec time{};
@@ -23,16 +35,28 @@ void set_grace_timer(time_t seconds, long nanoseconds) {
   timer_settime(grace_timer.load(), 0, &time, nullptr);
 }
 
+// Ends workers and removes folders, which no handler may do, by becoming a program that does:
+// `mgtune worker leave`. The lists and locks of this one are gone with it, its children stay.
+[[noreturn]] void leave() {
+  const int code = 128 + first_signal.load();
+  for (int digit = 2, rest = code; digit >= 0; --digit, rest /= 10) {
+    leave_command.code[digit] = static_cast<char>('0' + rest % 10);
+  }
+  for (const int signal : kSignals) ::signal(signal, SIG_IGN);
+  execv("/proc/self/exe", leave_command.words.data());
+  _exit(code);
+}
+
 void on_interrupt(int signal) {
   int none = 0;
-  if (!first_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
+  if (!first_signal.compare_exchange_strong(none, signal)) leave();
   set_grace_timer(1, kGraceNanoseconds);
 }
 
 void on_grace_over(int) {
   constexpr char kMessage[] = "\nmgtune: stopped; the same command goes on from here\n";
   static_cast<void>(!write(STDERR_FILENO, kMessage, sizeof kMessage - 1));
-  _exit(128 + first_signal.load());
+  leave();
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -43,23 +67,32 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
-void install_interrupt_handlers() {
+void install_interrupt_handlers(const std::string& database) {
+  static char words[3][8] = {"mgtune", "worker", "leave"};
+  leave_command.database = database;
+  leave_command.words = {
+      words[0], words[1], words[2], leave_command.code, leave_command.database.data(), nullptr};
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a worker leaves behind comes to this process
   timer_t timer{};
   timer_create(CLOCK_MONOTONIC, nullptr, &timer);  // raises SIGALRM
   grace_timer = timer;
   handle(SIGALRM, on_grace_over);
-  handle(SIGINT, on_interrupt);
-  handle(SIGTERM, on_interrupt);
+  for (const int signal : kSignals) {
+    if (!is_ignored(signal)) handle(signal, on_interrupt);
+  }
 }
 
 bool interrupted() { return first_signal.load() != 0; }
 
 void stop_interrupt_timer() { set_grace_timer(0, 0); }
 
-ExitCode interrupt_exit_code() {
-  return first_signal.load() == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
-}
+ExitCode interrupt_exit_code() { return static_cast<ExitCode>(128 + first_signal.load()); }
 
 }  // namespace mgtune

@@ -20,23 +20,23 @@ struct ListedDesign {
   const Operator* op;
   const Design* design;
   std::string example;  // problem text; "" when the operator brings none
-  std::uint64_t points = 0, admissible = 0;
-  std::string unavailable;
+  DesignStatistics statistics = {};
 };
 
-Result<std::vector<ListedDesign>> list_operator(const Operator& op, const DeviceInfo& device) {
+// One of so many operators that are listed together.
+Result<std::vector<ListedDesign>> list_operator(const Operator& op, const DeviceInfo& device,
+                                                std::size_t operators) {
   std::vector<ListedDesign> designs;
-  for (const Design& design : op.designs) designs.push_back({&op, &design, "", 0, 0, ""});
+  for (const Design& design : op.designs) designs.push_back({&op, &design, ""});
   const bool emulation = device.kind == DeviceKind::cpu;
   if ((emulation ? op.emulation_problems : op.problems).empty()) return designs;  // no example
   MGTUNE_ASSIGN(const std::vector<Problem> problems, make_problems({&op}, {}, device.kind));
   const Problem& example = problems.front();
-  const std::vector<DesignStatistics> statistics = Space(example, device.limits).statistics();
+  std::vector<DesignStatistics> statistics =
+      Space(example, device.limits).statistics(kCountedNodes / operators);
   for (std::size_t i = 0; i < designs.size(); ++i) {
     designs[i].example = example.text();
-    designs[i].points = statistics[i].points;
-    designs[i].admissible = statistics[i].admissible;
-    designs[i].unavailable = statistics[i].unavailable;
+    designs[i].statistics = std::move(statistics[i]);
   }
   return designs;
 }
@@ -60,8 +60,10 @@ std::string designs_table(const std::vector<ListedDesign>& designs) {
                    {"unavailable here"},
                    {"parameters (values)"}});
   for (const ListedDesign& listed : designs) {
-    table.add_row({listed.op->full_name(), listed.design->name, std::to_string(listed.admissible),
-                   std::to_string(listed.points), listed.example, listed.unavailable,
+    const DesignStatistics& of = listed.statistics;
+    table.add_row({listed.op->full_name(), listed.design->name,
+                   (of.counted ? "" : ">= ") + std::to_string(of.admissible),
+                   std::to_string(of.points), listed.example, of.unavailable,
                    parameters_text(*listed.design)});
   }
   return table.text();
@@ -93,9 +95,10 @@ std::string designs_json(const std::vector<ListedDesign>& designs) {
                     {"design", listed.design->name},
                     {"parameters", parameters},
                     {"example", listed.example},
-                    {"points", listed.points},
-                    {"admissible", listed.admissible},
-                    {"unavailable", listed.unavailable}});
+                    {"points", listed.statistics.points},
+                    {"admissible", listed.statistics.admissible},
+                    {"counted", listed.statistics.counted},
+                    {"unavailable", listed.statistics.unavailable}});
   }
   return Json({{"format", 1}, {"designs", rows}}).dump(2) + "\n";
 }
@@ -120,13 +123,16 @@ class ListCommand final : public Command {
     const std::vector<std::string> kernels =
         kernel_.empty() ? Catalog::shipped_families() : std::vector<std::string>{kernel_};
     MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(gpu_));
-    std::vector<ListedDesign> all;
+    std::vector<const Operator*> operators;
     for (const std::string& kernel : kernels) {
-      MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(kernel));
-      for (const Operator* op : operators) {
-        MGTUNE_ASSIGN(const std::vector<ListedDesign> designs, list_operator(*op, devices.front()));
-        all.insert(all.end(), designs.begin(), designs.end());
-      }
+      MGTUNE_ASSIGN(const std::vector<const Operator*> of_kernel, catalog.find(kernel));
+      operators.insert(operators.end(), of_kernel.begin(), of_kernel.end());
+    }
+    std::vector<ListedDesign> all;
+    for (const Operator* op : operators) {
+      MGTUNE_ASSIGN(const std::vector<ListedDesign> designs,
+                    list_operator(*op, devices.front(), operators.size()));
+      all.insert(all.end(), designs.begin(), designs.end());
     }
     std::cout << (json_ ? designs_json(all) : designs_table(all));
     return ExitCode::ok;

@@ -1,6 +1,8 @@
 // The mgtune program: parses the words, runs the subcommand, turns a failure into a message and a
 // code.
 
+#include <signal.h>
+
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -60,6 +62,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace mgtune
 
 int main(int argc, char** argv) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error like a full disk, not an end
   try {
     return mgtune::run(argc, argv);
   } catch (const std::exception& error) {  // out of memory; nothing of ours throws

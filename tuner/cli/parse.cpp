@@ -84,8 +84,8 @@ constexpr const char* kFirstSteps =
     "  mgtune report -o report.html      everything, as one page\n"
     "\n"
     "'mgtune COMMAND --help' says more. Exit codes: 0 ok, 1 something became slower or is wrong,\n"
-    "2 usage, 3 some variants failed, 4 environment, 5 data, 70 internal, 130 and 143 "
-    "interrupted.\n";
+    "2 usage, 3 some variants failed, 4 environment, 5 data, 70 internal, 129, 130 and "
+    "143 interrupted.\n";
 
 void configure(CLI::App& app) {
   app.set_help_flag("-h,--help", "Print this and exit");

@@ -1,33 +1,14 @@
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
-#include <string_view>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
+#include "cli/output_file.h"
 #include "cli/stored_results.h"
 #include "html/html_report.h"
 #include "model/units.h"
 
 namespace mgtune {
 namespace {
-
-// In place, unlike the files that mgtune keeps: the path may be a device or a link, and others may
-// be meant to read it.
-Status write_report(const std::string& path, const std::string& html) {
-  constexpr std::string_view kDatabase = "SQLite format 3";
-  std::string start(kDatabase.size(), '\0');
-  if (std::ifstream(path, std::ios::binary).read(start.data(), std::streamsize(start.size())) &&
-      start == kDatabase) {
-    return invalid_argument(path + " is a database; the report would replace it");
-  }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << html;
-  file.close();
-  if (file) return {};
-  return io_error("cannot write " + path + ": " + std::strerror(errno));
-}
 
 class ReportCommand final : public Command {
  public:
@@ -48,7 +29,7 @@ class ReportCommand final : public Command {
       MGTUNE_ASSIGN(model, read_report_model(*store));
     }
     MGTUNE_ASSIGN(const std::string html, render_html(model));
-    MGTUNE_TRY(write_report(output_, html));
+    MGTUNE_TRY(write_output(output_, "the report", html));
     std::cout << "wrote " << output_ << '\n';
     if (model.sweeps.empty()) {
       std::cerr << "There are no results in it yet; this fills it: " << kSweepCommand << '\n';

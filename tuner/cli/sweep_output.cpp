@@ -10,6 +10,10 @@
 #include "model/tables.h"
 #include "model/text_table.h"
 #include "model/units.h"
+#include "search/search.h"
+#include "search/target.h"
+#include "space/space.h"
+#include "sweep/warm_start.h"
 
 namespace mgtune {
 namespace {
@@ -20,10 +24,16 @@ using Json = nlohmann::ordered_json;
 // launches.
 constexpr std::int64_t kLargeForEmulation = 16 << 20;
 
-std::uint64_t admissible(const SweepPlan& plan) {
+// "5184 admissible variants", "at least 5184 admissible variants".
+std::string variants_text(const SweepPlan& plan) {
   std::uint64_t sum = 0;
-  for (const PlannedProblem& problem : plan.problems) sum += problem.admissible;
-  return sum;
+  bool counted_all = true;
+  for (const PlannedProblem& problem : plan.problems) {
+    sum += problem.admissible;
+    counted_all = counted_all && problem.counted;
+  }
+  return (counted_all ? "" : "at least ") +
+         counted(static_cast<std::int64_t>(sum), "admissible variant");
 }
 
 std::string operators_text(const SweepPlan& plan) {
@@ -41,6 +51,11 @@ std::string budget_text(const Budget& budget) {
   return "ends after " + duration_text(budget.seconds.value_or(0));
 }
 
+std::string target_text(const std::optional<double>& target) {
+  if (!target.has_value()) return "";
+  return ", or a problem earlier when a further " + gain_text(*target) + " is unlikely";
+}
+
 std::string pruned_text(const DesignStatistics& design) {
   if (!design.unavailable.empty()) return design.unavailable;
   std::string text;
@@ -50,6 +65,11 @@ std::string pruned_text(const DesignStatistics& design) {
   return text;
 }
 
+// ">= 5184" where there are too many to count them.
+std::string admissible_text(const DesignStatistics& design) {
+  return (design.counted ? "" : ">= ") + std::to_string(design.admissible);
+}
+
 std::string problem_name(const PlannedProblem& planned) {
   return planned.problem.op->full_name() + " " + planned.problem.text();
 }
@@ -57,19 +77,21 @@ std::string problem_name(const PlannedProblem& planned) {
 Json design_json(const DesignStatistics& design) {
   Json pruned = Json::object();
   for (const auto& [reason, points] : design.pruned) pruned[reason] = points;
-  return {{"design", design.design},
-          {"points", design.points},
-          {"admissible", design.admissible},
-          {"unavailable", design.unavailable},
-          {"pruned", pruned}};
+  return {{"design", design.design},           {"points", design.points},
+          {"admissible", design.admissible},   {"counted", design.counted},
+          {"unavailable", design.unavailable}, {"pruned", pruned}};
 }
 
 Json plan_json(const SweepPlan& plan) {
   Json devices = Json::array();
   for (const DeviceInfo& device : plan.devices) devices.push_back(device.id);
-  return {{"device", plan.device.id},  {"devices", devices},
-          {"name", plan.device.name},  {"emulation", plan.emulation()},
-          {"strategy", plan.strategy}, {"budget", plan.budget.text}};
+  return {{"device", plan.device.id},
+          {"devices", devices},
+          {"name", plan.device.name},
+          {"emulation", plan.emulation()},
+          {"strategy", plan.strategy},
+          {"budget", plan.budget.text},
+          {"shard", plan.shard.has_value() ? plan.shard->text() : ""}};
 }
 
 // The rows of the store that belong to the sweep's problems.
@@ -97,6 +119,26 @@ std::string outcomes_text(const SweepSummary& summary) {
   return text;
 }
 
+// "rmsnorm.forward rows=64 T=bf16: stopped after 130 of 4312: a further 2 % is unlikely".
+std::string settled_text(const FinishedSweep& sweep) {
+  std::string text;
+  for (const SettledProblem& settled : sweep.summary.settled) {
+    text += fmt::format("{}: stopped after {}{}: a further {} is unlikely\n", settled.problem,
+                        settled.done, settled.total > 0 ? fmt::format(" of {}", settled.total) : "",
+                        gain_text(sweep.plan->target.value_or(1)));
+  }
+  return text;
+}
+
+Json settled_json(const SweepSummary& summary) {
+  Json all = Json::array();
+  for (const SettledProblem& settled : summary.settled) {
+    all.push_back(
+        {{"problem", settled.problem}, {"evaluations", settled.done}, {"variants", settled.total}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string device_text(const SweepPlan& plan) {
@@ -105,13 +147,17 @@ std::string device_text(const SweepPlan& plan) {
 }
 
 std::string announcement(const SweepPlan& plan) {
-  std::string text =
-      fmt::format("{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
-                  counted(static_cast<std::int64_t>(plan.problems.size()), "problem"),
-                  counted(static_cast<std::int64_t>(admissible(plan)), "admissible variant"),
-                  plan.strategy, budget_text(plan.budget));
+  std::string text = fmt::format(
+      "{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
+      counted(static_cast<std::int64_t>(plan.problems.size()), "problem"), variants_text(plan),
+      plan.strategy, budget_text(plan.budget) + target_text(plan.target));
   if (plan.method.name == "rotating_events") {
     text += "timed with CUDA events, launch gaps included: " + plan.method.reason + "\n";
+  }
+  if (plan.shard.has_value()) {
+    text +=
+        fmt::format("shard {}: {} of {}; mgtune merge joins the files of all\n", plan.shard->text(),
+                    plan.problems.size(), counted(plan.all_problems, "problem"));
   }
   if (!plan.emulation()) return text;
   text += "cpu emulation: times exercise the pipeline, they say nothing about a GPU\n";
@@ -122,6 +168,23 @@ std::string announcement(const SweepPlan& plan) {
         bytes_text(plan.largest_bytes));
   }
   return text;
+}
+
+Result<std::string> warm_start_text(const SweepPlan& plan, Store& store) {
+  if (!starts_warm(plan.strategy) || plan.problems.empty()) return std::string();
+  const Problem& first = plan.problems.front().problem;
+  MGTUNE_ASSIGN(const WarmSource source,
+                find_warm_start(store, first, plan.device, Space(first, plan.device.limits),
+                                plan.method.name));
+  const bool several = plan.problems.size() > 1;
+  if (!source.variants.empty()) {
+    return fmt::format(
+        "starts from the fastest variants of {}{}\n", source.origin,
+        several ? "; each further problem from the nearest that is known by then" : "");
+  }
+  return std::string(several ? "each problem after the first starts from the fastest variants of "
+                               "the nearest that is known by then\n"
+                             : "");
 }
 
 std::string dry_run_table(const std::vector<SweepPlan>& plans) {
@@ -136,7 +199,7 @@ std::string dry_run_table(const std::vector<SweepPlan>& plans) {
     for (const PlannedProblem& planned : plan.problems) {
       for (const DesignStatistics& design : planned.designs) {
         table.add_row({plan.device.name, problem_name(planned), design.design,
-                       std::to_string(design.points), std::to_string(design.admissible),
+                       std::to_string(design.points), admissible_text(design),
                        pruned_text(design)});
       }
     }
@@ -155,6 +218,7 @@ std::string dry_run_json(const std::vector<SweepPlan>& plans) {
       json["problems"].push_back({{"operator", planned.problem.op->full_name()},
                                   {"problem", planned.problem.text()},
                                   {"admissible", planned.admissible},
+                                  {"counted", planned.counted},
                                   {"designs", designs}});
     }
     all.push_back(std::move(json));
@@ -180,6 +244,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["failed"] = failed_variants(summary);
     json["unserved"] = summary.unserved;
     json["stopped_early"] = summary.stopped_early;
+    json["settled"] = settled_json(summary);
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
     for (const auto& [outcome, count] : summary.outcomes) {
@@ -212,6 +277,7 @@ std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, co
         fmt::format("{} failed: mgtune show failures --kernel {}{}\n", counted(failed, "variant"),
                     words.kernel, words.database.empty() ? "" : " --db " + words.database);
   }
+  text += settled_text(sweep);
   if (summary.stopped_early) text += "stopped early; the same command goes on from here\n";
   return text + "results in " + store.path() + "\n";
 }

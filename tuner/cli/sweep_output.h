@@ -17,6 +17,9 @@ std::string device_text(const SweepPlan& plan);  // "NVIDIA H200", "2 x NVIDIA H
 
 std::string announcement(const SweepPlan& plan);
 
+// Where the search of the plan's problems starts, a line; "" where it is from nothing.
+Result<std::string> warm_start_text(const SweepPlan& plan, Store& store);
+
 std::string dry_run_table(const std::vector<SweepPlan>& plans);
 std::string dry_run_json(const std::vector<SweepPlan>& plans);
 

@@ -8,6 +8,7 @@
 #include "dispatch/variant_selection.h"
 #include "family/problem_check.h"
 #include "search/search.h"
+#include "search/target.h"
 #include "sweep/problem_set.h"
 #include "timing/gpu_timer.h"
 #include "worker/timing_method_probe.h"
@@ -15,8 +16,8 @@
 namespace mgtune {
 namespace {
 
-// Ends in about a minute for the default problems of an operator, three dtypes and two cores.
-constexpr const char* kEmulationBudget = "40";
+// A minute shows a family at work, whatever the number of its operators.
+constexpr const char* kEmulationBudget = "1m";
 constexpr const char* kGpuBudget = "10m";
 
 constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
@@ -50,23 +51,31 @@ Result<ProblemRequest> problem_request(const SweepWords& words) {
   return request;
 }
 
-// Exhaustive where a number of evaluations covers every space; otherwise what finds fast variants
-// before the budget ends it.
+// Exhaustive where a number of evaluations covers every space and no target may end it earlier;
+// otherwise what finds fast variants before the budget ends it.
 std::string default_strategy(const SweepPlan& plan) {
   const std::optional<std::int64_t> limit = plan.budget.evaluations;
   const bool covers_all =
-      limit.has_value() &&
+      limit.has_value() && !plan.target.has_value() &&
       std::all_of(plan.problems.begin(), plan.problems.end(), [&](const PlannedProblem& problem) {
-        return problem.admissible <= static_cast<std::uint64_t>(*limit);
+        return problem.counted && problem.admissible <= static_cast<std::uint64_t>(*limit);
       });
   return covers_all ? "exhaustive" : std::string(kDefaultStrategy);
 }
 
-Result<PlannedProblem> plan_problem(Problem problem, const DeviceInfo& device) {
+PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t most_nodes) {
   const Space space(problem, device.limits);
-  PlannedProblem planned{std::move(problem), space.statistics(), 0};
-  for (const DesignStatistics& design : planned.designs) planned.admissible += design.admissible;
+  PlannedProblem planned{std::move(problem), space.statistics(most_nodes)};
+  planned.admissible = admissible_variants(planned.designs);
+  planned.counted = is_counted(planned.designs);
   return planned;
+}
+
+Result<std::optional<Shard>> shard_of(const SweepWords& words) {
+  if (words.shard.empty()) return shard_of_batch_system();
+  Result<Shard> shard = parse_shard(words.shard);
+  if (!shard.ok()) return std::move(shard).take_status().with_context("--shard");
+  return std::optional(*shard);
 }
 
 // In the order of the first of each model.
@@ -93,17 +102,24 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepWo
   plan.device = device;
   plan.devices = devices;
   MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, request, device.kind));
-  for (Problem& problem : problems) {
+  MGTUNE_ASSIGN(plan.shard, shard_of(words));
+  plan.all_problems = std::ssize(problems);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (plan.shard.has_value() && !plan.shard->takes(i)) continue;
+    Problem& problem = problems[i];
     MGTUNE_TRY(check_launches(problem, device.limits));
     MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
     plan.largest_bytes = std::max(plan.largest_bytes, bytes);
-    MGTUNE_ASSIGN(PlannedProblem planned, plan_problem(std::move(problem), device));
-    plan.problems.push_back(std::move(planned));
+    plan.problems.push_back(
+        plan_problem(std::move(problem), device, kCountedNodes / problems.size()));
   }
   const std::string budget = !words.budget.empty() ? words.budget
                              : plan.emulation()    ? kEmulationBudget
                                                    : kGpuBudget;
   MGTUNE_ASSIGN(plan.budget, parse_budget(budget));
+  if (!words.target.empty()) {
+    MGTUNE_ASSIGN(plan.target, parse_target(words.target, words.strategy));
+  }
   plan.strategy = words.strategy.empty() ? default_strategy(plan) : words.strategy;
   return plan;
 }
@@ -137,6 +153,9 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog
                                                 const std::string& program) {
   if (!words.strategy.empty()) {
     MGTUNE_TRY(check_strategy(words.strategy).with_context("--strategy"));
+  }
+  if (!words.target.empty()) {
+    MGTUNE_TRY(parse_target(words.target, words.strategy).status());
   }
   MGTUNE_TRY(check_method(words.method));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));

@@ -1,7 +1,13 @@
-// The child processes that a sweep starts; worker/protocol.h says what they speak.
+// The child processes that a sweep starts (worker/protocol.h says what they speak), and what a
+// sweep becomes that a signal ends (cli/interrupt.h).
+
+#include <signal.h>
+
+#include <charconv>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
+#include "cli/leave.h"
 #include "timing/gpu_timer.h"
 #include "worker/compile_target.h"
 #include "worker/timing_method_probe.h"
@@ -16,9 +22,11 @@ class WorkerCommand final : public Command {
   std::string_view summary() const override { return "A child process of a sweep"; }
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
-    arguments.word("KIND", kind_, {"measure", "count", "compile", "method"}, "What it does");
+    arguments.word("KIND", kind_, {"measure", "count", "compile", "method", "leave"},
+                   "What it does");
     arguments.words("WORDS", words_,
-                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET");
+                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; leave: CODE "
+                    "DATABASE");
   }
   Result<ExitCode> run(const Invocation&) override {
     if (kind_ == "compile") {
@@ -36,6 +44,7 @@ class WorkerCommand final : public Command {
       MGTUNE_TRY(run_count_worker(words_[0]));
       return ExitCode::ok;
     }
+    if (kind_ == "leave") return leave();
     if (words_.size() < 2 || words_.size() > 3) {
       return invalid_argument("worker measure: expected a device's id, a method and its reason");
     }
@@ -44,6 +53,17 @@ class WorkerCommand final : public Command {
   }
 
  private:
+  Result<ExitCode> leave() const {
+    int code = 0;
+    const bool has_code =
+        words_.size() == 2 &&
+        std::from_chars(words_[0].data(), words_[0].data() + words_[0].size(), code).ec ==
+            std::errc();
+    if (!has_code) return invalid_argument("worker leave: expected an exit code and a database");
+    leave_nothing_behind(words_[1]);
+    return static_cast<ExitCode>(code);
+  }
+
   std::string kind_;
   std::vector<std::string> words_;
 };

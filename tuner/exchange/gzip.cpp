@@ -10,6 +10,8 @@
 namespace mgtune {
 namespace {
 
+constexpr int kNoSystem = 255;      // in a header: unknown
+constexpr int kMostMemory = 9;      // for the state of deflate
 constexpr int kGzipOnly = 15 + 16;  // window of 32 KiB, gzip's header and checksum
 
 class Inflater {
@@ -66,6 +68,30 @@ bool is_gzip(std::string_view content) { return content.starts_with("\x1f\x8b");
 
 Result<std::string> gunzip(std::string_view content, std::size_t most_bytes) {
   return Inflater().run(content, most_bytes);
+}
+
+Result<std::string> gzip(std::string_view content) {
+  if (content.size() > std::numeric_limits<uInt>::max()) {
+    return unsupported("more than 4 GiB to compress");
+  }
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipOnly, kMostMemory,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+    return internal_error("zlib does not start");
+  }
+  gz_header header{};
+  header.os = kNoSystem;
+  ::deflateSetHeader(&stream, &header);
+  std::string packed(::deflateBound(&stream, static_cast<uLong>(content.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int state = ::deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  if (state != Z_STREAM_END) return internal_error("zlib did not compress everything");
+  return packed;
 }
 
 }  // namespace mgtune

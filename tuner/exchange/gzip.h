@@ -1,4 +1,4 @@
-// gunzip(): the content of a gzip file. A pure function.
+// gzip() and gunzip(): the content of a gzip file. Pure functions.
 
 #pragma once
 
@@ -15,5 +15,9 @@ bool is_gzip(std::string_view content);  // starts like one
 // corrupt where `content` is damaged, cut short or followed by something else, and where it unpacks
 // to more than `most_bytes`: a small file can stand for any number of zeros.
 Result<std::string> gunzip(std::string_view content, std::size_t most_bytes);
+
+// The same bytes for the same content, wherever and whenever: no name, time or system in its
+// header.
+Result<std::string> gzip(std::string_view content);
 
 }  // namespace mgtune

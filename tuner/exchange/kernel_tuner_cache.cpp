@@ -1,14 +1,139 @@
-// Kernel Tuner's cache (kernel_tuner/file_utils and schema/cache in its repository): one object per
-// configuration, under its values joined by commas. A configuration that failed has a word for its
-// time: InvalidConfig, CompilationFailedConfig, RuntimeFailedConfig; or, in newer files, under
-// "__error__"; or, in the oldest, a time of 1e20.
+// Kernel Tuner's cache (kernel_tuner/util.py and schema/cache in its repository): one object per
+// configuration, under its values joined by commas as Python writes them. A configuration that
+// failed has a word for its time: InvalidConfig, CompilationFailedConfig, RuntimeFailedConfig; or,
+// in newer files, under "__error__"; or, in the oldest, a time of 1e20.
+//
+// What we write is one recording, closed as Kernel Tuner closes a file, so that it can go on from
+// it. "problem_size" is the problem's text, and both "time" and "__error__" say that a
+// configuration failed. What we do not know of the tuner's own times is 0.
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "exchange/checked_names.h"
 #include "exchange/formats.h"
+#include "exchange/json_text.h"
+#include "exchange/recording_document.h"
 
 namespace mgtune {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr double kOldestFailure = 1e20;
+
+constexpr std::array<std::string_view, 5> kTunersTimes = {
+    "compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time"};
+
+// Members of an entry that are no parameters, and names that Kernel Tuner forbids.
+constexpr std::array<std::string_view, 22> kReserved = {
+    "time",           "times",          "compile_time",   "verification_time",
+    "benchmark_time", "strategy_time",  "framework_time", "timestamp",
+    "__error__",      "outcome",        "origin",         "median_ns",
+    "median_low_ns",  "median_high_ns", "q1_ns",          "q3_ns",
+    "min_ns",         "samples",        "note",           "grid_size_x",
+    "grid_size_y",    "grid_size_z"};
+
+// "" for what succeeded.
+std::string_view error_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::ok:
+    case Outcome::raced_out:
+      return "";
+    case Outcome::compile_failed:
+      return "CompilationFailedConfig";
+    case Outcome::unsupported:
+      return "InvalidConfig";
+    case Outcome::wrong:
+    case Outcome::crashed:
+    case Outcome::timeout:
+    case Outcome::launch_failed:
+    case Outcome::unstable:
+      break;
+  }
+  return "RuntimeFailedConfig";
+}
+
+std::string key_of(const std::vector<std::string>& values) {
+  std::string key;
+  for (const std::string& value : values) key += (key.empty() ? "" : ",") + python_text(value);
+  return key;
+}
+
+std::string entry(const std::vector<RecordedColumn>& columns, const VariantRecording& recording,
+                  const RecordedVariant& row) {
+  const std::vector<std::string> values = values_in(columns, row.variant);
+  Json json = Json::object();
+  for (std::size_t i = 0; i < columns.size(); ++i) json[columns[i].name] = json_value(values[i]);
+  const std::string_view error = error_of(row.outcome);
+  std::vector<RecordedNumber> numbers = recorded_numbers(row);
+  if (error.empty()) {
+    json["time"] = numbers.front().value;
+    json["times"] = Json::array({numbers.front().value});  // single samples are not kept
+  } else {
+    json["time"] = error;
+    json["times"] = Json::array();
+    json["__error__"] = error;
+  }
+  for (const std::string_view name : kTunersTimes) json[std::string(name)] = 0;
+  json["timestamp"] = recording.origins[row.origin].measured_at;
+  for (RecordedNumber& number : numbers) {
+    if (number.name != "time") json[number.name] = std::move(number.value);
+  }
+  return one_line(key_of(values)) + ": " + one_line(json);
+}
+
+Result<std::string> content(const VariantRecording& recording) {
+  MGTUNE_ASSIGN(const std::vector<RecordedColumn> columns, recorded_columns(recording, kReserved));
+  Json keys = Json::array();
+  Json values = Json::object();
+  for (const RecordedColumn& column : columns) {
+    keys.push_back(column.name);
+    Json& list = values[column.name] = Json::array();
+    for (const std::string& value : column.values) list.push_back(json_value(value));
+  }
+  std::vector<std::string> entries;
+  for (const RecordedVariant& row : recording.variants) {
+    entries.push_back(entry(columns, recording, row));
+  }
+  // "cache" is the last member and ends in "}\n}": Kernel Tuner cuts the file there to append.
+  return fmt::format(
+      "{{\n\"schema_version\": \"1.1.0\",\n\"mgtune\": {},\n\"device_name\": {},\n"
+      "\"kernel_name\": {},\n\"problem_size\": {},\n\"tune_params_keys\": {},\n"
+      "\"tune_params\": {},\n\"objective\": \"time\",\n\"cache\": {{\n{}}}\n}}\n",
+      one_line(recording_header(recording)), one_line(recording.gpu.model), one_line(recording.op),
+      one_line(recording.problem), one_line(keys), one_line(values), joined_lines(entries, 0));
+}
+
+Result<std::vector<Document>> write(const ExchangedResults& results,
+                                    ExchangeFormat::Layout /*layout*/) {
+  std::vector<Document> documents;
+  for (const VariantRecording& recording : results.recordings) {
+    MGTUNE_ASSIGN(std::string text, content(recording));
+    documents.push_back({document_name({gpu_word(recording.gpu), recording.op, recording.problem,
+                                        recording.method, "cache.json"}),
+                         std::move(text)});
+  }
+  return documents;
+}
+
+bool recognizes(const JsonCursor& root) {
+  return root.value().find("tune_params_keys") != nullptr && root.value().find("cache") != nullptr;
+}
+
+Result<std::vector<std::string>> read_keys(const JsonCursor& root) {
+  std::vector<std::string> keys;
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> names, root.at("tune_params_keys").elements());
+  for (const JsonCursor& name : names) {
+    MGTUNE_ASSIGN(std::string word, name.string());
+    keys.push_back(std::move(word));
+  }
+  return keys;
+}
 
 Result<double> time_of(const JsonCursor& entry) {
   if (entry.find("__error__").has_value()) return 0.0;
@@ -19,19 +144,9 @@ Result<double> time_of(const JsonCursor& entry) {
   return value >= kOldestFailure ? 0.0 : value;
 }
 
-}  // namespace
-
-bool is_kernel_tuner_cache(const JsonCursor& root) {
-  return root.value().find("tune_params_keys") != nullptr && root.value().find("cache") != nullptr;
-}
-
-Result<Recording> read_kernel_tuner_cache(const JsonCursor& root) {
+Result<Recording> read_space(const JsonCursor& root) {
   Recording recording;
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> names, root.at("tune_params_keys").elements());
-  for (const JsonCursor& name : names) {
-    MGTUNE_ASSIGN(std::string word, name.string());
-    recording.parameters.push_back(std::move(word));
-  }
+  MGTUNE_ASSIGN(recording.parameters, read_keys(root));
   MGTUNE_ASSIGN(const std::vector<JsonCursor> entries, root.at("cache").members());
   recording.configurations.reserve(entries.size());
   for (const JsonCursor& entry : entries) {
@@ -49,6 +164,72 @@ Result<Recording> read_kernel_tuner_cache(const JsonCursor& root) {
     recording.configurations.push_back(std::move(configuration));
   }
   return recording;
+}
+
+// That the file's own members say what our header says.
+Status check_members(const JsonCursor& root, const RecordingReader& reader) {
+  MGTUNE_TRY(root.expect_keys({"schema_version", "mgtune", "device_name", "kernel_name",
+                               "problem_size", "tune_params_keys", "objective", "cache"},
+                              {"tune_params"}));
+  const auto check = [&](std::string_view name, const std::string& expected) -> Status {
+    const JsonCursor member = root.at(name);
+    MGTUNE_ASSIGN(const std::string word, member.string());
+    return word == expected ? Status() : member.unexpected("what /mgtune says, " + expected);
+  };
+  MGTUNE_TRY(check("kernel_name", reader.problem.op));
+  MGTUNE_TRY(check("objective", "time"));
+  if (!reader.sweeps.empty()) MGTUNE_TRY(check("device_name", reader.sweeps.front().gpu.model));
+  return {};
+}
+
+Status read_entry(const JsonCursor& entry, const std::vector<std::string>& keys,
+                  RecordingReader& reader) {
+  if (entry.value().kind != JsonValue::Kind::object) return entry.unexpected("object");
+  std::vector<std::string> values;
+  for (const std::string& key : keys) {
+    const std::optional<JsonCursor> value = entry.find(key);
+    if (!value) return entry.error("a configuration without parameter '" + key + "'");
+    MGTUNE_ASSIGN(std::string word, value_word(*value));
+    values.push_back(std::move(word));
+  }
+  if (key_of(values) != entry.key()) {
+    return entry.error("stands under other values than its own: " + key_of(values));
+  }
+  MGTUNE_ASSIGN(std::string variant, checked_variant(entry.at("design"), entry, *reader.op));
+  MGTUNE_TRY(reader.add(entry, std::move(variant),
+                        [&](std::string_view name) { return entry.find(name); }));
+  const std::optional<JsonCursor> failure = entry.find("__error__");
+  if (!failure && error_of(reader.last_outcome()).empty()) return {};
+  if (!failure) return entry.error("a failure without \"__error__\"");
+  MGTUNE_ASSIGN(const std::string word, failure->string());
+  if (word == error_of(reader.last_outcome())) return {};
+  return failure->unexpected("what the \"outcome\" says");
+}
+
+Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog& catalog) {
+  const std::optional<JsonCursor> header = root.find("mgtune");
+  if (!header) return foreign_recording(root);
+  MGTUNE_ASSIGN(RecordingReader reader, read_recording_header(*header, catalog));
+  MGTUNE_TRY(check_members(root, reader));
+  MGTUNE_ASSIGN(const std::vector<std::string> keys, read_keys(root));
+  if (std::ranges::find(keys, "design") == keys.end()) {
+    return root.at("tune_params_keys").error("no \"design\"");
+  }
+  MGTUNE_TRY(check_parameters(root.at("tune_params_keys"), keys, *reader.op));
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> entries, root.at("cache").members());
+  for (const JsonCursor& entry : entries) MGTUNE_TRY(read_entry(entry, keys, reader));
+  return std::move(reader.sweeps);
+}
+
+}  // namespace
+
+ExchangeFormat kernel_tuner_format() {
+  ExchangeFormat format{"kernel-tuner", "every variant of one problem, as a Kernel Tuner cache",
+                        write};
+  format.recognizes = recognizes;
+  format.read_space = read_space;
+  format.read_results = read_results;
+  return format;
 }
 
 }  // namespace mgtune

@@ -1,13 +1,104 @@
 // T4, the results format that tuners share (schema/T4/1.0.0/results-schema.json in Kernel Tuner's
 // repository; schema_version 1.0.0): a list of results, each with its configuration, "invalidity"
 // ("correct", or how it failed) and measurements of which the first objective is the time.
+//
+// The format has no place for what was tuned: ours is one recording a file, with a header of our
+// own in "metadata". A time is a median; "runtimes" has it alone, because single samples are not
+// kept.
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "exchange/checked_names.h"
 #include "exchange/formats.h"
+#include "exchange/json_text.h"
+#include "exchange/recording_document.h"
 
 namespace mgtune {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kCorrect = "correct";
+
+std::string_view invalidity_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::ok:
+    case Outcome::raced_out:
+      return kCorrect;
+    case Outcome::wrong:
+      return "correctness";
+    case Outcome::timeout:
+      return "timeout";
+    case Outcome::compile_failed:
+      return "compile";
+    case Outcome::unsupported:
+      return "constraints";
+    case Outcome::crashed:
+    case Outcome::launch_failed:
+    case Outcome::unstable:
+      break;
+  }
+  return "runtime";
+}
+
+Json result_json(const std::vector<RecordedColumn>& columns, const VariantRecording& recording,
+                 const RecordedVariant& row) {
+  const std::vector<std::string> values = values_in(columns, row.variant);
+  Json configuration = Json::object();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    configuration[columns[i].name] = json_value(values[i]);
+  }
+  const std::string_view invalidity = invalidity_of(row.outcome);
+  // What is known to compute the right thing: it ran to its timing.
+  const bool correct = invalidity == kCorrect || row.outcome == Outcome::unstable;
+  Json runtimes = Json::array();
+  Json measurements = Json::array();
+  for (RecordedNumber& number : recorded_numbers(row)) {
+    if (number.name == "time") runtimes.push_back(number.value);
+    measurements.push_back({{"name", std::move(number.name)},
+                            {"value", std::move(number.value)},
+                            {"unit", std::move(number.unit)}});
+  }
+  return {{"timestamp", recording.origins[row.origin].measured_at},
+          {"configuration", std::move(configuration)},
+          {"objectives", {"time"}},
+          {"times", {{"runtimes", std::move(runtimes)}}},
+          {"invalidity", invalidity},
+          {"correctness", correct ? 1 : 0},
+          {"measurements", std::move(measurements)}};
+}
+
+Result<std::string> content(const VariantRecording& recording) {
+  MGTUNE_ASSIGN(const std::vector<RecordedColumn> columns, recorded_columns(recording, {}));
+  const Json metadata = {{"timeunit", "milliseconds"},
+                         {"autotuner", "mgtune"},
+                         {"device", recording.gpu.model},
+                         {"mgtune", recording_header(recording)}};
+  std::vector<std::string> results;
+  for (const RecordedVariant& row : recording.variants) {
+    results.push_back(one_line(result_json(columns, recording, row)));
+  }
+  return fmt::format(
+      "{{\n\"schema_version\": \"1.0.0\",\n\"metadata\": {},\n\"results\": [\n{}\n]\n}}\n",
+      one_line(metadata), joined_lines(results, 0));
+}
+
+Result<std::vector<Document>> write(const ExchangedResults& results,
+                                    ExchangeFormat::Layout /*layout*/) {
+  std::vector<Document> documents;
+  for (const VariantRecording& recording : results.recordings) {
+    MGTUNE_ASSIGN(std::string text, content(recording));
+    documents.push_back({document_name({gpu_word(recording.gpu), recording.op, recording.problem,
+                                        recording.method, "t4.json"}),
+                         std::move(text)});
+  }
+  return documents;
+}
+
+bool recognizes(const JsonCursor& root) { return root.value().find("results") != nullptr; }
 
 Result<std::string> objective(const JsonCursor& result) {
   const std::optional<JsonCursor> objectives = result.find("objectives");
@@ -17,16 +108,10 @@ Result<std::string> objective(const JsonCursor& result) {
   return names.front().string();
 }
 
-Result<double> time_of(const JsonCursor& result) {
-  const std::optional<JsonCursor> invalidity = result.find("invalidity");
-  if (invalidity.has_value()) {
-    MGTUNE_ASSIGN(const std::string word, invalidity->string());
-    if (word != "correct") return 0.0;
-  }
-  MGTUNE_ASSIGN(const std::string wanted, objective(result));
-  const std::optional<JsonCursor> measurements = result.find("measurements");
-  if (!measurements.has_value()) return result.error("a result without \"measurements\"");
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> all, measurements->elements());
+// The value of the measurement of that name; nullopt when there is none.
+Result<std::optional<JsonCursor>> measured(const JsonCursor& measurements,
+                                           std::string_view wanted) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> all, measurements.elements());
   for (const JsonCursor& measurement : all) {
     const std::optional<JsonCursor> name = measurement.find("name");
     const std::optional<JsonCursor> value = measurement.find("value");
@@ -34,16 +119,26 @@ Result<double> time_of(const JsonCursor& result) {
       return measurement.error("a measurement has \"name\" and \"value\"");
     }
     MGTUNE_ASSIGN(const std::string word, name->string());
-    if (word == wanted) return recorded_time(*value);
+    if (word == wanted) return std::optional<JsonCursor>(*value);
   }
-  return measurements->error("no measurement of '" + wanted + "'");
+  return std::optional<JsonCursor>();
 }
 
-}  // namespace
+Result<double> time_of(const JsonCursor& result) {
+  const std::optional<JsonCursor> invalidity = result.find("invalidity");
+  if (invalidity.has_value()) {
+    MGTUNE_ASSIGN(const std::string word, invalidity->string());
+    if (word != kCorrect) return 0.0;
+  }
+  MGTUNE_ASSIGN(const std::string wanted, objective(result));
+  const std::optional<JsonCursor> measurements = result.find("measurements");
+  if (!measurements.has_value()) return result.error("a result without \"measurements\"");
+  MGTUNE_ASSIGN(const std::optional<JsonCursor> time, measured(*measurements, wanted));
+  if (!time.has_value()) return measurements->error("no measurement of '" + wanted + "'");
+  return recorded_time(*time);
+}
 
-bool is_t4(const JsonCursor& root) { return root.value().find("results") != nullptr; }
-
-Result<Recording> read_t4(const JsonCursor& root) {
+Result<Recording> read_space(const JsonCursor& root) {
   Recording recording;
   MGTUNE_ASSIGN(const std::vector<JsonCursor> results, root.at("results").elements());
   recording.configurations.reserve(results.size());
@@ -66,6 +161,45 @@ Result<Recording> read_t4(const JsonCursor& root) {
     recording.configurations.push_back(std::move(configuration));
   }
   return recording;
+}
+
+Status read_result(const JsonCursor& result, RecordingReader& reader) {
+  MGTUNE_TRY(result.expect_keys(
+      {"configuration", "objectives", "times", "invalidity", "correctness", "measurements"},
+      {"timestamp"}));
+  const JsonCursor configuration = result.at("configuration");
+  const std::optional<JsonCursor> design = configuration.find("design");
+  if (!design) return configuration.error("no \"design\"");
+  MGTUNE_TRY(check_parameters(configuration, configuration.value().keys, *reader.op));
+  MGTUNE_ASSIGN(std::string variant, checked_variant(*design, configuration, *reader.op));
+  const JsonCursor measurements = result.at("measurements");
+  MGTUNE_TRY(measured(measurements, "").status());  // all of them are well formed
+  MGTUNE_TRY(reader.add(result, std::move(variant), [&](std::string_view name) {
+    return measured(measurements, name).value();
+  }));
+  MGTUNE_ASSIGN(const std::string invalidity, result.at("invalidity").string());
+  if (invalidity == invalidity_of(reader.last_outcome())) return {};
+  return result.at("invalidity").unexpected("what the \"outcome\" says");
+}
+
+Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog& catalog) {
+  const std::optional<JsonCursor> metadata = root.find("metadata");
+  const std::optional<JsonCursor> header = metadata ? metadata->find("mgtune") : std::nullopt;
+  if (!header) return foreign_recording(root);
+  MGTUNE_ASSIGN(RecordingReader reader, read_recording_header(*header, catalog));
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> results, root.at("results").elements());
+  for (const JsonCursor& result : results) MGTUNE_TRY(read_result(result, reader));
+  return std::move(reader.sweeps);
+}
+
+}  // namespace
+
+ExchangeFormat t4_format() {
+  ExchangeFormat format{"t4", "every variant of one problem, as T4 results 1.0.0", write};
+  format.recognizes = recognizes;
+  format.read_space = read_space;
+  format.read_results = read_results;
+  return format;
 }
 
 }  // namespace mgtune

@@ -21,20 +21,27 @@ namespace {
 
 constexpr std::size_t kStart = 6;          // variants before the model is asked
 constexpr std::size_t kStartChoices = 30;  // random ones, of which the most remote starts
-constexpr std::size_t kWarm = 3;           // of the start, from a warm start
+constexpr std::size_t kWarm = 3;           // of a warm start
 constexpr std::size_t kSample = 1000;      // random candidates of the model
 constexpr std::size_t kElite = 8;          // whose neighbors are candidates as well
 constexpr double kRefit = 1.2;             // growth of what is known until lengths are fitted again
 constexpr double kMargin = 0.05;  // improvements below it do not count, in deviations: explores
 
+// Evaluations in a row without a gain before the model's word counts that there is none: what it
+// has not learned yet it cannot doubt.
+constexpr std::size_t kInVain = 100;
+
 // Observations that the model holds; a thousand would cost 0.3 s a suggestion. The fastest stay,
 // and of the others a sample.
 constexpr std::size_t kMostModelled = 300, kMostGrowth = 60;
 
+// That a normal value is below `bound` deviations from its mean.
+double probability_below(double bound) { return 0.5 * std::erfc(-bound / std::sqrt(2.0)); }
+
 // Expected improvement over `best` of a normal belief.
 double expected_improvement(double best, double mean, double deviation) {
   const double gain = (best - kMargin - mean) / deviation;
-  const double below = 0.5 * std::erfc(-gain / std::sqrt(2.0));
+  const double below = probability_below(gain);
   const double density = 0.3989422804014327 * std::exp(-0.5 * gain * gain);
   return deviation * (gain * below + density);
 }
@@ -119,13 +126,13 @@ class AdaptiveSearch final : public Search {
         kernel_(encoding_.coordinates().size()),
         posterior_(encoding_.coordinates(), kernel_) {
     plan_start(warm_start);
-    pool_.draw(kSample);
   }
 
   std::optional<Variant> next() override {
     const bool starts =
         observations_.size() < std::max(kStart, set_.design_count()) || measured_ == 0;
-    const std::optional<std::uint64_t> index = starts ? start() : most_promising();
+    std::optional<std::uint64_t> index = next_warm();
+    if (!index.has_value()) index = starts ? start() : most_promising();
     if (!index.has_value()) return std::nullopt;
     Variant variant = set_.point(*index);
     add_observation(*index, variant);
@@ -133,11 +140,20 @@ class AdaptiveSearch final : public Search {
   }
 
   void report(const Evaluation& evaluation) override;
+  double chance_of_gain(double gain) const override;
 
  private:
   using State = Observation::State;
 
+  // The fastest became faster with the result of this number.
+  struct Improvement {
+    std::size_t known;
+    double log_time;
+  };
+
   void plan_start(const WarmStart& warm_start);
+  std::size_t in_vain(double log_gain) const;
+  std::optional<std::uint64_t> next_warm();
   std::optional<std::uint64_t> start();
   std::optional<std::uint64_t> of_untried_design() const;
   std::optional<std::uint64_t> remote_candidate();
@@ -163,9 +179,11 @@ class AdaptiveSearch final : public Search {
   std::set<int> tried_;                          // designs
   std::size_t measured_ = 0;                     // ok
   std::size_t known_ = 0;                        // not pending
+  std::vector<Improvement> improvements_;        // of the fastest
 
   CovarianceKernel kernel_;
   Posterior posterior_;
+  std::optional<TimeScale> scale_;         // of the posterior's targets
   std::vector<std::size_t> modelled_;      // places of the posterior's observations
   std::size_t next_to_model_ = 0;          // the first observation that it does not have yet
   std::size_t known_at_fit_ = 0;           // 0: never fitted
@@ -175,7 +193,9 @@ class AdaptiveSearch final : public Search {
 void AdaptiveSearch::plan_start(const WarmStart& warm_start) {
   WarmStart sorted = warm_start;
   std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
+  const std::vector<Variant> ladder = set_.ladder();  // comes before them in any case
   for (const WarmVariant& warm : sorted) {
+    if (std::ranges::find(ladder, warm.variant) != ladder.end()) continue;
     if (warm_.size() < kWarm && set_.admits(warm.variant)) {
       warm_.push_back(set_.index(warm.variant));
     }
@@ -201,6 +221,38 @@ void AdaptiveSearch::report(const Evaluation& evaluation) {
       break;
   }
   ++known_;
+  const bool is_fastest =
+      improvements_.empty() || observation.log_time < improvements_.back().log_time;
+  if (observation.state == State::ok && is_fastest) {
+    improvements_.push_back({known_, observation.log_time});
+  }
+}
+
+// Results since the fastest last became faster by as much, in one step or in several.
+std::size_t AdaptiveSearch::in_vain(double log_gain) const {
+  std::size_t last = 0;
+  double before = std::numeric_limits<double>::infinity();
+  for (const Improvement& improvement : improvements_) {
+    if (improvement.log_time > before - log_gain) continue;
+    before = improvement.log_time;
+    last = improvement.known;
+  }
+  return known_ - last;
+}
+
+// That any of the candidates is as fast, if they knew nothing of each other: an upper bound, since
+// those that are alike are fast together.
+double AdaptiveSearch::chance_of_gain(double gain) const {
+  const double log_gain = -std::log1p(-gain);
+  if (!scale_.has_value() || in_vain(log_gain) < kInVain) return 1;
+  const double bound =
+      (improvements_.back().log_time - log_gain - scale_->mean) / scale_->deviation;
+  double none = 1;
+  for (std::size_t i = 0; i < posterior_.candidates(); ++i) {
+    if (pool_.is_taken(pool_.indices()[i])) continue;
+    none *= 1 - probability_below((bound - posterior_.mean(i)) / posterior_.deviation(i));
+  }
+  return 1 - none;
 }
 
 void AdaptiveSearch::add_observation(std::uint64_t index, const Variant& variant) {
@@ -210,14 +262,20 @@ void AdaptiveSearch::add_observation(std::uint64_t index, const Variant& variant
   observations_.push_back({index, encoding_.encode(variant), State::pending, 0});
 }
 
-// Without anything measured there is no model. The most remote of some random ones: of all, it
-// would be a corner of the space, and corners are seldom fast.
-std::optional<std::uint64_t> AdaptiveSearch::start() {
+// However long the ladder was: what it taught says less than a neighbor.
+std::optional<std::uint64_t> AdaptiveSearch::next_warm() {
   while (!warm_.empty()) {
     const std::uint64_t index = warm_.back();
     warm_.pop_back();
     if (!pool_.is_taken(index)) return index;
   }
+  return std::nullopt;
+}
+
+// Without anything measured there is no model. The most remote of some random ones: of all, it
+// would be a corner of the space, and corners are seldom fast.
+std::optional<std::uint64_t> AdaptiveSearch::start() {
+  if (pool_.indices().empty()) pool_.draw(kSample);  // not before: in a sparse space it takes long
   if (const auto index = of_untried_design()) return index;
   return remote_candidate();
 }
@@ -362,6 +420,7 @@ void AdaptiveSearch::add_new_candidates() {
 }
 
 void AdaptiveSearch::condition(const TimeScale& scale) {
+  scale_ = scale;
   std::vector<Target> targets;
   targets.reserve(modelled_.size());
   for (const std::size_t place : modelled_) targets.push_back(scale.target(observations_[place]));

@@ -11,11 +11,9 @@ class ExhaustiveSearch final : public Search {
   explicit ExhaustiveSearch(const VariantSet& set) : set_(set) {}
 
   std::optional<Variant> next() override {
-    while (index_ < set_.size()) {
-      Variant variant = set_.point(index_++);
-      if (set_.admits(variant)) return variant;
-    }
-    return std::nullopt;
+    const std::optional<std::uint64_t> index = set_.next_admissible(index_);
+    index_ = index.has_value() ? *index + 1 : set_.size();
+    return index.has_value() ? std::optional(set_.point(*index)) : std::nullopt;
   }
 
   void report(const Evaluation&) override {}

@@ -5,30 +5,35 @@
 #include <limits>
 #include <memory>
 
+#include "search/target.h"
+
 namespace mgtune {
 namespace {
 
-// The fastest time after each of the budgets; infinity for none.
-std::vector<double> best_times(Search& search, const TimeOf& time_of,
-                               std::span<const std::size_t> budgets) {
-  std::vector<double> best_of;
-  double best = std::numeric_limits<double>::infinity();
-  std::size_t evaluations = 0;
-  bool ended = false;
-  for (const std::size_t budget : budgets) {
-    while (evaluations < budget && !ended) {
-      const std::optional<Variant> variant = search.next();
-      ended = !variant.has_value();
-      if (ended) break;
-      ++evaluations;
-      const double time = time_of(*variant);
-      if (time > 0) best = std::min(best, time);
-      search.report({*variant, time > 0 ? Outcome::ok : Outcome::crashed, time});
-    }
-    best_of.push_back(best);
+// One strategy at work, evaluation by evaluation.
+class Run {
+ public:
+  Run(Search& search, const TimeOf& time_of) : search_(search), time_of_(time_of) {}
+
+  bool advance() {  // false when there is nothing left
+    const std::optional<Variant> variant = search_.next();
+    if (!variant.has_value()) return false;
+    ++evaluations_;
+    const double time = time_of_(*variant);
+    if (time > 0) best_ = std::min(best_, time);
+    search_.report({*variant, time > 0 ? Outcome::ok : Outcome::crashed, time});
+    return true;
   }
-  return best_of;
-}
+
+  std::size_t evaluations() const { return evaluations_; }
+  double fraction(double optimum) const { return std::isfinite(best_) ? optimum / best_ : 0; }
+
+ private:
+  Search& search_;
+  const TimeOf& time_of_;
+  std::size_t evaluations_ = 0;
+  double best_ = std::numeric_limits<double>::infinity();
+};
 
 double fastest(const VariantSet& set, const TimeOf& time_of) {
   double best = std::numeric_limits<double>::infinity();
@@ -47,7 +52,7 @@ Quality quality(std::size_t evaluations, std::span<const double> fractions) {
   double squares = 0;
   for (const double fraction : fractions) squares += (fraction - mean) * (fraction - mean);
   const double error = count > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
-  return {evaluations, mean, 1.96 * error};
+  return {evaluations, mean, 1.96 * error, *std::ranges::min_element(fractions)};
 }
 
 }  // namespace
@@ -59,9 +64,11 @@ Result<std::vector<Quality>> replay(const VariantSet& set, const TimeOf& time_of
   std::vector<std::vector<double>> fractions(budgets.size());
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     MGTUNE_ASSIGN(const std::unique_ptr<Search> search, make_search(strategy, set, seed));
-    const std::vector<double> found = best_times(*search, time_of, budgets);
+    Run run(*search, time_of);
     for (std::size_t i = 0; i < budgets.size(); ++i) {
-      fractions[i].push_back(std::isfinite(found[i]) ? best / found[i] : 0);
+      while (run.evaluations() < budgets[i] && run.advance()) {
+      }
+      fractions[i].push_back(run.fraction(best));
     }
   }
   std::vector<Quality> qualities;
@@ -69,6 +76,23 @@ Result<std::vector<Quality>> replay(const VariantSet& set, const TimeOf& time_of
     qualities.push_back(quality(budgets[i], fractions[i]));
   }
   return qualities;
+}
+
+Result<std::vector<Stop>> replay_to_target(const VariantSet& set, const TimeOf& time_of,
+                                           const std::string& strategy, std::uint64_t seeds,
+                                           double target, std::size_t most_evaluations) {
+  const double best = fastest(set, time_of);
+  std::vector<Stop> stops;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    MGTUNE_ASSIGN(const std::unique_ptr<Search> search, make_search(strategy, set, seed));
+    Run run(*search, time_of);
+    bool reached = false;
+    while (!reached && run.evaluations() < most_evaluations && run.advance()) {
+      reached = is_reached(target, *search);
+    }
+    stops.push_back({run.evaluations(), run.fraction(best), reached});
+  }
+  return stops;
 }
 
 double random_expectation(std::vector<double> times, std::size_t evaluations) {

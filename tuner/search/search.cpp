@@ -14,14 +14,20 @@ namespace {
 struct Strategy {
   std::string_view name;
   MakeSearch* make;
+  bool starts_warm;
+  bool estimates_gain;
 };
 
 // Sorted by name.
 constexpr std::array kStrategies = {
-    Strategy{"adaptive", make_adaptive_search},
-    Strategy{"exhaustive", make_exhaustive_search},
-    Strategy{"random", make_random_search},
+    Strategy{"adaptive", make_adaptive_search, true, true},
+    Strategy{"exhaustive", make_exhaustive_search, false, false},
+    Strategy{"random", make_random_search, false, true},
 };
+
+const Strategy& known(const std::string& name) {
+  return *std::ranges::find(kStrategies, name, &Strategy::name);
+}
 
 // The ladder, then what a strategy gives and is not in it.
 class LadderFirst final : public Search {
@@ -37,6 +43,7 @@ class LadderFirst final : public Search {
   }
 
   void report(const Evaluation& evaluation) override { strategy_->report(evaluation); }
+  double chance_of_gain(double gain) const override { return strategy_->chance_of_gain(gain); }
 
  private:
   bool in_ladder(const Variant& variant) const {
@@ -57,6 +64,10 @@ std::vector<std::string> search_strategies() {
   return names;
 }
 
+bool starts_warm(const std::string& strategy) { return known(strategy).starts_warm; }
+
+bool estimates_gain(const std::string& strategy) { return known(strategy).estimates_gain; }
+
 Status check_strategy(const std::string& strategy) {
   if (std::ranges::find(kStrategies, strategy, &Strategy::name) != kStrategies.end()) return {};
   return invalid_argument("unknown strategy '" + strategy + "'" +
@@ -66,9 +77,8 @@ Status check_strategy(const std::string& strategy) {
 Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
                                             std::uint64_t seed, const WarmStart& warm_start) {
   MGTUNE_TRY(check_strategy(strategy));
-  const Strategy& known = *std::ranges::find(kStrategies, strategy, &Strategy::name);
   return std::unique_ptr<Search>(
-      std::make_unique<LadderFirst>(set, known.make(set, seed, warm_start)));
+      std::make_unique<LadderFirst>(set, known(strategy).make(set, seed, warm_start)));
 }
 
 }  // namespace mgtune

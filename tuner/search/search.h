@@ -34,6 +34,10 @@ class Search {
   // In any order, at most once a variant; also of variants that next() did not give.
   virtual void report(const Evaluation& evaluation) = 0;
 
+  // How likely it is, by what was reported, that a variant not given yet is faster than the fastest
+  // by more than `gain`, above 0 and below 1: 0.02 is 2 %. 1 while that cannot be told.
+  virtual double chance_of_gain(double /*gain*/) const { return 1; }
+
  protected:
   Search() = default;
   Search(const Search&) = default;
@@ -55,6 +59,12 @@ Status check_strategy(const std::string& strategy);
 
 // For a budget that does not cover the space.
 inline constexpr std::string_view kDefaultStrategy = "adaptive";
+
+// Whether the strategy, which is known, makes something of a warm start.
+bool starts_warm(const std::string& strategy);
+
+// Whether the strategy, which is known, ever tells a chance_of_gain() below 1.
+bool estimates_gain(const std::string& strategy);
 
 // The set's ladder comes first in every strategy, so that a sweep that stops early has what it
 // compares with. Fails as check_strategy() does. `set` outlives it.

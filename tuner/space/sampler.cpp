@@ -5,9 +5,13 @@
 namespace mgtune {
 namespace {
 
-// Draws before the rest is enumerated. A draw costs about a microsecond, an enumeration some
-// nanoseconds a point: from here on drawing would be the slower of the two.
-std::uint64_t patience(std::uint64_t size) { return 4096 + size / 64; }
+// Beyond it the rest of a space would not fit into memory.
+constexpr std::uint64_t kMostListed = 1U << 24U;
+
+// Draws of a space that can be listed before the rest is enumerated. A draw costs about a
+// microsecond, an enumeration some nanoseconds a point: from here on drawing would be the slower of
+// the two. Of a larger space: draws in vain, one after the other.
+std::uint64_t patience(std::uint64_t size) { return size > kMostListed ? 4096 : 4096 + size / 64; }
 
 }  // namespace
 
@@ -18,21 +22,51 @@ Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::size_t first_de
       first_design_(first_design),
       end_design_(end_design),
       first_point_(set.first_point(first_design)),
-      size_(set.first_point(end_design) - first_point_) {}
+      size_(set.first_point(end_design) - first_point_),
+      draws_left_(patience(size_)) {}
 
 std::optional<Variant> Sampler::next() {
-  while (!enumerated_ && draws_ < patience(size_) && size_ > 0) {
-    ++draws_;
-    const std::uint64_t index = first_point_ + random_.below(size_);
-    if (!seen_.insert(index).second) continue;
-    Variant variant = set_->point(index);
-    if (set_->admits(variant)) return variant;
+  if (const std::optional<std::uint64_t> index = draw()) return set_->point(*index);
+  if (size_ > kMostListed) {
+    const std::optional<std::uint64_t> index = seek();
+    return index.has_value() ? std::optional(set_->point(*index)) : std::nullopt;
   }
   if (!enumerated_) enumerate_rest();
   if (rest_.empty()) return std::nullopt;
   const std::uint64_t index = rest_.back();
   rest_.pop_back();
   return set_->point(index);
+}
+
+// nullopt once drawing is slow.
+std::optional<std::uint64_t> Sampler::draw() {
+  while (draws_left_ > 0 && size_ > 0) {
+    --draws_left_;
+    const std::uint64_t index = first_point_ + random_.below(size_);
+    if (seen_.contains(index) || !set_->admits(set_->point(index))) continue;
+    seen_.insert(index);
+    if (size_ > kMostListed) draws_left_ = patience(size_);
+    return index;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> Sampler::seek() {
+  const std::uint64_t anywhere = first_point_ + random_.below(size_);
+  std::size_t design = first_design_;
+  while (set_->first_point(design + 1) <= anywhere) ++design;
+  std::optional<std::uint64_t> found;
+  const VariantSet::Visit visit = [&](const Variant& variant) {
+    const std::uint64_t index = set_->index(variant);
+    if (!seen_.insert(index).second) return true;
+    found = index;
+    return false;
+  };
+  for (std::size_t tried = first_design_; tried < end_design_; ++tried) {
+    if (!set_->wander_through(design, random_, visit)) break;
+    design = design + 1 < end_design_ ? design + 1 : first_design_;
+  }
+  return found;
 }
 
 void Sampler::enumerate_rest() {

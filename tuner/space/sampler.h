@@ -2,8 +2,10 @@
 // every order equally likely.
 //
 // Draws indices and rejects inadmissible ones, so the first variants of a large space come without
-// enumerating it; once that gets slow the rest is enumerated and shuffled. The same seed gives
-// the same order on every platform. One thread.
+// enumerating it; once that gets slow the rest is enumerated and shuffled. A space of more than
+// 2^24 points is never listed: where hardly a point of it is admissible, parameters get random
+// values one after the other, which prefers variants that have few others beside them. The same
+// seed gives the same order on every platform. One thread.
 
 #pragma once
 
@@ -28,14 +30,16 @@ class Sampler {
  private:
   Sampler(const VariantSet& set, std::uint64_t seed, std::size_t first_design,
           std::size_t end_design);
+  std::optional<std::uint64_t> draw();
+  std::optional<std::uint64_t> seek();
   void enumerate_rest();
 
   const VariantSet* set_;  // a pointer: samplers stand in vectors
   RandomStream random_;
   std::size_t first_design_, end_design_;
   std::uint64_t first_point_, size_;
-  std::unordered_set<std::uint64_t> seen_;  // indices drawn, admissible or not
-  std::uint64_t draws_ = 0;
+  std::unordered_set<std::uint64_t> seen_;  // indices of variants that were given
+  std::uint64_t draws_left_;                // before drawing counts as slow
   bool enumerated_ = false;
   std::vector<std::uint64_t> rest_;  // indices, shuffled; drawn from the back
 };

@@ -36,11 +36,29 @@ SlotLevels slot_levels(const Design& design, Stage known) {
 
 }  // namespace
 
+std::uint64_t admissible_variants(const std::vector<DesignStatistics>& designs) {
+  std::uint64_t sum = 0;
+  for (const DesignStatistics& design : designs) sum += design.admissible;
+  return sum;
+}
+
+bool is_counted(const std::vector<DesignStatistics>& designs) {
+  return std::ranges::all_of(designs, &DesignStatistics::counted);
+}
+
 // One enumeration of a design: the values so far, and who wants to know.
 struct Space::Walk {
+  Walk(const DesignSpace& space, std::size_t design, const Visit& visitor)
+      : slots(space.slots),
+        variant{static_cast<int>(design), std::vector<std::int64_t>(space.design->params.size())},
+        visit(&visitor) {}
+
   Slots slots;
   Variant variant;
-  const Visit* visit = nullptr;
+  const Visit* visit;
+  std::uint64_t skip = 0;          // points at the beginning of the design
+  RandomStream* random = nullptr;  // says with which of its values a parameter begins
+  std::uint64_t nodes_left = std::numeric_limits<std::uint64_t>::max();
   DesignStatistics* statistics = nullptr;
   std::uint64_t lost_to_requirements = 0;
 };
@@ -102,6 +120,8 @@ const Space::Step* Space::first_failure(const Level& level, Slots& slots) {
 
 // Everything below the values that the first `level` parameters have; false: stop.
 bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
+  if (walk.nodes_left == 0) return false;
+  --walk.nodes_left;
   if (const Step* failed = first_failure(space.levels[level], walk.slots)) {
     if (walk.statistics != nullptr) {
       walk.statistics->pruned[failed->text] += space.levels[level].points_below;
@@ -111,10 +131,16 @@ bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
   }
   if (level == space.design->params.size()) return (*walk.visit)(walk.variant);
   const Parameter& parameter = space.design->params[level];
-  for (const std::int64_t value : parameter.values) {
+  const std::uint64_t below = space.levels[level + 1].points_below;
+  const std::uint64_t first = std::exchange(walk.skip, walk.skip % below) / below;
+  const std::size_t count = parameter.values.size();
+  const std::size_t turn = walk.random != nullptr ? walk.random->below(count) : 0;
+  for (std::size_t i = first; i < count; ++i) {
+    const std::int64_t value = parameter.values[(i + turn) % count];
     walk.variant.values[level] = value;
     walk.slots[static_cast<std::size_t>(parameter.slot)] = value;
     if (!descend(space, walk, level + 1)) return false;
+    walk.skip = 0;  // of the first value alone
   }
   return true;
 }
@@ -174,13 +200,34 @@ bool Space::admits(const Variant& variant) const {
   return true;
 }
 
+std::optional<std::uint64_t> Space::next_admissible(std::uint64_t index) const {
+  std::optional<std::uint64_t> found;
+  const Visit visit = [&](const Variant& variant) {
+    found = this->index(variant);
+    return false;
+  };
+  std::uint64_t first = 0;
+  for (std::size_t design = 0; design < designs_.size() && !found.has_value(); ++design) {
+    const std::uint64_t end = first + designs_[design].levels[0].points_below;
+    if (index < end) {
+      Walk walk(designs_[design], design, visit);
+      walk.skip = index > first ? index - first : 0;
+      descend(designs_[design], walk, 0);
+    }
+    first = end;
+  }
+  return found;
+}
+
 bool Space::for_each_of(std::size_t design, const Visit& visit) const {
-  const DesignSpace& space = designs_[design];
-  Walk walk;
-  walk.slots = space.slots;
-  walk.variant = {static_cast<int>(design), std::vector<std::int64_t>(space.design->params.size())};
-  walk.visit = &visit;
-  return descend(space, walk, 0);
+  Walk walk(designs_[design], design, visit);
+  return descend(designs_[design], walk, 0);
+}
+
+bool Space::wander_through(std::size_t design, RandomStream& random, const Visit& visit) const {
+  Walk walk(designs_[design], design, visit);
+  walk.random = &random;
+  return descend(designs_[design], walk, 0);
 }
 
 std::vector<Variant> Space::ladder() const {
@@ -210,32 +257,37 @@ std::vector<Variant> Space::all() const {
   return variants;
 }
 
-std::vector<DesignStatistics> Space::statistics() const {
+std::vector<DesignStatistics> Space::statistics(std::uint64_t most_nodes) const {
   std::vector<DesignStatistics> all;
   for (std::size_t i = 0; i < designs_.size(); ++i) {
-    const DesignSpace& space = designs_[i];
-    DesignStatistics statistics;
-    statistics.design = space.design->name;
-    statistics.points = space.levels[0].points_below;
-    const Visit visit = [&statistics](const Variant&) {
-      ++statistics.admissible;
-      return true;
-    };
-    Walk walk;
-    walk.slots = space.slots;
-    walk.variant = {static_cast<int>(i), std::vector<std::int64_t>(space.design->params.size())};
-    walk.visit = &visit;
-    walk.statistics = &statistics;
-    descend(space, walk, 0);
-    if (walk.lost_to_requirements == statistics.points) {
-      statistics.unavailable =
-          std::ranges::max_element(statistics.pruned, {}, [](const auto& lost) {
-            return lost.second;
-          })->first;
-    }
-    all.push_back(std::move(statistics));
+    const std::uint64_t share = most_nodes / (designs_.size() - i);
+    std::uint64_t left = share;
+    all.push_back(statistics_of(i, left));
+    most_nodes -= share - left;
   }
   return all;
+}
+
+DesignStatistics Space::statistics_of(std::size_t design, std::uint64_t& nodes_left) const {
+  const DesignSpace& space = designs_[design];
+  DesignStatistics statistics;
+  statistics.design = space.design->name;
+  statistics.points = space.levels[0].points_below;
+  const Visit visit = [&statistics](const Variant&) {
+    ++statistics.admissible;
+    return true;
+  };
+  Walk walk(space, design, visit);
+  walk.nodes_left = nodes_left;
+  walk.statistics = &statistics;
+  statistics.counted = descend(space, walk, 0);
+  nodes_left = walk.nodes_left;
+  if (walk.lost_to_requirements == statistics.points) {
+    statistics.unavailable = std::ranges::max_element(statistics.pruned, {}, [](const auto& lost) {
+                               return lost.second;
+                             })->first;
+  }
+  return statistics;
 }
 
 }  // namespace mgtune

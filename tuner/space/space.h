@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,18 @@ struct DesignStatistics {
 
   // "requires device.cc == 90" when requirements rule out every point, else "".
   std::string unavailable;
+
+  // False: there was more to visit than was asked for. `admissible` and `pruned` are what was seen
+  // until then.
+  bool counted = true;
 };
+
+// Of all designs together: admissible variants, at least so many unless is_counted().
+std::uint64_t admissible_variants(const std::vector<DesignStatistics>& designs);
+bool is_counted(const std::vector<DesignStatistics>& designs);
+
+// What statistics() visits where somebody waits for it: a third of a second at most.
+inline constexpr std::uint64_t kCountedNodes = 1U << 22U;
 
 class Space final : public VariantSet {
  public:
@@ -46,14 +59,19 @@ class Space final : public VariantSet {
   Variant point(std::uint64_t index) const override;
   std::uint64_t index(const Variant& variant) const override;
   bool admits(const Variant& variant) const override;
+  std::optional<std::uint64_t> next_admissible(std::uint64_t index) const override;
   bool for_each_of(std::size_t design, const Visit& visit) const override;
+  // Each parameter's values from a random one on, so that nothing is visited to get to the first.
+  bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const override;
   std::vector<Variant> ladder() const override;  // of the designs' defaults
 
   std::uint64_t count() const;
   std::vector<Variant> all() const;
 
-  // One entry per design; enumerates.
-  std::vector<DesignStatistics> statistics() const;
+  // One entry per design. Enumerates, until `most_nodes` points and beginnings of points were
+  // visited: what a design does not need of its equal share goes to those behind it.
+  std::vector<DesignStatistics> statistics(
+      std::uint64_t most_nodes = std::numeric_limits<std::uint64_t>::max()) const;
 
  private:
   // What is evaluated once a parameter has its value, in order. Points are lost to the first that
@@ -79,6 +97,7 @@ class Space final : public VariantSet {
   static DesignSpace arrange(const Design& design, const Slots& slots, Stage known);
   static const Step* first_failure(const Level& level, Slots& slots);
   static bool descend(const DesignSpace& space, Walk& walk, std::size_t level);
+  DesignStatistics statistics_of(std::size_t design, std::uint64_t& nodes_left) const;
 
   const Operator* op_;
   std::vector<DesignSpace> designs_;

@@ -3,6 +3,8 @@
 //
 //   mg::Vec<T, 8> x = mg::load_hinted<8, mg::Cache::streaming>(row + column);
 //   mg::store_hinted<8, mg::Cache::streaming>(out + column, y);
+//   mg::prefetch_to_l2(row + column);     brings its sector into L2; what is loaded later is
+//   current
 //
 //   normal        as the hardware likes; what is read again, soon
 //   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
@@ -10,7 +12,7 @@
 //   be
 //                 written meanwhile; stores are streaming ones
 //
-// A kernel's parameter takes these values after `using CACHE = mg::Cache;`.
+// A kernel's parameter takes these values after `using LOAD = mg::Cache;`.
 
 #pragma once
 
@@ -28,7 +30,13 @@ inline Bits load_no_allocate(const Bits* from) {
   return *from;
 }
 
+inline void prefetch_to_l2(const void*) {}
+
 #else
+
+__device__ __forceinline__ void prefetch_to_l2(const void* place) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(place)));
+}
 
 __device__ __forceinline__ unsigned short load_no_allocate(const unsigned short* from) {
   unsigned short bits;

@@ -5,7 +5,8 @@
 //   mg::wait_for_previous_grid();      from here on, what earlier grids wrote is visible
 //
 // Nothing that another kernel may have written is read, and nothing that another may still read is
-// written, before the wait. In a launch without `pdl` both do nothing.
+// written, before the wait; a prefetch into L2, where all writes meet, is no read. In a launch
+// without `pdl` both do nothing.
 
 #pragma once
 

@@ -1,0 +1,201 @@
+// Results from elsewhere. A sweep's row is written with the first thing under it, so that importing
+// a file again leaves nothing behind.
+
+#include <map>
+#include <utility>
+
+#include "store/database.h"
+#include "store/ids.h"
+#include "store/row.h"
+#include "store/store.h"
+#include "store/write.h"
+
+namespace mgtune {
+namespace {
+
+// What the store has of one thing that is to be imported.
+enum class Standing : std::uint8_t { absent, own, same, other };
+
+struct StoredPick {
+  bool imported = false;
+  TunedRecord tuned;
+};
+
+StoredPick read_pick(Row& row) {
+  StoredPick pick;
+  pick.imported = row.text() == kImportStrategy;
+  pick.tuned.variant = row.text();
+  pick.tuned.build_sha256 = row.text();
+  pick.tuned.default_variant = row.text();
+  pick.tuned.median_ns = row.real();
+  pick.tuned.default_median_ns = row.real();
+  pick.tuned.tie = row.integer() != 0;
+  return pick;
+}
+
+struct StoredOutcome {
+  bool imported = false;
+  Outcome outcome = Outcome::ok;
+  MeasurementRecord measurement;  // method "" where it came to none
+};
+
+StoredOutcome read_outcome(Row& row) {
+  StoredOutcome stored;
+  stored.imported = row.text() == kImportStrategy;
+  stored.outcome = row.outcome();
+  MeasurementRecord& m = stored.measurement;
+  m.method = row.text();
+  m.note = row.text();
+  m.median_ns = row.real();
+  m.q1_ns = row.real();
+  m.q3_ns = row.real();
+  m.min_ns = row.real();
+  m.samples = row.integer();
+  m.median_low_ns = row.real();
+  m.median_high_ns = row.real();
+  return stored;
+}
+
+bool is_same(const TunedRecord& a, const TunedRecord& b) {
+  return a.variant == b.variant && a.build_sha256 == b.build_sha256 &&
+         a.default_variant == b.default_variant && a.median_ns == b.median_ns &&
+         a.default_median_ns == b.default_median_ns && a.tie == b.tie;
+}
+
+bool is_same(const StoredOutcome& stored, const ImportedOutcome& outcome) {
+  if (stored.outcome != outcome.outcome) return false;
+  const MeasurementRecord& a = stored.measurement;
+  if (!outcome.measurement) return a.method.empty();
+  const MeasurementRecord& b = *outcome.measurement;
+  return a.method == b.method && a.note == b.note && a.median_ns == b.median_ns &&
+         a.q1_ns == b.q1_ns && a.q3_ns == b.q3_ns && a.min_ns == b.min_ns &&
+         a.samples == b.samples && a.median_low_ns == b.median_low_ns &&
+         a.median_high_ns == b.median_high_ns;
+}
+
+class Import {
+ public:
+  Import(Store& store, Database& database, const ImportedSweep& sweep, ImportCounts& counts)
+      : store_(store), database_(database), sweep_(sweep), counts_(counts) {}
+
+  Status run() {
+    MGTUNE_ASSIGN(gpu_, store_.gpu_id(sweep_.gpu));
+    for (const ImportedPick& pick : sweep_.picks) MGTUNE_TRY(add(pick));
+    for (const ImportedOutcome& outcome : sweep_.outcomes) MGTUNE_TRY(add(outcome));
+    return {};
+  }
+
+ private:
+  Result<std::int64_t> begin_sweep() {
+    if (sweep_id_ != 0) return sweep_id_;
+    SweepRecord record;
+    record.gpu = gpu_;
+    MGTUNE_ASSIGN(record.environment, store_.environment_id(sweep_.environment));
+    record.command = sweep_.command;
+    record.strategy = kImportStrategy;
+    record.started_at = record.finished_at = sweep_.measured_at;
+    MGTUNE_ASSIGN(sweep_id_, store_.begin_sweep(record));
+    return sweep_id_;
+  }
+
+  // Asked for once: a recording has thousands of rows of one problem.
+  Result<std::int64_t> problem_id(const ImportedProblem& problem) {
+    std::int64_t& id = problem_ids_[{problem.op, problem.text}];
+    if (id == 0) {
+      MGTUNE_ASSIGN(id, store_.problem_id(problem.op, problem.text, problem.bytes, problem.flops));
+    }
+    return id;
+  }
+
+  Result<Standing> standing_of(const TunedRecord& tuned) {
+    MGTUNE_ASSIGN(
+        const std::optional<StoredPick> stored,
+        read_first(database_, read_pick,
+                   "SELECT s.strategy, v.text, t.build_sha256, ifnull(d.text, ''), t.median_ns,"
+                   " t.default_median_ns, t.tie FROM tuned t JOIN sweeps s ON s.id = t.sweep"
+                   " JOIN variants v ON v.id = t.variant"
+                   " LEFT JOIN variants d ON d.id = t.default_variant"
+                   " WHERE t.gpu = ? AND t.problem = ? AND t.method = ?",
+                   tuned.gpu, tuned.problem, tuned.method));
+    if (!stored) return Standing::absent;
+    if (!stored->imported) return Standing::own;
+    return is_same(stored->tuned, tuned) ? Standing::same : Standing::other;
+  }
+
+  // By the same method, or without a timing on either side: that counts for every method.
+  Result<Standing> standing_of(const ImportedOutcome& outcome, std::int64_t problem) {
+    MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database_, problem));
+    MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database_, op, outcome.variant));
+    const std::string method = outcome.measurement ? outcome.measurement->method : "";
+    // From the few sweeps to the unique index of outcomes, in this order.
+    MGTUNE_ASSIGN(
+        const std::vector<StoredOutcome> stored,
+        read_all(database_, read_outcome,
+                 "SELECT s.strategy, r.outcome, ifnull(m.method, ''), ifnull(m.note, ''),"
+                 " m.median_ns, m.q1_ns, m.q3_ns, m.min_ns, m.samples, m.median_low_ns,"
+                 " m.median_high_ns FROM sweeps s CROSS JOIN outcomes r"
+                 " LEFT JOIN measurements m ON m.id = r.measurement"
+                 " WHERE s.gpu = ?1 AND r.sweep = s.id AND r.problem = ?2 AND r.variant = ?3"
+                 " AND (m.method IS NULL OR ?4 = '' OR m.method = ?4) ORDER BY r.id DESC",
+                 gpu_, problem, variant, method));
+    if (stored.empty()) return Standing::absent;
+    for (const StoredOutcome& row : stored) {
+      if (!row.imported) return Standing::own;
+    }
+    return is_same(stored.front(), outcome) ? Standing::same : Standing::other;
+  }
+
+  Status add(const ImportedPick& pick) {
+    TunedRecord tuned = pick.tuned;
+    tuned.gpu = gpu_;
+    MGTUNE_ASSIGN(tuned.problem, problem_id(pick.problem));
+    MGTUNE_ASSIGN(const Standing standing, standing_of(tuned));
+    if (standing == Standing::own) ++counts_.picks_kept;
+    if (standing == Standing::same) ++counts_.known;
+    if (standing == Standing::own || standing == Standing::same) return {};
+    MGTUNE_ASSIGN(tuned.sweep, begin_sweep());
+    ++counts_.picks;
+    return write_tuned(database_, tuned);
+  }
+
+  Status add(const ImportedOutcome& outcome) {
+    MGTUNE_ASSIGN(const std::int64_t problem, problem_id(outcome.problem));
+    MGTUNE_ASSIGN(const Standing standing, standing_of(outcome, problem));
+    if (standing == Standing::own) ++counts_.outcomes_kept;
+    if (standing == Standing::same) ++counts_.known;
+    if (standing == Standing::own || standing == Standing::same) return {};
+    OutcomeRecord record;
+    MGTUNE_ASSIGN(record.sweep, begin_sweep());
+    record.key.gpu = gpu_;
+    record.key.problem = problem;
+    record.key.build_sha256 = kImportedBuild;
+    record.key.launch_hash = outcome.variant;
+    record.variant = outcome.variant;
+    record.outcome = outcome.outcome;
+    record.measurement = outcome.measurement;
+    ++counts_.outcomes;
+    return write_outcome(database_, record);
+  }
+
+  Store& store_;
+  Database& database_;
+  const ImportedSweep& sweep_;
+  ImportCounts& counts_;
+  std::int64_t gpu_ = 0;
+  std::int64_t sweep_id_ = 0;  // 0: not begun
+  std::map<std::pair<std::string, std::string>, std::int64_t> problem_ids_;
+};
+
+}  // namespace
+
+Result<ImportCounts> Store::import_results(const std::vector<ImportedSweep>& sweeps) {
+  MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
+  ImportCounts counts;
+  for (const ImportedSweep& sweep : sweeps) {
+    MGTUNE_TRY(Import(*this, *database_, sweep, counts).run());
+  }
+  MGTUNE_TRY(transaction.commit());
+  return counts;
+}
+
+}  // namespace mgtune

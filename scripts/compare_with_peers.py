@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Tunes the norms and SwiGLU on a GPU, times them beside other implementations, prints one table.
+
+  scripts/compare_with_peers.py --peers bench_norm.py --mgtune build/mgtune \\
+      --library build/libmgruntime.so.0 --database peers.db --folder out --gpu H200
+
+Sweeps every case of CASES into the database, by the method `graph`, in which launches follow one
+another as the peers' script has them, then runs that script RUNS times with scripts/mgtune_for_peers.py beside its own implementations. It
+writes JSON, {"results": [{"op", "dtype", "shape", "impl", "status", "us",
+"pct_copy_same_bytes"}]}, one file a run. The table has the median over the runs, the fastest other
+implementation's, and the bar: percent of the copy rate at the same bytes, or microseconds. --only
+takes operations; --table prints the table of files that are there, without a GPU.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+RUNS = 3
+SECONDS_PER_CASE = 40
+
+# operation, dtype, rows, columns, bar: percent of copy, or microseconds
+CASES = [
+    ("rmsnorm_fwd", "bf16", 4096, 4096, "97 %"), ("rmsnorm_fwd", "bf16", 8192, 8192, "99 %"),
+    ("rmsnorm_fwd", "bf16", 32768, 1024, "99 %"), ("rmsnorm_fwd", "bf16", 16384, 2048, "97 %"),
+    ("rmsnorm_fwd", "bf16", 4096, 16384, "98 %"), ("rmsnorm_fwd", "bf16", 1024, 65536, "90 %"),
+    ("rmsnorm_fwd", "bf16", 131072, 128, "98 %"), ("rmsnorm_fwd", "bf16", 512, 128, "1.2 us"),
+    ("rmsnorm_fwd", "bf16", 32, 4096, "1.6 us"), ("rmsnorm_fwd", "bf16", 1, 4096, "1.4 us"),
+    ("rmsnorm_fwd", "fp32", 4096, 4096, "98 %"),
+    ("add_rmsnorm_fwd", "bf16", 4096, 4096, "96 %"), ("add_rmsnorm_fwd", "bf16", 8192, 8192, "98 %"),
+    ("rmsnorm_bwd", "bf16", 4096, 4096, "75 %"), ("rmsnorm_bwd", "bf16", 8192, 8192, "88 %"),
+    ("rmsnorm_bwd", "bf16", 32768, 1024, "85 %"), ("rmsnorm_bwd", "bf16", 16384, 2048, "85 %"),
+    ("rmsnorm_bwd", "bf16", 4096, 16384, "85 %"), ("rmsnorm_bwd", "bf16", 1024, 65536, "75 %"),
+    ("rmsnorm_bwd", "bf16", 512, 128, "4.0 us"),
+    ("add_rmsnorm_bwd", "bf16", 4096, 4096, "75 %"), ("add_rmsnorm_bwd", "bf16", 8192, 8192, "88 %"),
+    ("swiglu_fwd", "bf16", 8192, 11008, "101 %"), ("swiglu_fwd", "bf16", 8192, 14336, "101 %"),
+    ("swiglu_fwd", "bf16", 16, 14336, "1.8 us"), ("swiglu_fwd", "fp32", 4096, 11008, "101 %"),
+    ("swiglu_bwd", "bf16", 8192, 11008, "101 %"), ("swiglu_bwd", "bf16", 8192, 14336, "101 %"),
+    ("swiglu_bwd", "fp32", 4096, 11008, "101 %"),
+    ("swiglu_packed_fwd", "bf16", 8192, 14336, "101 %"),
+]
+
+
+def sweep(words, cases):
+    from mgtune_for_peers import DTYPES, OPERATIONS, read_operator
+
+    groups = {}
+    for operation, dtype, rows, columns, _ in cases:
+        groups.setdefault((operation, OPERATIONS[operation][0], dtype), []).append((rows, columns))
+    for (operation, operator, dtype), shapes in groups.items():
+        optional = [name for name, tensor in read_operator(operator)["tensors"].items()
+                    if tensor.get("optional") and name in OPERATIONS[operation][1]]
+        call = [words.mgtune, "sweep", "--kernel", operator, "--gpu", words.gpu, "--dtype", DTYPES[dtype],
+                "--method", "graph", "--db", words.database, "--budget", f"{SECONDS_PER_CASE * len(shapes)}s"]
+        for rows, columns in shapes:
+            call += ["--problem", ",".join([f"rows={rows}", f"hidden={columns}"] + [f"{o}=true" for o in optional])]
+        print(" ".join(call), file=sys.stderr, flush=True)
+        if subprocess.run(call, check=False).returncode not in (0, 3):  # 3: some variants failed
+            sys.exit(f"{operator}: the sweep failed")
+
+
+def run_peers(words, cases):
+    scripts = str(pathlib.Path(__file__).resolve().parent)
+    environment = dict(os.environ, MGTUNE_DB=words.database, MGTUNE_LIBRARY=words.library, MGTUNE_GPU="0",
+                       PYTHONPATH=scripts + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    operations = ",".join(dict.fromkeys(case[0] for case in cases))
+    for run in range(RUNS):
+        out = words.folder / f"peers-{run + 1}.json"
+        call = [sys.executable, str(words.peers), str(out), "--extra", "mgtune_for_peers:implementations",
+                "--ops", operations, "--dtypes", ",".join(dict.fromkeys(case[1] for case in cases))]
+        if subprocess.run(call, check=False, env=environment).returncode != 0:
+            sys.exit(f"{words.peers}: run {run + 1} failed")
+
+
+def table(runs, cases):
+    """Lines of text. `runs`: the results of each run."""
+    medians = {}  # (operation, dtype, shape) -> implementation -> (us, percent of copy)
+    failures = []
+    for results in runs:
+        for row in results:
+            key = (row["op"], row["dtype"], row["shape"])
+            if row["status"] == "ok":
+                medians.setdefault(key, {}).setdefault(row["impl"], []).append((row["us"], row["pct_copy_same_bytes"]))
+            elif row["impl"] == "mgtune":
+                failures.append(f"{' '.join(key)}: {row['status']} {row.get('error', row.get('rel_err', ''))}")
+    lines = [f"{'operation':<18} {'dtype':<5} {'rows x columns':>16}  {'mgtune':>9} {'of copy':>8}"
+             f"  {'fastest other':>22}  {'of it':>6}  {'bar':>7}"]
+    for operation, dtype, rows, columns, bar in cases:
+        found = medians.get((operation, dtype, f"{rows}x{columns}"), {})
+        each = {name: [statistics.median(column) for column in zip(*values)] for name, values in found.items()}
+        head = f"{operation:<18} {dtype:<5} {f'{rows} x {columns}':>16}  "
+        if "mgtune" not in each:
+            lines.append(head + "not measured")
+            continue
+        us, percent = each.pop("mgtune")
+        met = percent >= float(bar[:-2]) if bar.endswith("%") else us <= float(bar[:-2])
+        other = min(each, key=lambda name: each[name][0], default=None)
+        beside = f"{'none':>22}  {'':>6}"
+        if other:
+            text = f"{each[other][0]:.2f} us {other}"
+            beside = f"{text:>22}  {us / each[other][0]:>5.2f}x"
+        lines.append(head + f"{us:>6.2f} us {percent:>6.1f} %  {beside}  {bar:>7} {'met' if met else 'missed'}")
+    return lines + failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", type=pathlib.Path, help="the script that times the others")
+    parser.add_argument("--mgtune", default="mgtune")
+    parser.add_argument("--library", default="libmgruntime.so.0")
+    parser.add_argument("--database", default="peers.db")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("."), help="for peers-1.json and so on")
+    parser.add_argument("--gpu", default="auto")
+    parser.add_argument("--only", default="", metavar="OPERATION,...")
+    parser.add_argument("--table", action="store_true", help="print the table of the folder's files, run nothing")
+    words = parser.parse_args()
+    only = [word for word in words.only.split(",") if word]
+    cases = [case for case in CASES if not only or case[0] in only]
+    if not words.table:
+        if words.peers is None:
+            parser.error("--peers is needed: the script that times the others")
+        words.folder.mkdir(parents=True, exist_ok=True)
+        sweep(words, cases)
+        run_peers(words, cases)
+    files = sorted(words.folder.glob("peers-*.json"))
+    if not files:
+        sys.exit(f"no peers-*.json in {words.folder}")
+    runs = [json.loads(file.read_text(encoding="utf-8"))["results"] for file in files]
+    print("\n".join(table(runs, cases)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""mgtune's kernels as a plug-in for scripts that time several implementations on the same buffers.
+
+  PYTHONPATH=scripts MGTUNE_LIBRARY=build/libmgruntime.so.0 MGTUNE_DB=results.db \\
+      python3 bench_norm.py out.json --extra mgtune_for_peers:implementations
+
+implementations() gives {name of the operation: {"mgtune": callable}}. Such a script calls one with a
+set of buffers `t`: T rows, H columns, dtype "bf16", "fp16" or "fp32", eps, stream() (a CUstream as an
+integer, or an object with .cuda_stream), and tensors with data_ptr(), contiguous, at the attributes
+that OPERATIONS names. The call fills the outputs in place and returns None. It enqueues launches on
+that stream and does nothing else, so it can be captured into a graph; plans and workspace are made by
+callable.prepare(sets), or by a first call that is not captured. A set's tensors stay where they are.
+
+The order of tensors, dims and scalars is read from kernels/FAMILY/OPERATOR.json beside this folder.
+Which variant serves a case is printed to stderr. MGTUNE_LIBRARY names the library (else
+libmgruntime.so.0), MGTUNE_DB the results (else the user's), MGTUNE_GPU the device (else "auto").
+"""
+import ctypes
+import json
+import os
+import pathlib
+import sys
+
+KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels"
+
+# operation -> operator, and the attribute of a set that each of its tensors is. Optional tensors
+# that are not named are left out.
+OPERATIONS = {
+    "rmsnorm_fwd": ("rmsnorm.forward", {"x": "x", "weight": "w", "y": "y"}),
+    "add_rmsnorm_fwd": ("rmsnorm.add_forward",
+                        {"x": "x", "residual": "r", "weight": "w", "y": "y", "residual_out": "s"}),
+    "rmsnorm_bwd": ("rmsnorm.backward",
+                    {"dy": "dy", "x": "x", "weight": "w", "rstd": "rstd", "dx": "dx", "dw": "dw"}),
+    "add_rmsnorm_bwd": ("rmsnorm.add_backward",
+                        {"dy": "dy", "s": "x", "weight": "w", "rstd": "rstd", "dresidual": "ds",
+                         "dx": "dx", "dw": "dw"}),
+    "swiglu_fwd": ("swiglu.forward", {"gate": "a", "up": "b", "y": "y"}),
+    "swiglu_packed_fwd": ("swiglu.packed_forward", {"gate_up": "ab", "y": "y"}),
+    "swiglu_bwd": ("swiglu.backward",
+                   {"dy": "dy", "gate": "a", "up": "b", "dgate": "da", "dup": "db"}),
+}
+DIMS = {"rows": "T", "hidden": "H"}  # others have their defaults
+SCALARS = {"eps": lambda t: t.eps, "weight_offset": lambda t: 0.0}
+DTYPES = {"bf16": "bf16", "fp16": "f16", "fp32": "f32"}
+
+
+class Assignment(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_char_p)]
+
+
+class Range(ctypes.Structure):
+    _fields_ = [("dim", ctypes.c_char_p), ("low", ctypes.c_int64), ("high", ctypes.c_int64)]
+
+
+class OpenOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("database", ctypes.c_char_p),
+                ("family_folders", ctypes.c_void_p), ("family_folder_count", ctypes.c_size_t)]
+
+
+class PlanOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("operator_name", ctypes.c_char_p),
+                ("assignments", ctypes.POINTER(Assignment)), ("assignment_count", ctypes.c_size_t),
+                ("ranges", ctypes.POINTER(Range)), ("range_count", ctypes.c_size_t)]
+
+
+class Runtime:
+    """libmgruntime with one context; every failure is a RuntimeError with the library's message."""
+
+    def __init__(self, library=None, device=None):
+        self.mgr = ctypes.CDLL(library or os.environ.get("MGTUNE_LIBRARY", "libmgruntime.so.0"))
+        self.mgr.mgr_last_error.restype = ctypes.c_char_p
+        self.mgr.mgr_workspace_bytes.restype = ctypes.c_size_t
+        self.mgr.mgr_workspace_bytes.argtypes = [ctypes.c_void_p]
+        self.mgr.mgr_workspace_init.argtypes = [ctypes.c_void_p] * 3
+        pointer, size = ctypes.c_void_p, ctypes.c_size_t
+        self.mgr.mgr_launch.argtypes = [pointer, pointer, pointer, size, pointer, size, pointer, size, pointer]
+        device = (device or os.environ.get("MGTUNE_GPU", "auto")).encode()
+        self.context = ctypes.c_void_p()
+        options = OpenOptions(ctypes.sizeof(OpenOptions), device, None, None, 0)
+        self.must(self.mgr.mgr_open(ctypes.byref(options), ctypes.byref(self.context)))
+
+    def must(self, status):
+        if status != 0:
+            raise RuntimeError("mgruntime: " + self.mgr.mgr_last_error().decode())
+
+    def plan(self, name, assignments, ranges):
+        words = (Assignment * len(assignments))(*(Assignment(n.encode(), v.encode()) for n, v in assignments.items()))
+        bounds = (Range * len(ranges))(*(Range(n.encode(), v, v) for n, v in ranges.items()))
+        options = PlanOptions(ctypes.sizeof(PlanOptions), name.encode(), words, len(words), bounds, len(bounds))
+        plan = ctypes.c_void_p()
+        self.must(self.mgr.mgr_plan(self.context, ctypes.byref(options), ctypes.byref(plan)))
+        return plan
+
+    def workspace(self, plan, stream):
+        """Prepared on the stream; None where the plan needs none."""
+        size, memory = self.mgr.mgr_workspace_bytes(plan), ctypes.c_void_p()
+        if size == 0:
+            return None
+        self.must(self.mgr.mgr_allocate(self.context, ctypes.c_size_t(size), ctypes.byref(memory)))
+        self.must(self.mgr.mgr_workspace_init(plan, memory, stream))
+        self.must(self.mgr.mgr_synchronize(self.context, ctypes.c_void_p(stream)))
+        return memory.value
+
+    def explain(self, plan, dims):
+        text = ctypes.create_string_buffer(8192)
+        self.must(self.mgr.mgr_explain(plan, dims, ctypes.c_size_t(len(dims)), text, ctypes.c_size_t(len(text)), None))
+        return text.value.decode().strip()
+
+
+def read_operator(name):
+    family, operator = name.split(".")
+    path = KERNELS / family / (operator + ".json")
+    if not path.exists():
+        raise RuntimeError(f"mgtune has no operator {name} here: there is no {path}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+class Operation:
+    """One row of OPERATIONS as a callable on sets of buffers."""
+
+    runtime = None  # one for all, opened by the first plan
+
+    def __init__(self, operation):
+        self.operation = operation
+        self.name, self.attributes = OPERATIONS[operation]
+        self.plans = {}       # (T, H, dtype) -> plan, dims
+        self.workspaces = {}  # (T, H, dtype), stream -> address
+
+    def supports(self, t):
+        return t.dtype in DTYPES
+
+    def prepare(self, sets):
+        for t in sets:
+            self.arguments(t)
+
+    def __call__(self, t):
+        stream = stream_of(t)
+        arguments = getattr(t, "mgtune_arguments", None)
+        if arguments is None or arguments[0] != (self.name, stream):
+            arguments = self.arguments(t)
+        _, plan, dims, tensors, scalars, workspace = arguments
+        Operation.runtime.must(Operation.runtime.mgr.mgr_launch(
+            plan, stream, dims, len(dims), tensors, len(tensors), scalars, len(scalars), workspace))
+
+    def arguments(self, t):
+        """What mgr_launch takes for this set on its stream, kept with the set."""
+        stream, key = stream_of(t), (t.T, t.H, t.dtype)
+        description = read_operator(self.name)
+        if key not in self.plans:
+            self.plans[key] = self.make_plan(description, t)
+        plan, dims = self.plans[key]
+        if (key, stream) not in self.workspaces:
+            self.workspaces[key, stream] = Operation.runtime.workspace(plan, stream)
+        tensors = [getattr(t, self.attributes[name]).data_ptr() if name in self.attributes else None
+                   for name in description["tensors"]]
+        scalars = [SCALARS[name](t) for name in description.get("scalars", {})]
+        t.mgtune_arguments = ((self.name, stream), plan, dims, (ctypes.c_void_p * len(tensors))(*tensors),
+                              (ctypes.c_double * len(scalars))(*scalars), self.workspaces[key, stream])
+        return t.mgtune_arguments
+
+    def make_plan(self, description, t):
+        assignments, ranges, dims = {}, {}, []
+        for name, dim in description["dims"].items():
+            kind = dim if isinstance(dim, str) else dim["kind"]
+            if name not in DIMS and isinstance(dim, str):
+                raise RuntimeError(f"{self.name} has a dim {name} that a set of buffers does not give")
+            if kind == "static":
+                if name in DIMS:
+                    assignments[name] = str(getattr(t, DIMS[name]))
+                continue
+            if name in DIMS:
+                ranges[name] = getattr(t, DIMS[name])
+            dims.append(ranges.get(name, -1))
+        for name in description["dtypes"]:
+            assignments[name] = DTYPES[t.dtype]
+        for name, tensor in description["tensors"].items():
+            if name in self.attributes:
+                if tensor.get("optional"):
+                    assignments[name] = "true"
+            elif not tensor.get("optional"):
+                raise RuntimeError(f"{self.name} has a tensor {name} that a set of buffers does not give")
+        for name in description.get("scalars", {}):
+            if name not in SCALARS:
+                raise RuntimeError(f"{self.name} has a scalar {name} that a set of buffers does not give")
+        if Operation.runtime is None:
+            Operation.runtime = Runtime()
+        plan = Operation.runtime.plan(self.name, assignments, ranges)
+        dims = (ctypes.c_int64 * len(dims))(*dims)
+        lines = [" ".join(line.split()) for line in Operation.runtime.explain(plan, dims).splitlines()]
+        told = [line for line in lines if line.startswith(("variant ", "chosen "))]
+        print(f"mgtune: {self.name} {t.T} x {t.H} {t.dtype}: " + ", ".join(told), file=sys.stderr, flush=True)
+        return plan, dims
+
+
+def stream_of(t):
+    stream = t.stream()
+    return getattr(stream, "cuda_stream", stream) or 0
+
+
+def implementations():
+    return {operation: {"mgtune": Operation(operation)} for operation in OPERATIONS}

@@ -1,0 +1,218 @@
+// mgtune export and mgtune import, from a sweep to a table that serves another store.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "exchange/gzip.h"
+#include "store/import.h"
+#include "store/store.h"
+#include "tests/helpers/mgtune_program.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kFamily = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+
+class CliExchangeTest : public ::testing::Test {
+ protected:
+  // One sweep for all tests: 9 variants, of which 6 fail.
+  static void SetUpTestSuite() {
+    cache_ = new TemporaryFolder;
+    swept_ = new MgtuneProgram(cache_->path());
+    const Ended ended = swept_->run({"sweep", "--gpu", "cpu", "--kernel", kFamily});
+    ASSERT_EQ(ended.exit_code, 3) << ended;
+  }
+  static void TearDownTestSuite() {
+    delete swept_;
+    delete cache_;
+    swept_ = nullptr;
+    cache_ = nullptr;
+  }
+
+  static Ended run_export(const MgtuneProgram::Words& more) {
+    MgtuneProgram::Words words = {"export"};
+    words.insert(words.end(), more.begin(), more.end());
+    return swept_->run(words);
+  }
+
+  std::string exported(const std::string& format) {
+    std::string path = mgtune_.folder().file(format);
+    const Ended ended = run_export({"--format", format, "-o", path});
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+    EXPECT_THAT(ended.out, IsEmpty());
+    return path;
+  }
+
+  static void expect_refused(const Ended& ended, int exit_code, const std::string& message) {
+    EXPECT_EQ(ended.exit_code, exit_code) << ended;
+    EXPECT_THAT(ended.err, HasSubstr(message));
+    EXPECT_THAT(ended.out, IsEmpty());
+  }
+
+  static TemporaryFolder* cache_;
+  static MgtuneProgram* swept_;
+  MgtuneProgram mgtune_{cache_->path()};  // with an empty store
+};
+
+TemporaryFolder* CliExchangeTest::cache_ = nullptr;
+MgtuneProgram* CliExchangeTest::swept_ = nullptr;
+
+TEST_F(CliExchangeTest, RoundTrip) {
+  for (const char* format : {"tuned", "kernel-tuner", "t4"}) {
+    const std::string path = exported(format);
+    const std::string database = mgtune_.folder().file(std::string(format) + ".db");
+    const Ended imported = mgtune_.run({"import", path, "--kernel", kFamily, "--db", database});
+    EXPECT_EQ(imported.exit_code, 0) << imported;
+    EXPECT_THAT(imported.out, HasSubstr(std::string(format) == "tuned"
+                                            ? "imported 1 pick and 0 variants into " + database
+                                            : "imported 0 picks and 9 variants into " + database));
+    const Ended again = mgtune_.run({"export", "--format", format, "--db", database});
+    EXPECT_EQ(again.exit_code, 0) << again;
+    EXPECT_EQ(again.out, file_content(path));
+    EXPECT_THAT(mgtune_.run({"import", path, "--kernel", kFamily, "--db", database}).out,
+                HasSubstr("known already: "));
+  }
+}
+
+TEST_F(CliExchangeTest, ShowSaysWhatWasImported) {
+  const Ended imported =
+      mgtune_.run({"import", exported("tuned"), exported("t4"), "--kernel", kFamily});
+  EXPECT_EQ(imported.exit_code, 0) << imported;
+  const Ended best = mgtune_.run({"show", "best"});
+  EXPECT_THAT(best.out, AllOf(HasSubstr("from"), HasSubstr("import"), HasSubstr("MODE=good")));
+  EXPECT_THAT(swept_->run({"show", "best"}).out, Not(HasSubstr("import")));
+  EXPECT_TRUE(mgtune_.run({"show", "best", "--json"}).json()["picks"][0]["imported"]);
+  const nlohmann::json rows = mgtune_.run({"show", "variants", "--json"}).json()["variants"];
+  EXPECT_EQ(rows.size(), 9U);
+  for (const nlohmann::json& row : rows) EXPECT_TRUE(row["imported"]);
+  EXPECT_FALSE(swept_->run({"show", "best", "--json"}).json()["picks"][0]["imported"]);
+}
+
+TEST_F(CliExchangeTest, ASweepTakesNothingImportedForItsOwn) {
+  ASSERT_EQ(
+      mgtune_.run({"import", exported("t4"), exported("tuned"), "--kernel", kFamily}).exit_code, 0);
+  const Ended ended = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", kFamily, "--json"});
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  const nlohmann::json sweep = ended.json()["sweeps"][0];
+  EXPECT_EQ(sweep["evaluated"], 9) << sweep;
+  EXPECT_EQ(sweep["reused"], 0);
+  // From now on it is the store's own.
+  for (const nlohmann::json& row : mgtune_.run({"show", "variants", "--json"}).json()["variants"]) {
+    EXPECT_FALSE(row["imported"]);
+  }
+  EXPECT_FALSE(mgtune_.run({"show", "best", "--json"}).json()["picks"][0]["imported"]);
+  EXPECT_THAT(mgtune_.run({"import", exported("t4"), exported("tuned"), "--kernel", kFamily}).out,
+              HasSubstr("measured here, and kept: 1 pick and 9 variants"));
+}
+
+TEST_F(CliExchangeTest, KernelTunerReadsItsCache) {
+  if (std::system("python3 --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no python3";
+  const auto rules = [](const std::string& file, const std::string& kernel) {
+    return std::system(("python3 " MGTUNE_SOURCE_DIR "/tests/exchange/kernel_tuner_rules.py '" +
+                        file + "' cpu " + kernel + " 'n=1000 T=f32'")
+                           .c_str());
+  };
+  const std::string path = exported("kernel-tuner");
+  EXPECT_EQ(rules(path, "vector_add.add"), 0);
+  EXPECT_NE(rules(path, "vector_add.other"), 0);
+}
+
+TEST_F(CliExchangeTest, SimulateReadsRecordings) {
+  for (const char* format : {"kernel-tuner", "t4"}) {
+    const Ended ended =
+        mgtune_.run({"simulate", "--space", exported(format), "--seeds", "2", "--json"});
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+    EXPECT_EQ(ended.json()["fraction_of_optimum"]["20"], 1.0);
+  }
+}
+
+TEST_F(CliExchangeTest, FoldersGzipAndStandardOutput) {
+  const std::string folder = mgtune_.folder().file("new/folder/");
+  EXPECT_EQ(run_export({"--format", "t4", "-o", folder}).exit_code, 0);
+  EXPECT_TRUE(
+      std::filesystem::exists(folder + "cpu.vector_add.add.n=1000-t=f32.emulation.t4.json"));
+  const Ended into_it = run_export({"-o", mgtune_.folder().file("new/folder")});
+  EXPECT_THAT(into_it.err, HasSubstr("wrote " + folder + "cpu.vector_add.add.tuned.json"));
+  const std::string packed = mgtune_.folder().file("tuned.json.gz");
+  EXPECT_EQ(run_export({"-o", packed}).exit_code, 0);
+  EXPECT_EQ(gunzip(file_content(packed), 1 << 20).value(), run_export({}).out);
+  EXPECT_EQ(mgtune_.run({"import", packed, "--kernel", kFamily}).exit_code, 0);
+  const Ended csv = run_export({"--format", "csv"});
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n') >= 10, true);
+  EXPECT_THAT(csv.out, HasSubstr("cpu,cpu,,true,vector_add.add,n=1000 T=f32,flat,"));
+  const std::string database = swept_->database();
+  expect_refused(run_export({"-o", database}), 2, "is a database; the export would replace it");
+}
+
+TEST_F(CliExchangeTest, WhatIsMeant) {
+  for (const MgtuneProgram::Words& words : {MgtuneProgram::Words{"--gpu", "cpu"},
+                                            {"--gpu", "CPU"},
+                                            {"--kernel", kFamily},
+                                            {"--kernel", "vector_add"},
+                                            {"--kernel", "vector_add.add"},
+                                            {"--problem", "n=1000"},
+                                            {"--method", "emulation"}}) {
+    EXPECT_EQ(run_export(words).out, run_export({}).out) << words[1];
+  }
+  expect_refused(run_export({"--gpu", "H200"}), 2,
+                 "this store has no results of 'H200'; it has those of cpu");
+  expect_refused(run_export({"--kernel", "rmsnorm"}), 2, "no results of 'rmsnorm' in this store");
+  expect_refused(run_export({"--kernel", "rmsnrm"}), 2, "did you mean 'rmsnorm'?");
+  expect_refused(run_export({"--problem", "n=1"}), 2, "nothing to export");
+  expect_refused(run_export({"--problem", "n"}), 2, "--problem: 'n' is not of the form name=value");
+  expect_refused(run_export({"--method", "graph"}), 2, "nothing to export");
+  expect_refused(run_export({"--format", "tunde"}), 2, "did you mean 'tuned'?");
+  expect_refused(mgtune_.run({"export"}), 2, "there are no results yet");
+}
+
+TEST_F(CliExchangeTest, ARefusedFileLeavesNoTrace) {
+  const std::string good = exported("tuned");
+  const std::string bad = mgtune_.folder().file("bad.json");
+  std::string text = file_content(good);
+  text.replace(text.find("\"THREADS\": "), 12, "\"THREADS\": 7");
+  std::ofstream(bad) << text;
+  expect_refused(mgtune_.run({"import", good, bad, "--kernel", kFamily}), 5,
+                 bad + ": /tables/0/picks/0/");
+  EXPECT_FALSE(std::filesystem::exists(mgtune_.database()));
+  expect_refused(mgtune_.run({"import", good}), 5,
+                 "unknown operator 'vector_add.add'; --kernel FOLDER reads a family of your own");
+  expect_refused(mgtune_.run({"import"}), 2, "FILE is required");
+  expect_refused(mgtune_.run({"import", mgtune_.folder().file("none")}), 2, "none");
+  std::ofstream(bad) << "{\"format\": 1, \"tables\": [], \"\\u001b[31m\": 1}";
+  const Ended ended = mgtune_.run({"import", bad});
+  EXPECT_EQ(ended.exit_code, 5) << ended;
+  EXPECT_THAT(ended.err, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CliExchangeTest, CompareReadsATunedTable) {
+  const std::string table = exported("tuned");
+  const Ended same = mgtune_.run({"compare", swept_->database(), table});
+  EXPECT_EQ(same.exit_code, 0) << same;
+  EXPECT_THAT(same.out, HasSubstr("vector_add.add on cpu, emulation"));
+  const Ended ended = mgtune_.run({"compare", table, table, "--json"});
+  EXPECT_EQ(ended.json()["rows"][0]["problem"], "n=1000 T=f32");
+  EXPECT_THAT(ended.json()["rows"][0]["variant"], HasSubstr("MODE=good"));
+}
+
+TEST_F(CliExchangeTest, ATunedTableServes) {
+  ASSERT_EQ(mgtune_.run({"import", exported("tuned"), "--kernel", kFamily}).exit_code, 0);
+  Store store = Store::open(mgtune_.database(), Store::Mode::read_only).value();
+  const std::vector<TunedView> tuned = store.tuned("vector_add.add").value();
+  ASSERT_EQ(tuned.size(), 1U);
+  EXPECT_THAT(tuned[0].tuned.variant, HasSubstr("MODE=good"));
+  EXPECT_TRUE(tuned[0].gpu.emulation);
+  EXPECT_EQ(tuned[0].tuned.build_sha256.size(), 64U);
+  EXPECT_EQ(store.sweeps()->at(0).sweep.strategy, kImportStrategy);
+}
+
+}  // namespace
+}  // namespace mgtune

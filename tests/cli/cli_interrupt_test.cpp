@@ -1,0 +1,173 @@
+// What Ctrl-C, SIGTERM and a closed terminal leave of a sweep: its results, and nothing else.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "store/store.h"
+#include "sweep/device_lock.h"
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/mgtune_program.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLimit{2000};
+
+class CliInterruptTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    family_ = mgtune_.folder().file("vector_add");
+    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    edit("add.json", R"(["good", "wrong", "broken"])", R"(["good", "wrong"])");
+    edit("add.json", "[32, 64, 128]", "[32, 64, 96, 128, 160, 192, 224, 256]");
+  }
+
+  void edit(const std::string& name, const std::string& from, const std::string& to) {
+    const std::string path = family_ + "/" + name;
+    std::string text = file_content(path);
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    std::ofstream(path) << text;
+  }
+
+  void start() {
+    mgtune_.start({"sweep", "--gpu", "cpu", "--kernel", family_, "--strategy", "exhaustive"});
+  }
+
+  std::string mark() const { return mgtune_.folder().file("mark"); }
+
+  // Compiles as always until the mark is there; then a child of it sleeps, as cc1plus would work.
+  std::string slow_compiler() {
+    const std::string path = mgtune_.folder().file("compiler");
+    std::ofstream(path) << "#!/bin/sh\nfor word; do [ \"$word\" = --version ] && exec c++ "
+                           "--version; done\n[ -e "
+                        << mark() << " ] && { touch $TMPDIR/cc1234.s; echo > " << mark()
+                        << ".reached; sleep 60; exit 1; }\nexec c++ \"$@\"\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+  // A kernel that does not come back for minutes.
+  void make_kernels_slow() {
+    edit("add.cu", "  T sum",
+         "  if (kMode == MODE::wrong) {\n"
+         "    volatile mg::i64 turns = 0;\n"
+         "    while (turns < (1ll << 40)) turns = turns + 1;\n"
+         "  }\n  T sum");
+  }
+
+  std::size_t rows() {
+    const Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
+    return store.ok() ? const_cast<Store&>(*store).outcomes()->size() : 0;
+  }
+
+  // After a signal that stopped it: all that was there is there, and nothing else.
+  void expect_left_tidy(const Ended& ended, int exit_code, std::size_t rows_before) {
+    EXPECT_EQ(ended.exit_code, exit_code) << ended;
+    EXPECT_FALSE(ended.by_signal);
+    EXPECT_TRUE(mgtune_.processes().empty());
+    std::string left;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(mgtune_.temporary_files())) {
+      left += entry.path().string() + "\n";
+    }
+    EXPECT_EQ(left, "");
+    EXPECT_FALSE(std::filesystem::exists(mgtune_.database() + "-wal"));
+    EXPECT_TRUE(DeviceLock::acquire(mgtune_.data_folder(), "cpu").ok());
+    EXPECT_GE(rows(), rows_before);
+    for (const OutcomeView& row :
+         *Store::open(mgtune_.database(), Store::Mode::read_only)->outcomes()) {
+      EXPECT_THAT(row.outcome, ::testing::AnyOf(Outcome::ok, Outcome::raced_out, Outcome::wrong))
+          << row.variant << ": " << row.message;
+    }
+  }
+
+  const TemporaryFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+  std::string family_;
+};
+
+class CliInterruptSignalTest : public CliInterruptTest,
+                               public ::testing::WithParamInterface<std::pair<int, int>> {};
+
+INSTANTIATE_TEST_SUITE_P(Signals, CliInterruptSignalTest,
+                         ::testing::Values(std::pair(SIGINT, 130), std::pair(SIGTERM, 143),
+                                           std::pair(SIGHUP, 129)),
+                         [](const auto& test) {
+                           return std::string("sig") + ::sigabbrev_np(test.param.first);
+                         });
+
+TEST_P(CliInterruptSignalTest, StopsItWhileACompilerRuns) {
+  const Variable cxx("CXX", slow_compiler());
+  start();
+  ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
+  std::ofstream(mark()) << "slow";
+  ASSERT_TRUE(mgtune_.wait_until([&] { return std::filesystem::exists(mark() + ".reached"); }));
+  const std::size_t before = rows();
+  const Clock::time_point begin = Clock::now();
+  const Ended ended = mgtune_.finish(GetParam().first);
+  EXPECT_LT(Clock::now() - begin, kLimit);
+  expect_left_tidy(ended, GetParam().second, before);
+  EXPECT_THAT(ended.err, HasSubstr("the same command goes on from here"));
+}
+
+TEST_F(CliInterruptTest, StopsItWhileAKernelRuns) {
+  make_kernels_slow();
+  start();
+  ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
+  std::this_thread::sleep_for(milliseconds(500));  // the next one's
+  const std::size_t before = rows();
+  const Clock::time_point begin = Clock::now();
+  const Ended ended = mgtune_.finish(SIGINT);
+  EXPECT_LT(Clock::now() - begin, kLimit);
+  expect_left_tidy(ended, 130, before);
+}
+
+TEST_F(CliInterruptTest, TheSecondSignalEndsItAtOnce) {
+  const Variable cxx("CXX", slow_compiler());
+  start();
+  ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
+  std::ofstream(mark()) << "slow";
+  ASSERT_TRUE(mgtune_.wait_until([&] { return std::filesystem::exists(mark() + ".reached"); }));
+  const std::size_t before = rows();
+  mgtune_.send(SIGINT);
+  std::this_thread::sleep_for(milliseconds(200));
+  ASSERT_TRUE(mgtune_.runs());
+  const Clock::time_point begin = Clock::now();
+  const Ended ended = mgtune_.finish(SIGINT);
+  EXPECT_LT(Clock::now() - begin, milliseconds(700));
+  expect_left_tidy(ended, 130, before);
+}
+
+// scancel and a service manager signal the workers and compilers too.
+TEST_F(CliInterruptTest, ASignalToAllOfItsProcessesBlamesNoVariant) {
+  start();
+  ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
+  const std::size_t before = rows();
+  for (const pid_t process : mgtune_.processes()) ::kill(process, SIGTERM);
+  const Clock::time_point begin = Clock::now();
+  const Ended ended = mgtune_.finish();
+  EXPECT_LT(Clock::now() - begin, kLimit);
+  expect_left_tidy(ended, 143, before);
+}
+
+TEST_F(CliInterruptTest, WhatWasIgnoredStaysIgnored) {
+  mgtune_.with_ignored_signal(SIGHUP);  // nohup mgtune sweep
+  start();
+  ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
+  const Ended ended = mgtune_.finish(SIGHUP);
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  EXPECT_EQ(rows(), 16U);
+}
+
+}  // namespace
+}  // namespace mgtune

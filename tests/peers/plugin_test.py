@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""scripts/mgtune_for_peers.py on the cpu device, with arrays of ctypes in place of a framework's.
+
+  MGTUNE_LIBRARY=.../libmgruntime.so python3 plugin_test.py
+
+The operators that this tree has give what the formulas give; those that it lacks are named.
+"""
+import ctypes
+import math
+import os
+import pathlib
+import random
+import sys
+import types
+import unittest
+
+os.environ["MGTUNE_GPU"] = "cpu"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import mgtune_for_peers as plugin  # noqa: E402
+
+ROWS, HIDDEN, EPS = 3, 40, 1e-6
+
+
+class Tensor:
+    """fp32, 64-byte aligned, with what the plug-in asks of a tensor."""
+
+    def __init__(self, values):
+        self.memory = (ctypes.c_byte * (4 * len(values) + 64))()
+        offset = -ctypes.addressof(self.memory) % 64
+        self.array = (ctypes.c_float * len(values)).from_buffer(self.memory, offset)
+        self.array[:] = values
+
+    def data_ptr(self):
+        return ctypes.addressof(self.array)
+
+
+def normal(count):
+    return Tensor([random.gauss(0, 1) for _ in range(count)])
+
+
+def poisoned(count):
+    return Tensor([math.nan] * count)
+
+
+def make_set(**tensors):
+    return types.SimpleNamespace(T=ROWS, H=HIDDEN, dtype="fp32", eps=EPS, stream=lambda: 0, **tensors)
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+class PluginTest(unittest.TestCase):
+    def setUp(self):
+        random.seed(1)
+        self.calls = {name: table["mgtune"] for name, table in plugin.implementations().items()}
+
+    def run_it(self, operation, t, again=True):
+        call = self.calls[operation]
+        self.assertTrue(call.supports(t))
+        call.prepare([t])
+        self.assertIsNone(call(t))
+        if again:
+            call(t)
+
+    def expect(self, tensor, expected):
+        for i, (value, exact) in enumerate(zip(tensor.array, expected, strict=True)):
+            self.assertAlmostEqual(value, exact, delta=1e-5 * (1 + abs(exact)), msg=f"at {i}")
+
+    def test_swiglu_forward(self):
+        n = ROWS * HIDDEN
+        t = make_set(a=normal(n), b=normal(n), y=poisoned(n))
+        self.run_it("swiglu_fwd", t)
+        self.expect(t.y, [a * sigmoid(a) * b for a, b in zip(t.a.array, t.b.array)])
+
+    def test_swiglu_packed_forward(self):
+        t = make_set(ab=normal(2 * ROWS * HIDDEN), y=poisoned(ROWS * HIDDEN))
+        self.run_it("swiglu_packed_fwd", t)
+        expected = []
+        for row in range(ROWS):
+            start = 2 * row * HIDDEN
+            gate, up = t.ab.array[start:start + HIDDEN], t.ab.array[start + HIDDEN:start + 2 * HIDDEN]
+            expected += [a * sigmoid(a) * b for a, b in zip(gate, up)]
+        self.expect(t.y, expected)
+
+    def test_swiglu_backward(self):
+        n = ROWS * HIDDEN
+        t = make_set(dy=normal(n), a=normal(n), b=normal(n), da=poisoned(n), db=poisoned(n))
+        self.run_it("swiglu_bwd", t)
+        elements = list(zip(t.dy.array, t.a.array, t.b.array))
+        self.expect(t.da, [d * b * sigmoid(a) * (1 + a * (1 - sigmoid(a))) for d, a, b in elements])
+        self.expect(t.db, [d * a * sigmoid(a) for d, a, b in elements])
+
+    def norm(self, rows, weight):
+        rstd = [1 / math.sqrt(sum(x * x for x in row) / HIDDEN + EPS) for row in rows]
+        return [x * r * w for row, r in zip(rows, rstd) for x, w in zip(row, weight)], rstd
+
+    def rows_of(self, tensor):
+        return [list(tensor.array[i:i + HIDDEN]) for i in range(0, ROWS * HIDDEN, HIDDEN)]
+
+    def test_rmsnorm_forward(self):
+        n = ROWS * HIDDEN
+        t = make_set(x=normal(n), w=normal(HIDDEN), y=poisoned(n), rstd=poisoned(ROWS))
+        self.run_it("rmsnorm_fwd", t)
+        self.expect(t.y, self.norm(self.rows_of(t.x), t.w.array)[0])
+        self.assertTrue(all(math.isnan(r) for r in t.rstd.array))
+
+    def test_rmsnorm_add_forward(self):
+        self.need("rmsnorm.add_forward")
+        n = ROWS * HIDDEN
+        t = make_set(x=normal(n), r=normal(n), w=normal(HIDDEN), y=poisoned(n), s=poisoned(n))
+        self.run_it("add_rmsnorm_fwd", t)
+        total = Tensor([a + b for a, b in zip(t.x.array, t.r.array)])
+        self.expect(t.s, total.array)
+        self.expect(t.y, self.norm(self.rows_of(total), t.w.array)[0])
+
+    def gradients(self, t):
+        rows, dys = self.rows_of(t.x), self.rows_of(t.dy)
+        dx, dw = [], [0.0] * HIDDEN
+        for x, dy, r in zip(rows, dys, t.rstd.array):
+            g = [d * w for d, w in zip(dy, t.w.array)]
+            mean = sum(a * b for a, b in zip(g, x)) / HIDDEN
+            dx += [r * gi - xi * r ** 3 * mean for gi, xi in zip(g, x)]
+            dw = [total + d * xi * r for total, d, xi in zip(dw, dy, x)]
+        return dx, dw
+
+    def backward_set(self, **more):
+        n = ROWS * HIDDEN
+        t = make_set(x=normal(n), dy=normal(n), w=normal(HIDDEN), dx=poisoned(n), dw=poisoned(HIDDEN), **more)
+        t.rstd = Tensor(self.norm(self.rows_of(t.x), t.w.array)[1])
+        return t
+
+    def test_rmsnorm_backward(self):
+        self.need("rmsnorm.backward")
+        t = self.backward_set()
+        self.run_it("rmsnorm_bwd", t)
+        dx, dw = self.gradients(t)
+        self.expect(t.dx, dx)
+        self.expect(t.dw, dw)
+
+    def test_rmsnorm_add_backward(self):
+        self.need("rmsnorm.add_backward")
+        t = self.backward_set(ds=normal(ROWS * HIDDEN))
+        self.run_it("add_rmsnorm_bwd", t)
+        dx, dw = self.gradients(t)
+        self.expect(t.dx, [a + b for a, b in zip(dx, t.ds.array)])
+        self.expect(t.dw, dw)
+
+    def need(self, operator):
+        try:
+            plugin.read_operator(operator)
+        except RuntimeError as error:
+            self.skipTest(str(error))
+
+    def test_a_missing_operator_is_named(self):
+        with self.assertRaisesRegex(RuntimeError, r"no operator swiglu\.sideways here: there is no .*sideways\.json"):
+            plugin.read_operator("swiglu.sideways")
+
+    def test_a_tensor_that_no_set_has_is_named(self):
+        call = self.calls["swiglu_fwd"]
+        call.attributes = {"gate": "a", "y": "y"}
+        n = ROWS * HIDDEN
+        with self.assertRaisesRegex(RuntimeError, "swiglu.forward has a tensor up"):
+            call(make_set(a=normal(n), y=poisoned(n)))
+        call.name, call.attributes = plugin.OPERATIONS["swiglu_fwd"]
+
+    def test_what_the_library_says_is_passed_on(self):
+        t = make_set(a=normal(1), b=normal(1), y=poisoned(1))
+        t.H = 262145
+        with self.assertRaisesRegex(RuntimeError, "mgruntime: .*262144"):
+            self.calls["swiglu_fwd"](t)
+
+
+if __name__ == "__main__":
+    unittest.main()

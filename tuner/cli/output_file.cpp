@@ -1,0 +1,45 @@
+#include "cli/output_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "core/file_system.h"
+
+namespace mgtune {
+namespace {
+
+Status write_over(const std::string& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (file) return {};
+  return io_error("cannot write " + path + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+Status write_output(const std::string& path, std::string_view what, std::string_view content) {
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  std::string start(kDatabase.size(), '\0');
+  if (std::ifstream(path, std::ios::binary).read(start.data(), std::streamsize(start.size())) &&
+      start == kDatabase) {
+    return invalid_argument(path + " is a database; " + std::string(what) + " would replace it");
+  }
+  std::error_code none;
+  const auto there = std::filesystem::symlink_status(path, none);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    return write_over(path, content);
+  }
+  MGTUNE_TRY(FileSystem::real().write_file(path, content));
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::chmod(path.c_str(), 0666 & ~mask);  // what is not allowed here stays the owner's
+  return {};
+}
+
+}  // namespace mgtune

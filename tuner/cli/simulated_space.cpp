@@ -1,0 +1,120 @@
+#include "cli/simulated_space.h"
+
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/file_system.h"
+#include "device/registry.h"
+#include "exchange/read_recorded_space.h"
+#include "search/swept_space.h"
+
+namespace mgtune {
+namespace {
+
+// "gemm.L4" for "spaces/gemm.L4.json.gz".
+std::string space_name(const std::string& path) {
+  std::string name = std::filesystem::path(path).filename();
+  for (const std::string_view suffix : {".gz", ".json"}) {
+    if (name.ends_with(suffix) && name.size() > suffix.size()) {
+      name.resize(name.size() - suffix.size());
+    }
+  }
+  return name;
+}
+
+// As the device had them when the row was made.
+Result<DeviceLimits> limits_of(const GpuRecord& gpu) {
+  if (gpu.emulation) {
+    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices("cpu"));
+    return devices.front().limits;
+  }
+  DeviceLimits limits{0, gpu.sm_count, gpu.max_shared_bytes, gpu.l2_bytes};
+  if (gpu.arch.starts_with("sm_")) {
+    std::from_chars(gpu.arch.data() + 3, gpu.arch.data() + gpu.arch.size(),
+                    limits.compute_capability);
+  }
+  return limits;
+}
+
+using Words = std::map<std::string, std::string>;
+
+bool has_words(const Words& all, const Words& some) {
+  for (const auto& [name, value] : some) {
+    const auto found = all.find(name);
+    if (found == all.end() || found->second != value) return false;
+  }
+  return true;
+}
+
+using Group = std::tuple<std::string, std::int64_t, std::string>;  // problem, GPU, method
+
+// What came to no timing counts for every method.
+std::map<Group, std::vector<OutcomeView>> by_problem(const std::vector<OutcomeView>& rows) {
+  std::map<Group, std::vector<OutcomeView>> groups;
+  for (const OutcomeView& row : rows) {
+    if (row.measurement.has_value()) {
+      groups[{row.problem, row.gpu_id, row.measurement->method}].push_back(row);
+    }
+  }
+  for (auto& [group, of_group] : groups) {
+    for (const OutcomeView& row : rows) {
+      if (!row.measurement.has_value() && row.problem == std::get<0>(group) &&
+          row.gpu_id == std::get<1>(group)) {
+        of_group.push_back(row);
+      }
+    }
+  }
+  return groups;
+}
+
+Result<SimulatedSpace> simulated(const Operator& op, const Words& words,
+                                 const std::vector<OutcomeView>& rows, std::string name) {
+  MGTUNE_ASSIGN(const Problem problem, bind_problem(op, words));
+  MGTUNE_ASSIGN(const DeviceLimits limits, limits_of(rows.front().gpu));
+  MGTUNE_ASSIGN(SweptSpace swept, SweptSpace::make(problem, limits, rows));
+  const auto owner = std::make_shared<const SweptSpace>(std::move(swept));
+  return SimulatedSpace{std::move(name), &owner->set(),
+                        [space = owner.get()](const Variant& v) { return space->time(v); },
+                        owner->times(), owner};
+}
+
+}  // namespace
+
+Result<SimulatedSpace> space_of_file(const std::string& path) {
+  MGTUNE_ASSIGN(RecordedSpace read, read_recorded_space(FileSystem::real(), path));
+  const auto owner = std::make_shared<const RecordedSpace>(std::move(read));
+  return SimulatedSpace{space_name(path), owner.get(),
+                        [space = owner.get()](const Variant& v) { return space->time(v); },
+                        owner->times(), owner};
+}
+
+Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptWords& words) {
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
+  Words wanted;
+  if (!words.problem.empty()) {
+    MGTUNE_ASSIGN(wanted, parse_assignments(words.problem));
+  }
+  SweptSpaces all;
+  for (const Operator* op : operators) {
+    MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, store.outcomes(0, op->full_name()));
+    for (const auto& [group, of_group] : by_problem(rows)) {
+      const auto& [problem, gpu, method] = group;
+      MGTUNE_ASSIGN(const Words of_problem, parse_assignments(problem));
+      if (!has_words(of_problem, wanted)) continue;
+      const std::string name =
+          op->full_name() + " " + problem + " on " + of_group.front().gpu.model + ", " + method;
+      Result<SimulatedSpace> space = simulated(*op, of_problem, of_group, name);
+      if (space.ok()) {
+        all.spaces.push_back(*std::move(space));
+      } else {
+        all.left_out.push_back(name + ": " + space.status().message());
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace mgtune
