@@ -257,6 +257,32 @@ TEST_F(ProblemSweepTest, ASecondSweepCompilesAndMeasuresNothing) {
   EXPECT_EQ(events().size(), before);
 }
 
+TEST_F(ProblemSweepTest, WhoCrashesTheFinalIsARowAndContendsNoMore) {
+  sweep();
+  const std::string culprit = store_.finals()->front().final.finalists.front().variant;
+  store_ = Store::open(folder_.file("other.db"), Store::Mode::read_write).value();
+  device_.id = "cpu final: crash at " + culprit;
+  const auto expect_expelled = [&](SweepSummary summary) {
+    EXPECT_EQ(summary.outcomes[Outcome::ok], 5);
+    EXPECT_EQ(summary.outcomes[Outcome::crashed], 1);
+    ASSERT_EQ(summary.picks.size(), 1U);
+    EXPECT_NE(summary.picks[0].tuned.variant, culprit);
+  };
+  expect_expelled(sweep());
+  std::size_t rows = 0;
+  for (const OutcomeView& row : *store_.outcomes()) {
+    if (row.variant != culprit) continue;
+    ++rows;
+    EXPECT_EQ(row.outcome, Outcome::crashed);
+    EXPECT_THAT(row.message, testing::HasSubstr("in the final, "));
+    EXPECT_EQ(row.check->outcome, Outcome::ok);
+  }
+  EXPECT_EQ(rows, 1U);
+  const std::size_t before = events().size();
+  expect_expelled(sweep());
+  EXPECT_EQ(events().size(), before) << "it is known";
+}
+
 TEST_F(ProblemSweepTest, TimeThatIsOverEndsItWithTheDefaultMeasured) {
   const Variable slow("FAKE_WORKER_COMPILE_MS", "100");
   options_.budget.evaluations.reset();

@@ -94,6 +94,7 @@ Status ProblemSweep::recall(const Space& space) {
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
     if (!variant.ok() || !space.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
+    if (!state.build.sha256.empty()) shared_.pool.others_compile();
     // A row of another method says nothing of this one's, but its build may be known.
     const bool is_ours = !row.measurement || row.measurement->method == view_.tuned.method;
     if (is_ours) recorded_.emplace(state.text, row);
@@ -179,6 +180,7 @@ Status ProblemSweep::want_more() {
 // Wanted -> compiling, ready or finished: whatever is left to do for it.
 Status ProblemSweep::want(const Variant& variant) {
   MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
+  if (!state.build.sha256.empty()) shared_.pool.others_compile();
   switch (state.need) {
     case VariantState::Need::nothing: {
       const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernels
@@ -296,7 +298,10 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
   ++shared_.summary.outcomes[state.outcome];
   unsupported_ += state.outcome == Outcome::unsupported ? 1 : 0;
-  if (state.contends()) contenders_[state.text] = contender(state);
+  if (state.contends()) {
+    contenders_[state.text] = contender(state);
+    counted_.insert(state.text);
+  }
   MGTUNE_TRY(measure_ready());
   search_->report({state.variant, state.outcome,
                    state.measurement.has_value() ? state.measurement->median_ns : 0});
@@ -365,7 +370,13 @@ Status ProblemSweep::record(const VariantState& state, Origin origin) {
 Status ProblemSweep::pick() {
   std::vector<Contender> contenders;
   for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
-  MGTUNE_ASSIGN(std::optional<Pick> pick, hold_final(shared_, problem_, view_, contenders));
+  MGTUNE_ASSIGN(FinalResult final, hold_final(shared_, problem_, view_, contenders));
+  for (const Expelled& expelled : final.expelled) {
+    MGTUNE_TRY(expel(expelled));
+    std::erase_if(contenders,
+                  [&](const Contender& one) { return one.variant == expelled.variant; });
+  }
+  std::optional<Pick> pick = std::move(final.pick);
   if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
   TunedRecord& tuned = view_.tuned;
   if (!pick.has_value()) {
@@ -395,6 +406,23 @@ Status ProblemSweep::pick() {
   });
   shared_.summary.picks.push_back(view_);
   return {};
+}
+
+// Its newest row and measurement say what it did in the final, so that it contends no more.
+Status ProblemSweep::expel(const Expelled& expelled) {
+  contenders_.erase(expelled.variant);
+  MGTUNE_ASSIGN(const Variant variant, parse_variant(*problem_.op, expelled.variant));
+  MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
+  WorkReply reply;
+  reply.outcome = expelled.outcome;
+  reply.message = expelled.message;
+  reply.check = state.check;
+  results_.add_measurement(state, reply);
+  std::map<Outcome, std::int64_t>& outcomes = shared_.summary.outcomes;
+  const bool was_counted = counted_.contains(expelled.variant);
+  if (was_counted && --outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
+  ++outcomes[state.outcome];
+  return record(state, Origin::measurement);
 }
 
 const Contender* ProblemSweep::best() const {

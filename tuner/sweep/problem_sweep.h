@@ -56,6 +56,8 @@ struct SweepShared {
   std::int64_t next_request = 1;
 };
 
+struct Expelled;
+
 class ProblemSweep {
  public:
   // Called after every variant: how many are done, of how many at most.
@@ -106,6 +108,7 @@ class ProblemSweep {
   Result<double> ceiling_rate(const std::string& kind, std::int64_t bytes);
   Status record(const VariantState& state, Origin origin);
   Status pick();
+  Status expel(const Expelled& expelled);
 
   bool stopping();
   bool settled();
@@ -126,6 +129,7 @@ class ProblemSweep {
   std::vector<VariantState> recalled_;           // those still valid, until they are reused
   std::set<std::string> reused_;                 // texts of what was recalled
   std::map<std::string, Contender> contenders_;
+  std::set<std::string> counted_;  // those of them that are among the summary's outcomes
   std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request; they share the build
   std::size_t compiling_count_ = 0;
   std::deque<VariantState> ready_;                  // built, to be measured
