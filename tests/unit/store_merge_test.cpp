@@ -73,7 +73,8 @@ class StoreMergeTest : public StoreTest {
     tuned.variant = what.pick;
     tuned.default_variant = "row VEC=4";
     ASSERT_TRUE(store.record_tuned(tuned).ok());
-    if (!what.finished_at.empty()) ASSERT_TRUE(store.finish_sweep(id, what.finished_at).ok());
+    if (what.finished_at.empty()) return;
+    ASSERT_TRUE(store.finish_sweep(id, what.finished_at).ok());
   }
 
   // A closed file with that in it.
