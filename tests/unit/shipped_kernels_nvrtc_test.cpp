@@ -58,23 +58,15 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
   static const std::map<std::string, std::vector<std::string>> kProblems = {
       {"rmsnorm.forward", kMoreForward},
       {"rmsnorm.add_forward", kMoreForward},
-      // Of each width of access, a small problem and a large one, with gaps between the rows.
+      // Gaps between rows, many and few vectors to a row.
       {"swiglu.forward",
        {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
-        "rows=8192,hidden=8188,gate_stride=8192", "rows=8,hidden=508,gate_stride=512",
-        "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
-        "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
-      {"swiglu.packed_forward",
-       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190", "rows=8,hidden=510",
-        "rows=8192,hidden=8191", "rows=8,hidden=511"}},
+        "rows=8,hidden=252,gate_stride=256"}},
+      {"swiglu.packed_forward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
       {"swiglu.backward",
        {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
-        "rows=8192,hidden=8188,gate_stride=8192", "rows=8,hidden=508,gate_stride=512",
-        "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
-        "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
-      {"swiglu.packed_backward",
-       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190", "rows=8,hidden=510",
-        "rows=8192,hidden=8191", "rows=8,hidden=511"}},
+        "rows=8,hidden=252,gate_stride=256"}},
+      {"swiglu.packed_backward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
       {"rmsnorm.backward", kMoreBackward},
       {"rmsnorm.add_backward", kMoreBackward},
   };
