@@ -261,7 +261,7 @@ TEST_F(ProblemSweepTest, WhoCrashesTheFinalIsARowAndContendsNoMore) {
   sweep();
   const std::string culprit = store_.finals()->front().final.finalists.front().variant;
   store_ = Store::open(folder_.file("other.db"), Store::Mode::read_write).value();
-  device_.id = "cpu final: crash at " + culprit;
+  devices_.front().id = "cpu final: crash at " + culprit;
   const auto expect_expelled = [&](SweepSummary summary) {
     EXPECT_EQ(summary.outcomes[Outcome::ok], 5);
     EXPECT_EQ(summary.outcomes[Outcome::crashed], 1);
