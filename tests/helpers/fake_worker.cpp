@@ -291,7 +291,7 @@ int main(int count, char** arguments) {
     std::cerr << "no device here" << std::endl;
     return 4;
   }
-  if (count > 3 && !mgtune::is_well(arguments[3])) {
+  if (count > 3 && std::string(arguments[2]) == "measure" && !mgtune::is_well(arguments[3])) {
     std::cerr << arguments[3] << " does not work" << std::endl;
     return 4;
   }
