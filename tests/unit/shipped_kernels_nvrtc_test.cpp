@@ -40,6 +40,13 @@ const std::vector<Target>& targets() {
   return kTargets;
 }
 
+const std::vector<std::string> kMoreForward = {
+    "rows=3,hidden=120",         "rows=3,hidden=60",    "rows=3,hidden=30",
+    "rows=3,hidden=15",          "rows=3,hidden=64",    "rows=3,hidden=333",
+    "rows=3,hidden=1002",        "rows=3,hidden=1004",  "rows=3,hidden=13001",
+    "rows=3,hidden=20002",       "rows=3,hidden=40004", "rows=900,hidden=262144",
+    "rows=900,hidden=4096,W=f32"};
+
 const std::vector<std::string> kMoreBackward = {
     "rows=3,hidden=333,dw=true",   "rows=3,hidden=1002,dw=true",   "rows=3,hidden=1004",
     "rows=3,hidden=4100,dw=true",  "rows=3,hidden=12292,dw=true",  "rows=3,hidden=40004,dw=true",
@@ -49,9 +56,8 @@ const std::vector<std::string> kMoreBackward = {
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
   static const std::map<std::string, std::vector<std::string>> kProblems = {
-      {"rmsnorm.forward",
-       {"rows=3,hidden=333", "rows=3,hidden=20002", "rows=3,hidden=15",
-        "rows=900,hidden=4096,W=f32", "rows=900,hidden=262144"}},
+      {"rmsnorm.forward", kMoreForward},
+      {"rmsnorm.add_forward", kMoreForward},
       // Gaps between rows, many and few vectors to a row.
       {"swiglu.forward",
        {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
