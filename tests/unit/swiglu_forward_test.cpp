@@ -153,19 +153,19 @@ TEST(SwigluForwardLadder, PrefersWideAccessesAndOneRun) {
   const OperatorCheck check("swiglu.forward");
   const auto first = [&](const std::string& words) { return check.first_of_ladder(words, kH200); };
   EXPECT_EQ(first("rows=8192,hidden=11008,T=bf16"),
-            "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=streaming PDL=false");
+            "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=streaming PDL=true");
   EXPECT_EQ(first("rows=4096,hidden=11007,T=f32"),
-            "flat THREADS=256 VEC=4 UNROLL=1 LOAD=normal STORE=streaming PDL=false");
+            "flat THREADS=256 VEC=4 UNROLL=1 LOAD=normal STORE=streaming PDL=true");
   EXPECT_EQ(first("rows=16,hidden=14336,T=bf16"),
-            "flat THREADS=512 VEC=1 UNROLL=1 LOAD=normal STORE=streaming PDL=true");
+            "flat THREADS=512 VEC=1 UNROLL=1 LOAD=streaming STORE=normal PDL=true");
   EXPECT_EQ(check.first_of_ladder("rows=16,hidden=14336,T=bf16", kOldestGpu),
             "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=streaming PDL=false");
   EXPECT_EQ(first("rows=8192,hidden=11008,gate_stride=22016,T=bf16"),
-            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=wide LOAD=normal STORE=streaming PDL=false");
+            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=wide LOAD=normal STORE=streaming PDL=true");
   EXPECT_EQ(first("rows=8192,hidden=11006,gate_stride=11008,T=bf16"),
-            "rows THREADS=256 VEC=2 UNROLL=4 ROWS=wide LOAD=normal STORE=streaming PDL=false");
+            "rows THREADS=128 VEC=2 UNROLL=4 ROWS=wide LOAD=normal STORE=normal PDL=false");
   EXPECT_EQ(first("rows=80192,hidden=128,gate_stride=256,T=bf16"),
-            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=narrow LOAD=normal STORE=streaming PDL=false");
+            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=narrow LOAD=normal STORE=streaming PDL=true");
 }
 
 TEST(SwigluForwardSpace, StaysSmall) {
