@@ -19,8 +19,8 @@
 //                             per thread, more loads in flight when there are few rows
 //            ROWS_PER_BLOCK   fills a block when a row needs few threads; idle when rows run out
 //            ROWS_PER_THREAD  rows that a group of threads has in flight at once, weight in common
-//            CLUSTER, THREADS blocks of a row and their threads: the parts of a wide row stay small
-//                             enough for several blocks an SM, whose loads and stores overlap
+//            CLUSTER, THREADS blocks of a row and their threads: few wide rows keep
+//                             all SMs busy
 //            VEC              elements per load; 16 bytes need the fewest instructions, less
 //                             serves odd sizes, strides and pointers
 //            LOAD, STORE      how long the caches keep x and residual, y and residual_out
