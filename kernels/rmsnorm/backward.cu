@@ -22,22 +22,25 @@
 //                             registers, a thread
 //            ROWS_PER_BLOCK   more rows in flight for the same partial sums
 //            VEC              elements per access; 16 bytes need the fewest instructions
-//            STAGES           rows in flight; each costs registers, or shared memory
+//            ROWS_AT_ONCE     rows that a row's threads process side by side: half the barriers,
+//            and
+//                             something to do while a sum travels; more memory in flight
+//            STAGES           such rows on their way or in work; each costs registers, or shared
+//                             memory
 //            LOAD             ldg: into registers, serves any alignment; cp_async: 4 bytes and up
 //            BLOCKS_PER_SM    more rows in flight, barriers overlap; fewer registers a thread, more
 //                             partial sums
 //            CLUSTER          blocks a row: more hold wider rows and spread few rows over more SMs;
 //                             fewer rows are in flight at once
-//            FINISH           launch: dw by a second kernel; dependent: one that is already there
-//                             when this one ends; last_block: no second kernel, the block that ends
-//                             last does it alone: for few partial sums
-// Numerics   everything in fp32; dx and dw are rounded once. xhat is formed first, so that large x
-//            with small rstd do not overflow. The order of additions is fixed by the parameters and
-//            the size of the grid: runs give the same bits.
+//            PDL              the second kernel is already there when the first one ends
+// Numerics   everything in fp32; dx and dw are rounded once. dy * x, xhat and g must be finite in
+//            fp32. The order of additions is fixed by the parameters and the size of the grid: runs
+//            give the same bits.
 
 #include <mg/async_copy.cuh>
 #include <mg/cache_hint.cuh>
 #include <mg/cluster.cuh>
+#include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/group_sum.cuh>
 #include <mg/partial_sums.cuh>
@@ -47,7 +50,6 @@
 #include <mg/vec.cuh>
 
 enum class LOAD { ldg, cp_async };
-enum class FINISH { launch, dependent, last_block };
 
 // What the kernel is given. dresidual is null in rmsnorm.backward.
 template <class T, class W>
@@ -58,16 +60,14 @@ struct Gradients {
   const float* __restrict__ rstd;
   const T* __restrict__ dresidual;
   T* __restrict__ dx;
-  W* __restrict__ dw;
-  float* partials;
-  mg::u32* tickets;
+  float* __restrict__ partials;
   mg::i64 rows, x_stride;
   float weight_offset;
 };
 
 // How the kernel was compiled, and what follows from it.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_, int kVec_,
-          int kStages_, LOAD kLoad_, int kCluster_, FINISH kFinish_, bool kHasDw_,
+          int kRowsAtOnce_, int kStages_, LOAD kLoad_, int kCluster_, bool kHasDw_,
           bool kHasResidual_>
 struct Tiling {
   using T = T_;
@@ -75,9 +75,8 @@ struct Tiling {
   using Vector = mg::Vec<T, kVec_>;
   static constexpr int kHidden = kHidden_, kVec = kVec_, kStages = kStages_;
   static constexpr int kThreadsPerRow = kThreadsPerRow_, kRowsPerBlock = kRowsPerBlock_;
+  static constexpr int kRowsAtOnce = kRowsAtOnce_, kCluster = kCluster_;
   static constexpr LOAD kLoad = kLoad_;
-  static constexpr int kCluster = kCluster_;
-  static constexpr FINISH kFinish = kFinish_;
   static constexpr bool kHasDw = kHasDw_, kHasResidual = kHasResidual_;
 
   static constexpr int kThreads = kThreadsPerRow * kRowsPerBlock;
@@ -115,16 +114,18 @@ class Rows {
   using T = typename K::T;
   using W = typename K::W;
   using Vector = typename K::Vector;
-  static constexpr int kSlots = K::kCluster * K::kThreads / 32;  // a float of every warp
-  static constexpr int kScratch = mg::group_sum_floats<K::kThreadsPerRow, K::kRowsPerBlock>();
+  static constexpr int kAtOnce = K::kRowsAtOnce;
+  static constexpr int kScratch =
+      mg::group_sum_floats<K::kThreadsPerRow, K::kRowsPerBlock, kAtOnce>();
+  static constexpr int kSlots = K::kCluster * K::kThreads / 32 * kAtOnce;  // of every warp
 
-  // `scratch` is 2 * kScratch floats of shared memory; first_column is the slice's.
-  __device__ __forceinline__ Rows(const Gradients<T, W>& in, float* scratch, int first_column)
+  __device__ __forceinline__ Rows(const Gradients<T, W>& in, int first_column)
       : in_(in),
         first_column_(first_column),
         lane_(static_cast<int>(threadIdx.x) % K::kThreadsPerRow),
         group_(static_cast<int>(threadIdx.x) / K::kThreadsPerRow),
-        scratch_(scratch) {
+        first_row_(mg::i64{blockIdx.x / K::kCluster} * K::kRowsPerBlock + group_),
+        stride_(mg::i64{gridDim.x / K::kCluster} * K::kRowsPerBlock) {
     for_each_vector<K>(lane_, [&](int step, int column) {
       const auto loaded = mg::load_pieces<K::kVec>(in.weight + first_column + column);
 #pragma unroll
@@ -138,53 +139,55 @@ class Rows {
     }
   }
 
-  __device__ __forceinline__ void process_all() {
+  // `scratch` is 2 * kScratch floats of shared memory.
+  __device__ __forceinline__ void process_all(float* scratch) {
     if constexpr (K::kLoad == LOAD::ldg) {
-      process_from_registers();
+      process_from_registers(scratch);
     } else {
-      process_from_shared();
+      process_from_shared(scratch);
     }
   }
 
-  // As process_all() with cp_async, but a row's dx is written while the sum of the next one travels
+  // As process_all() with cp_async, but dx is written while the sums of the next rows travel
   // through the cluster. `slots` is 2 * kSlots floats of shared memory.
   __device__ __forceinline__ void process_in_cluster(float* slots) {
     constexpr int kAhead = K::kStages - 2;
     static_assert(K::kRowsPerBlock == 1 && K::kLoad == LOAD::cp_async && kAhead >= 1);
-    mg::AsyncCopies<K::kStages * K::kInputs * K::kSteps> copies;
-    const mg::i64 first = first_row();
+    Copies copies;
 #pragma unroll
-    for (int stage = 0; stage < kAhead; ++stage) copy(first + stage * stride(), stage, copies);
-    float next_rstd = rstd_of(first), last_rstd = 0.0f, mean = 0.0f;
+    for (int stage = 0; stage < kAhead; ++stage) {
+      copy(first_row_ + stage * kAtOnce * stride_, stage, copies);
+    }
+    float next_rstd[kAtOnce], last_rstd[kAtOnce], means[kAtOnce];
+    load_rstd(first_row_, next_rstd);
     __syncwarp();
     mg::cluster_arrive();
     mg::cluster_wait();  // all blocks run: their slots may be written
     int stage = 0, last_stage = 0, turn = 0;
-    const auto write_last = [&](mg::i64 row) {
-      write_dx(row, last_rstd, mean, [&](int input, int step) {
-        return mg::load<K::kVec>(place(last_stage, input, step));
-      });
-    };
-    mg::i64 row = first;
-    for (; row < in_.rows; row += stride()) {
+    mg::i64 row = first_row_;
+    for (; row < in_.rows; row += kAtOnce * stride_) {
       const int free_stage = stage + kAhead < K::kStages ? stage + kAhead : stage - 2;
-      copy(row + kAhead * stride(), free_stage, copies);
-      const float rstd = next_rstd;
-      next_rstd = rstd_of(row + stride());
+      copy(row + kAhead * kAtOnce * stride_, free_stage, copies);
+      float rstd[kAtOnce], sums[kAtOnce];
+      take_rstd(row, next_rstd, rstd);
       copies.template wait<kAhead>();
-      const float sum = accumulate(
-          rstd, [&](int input, int step) { return mg::load<K::kVec>(place(stage, input, step)); });
-      tell_cluster(sum, slots + turn);
+      accumulate(row, rstd, in_stage(stage), sums);
+      tell_cluster(sums, slots + turn);
       mg::cluster_arrive();
-      if (row != first) write_last(row - stride());
+      if (row != first_row_) {
+        write_dx(row - kAtOnce * stride_, last_rstd, means, in_stage(last_stage));
+      }
       mg::cluster_wait();
-      mean = total(slots + turn) * (1.0f / K::kHidden);
+      total(slots + turn, means);
       turn = kSlots - turn;
-      last_rstd = rstd;
+#pragma unroll
+      for (int r = 0; r < kAtOnce; ++r) last_rstd[r] = rstd[r];
       last_stage = stage;
       stage = stage == K::kStages - 1 ? 0 : stage + 1;
     }
-    if (row != first) write_last(row - stride());
+    if (row != first_row_) {
+      write_dx(row - kAtOnce * stride_, last_rstd, means, in_stage(last_stage));
+    }
     copies.template wait<0>();
   }
 
@@ -213,13 +216,7 @@ class Rows {
 
  private:
   enum Input { kDy, kX, kDresidual };
-
-  __device__ __forceinline__ mg::i64 first_row() const {
-    return mg::i64{blockIdx.x / K::kCluster} * K::kRowsPerBlock + group_;
-  }
-  __device__ __forceinline__ mg::i64 stride() const {
-    return mg::i64{gridDim.x / K::kCluster} * K::kRowsPerBlock;
-  }
+  using Copies = mg::AsyncCopies<K::kStages * kAtOnce * K::kInputs * K::kSteps>;
 
   __device__ __forceinline__ const T* source(int input, mg::i64 row) const {
     if (input == kDy) return in_.dy + row * K::kHidden + first_column_;
@@ -227,149 +224,201 @@ class Rows {
     return in_.dresidual + row * K::kHidden + first_column_;
   }
 
-  // The thread's part of a row's sum(g * xhat), and of dw. at(input, step) is its vector of an
-  // input.
-  template <class At>
-  __device__ __forceinline__ float accumulate(float rstd, const At& at) {
-    float sum = 0.0f;
-    for_each_vector<K>(lane_, [&](int step, int) {
-      const Vector dy = at(kDy, step), x = at(kX, step);
+  // Calls visit(r, row) for those of the rows `first`, first + stride, ... that exist.
+  template <class Visit>
+  __device__ __forceinline__ void for_each_row(mg::i64 first, const Visit& visit) const {
 #pragma unroll
-      for (int i = 0; i < K::kVec; ++i) {
-        const float product = mg::to_float(dy.data[i]) * (mg::to_float(x.data[i]) * rstd);
-        if constexpr (K::kHasDw) dw_[step * K::kVec + i] += product;
-        sum += product * weight_[step * K::kVec + i];
-      }
-    });
-    return sum;
+    for (int r = 0; r < kAtOnce; ++r) {
+      const mg::i64 row = first + r * stride_;
+      if (row < in_.rows) visit(r, row);
+    }
   }
 
+  // The thread's part of each row's sum(g * xhat), and of dw. at(r, input, step) is its vector of
+  // an input.
   template <class At>
-  __device__ __forceinline__ void write_dx(mg::i64 row, float rstd, float mean,
-                                           const At& at) const {
-    T* const dx_row = in_.dx + row * K::kHidden + first_column_;
-    for_each_vector<K>(lane_, [&](int step, int column) {
-      const Vector dy = at(kDy, step), x = at(kX, step);
-      Vector dresidual, dx;
-      if constexpr (K::kHasResidual) dresidual = at(kDresidual, step);
+  __device__ __forceinline__ void accumulate(mg::i64 first, const float (&rstd)[kAtOnce],
+                                             const At& at, float (&sums)[kAtOnce]) {
 #pragma unroll
-      for (int i = 0; i < K::kVec; ++i) {
-        const float g = mg::to_float(dy.data[i]) * weight_[step * K::kVec + i];
-        float value = rstd * (g - mg::to_float(x.data[i]) * rstd * mean);
-        if constexpr (K::kHasResidual) value += mg::to_float(dresidual.data[i]);
-        dx.data[i] = mg::from_float<T>(value);
-      }
-      mg::store_streaming<K::kVec>(dx_row + column, dx);
+    for (int r = 0; r < kAtOnce; ++r) sums[r] = 0.0f;
+    for_each_row(first, [&](int r, mg::i64) {
+      float sum = 0.0f;
+      for_each_vector<K>(lane_, [&](int step, int) {
+        float dy[K::kVec], x[K::kVec], part = 0.0f;
+        mg::to_floats(at(r, kDy, step), dy);
+        mg::to_floats(at(r, kX, step), x);
+#pragma unroll
+        for (int i = 0; i < K::kVec; ++i) {
+          const float product = dy[i] * x[i];
+          if constexpr (K::kHasDw) dw_[step * K::kVec + i] += product * rstd[r];
+          part += product * weight_[step * K::kVec + i];
+        }
+        sum += part;
+      });
+      sums[r] = sum * rstd[r];
     });
   }
 
-  // One row, by all threads of its group.
   template <class At>
-  __device__ __forceinline__ void process(mg::i64 row, float rstd, const At& at) {
-    const float sum = accumulate(rstd, at);
-    // Two scratch areas in turn: one barrier a row is enough.
-    const float total = mg::group_sum<K::kThreadsPerRow, K::kRowsPerBlock>(sum, scratch_ + turn_);
-    turn_ = kScratch - turn_;
-    write_dx(row, rstd, total * (1.0f / K::kHidden), at);
+  __device__ __forceinline__ void write_dx(mg::i64 first, const float (&rstd)[kAtOnce],
+                                           const float (&means)[kAtOnce], const At& at) const {
+    for_each_row(first, [&](int r, mg::i64 row) {
+      T* const dx_row = in_.dx + row * K::kHidden + first_column_;
+      const float of_x = rstd[r] * means[r];
+      for_each_vector<K>(lane_, [&](int step, int column) {
+        float dy[K::kVec], x[K::kVec], dx[K::kVec];
+        mg::to_floats(at(r, kDy, step), dy);
+        mg::to_floats(at(r, kX, step), x);
+#pragma unroll
+        for (int i = 0; i < K::kVec; ++i) {
+          dx[i] = rstd[r] * (dy[i] * weight_[step * K::kVec + i] - x[i] * of_x);
+        }
+        if constexpr (K::kHasResidual) {
+          float dresidual[K::kVec];
+          mg::to_floats(at(r, kDresidual, step), dresidual);
+#pragma unroll
+          for (int i = 0; i < K::kVec; ++i) dx[i] += dresidual[i];
+        }
+        mg::store_streaming<K::kVec>(dx_row + column, mg::from_floats<T>(dx));
+      });
+    });
   }
 
-  // A row as it lies in registers.
+  // Some rows, by all threads of their group.
+  template <class At>
+  __device__ __forceinline__ void process(mg::i64 first, const float (&rstd)[kAtOnce],
+                                          float* scratch, const At& at) {
+    float sums[kAtOnce];
+    accumulate(first, rstd, at, sums);
+    mg::group_sums<K::kThreadsPerRow, K::kRowsPerBlock>(sums, scratch + turn_);
+    turn_ = kScratch - turn_;  // two scratch areas in turn: one barrier is enough
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r) sums[r] *= 1.0f / K::kHidden;
+    write_dx(first, rstd, sums, at);
+  }
+
+  // Rows as they lie in registers.
   struct Loaded {
-    Vector inputs[K::kInputs][K::kSteps];
-    float rstd;
+    Vector inputs[kAtOnce][K::kInputs][K::kSteps];
+    float rstd[kAtOnce];
   };
 
-  __device__ __forceinline__ void load(mg::i64 row, Loaded& to) const {
-    if (row >= in_.rows) return;
-    to.rstd = in_.rstd[row];
-    for_each_vector<K>(lane_, [&](int step, int column) {
+  __device__ __forceinline__ void load(mg::i64 first, Loaded& to) const {
+    for_each_row(first, [&](int r, mg::i64 row) {
+      to.rstd[r] = in_.rstd[row];
+      for_each_vector<K>(lane_, [&](int step, int column) {
 #pragma unroll
-      for (int input = 0; input < K::kInputs; ++input) {
-        to.inputs[input][step] =
-            mg::load_hinted<K::kVec, mg::Cache::streaming>(source(input, row) + column);
-      }
+        for (int input = 0; input < K::kInputs; ++input) {
+          to.inputs[r][input][step] =
+              mg::load_hinted<K::kVec, mg::Cache::streaming>(source(input, row) + column);
+        }
+      });
     });
   }
 
-  __device__ __forceinline__ void process_from_registers() {
+  __device__ __forceinline__ void process_from_registers(float* scratch) {
     Loaded stages[K::kStages];
-    mg::i64 row = first_row();
+    mg::i64 row = first_row_;
 #pragma unroll
-    for (int stage = 0; stage < K::kStages; ++stage) load(row + stage * stride(), stages[stage]);
+    for (int stage = 0; stage < K::kStages; ++stage) {
+      load(row + stage * kAtOnce * stride_, stages[stage]);
+    }
     while (row < in_.rows) {
 #pragma unroll
       for (int stage = 0; stage < K::kStages; ++stage) {
         if (row < in_.rows) {
           const Loaded& from = stages[stage];
-          process(row, from.rstd, [&](int input, int step) { return from.inputs[input][step]; });
-          load(row + K::kStages * stride(), stages[stage]);
+          process(row, from.rstd, scratch,
+                  [&](int r, int input, int step) { return from.inputs[r][input][step]; });
+          load(row + K::kStages * kAtOnce * stride_, stages[stage]);
         }
-        row += stride();
+        row += kAtOnce * stride_;
       }
     }
   }
 
   // Where the thread's vector lies in shared memory.
-  __device__ __forceinline__ T* place(int stage, int input, int step) const {
-    const int at = (stage * K::kRowsPerBlock + group_) * K::kInputs + input;
+  __device__ __forceinline__ T* place(int stage, int r, int input, int step) const {
+    const int at = ((stage * K::kRowsPerBlock + group_) * kAtOnce + r) * K::kInputs + input;
     return mg::dynamic_shared<T>() + (at * K::kSteps + step) * K::kStep + lane_ * K::kVec;
   }
 
-  template <class Copies>
-  __device__ __forceinline__ void copy(mg::i64 row, int stage, Copies& copies) const {
-    if (row < in_.rows) {
+  __device__ __forceinline__ auto in_stage(int stage) const {
+    return [this, stage](int r, int input, int step) {
+      return mg::load<K::kVec>(place(stage, r, input, step));
+    };
+  }
+
+  __device__ __forceinline__ void copy(mg::i64 first, int stage, Copies& copies) const {
+    for_each_row(first, [&](int r, mg::i64 row) {
       for_each_vector<K>(lane_, [&](int step, int column) {
 #pragma unroll
         for (int input = 0; input < K::kInputs; ++input) {
-          copies.template copy<K::kVec* static_cast<int>(sizeof(T))>(place(stage, input, step),
+          copies.template copy<K::kVec* static_cast<int>(sizeof(T))>(place(stage, r, input, step),
                                                                      source(input, row) + column);
         }
       });
-    }
+    });
     copies.end_group();
   }
 
-  __device__ __forceinline__ float rstd_of(mg::i64 row) const {
-    return row < in_.rows ? in_.rstd[row] : 0.0f;
+  __device__ __forceinline__ void load_rstd(mg::i64 first, float (&to)[kAtOnce]) const {
+    for_each_row(first, [&](int r, mg::i64 row) { to[r] = in_.rstd[row]; });
   }
 
-  __device__ __forceinline__ void process_from_shared() {
-    constexpr int kAhead = K::kStages - 1;  // rows on their way while one is processed
-    mg::AsyncCopies<K::kStages * K::kInputs * K::kSteps> copies;
-    mg::i64 row = first_row();
+  // Hands over what was loaded for these rows, and loads for the next.
+  __device__ __forceinline__ void take_rstd(mg::i64 first, float (&next)[kAtOnce],
+                                            float (&to)[kAtOnce]) const {
 #pragma unroll
-    for (int stage = 0; stage < kAhead; ++stage) copy(row + stage * stride(), stage, copies);
-    float next_rstd = rstd_of(row);
-    for (int stage = 0; row < in_.rows; row += stride()) {
-      // Into the stage that the last row has left: each thread overwrites what it alone read.
-      copy(row + kAhead * stride(), stage == 0 ? kAhead : stage - 1, copies);
-      const float rstd = next_rstd;
-      next_rstd = rstd_of(row + stride());
+    for (int r = 0; r < kAtOnce; ++r) to[r] = next[r];
+    load_rstd(first + kAtOnce * stride_, next);
+  }
+
+  __device__ __forceinline__ void process_from_shared(float* scratch) {
+    constexpr int kAhead = K::kStages - 1;  // on their way while one stage is processed
+    Copies copies;
+#pragma unroll
+    for (int stage = 0; stage < kAhead; ++stage) {
+      copy(first_row_ + stage * kAtOnce * stride_, stage, copies);
+    }
+    float next_rstd[kAtOnce];
+    load_rstd(first_row_, next_rstd);
+    int stage = 0;
+    for (mg::i64 row = first_row_; row < in_.rows; row += kAtOnce * stride_) {
+      // Into the stage that the last rows have left: each thread overwrites what it alone read.
+      copy(row + kAhead * kAtOnce * stride_, stage == 0 ? kAhead : stage - 1, copies);
+      float rstd[kAtOnce];
+      take_rstd(row, next_rstd, rstd);
       copies.template wait<kAhead>();
-      process(row, rstd,
-              [&](int input, int step) { return mg::load<K::kVec>(place(stage, input, step)); });
+      process(row, rstd, scratch, in_stage(stage));
       stage = stage == kAhead ? 0 : stage + 1;
     }
     copies.template wait<0>();
   }
 
-  // A warp's part of the sum, to every block of the cluster.
-  __device__ __forceinline__ void tell_cluster(float sum, float* slots) const {
+  // A warp's part of the sums, to every block of the cluster.
+  __device__ __forceinline__ void tell_cluster(float (&sums)[kAtOnce], float* slots) const {
     const mg::u32 warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
-    sum = mg::sum_of_lanes<32>(sum);
+    float* const slot = slots + (mg::cluster_rank() * (K::kThreads / 32) + warp) * kAtOnce;
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r) sums[r] = mg::sum_of_lanes<32>(sums[r]);
     if (lane < K::kCluster) {
-      mg::store_to_block(&slots[mg::cluster_rank() * (K::kThreads / 32) + warp], lane, sum);
+#pragma unroll
+      for (int r = 0; r < kAtOnce; ++r) mg::store_to_block(slot + r, lane, sums[r]);
     }
     __syncwarp();  // whole again, for the barrier
   }
 
-  __device__ __forceinline__ float total(const float* slots) const {
-    float sum = 0.0f;
+  __device__ __forceinline__ void total(const float* slots, float (&means)[kAtOnce]) const {
 #pragma unroll
-    for (int slot = static_cast<int>(threadIdx.x) % 32; slot < kSlots; slot += 32) {
-      sum += slots[slot];
+    for (int r = 0; r < kAtOnce; ++r) {
+      float sum = 0.0f;
+#pragma unroll
+      for (int at = static_cast<int>(threadIdx.x) % 32 * kAtOnce; at < kSlots; at += 32 * kAtOnce) {
+        sum += slots[at + r];
+      }
+      means[r] = mg::sum_of_lanes<32>(sum) * (1.0f / K::kHidden);
     }
-    return mg::sum_of_lanes<32>(sum);
   }
 
   // The sums of one vector's columns, to global or shared memory.
@@ -386,133 +435,103 @@ class Rows {
 
   const Gradients<T, W>& in_;
   const int first_column_, lane_, group_;
-  float* const scratch_;
+  const mg::i64 first_row_, stride_;  // of the rows that the thread's group processes
   int turn_ = 0;
   float weight_[K::kElements];
   float dw_[K::kHasDw ? K::kElements : 1];
 };
 
-// 32 columns of dw.
-template <class W, int kHidden, int kThreads>
-__device__ __forceinline__ void write_dw(const float* partials, mg::i32 parts, mg::i64 first_column,
-                                         W* dw, float* scratch) {
+template <bool kPdl>
+__device__ __forceinline__ void begin() {
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    mg::wait_for_previous_grid();
+  }
+}
+
+template <class K, bool kPdl>
+__device__ __forceinline__ void backward(const Gradients<typename K::T, typename K::W>& in) {
+  begin<kPdl>();
+  MG_SHARED(float, scratch, [2 * Rows<K>::kScratch]);
+  Rows<K> rows(in, 0);
+  rows.process_all(scratch);
+  if constexpr (K::kHasDw) rows.write_partials();
+}
+
+template <class K, bool kPdl>
+__device__ __forceinline__ void backward_in_cluster(
+    const Gradients<typename K::T, typename K::W>& in) {
+  begin<kPdl>();
+  MG_SHARED(float, slots, [2 * Rows<K>::kSlots]);
+  Rows<K> rows(in, static_cast<int>(mg::cluster_rank()) * K::kSlice);
+  rows.process_in_cluster(slots);
+  if constexpr (K::kHasDw) rows.write_partials();
+}
+
+template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec,
+          int kRowsAtOnce, int kStages, LOAD kLoad, int kBlocksPerSm, bool kPdl, bool kHasDw>
+__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
+    rmsnorm_backward(const T* __restrict__ dy, const T* __restrict__ x,
+                     const W* __restrict__ weight, const float* __restrict__ rstd,
+                     T* __restrict__ dx, float* __restrict__ partials, mg::i64 rows,
+                     mg::i64 x_stride, float weight_offset) {
+  backward<Tiling<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kVec, kRowsAtOnce, kStages, kLoad,
+                  1, kHasDw, false>,
+           kPdl>({dy, x, weight, rstd, nullptr, dx, partials, rows, x_stride, weight_offset});
+}
+
+template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec,
+          int kRowsAtOnce, int kStages, LOAD kLoad, int kBlocksPerSm, bool kPdl, bool kHasDw>
+__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
+    rmsnorm_add_backward(const T* __restrict__ dy, const T* __restrict__ s,
+                         const W* __restrict__ weight, const float* __restrict__ rstd,
+                         const T* __restrict__ dresidual, T* __restrict__ dx,
+                         float* __restrict__ partials, mg::i64 rows, mg::i64 s_stride,
+                         float weight_offset) {
+  backward<Tiling<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kVec, kRowsAtOnce, kStages, kLoad,
+                  1, kHasDw, true>,
+           kPdl>({dy, s, weight, rstd, dresidual, dx, partials, rows, s_stride, weight_offset});
+}
+
+template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, int kStages,
+          int kCluster, int kBlocksPerSm, bool kPdl, bool kHasDw>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    rmsnorm_backward_cluster(const T* __restrict__ dy, const T* __restrict__ x,
+                             const W* __restrict__ weight, const float* __restrict__ rstd,
+                             T* __restrict__ dx, float* __restrict__ partials, mg::i64 rows,
+                             mg::i64 x_stride, float weight_offset) {
+  backward_in_cluster<Tiling<T, W, kHidden, kThreads, 1, kVec, kRowsAtOnce, kStages, LOAD::cp_async,
+                             kCluster, kHasDw, false>,
+                      kPdl>(
+      {dy, x, weight, rstd, nullptr, dx, partials, rows, x_stride, weight_offset});
+}
+
+template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, int kStages,
+          int kCluster, int kBlocksPerSm, bool kPdl, bool kHasDw>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    rmsnorm_add_backward_cluster(const T* __restrict__ dy, const T* __restrict__ s,
+                                 const W* __restrict__ weight, const float* __restrict__ rstd,
+                                 const T* __restrict__ dresidual, T* __restrict__ dx,
+                                 float* __restrict__ partials, mg::i64 rows, mg::i64 s_stride,
+                                 float weight_offset) {
+  backward_in_cluster<Tiling<T, W, kHidden, kThreads, 1, kVec, kRowsAtOnce, kStages, LOAD::cp_async,
+                             kCluster, kHasDw, true>,
+                      kPdl>(
+      {dy, s, weight, rstd, dresidual, dx, partials, rows, s_stride, weight_offset});
+}
+
+// dw from the partial sums of `parts` blocks; zero where there were none.
+template <class W, int kHidden, int kThreads, bool kPdl>
+__global__ void __launch_bounds__(kThreads)
+    rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {
+  begin<kPdl>();
   constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
+  MG_SHARED(float, scratch, [mg::kPartialSumScratch<kThreads>]);
+  const mg::i64 first_column = mg::i64{blockIdx.x} * mg::kPartialSumColumns;
   const float total =
       mg::sum_partials<kThreads>(partials, parts, kPartialRow, first_column, scratch);
   const mg::i64 column = first_column + threadIdx.x;
   if (threadIdx.x < mg::kPartialSumColumns && column < kHidden) {
     dw[column] = mg::from_float<W>(total);
   }
-}
-
-// In the block that ends last, once its threads see everybody's partial sums.
-template <class K>
-__device__ __forceinline__ void write_dw_if_last(
-    const Gradients<typename K::T, typename K::W>& in) {
-  MG_SHARED(float, scratch, [mg::kPartialSumScratch<K::kThreads>]);
-  MG_SHARED(bool, is_last);
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    is_last = atomicAdd(in.tickets, 1u) == gridDim.x - 1;
-    if (is_last) *in.tickets = 0;  // as the next launch wants to find it
-  }
-  __syncthreads();
-  if (!is_last) return;
-  __threadfence();
-  for (int column = 0; column < K::kHidden; column += mg::kPartialSumColumns) {
-    write_dw<typename K::W, K::kHidden, K::kThreads>(in.partials, static_cast<mg::i32>(gridDim.x),
-                                                     column, in.dw, scratch);
-    __syncthreads();
-  }
-}
-
-template <class K>
-__device__ __forceinline__ void backward(const Gradients<typename K::T, typename K::W>& in) {
-  if constexpr (K::kFinish == FINISH::dependent) {
-    mg::let_next_grid_start();
-    mg::wait_for_previous_grid();
-  }
-  MG_SHARED(float, scratch, [2 * Rows<K>::kScratch]);
-  Rows<K> rows(in, scratch, 0);
-  rows.process_all();
-  if constexpr (K::kHasDw) {
-    rows.write_partials();
-    if constexpr (K::kFinish == FINISH::last_block) write_dw_if_last<K>(in);
-  }
-}
-
-template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec,
-          int kStages, LOAD kLoad, int kBlocksPerSm, FINISH kFinish, bool kHasDw>
-__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
-    rmsnorm_backward(const T* __restrict__ dy, const T* __restrict__ x,
-                     const W* __restrict__ weight, const float* __restrict__ rstd,
-                     T* __restrict__ dx, W* __restrict__ dw, float* partials, mg::u32* tickets,
-                     mg::i64 rows, mg::i64 x_stride, float weight_offset) {
-  backward<Tiling<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kVec, kStages, kLoad, 1, kFinish,
-                  kHasDw, false>>(
-      {dy, x, weight, rstd, nullptr, dx, dw, partials, tickets, rows, x_stride, weight_offset});
-}
-
-template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec,
-          int kStages, LOAD kLoad, int kBlocksPerSm, FINISH kFinish, bool kHasDw>
-__global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
-    rmsnorm_add_backward(const T* __restrict__ dy, const T* __restrict__ s,
-                         const W* __restrict__ weight, const float* __restrict__ rstd,
-                         const T* __restrict__ dresidual, T* __restrict__ dx, W* __restrict__ dw,
-                         float* partials, mg::u32* tickets, mg::i64 rows, mg::i64 s_stride,
-                         float weight_offset) {
-  backward<Tiling<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kVec, kStages, kLoad, 1, kFinish,
-                  kHasDw, true>>(
-      {dy, s, weight, rstd, dresidual, dx, dw, partials, tickets, rows, s_stride, weight_offset});
-}
-
-template <class K>
-__device__ __forceinline__ void backward_in_cluster(
-    const Gradients<typename K::T, typename K::W>& in) {
-  if constexpr (K::kFinish == FINISH::dependent) {
-    mg::let_next_grid_start();
-    mg::wait_for_previous_grid();
-  }
-  MG_SHARED(float, slots, [2 * Rows<K>::kSlots]);
-  Rows<K> rows(in, nullptr, static_cast<int>(mg::cluster_rank()) * K::kSlice);
-  rows.process_in_cluster(slots);
-  if constexpr (K::kHasDw) rows.write_partials();
-}
-
-template <class T, class W, int kHidden, int kThreads, int kVec, int kStages, int kCluster,
-          int kBlocksPerSm, FINISH kFinish, bool kHasDw>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    rmsnorm_backward_cluster(const T* __restrict__ dy, const T* __restrict__ x,
-                             const W* __restrict__ weight, const float* __restrict__ rstd,
-                             T* __restrict__ dx, float* partials, mg::i64 rows, mg::i64 x_stride,
-                             float weight_offset) {
-  backward_in_cluster<Tiling<T, W, kHidden, kThreads, 1, kVec, kStages, LOAD::cp_async, kCluster,
-                             kFinish, kHasDw, false>>({dy, x, weight, rstd, nullptr, dx, nullptr,
-                                                       partials, nullptr, rows, x_stride,
-                                                       weight_offset});
-}
-
-template <class T, class W, int kHidden, int kThreads, int kVec, int kStages, int kCluster,
-          int kBlocksPerSm, FINISH kFinish, bool kHasDw>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    rmsnorm_add_backward_cluster(const T* __restrict__ dy, const T* __restrict__ s,
-                                 const W* __restrict__ weight, const float* __restrict__ rstd,
-                                 const T* __restrict__ dresidual, T* __restrict__ dx,
-                                 float* partials, mg::i64 rows, mg::i64 s_stride,
-                                 float weight_offset) {
-  backward_in_cluster<Tiling<T, W, kHidden, kThreads, 1, kVec, kStages, LOAD::cp_async, kCluster,
-                             kFinish, kHasDw, true>>({dy, s, weight, rstd, dresidual, dx, nullptr,
-                                                      partials, nullptr, rows, s_stride,
-                                                      weight_offset});
-}
-
-// dw from the partial sums of `parts` blocks; zero where there were none.
-template <class W, int kHidden, int kThreads, bool kIsDependent>
-__global__ void __launch_bounds__(kThreads)
-    rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {
-  if constexpr (kIsDependent) mg::wait_for_previous_grid();
-  MG_SHARED(float, scratch, [mg::kPartialSumScratch<kThreads>]);
-  write_dw<W, kHidden, kThreads>(partials, parts, mg::i64{blockIdx.x} * mg::kPartialSumColumns, dw,
-                                 scratch);
 }

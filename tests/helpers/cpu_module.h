@@ -51,14 +51,13 @@ class CpuModule {
   Status launch_with_shared(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
                             std::uint32_t shared_bytes, Args... args) const {
     void* pointers[] = {&args...};
-    return launch_with(kernel, grid, block, 0, pointers);
+    return launch_with(kernel, grid, block, shared_bytes, pointers);
   }
 
-  // With dynamic shared memory; `args` as cuLaunchKernel takes them.
+  // The same; `args` as cuLaunchKernel takes them.
   Status launch_with(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
                      std::uint32_t shared_bytes, void* const* args) const {
     KernelLaunch launch;
-    launch.shared_bytes = shared_bytes;
     MGTUNE_ASSIGN(launch.kernel, module_->kernel(kernel));
     launch.grid = {grid, 1, 1};
     launch.block = {block, 1, 1};

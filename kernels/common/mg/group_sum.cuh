@@ -1,8 +1,9 @@
 // Sums over a group of threads of a block that waits for nobody outside the group, so that groups
-// may be in different rounds of a loop.
+// may be in different rounds of a loop; several sums at once, by one barrier.
 //
-//   MG_SHARED(float, scratch, [2 * mg::group_sum_floats<128, 4>()]);     4 groups of 128 threads
-//   float total = mg::group_sum<128, 4>(x, scratch + turn);    turn: the halves of scratch in turn
+//   MG_SHARED(float, scratch, [2 * mg::group_sum_floats<128, 4, 2>()]);  4 groups of 128 threads
+//   float sums[2] = {...};
+//   mg::group_sums<128, 4>(sums, scratch + turn);     turn: the halves of scratch in turn
 //
 // Up to 32 threads a group is an aligned part of a warp and `scratch` is not touched; above, whole
 // warps that meet at a barrier of their own (bar.sync 1 to 15). With two scratch areas in turn the
@@ -18,9 +19,9 @@
 namespace mg {
 
 // Length of one scratch area; at least 1.
-template <int kThreads, int kGroups>
+template <int kThreads, int kGroups, int kSums>
 __host__ __device__ constexpr int group_sum_floats() {
-  return sum_scratch_floats<kThreads, kGroups>();
+  return sum_scratch_floats<kThreads, kGroups>() * kSums;
 }
 
 // Barrier of the kThreads consecutive threads of which the calling one is; whole warps.
@@ -34,18 +35,27 @@ __device__ __forceinline__ void sync_group() {
 #endif
 }
 
-template <int kThreads, int kGroups>
-__device__ __forceinline__ float group_sum(float value, float* scratch) {
-  if constexpr (kThreads <= 32 || kGroups == 1) {
-    return sum<kThreads>(value, scratch);
-  } else {
-    static_assert(kGroups <= 15, "named barriers of a block");
+// Each of sums[] over the group, in all its threads.
+template <int kThreads, int kGroups, int kSums>
+__device__ __forceinline__ void group_sums(float (&sums)[kSums], float* scratch) {
+  static_assert(kThreads <= 32 || kGroups <= 15, "named barriers of a block");
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) sums[i] = sum_of_lanes<(kThreads < 32 ? kThreads : 32)>(sums[i]);
+  if constexpr (kThreads > 32) {
     constexpr u32 kWarps = kThreads / 32;
     const u32 warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
-    value = sum_of_lanes<32>(value);
-    if (lane == 0) scratch[warp] = value;
-    sync_group<kThreads>();
-    return sum_of_lanes<kWarps>(scratch[warp / kWarps * kWarps + lane % kWarps]);
+    if (lane == 0) {
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) scratch[warp * kSums + i] = sums[i];
+    }
+    if constexpr (kGroups == 1) {
+      __syncthreads();
+    } else {
+      sync_group<kThreads>();
+    }
+    const float* const of_group = scratch + (warp / kWarps * kWarps + lane % kWarps) * kSums;
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) sums[i] = sum_of_lanes<kWarps>(of_group[i]);
   }
 }
 
