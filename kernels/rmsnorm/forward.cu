@@ -19,8 +19,8 @@
 //                             per thread, more loads in flight when there are few rows
 //            ROWS_PER_BLOCK   fills a block when a row needs few threads; idle when rows run out
 //            ROWS_PER_THREAD  rows that a group of threads has in flight at once, weight in common
-//            CLUSTER, THREADS blocks of a row and their threads: the parts of a wide row stay small
-//                             enough for several blocks an SM, whose loads and stores overlap
+//            CLUSTER, THREADS blocks of a row and their threads: few wide rows keep
+//                             all SMs busy
 //            VEC              elements per load; 16 bytes need the fewest instructions, less
 //                             serves odd sizes, strides and pointers
 //            LOAD, STORE      how long the caches keep x and residual, y and residual_out
@@ -300,7 +300,6 @@ struct BulkShape {
   static constexpr int kVec = static_cast<int>(16 / sizeof(T));
   static constexpr int kSlice = kHidden / kCluster;  // elements
   static constexpr int kSteps = (kSlice + kThreads * kVec - 1) / (kThreads * kVec);
-  static constexpr unsigned int kBytes = kSlice * sizeof(T);
   static constexpr bool kEarly = kEarly_;
   static constexpr STORE kStore = kStore_;
   static constexpr int kThreadsPerRow = kThreads, kRowsPerBlock = 1;  // of row_sum
@@ -308,6 +307,7 @@ struct BulkShape {
 
   static_assert(kHidden % (kCluster * kVec) == 0, "slices are copied in units of 16 bytes");
   static_assert(!kEarly || kSteps * kVec <= 64, "too much for one thread");
+  static_assert(kSteps <= 32 && kSteps <= kThreads, "each copy of a step is a thread's");
 };
 
 // Calls visit(step, column) for each vector of the block's slice that this thread owns.
@@ -330,18 +330,23 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
   constexpr int kVec = S::kVec;
   T* const held = mg::dynamic_shared<T>();
   T* const added = held + S::kSlice;
-  MG_SHARED(mg::CopyBarrier, arrived);
+  MG_SHARED(mg::CopyBarrier, arrived, [S::kSteps]);  // what a step of all threads reads
 
   const mg::i64 row = blockIdx.x / S::kCluster;
   mg::i64 from = 0;
   if constexpr (S::kCluster > 1) from = mg::i64{mg::cluster_rank()} * S::kSlice;
-  if (threadIdx.x == 0) {
-    mg::init(arrived, 1);
+  if (threadIdx.x < S::kSteps) {
+    constexpr int kStep = S::kThreads * kVec;
+    const int step = static_cast<int>(threadIdx.x), column = step * kStep;
+    const int count = S::kSlice - column < kStep ? S::kSlice - column : kStep;
+    const unsigned int bytes = static_cast<unsigned int>(count) * sizeof(T);
+    mg::init(arrived[step], 1);
     mg::publish_init();
-    mg::arrive_expecting(arrived, S::kBytes * (kAdd ? 2 : 1));
-    mg::bulk_load_once(held, at.x + row * x_stride + from, S::kBytes, arrived);
+    mg::arrive_expecting(arrived[step], bytes * (kAdd ? 2 : 1));
+    mg::bulk_load_once(held + column, at.x + row * x_stride + from + column, bytes, arrived[step]);
     if constexpr (kAdd) {
-      mg::bulk_load_once(added, at.residual + row * hidden + from, S::kBytes, arrived);
+      mg::bulk_load_once(added + column, at.residual + row * hidden + from + column, bytes,
+                         arrived[step]);
     }
   }
   if constexpr (S::kCluster > 1) mg::cluster_arrive();
@@ -352,11 +357,11 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
       weight[step] = mg::load_pieces<kVec>(at.weight + from + column);
     });
   }
-  __syncthreads();  // the barrier of the copies is there for all
-  mg::wait(arrived, 0);
+  __syncthreads();  // the barriers of the copies are there for all
 
   float squares = 0.0f;
-  for_each_of_slice<S>([&](int, int column) {
+  for_each_of_slice<S>([&](int step, int column) {
+    mg::wait(arrived[step], 0);
     mg::Vec<T, kVec> value = mg::load<kVec>(held + column);
     if constexpr (kAdd) {
       value = sum_of(value, mg::load<kVec>(added + column));

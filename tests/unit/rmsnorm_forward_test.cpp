@@ -165,10 +165,13 @@ TEST(RmsnormForwardLadder, PrefersTheWidestLoadsAndTheFewestThreadsThatHoldARow)
   // Few rows: threads that take no more than two vectors each.
   EXPECT_EQ(first(1, 4096, 4096, kBf16), row(256, 1, 8));
   EXPECT_EQ(first(1, 4096, 4096, kF32), row(512, 1, 4));
-  // Wide ones: a cluster, or twice.
-  EXPECT_EQ(first(1024, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
+  // Wide ones: a cluster where they are few, else shared memory, else twice.
+  EXPECT_EQ(first(64, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
   EXPECT_EQ(first(1, 262144, 262144, kBf16), "cluster CLUSTER=16 THREADS=512 VEC=8");
-  EXPECT_EQ(first(1024, 65536, 65536, kBf16, kOldestGpu),
+  EXPECT_EQ(first(1024, 65536, 65536, kBf16),
+            "bulk CLUSTER=1 THREADS=1024 STORE=streaming WEIGHT=late");
+  EXPECT_EQ(first(1024, 65536, 65540, kBf16), "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=4");
+  EXPECT_EQ(first(64, 65536, 65536, kBf16, kOldestGpu),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=8");
   EXPECT_EQ(first(1024, 65535, 65535, kF32, kOldestGpu),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=1");
