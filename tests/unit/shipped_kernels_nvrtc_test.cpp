@@ -44,7 +44,9 @@ const std::vector<std::string> kMoreBackward = {
     "rows=3,hidden=333,dw=true",   "rows=3,hidden=1002,dw=true",   "rows=3,hidden=1004",
     "rows=3,hidden=4100,dw=true",  "rows=3,hidden=12292,dw=true",  "rows=3,hidden=40004,dw=true",
     "rows=3,hidden=13001,dw=true", "rows=3,hidden=131080,dw=true", "rows=3,hidden=262144,dw=true",
-    "rows=3,hidden=30,dw=true",    "rows=3,hidden=60,dw=true",     "rows=3,hidden=8200,dw=true"};
+    "rows=3,hidden=30,dw=true",    "rows=3,hidden=60,dw=true",     "rows=3,hidden=8200,dw=true",
+    "rows=3,hidden=64,dw=true",    "rows=3,hidden=128,dw=true",    "rows=3,hidden=512,dw=true",
+    "rows=3,hidden=1024,dw=true",  "rows=3,hidden=16384,dw=true",  "rows=3,hidden=32768,dw=true"};
 
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
@@ -59,16 +61,16 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
         "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
         "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
       {"swiglu.packed_forward",
-       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190",
-        "rows=8,hidden=510", "rows=8192,hidden=8191", "rows=8,hidden=511"}},
+       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190", "rows=8,hidden=510",
+        "rows=8192,hidden=8191", "rows=8,hidden=511"}},
       {"swiglu.backward",
        {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
         "rows=8192,hidden=8188,gate_stride=8192", "rows=8,hidden=508,gate_stride=512",
         "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
         "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
       {"swiglu.packed_backward",
-       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190",
-        "rows=8,hidden=510", "rows=8192,hidden=8191", "rows=8,hidden=511"}},
+       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190", "rows=8,hidden=510",
+        "rows=8192,hidden=8191", "rows=8,hidden=511"}},
       {"rmsnorm.backward", kMoreBackward},
       {"rmsnorm.add_backward", kMoreBackward},
   };
