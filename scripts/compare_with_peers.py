@@ -4,10 +4,9 @@
   scripts/compare_with_peers.py --peers bench_norm.py --mgtune build/mgtune \\
       --library build/libmgruntime.so.0 --database peers.db --folder out --gpu H200
 
-Sweeps every case of CASES into the database (problems that move less than 8 MiB by the method
-`graph`, in which launches overlap as they do in a program's graph; the others rotating), then runs
-the peers' script RUNS times with scripts/mgtune_for_peers.py beside its own implementations. That
-script writes JSON, {"results": [{"op", "dtype", "shape", "impl", "status", "us",
+Sweeps every case of CASES into the database, by the method `graph`, in which launches follow one
+another as the peers' script has them, then runs that script RUNS times with scripts/mgtune_for_peers.py beside its own implementations. It
+writes JSON, {"results": [{"op", "dtype", "shape", "impl", "status", "us",
 "pct_copy_same_bytes"}]}, one file a run. The table has the median over the runs, the fastest other
 implementation's, and the bar: percent of the copy rate at the same bytes, or microseconds. --only
 takes operations; --table prints the table of files that are there, without a GPU.
@@ -20,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-RUNS, SMALL_BYTES = 3, 8 << 20
+RUNS = 3
 SECONDS_PER_CASE = 40
 
 # operation, dtype, rows, columns, bar: percent of copy, or microseconds
@@ -43,12 +42,6 @@ CASES = [
     ("swiglu_bwd", "fp32", 4096, 11008, "101 %"),
     ("swiglu_packed_fwd", "bf16", 8192, 14336, "101 %"),
 ]
-TENSORS = {"rmsnorm_fwd": 2, "add_rmsnorm_fwd": 4, "rmsnorm_bwd": 3, "add_rmsnorm_bwd": 4,
-           "swiglu_fwd": 3, "swiglu_packed_fwd": 3, "swiglu_bwd": 5}  # that a call moves
-
-
-def bytes_moved(operation, dtype, rows, columns):
-    return TENSORS[operation] * rows * columns * (4 if dtype == "fp32" else 2)
 
 
 def sweep(words, cases):
@@ -56,14 +49,12 @@ def sweep(words, cases):
 
     groups = {}
     for operation, dtype, rows, columns, _ in cases:
-        small = bytes_moved(operation, dtype, rows, columns) < SMALL_BYTES
-        operator = OPERATIONS[operation][0]
-        groups.setdefault((operation, operator, dtype, "graph" if small else "rotating"), []).append((rows, columns))
-    for (operation, operator, dtype, method), shapes in groups.items():
+        groups.setdefault((operation, OPERATIONS[operation][0], dtype), []).append((rows, columns))
+    for (operation, operator, dtype), shapes in groups.items():
         optional = [name for name, tensor in read_operator(operator)["tensors"].items()
                     if tensor.get("optional") and name in OPERATIONS[operation][1]]
         call = [words.mgtune, "sweep", "--kernel", operator, "--gpu", words.gpu, "--dtype", DTYPES[dtype],
-                "--method", method, "--db", words.database, "--budget", f"{SECONDS_PER_CASE * len(shapes)}s"]
+                "--method", "graph", "--db", words.database, "--budget", f"{SECONDS_PER_CASE * len(shapes)}s"]
         for rows, columns in shapes:
             call += ["--problem", ",".join([f"rows={rows}", f"hidden={columns}"] + [f"{o}=true" for o in optional])]
         print(" ".join(call), file=sys.stderr, flush=True)

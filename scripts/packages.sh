@@ -3,7 +3,7 @@
 
 build_packages=(g++ cmake ninja-build binutils nlohmann-json3-dev libfmt-dev libcli11-dev
   libsqlite3-dev zlib1g-dev)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config python3)
 lint_packages=(clang-format clang-tidy)
 
 install_packages() {

@@ -310,13 +310,24 @@ struct BulkShape {
   static_assert(!kEarly || kSteps * kVec <= 64, "too much for one thread");
 };
 
+// Calls visit(step, column) for each vector of the block's slice that this thread owns.
+template <class S, class Visit>
+__device__ __forceinline__ void for_each_of_slice(const Visit& visit) {
+  constexpr int kStep = S::kThreads * S::kVec;
+#pragma unroll
+  for (int step = 0; step < S::kSteps; ++step) {
+    const int column = step * kStep + static_cast<int>(threadIdx.x) * S::kVec;
+    if ((step + 1) * kStep <= S::kSlice || column < S::kSlice) visit(step, column);
+  }
+}
+
 // One row of a cluster.
 template <class S, bool kAdd, bool kHasRstd>
 __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hidden,
                                                mg::i64 x_stride, float eps, float weight_offset) {
   using T = typename S::T;
   using W = typename S::W;
-  constexpr int kVec = S::kVec, kStep = S::kThreads * kVec;
+  constexpr int kVec = S::kVec;
   T* const held = mg::dynamic_shared<T>();
   T* const added = held + S::kSlice;
   MG_SHARED(mg::CopyBarrier, arrived);
@@ -335,16 +346,9 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
   }
   if constexpr (S::kCluster > 1) mg::cluster_arrive();
 
-  const auto for_each = [&](const auto& visit) {
-#pragma unroll
-    for (int step = 0; step < S::kSteps; ++step) {
-      const int column = step * kStep + static_cast<int>(threadIdx.x) * kVec;
-      if ((step + 1) * kStep <= S::kSlice || column < S::kSlice) visit(step, column);
-    }
-  };
   mg::Pieces<W, kVec> weight[S::kEarly ? S::kSteps : 1];
   if constexpr (S::kEarly) {
-    for_each([&](int step, int column) {
+    for_each_of_slice<S>([&](int step, int column) {
       weight[step] = mg::load_pieces<kVec>(at.weight + from + column);
     });
   }
@@ -352,7 +356,7 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
   mg::wait(arrived, 0);
 
   float squares = 0.0f;
-  for_each([&](int, int column) {
+  for_each_of_slice<S>([&](int, int column) {
     mg::Vec<T, kVec> value = mg::load<kVec>(held + column);
     if constexpr (kAdd) {
       value = sum_of(value, mg::load<kVec>(added + column));
@@ -362,7 +366,7 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
     squares += sum_of_squares(value);
   });
   const float scale = mg::rsqrt(row_sum<S>(squares) * S::kInverse + eps);
-  for_each([&](int step, int column) {
+  for_each_of_slice<S>([&](int step, int column) {
     mg::Pieces<W, kVec> w;
     if constexpr (S::kEarly) {
       w = weight[step];
@@ -379,7 +383,7 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
 }
 
 // Blocks an SM that are asked for, so that registers do not exceed 64; 0 asks for nothing.
-constexpr int blocks_asked_for(int held_registers, int threads) {
+__host__ __device__ constexpr int blocks_asked_for(int held_registers, int threads) {
   return held_registers > 32 ? 0 : threads >= 64 ? 1024 / threads : 16;
 }
 

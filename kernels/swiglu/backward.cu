@@ -3,11 +3,11 @@
 // swiglu.packed_backward   the same, gate and up being the halves of each row of one tensor, dgate
 //                          and dup those of another
 //
-// Algorithm  as forward.cu: elements counted row by row, cut into vectors and tiles, all loads of a
-//            tile before its arithmetic. s is computed again, not kept by the forward operator.
+// Algorithm  as forward.cu: elements counted row by row, cut into vectors and tiles, loads before
+//            arithmetic. s is computed again, not kept by the forward operator.
 // Traffic    reads 3 * rows * hidden elements of T, writes 2 * rows * hidden, each once.
 // Work       12 flops an element, two of them in the special function unit: bound by memory.
-// Tunables   THREADS, VEC, UNROLL, LOAD, STORE, PDL   as forward.cu, with three inputs in registers
+// Tunables   THREADS, VEC, UNROLL, ROWS, LOAD, STORE, PDL   as forward.cu
 // Numerics   fp32 throughout, each output rounded to T once. s and 1 - s keep their relative
 //            accuracy for every gate (<mg/sigmoid.cuh>); 1 + gate * (1 - s) cancels near -1.278,
 //            where dgate crosses 0: there its error is 2^-22 of dy * up. NaN where the formula has
@@ -24,6 +24,7 @@
 
 using LOAD = mg::Cache;
 using STORE = mg::Cache;
+enum class ROWS { wide, narrow };
 
 template <class T, int kVec>
 struct Gradients {
@@ -54,35 +55,27 @@ struct Tensors {
   mg::i64 dy_stride, gate_stride, up_stride, out_stride;
 };
 
-// The tiles of this block. run(start) gives the places of a run of vectors: run(start)(ahead).
-template <int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, class T, class Run>
-__device__ __forceinline__ void backward_tiles(const Tensors<T>& t, mg::i64 vectors,
-                                               const Run& run) {
-  constexpr int kTile = kThreads * kUnroll;
-  for (mg::i64 start = mg::i64{blockIdx.x} * kTile; start < vectors;
-       start += mg::i64{gridDim.x} * kTile) {
-    const auto place = run(start);
-    const mg::i64 left = vectors - start;
-    mg::Vec<T, kVec> dys[kUnroll], gates[kUnroll], ups[kUnroll];
+// The block's tile, of which `left` vectors are there.
+template <int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, class T, class Tile>
+__device__ __forceinline__ void backward_tile(const Tile& tile, mg::i64 left, const Tensors<T>& t) {
+  mg::Vec<T, kVec> dys[kUnroll], gates[kUnroll], ups[kUnroll];
 #pragma unroll
-    for (int i = 0; i < kUnroll; ++i) {
-      const mg::u32 ahead = i * kThreads + threadIdx.x;
-      if (ahead >= left) continue;
-      const mg::Place at = place(ahead);
-      dys[i] = mg::load_hinted<kVec, kLoad>(t.dy + at.row * t.dy_stride + at.column * kVec);
-      gates[i] = mg::load_hinted<kVec, kLoad>(t.gate + at.row * t.gate_stride + at.column * kVec);
-      ups[i] = mg::load_hinted<kVec, kLoad>(t.up + at.row * t.up_stride + at.column * kVec);
-    }
+  for (int i = 0; i < kUnroll; ++i) {
+    const mg::u32 ahead = i * kThreads + threadIdx.x;
+    if (ahead >= left) continue;
+    dys[i] = mg::load_hinted<kVec, kLoad>(t.dy + tile.template offset<kVec>(ahead, t.dy_stride));
+    gates[i] =
+        mg::load_hinted<kVec, kLoad>(t.gate + tile.template offset<kVec>(ahead, t.gate_stride));
+    ups[i] = mg::load_hinted<kVec, kLoad>(t.up + tile.template offset<kVec>(ahead, t.up_stride));
+  }
 #pragma unroll
-    for (int i = 0; i < kUnroll; ++i) {
-      const mg::u32 ahead = i * kThreads + threadIdx.x;
-      if (ahead >= left) continue;
-      const mg::Place at = place(ahead);
-      const Gradients<T, kVec> gradients = swiglu_gradients(dys[i], gates[i], ups[i]);
-      const mg::i64 out = at.row * t.out_stride + at.column * kVec;
-      mg::store_hinted<kVec, kStore>(t.dgate + out, gradients.gate);
-      mg::store_hinted<kVec, kStore>(t.dup + out, gradients.up);
-    }
+  for (int i = 0; i < kUnroll; ++i) {
+    const mg::u32 ahead = i * kThreads + threadIdx.x;
+    if (ahead >= left) continue;
+    const Gradients<T, kVec> gradients = swiglu_gradients(dys[i], gates[i], ups[i]);
+    const mg::i64 out = tile.template offset<kVec>(ahead, t.out_stride);
+    mg::store_hinted<kVec, kStore>(t.dgate + out, gradients.gate);
+    mg::store_hinted<kVec, kStore>(t.dup + out, gradients.up);
   }
 }
 
@@ -93,10 +86,9 @@ __global__ void __launch_bounds__(kThreads)
     mg::let_next_grid_start();
     mg::wait_for_previous_grid();
   }
-  backward_tiles<kThreads, kVec, kUnroll, kLoad, kStore>(
-      Tensors<T>{dy, gate, up, dgate, dup, 0, 0, 0, 0}, elements / kVec, [](mg::i64 start) {
-        return [start](mg::u32 ahead) { return mg::Place{0, start + ahead}; };
-      });
+  const mg::i64 start = mg::i64{blockIdx.x} * (kThreads * kUnroll);
+  backward_tile<kThreads, kVec, kUnroll, kLoad, kStore>(
+      mg::OneRun(start), elements / kVec - start, Tensors<T>{dy, gate, up, dgate, dup, 0, 0, 0, 0});
   if constexpr (kVec > 1) {
     const mg::i64 last = elements / kVec * kVec + threadIdx.x;
     if (blockIdx.x == 0 && last < elements) {
@@ -108,33 +100,46 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// columns is the vectors of a row, and reciprocal what <mg/row_split.cuh> wants of it.
-template <class T, int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, bool kPdl>
+// `columns` is the vectors of a row, and `reciprocal` what <mg/row_split.cuh> wants of it.
+template <int kThreads, int kVec, int kUnroll, ROWS kRows, LOAD kLoad, STORE kStore, bool kPdl,
+          class T>
+__device__ __forceinline__ void backward_rows(const Tensors<T>& tensors, mg::i64 rows,
+                                              mg::u32 columns, mg::u64 reciprocal) {
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    mg::wait_for_previous_grid();
+  }
+  const mg::i64 start = mg::i64{blockIdx.x} * (kThreads * kUnroll);
+  const mg::i64 left = rows * columns - start;
+  if constexpr (kRows == ROWS::wide) {
+    backward_tile<kThreads, kVec, kUnroll, kLoad, kStore>(mg::WideRows(start, columns, reciprocal),
+                                                          left, tensors);
+  } else {
+    backward_tile<kThreads, kVec, kUnroll, kLoad, kStore>(
+        mg::NarrowRows(start, columns, reciprocal), left, tensors);
+  }
+}
+
+template <class T, int kThreads, int kVec, int kUnroll, ROWS kRows, LOAD kLoad, STORE kStore,
+          bool kPdl>
 __global__ void __launch_bounds__(kThreads)
     swiglu_backward_rows(const T* dy, const T* gate, const T* up, T* dgate, T* dup, mg::i64 rows,
                          mg::u32 columns, mg::u64 reciprocal, mg::i64 dy_stride,
                          mg::i64 gate_stride, mg::i64 up_stride) {
-  if constexpr (kPdl) {
-    mg::let_next_grid_start();
-    mg::wait_for_previous_grid();
-  }
   const mg::i64 hidden = mg::i64{columns} * kVec;
-  backward_tiles<kThreads, kVec, kUnroll, kLoad, kStore>(
-      Tensors<T>{dy, gate, up, dgate, dup, dy_stride, gate_stride, up_stride, hidden},
-      rows * columns, [&](mg::i64 start) { return mg::RowSplit(start, columns, reciprocal); });
+  backward_rows<kThreads, kVec, kUnroll, kRows, kLoad, kStore, kPdl>(
+      Tensors<T>{dy, gate, up, dgate, dup, dy_stride, gate_stride, up_stride, hidden}, rows,
+      columns, reciprocal);
 }
 
-template <class T, int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, bool kPdl>
+template <class T, int kThreads, int kVec, int kUnroll, ROWS kRows, LOAD kLoad, STORE kStore,
+          bool kPdl>
 __global__ void __launch_bounds__(kThreads)
     swiglu_packed_backward(const T* dy, const T* gate_up, T* dgate_up, mg::i64 rows,
                            mg::u32 columns, mg::u64 reciprocal, mg::i64 dy_stride, mg::i64 stride) {
-  if constexpr (kPdl) {
-    mg::let_next_grid_start();
-    mg::wait_for_previous_grid();
-  }
   const mg::i64 hidden = mg::i64{columns} * kVec;
-  backward_tiles<kThreads, kVec, kUnroll, kLoad, kStore>(
+  backward_rows<kThreads, kVec, kUnroll, kRows, kLoad, kStore, kPdl>(
       Tensors<T>{dy, gate_up, gate_up + hidden, dgate_up, dgate_up + hidden, dy_stride, stride,
                  stride, 2 * hidden},
-      rows * columns, [&](mg::i64 start) { return mg::RowSplit(start, columns, reciprocal); });
+      rows, columns, reciprocal);
 }

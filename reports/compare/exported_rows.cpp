@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
@@ -102,6 +104,53 @@ Status read_each(const JsonCursor& array, MeasuredTable& table,
   return {};
 }
 
+// {"design": "row", "parameters": {"VEC": 8}} as the text that is a variant's name.
+Result<std::string> variant_at(const JsonCursor& object) {
+  MGTUNE_ASSIGN(std::string text, text_at(object, "design"));
+  const std::optional<JsonCursor> parameters = object.find("parameters");
+  if (!parameters) return object.error("has no \"parameters\"");
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, parameters->members());
+  for (const JsonCursor& member : members) {
+    const JsonValue& value = member.value();
+    const bool is_boolean = value.kind == JsonValue::Kind::boolean;
+    const std::string word = value.boolean ? "true" : "false";
+    text += fmt::format(" {}={}", member.key(), is_boolean ? word : value.string);
+  }
+  return text;
+}
+
+// Of a tuned table that 'mgtune export' wrote. Two rows, as of read_pick().
+Status read_tuned(const JsonCursor& pick, RowName name, MeasuredTable& table) {
+  MGTUNE_ASSIGN(name.problem, text_at(pick, "problem"));
+  MGTUNE_ASSIGN(name.method, text_at(pick, "method"));
+  MGTUNE_ASSIGN(name.variant, variant_at(pick));
+  MGTUNE_ASSIGN(const double median_ns, number_at(pick, "median_ns"));
+  if (median_ns > 0) table.rows.push_back(make_row(name, {median_ns}));
+  const std::optional<JsonCursor> standard = pick.find("default");
+  if (!standard || standard->value().kind == JsonValue::Kind::null) return {};
+  MGTUNE_ASSIGN(std::string variant, variant_at(*standard));
+  MGTUNE_ASSIGN(const double default_ns, number_at(*standard, "median_ns"));
+  if (default_ns <= 0 || variant == name.variant) return {};
+  name.variant = std::move(variant);
+  table.rows.push_back(make_row(std::move(name), {default_ns}));
+  return {};
+}
+
+Status read_table(const JsonCursor& object, MeasuredTable& table) {
+  RowName name;
+  MGTUNE_ASSIGN(name.op, text_at(object, "operator"));
+  const std::optional<JsonCursor> gpu = object.find("gpu");
+  const std::optional<JsonCursor> picks = object.find("picks");
+  if (!gpu || !picks) return object.error("has no \"gpu\" and \"picks\"");
+  MGTUNE_ASSIGN(name.device, text_at(*gpu, "model"));
+  const std::optional<JsonCursor> emulation = gpu->find("emulation");
+  if (!emulation) return gpu->error("has no \"emulation\"");
+  MGTUNE_ASSIGN(name.emulation, emulation->boolean());
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, picks->elements());
+  for (const JsonCursor& element : elements) MGTUNE_TRY(read_tuned(element, name, table));
+  return {};
+}
+
 Status read_sweep(const JsonCursor& sweep, MeasuredTable& table) {
   const std::optional<JsonCursor> picks = sweep.find("picks");
   if (!picks) return sweep.error("has no \"picks\"");
@@ -120,16 +169,18 @@ Status read_export(const JsonCursor& document, MeasuredTable& table) {
     const char* key;
     Status (*read)(const JsonCursor&, MeasuredTable&);
   };
-  for (const Part& part :
-       {Part{"variants", read_variant}, {"picks", read_pick}, {"sweeps", read_sweep}}) {
+  for (const Part& part : {Part{"variants", read_variant},
+                           {"picks", read_pick},
+                           {"sweeps", read_sweep},
+                           {"tables", read_table}}) {
     if (const std::optional<JsonCursor> array = document.find(part.key)) {
       table.kind = part.key;
       return read_each(*array, table, part.read);
     }
   }
   return document.error(
-      "has no times: expected what 'mgtune show variants --json', 'mgtune show best --json' or "
-      "'mgtune sweep --json' prints");
+      "has no times: expected what 'mgtune show variants --json', 'mgtune show best --json', "
+      "'mgtune sweep --json' or 'mgtune export' prints");
 }
 
 }  // namespace mgtune

@@ -1,6 +1,6 @@
 // MeasuredTable: the times that one file holds, as rows that can be matched with another file's.
 // The file is a database of results, an export of ours (`show variants --json`, `show best --json`,
-// `sweep --json`) or the JSON of Google Benchmark. Plain data.
+// `sweep --json`, a tuned table of `export`) or the JSON of Google Benchmark. Plain data.
 
 #pragma once
 
@@ -39,7 +39,7 @@ struct UntimedRow {
 
 struct MeasuredTable {
   std::string file;
-  std::string kind;     // "database", "variants", "picks", "sweeps", "Google Benchmark"
+  std::string kind;     // "database", "variants", "picks", "sweeps", "tables", "Google Benchmark"
   std::string host;     // of a benchmark, as it says itself
   std::string caution;  // a sentence on how its times were taken; "" for none
   std::vector<MeasuredRow> rows;

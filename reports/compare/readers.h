@@ -11,7 +11,8 @@ namespace mgtune {
 
 Status read_store(Store& store, MeasuredTable& table);
 
-// Documents of reports/README.md: "variants", "picks", or "sweeps" with their picks.
+// Documents of reports/README.md: "variants", "picks", or "sweeps" with their picks; and "tables",
+// the tuned table of configs/schema/tuned.schema.json.
 Status read_export(const JsonCursor& document, MeasuredTable& table);
 
 // {"context": {...}, "benchmarks": [...]}, with repetitions, their aggregates, or both. The

@@ -29,6 +29,12 @@ class Database;  // the RAII wrapper around sqlite3, private to this folder
 // $MGTUNE_DB, else results.db in user_data_folder(). environment when there is no such folder.
 Result<std::string> default_database_path();
 
+// What a merge added.
+struct MergeCounts {
+  std::int64_t sweeps = 0, outcomes = 0;
+  std::int64_t picks = 0;  // new, or of a later sweep than the one that was here
+};
+
 class Store {
  public:
   enum class Mode : std::uint8_t { read_only, read_write };
@@ -72,6 +78,12 @@ class Store {
   // What was found elsewhere, all of it in one transaction or nothing. What a sweep of this store
   // found itself stays, and no sweep takes an imported row for a result of its own.
   Result<ImportCounts> import_results(const std::vector<ImportedSweep>& sweeps);
+
+  // Adds what `sources` have and this store has not, the oldest source first, in one transaction;
+  // what is here already stays as it is, so a second time nothing changes. Of two picks of a
+  // problem that of the sweep which began last holds. incompatible, naming both files, where one
+  // GPU's results come from another driver, compiler or mgtune; this store's own past is not asked.
+  Result<MergeCounts> merge(const std::vector<Store>& sources);
 
   Result<std::vector<SweepView>> sweeps();  // oldest first
   // Newest outcome per (gpu, problem, variant) and method of timing; what came to no timing

@@ -1,6 +1,9 @@
 // Results from elsewhere. A sweep's row is written with the first thing under it, so that importing
 // a file again leaves nothing behind.
 
+#include <map>
+#include <utility>
+
 #include "store/database.h"
 #include "store/ids.h"
 #include "store/row.h"
@@ -95,8 +98,13 @@ class Import {
     return sweep_id_;
   }
 
+  // Asked for once: a recording has thousands of rows of one problem.
   Result<std::int64_t> problem_id(const ImportedProblem& problem) {
-    return store_.problem_id(problem.op, problem.text, problem.bytes, problem.flops);
+    std::int64_t& id = problem_ids_[{problem.op, problem.text}];
+    if (id == 0) {
+      MGTUNE_ASSIGN(id, store_.problem_id(problem.op, problem.text, problem.bytes, problem.flops));
+    }
+    return id;
   }
 
   Result<Standing> standing_of(const TunedRecord& tuned) {
@@ -175,6 +183,7 @@ class Import {
   ImportCounts& counts_;
   std::int64_t gpu_ = 0;
   std::int64_t sweep_id_ = 0;  // 0: not begun
+  std::map<std::pair<std::string, std::string>, std::int64_t> problem_ids_;
 };
 
 }  // namespace

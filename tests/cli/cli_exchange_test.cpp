@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <mgruntime/mgruntime.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -193,6 +194,16 @@ TEST_F(CliExchangeTest, ARefusedFileLeavesNoTrace) {
   EXPECT_THAT(ended.err, Not(HasSubstr("\x1b")));
 }
 
+TEST_F(CliExchangeTest, CompareReadsATunedTable) {
+  const std::string table = exported("tuned");
+  const Ended same = mgtune_.run({"compare", swept_->database(), table});
+  EXPECT_EQ(same.exit_code, 0) << same;
+  EXPECT_THAT(same.out, HasSubstr("vector_add.add on cpu (emulation), emulation"));
+  const Ended ended = mgtune_.run({"compare", table, table, "--json"});
+  EXPECT_EQ(ended.json()["rows"][0]["problem"], "n=1000 T=f32");
+  EXPECT_THAT(ended.json()["rows"][0]["variant"], HasSubstr("MODE=good"));
+}
+
 TEST_F(CliExchangeTest, ATunedTableServes) {
   ASSERT_EQ(mgtune_.run({"import", exported("tuned"), "--kernel", kFamily}).exit_code, 0);
   Store store = Store::open(mgtune_.database(), Store::Mode::read_only).value();
@@ -202,6 +213,34 @@ TEST_F(CliExchangeTest, ATunedTableServes) {
   EXPECT_TRUE(tuned[0].gpu.emulation);
   EXPECT_EQ(tuned[0].tuned.build_sha256.size(), 64U);
   EXPECT_EQ(store.sweeps()->at(0).sweep.strategy, kImportStrategy);
+
+  ::setenv("MGTUNE_CACHE_DIR", cache_->path().c_str(), 1);  // the sweep's builds
+  const std::string database = mgtune_.database();
+  mgr_open_options_t open{};
+  open.struct_size = sizeof(open);
+  open.device = "cpu";
+  open.database = database.c_str();
+  open.family_folders = &kFamily;
+  open.family_folder_count = 1;
+  mgr_context_t* context = nullptr;
+  ASSERT_EQ(mgr_open(&open, &context), MGR_OK) << mgr_last_error();
+  const mgr_assignment_t dtype = {"T", "f32"};
+  const mgr_range_t range = {"n", 1, 4096};
+  mgr_plan_options_t options{};
+  options.struct_size = sizeof(options);
+  options.operator_name = "vector_add.add";
+  options.assignments = &dtype;
+  options.assignment_count = 1;
+  options.ranges = &range;
+  options.range_count = 1;
+  mgr_plan_t* plan = nullptr;
+  ASSERT_EQ(mgr_plan(context, &options, &plan), MGR_OK) << mgr_last_error();
+  const std::int64_t n = 1000;
+  std::string text(8192, '\0');
+  EXPECT_EQ(mgr_explain(plan, &n, 1, text.data(), text.size(), nullptr), MGR_OK);
+  EXPECT_THAT(text, AllOf(HasSubstr("exact problem"), HasSubstr(tuned[0].tuned.variant)));
+  mgr_plan_free(plan);
+  mgr_close(context);
 }
 
 }  // namespace

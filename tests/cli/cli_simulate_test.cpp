@@ -74,6 +74,70 @@ TEST_F(CliSimulateTest, TheSameTwiceAndATableWithoutJson) {
   EXPECT_EQ(mgtune_.run({"simulate", "--space", path, "--seeds", "3"}).out, first.out);
 }
 
+TEST_F(CliSimulateTest, ATargetSaysWhereEachSeedStops) {
+  const std::string path = write("valley.json", valley());
+  const nlohmann::json json =
+      mgtune_.run({"simulate", "--space", path, "--target", "0.9", "--seeds", "3", "--json"})
+          .json();
+  const nlohmann::json& target = json["target"];
+  EXPECT_EQ(target["target"], 0.9);
+  EXPECT_GE(target["evaluations"]["min"], 100);
+  EXPECT_LE(target["evaluations"]["max"], 300);
+  EXPECT_EQ(target["seeds_stopped"], 3);
+  EXPECT_EQ(target["within_target"], 1.0);
+  EXPECT_GE(target["fraction_of_optimum"]["worst"], 0.9);
+  EXPECT_EQ(json["variants"], 300);
+  EXPECT_TRUE(json["worst"]["20"].is_number());
+
+  const Ended table = mgtune_.run(
+      {"simulate", "--space", path, "--target", "0.9", "--seeds", "2", "--evaluations", "30"});
+  EXPECT_THAT(table.out, HasSubstr("Target 0.9: 0 of 2 seeds stopped because a further 10 % was "
+                                   "unlikely; after 30 evaluations on average (30 to 30 of 300)"));
+}
+
+TEST_F(CliSimulateTest, AShareOfTheSpaceIsABudget) {
+  const std::string path = write("valley.json", valley());
+  const nlohmann::json json =
+      mgtune_.run({"simulate", "--space", path, "--evaluations", "25%", "--seeds", "2", "--json"})
+          .json();
+  ASSERT_EQ(json["fraction_of_optimum"].size(), 3U) << json;
+  EXPECT_TRUE(json["fraction_of_optimum"].contains("75"));
+  EXPECT_TRUE(json["random"].contains("75"));
+}
+
+TEST_F(CliSimulateTest, ProblemsOfADatabaseThatWereSweptInFull) {
+  const MgtuneProgram::Words sweep = {"sweep", "--gpu", "cpu", "--kernel",
+                                      MGTUNE_SOURCE_DIR "/tests/families/vector_add"};
+  const auto with = [](MgtuneProgram::Words words, const MgtuneProgram::Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  mgtune_.run(with(sweep, {"--problem", "n=500", "--budget", "2"}));
+  ASSERT_EQ(mgtune_.run(sweep).exit_code, 3);
+  const MgtuneProgram::Words words = {"simulate",
+                                      "--kernel",
+                                      MGTUNE_SOURCE_DIR "/tests/families/vector_add",
+                                      "--evaluations",
+                                      "50%",
+                                      "--seeds",
+                                      "20"};
+  const Ended ended = mgtune_.run(with(words, {"--json"}));
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("left out vector_add.add n=500 T=f32 on cpu, emulation: 2 of "
+                                   "its 9 variants were visited"));
+  const nlohmann::json all = ended.json()["simulations"];
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["space"], "vector_add.add n=1000 T=f32 on cpu, emulation");
+  EXPECT_EQ(all[0]["variants"], 9);
+  EXPECT_EQ(all[0]["fraction_of_optimum"].size(), 1U);
+  EXPECT_GT(all[0]["fraction_of_optimum"]["5"], 0.0);
+
+  EXPECT_EQ(mgtune_.run(with(words, {"--problem", "n=1000"})).exit_code, 0);
+  const Ended none = mgtune_.run(with(words, {"--problem", "n=500"}));
+  EXPECT_EQ(none.exit_code, 5) << none;
+  EXPECT_THAT(none.err, HasSubstr("no problem that is meant was visited in full"));
+}
+
 TEST_F(CliSimulateTest, GzipIsReadByItsContent) {
   const std::string path = write("packed", kPackedCache);
   const nlohmann::json json =
@@ -117,6 +181,12 @@ TEST_F(CliSimulateTest, WrongWords) {
   refused({"--space", path, "--strategy", "adaptiv"}, "did you mean 'adaptive'?");
   refused({"--space", path, "--seeds", "0"}, "--seeds: expected 1 to");
   refused({"--space", path, "--evaluations", "19"}, "--evaluations: expected at least 20, got 19");
+  refused({"--space", path, "--evaluations", "0%"}, "or a share of the space (25%), got '0%'");
+  refused({"--space", path, "--evaluations", "many"}, "--evaluations: expected a number (200)");
+  refused({"--space", path, "--target", "1"}, "--target: expected a number between 0 and 1");
+  refused({"--space", path, "--target", "0.9", "--strategy", "exhaustive"}, "--target");
+  refused({"--space", path, "--kernel", "rmsnorm"}, "not both");
+  refused({"--space", path, "--problem", "rows=4"}, "go with --kernel");
   refused({"--space", path, "--evaluation", "19"}, "did you mean '--evaluations'?");
 }
 

@@ -215,6 +215,36 @@ TEST_F(CliSweepTest, EveryDTypeOfRmsnormIsCheckedAndTimed) {
                                                "rows=3 hidden=64 T=f32"));
 }
 
+TEST_F(CliSweepTest, ATargetIsAShareAndNeedsAStrategyThatCanTell) {
+  for (const char* target : {"1", "0", "98", "much"}) {
+    const Ended ended = mgtune_.run(sweep({"--target", target}));
+    EXPECT_EQ(ended.exit_code, 2) << ended;
+    EXPECT_THAT(ended.err, HasSubstr("--target: expected a number between 0 and 1"));
+  }
+  const Ended exhaustive = mgtune_.run(sweep({"--target", "0.98", "--strategy", "exhaustive"}));
+  EXPECT_EQ(exhaustive.exit_code, 2) << exhaustive;
+  EXPECT_THAT(exhaustive.err, HasSubstr("use adaptive or random"));
+
+  const Ended random =
+      mgtune_.run(sweep({"--target", "0.5", "--strategy", "random", "--budget", "9", "--json"}));
+  EXPECT_THAT(random.err, HasSubstr("or a problem earlier when a further 50 % is unlikely"));
+  const nlohmann::json swept = random.json()["sweeps"][0];
+  for (const nlohmann::json& settled : swept["settled"]) {
+    EXPECT_EQ(settled["problem"], "vector_add.add n=1000 T=f32");
+    EXPECT_THAT(random.err, HasSubstr("a further 50 % is unlikely"));
+  }
+}
+
+TEST_F(CliSweepTest, SaysWhereItStarts) {
+  ASSERT_EQ(mgtune_.run(sweep({"--strategy", "adaptive"})).exit_code, 3);
+  const Ended next = mgtune_.run(sweep({"--strategy", "adaptive", "--problem", "n=1500"}));
+  EXPECT_THAT(next.err, HasSubstr("starts from the fastest variants of n=1000 T=f32 on cpu"));
+  const Ended several =
+      mgtune_.run(sweep({"--strategy", "adaptive", "--problem", "n=1500", "--problem", "n=1600"}));
+  EXPECT_THAT(several.err,
+              HasSubstr("each further problem from the nearest that is known by then"));
+}
+
 TEST_F(CliSweepTest, OneSweepAtATimeOnADevice) {
   const Result<DeviceLock> lock = DeviceLock::acquire(mgtune_.data_folder(), "cpu");
   ASSERT_TRUE(lock.ok());
@@ -224,9 +254,10 @@ TEST_F(CliSweepTest, OneSweepAtATimeOnADevice) {
 }
 
 TEST_F(CliSweepTest, KilledAnywhereItGoesOnAndRepeatsNothing) {
-  const MgtuneProgram::Words words = {
-      "sweep",    "--gpu", "cpu",       "--kernel",         "rmsnorm.forward", "--dtype",   "f32",
-      "--budget", "6",     "--problem", "rows=3,hidden=64", "--strategy",      "exhaustive"};
+  const MgtuneProgram::Words
+      words = {"sweep", "--gpu",    "cpu", "--kernel",  "rmsnorm.forward",  "--dtype",
+               "f32",   "--budget", "6",   "--problem", "rows=3,hidden=64", "--strategy",
+               "random"};  // which no times steer
   MgtuneProgram whole(cache_->path());
   EXPECT_EQ(whole.run(words).exit_code, 0);
   const std::set<Row> expected = variants_of(whole.database());

@@ -14,6 +14,7 @@
 #include "store/database.h"
 #include "store/schema.h"
 #include "tests/fault/faulty_vfs.h"
+#include "tests/helpers/long_lane.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
@@ -31,7 +32,9 @@ class StoreIoFault : public StoreTest {
                                       const std::function<void(const Status&)>& check) {
     std::set<std::string> calls;
     for (const Mode mode : {Mode::full, Mode::short_write, Mode::io_error, Mode::broken}) {
-      for (int call = 0;; ++call) {
+      // In the short lane a third of the calls, another third for each mode.
+      const int stride = in_long_lane(1, 3);
+      for (int call = static_cast<int>(mode) % stride;; call += stride) {
         FaultyVfs vfs;
         prepare();
         vfs.fail(call, mode);
@@ -71,6 +74,11 @@ class StoreIoFault : public StoreTest {
   // A store with one outcome and one pick, open for writing.
   void open_with_one_outcome() {
     remove_files();
+    if (!stored_.empty()) {
+      std::ofstream(path_, std::ios::binary) << stored_;
+      store_.emplace(open());
+      return;
+    }
     store_.emplace(open());
     record_ = outcome_in(*store_);
     ASSERT_TRUE(store_->record(record_).ok());
@@ -83,9 +91,13 @@ class StoreIoFault : public StoreTest {
     tuned_.build_sha256 = record_.key.build_sha256;
     tuned_.median_ns = 100;
     ASSERT_TRUE(store_->record_tuned(tuned_).ok());
+    store_.reset();
+    stored_ = content();
+    store_.emplace(open());
   }
 
   std::optional<Store> store_;
+  std::string stored_;  // the file of open_with_one_outcome()
   OutcomeRecord record_;
   TunedRecord tuned_;
 };
@@ -133,31 +145,37 @@ TEST_F(StoreIoFault, BringingAnOlderStoreUpToDate) {
 }
 
 TEST_F(StoreIoFault, RecordingAnOutcome) {
-  const std::set<std::string> calls =
-      at_every_call([this] { open_with_one_outcome(); },
-                    [this] {
-                      OutcomeRecord record = record_;
-                      record.variant = "row VEC=4";
-                      record.key.build_sha256 = record.build.sha256 = "sha-2";
-                      record.build.key = "key-2";
-                      record.message = std::string(20'000, 'm');
-                      Status status = store_->record(record);
-                      store_.reset();  // closing has its own calls, and no way to fail
-                      return status;
-                    },
-                    [this](const Status& status) {
-                      expect_whole();
-                      const std::vector<OutcomeView> rows = *open().outcomes();
-                      ASSERT_GE(rows.size(), 1U);
-                      EXPECT_LE(rows.size(), 2U);
-                      if (status.ok()) {
-                        EXPECT_EQ(rows.size(), 2U) << "acknowledged and lost";
-                      }
-                      for (const OutcomeView& row : rows) {
-                        EXPECT_TRUE(row.check && row.measurement);
-                        EXPECT_EQ(row.build_sha256, row.variant == "row VEC=8" ? "sha-1" : "sha-2");
-                      }
-                    });
+  const std::set<std::string> calls = at_every_call(
+      [this] { open_with_one_outcome(); },
+      [this] {
+        OutcomeRecord record = record_;
+        record.variant = "row VEC=4";
+        record.key.build_sha256 = record.build.sha256 = "sha-2";
+        record.build.key = "key-2";
+        record.message = std::string(20'000, 'm');
+        Status status = store_->record(record);
+        store_.reset();  // closing has its own calls, and no way to fail
+        return status;
+      },
+      [this](const Status& status) {
+        expect_whole();
+        const std::vector<OutcomeView> rows = *open().outcomes();
+        ASSERT_GE(rows.size(), 1U);
+        EXPECT_LE(rows.size(), 2U);
+        if (status.ok()) {
+          EXPECT_EQ(rows.size(), 2U) << "acknowledged and lost";
+        }
+        const auto database = Database::open(path_, Database::Access::read_only).value();
+        for (const char* table : {"variants", "builds", "checks", "measurements"}) {
+          EXPECT_EQ(*database->read_integer(std::string("SELECT count(*) FROM ") + table),
+                    static_cast<std::int64_t>(rows.size()))
+              << table;  // all of an outcome or none of it
+        }
+        for (const OutcomeView& row : rows) {
+          EXPECT_TRUE(row.check && row.measurement);
+          EXPECT_EQ(row.build_sha256, row.variant == "row VEC=8" ? "sha-1" : "sha-2");
+        }
+      });
   EXPECT_THAT(calls, testing::IsSupersetOf({"xRead", "xWrite", "xSync"}));
 }
 

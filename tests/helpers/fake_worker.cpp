@@ -1,12 +1,13 @@
 // A worker that misbehaves on command: what it does for a request stands in the request's variant,
 // or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
 // "GPU-1 final: crash" in a final. Any other variant compiles, and passes with the same time.
-// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure worker
-// of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names is there:
-// the variant "harms" makes it, and crashes.
+// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure
+// worker of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names
+// is there: the variant "harms" makes it, and crashes.
 //
 // FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
-// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take.
+// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
+// the one variant that is measured to be faster than the others.
 
 #include <unistd.h>
 
@@ -64,8 +65,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write: several
-// workers append to the file.
+// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write:
+// several workers append to the file.
 void log(const WorkRequest& request, const char* event) {
   const std::string path = variable("FAKE_WORKER_LOG");
   if (path.empty()) return;
@@ -92,7 +93,8 @@ void done(const WorkRequest& request) {
     reply.check = CheckRecord{};
     MeasurementRecord& measurement = reply.measurement.emplace();
     measurement.method = "emulation";
-    measurement.median_ns = measurement.q1_ns = measurement.q3_ns = measurement.min_ns = 1000;
+    measurement.median_ns = request.variant == variable("FAKE_WORKER_FAST") ? 500 : 1000;
+    measurement.q1_ns = measurement.q3_ns = measurement.min_ns = measurement.median_ns;
     measurement.samples = 5;
   }
   if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
@@ -166,12 +168,24 @@ void serve_ceiling(const WorkRequest& request) {
   say(encode(reply));
 }
 
+// Whether the request's device orders this of a final: "final: crash" of any, "final: crash in
+// company" of several variants, "final: crash at VEC=2" of those with such a variant.
+bool is_ordered(const WorkRequest& request, const std::string& what) {
+  const std::string order = " final: " + what;
+  const std::size_t at = request.device.find(order);
+  if (at == std::string::npos) return false;
+  const std::string rest = request.device.substr(at + order.size());
+  if (rest == " in company") return request.variants.size() > 1;
+  if (!rest.starts_with(" at ")) return rest.empty();
+  return std::ranges::any_of(request.variants, [&](const std::string& variant) {
+    return variant.find(rest.substr(4)) != std::string::npos;
+  });
+}
+
 // Each variant is 10 % of the first faster than the one before it in the request.
 void serve_final(const WorkRequest& request) {
   begin(request);
-  const auto asks_for = [&](const char* what) {
-    return request.device.ends_with(std::string(" final: ") + what);
-  };
+  const auto asks_for = [&](const char* what) { return is_ordered(request, what); };
   if (asks_for("crash")) crash(SIGSEGV);
   if (asks_for("hang")) hang();
   WorkReply reply;

@@ -1,31 +1,43 @@
-// Checks every JSON file of configs/ and kernels/ against its JSON Schema in configs/schema/.
+// Checks every JSON file of configs/ and kernels/ against its JSON Schema in configs/schema/, and the
+// exports of results/ and tests/golden/exchange/ against theirs: tuned tables against ours, recordings
+// against what their formats require (*.schema.json here).
 //
 //   npm ci && node validate.mjs [FILE...]     a FILE is checked as an operator file
 //
 // Exit code 0: all are valid. 1: some are not; each finding is one line "file: /json/path: reason".
 // 2: nothing could be checked (a schema is missing or is itself malformed).
 
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import Ajv2020 from "ajv/dist/2020.js";
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "../..");
 
 function readJson(path) {
   return JSON.parse(readFileSync(path, "utf8"));
 }
 
-function jsonFilesBelow(folder) {
+function jsonFilesBelow(folder, ending = ".json") {
   return readdirSync(join(root, folder), { recursive: true })
-    .filter((name) => name.endsWith(".json"))
+    .filter((name) => name.endsWith(ending))
     .sort()
     .map((name) => join(root, folder, name));
 }
 
+function exportsEndingIn(ending) {
+  return [...jsonFilesBelow("tests/golden/exchange", ending), ...jsonFilesBelow("results", ending)];
+}
+
+// Schemas of recordings lie here and refer to each other and to that of tuned tables.
 function compileSchema(name) {
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
-  return ajv.compile(readJson(join(root, "configs/schema", name)));
+  const path = join(root, "configs/schema", name);
+  if (existsSync(path)) return ajv.compile(readJson(path));
+  ajv.addSchema(readJson(join(root, "configs/schema/tuned.schema.json")), "tuned.schema.json");
+  ajv.addSchema(readJson(join(here, "recording-header.schema.json")));
+  return ajv.compile(readJson(join(here, name)));
 }
 
 function named(path) {
@@ -54,7 +66,8 @@ function findings(path, validate) {
 // A schema that accepts everything would pass every file: each must refuse these.
 function selfCheck(name, validate, path) {
   const good = readJson(path);
-  const bad = [{}, { ...good, format: 2 }, { ...good, no_such_key: 1 }];
+  const version = good.format === undefined ? "schema_version" : "format";
+  const bad = [{}, { ...good, [version]: 2 }, { ...good, no_such_key: 1 }];
   for (const document of bad) {
     if (validate(document)) throw new Error(`${name} accepts ${JSON.stringify(document)}`);
   }
@@ -73,11 +86,14 @@ function duplicateNames(paths) {
 
 function main(operatorFiles) {
   const operators = operatorFiles.length ? operatorFiles : jsonFilesBelow("kernels");
-  const groups = [
-    ["gpu.schema.json", operatorFiles.length ? [] : jsonFilesBelow("configs/gpus")],
-    ["shapes.schema.json", operatorFiles.length ? [] : jsonFilesBelow("configs/shapes")],
-    ["operator.schema.json", operators],
+  const others = [
+    ["gpu.schema.json", jsonFilesBelow("configs/gpus")],
+    ["shapes.schema.json", jsonFilesBelow("configs/shapes")],
+    ["tuned.schema.json", exportsEndingIn(".tuned.json")],
+    ["t4.schema.json", exportsEndingIn(".t4.json")],
+    ["kernel-tuner-cache.schema.json", exportsEndingIn(".cache.json")],
   ];
+  const groups = [...(operatorFiles.length ? [] : others), ["operator.schema.json", operators]];
 
   const failures = [];
   let checked = 0;
@@ -91,7 +107,8 @@ function main(operatorFiles) {
     }
     if (failures.length > before) continue;
     selfCheck(schema, validate, paths[0]);
-    if (schema !== "operator.schema.json") failures.push(...duplicateNames(paths));
+    const isNamed = schema === "gpu.schema.json" || schema === "shapes.schema.json";
+    if (isNamed) failures.push(...duplicateNames(paths));
   }
 
   for (const [path, finding] of failures) console.error(`${named(path)}: ${finding}`);

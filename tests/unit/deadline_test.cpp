@@ -22,8 +22,8 @@ std::chrono::milliseconds deadline(DeviceKind device, const std::string& bytes) 
 TEST(MeasureDeadline, GrowsWithWhatIsCheckedOrEmulated) {
   EXPECT_EQ(deadline(DeviceKind::cuda, "0"), std::chrono::seconds(20));
   EXPECT_EQ(deadline(DeviceKind::cuda, "1000 * 1048576"), std::chrono::seconds(20 + 62));
-  EXPECT_EQ(deadline(DeviceKind::cpu, "0"), std::chrono::seconds(20));
-  EXPECT_EQ(deadline(DeviceKind::cpu, "1000 * 1048576"), std::chrono::seconds(1020));
+  EXPECT_EQ(deadline(DeviceKind::cpu, "0"), std::chrono::seconds(30));
+  EXPECT_EQ(deadline(DeviceKind::cpu, "1000 * 1048576"), std::chrono::seconds(1030));
 }
 
 TEST(MeasureDeadline, IsADayAtMost) {

@@ -125,9 +125,9 @@ TEST(DeviceSelection, AListNamesGpusOneByOne) {
   EXPECT_EQ(ids("H200,GPU-3333"), (Ids{"GPU-2222", "GPU-3333"}));
   EXPECT_EQ(ids("0,9"), Ids{std::string("no GPU with index 9 in this machine") + kServerText});
   for (const char* word : {"0,", ",0", "0,,1", "0,all", "cpu,0", "auto,1"}) {
-    expect_failure(kServer, word, StatusCode::invalid_argument,
-                   "'" + std::string(word) +
-                       "': a list names GPUs, each by an index, a UUID or a product");
+    expect_failure(
+        kServer, word, StatusCode::invalid_argument,
+        "'" + std::string(word) + "': a list names GPUs, each by an index, a UUID or a product");
   }
 }
 

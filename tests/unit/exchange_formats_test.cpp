@@ -127,7 +127,7 @@ TEST_F(ExchangeFormatsTest, NamesThatAFormatKeepsForItself) {
   add(*store_, small_, "flat time=3", Outcome::ok, 10);
   const ExchangedResults results = collect_results(*store_, {}).value();
   const auto written = format("kernel-tuner").write(results, ExchangeFormat::Layout::file);
-  EXPECT_EQ(written.status().code(), StatusCode::unsupported);
+  EXPECT_EQ(written.status().code(), StatusCode::invalid_argument);
   EXPECT_THAT(written.status().message(), HasSubstr("pair.add has a parameter 'time'"));
   EXPECT_TRUE(format("t4").write(results, ExchangeFormat::Layout::file).ok());
   add(*store_, small_, "flat design=3 gpu=4", Outcome::ok, 10);

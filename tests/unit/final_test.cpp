@@ -81,9 +81,11 @@ class FinalTest : public StoreTest {
 
   std::optional<Pick> hold(const std::vector<Contender>& contenders) {
     SweepShared& with = shared();
-    const Result<std::optional<Pick>> pick = hold_final(with, problem_, view_, contenders);
-    EXPECT_TRUE(pick.ok()) << pick.status().message();
-    return pick.ok() ? *pick : std::nullopt;
+    const Result<FinalResult> result = hold_final(with, problem_, view_, contenders);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    if (!result.ok()) return std::nullopt;
+    expelled_ = result->expelled;
+    return result->pick;
   }
 
   static Contender contender(const std::string& variant, double median_ns,
@@ -102,6 +104,7 @@ class FinalTest : public StoreTest {
   Store store_ = open();
   std::optional<SweepShared> shared_;
   bool stop_ = false;
+  std::vector<Expelled> expelled_;  // from the last one
 };
 
 TEST_F(FinalTest, RoundsDecideNotSingleMeasurements) {
@@ -164,6 +167,45 @@ TEST_F(FinalTest, WhereItCannotBeHeldTheReasonIsInTheSummary) {
                                            HasSubstr(reason))))
         << fault;
     EXPECT_TRUE(store_.finals()->empty()) << fault;
+  }
+}
+
+TEST_F(FinalTest, WhoCrashesItIsExpelledAndTheOthersDecide) {
+  device_.id = "GPU-1 final: crash at ROWS_PER_BLOCK=2";
+  const std::optional<Pick> pick = hold(three());
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, kFast);
+  ASSERT_EQ(expelled_.size(), 1U);
+  EXPECT_EQ(expelled_[0].variant, kFaster);
+  EXPECT_EQ(expelled_[0].outcome, Outcome::crashed);
+  EXPECT_THAT(expelled_[0].message, testing::StartsWith("in the final, "));
+  EXPECT_THAT(expelled_[0].message, HasSubstr("Segmentation fault"));
+  EXPECT_EQ(store_.finals()->front().final.finalists.size(), 2U);
+  EXPECT_THAT(shared().summary.skipped, IsEmpty());
+}
+
+TEST_F(FinalTest, WhoCannotBeLaunchedInItIsExpelled) {
+  device_.id = "GPU-1 final: failure at ROWS_PER_BLOCK=2";
+  EXPECT_EQ(hold(three())->winner.variant, kFast);
+  ASSERT_EQ(expelled_.size(), 1U);
+  EXPECT_EQ(expelled_[0].outcome, Outcome::launch_failed);
+  EXPECT_THAT(expelled_[0].message, HasSubstr("no launch"));
+}
+
+TEST_F(FinalTest, WhereTheOthersAreOneThereIsNothingToDecide) {
+  device_.id = "GPU-1 final: crash at ROWS_PER_BLOCK=2";
+  EXPECT_FALSE(hold({contender(kDefault, 100), contender(kFaster, 96)}).has_value());
+  ASSERT_EQ(expelled_.size(), 1U);
+  EXPECT_EQ(expelled_[0].variant, kFaster);
+}
+
+TEST_F(FinalTest, WhatNobodyDoesAloneAndWhatAllDoIsNobodysFault) {
+  for (const std::string fault : {"crash in company", "crash"}) {
+    device_.id = "GPU-1 final: " + fault;
+    shared_.reset();
+    EXPECT_FALSE(hold(three()).has_value()) << fault;
+    EXPECT_THAT(expelled_, IsEmpty()) << fault;
+    EXPECT_EQ(shared().summary.skipped.size(), 1U) << fault;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -26,13 +27,15 @@ __global__ void sigmoids(const float* x, float* value, float* rest, int count) {
   }
 }
 
-__global__ void places(mg::i64 start, mg::u32 columns, mg::u64 reciprocal, mg::u32 step,
-                       mg::i64* wrong) {
-  const mg::RowSplit split(start, columns, reciprocal);
-  for (mg::u32 i = threadIdx.x; i * step < (1u << 18); i += blockDim.x) {
-    const mg::Place at = split(i * step);
-    const mg::i64 vector = start + i * step;
-    if (at.row != vector / columns || at.column != vector % columns) wrong[threadIdx.x] += 1;
+// Of a tensor whose rows are `stride` elements apart, vectors of 2 elements.
+template <class Tile>
+__global__ void offsets(mg::i64 start, mg::u32 columns, mg::u64 reciprocal, mg::i64 stride,
+                        mg::u32 vectors, mg::i64* wrong) {
+  const Tile tile(start, columns, reciprocal);
+  for (mg::u32 ahead = threadIdx.x; ahead < vectors; ahead += blockDim.x) {
+    const mg::i64 vector = start + ahead;
+    const mg::i64 expected = vector / columns * stride + vector % columns * 2;
+    if (tile.template offset<2>(ahead, stride) != expected) wrong[threadIdx.x] += 1;
   }
 }
 )";
@@ -41,7 +44,8 @@ class MgSigmoid : public testing::Test {
  protected:
   static const KernelText& kernels() {
     static const KernelText* built = [] {
-      auto text = KernelText::build(kSource, {"sigmoids<float>", "sigmoids<__half>", "places"});
+      auto text = KernelText::build(kSource, {"sigmoids<float>", "sigmoids<__half>",
+                                              "offsets<mg::WideRows>", "offsets<mg::NarrowRows>"});
       EXPECT_TRUE(text.ok()) << text.status().message();
       return new KernelText(*std::move(text));
     }();
@@ -80,15 +84,18 @@ TEST_F(MgSigmoid, KeepsItsRelativeAccuracyOnBothSides) {
 TEST_F(MgSigmoid, RowSplitFindsEveryPlace) {
   const HostArray<long long> wrong(kernels().device(), 32);
   for (std::size_t i = 0; i < 32; ++i) wrong[i] = 0;
-  const unsigned long long one = 1ull << 37;
   for (const unsigned int columns :
        {1u, 2u, 3u, 7u, 41u, 1376u, 1792u, 65537u, 131071u, 262143u, 262144u}) {
-    for (const long long start : {0ll, 5ll, 262143ll, 999'999'937ll, 1ll << 45}) {
-      for (const unsigned int step : {1u, 8191u}) {
-        const unsigned long long reciprocal = (one + columns - 1) / columns;
-        const Status ran =
-            kernels().launch("places", {}, start, columns, reciprocal, step, wrong.data());
-        ASSERT_TRUE(ran.ok()) << ran.message();
+    const unsigned long long reciprocal = ((1ull << 62) + columns - 1) / columns;
+    for (const long long start : {0ll, 5ll, 262143ll, 999'999'937ll, (1ll << 44) - 9000}) {
+      for (const long long stride : {2ll * columns, 2ll * columns + 6, 0ll}) {
+        const Status narrow = kernels().launch("offsets<mg::NarrowRows>", {}, start, columns,
+                                               reciprocal, stride, 8192u, wrong.data());
+        const Status wide =
+            kernels().launch("offsets<mg::WideRows>", {}, start, columns, reciprocal, stride,
+                             std::min(columns, 8192u), wrong.data());
+        ASSERT_TRUE(narrow.ok()) << narrow.message();
+        ASSERT_TRUE(wide.ok()) << wide.message();
       }
     }
     for (std::size_t i = 0; i < 32; ++i) ASSERT_EQ(wrong[i], 0) << columns << " columns";

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "core/file_system.h"
+#include "dispatch/variant_selection.h"
 #include "family/catalog.h"
+#include "space/space.h"
 #include "sweep/device_lock.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
@@ -45,11 +47,68 @@ class ProblemSweepTest : public StoreTest {
     options_.lock_directory = folder_.path();
   }
 
-  SweepSummary sweep() {
-    const Result<SweepSummary> summary = run_sweep(
-        options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  SweepSummary sweep() { return sweep({problem_}); }
+
+  SweepSummary sweep(const std::vector<Problem>& problems) {
+    order_.clear();
+    const auto note = [this](const SweepProgress& progress) {
+      if (order_.empty() || order_.back() != progress.problem_index) {
+        order_.push_back(progress.problem_index);
+      }
+    };
+    const Result<SweepSummary> summary =
+        run_sweep(options_, devices_, problems, store_, note, [] { return false; });
     EXPECT_TRUE(summary.ok()) << summary.status().message();
     return summary.ok() ? *summary : SweepSummary();
+  }
+
+  // A problem nearby.
+  Problem neighbor() const {
+    return bind_problem(*problem_.op, {{"rows", "4"}, {"hidden", "63"}, {"T", "f32"}}).value();
+  }
+
+  // Admissible variants of the problem that are not in its ladder.
+  std::vector<std::string> beside_ladder() const {
+    const Space space(problem_, devices_[0].limits);
+    const std::vector<Variant> ladder = space.ladder();
+    std::vector<std::string> texts;
+    for (const Variant& variant : space.all()) {
+      if (std::ranges::find(ladder, variant) == ladder.end()) {
+        texts.push_back(variant_text(*problem_.op, variant));
+      }
+    }
+    return texts;
+  }
+
+  // What an earlier sweep found of another problem, each variant slower than the one before.
+  void record_neighbor(const std::vector<std::string>& variants) {
+    OutcomeRecord row = outcome_in(store_, gpu_record(devices_[0]));
+    row.key.problem = *store_.problem_id("rmsnorm.forward", "rows=8 hidden=64 T=f32", 1, 1);
+    double median_ns = 500;
+    for (const std::string& variant : variants) {
+      row.variant = variant;
+      row.key.build_sha256 = row.build.sha256 = row.build.key = "neighbor's " + variant;
+      row.measurement->median_ns = median_ns;
+      median_ns *= 1.1;
+      ASSERT_TRUE(store_.record(row).ok());
+    }
+    TunedRecord tuned;
+    tuned.sweep = row.sweep;
+    tuned.gpu = row.key.gpu;
+    tuned.problem = row.key.problem;
+    tuned.variant = variants.front();
+    tuned.build_sha256 = "neighbor's " + variants.front();
+    tuned.method = "emulation";
+    tuned.median_ns = 500;
+    ASSERT_TRUE(store_.record_tuned(tuned).ok());
+  }
+
+  std::vector<std::string> measured() const {
+    std::vector<std::string> variants;
+    for (const Event& event : events()) {
+      if (event.kind == "measure" && event.event == "begins") variants.push_back(event.variant);
+    }
+    return variants;
   }
 
   std::vector<Event> events() const {
@@ -83,6 +142,7 @@ class ProblemSweepTest : public StoreTest {
   std::vector<DeviceInfo> devices_ = std::vector<DeviceInfo>(1);
   SweepOptions options_;
   Store store_ = open();
+  std::vector<std::int64_t> order_;  // of the problems that the last sweep was at
   const Variable log_{"FAKE_WORKER_LOG", folder_.file("log")};
 };
 
@@ -197,6 +257,32 @@ TEST_F(ProblemSweepTest, ASecondSweepCompilesAndMeasuresNothing) {
   EXPECT_EQ(events().size(), before);
 }
 
+TEST_F(ProblemSweepTest, WhoCrashesTheFinalIsARowAndContendsNoMore) {
+  sweep();
+  const std::string culprit = store_.finals()->front().final.finalists.front().variant;
+  store_ = Store::open(folder_.file("other.db"), Store::Mode::read_write).value();
+  devices_.front().id = "cpu final: crash at " + culprit;
+  const auto expect_expelled = [&](SweepSummary summary) {
+    EXPECT_EQ(summary.outcomes[Outcome::ok], 5);
+    EXPECT_EQ(summary.outcomes[Outcome::crashed], 1);
+    ASSERT_EQ(summary.picks.size(), 1U);
+    EXPECT_NE(summary.picks[0].tuned.variant, culprit);
+  };
+  expect_expelled(sweep());
+  std::size_t rows = 0;
+  for (const OutcomeView& row : *store_.outcomes()) {
+    if (row.variant != culprit) continue;
+    ++rows;
+    EXPECT_EQ(row.outcome, Outcome::crashed);
+    EXPECT_THAT(row.message, testing::HasSubstr("in the final, "));
+    EXPECT_EQ(row.check->outcome, Outcome::ok);
+  }
+  EXPECT_EQ(rows, 1U);
+  const std::size_t before = events().size();
+  expect_expelled(sweep());
+  EXPECT_EQ(events().size(), before) << "it is known";
+}
+
 TEST_F(ProblemSweepTest, TimeThatIsOverEndsItWithTheDefaultMeasured) {
   const Variable slow("FAKE_WORKER_COMPILE_MS", "100");
   options_.budget.evaluations.reset();
@@ -207,6 +293,91 @@ TEST_F(ProblemSweepTest, TimeThatIsOverEndsItWithTheDefaultMeasured) {
   EXPECT_EQ(summary.evaluated, 1);
   ASSERT_EQ(summary.picks.size(), 1U);
   EXPECT_EQ(summary.picks[0].tuned.variant, summary.picks[0].tuned.default_variant);
+}
+
+TEST_F(ProblemSweepTest, AfterTheLadderComeTheWinnersOfANeighbor) {
+  const std::vector<std::string> others = beside_ladder();
+  ASSERT_GT(others.size(), 20U);
+  const std::vector<std::string> winners = {others[17], others[3], others[11]};
+  record_neighbor({winners[0], winners[1], winners[2], others[5]});
+  const std::size_t ladder = Space(problem_, devices_[0].limits).ladder().size();
+  options_.strategy = "adaptive";
+  options_.compile_processes = 1;
+  options_.budget.evaluations = static_cast<std::int64_t>(ladder + 4);
+  EXPECT_EQ(sweep().evaluated, static_cast<std::int64_t>(ladder + 4));
+  const std::vector<std::string> variants = measured();
+  ASSERT_EQ(variants.size(), ladder + 4);
+  const auto first = variants.begin() + static_cast<std::ptrdiff_t>(ladder);
+  EXPECT_THAT(std::vector<std::string>(first, first + 3), testing::ElementsAreArray(winners));
+}
+
+TEST_F(ProblemSweepTest, AProblemStartsFromTheOneBeforeItInTheSweep) {
+  const Space space(problem_, devices_[0].limits);
+  const std::string fast = beside_ladder()[9];
+  const Variable named("FAKE_WORKER_FAST", fast);
+  options_.strategy = "adaptive";
+  options_.compile_processes = 1;
+  options_.budget.evaluations = static_cast<std::int64_t>(space.count());
+  const Problem next =
+      bind_problem(*problem_.op, {{"rows", "8"}, {"hidden", "64"}, {"T", "f32"}}).value();
+  sweep({problem_, next});
+  const std::vector<std::string> variants = measured();
+  ASSERT_EQ(variants.size(), 2 * space.count());
+  EXPECT_EQ(variants[space.count() + space.ladder().size()], fast);
+}
+
+TEST_F(ProblemSweepTest, ASecondAdaptiveSweepOfSeveralProblemsHasNothingToDo) {
+  options_.strategy = "adaptive";
+  options_.compile_processes = 2;
+  options_.budget.evaluations = 20;
+  const std::vector<Problem> problems = {problem_, neighbor()};
+  const SweepSummary first = sweep(problems);
+  const std::size_t before = events().size();
+  const SweepSummary again = sweep(problems);
+  EXPECT_EQ(again.compiled, 0);
+  EXPECT_EQ(again.evaluated, 0);
+  EXPECT_EQ(again.reused, first.evaluated);
+  EXPECT_EQ(again.outcomes, first.outcomes);
+  EXPECT_EQ(events().size(), before);
+  // A larger number is what is still to do.
+  options_.budget.evaluations = 30;
+  const SweepSummary more = sweep({problem_});
+  EXPECT_EQ(more.reused, 20);
+  EXPECT_EQ(more.evaluated, 10);
+}
+
+TEST_F(ProblemSweepTest, ATargetEndsIt) {
+  options_.strategy = "random";
+  options_.budget = Budget();
+  options_.target = 0.98;
+  const SweepSummary summary = sweep();
+  const auto variants = static_cast<std::int64_t>(Space(problem_, devices_[0].limits).count());
+  ASSERT_EQ(summary.settled.size(), 1U);
+  EXPECT_EQ(summary.settled[0].problem, "rmsnorm.forward rows=4 hidden=64 T=f32");
+  EXPECT_EQ(summary.settled[0].done, summary.evaluated);
+  EXPECT_EQ(summary.settled[0].total, variants);
+  EXPECT_LT(summary.evaluated, variants);
+  EXPECT_GT(summary.evaluated, variants / 2);
+  EXPECT_FALSE(summary.stopped_early);
+  EXPECT_EQ(summary.picks.size(), 1U);
+
+  const SweepSummary again = sweep();
+  EXPECT_EQ(again.evaluated, 0) << "a target that is reached stays reached";
+  EXPECT_EQ(again.settled.size(), 1U);
+}
+
+TEST_F(ProblemSweepTest, TimeThatAProblemLeavesGoesToThoseThatItWasShortFor) {
+  sweep({neighbor()});
+  // Now the neighbor is done at once. The other takes 3.6 s, of which it has 3 at first.
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "600");
+  options_.compile_processes = 2;
+  options_.budget.seconds = 6;
+  const SweepSummary summary = sweep({problem_, neighbor()});
+  EXPECT_THAT(order_, testing::ElementsAre(0, 1, 0));
+  EXPECT_GE(summary.evaluated, 5);
+  EXPECT_EQ(summary.stopped_early, summary.evaluated < 6);
+  EXPECT_EQ(summary.reused, 6);
+  EXPECT_EQ(summary.picks.size(), 2U);
 }
 
 }  // namespace

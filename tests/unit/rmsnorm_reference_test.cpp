@@ -152,7 +152,7 @@ TEST_F(RmsnormReference, AddsTheWeightOffset) {
     const auto outputs = run(golden, DType::f32, true, 0.5F);
     ASSERT_TRUE(outputs.ok()) << outputs.status().message();
     for (std::size_t i = 0; i < golden.y.size(); ++i) {
-      const double weight = golden.weight[i % golden.weight.size()];
+      const double weight = static_cast<float>(golden.weight[i % golden.weight.size()]);
       if (weight == 0) continue;
       const double expected = golden.y[i] / weight * (weight + 0.5);
       EXPECT_NEAR(outputs->y[i], expected, 1e-12 * (1 + std::abs(expected))) << i;

@@ -40,6 +40,13 @@ const std::vector<Target>& targets() {
   return kTargets;
 }
 
+const std::vector<std::string> kMoreForward = {
+    "rows=3,hidden=120",         "rows=3,hidden=60",    "rows=3,hidden=30",
+    "rows=3,hidden=15",          "rows=3,hidden=64",    "rows=3,hidden=333",
+    "rows=3,hidden=1002",        "rows=3,hidden=1004",  "rows=3,hidden=13001",
+    "rows=3,hidden=20002",       "rows=3,hidden=40004", "rows=900,hidden=262144",
+    "rows=900,hidden=4096,W=f32"};
+
 const std::vector<std::string> kMoreBackward = {
     "rows=3,hidden=333,dw=true",   "rows=3,hidden=1002,dw=true",   "rows=3,hidden=1004",
     "rows=3,hidden=4100,dw=true",  "rows=3,hidden=12292,dw=true",  "rows=3,hidden=40004,dw=true",
@@ -51,26 +58,17 @@ const std::vector<std::string> kMoreBackward = {
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
   static const std::map<std::string, std::vector<std::string>> kProblems = {
-      {"rmsnorm.forward",
-       {"rows=3,hidden=333", "rows=3,hidden=20002", "rows=3,hidden=15",
-        "rows=900,hidden=4096,W=f32", "rows=900,hidden=262144"}},
-      // Of each width of access, a small problem and a large one, with gaps between the rows.
+      {"rmsnorm.forward", kMoreForward},
+      {"rmsnorm.add_forward", kMoreForward},
+      // Gaps between rows, many and few vectors to a row.
       {"swiglu.forward",
        {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
-        "rows=8192,hidden=8188,gate_stride=8192", "rows=8,hidden=508,gate_stride=512",
-        "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
-        "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
-      {"swiglu.packed_forward",
-       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190", "rows=8,hidden=510",
-        "rows=8192,hidden=8191", "rows=8,hidden=511"}},
+        "rows=8,hidden=252,gate_stride=256"}},
+      {"swiglu.packed_forward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
       {"swiglu.backward",
        {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
-        "rows=8192,hidden=8188,gate_stride=8192", "rows=8,hidden=508,gate_stride=512",
-        "rows=8192,hidden=8190,gate_stride=8192", "rows=8,hidden=510,gate_stride=512",
-        "rows=8192,hidden=8191,gate_stride=8192", "rows=8,hidden=511,gate_stride=512"}},
-      {"swiglu.packed_backward",
-       {"rows=8192,hidden=8188", "rows=8,hidden=508", "rows=8192,hidden=8190", "rows=8,hidden=510",
-        "rows=8192,hidden=8191", "rows=8,hidden=511"}},
+        "rows=8,hidden=252,gate_stride=256"}},
+      {"swiglu.packed_backward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
       {"rmsnorm.backward", kMoreBackward},
       {"rmsnorm.add_backward", kMoreBackward},
   };

@@ -117,8 +117,8 @@ TEST_P(SwigluForward, MayWriteOverAnInput) {
   const auto up = DeviceTensor::upload(module->device(), dtype, values);
   const auto y = DeviceTensor::poisoned(module->device(), dtype, values.size());
   const std::int64_t count = 5003;
-  ASSERT_TRUE(module->launch(kernel, 2, 128, gate->data(), up->data(), y->data(), count).ok());
-  ASSERT_TRUE(module->launch(kernel, 2, 128, gate->data(), up->data(), gate->data(), count).ok());
+  ASSERT_TRUE(module->launch(kernel, 5, 128, gate->data(), up->data(), y->data(), count).ok());
+  ASSERT_TRUE(module->launch(kernel, 5, 128, gate->data(), up->data(), gate->data(), count).ok());
   EXPECT_EQ(*gate->download_bytes(), *y->download_bytes());
 }
 
@@ -152,26 +152,27 @@ TEST(SwigluForwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
 TEST(SwigluForwardLadder, PrefersWideAccessesAndOneRun) {
   const OperatorCheck check("swiglu.forward");
   const auto first = [&](const std::string& words) { return check.first_of_ladder(words, kH200); };
-  EXPECT_EQ(
-      first("rows=8192,hidden=11008,T=bf16"),
-      "flat THREADS=256 VEC=8 UNROLL=2 BLOCKS_PER_SM=0 LOAD=streaming STORE=streaming PDL=false");
-  EXPECT_EQ(
-      first("rows=4096,hidden=11007,T=f32"),
-      "flat THREADS=256 VEC=4 UNROLL=2 BLOCKS_PER_SM=0 LOAD=streaming STORE=streaming PDL=false");
+  EXPECT_EQ(first("rows=8192,hidden=11008,T=bf16"),
+            "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=streaming PDL=false");
+  EXPECT_EQ(first("rows=4096,hidden=11007,T=f32"),
+            "flat THREADS=256 VEC=4 UNROLL=1 LOAD=normal STORE=streaming PDL=false");
   EXPECT_EQ(first("rows=16,hidden=14336,T=bf16"),
-            "flat THREADS=128 VEC=8 UNROLL=1 BLOCKS_PER_SM=0 LOAD=normal STORE=normal PDL=false");
-  EXPECT_EQ(
-      first("rows=8192,hidden=11008,gate_stride=22016,up_stride=22016,T=bf16"),
-      "rows THREADS=256 VEC=8 UNROLL=2 BLOCKS_PER_SM=0 LOAD=streaming STORE=streaming PDL=false");
+            "flat THREADS=512 VEC=1 UNROLL=1 LOAD=normal STORE=streaming PDL=true");
   EXPECT_EQ(check.first_of_ladder("rows=16,hidden=14336,T=bf16", kOldestGpu),
-            "flat THREADS=128 VEC=8 UNROLL=1 BLOCKS_PER_SM=0 LOAD=normal STORE=normal PDL=false");
+            "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=streaming PDL=false");
+  EXPECT_EQ(first("rows=8192,hidden=11008,gate_stride=22016,T=bf16"),
+            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=wide LOAD=normal STORE=streaming PDL=false");
+  EXPECT_EQ(first("rows=8192,hidden=11006,gate_stride=11008,T=bf16"),
+            "rows THREADS=256 VEC=2 UNROLL=4 ROWS=wide LOAD=normal STORE=streaming PDL=false");
+  EXPECT_EQ(first("rows=80192,hidden=128,gate_stride=256,T=bf16"),
+            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=narrow LOAD=normal STORE=streaming PDL=false");
 }
 
 TEST(SwigluForwardSpace, StaysSmall) {
   const OperatorCheck check("swiglu.forward");
-  EXPECT_LE(check.count("rows=8192,hidden=11008,T=bf16", kH200), 800u);
+  EXPECT_LE(check.count("rows=8192,hidden=11008,T=bf16", kH200), 400u);
   EXPECT_GE(check.count("rows=8192,hidden=11008,T=bf16", kH200), 100u);
-  EXPECT_LE(check.count("rows=16,hidden=14336,T=bf16", kH200), 600u);
+  EXPECT_LE(check.count("rows=16,hidden=14336,T=bf16", kH200), 400u);
 }
 
 }  // namespace

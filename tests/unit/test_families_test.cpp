@@ -14,6 +14,7 @@
 #include "core/file_system.h"
 #include "family/catalog.h"
 #include "family/variant.h"
+#include "space/space.h"
 #include "tests/helpers/cpu_module.h"
 
 namespace mgtune {
@@ -112,7 +113,7 @@ TEST(VectorAddFamily, IsRightWrongOrBrokenByMode) {
 }
 
 TEST(TestFamilies, Decode) {
-  for (const std::string folder : {"vector_add", "faulty"}) {
+  for (const std::string folder : {"vector_add", "faulty", "culprits"}) {
     auto tree = read_source_tree(FileSystem::real(),
                                  std::string(MGTUNE_SOURCE_DIR "/tests/families/") + folder);
     ASSERT_TRUE(tree.ok()) << tree.status().message();
@@ -120,6 +121,18 @@ TEST(TestFamilies, Decode) {
     ASSERT_TRUE(family.ok()) << family.status().message();
     EXPECT_EQ(family->operators.size(), folder == "faulty" ? 4u : 1u);
   }
+}
+
+TEST(CulpritsFamily, HasSixtyFourVariantsOfWhichFiveAreFaulty) {
+  Catalog catalog(FileSystem::real());
+  const Operator& op = *catalog.find(MGTUNE_SOURCE_DIR "/tests/families/culprits").value().front();
+  const Space space(bind_problem(op, {{"n", "1000"}}).value(), {});
+  std::size_t faulty = 0;
+  for (const Variant& variant : space.all()) {
+    faulty += variant_text(op, variant).ends_with("FAULT=none") ? 0 : 1;
+  }
+  EXPECT_EQ(space.count(), 64U);
+  EXPECT_EQ(faulty, 5U);
 }
 
 // What counters are to see on a GPU stands in the binary already.

@@ -305,7 +305,10 @@ Result<std::string> ReferenceChecker::compare(SeededInputs& inputs,
     const OutputComparison comparison = compare_with_reference(
         layout, outputs[i], inputs.expected[i], allowed, problem_.op->check.sample_rows);
     keep_worst(comparison.error, allowed, record);
-    if (message.empty()) message = comparison.message;
+    if (message.empty() && !comparison.message.empty()) {
+      message = is_untouched(layout, outputs[i]) ? layout.name + " was never written: " : "";
+      message += comparison.message;
+    }
   }
   return message;
 }

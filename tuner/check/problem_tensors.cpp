@@ -81,6 +81,10 @@ void ProblemTensors::set_content(std::size_t tensor, Bytes image) {
   contents_[tensor] = std::move(image);
 }
 
+bool is_untouched(const TensorLayout& layout, const Bytes& image) {
+  return layout.role == Role::out && image == Bytes(image.size(), poison(layout.dtype));
+}
+
 Status ProblemTensors::prepare() { return prepare(contents_, true); }
 
 Status ProblemTensors::prepare_outputs() { return prepare(contents_, false); }

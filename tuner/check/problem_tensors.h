@@ -24,6 +24,9 @@ using Bytes = std::vector<unsigned char>;
 // `elements`, contiguous, put where the layout has them; padding is poison.
 Bytes strided_image(const TensorLayout& layout, const Bytes& elements);
 
+// Whether the launch left an output as it was poisoned, every byte of it.
+bool is_untouched(const TensorLayout& layout, const Bytes& image);
+
 class ProblemTensors {
  public:
   static Result<ProblemTensors> allocate(Device& device, const std::vector<TensorLayout>& layouts,

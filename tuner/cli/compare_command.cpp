@@ -14,9 +14,9 @@ class CompareCommand final : public Command {
   std::string_view summary() const override { return "Say which times of two runs differ"; }
   std::string_view details() const override {
     return "A and B are each a database of results, what 'mgtune show variants --json',\n"
-           "'mgtune show best --json' or 'mgtune sweep --json' printed, or the JSON of Google\n"
-           "Benchmark (--benchmark_out=FILE; --benchmark_repetitions=10 tells how far it "
-           "scatters).\n"
+           "'mgtune show best --json', 'mgtune sweep --json' or 'mgtune export' (a tuned table)\n"
+           "printed, or the JSON of Google Benchmark (--benchmark_out=FILE;\n"
+           "--benchmark_repetitions=10 tells how far it scatters).\n"
            "SLOWER, FASTER   beyond noise, by 2 % or more (a host's times: 10 %)\n"
            "SAME             the 95 % interval of the change is within that\n"
            "UNSURE           neither can be said: measure both again\n"

@@ -98,6 +98,7 @@ class ExportCommand final : public Command {
     if (!kernel_.empty()) {
       // A folder's operators become known to the catalog; a name that has results need not be.
       const Status found = catalog.find(kernel_).status();
+      if (found.code() == StatusCode::invalid_argument) return found;  // a malformed family
       MGTUNE_ASSIGN(const std::vector<std::string> recorded, recorded_operators(store));
       const auto is_meant = [this](const std::string& op) { return means_operator(kernel_, op); };
       if (std::ranges::none_of(recorded, is_meant)) {

@@ -13,7 +13,8 @@ namespace mgtune {
 // after `limit` (the kernel waits for a device).
 bool end_descendants(std::chrono::milliseconds limit);
 
-// Both of the above and the folders; `database` "" when the log is none of its business.
+// All of it; `database` "" when its log is nobody's business here. One of over 64 MiB, which takes
+// long to open, keeps its log for whoever opens it next.
 void leave_nothing_behind(const std::string& database);
 
 }  // namespace mgtune

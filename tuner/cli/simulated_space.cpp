@@ -1,5 +1,7 @@
 #include "cli/simulated_space.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -104,8 +106,8 @@ Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptW
       const auto& [problem, gpu, method] = group;
       MGTUNE_ASSIGN(const Words of_problem, parse_assignments(problem));
       if (!has_words(of_problem, wanted)) continue;
-      const std::string name =
-          op->full_name() + " " + problem + " on " + of_group.front().gpu.model + ", " + method;
+      const std::string name = fmt::format("{} {} on {}, {}", op->full_name(), problem,
+                                           of_group.front().gpu.model, method);
       Result<SimulatedSpace> space = simulated(*op, of_problem, of_group, name);
       if (space.ok()) {
         all.spaces.push_back(*std::move(space));

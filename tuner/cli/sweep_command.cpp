@@ -85,6 +85,9 @@ void SweepCommand::declare(ArgumentList& arguments) {
       "How a GPU's variants are timed: rotating (default: no data in the L2 cache), cold, "
       "hot, or graph, which suits kernels under 20 us");
   arguments.value("--db", words_.database, "FILE", "Database of results (default: the user's)");
+  arguments.value("--shard", words_.shard, "I/N",
+                  "Only part I of N, into a file of its own beside the database, for mgtune merge "
+                  "(default: the task of a Slurm job array)");
   arguments.flag("--counters", words_.counters,
                  "Count what the hardware does for the finalists (needs the privilege to profile)");
   arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
@@ -100,14 +103,15 @@ Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
     std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
     return ExitCode::ok;
   }
-  const Result<ExitCode> code = sweep_all(plans, invocation);
+  Result<ExitCode> code = sweep_all(plans, invocation);
   leave_nothing_behind("");  // a compile worker that was busy at the end was killed
   return code;
 }
 
 Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
                                          const Invocation& invocation) const {
-  MGTUNE_ASSIGN(const std::string path, database_path(words_.database));
+  MGTUNE_ASSIGN(std::string path, database_path(words_.database));
+  if (plans.front().shard.has_value()) path = plans.front().shard->path(path);
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
   if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
     std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
@@ -136,6 +140,10 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
   options.method = plan.method;
   options.counters = words_.counters;
   options.command = invocation.command_line;
+  // What the batch system said belongs to what can be repeated.
+  if (plan.shard.has_value() && words_.shard.empty()) {
+    options.command += " --shard " + plan.shard->text();
+  }
   options.program = invocation.program;
   options.cache_directory = BuildCache::default_directory();
   options.lock_directory = DeviceLock::default_directory(plan.device.kind);

@@ -85,9 +85,13 @@ Json design_json(const DesignStatistics& design) {
 Json plan_json(const SweepPlan& plan) {
   Json devices = Json::array();
   for (const DeviceInfo& device : plan.devices) devices.push_back(device.id);
-  return {{"device", plan.device.id},  {"devices", devices},
-          {"name", plan.device.name},  {"emulation", plan.emulation()},
-          {"strategy", plan.strategy}, {"budget", plan.budget.text}};
+  return {{"device", plan.device.id},
+          {"devices", devices},
+          {"name", plan.device.name},
+          {"emulation", plan.emulation()},
+          {"strategy", plan.strategy},
+          {"budget", plan.budget.text},
+          {"shard", plan.shard.has_value() ? plan.shard->text() : ""}};
 }
 
 // The rows of the store that belong to the sweep's problems.
@@ -115,6 +119,26 @@ std::string outcomes_text(const SweepSummary& summary) {
   return text;
 }
 
+// "rmsnorm.forward rows=64 T=bf16: stopped after 130 of 4312: a further 2 % is unlikely".
+std::string settled_text(const FinishedSweep& sweep) {
+  std::string text;
+  for (const SettledProblem& settled : sweep.summary.settled) {
+    text += fmt::format("{}: stopped after {}{}: a further {} is unlikely\n", settled.problem,
+                        settled.done, settled.total > 0 ? fmt::format(" of {}", settled.total) : "",
+                        gain_text(sweep.plan->target.value_or(1)));
+  }
+  return text;
+}
+
+Json settled_json(const SweepSummary& summary) {
+  Json all = Json::array();
+  for (const SettledProblem& settled : summary.settled) {
+    all.push_back(
+        {{"problem", settled.problem}, {"evaluations", settled.done}, {"variants", settled.total}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string device_text(const SweepPlan& plan) {
@@ -129,6 +153,11 @@ std::string announcement(const SweepPlan& plan) {
       plan.strategy, budget_text(plan.budget) + target_text(plan.target));
   if (plan.method.name == "rotating_events") {
     text += "timed with CUDA events, launch gaps included: " + plan.method.reason + "\n";
+  }
+  if (plan.shard.has_value()) {
+    text +=
+        fmt::format("shard {}: {} of {}; mgtune merge joins the files of all\n", plan.shard->text(),
+                    plan.problems.size(), counted(plan.all_problems, "problem"));
   }
   if (!plan.emulation()) return text;
   text += "cpu emulation: times exercise the pipeline, they say nothing about a GPU\n";
@@ -215,6 +244,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["failed"] = failed_variants(summary);
     json["unserved"] = summary.unserved;
     json["stopped_early"] = summary.stopped_early;
+    json["settled"] = settled_json(summary);
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
     for (const auto& [outcome, count] : summary.outcomes) {
@@ -247,6 +277,7 @@ std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, co
         fmt::format("{} failed: mgtune show failures --kernel {}{}\n", counted(failed, "variant"),
                     words.kernel, words.database.empty() ? "" : " --db " + words.database);
   }
+  text += settled_text(sweep);
   if (summary.stopped_early) text += "stopped early; the same command goes on from here\n";
   return text + "results in " + store.path() + "\n";
 }

@@ -71,6 +71,13 @@ PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint
   return planned;
 }
 
+Result<std::optional<Shard>> shard_of(const SweepWords& words) {
+  if (words.shard.empty()) return shard_of_batch_system();
+  Result<Shard> shard = parse_shard(words.shard);
+  if (!shard.ok()) return std::move(shard).take_status().with_context("--shard");
+  return std::optional(*shard);
+}
+
 // In the order of the first of each model.
 std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& devices) {
   std::vector<std::vector<DeviceInfo>> models;
@@ -95,7 +102,11 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepWo
   plan.device = device;
   plan.devices = devices;
   MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, request, device.kind));
-  for (Problem& problem : problems) {
+  MGTUNE_ASSIGN(plan.shard, shard_of(words));
+  plan.all_problems = std::ssize(problems);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (plan.shard.has_value() && !plan.shard->takes(i)) continue;
+    Problem& problem = problems[i];
     MGTUNE_TRY(check_launches(problem, device.limits));
     MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
     plan.largest_bytes = std::max(plan.largest_bytes, bytes);

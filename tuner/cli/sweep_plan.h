@@ -14,12 +14,14 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "space/space.h"
+#include "sweep/shard.h"
 #include "sweep/sweep.h"
 
 namespace mgtune {
 
 struct SweepWords {
   std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, database;
+  std::string shard;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
   bool counters = false, dry_run = false, json = false;
@@ -41,6 +43,8 @@ struct SweepPlan {
   std::optional<double> target;  // of --target
   TimingMethod method;
   std::int64_t largest_bytes = 0;  // that any of the problems moves
+  std::optional<Shard> shard;      // whose the problems are, of `all_problems`
+  std::int64_t all_problems = 0;
 
   bool emulation() const { return device.kind == DeviceKind::cpu; }
 };

@@ -39,7 +39,10 @@ std::size_t CompilePool::pending() const {
   return waiting_.size() + running() + suspects_.size() + finished_.size();
 }
 
-void CompilePool::drop_waiting() { waiting_.clear(); }
+void CompilePool::drop_waiting() {
+  waiting_.clear();
+  suspects_.clear();
+}
 
 void CompilePool::feed() {
   for (Slot& slot : slots_) {
@@ -92,9 +95,11 @@ Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished fi
   if (finished.reply.kind == WorkReply::Kind::failed) {
     return end_of_sweep(finished.request, finished.reply);
   }
-  compiles_ = true;
-  suspects_in_a_row_ = 0;
-  charge_suspects();
+  if (finished.reply.build.has_value()) {  // a compiler ended, whatever it said of the source
+    compiles_ = true;
+    suspects_in_a_row_ = 0;
+    charge_suspects();
+  }
   return std::optional(std::move(finished.reply));
 }
 

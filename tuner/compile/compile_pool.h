@@ -48,6 +48,9 @@ class CompilePool {
 
   std::size_t pending() const;  // submitted and not yet returned by poll() or next()
 
+  // The caller has builds of the same operators from before: they compile on this machine.
+  void others_compile() { compiles_ = true; }
+
   void drop_waiting();  // forgets the requests that no worker has yet
 
  private:

@@ -35,8 +35,8 @@ struct ExchangeFormat {
   std::string_view name;     // after --format
   std::string_view summary;  // for --help
 
-  // No document: there is nothing that this format holds. unsupported where a parameter has a name
-  // that the format keeps for itself.
+  // No document: there is nothing that this format holds. invalid_argument where a parameter has
+  // a name that the format keeps for itself.
   Result<std::vector<Document>> (*write)(const ExchangedResults& results, Layout layout);
 
   // The rest is null where the format is only written. Failures are invalid_argument with file and

@@ -72,8 +72,8 @@ Result<std::vector<RecordedColumn>> recorded_columns(const VariantRecording& rec
     add_value(columns.front(), row.variant.design);
     for (const auto& [name, value] : row.variant.parameters) {
       if (name == "design" || std::ranges::find(reserved, name) != reserved.end()) {
-        return unsupported(recording.op + " has a parameter '" + name +
-                           "', a name that the format keeps for itself");
+        return invalid_argument(recording.op + " has a parameter '" + name +
+                                "', a name that the format keeps for itself");
       }
       add_value(column_called(columns, name), value);
     }

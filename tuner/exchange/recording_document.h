@@ -32,7 +32,7 @@ struct RecordedColumn {
   std::vector<std::string> values;  // that occur, see is_value_before()
 };
 
-// unsupported where a parameter is called "design" or as one of `reserved`.
+// invalid_argument where a parameter is called "design" or as one of `reserved`.
 Result<std::vector<RecordedColumn>> recorded_columns(const VariantRecording& recording,
                                                      std::span<const std::string_view> reserved);
 

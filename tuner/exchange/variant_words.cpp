@@ -1,5 +1,7 @@
 #include "exchange/variant_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -28,7 +30,7 @@ int rank(const std::string& word) {
 
 std::string VariantWords::text() const {
   std::string text = design;
-  for (const auto& [name, value] : parameters) text += " " + name + "=" + value;
+  for (const auto& [name, value] : parameters) text += fmt::format(" {}={}", name, value);
   return text;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kStart = 6;          // variants before the model is asked
 constexpr std::size_t kStartChoices = 30;  // random ones, of which the most remote starts
-constexpr std::size_t kWarm = 3;           // of the start, from a warm start
+constexpr std::size_t kWarm = 3;           // of a warm start
 constexpr std::size_t kSample = 1000;      // random candidates of the model
 constexpr std::size_t kElite = 8;          // whose neighbors are candidates as well
 constexpr double kRefit = 1.2;             // growth of what is known until lengths are fitted again
@@ -131,7 +131,8 @@ class AdaptiveSearch final : public Search {
   std::optional<Variant> next() override {
     const bool starts =
         observations_.size() < std::max(kStart, set_.design_count()) || measured_ == 0;
-    const std::optional<std::uint64_t> index = starts ? start() : most_promising();
+    std::optional<std::uint64_t> index = next_warm();
+    if (!index.has_value()) index = starts ? start() : most_promising();
     if (!index.has_value()) return std::nullopt;
     Variant variant = set_.point(*index);
     add_observation(*index, variant);
@@ -152,6 +153,7 @@ class AdaptiveSearch final : public Search {
 
   void plan_start(const WarmStart& warm_start);
   std::size_t in_vain(double log_gain) const;
+  std::optional<std::uint64_t> next_warm();
   std::optional<std::uint64_t> start();
   std::optional<std::uint64_t> of_untried_design() const;
   std::optional<std::uint64_t> remote_candidate();
@@ -191,7 +193,9 @@ class AdaptiveSearch final : public Search {
 void AdaptiveSearch::plan_start(const WarmStart& warm_start) {
   WarmStart sorted = warm_start;
   std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
+  const std::vector<Variant> ladder = set_.ladder();  // comes before them in any case
   for (const WarmVariant& warm : sorted) {
+    if (std::ranges::find(ladder, warm.variant) != ladder.end()) continue;
     if (warm_.size() < kWarm && set_.admits(warm.variant)) {
       warm_.push_back(set_.index(warm.variant));
     }
@@ -258,14 +262,19 @@ void AdaptiveSearch::add_observation(std::uint64_t index, const Variant& variant
   observations_.push_back({index, encoding_.encode(variant), State::pending, 0});
 }
 
-// Without anything measured there is no model. The most remote of some random ones: of all, it
-// would be a corner of the space, and corners are seldom fast.
-std::optional<std::uint64_t> AdaptiveSearch::start() {
+// However long the ladder was: what it taught says less than a neighbor.
+std::optional<std::uint64_t> AdaptiveSearch::next_warm() {
   while (!warm_.empty()) {
     const std::uint64_t index = warm_.back();
     warm_.pop_back();
     if (!pool_.is_taken(index)) return index;
   }
+  return std::nullopt;
+}
+
+// Without anything measured there is no model. The most remote of some random ones: of all, it
+// would be a corner of the space, and corners are seldom fast.
+std::optional<std::uint64_t> AdaptiveSearch::start() {
   if (pool_.indices().empty()) pool_.draw(kSample);  // not before: in a sparse space it takes long
   if (const auto index = of_untried_design()) return index;
   return remote_candidate();

@@ -52,19 +52,21 @@ std::optional<std::uint64_t> Sampler::draw() {
 }
 
 std::optional<std::uint64_t> Sampler::seek() {
-  const std::uint64_t start = first_point_ + random_.below(size_);
-  std::optional<std::uint64_t> index = unseen_between(start, first_point_ + size_);
-  if (!index.has_value()) index = unseen_between(first_point_, start);
-  if (index.has_value()) seen_.insert(*index);
-  return index;
-}
-
-std::optional<std::uint64_t> Sampler::unseen_between(std::uint64_t first, std::uint64_t end) const {
-  std::optional<std::uint64_t> index = set_->next_admissible(first);
-  while (index.has_value() && *index < end && seen_.contains(*index)) {
-    index = set_->next_admissible(*index + 1);
+  const std::uint64_t anywhere = first_point_ + random_.below(size_);
+  std::size_t design = first_design_;
+  while (set_->first_point(design + 1) <= anywhere) ++design;
+  std::optional<std::uint64_t> found;
+  const VariantSet::Visit visit = [&](const Variant& variant) {
+    const std::uint64_t index = set_->index(variant);
+    if (!seen_.insert(index).second) return true;
+    found = index;
+    return false;
+  };
+  for (std::size_t tried = first_design_; tried < end_design_; ++tried) {
+    if (!set_->wander_through(design, random_, visit)) break;
+    design = design + 1 < end_design_ ? design + 1 : first_design_;
   }
-  return index.has_value() && *index < end ? index : std::nullopt;
+  return found;
 }
 
 void Sampler::enumerate_rest() {

@@ -3,9 +3,9 @@
 //
 // Draws indices and rejects inadmissible ones, so the first variants of a large space come without
 // enumerating it; once that gets slow the rest is enumerated and shuffled. A space of more than
-// 2^24 points is never listed: where hardly a point of it is admissible, the next admissible one
-// behind a random point is taken, which prefers those behind wide gaps. The same seed gives the
-// same order on every platform. One thread.
+// 2^24 points is never listed: where hardly a point of it is admissible, parameters get random
+// values one after the other, which prefers variants that have few others beside them. The same
+// seed gives the same order on every platform. One thread.
 
 #pragma once
 
@@ -32,7 +32,6 @@ class Sampler {
           std::size_t end_design);
   std::optional<std::uint64_t> draw();
   std::optional<std::uint64_t> seek();
-  std::optional<std::uint64_t> unseen_between(std::uint64_t first, std::uint64_t end) const;
   void enumerate_rest();
 
   const VariantSet* set_;  // a pointer: samplers stand in vectors

@@ -56,7 +56,8 @@ struct Space::Walk {
   Slots slots;
   Variant variant;
   const Visit* visit;
-  std::uint64_t skip = 0;  // points at the beginning of the design
+  std::uint64_t skip = 0;          // points at the beginning of the design
+  RandomStream* random = nullptr;  // says with which of its values a parameter begins
   std::uint64_t nodes_left = std::numeric_limits<std::uint64_t>::max();
   DesignStatistics* statistics = nullptr;
   std::uint64_t lost_to_requirements = 0;
@@ -132,9 +133,12 @@ bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
   const Parameter& parameter = space.design->params[level];
   const std::uint64_t below = space.levels[level + 1].points_below;
   const std::uint64_t first = std::exchange(walk.skip, walk.skip % below) / below;
-  for (std::size_t i = first; i < parameter.values.size(); ++i) {
-    walk.variant.values[level] = parameter.values[i];
-    walk.slots[static_cast<std::size_t>(parameter.slot)] = parameter.values[i];
+  const std::size_t count = parameter.values.size();
+  const std::size_t turn = walk.random != nullptr ? walk.random->below(count) : 0;
+  for (std::size_t i = first; i < count; ++i) {
+    const std::int64_t value = parameter.values[(i + turn) % count];
+    walk.variant.values[level] = value;
+    walk.slots[static_cast<std::size_t>(parameter.slot)] = value;
     if (!descend(space, walk, level + 1)) return false;
     walk.skip = 0;  // of the first value alone
   }
@@ -217,6 +221,12 @@ std::optional<std::uint64_t> Space::next_admissible(std::uint64_t index) const {
 
 bool Space::for_each_of(std::size_t design, const Visit& visit) const {
   Walk walk(designs_[design], design, visit);
+  return descend(designs_[design], walk, 0);
+}
+
+bool Space::wander_through(std::size_t design, RandomStream& random, const Visit& visit) const {
+  Walk walk(designs_[design], design, visit);
+  walk.random = &random;
   return descend(designs_[design], walk, 0);
 }
 

@@ -61,6 +61,8 @@ class Space final : public VariantSet {
   bool admits(const Variant& variant) const override;
   std::optional<std::uint64_t> next_admissible(std::uint64_t index) const override;
   bool for_each_of(std::size_t design, const Visit& visit) const override;
+  // Each parameter's values from a random one on, so that nothing is visited to get to the first.
+  bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const override;
   std::vector<Variant> ladder() const override;  // of the designs' defaults
 
   std::uint64_t count() const;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "family/variant.h"
+#include "space/random_stream.h"
 
 namespace mgtune {
 
@@ -48,6 +49,22 @@ class VariantSet {
 
   // Every admissible variant of a design in order; false when `visit` stopped it.
   virtual bool for_each_of(std::size_t design, const Visit& visit) const = 0;
+
+  // Likewise in another order, which begins anywhere: here that of the list, from a random point
+  // on.
+  virtual bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const {
+    const std::uint64_t first = first_point(design), end = first_point(design + 1);
+    const std::uint64_t start = first < end ? first + random.below(end - first) : end;
+    const auto visit_between = [&](std::uint64_t from, std::uint64_t to) {
+      std::optional<std::uint64_t> index = next_admissible(from);
+      while (index.has_value() && *index < to) {
+        if (!visit(point(*index))) return false;
+        index = next_admissible(*index + 1);
+      }
+      return true;
+    };
+    return visit_between(start, end) && visit_between(first, start);
+  }
 
   // Admissible variants that every strategy visits first, none twice.
   virtual std::vector<Variant> ladder() const = 0;

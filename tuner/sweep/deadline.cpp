@@ -7,6 +7,8 @@ namespace mgtune {
 namespace {
 
 constexpr std::chrono::seconds kMeasureDeadline{20};
+// The cpu device itself takes a launch of 20 s to be endless, and says where each thread is.
+constexpr std::chrono::seconds kEmulatedDeadline{30};
 constexpr std::chrono::seconds kLongest = std::chrono::hours(24);
 
 // Emulation takes about 0.1 s for each MiB that a problem moves, times the launches of a check.
@@ -28,7 +30,8 @@ Result<std::chrono::milliseconds> measure_deadline(DeviceKind device,
   const bool emulated = device == DeviceKind::cpu;
   const std::chrono::seconds extra(largest /
                                    (emulated ? kEmulatedBytesPerSecond : kCheckedBytesPerSecond));
-  return std::chrono::milliseconds(std::min(kMeasureDeadline + extra, kLongest));
+  return std::chrono::milliseconds(
+      std::min((emulated ? kEmulatedDeadline : kMeasureDeadline) + extra, kLongest));
 }
 
 }  // namespace mgtune

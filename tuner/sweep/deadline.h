@@ -16,8 +16,9 @@ namespace mgtune {
 // it started.
 inline constexpr std::chrono::seconds kCompileDeadline{150};
 
-// For one variant of any of `problems`, the references of the first one included: 20 s and
-// as long as checking, or on the cpu device emulating, the largest takes. At most a day.
+// For one variant of any of `problems`, the references of the first one included: 20 s (30 s on the
+// cpu device) and as long as checking, or on the cpu device emulating, the largest takes. At most a
+// day. It is for the first variant of a problem: after that worker/variant_deadline.h knows better.
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device,
                                                    const std::vector<Problem>& problems);
 

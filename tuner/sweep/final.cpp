@@ -1,7 +1,5 @@
 #include "sweep/final.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -56,21 +54,6 @@ std::size_t fastest_of(std::span<const Contender> entries) {
   return static_cast<std::size_t>(fastest - entries.begin());
 }
 
-WorkRequest request(SweepShared& shared, const TunedView& view,
-                    std::span<const Contender> entries) {
-  WorkRequest work;
-  work.kind = WorkRequest::Kind::final;
-  work.id = shared.next_request++;
-  work.kernel = shared.options.kernel;
-  work.op = view.op;
-  work.problem = view.problem;
-  work.variant = fmt::format("a final of {} variants", entries.size());  // for messages alone
-  work.device = shared.device.id;
-  for (const Contender& entry : entries) work.variants.push_back(entry.variant);
-  work.variants.push_back(entries[fastest_of(entries)].variant);
-  return work;
-}
-
 // Recorded before the finalists are counted, which takes seconds each, and after.
 Status record_and_count(SweepShared& shared, const Problem& problem, const TunedView& view,
                         std::span<const Contender> entries, FinalRecord& final, bool is_new) {
@@ -96,11 +79,10 @@ Result<std::optional<FinalRecord>> find_final(Store& store, const TunedView& vie
   return std::optional<FinalRecord>();
 }
 
-}  // namespace
-
-Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& problem,
-                                       const TunedView& view,
-                                       std::span<const Contender> contenders) {
+// Among those given; whom it expels must not be in the next one.
+Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& problem,
+                                       const TunedView& view, std::span<const Contender> contenders,
+                                       std::vector<Expelled>& expelled) {
   const TunedRecord& tuned = view.tuned;
   const std::string& default_variant = tuned.default_variant;
   const bool is_emulation = shared.device.kind == DeviceKind::cpu;
@@ -120,11 +102,17 @@ Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& probl
   }
 
   if (shared.should_stop()) return std::optional<Pick>();
-  const Result<WorkReply> reply = shared.workers.measure(request(shared, view, entries));
+  const Result<WorkReply> reply = run_final(shared, view, entries, fastest_of(entries));
   const bool complete = reply.ok() && reply->final.has_value() &&
                         is_complete(reply->final->samples_ns, entries.size() + 1);
   if (!complete) {
+    std::vector<Expelled> culprits;
+    if (reply.ok() && is_broken_off(*reply)) culprits = find_culprits(shared, view, entries);
     if (shared.should_stop()) return std::optional<Pick>();
+    if (!culprits.empty()) {
+      expelled.insert(expelled.end(), culprits.begin(), culprits.end());
+      return std::optional<Pick>();
+    }
     const std::string reason = !reply.ok()              ? reply.status().message()
                                : reply->message.empty() ? "the worker left samples out"
                                                         : reply->message;
@@ -146,6 +134,22 @@ Result<std::optional<Pick>> hold_final(SweepShared& shared, const Problem& probl
   final.finalists = std::move(ranking.finalists);
   MGTUNE_TRY(record_and_count(shared, problem, view, entries, final, true));
   return std::optional(std::move(ranking.pick));
+}
+
+}  // namespace
+
+Result<FinalResult> hold_final(SweepShared& shared, const Problem& problem, const TunedView& view,
+                               std::span<const Contender> contenders) {
+  FinalResult result;
+  std::vector<Contender> left(contenders.begin(), contenders.end());
+  while (true) {
+    const std::size_t before = result.expelled.size();
+    MGTUNE_ASSIGN(result.pick, hold_among(shared, problem, view, left, result.expelled));
+    if (result.expelled.size() == before) return result;
+    for (const Expelled& culprit : result.expelled) {
+      std::erase_if(left, [&](const Contender& one) { return one.variant == culprit.variant; });
+    }
+  }
 }
 
 }  // namespace mgtune

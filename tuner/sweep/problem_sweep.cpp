@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "ceilings/ceiling.h"
+#include "search/target.h"
 #include "sweep/ceiling_source.h"
 #include "sweep/final.h"
+#include "sweep/warm_start.h"
 
 namespace mgtune {
 namespace {
@@ -62,7 +64,13 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
 
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method);
-  MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, space, shared.options.seed));
+  WarmSource warm;
+  if (starts_warm(shared.options.strategy)) {
+    MGTUNE_ASSIGN(warm,
+                  find_warm_start(shared.store, problem, shared.device, space, view.tuned.method));
+  }
+  MGTUNE_ASSIGN(auto search,
+                make_search(shared.options.strategy, space, shared.options.seed, warm.variants));
   std::unique_ptr<ProblemSweep> sweep(
       new ProblemSweep(shared, problem, std::move(results), std::move(search), std::move(view)));
   MGTUNE_TRY(sweep->recall(space));
@@ -86,19 +94,50 @@ Status ProblemSweep::recall(const Space& space) {
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
     if (!variant.ok() || !space.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
+    if (!state.build.sha256.empty()) shared_.pool.others_compile();
     // A row of another method says nothing of this one's, but its build may be known.
     const bool is_ours = !row.measurement || row.measurement->method == view_.tuned.method;
     if (is_ours) recorded_.emplace(state.text, row);
     if (state.need != VariantState::Need::nothing) continue;
     if (state.contends()) contenders_.emplace(state.text, contender(state));
-    recalled_.emplace(state.text, std::move(state));
+    if (reused_.insert(state.text).second) recalled_.push_back(std::move(state));
+  }
+  const auto others =
+      std::stable_partition(recalled_.begin(), recalled_.end(),
+                            [this](const VariantState& state) { return is_default(state); });
+  // The default's place is kept where it has no result yet.
+  const bool lacks_default = !view_.tuned.default_variant.empty() && others == recalled_.begin();
+  const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
+  if (!limit.has_value()) return {};
+  const auto most = static_cast<std::size_t>(*limit - (lacks_default ? 1 : 0));
+  for (; recalled_.size() > most; recalled_.pop_back()) reused_.erase(recalled_.back().text);
+  return {};
+}
+
+// Counts what is known before the search is asked: it learns from all of it, and the same command
+// ends at the same place whatever order it finds by then.
+Status ProblemSweep::reuse_recalled() {
+  for (const VariantState& state : std::exchange(recalled_, {})) {
+    ++taken_;
+    MGTUNE_TRY(finish(state, Origin::store));
   }
   return {};
+}
+
+// What was compiling when an earlier run() ended is asked for again.
+void ProblemSweep::compile_again() {
+  compiling_count_ = 0;
+  for (auto& [id, states] : std::exchange(compiling_, {})) {
+    for (VariantState& state : states) compile(std::move(state));
+  }
 }
 
 Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVariant& on_variant) {
   deadline_ = deadline;
   on_variant_ = on_variant;
+  stopped_ = false;
+  compile_again();
+  MGTUNE_TRY(reuse_recalled());
   while (true) {
     MGTUNE_TRY(want_more());
     if (!compiling_.empty() && !stopping()) MGTUNE_TRY(measure_ceilings());  // while they compile
@@ -110,7 +149,6 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
     MGTUNE_TRY(receive_measurements());
   }
   shared_.pool.drop_waiting();
-  if (stopped_) shared_.summary.stopped_early = true;
   return pick();
 }
 
@@ -128,10 +166,11 @@ Status ProblemSweep::want_more() {
   const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   while (!exhausted_ && at_work() < window && (!limit.has_value() || taken_ < *limit) &&
-         !stopping()) {
+         !stopping() && !settled()) {
     const std::optional<Variant> variant = search_->next();
     exhausted_ = !variant.has_value();
     if (exhausted_) break;
+    if (reused_.contains(variant_text(*problem_.op, *variant))) continue;
     ++taken_;
     MGTUNE_TRY(want(*variant));
   }
@@ -140,11 +179,8 @@ Status ProblemSweep::want_more() {
 
 // Wanted -> compiling, ready or finished: whatever is left to do for it.
 Status ProblemSweep::want(const Variant& variant) {
-  const auto recalled = recalled_.find(variant_text(*problem_.op, variant));
-  if (recalled != recalled_.end()) {
-    return finish(recalled_.extract(recalled).mapped(), Origin::store);
-  }
   MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
+  if (!state.build.sha256.empty()) shared_.pool.others_compile();
   switch (state.need) {
     case VariantState::Need::nothing: {
       const bool is_new = state.build.key.empty() && !is_recorded(state);  // it has no kernels
@@ -261,7 +297,11 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   ++done_;
   ++(evaluated ? shared_.summary.evaluated : shared_.summary.reused);
   ++shared_.summary.outcomes[state.outcome];
-  if (state.contends()) contenders_[state.text] = contender(state);
+  unsupported_ += state.outcome == Outcome::unsupported ? 1 : 0;
+  if (state.contends()) {
+    contenders_[state.text] = contender(state);
+    counted_.insert(state.text);
+  }
   MGTUNE_TRY(measure_ready());
   search_->report({state.variant, state.outcome,
                    state.measurement.has_value() ? state.measurement->median_ns : 0});
@@ -330,7 +370,13 @@ Status ProblemSweep::record(const VariantState& state, Origin origin) {
 Status ProblemSweep::pick() {
   std::vector<Contender> contenders;
   for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
-  MGTUNE_ASSIGN(std::optional<Pick> pick, hold_final(shared_, problem_, view_, contenders));
+  MGTUNE_ASSIGN(FinalResult final, hold_final(shared_, problem_, view_, contenders));
+  for (const Expelled& expelled : final.expelled) {
+    MGTUNE_TRY(expel(expelled));
+    std::erase_if(contenders,
+                  [&](const Contender& one) { return one.variant == expelled.variant; });
+  }
+  std::optional<Pick> pick = std::move(final.pick);
   if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
   TunedRecord& tuned = view_.tuned;
   if (!pick.has_value()) {
@@ -354,8 +400,29 @@ Status ProblemSweep::pick() {
     MGTUNE_ASSIGN(tuned.sweep, shared_.journal.begin());
     MGTUNE_TRY(shared_.store.record_tuned(tuned));
   }
+  // An earlier run() may have picked as well.
+  std::erase_if(shared_.summary.picks, [this](const TunedView& earlier) {
+    return earlier.op == view_.op && earlier.problem == view_.problem;
+  });
   shared_.summary.picks.push_back(view_);
   return {};
+}
+
+// Its newest row and measurement say what it did in the final, so that it contends no more.
+Status ProblemSweep::expel(const Expelled& expelled) {
+  contenders_.erase(expelled.variant);
+  MGTUNE_ASSIGN(const Variant variant, parse_variant(*problem_.op, expelled.variant));
+  MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
+  WorkReply reply;
+  reply.outcome = expelled.outcome;
+  reply.message = expelled.message;
+  reply.check = state.check;
+  results_.add_measurement(state, reply);
+  std::map<Outcome, std::int64_t>& outcomes = shared_.summary.outcomes;
+  const bool was_counted = counted_.contains(expelled.variant);
+  if (was_counted && --outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
+  ++outcomes[state.outcome];
+  return record(state, Origin::measurement);
 }
 
 const Contender* ProblemSweep::best() const {
@@ -372,6 +439,13 @@ bool ProblemSweep::stopping() {
   const bool late = deadline_.has_value() && done_ > 0 && Clock::now() >= *deadline_;
   if (late || shared_.should_stop()) stopped_ = true;
   return stopped_;
+}
+
+// Once the target is reached, whatever the search thinks of what comes in after that.
+bool ProblemSweep::settled() {
+  const std::optional<double>& target = shared_.options.target;
+  settled_ = settled_ || (target.has_value() && is_reached(*target, *search_));
+  return settled_;
 }
 
 // What asks this process to stop may reach the workers as well: a failure that comes with it says

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,8 @@ struct SweepShared {
   std::int64_t next_request = 1;
 };
 
+struct Expelled;
+
 class ProblemSweep {
  public:
   // Called after every variant: how many are done, of how many at most.
@@ -64,12 +67,16 @@ class ProblemSweep {
   static Result<std::unique_ptr<ProblemSweep>> make(SweepShared& shared, const Problem& problem,
                                                     const Space& space);
 
-  // Ends when the space or the evaluations of the budget are used up, past `deadline`, or when
-  // should_stop() says so. Picks a winner in every case.
+  // Ends when the space or the evaluations of the budget are used up, when the target is reached,
+  // past `deadline`, or when should_stop() says so. Picks a winner in every case. Called again it
+  // goes on where it ended.
   Status run(std::optional<std::chrono::steady_clock::time_point> deadline,
              const OnVariant& on_variant);
 
   std::int64_t done() const { return done_; }
+  bool stopped() const { return stopped_; }  // by the deadline or should_stop()
+  bool stopped_by_target() const { return settled_ && !exhausted_; }
+  bool supports_nothing() const { return done_ > 0 && unsupported_ == done_; }
   const Contender* best() const;  // nullptr while none passed
 
  private:
@@ -80,6 +87,8 @@ class ProblemSweep {
                std::unique_ptr<Search> search, TunedView view);
 
   Status recall(const Space& space);
+  Status reuse_recalled();
+  void compile_again();
 
   // The steps of the loop, and with them the ways from stage to stage.
   Status want_more();
@@ -99,8 +108,10 @@ class ProblemSweep {
   Result<double> ceiling_rate(const std::string& kind, std::int64_t bytes);
   Status record(const VariantState& state, Origin origin);
   Status pick();
+  Status expel(const Expelled& expelled);
 
   bool stopping();
+  bool settled();
   bool discards(const WorkReply& reply);
   Status interrupted_or(Status failure) const;
   bool is_recorded(const VariantState& state) const;
@@ -114,15 +125,17 @@ class ProblemSweep {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   OnVariant on_variant_;
 
-  std::map<std::string, OutcomeView> recorded_;   // rows of earlier runs, by variant text
-  std::map<std::string, VariantState> recalled_;  // those still valid and not visited yet
+  std::map<std::string, OutcomeView> recorded_;  // rows of earlier runs, by variant text
+  std::vector<VariantState> recalled_;           // those still valid, until they are reused
+  std::set<std::string> reused_;                 // texts of what was recalled
   std::map<std::string, Contender> contenders_;
+  std::set<std::string> counted_;  // those of them that are among the summary's outcomes
   std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request; they share the build
   std::size_t compiling_count_ = 0;
   std::deque<VariantState> ready_;                  // built, to be measured
   std::map<std::int64_t, VariantState> measuring_;  // by request
-  std::int64_t taken_ = 0, done_ = 0;
-  bool exhausted_ = false, stopped_ = false, ceilings_tried_ = false;
+  std::int64_t taken_ = 0, done_ = 0, unsupported_ = 0;
+  bool exhausted_ = false, stopped_ = false, settled_ = false, ceilings_tried_ = false;
 };
 
 }  // namespace mgtune

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -17,6 +17,9 @@ namespace mgtune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Less for a problem is not worth another final.
+constexpr double kWorthwhileSeconds = 0.5;
 
 std::string name_of(const Problem& problem) {
   return problem.op->full_name() + " " + problem.text();
@@ -45,9 +48,11 @@ class Sweep {
     MGTUNE_TRY(read_recorded());
     plan();
     for (std::size_t i = 0; i < problems_.size() && !shared_.should_stop(); ++i) {
-      if (served_[i]) MGTUNE_TRY(run_problem(i));
+      if (served_[i]) MGTUNE_TRY(begin_problem(i));
     }
-    if (shared_.should_stop()) shared_.summary.stopped_early = true;
+    MGTUNE_TRY(run_with_time_left());
+    for (const auto& unfinished : unfinished_) MGTUNE_TRY(note_end(*unfinished));
+    shared_.summary.stopped_early = shared_.should_stop() || !unfinished_.empty();
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     MGTUNE_TRY(shared_.journal.finish());
     shared_.summary.sweep_id = shared_.journal.id();
@@ -105,47 +110,80 @@ class Sweep {
     if (std::find(skipped.begin(), skipped.end(), what) == skipped.end()) skipped.push_back(what);
   }
 
-  Status run_problem(std::size_t index) {
+  // A problem and what is known of it while it may go on.
+  struct Running {
+    std::size_t index;
+    Space space;
+    std::unique_ptr<ProblemSweep> sweep;
+  };
+
+  Status begin_problem(std::size_t index) {
     const Problem& problem = problems_[index];
-    const Space space(problem, shared_.device.limits);
-    MGTUNE_ASSIGN(const auto sweep, ProblemSweep::make(shared_, problem, space));
-    const auto report = [&](const ProblemSweep& at) { on_progress_(progress(index, at)); };
-    report(*sweep);
-    const std::map<Outcome, std::int64_t> before = shared_.summary.outcomes;
-    MGTUNE_TRY(sweep->run(problem_deadline(), report));
-    MGTUNE_TRY(note_if_unserved(problem, before));
+    auto running =
+        std::make_unique<Running>(Running{index, Space(problem, shared_.device.limits), nullptr});
+    MGTUNE_ASSIGN(running->sweep, ProblemSweep::make(shared_, problem, running->space));
+    return run_problem(std::move(running));
+  }
+
+  Status run_problem(std::unique_ptr<Running> running) {
+    const auto report = [&](const ProblemSweep& at) { on_progress_(progress(running->index, at)); };
+    report(*running->sweep);
+    MGTUNE_TRY(running->sweep->run(problem_deadline(), report));
     --problems_left_;
-    left_ -= totals_[index];
+    left_ -= totals_[running->index];
+    if (!running->sweep->stopped()) return note_end(*running);
+    unfinished_.push_back(std::move(running));
     return {};
   }
 
-  // Says so where every variant of the problem that was visited turned out unsupported, and why the
-  // first was; `before` are the outcomes of the problems before it.
-  Status note_if_unserved(const Problem& problem, const std::map<Outcome, std::int64_t>& before) {
-    std::int64_t unsupported = 0;
-    for (const auto& [outcome, count] : shared_.summary.outcomes) {
-      const auto earlier = before.find(outcome);
-      const std::int64_t here = count - (earlier == before.end() ? 0 : earlier->second);
-      if (outcome == Outcome::unsupported) unsupported = here;
-      if (outcome != Outcome::unsupported && here > 0) return {};
+  // What other problems left of their time, for those that it was short for. A pass uses it up or
+  // ends some of them.
+  Status run_with_time_left() {
+    while (!unfinished_.empty() && !shared_.should_stop() &&
+           seconds_left() > kWorthwhileSeconds * static_cast<double>(unfinished_.size())) {
+      std::vector<std::unique_ptr<Running>> again = std::exchange(unfinished_, {});
+      problems_left_ = static_cast<std::int64_t>(again.size());
+      for (const auto& running : again) left_ += totals_[running->index];
+      for (auto& running : again) {
+        if (shared_.should_stop()) {
+          unfinished_.push_back(std::move(running));
+        } else {
+          MGTUNE_TRY(run_problem(std::move(running)));
+        }
+      }
     }
-    if (unsupported == 0) return {};
+    return {};
+  }
+
+  // Says what the problem's end means: its target was reached, or every variant that was visited
+  // turned out unsupported, and why the first was.
+  Status note_end(const Running& running) {
+    const Problem& problem = problems_[running.index];
+    const ProblemSweep& sweep = *running.sweep;
+    if (sweep.stopped_by_target()) {
+      shared_.summary.settled.push_back({name_of(problem), sweep.done(), totals_[running.index]});
+    }
+    if (!sweep.supports_nothing()) return {};
     ++shared_.summary.unserved;
-    MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, shared_.store.outcomes());
+    MGTUNE_ASSIGN(const std::vector<OutcomeView> rows,
+                  shared_.store.outcomes(0, problem.op->full_name()));
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const OutcomeView& view) {
-      return view.gpu_id == shared_.gpu_id && view.op == problem.op->full_name() &&
-             view.problem == problem.text() && view.outcome == Outcome::unsupported;
+      return view.gpu_id == shared_.gpu_id && view.problem == problem.text() &&
+             view.outcome == Outcome::unsupported;
     });
     skip(name_of(problem) + ": " + shared_.device.name + " supports none of the " +
-         std::to_string(unsupported) + " variants tried" +
+         std::to_string(sweep.done()) + " variants tried" +
          (row == rows.end() ? "" : " (" + row->message + ")"));
     return {};
   }
 
+  double seconds_left() const {
+    return std::max(0.0, shared_.options.budget.seconds.value_or(0) - elapsed());
+  }
+
   std::optional<Clock::time_point> problem_deadline() const {
     if (!shared_.options.budget.seconds.has_value()) return std::nullopt;
-    const double remaining = std::max(0.0, *shared_.options.budget.seconds - elapsed());
-    const std::chrono::duration<double> share(remaining / static_cast<double>(problems_left_));
+    const std::chrono::duration<double> share(seconds_left() / static_cast<double>(problems_left_));
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(share);
   }
 
@@ -162,20 +200,20 @@ class Sweep {
       progress.best_variant = best->variant;
     }
     progress.elapsed_seconds = elapsed();
-    progress.eta_seconds = eta_seconds(left_ - at.done());
+    progress.eta_seconds = eta_seconds(left_ - at.done(), progress.total > 0);
     return progress;
   }
 
-  // At the pace of the variants that were not known; the budget's end if that comes first.
-  std::optional<double> eta_seconds(std::int64_t variants_left) const {
+  // At the pace of the variants that were not known, where it is known how many are left; the
+  // budget's end if that comes first.
+  std::optional<double> eta_seconds(std::int64_t variants_left, bool is_known) const {
     const std::int64_t evaluated = shared_.summary.evaluated;
     std::optional<double> eta;
-    if (evaluated > 0) {
+    if (evaluated > 0 && is_known) {
       eta = elapsed() / static_cast<double>(evaluated) * static_cast<double>(variants_left);
     }
     if (shared_.options.budget.seconds.has_value()) {
-      const double until_end = std::max(0.0, *shared_.options.budget.seconds - elapsed());
-      eta = eta.has_value() ? std::min(*eta, until_end) : until_end;
+      eta = eta.has_value() ? std::min(*eta, seconds_left()) : seconds_left();
     }
     return eta;
   }
@@ -190,12 +228,14 @@ class Sweep {
   std::vector<bool> served_;          // by problem: a variant of it may run here
   std::int64_t left_ = 0;             // variants of the problems that are not finished
   std::int64_t problems_left_ = 0;
+  std::vector<std::unique_ptr<Running>> unfinished_;  // whose share of the time ended first
 };
 
 // By id, so that of two sweeps that want the same GPUs one gets them all.
 Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
                                          const std::vector<DeviceInfo>& devices) {
   std::vector<std::string> ids;
+  ids.reserve(devices.size());
   for (const DeviceInfo& device : devices) ids.push_back(device.id);
   std::ranges::sort(ids);
   std::vector<DeviceLock> locks;

@@ -26,8 +26,10 @@ namespace mgtune {
 
 struct Budget {
   std::optional<std::int64_t> evaluations;  // per problem; those known already count
-  std::optional<double> seconds;  // of the whole sweep; each problem left gets an equal share
-  std::string text;               // as typed
+  // Of the whole sweep. Each problem left gets an equal share; what some leave of theirs goes to
+  // those that it was short for.
+  std::optional<double> seconds;
+  std::string text;  // as typed
 };
 Result<Budget> parse_budget(const std::string& text);  // "500", "60s", "5m", "1h"
 
@@ -57,6 +59,12 @@ struct SweepProgress {
   std::optional<double> eta_seconds;
 };
 
+// A problem that its target ended.
+struct SettledProblem {
+  std::string problem;               // as in SweepProgress
+  std::int64_t done = 0, total = 0;  // variants; total is 0 when not known
+};
+
 struct SweepSummary {
   std::int64_t sweep_id = 0;
   std::int64_t problems = 0;
@@ -69,6 +77,7 @@ struct SweepSummary {
   // What cannot run here and why: designs ("row: requires device.cc >= 90"), unserved problems.
   std::vector<std::string> skipped;
   std::vector<TunedView> picks;
+  std::vector<SettledProblem> settled;
   bool stopped_early = false;  // by a signal or the budget
 };
 

@@ -40,6 +40,7 @@ std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device
   const GpuRecord here = gpu_record(device);
   std::vector<TunedEntry> alike = entries;
   std::vector<bool> differs;
+  differs.reserve(alike.size());
   for (TunedEntry& entry : alike) {
     differs.push_back(take_dtypes_and_flags(op, problem.slots, entry.problem.slots));
   }

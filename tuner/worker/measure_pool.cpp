@@ -75,8 +75,9 @@ void MeasurePool::join(WaitSet& waiting) const {
   for (const Seat& seat : seats_) seat.worker.join(waiting);
 }
 
-Result<WorkReply> MeasurePool::measure(WorkRequest request) {
-  submit(std::move(request));
+Result<WorkReply> MeasurePool::measure(WorkRequest request, std::chrono::milliseconds more) {
+  waiting_.push_back({.request = std::move(request), .more = more});
+  feed();
   while (true) {
     MGTUNE_ASSIGN(std::optional<WorkReply> reply, poll());
     if (reply) return *std::move(reply);

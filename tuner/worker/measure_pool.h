@@ -43,8 +43,9 @@ class MeasurePool {
   // Adds when poll() has something new; nothing when nothing is submitted.
   void join(WaitSet& waiting) const;
 
-  // When nothing is submitted: submit(), and blocks until poll() has what came of it.
-  Result<WorkReply> measure(WorkRequest request);
+  // When nothing is submitted: submit(), and blocks until poll() has what came of it. It may take
+  // `more` beyond the deadline: a final's launches do.
+  Result<WorkReply> measure(WorkRequest request, std::chrono::milliseconds more = {});
 
   // "NVIDIA H200 (1): no measure worker begins its work ...": of those that are used no more.
   const std::vector<std::string>& left_alone() const { return left_alone_; }

@@ -58,8 +58,8 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
     reply.message = (compiles ? "compile worker: " : "") + lost.end;
   } else if (lost.reason.code() == StatusCode::timeout) {
     reply.outcome = Outcome::timeout;
-    reply.message =
-        fmt::format("{}not done within {}", compiles ? "the compiler was " : "", lost.deadline);
+    reply.message = fmt::format("{}not done within {}{}", compiles ? "the compiler was " : "",
+                                lost.deadline, lost.yardstick);
   }
   if (begun.phase == WorkReply::Phase::variant) return reply;
   return failed_reply(

@@ -26,6 +26,7 @@ struct LostWorker {
   std::string end;    // "exited with 7", and what it said
   bool from_outside;  // ChildProcess::ended_from_outside()
   std::chrono::milliseconds deadline;
+  std::string yardstick;  // what the deadline was set by; "" or "; the first variant ..."
 };
 
 // The reply that it did not send; `begun` is its last `begin`.

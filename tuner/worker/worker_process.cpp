@@ -55,10 +55,15 @@ Status WorkerProcess::give() {
     MGTUNE_ASSIGN(child_, ChildProcess::start(command_));
   }
   work_->begun.reset();
-  work_->deadline = Clock::now() + std::min<std::chrono::milliseconds>(deadline_, kStartDeadline);
+  allow(std::min<std::chrono::milliseconds>(deadline_.most(), kStartDeadline));
   // A child that is gone shows when its answer is read.
   static_cast<void>(child_->write_line(encode(work_->task.request)));
   return {};
+}
+
+void WorkerProcess::allow(std::chrono::milliseconds time) {
+  work_->allowed = time;
+  work_->deadline = Clock::now() + time;
 }
 
 WorkerProcess::Poll WorkerProcess::poll() {
@@ -72,7 +77,10 @@ WorkerProcess::Poll WorkerProcess::poll() {
         line.ok() ? decode_answer(*line, work_->task.request) : Result<WorkReply>(line.status());
     if (reply.ok() && reply->kind == WorkReply::Kind::begin) {
       work_->begun = *std::move(reply);
-      work_->deadline = Clock::now() + deadline_;
+      work_->begun_at = Clock::now();
+      const Task& task = work_->task;
+      const bool is_at_variant = work_->begun->phase == WorkReply::Phase::variant;
+      allow(is_at_variant ? deadline_.of(task.request) + task.more : deadline_.most());
       continue;
     }
     if (reply.ok() && !work_->begun) {
@@ -88,6 +96,8 @@ WorkerProcess::Poll WorkerProcess::poll() {
 // Nobody knows what else is wrong with a child that failed, or whose GPU the variant took along.
 WorkerProcess::Poll WorkerProcess::take(WorkReply reply) {
   if (reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed) child_.reset();
+  const auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at);
+  deadline_.learn(work_->task.request, reply, took);
   const bool again = is_worth_a_retry(work_->task.request, reply);
   return settle(std::move(reply), again);
 }
@@ -95,7 +105,8 @@ WorkerProcess::Poll WorkerProcess::take(WorkReply reply) {
 // What becomes of the request when its child is gone, is late or talks nonsense.
 WorkerProcess::Poll WorkerProcess::lose(const Status& reason) {
   if (reason.code() != StatusCode::io) child_->kill();
-  LostWorker lost{reason, child_->end_description(), child_->ended_from_outside(), deadline_};
+  LostWorker lost{reason, child_->end_description(), child_->ended_from_outside(), work_->allowed,
+                  deadline_.yardstick(work_->task.request)};
   lost.end = crash_message(lost.end, child_->take_error_output());
   child_.reset();
   const WorkRequest& request = work_->task.request;

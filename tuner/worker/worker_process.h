@@ -20,6 +20,7 @@
 #include "core/status.h"
 #include "worker/child_process.h"
 #include "worker/protocol.h"
+#include "worker/variant_deadline.h"
 #include "worker/wait_set.h"
 
 namespace mgtune {
@@ -28,15 +29,18 @@ class WorkerProcess {
  public:
   // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu", "emulation"};
   // nothing is started before the first request. `deadline` is for each of its steps: to begin (its
-  // start included), and from there to be done.
+  // start included), and from there to be done; less for a variant that is measured after another
+  // of its problem was, see variant_deadline.h.
   WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
   bool is_idle() const { return !work_.has_value(); }
 
-  // A request, and whether another worker has failed at it already.
+  // A request, whether another worker has failed at it already, and what it may take beyond the
+  // deadline: a final's launches do.
   struct Task {
     WorkRequest request;
     bool is_retry = false;
+    std::chrono::milliseconds more{};
   };
   void submit(Task task);  // when idle
 
@@ -64,18 +68,21 @@ class WorkerProcess {
     Task task;
     int failed_starts = 0;                // child processes that went before they began
     std::optional<WorkReply> begun = {};  // the last `begin` of the child it is given to
+    Clock::time_point begun_at = {};
+    std::chrono::milliseconds allowed{};  // for the step that it is at
     Clock::time_point deadline = Clock::time_point::max();
   };
   using Poll = Result<std::optional<Finished>>;
 
   Status give();
+  void allow(std::chrono::milliseconds time);
   Poll take(WorkReply reply);
   Poll lose(const Status& reason);
   Poll settle(WorkReply reply, bool again);
   Poll give_back(Status why);
 
   std::vector<std::string> command_;
-  std::chrono::milliseconds deadline_;
+  VariantDeadline deadline_;
   std::optional<ChildProcess> child_;
   std::optional<Work> work_;
   Task unbegun_;

@@ -1,16 +1,20 @@
-// Where the vectors of a matrix lie when they are counted row by row: blocks take runs of them
-// whatever the width of a row, and each thread asks for its own.
+// Where the vectors of a matrix lie when they are counted row by row and cut into tiles that care
+// nothing for rows. Made for a tile that begins at vector `start`; then
 //
-//   const mg::RowSplit split(start, columns, reciprocal);   start: number of the run's first vector
-//   const mg::Place at = split(ahead);                      of vector start + ahead
+//   tile.offset<kVec>(ahead, stride)     the first element of vector start + ahead, in a tensor
+//   whose
+//                                        rows are `stride` elements apart
 //
-// `columns` is the vectors of a row, at most 2^18; `reciprocal` is 2^37 / columns rounded up,
-// computed once, before the launch: "ceil_div(137438953472, columns):u64" in an operator file.
-// `ahead` is below 2^18. One division a run, one multiplication a vector.
+//   OneRun       no gaps between rows: the stride plays no part
+//   WideRows     a row has at least as many vectors as a tile, which so meets two rows at most
+//   NarrowRows   any
 //
-// Why that is exact: n = first column + ahead is below 2^19, and the reciprocal is too large by
-// less than 1, so the product n * reciprocal is above n * 2^37 / columns by less than 2^19, which
-// is at most 2^37 / columns: too little to reach the next row.
+// `columns` is the vectors of a row, at most 2^18, and `reciprocal` 2^62 / columns rounded up,
+// computed once, before the launch: "ceil_div(4611686018427387904, columns):u64" in an operator
+// file. WideRows multiplies by it once a tile, NarrowRows once a vector.
+//
+// Why that is exact: the reciprocal is too large by less than 1, so n * reciprocal / 2^62 is above
+// n / columns by less than n / 2^62, which for n < 2^44 is too little to reach the next row.
 
 #pragma once
 
@@ -18,29 +22,64 @@
 
 namespace mg {
 
-struct Place {
-  i64 row, column;
-};
+// vector / columns; vector is below 2^44.
+__device__ __forceinline__ u64 row_of(u64 vector, u64 reciprocal) {
+#if defined(MGTUNE_CPU_DEVICE)
+  __extension__ using Product = unsigned __int128;
+  return static_cast<u64>(Product{vector} * reciprocal >> 62);
+#else
+  return __umul64hi(4 * vector, reciprocal);
+#endif
+}
 
-class RowSplit {
+class OneRun {
  public:
-  __device__ __forceinline__ RowSplit(i64 start, u32 columns, u64 reciprocal)
-      : columns_(columns), reciprocal_(reciprocal) {
-    const u64 row = static_cast<u64>(start) / columns;
-    first_row_ = static_cast<i64>(row);
-    first_column_ = static_cast<u32>(static_cast<u64>(start) - row * columns);
-  }
+  __device__ __forceinline__ explicit OneRun(i64 start) : start_(start) {}
 
-  __device__ __forceinline__ Place operator()(u32 ahead) const {
-    const u32 along = first_column_ + ahead;
-    const u32 down = static_cast<u32>(along * reciprocal_ >> 37);
-    return {first_row_ + down, i64{along - down * columns_}};
+  template <int kVec>
+  __device__ __forceinline__ i64 offset(u32 ahead, i64 /*stride*/) const {
+    return (start_ + ahead) * kVec;
   }
 
  private:
-  u32 columns_, first_column_;
+  i64 start_;
+};
+
+class WideRows {
+ public:
+  __device__ __forceinline__ WideRows(i64 start, u32 columns, u64 reciprocal)
+      : row_(row_of(start, reciprocal)),
+        column_(static_cast<u32>(start - row_ * columns)),
+        columns_(columns) {}
+
+  template <int kVec>
+  __device__ __forceinline__ i64 offset(u32 ahead, i64 stride) const {
+    const i64 first = row_ * stride + i64{column_} * kVec;
+    const i64 gap = stride - i64{columns_} * kVec;
+    return first + i64{ahead} * kVec + (column_ + ahead < columns_ ? 0 : gap);
+  }
+
+ private:
+  i64 row_;
+  u32 column_, columns_;
+};
+
+class NarrowRows {
+ public:
+  __device__ __forceinline__ NarrowRows(i64 start, u32 columns, u64 reciprocal)
+      : start_(start), columns_(columns), reciprocal_(reciprocal) {}
+
+  template <int kVec>
+  __device__ __forceinline__ i64 offset(u32 ahead, i64 stride) const {
+    const i64 vector = start_ + ahead;
+    const i64 row = row_of(vector, reciprocal_);
+    return row * stride + (vector - row * columns_) * kVec;
+  }
+
+ private:
+  i64 start_;
+  u32 columns_;
   u64 reciprocal_;
-  i64 first_row_;
 };
 
 }  // namespace mg

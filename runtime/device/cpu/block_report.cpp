@@ -69,7 +69,8 @@ Status Block::stuck() const {
   } else {
     what = fault_text(fault_, task_->block);
   }
-  return Status(StatusCode::launch_failed,
+  const bool is_late = fault_.kind == Fault::Kind::deadline;
+  return Status(is_late ? StatusCode::timeout : StatusCode::launch_failed,
                 "block " + to_string(block_index_) + ": " + std::move(what));
 }
 
