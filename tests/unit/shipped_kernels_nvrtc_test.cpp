@@ -52,7 +52,9 @@ const std::vector<std::string> kMoreBackward = {
     "rows=3,hidden=333,dw=true",   "rows=3,hidden=1002,dw=true",   "rows=3,hidden=1004",
     "rows=3,hidden=4100,dw=true",  "rows=3,hidden=12292,dw=true",  "rows=3,hidden=40004,dw=true",
     "rows=3,hidden=13001,dw=true", "rows=3,hidden=131080,dw=true", "rows=3,hidden=262144,dw=true",
-    "rows=3,hidden=30,dw=true",    "rows=3,hidden=60,dw=true",     "rows=3,hidden=8200,dw=true"};
+    "rows=3,hidden=30,dw=true",    "rows=3,hidden=60,dw=true",     "rows=3,hidden=8200,dw=true",
+    "rows=3,hidden=64,dw=true",    "rows=3,hidden=128,dw=true",    "rows=3,hidden=512,dw=true",
+    "rows=3,hidden=1024,dw=true",  "rows=3,hidden=16384,dw=true",  "rows=3,hidden=32768,dw=true"};
 
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
