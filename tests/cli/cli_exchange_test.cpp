@@ -107,9 +107,8 @@ TEST_F(CliExchangeTest, ASweepTakesNothingImportedForItsOwn) {
   EXPECT_EQ(sweep["evaluated"], 9) << sweep;
   EXPECT_EQ(sweep["reused"], 0);
   // From now on it is the store's own.
-  for (const nlohmann::json& row : mgtune_.run({"show", "variants", "--json"}).json()["variants"]) {
-    EXPECT_FALSE(row["imported"]);
-  }
+  const nlohmann::json shown = mgtune_.run({"show", "variants", "--json"}).json();
+  for (const nlohmann::json& row : shown["variants"]) EXPECT_FALSE(row["imported"]);
   EXPECT_FALSE(mgtune_.run({"show", "best", "--json"}).json()["picks"][0]["imported"]);
   EXPECT_THAT(mgtune_.run({"import", exported("t4"), exported("tuned"), "--kernel", kFamily}).out,
               HasSubstr("measured here, and kept: 1 pick and 9 variants"));
