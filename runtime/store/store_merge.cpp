@@ -39,7 +39,8 @@ std::string list(const Table& table, const std::string& before, const std::strin
   std::string text;
   for (const Column& column : table.columns) {
     if (!wanted(column)) continue;
-    text += (text.empty() ? "" : between) + before + quoted(column.name) + after;
+    if (!text.empty()) text += between;
+    text.append(before).append(quoted(column.name)).append(after);
   }
   return text;
 }
@@ -336,6 +337,7 @@ Result<MergeCounts> Store::merge(const std::vector<Store>& sources) {
   }
   std::ranges::stable_sort(by_age, {}, &std::pair<std::string, Database*>::first);
   std::vector<Database*> from;
+  from.reserve(by_age.size());
   for (const auto& [started, database] : by_age) from.push_back(database);
 
   MergeCounts counts;
