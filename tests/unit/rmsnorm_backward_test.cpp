@@ -163,7 +163,7 @@ TEST_P(RmsnormBackward, EqualsTheReferenceInEveryThreadOrder) {
     // The kernels are the same but for the residual: every second shape is enough.
     if (op.name == "add_backward" && (&shape - kShapes.data()) % 2 == 1) continue;
     const Problem problem = problem_of(op, words_of(op, shape, GetParam().dtypes));
-    auto variants = choose(*device_, problem, 1, in_long_lane<std::size_t>(8, 1));
+    auto variants = choose(*device_, problem, 1, in_long_lane<std::size_t>(3, 1));
     ASSERT_FALSE(variants.empty()) << problem.text();
     for (const Variant& variant : variants) compiled.add(problem, variant, *device_);
     cases.emplace_back(problem, std::move(variants));
