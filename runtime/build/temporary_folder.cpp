@@ -24,6 +24,7 @@ constexpr std::string_view kPrefix = "mgtune-";
 constexpr std::size_t kRandom = 6;  // characters that mkdtemp() makes up
 constexpr const char* kLock = ".lock";
 constexpr const char* kNewLock = ".lock.new";
+constexpr int kAttempts = 100;  // one in some fails beside a process that does nothing but clean up
 
 std::string parent_folder() {
   const char* const parent = std::getenv("TMPDIR");
@@ -57,7 +58,7 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   // Again when somebody who cleans up took the folder, still without its lock, for an abandoned
   // one.
   Status status;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     TemporaryFolder folder;
     std::string path = parent_folder() + "/" + std::string(kPrefix) + "XXXXXX";
     if (mkdtemp(path.data()) == nullptr) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,7 @@ TEST(BuildTemporaryFolder, WhoCleansUpTakesNoFolderFromTheLiving) {
   setenv("TMPDIR", parent.path().c_str(), 1);
   const pid_t cleaner = fork();
   if (cleaner == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // where an assertion below ends the test
     while (true) TemporaryFolder::remove_abandoned();
   }
   for (int round = 0; round < 500; ++round) {
