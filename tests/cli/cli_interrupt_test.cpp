@@ -170,7 +170,7 @@ TEST_F(CliInterruptTest, WhatWasIgnoredStaysIgnored) {
   ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
   const Ended ended = mgtune_.finish(SIGHUP);
   EXPECT_EQ(ended.exit_code, 3) << ended;
-  EXPECT_EQ(rows(), 16U);
+  EXPECT_EQ(rows(), 64U);
 }
 
 }  // namespace
