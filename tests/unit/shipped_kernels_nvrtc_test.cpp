@@ -123,7 +123,7 @@ void add_ladder(const Operator& op, const std::vector<Problem>& problems, const 
       const std::size_t dtype = text.find("T=");
       const std::string key = text.substr(std::min(dtype, text.size()));
       if (dtypes_done.contains(key)) continue;
-      if (dtypes_done.size() >= in_long_lane<std::size_t>(3, 1)) break;
+      if (dtypes_done.size() >= in_long_lane<std::size_t>(2, 1)) break;
       if (!Space(problem, target.limits).admits(rung)) continue;
       dtypes_done.insert(key);
       add(problem, rung, target, kernels);
@@ -171,7 +171,7 @@ TEST_P(ShippedKernels, Compile) {
       const std::vector<Problem> problems = problems_of(*op);
       Kernels kernels;
       add_ladder(*op, problems, target, kernels);
-      add_sample(problems, target, in_long_lane<std::size_t>(60, 6), kernels);
+      add_sample(problems, target, in_long_lane<std::size_t>(24, 6), kernels);
       for (const auto& [source, names] : kernels) {
         const BuildRequest request{
             op->sources.get(), source, {names.begin(), names.end()}, target.arch};
