@@ -21,6 +21,8 @@ import os
 import pathlib
 import sys
 
+from mgruntime_structures import Assignment, OpenOptions, PlanOptions, Range
+
 KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
 # operation -> operator, and the attribute of a set that each of its tensors is. Optional tensors
@@ -42,25 +44,6 @@ OPERATIONS = {
 DIMS = {"rows": "T", "hidden": "H"}  # others have their defaults
 SCALARS = {"eps": lambda t: t.eps, "weight_offset": lambda t: 0.0}
 DTYPES = {"bf16": "bf16", "fp16": "f16", "fp32": "f32"}
-
-
-class Assignment(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_char_p)]
-
-
-class Range(ctypes.Structure):
-    _fields_ = [("dim", ctypes.c_char_p), ("low", ctypes.c_int64), ("high", ctypes.c_int64)]
-
-
-class OpenOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("database", ctypes.c_char_p),
-                ("family_folders", ctypes.c_void_p), ("family_folder_count", ctypes.c_size_t)]
-
-
-class PlanOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("operator_name", ctypes.c_char_p),
-                ("assignments", ctypes.POINTER(Assignment)), ("assignment_count", ctypes.c_size_t),
-                ("ranges", ctypes.POINTER(Range)), ("range_count", ctypes.c_size_t)]
 
 
 class Runtime:
