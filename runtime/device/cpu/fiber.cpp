@@ -42,6 +42,17 @@ void enter_sanitizer_stack(const FiberContext& entered) {
 #endif
 }
 
+// A thread leaves the redzones of the frames that it never returns from on its stack: its last
+// frame, all of them when a fault abandoned it. AddressSanitizer before GCC 13 knows of no munmap,
+// and would report whoever gets these addresses next.
+void forget_frames(const std::byte* stack_bottom) {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(stack_bottom, kStackBytes);
+#else
+  static_cast<void>(stack_bottom);
+#endif
+}
+
 // What a new fiber's switch "returns" to: reports the arrival, then runs the entry.
 thread_local void (*fiber_entry)() = nullptr;
 
@@ -111,7 +122,10 @@ FiberContext context_of_this_thread() {
 }
 
 FiberStacks::~FiberStacks() {
-  for (const Stack& stack : stacks_) munmap(stack.guard, page_bytes() + kStackBytes);
+  for (const Stack& stack : stacks_) {
+    forget_frames(stack.bottom);
+    munmap(stack.guard, page_bytes() + kStackBytes);
+  }
 }
 
 Status FiberStacks::reserve(std::size_t count) {
@@ -135,10 +149,7 @@ Status FiberStacks::reserve(std::size_t count) {
 
 void FiberStacks::prepare(std::size_t index, void (*entry)(), FiberContext& context) {
   std::byte* const bottom = stacks_[index].bottom;
-#if defined(__SANITIZE_ADDRESS__)
-  // A thread that a fault abandoned has left its frames' redzones behind.
-  __asan_unpoison_memory_region(bottom, kStackBytes);
-#endif
+  forget_frames(bottom);
   context.stack_bottom = bottom;
   context.stack_bytes = kStackBytes;
   context.sanitizer_frames = nullptr;
