@@ -2,33 +2,11 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
+#include "model/outcome_text.h"
 #include "model/units.h"
 
 namespace mgtune {
 namespace {
-
-std::string_view explanation(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::wrong:
-      return "the output differs from the reference beyond the tolerance";
-    case Outcome::crashed:
-      return "the process that ran it ended";
-    case Outcome::timeout:
-      return "not finished at the deadline";
-    case Outcome::compile_failed:
-      return "the compiler refused it";
-    case Outcome::launch_failed:
-      return "the device refused or aborted the launch";
-    case Outcome::unsupported:
-      return "not possible on this device";
-    case Outcome::unstable:
-      return "the times scatter too much to be ranked";
-    case Outcome::ok:
-    case Outcome::raced_out:
-      break;
-  }
-  return "";
-}
 
 std::string place(const OutcomeView& view) {
   return fmt::format("{}<br>{} {} on {}", code(view.variant), code(view.op), code(view.problem),

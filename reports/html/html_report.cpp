@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "html/markup.h"
 #include "html/sections.h"
 #include "html/stylesheet.h"
 #include "model/report_json.h"
+#include "model/verdict.h"
 
 namespace mgtune {
 namespace {
@@ -15,22 +14,6 @@ namespace {
 // Nothing is fetched and nothing runs; the style sheet is the only inline part.
 constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-// "mgtune report: rmsnorm.forward on NVIDIA H200": browser tabs and bookmarks tell reports apart.
-std::string title(const ReportModel& model) {
-  std::set<std::string> operators;
-  std::set<std::string> devices;
-  for (const ReportVariant& variant : model.variants) {
-    operators.insert(variant.view.op);
-    devices.insert(variant.view.gpu.model + (variant.view.gpu.emulation ? " (emulation)" : ""));
-  }
-  if (operators.empty()) return "mgtune report";
-  const auto name = [](const std::set<std::string>& names, std::string_view noun) {
-    return names.size() == 1 ? *names.begin() : fmt::format("{} {}", names.size(), noun);
-  };
-  return fmt::format("mgtune report: {} on {}", name(operators, "operators"),
-                     name(devices, "devices"));
-}
 
 std::string head(const ReportModel& model) {
   return fmt::format(
@@ -40,7 +23,7 @@ std::string head(const ReportModel& model) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<meta name=\"generator\" content=\"mgtune {}\">\n"
       "<title>{}</title>\n<style>\n{}</style>\n</head>\n",
-      kPolicy, escape(model.mgtune_version), escape(title(model)), stylesheet());
+      kPolicy, escape(model.mgtune_version), escape(report_title(model)), stylesheet());
 }
 
 std::string header(const ReportModel& model) {
@@ -50,7 +33,7 @@ std::string header(const ReportModel& model) {
       "<a href=\"#picks\">Picks</a> <a href=\"#variants\">All variants</a> "
       "<a href=\"#failures\">Failures</a> <a href=\"#environment\">Environment</a> "
       "<a href=\"#method\">How it was measured</a>\n</nav>\n</header>\n",
-      escape(title(model)), moment(model.generated_at), escape(model.mgtune_version));
+      escape(report_title(model)), moment(model.generated_at), escape(model.mgtune_version));
 }
 
 }  // namespace

@@ -135,6 +135,7 @@ std::string variants_section(const ReportModel& model) {
   const bool open = model.problems.size() == 1 && model.variants.size() <= kOpenRows;
   const std::span<const ReportVariant> variants = model.variants;
   for (const ReportProblem& problem : model.problems) {
+    if (problem.count == 0) continue;
     html += problem_part(variants.subspan(problem.first, problem.count), open);
   }
   return section("variants", kTitle, html);

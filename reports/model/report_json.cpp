@@ -224,11 +224,10 @@ Json sweep_json(const SweepView& view) {
 }
 
 Json problem_json(const ReportModel& model, const ReportProblem& problem) {
-  const OutcomeView& first = model.variants[problem.first].view;
-  Json json = identity(first.gpu, first.op, first.problem);
-  json["values"] = assignments(first.problem);
-  json["bytes"] = first.bytes;
-  json["flops"] = first.flops;
+  Json json = identity(problem.gpu, problem.op, problem.problem);
+  json["values"] = assignments(problem.problem);
+  json["bytes"] = problem.bytes;
+  json["flops"] = problem.flops;
   Json variants = Json::array();
   for (std::size_t i = 0; i < problem.count; ++i) {
     variants.push_back(with_variant(Json::object(), model.variants[problem.first + i]));

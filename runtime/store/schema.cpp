@@ -242,7 +242,12 @@ CREATE TABLE counters (
 CREATE INDEX counters_by_key ON counters (gpu, problem, build_sha256, launch_hash);
 )sql";
 
-constexpr std::array<std::string_view, 2> kSteps = {kVersion1, kVersion2};
+// When a variant was recorded: a report shows how a sweep converges in time.
+constexpr std::string_view kVersion3 = R"sql(
+ALTER TABLE outcomes ADD COLUMN recorded_at TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array<std::string_view, 3> kSteps = {kVersion1, kVersion2, kVersion3};
 
 }  // namespace
 
