@@ -46,10 +46,10 @@ std::string part(const ReportModel& model, const OutcomeCount& count) {
 std::string failures_section(const ReportModel& model) {
   static constexpr std::string_view kTitle = "Failures";
   if (model.variants.empty()) {
-    return section("failures", kTitle, empty_part("No variant has been evaluated yet."));
+    return section("static-failures", kTitle, empty_part("No variant has been evaluated yet."));
   }
   if (model.failures.empty()) {
-    return section("failures", kTitle, "<p>Every variant that was evaluated passed.</p>\n");
+    return section("static-failures", kTitle, "<p>Every variant that was evaluated passed.</p>\n");
   }
   std::string html =
       "<p>Each of these is kept with its message and never dispatched. The same list in a "
@@ -58,7 +58,7 @@ std::string failures_section(const ReportModel& model) {
   for (const OutcomeCount& count : model.counts) {
     if (is_failure(count.outcome)) html += part(model, count);
   }
-  return section("failures", kTitle, html);
+  return section("static-failures", kTitle, html);
 }
 
 }  // namespace mgtune

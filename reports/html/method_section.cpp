@@ -21,7 +21,8 @@ std::string paragraph(std::string_view step) {
 std::string method_section(const ReportModel& model) {
   static constexpr std::string_view kTitle = "How it was measured";
   const std::vector<std::string> names = methods_used(model);
-  if (names.empty()) return section("method", kTitle, empty_part("Nothing has been timed yet."));
+  if (names.empty())
+    return section("static-method", kTitle, empty_part("Nothing has been timed yet."));
 
   std::string html;
   for (const std::string& step : measuring_steps()) html += paragraph(step);
@@ -32,7 +33,7 @@ std::string method_section(const ReportModel& model) {
                         emulation ? badge("emulation", name) : code(name),
                         escape(method_description(name)));
   }
-  return section("method", kTitle, html + "</dl>\n");
+  return section("static-method", kTitle, html + "</dl>\n");
 }
 
 }  // namespace mgtune

@@ -39,8 +39,8 @@ std::string note(const Timed& timed) {
   if (timed.stopped > 0) {
     text += fmt::format(
         "{}{} stopped early as clearly slower; the time they had until then counts.",
-        text.empty() ? "" : " ", timed.stopped == 1 ? "1 variant was"
-                                                    : fmt::format("{} variants were", timed.stopped));
+        text.empty() ? "" : " ",
+        timed.stopped == 1 ? "1 variant was" : fmt::format("{} variants were", timed.stopped));
   }
   return text;
 }

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +12,9 @@
 namespace mgtune {
 
 using Assignment = std::pair<std::string_view, std::string_view>;  // parts of the text
+
+// "4096"; nullopt for what would not give the same text again.
+std::optional<std::int64_t> whole_number(std::string_view word);
 
 // Words without '=' are left out.
 std::vector<Assignment> assignments(std::string_view text);

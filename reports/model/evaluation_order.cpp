@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <tuple>
@@ -73,7 +74,7 @@ void add_evaluation_order(const std::vector<SweepView>& sweeps, ReportModel& mod
     // One row without its time leaves those after it without theirs: no part of it can be guessed.
     total = total && now && before ? std::optional(*total + std::max(0.0, *now - *before))
                                    : std::nullopt;
-    variant.seconds = total;
+    if (total) variant.seconds = std::round(*total * 1000) / 1000;
     before = now;
   }
 }

@@ -134,6 +134,7 @@ void add_final(const FinalRecord& final, ReportPick& pick) {
     pick.low_ns = finalist.median_low_ns;
     pick.high_ns = finalist.median_high_ns;
     if (with_default && pick.speedup && finalist.ratio_low > 0) {
+      pick.speedup = 1 / finalist.ratio;  // within rounds, which drift does not reach
       pick.speedup_low = 1 / finalist.ratio_high;
       pick.speedup_high = 1 / finalist.ratio_low;
     }
@@ -156,8 +157,8 @@ void add_to_picks(const CeilingsByMethod& ceilings, ReportModel& model) {
   for (ReportPick& pick : model.picks) {
     const TunedRecord& tuned = pick.view.tuned;
     const auto row_of = [&](const std::string& variant) -> std::optional<std::size_t> {
-      const auto row = rows.find({tuned.gpu, pick.view.op, pick.view.problem,
-                                  tuned.method + variant});
+      const auto row =
+          rows.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method + variant});
       return row == rows.end() ? std::nullopt : std::optional(row->second);
     };
     const auto final = finals.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method});

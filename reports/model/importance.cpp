@@ -38,8 +38,7 @@ double explained(const Groups& groups, const Group& all) {
   const auto free = static_cast<double>(all.count - count);
   if (all.scatter() <= 0 || free <= 0) return 0;
   const double between = all.scatter() - within;
-  const double share =
-      (between - static_cast<double>(count - 1) * within / free) / all.scatter();
+  const double share = (between - static_cast<double>(count - 1) * within / free) / all.scatter();
   return std::clamp(share, 0.0, 1.0);
 }
 
@@ -156,8 +155,8 @@ class OfDesign {
     const std::size_t width = space_.parameters[b].values.size();
     std::vector<Group> groups(space_.parameters[a].values.size() * width);
     for (const std::size_t row : rows_) {
-      const std::size_t at = static_cast<std::size_t>(value(a, row)) * width +
-                             static_cast<std::size_t>(value(b, row));
+      const std::size_t at =
+          static_cast<std::size_t>(value(a, row)) * width + static_cast<std::size_t>(value(b, row));
       groups[at].add(log_time_[row]);
     }
     return explained(groups, all_);

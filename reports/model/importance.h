@@ -58,9 +58,9 @@ struct Interaction {
 struct DesignImportance {
   std::size_t design = 0;  // into SpaceColumns::designs
   std::int64_t variants = 0;
-  double spread = 1;                             // slowest over fastest
-  std::vector<ParameterImportance> parameters;   // the most important first
-  std::vector<Interaction> interactions;         // the five strongest above half a percent
+  double spread = 1;                            // slowest over fastest
+  std::vector<ParameterImportance> parameters;  // the most important first
+  std::vector<Interaction> interactions;        // the five strongest above half a percent
 };
 
 struct Importance {

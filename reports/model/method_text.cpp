@@ -37,17 +37,24 @@ constexpr Method kMethods[] = {
 constexpr std::string_view kSteps[] = {
     "Checked first. A variant is timed only after its outputs were compared with the operator's "
     "reference, which accumulates in double precision, on two sets of random inputs. Outputs are "
-    "filled with NaN beforehand and every tensor is surrounded by guard bands, so that elements that "
+    "filled with NaN beforehand and every tensor is surrounded by guard bands, so that elements "
+    "that "
     "are not written, and writes past the end, are found.",
-    "Then timed. A time is the median of its samples, from the start of the variant's first launch to "
-    "the end of its last. Only times of one method, on one device and one problem, are compared with "
+    "Then timed. A time is the median of its samples, from the start of the variant's first launch "
+    "to "
+    "the end of its last. Only times of one method, on one device and one problem, are compared "
+    "with "
     "each other. Samples taken while the GPU held its clocks down are taken again, and counted.",
-    "Then a final. Single measurements, one variant after the other, drift. So the fastest variants "
-    "and the default run once more in random round robin and are ranked by the ratio of their times "
+    "Then a final. Single measurements, one variant after the other, drift. So the fastest "
+    "variants "
+    "and the default run once more in random round robin and are ranked by the ratio of their "
+    "times "
     "within a round. One of them enters twice: how far its two entries differ is the noise. What "
     "differs by less than that, or by less than 0.5 %, is a tie; of what is tied the default is "
-    "picked, else the variant with the fewest registers. Where a problem has no final (the sweep was "
-    "stopped), single measurements decide, and the default stays unless it is beaten by more than 1 "
+    "picked, else the variant with the fewest registers. Where a problem has no final (the sweep "
+    "was "
+    "stopped), single measurements decide, and the default stays unless it is beaten by more than "
+    "1 "
     "% and beyond the quartiles.",
 };
 

@@ -12,8 +12,8 @@ namespace mgtune {
 namespace {
 
 constexpr std::array<std::string_view, 13> kParts = {
-    "picks",  "roofline", "importance", "heat_map", "parallel",    "best_so_far", "finals",
-    "sizes",  "counters", "failures",   "pruning",  "environment", "baseline"};
+    "picks", "roofline", "importance", "heat_map", "parallel",    "best_so_far", "finals",
+    "sizes", "counters", "failures",   "pruning",  "environment", "baseline"};
 
 bool any_order(const ReportAnalysis& analysis) {
   return std::ranges::any_of(analysis.best_so_far, &BestSoFar::order_known);
@@ -80,8 +80,8 @@ std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAna
     add("parallel", "No parameter has two values yet.", sweep);
   }
   if (!any_order(analysis)) {
-    add("best_so_far", "The order in which these results were found is not known: they are imported.",
-        sweep);
+    add("best_so_far",
+        "The order in which these results were found is not known: they are imported.", sweep);
     if (model.variants.empty()) missing.back().text = "No variant has been evaluated yet.";
   }
   if (model.finals.empty()) {
@@ -92,10 +92,10 @@ std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAna
   }
   if (!any_counters(model)) {
     add("counters",
-        emulation ? "The cpu device has no hardware counters."
-                  : "No hardware counters were read.",
-        emulation ? fmt::format("mgtune sweep --kernel {} --gpu auto --counters", kernel_word(model))
-                  : sweep + " --counters");
+        emulation ? "The cpu device has no hardware counters." : "No hardware counters were read.",
+        emulation
+            ? fmt::format("mgtune sweep --kernel {} --gpu auto --counters", kernel_word(model))
+            : sweep + " --counters");
   }
   if (model.failures.empty()) {
     const bool none = model.variants.empty();

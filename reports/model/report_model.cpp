@@ -319,6 +319,7 @@ Result<StoredRows> read_stored_rows(Store& store) {
   MGTUNE_ASSIGN(rows.counters, store.counters(std::string()));
   std::set<std::int64_t> gpus;
   for (const OutcomeView& row : rows.outcomes) gpus.insert(row.gpu_id);
+  for (const TunedView& row : rows.tuned) gpus.insert(row.tuned.gpu);
   for (const std::int64_t gpu : gpus) {
     MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(gpu));
     rows.ceilings.insert(rows.ceilings.end(), ceilings.begin(), ceilings.end());

@@ -35,10 +35,10 @@ struct ReportPick {
   std::optional<double> of_copy;         // rate over that of the fastest copy of as many bytes
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
   std::optional<double> noise_floor;                  // of its final; none where none was held
-  std::vector<std::string> tied;  // finalists that are not told apart from the fastest
-  Roofline roofline;              // empty for emulation
-  bool imported = false;          // found elsewhere
-  std::optional<double> low_ns, high_ns;            // the 95 % interval of its time
+  std::vector<std::string> tied;          // finalists that are not told apart from the fastest
+  Roofline roofline;                      // empty for emulation
+  bool imported = false;                  // found elsewhere
+  std::optional<double> low_ns, high_ns;  // the 95 % interval of its time
   std::optional<double> speedup_low, speedup_high;  // where a final timed both in turn
   std::optional<std::size_t> row, default_row;      // of the model's variants, by its method
   std::vector<std::size_t> tied_rows;

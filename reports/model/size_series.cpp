@@ -1,7 +1,6 @@
 #include "model/size_series.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -17,10 +16,8 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 constexpr std::string_view kBytes = "bytes";
 
 std::optional<double> positive_number(std::string_view word) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size() || number <= 0) return std::nullopt;
-  return static_cast<double>(number);
+  const std::optional<std::int64_t> number = whole_number(word);
+  return number && *number > 0 ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
 Values values_of(const ReportPick& pick) {
@@ -47,8 +44,13 @@ class Slices {
  private:
   SizeSeries empty_series(std::string dim, Values fixed) const {
     const ReportPick& first = model_.picks[picks_.front()];
-    return {first.view.gpu, first.view.op, first.view.tuned.method, std::move(dim),
-            std::move(fixed), {}, {}};
+    return {first.view.gpu,
+            first.view.op,
+            first.view.tuned.method,
+            std::move(dim),
+            std::move(fixed),
+            {},
+            {}};
   }
 
   void add_by_dim() {

@@ -15,8 +15,8 @@ namespace mgtune {
 // A parameter of any design; designs share a column where they have a name in common.
 struct ParameterColumn {
   std::string name;
-  std::vector<std::string> values;   // those that occur, in natural order
-  std::vector<std::int32_t> index;   // one per variant, into values; -1: its design has none such
+  std::vector<std::string> values;  // those that occur, in natural order
+  std::vector<std::int32_t> index;  // one per variant, into values; -1: its design has none such
 };
 
 // Designs of one name with other parameters (an operator that was edited) are two.

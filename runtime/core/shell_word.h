@@ -7,8 +7,8 @@
 
 namespace mgtune {
 
-// `word` as one word of a POSIX shell: as it is where nothing in it would be split or expanded, else
-// in single quotes.
+// `word` as one word of a POSIX shell: as it is where nothing in it would be split or expanded,
+// else in single quotes.
 std::string shell_word(std::string_view word);
 
 }  // namespace mgtune

@@ -88,14 +88,13 @@ Status write_outcome(Database& database, const OutcomeRecord& outcome,
     MGTUNE_ASSIGN(measurement, write_measurement(database, outcome));
   }
   // REPLACE gives the row a new id, so the newest outcome has the highest.
-  MGTUNE_ASSIGN(
-      Statement insert,
-      database.query("INSERT OR REPLACE INTO outcomes (sweep, problem, variant, outcome,"
-                     " message, build_sha256, build, check_id, measurement, recorded_at)"
-                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                     outcome.sweep, outcome.key.problem, variant, to_string(outcome.outcome),
-                     outcome.message, outcome.key.build_sha256, build, check, measurement,
-                     recorded_at));
+  MGTUNE_ASSIGN(Statement insert,
+                database.query("INSERT OR REPLACE INTO outcomes (sweep, problem, variant, outcome,"
+                               " message, build_sha256, build, check_id, measurement, recorded_at)"
+                               " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                               outcome.sweep, outcome.key.problem, variant,
+                               to_string(outcome.outcome), outcome.message,
+                               outcome.key.build_sha256, build, check, measurement, recorded_at));
   return insert.run();
 }
 
