@@ -12,7 +12,7 @@ import { plainTable } from '../table';
 import { kSymbols, type Theme } from '../theme';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { boxOf, isHovered, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
+import { boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
 
 type BestSoFar = Report['best_so_far'][number];
 type Step = BestSoFar['steps'][number];
@@ -73,7 +73,7 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     return [
       { id: 'others', data: data(others.rows), itemStyle: { color: theme.muted, opacity: 0.18 } },
       ...designs.map((name, i) => ({
-        id: `design-${i}`, name, data: data(byDesign[i] ?? []), symbol: kSymbols[i],
+        id: `design-${i}`, name: label(name, 24), data: data(byDesign[i] ?? []), symbol: kSymbols[i],
         itemStyle: { color: theme.series[i], opacity: 0.65 },
       })),
       {
@@ -99,17 +99,17 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
         markLine: {
           silent: true, symbol: 'none', data: [{ yAxis: fallback }],
           lineStyle: { color: theme.muted, type: 'dashed' },
-          label: { formatter: 'default', color: theme.muted, position: 'insideEndTop' },
+          label: { formatter: 'default', color: theme.text, position: 'insideEndTop', textBorderColor: theme.ground, textBorderWidth: 3 },
         },
       }),
     }];
     const scatter = ['others', ...designs.map((_, i) => `design-${i}`), 'focus'].map((id) =>
-      ({ id, type: 'scatter', symbolSize: 5, data: [] }));
+      ({ id, type: 'scatter', symbolSize: 5, large: true, largeThreshold: 500, data: [] }));
     return {
       grid: { left: 76, right: 24, top: 56, bottom: 48 },
-      legend: legend(theme, ['best so far', ...designs]),
+      legend: legend(theme, ['best so far', ...designs.map((name) => label(name, 24))]),
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(seriesIndex, dataIndex)),
-      xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: 0, max: along.end(best) ?? 1 }),
+      xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: 0 }),
       yAxis: logAxis(theme, { name: timeName(group.emulation), format: timeTick, vertical: true, ...range }),
       brush: {
         toolbox: [], xAxisIndex: 0, yAxisIndex: 0, transformable: true, outOfBrush: {}, inBrush: {},

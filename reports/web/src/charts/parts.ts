@@ -152,7 +152,7 @@ export function categoryAxis(theme: Theme, name: string, labels: readonly string
 }
 
 export function legend(theme: Theme, names: readonly string[]): object {
-  return { data: [...names], top: 0, left: 0, type: 'plain', textStyle: { color: theme.text }, itemGap: 16 };
+  return { data: [...names], top: 0, left: 0, type: 'plain', textStyle: { color: theme.text }, itemGap: 16, itemWidth: 16, itemHeight: 10 };
 }
 
 // Ends of a logarithmic axis that leave some air around the values. ECharts starts a log axis at a power of

@@ -9,7 +9,7 @@ import { themeChooser } from '../theme';
 export function barView(state: State, themeChanged: () => void): View {
   const problem = el('div', { class: 'problem' });
   const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'What is chosen' });
-  const element = el('div', { class: 'bar' }, problem, themeChooser(themeChanged), chips);
+  const element = el('div', { class: 'bar', role: 'region', 'aria-label': 'What is shown' }, problem, themeChooser(themeChanged), chips);
 
   function showChips(): void {
     const { selection, group } = state;

@@ -1,7 +1,7 @@
 // The variants of one problem: heat map, parallel coordinates, filters. All of them choose, and show
 // what is chosen elsewhere.
 
-import { heatMapChart } from '../charts/heat_map';
+import { heatMapChart, rampLegend } from '../charts/heat_map';
 import { parallelChart, variedParameters } from '../charts/parallel';
 import type { CategoryColumn } from '../columns';
 import { chooser, el, fill } from '../dom';
@@ -37,8 +37,8 @@ export function heatView(state: State): View {
     return x === undefined || y === undefined ? null : { x, y };
   };
   const chart = heatMapChart(state, axes);
-  const controls = el('div', { class: 'controls' });
-  const section = new Section('heat', 'Any two parameters', controls, chart.element);
+  const controls = el('span', { class: 'choosers' });
+  const section = new Section('heat', 'Any two parameters', el('div', { class: 'controls' }, controls, rampLegend()), chart.element);
   state.selection.listen(() => chart.mark());
 
   function draw(): void {
@@ -74,7 +74,7 @@ export function heatView(state: State): View {
 export function parallelView(state: State): View {
   const chart = parallelChart(state, () => variantsTable(state).element);
   const filters = filtersPanel(state);
-  const section = new Section('parallel', 'All parameters', chart.element, filters.element);
+  const section = new Section('parallel', 'All parameters', el('div', { class: 'controls' }, rampLegend()), chart.element, filters.element);
   state.selection.listen(() => chart.mark());
   return {
     element: section.element,

@@ -35,7 +35,7 @@ function columnsOf(state: State): readonly TableColumn[] {
     number: column.kind === 'number',
     text: (row) => textAt(column, row),
     order: (row) => orderAt(column, row),
-    ...(column === group.outcome ? { cell: (row: number): Child => badge(labelAt(group.outcome, row), outcomeKind(state, row)) } : {}),
+    cell: column === group.outcome ? (row) => badge(labelAt(group.outcome, row), outcomeKind(state, row)) : undefined,
   }));
   return [place, ...(state.problem?.rerun === '' ? [] : [copy]), ...columns];
 }

@@ -1,4 +1,4 @@
-// Stage: draws what is in sight. A chart that is scrolled away, folded or hidden waits until it is seen,
+// Stage: draws what is in sight. A chart or a long table that is scrolled away, folded or hidden waits until it is seen,
 // so that opening a report and brushing cost no more than what the screen shows. For printing,
 // everything is drawn.
 
