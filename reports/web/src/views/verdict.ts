@@ -6,7 +6,7 @@ import { countText, percentText, ratioText, timeText } from '../format';
 import { at } from '../group';
 import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
-import { badge, facts, Section } from './section';
+import { badge, facts, prose, Section } from './section';
 
 export function standingText(pick: Pick): string {
   switch (pick.standing) {
@@ -62,7 +62,7 @@ function winner(state: State): Child {
     figures(pick, group.emulation),
     facts(
       ['Against the default', standingText(pick)],
-      ['Why', pick.limit],
+      ['Why', pick.limit !== '' && prose(pick.limit)],
       ['Ties', ties(pick)],
       ['Noise', pick.noise_floor === null ? '' : `differences below ${percentText(pick.noise_floor, 2)} are noise`],
       ['How to use it', pick.use !== '' && commandLine(pick.use)],
