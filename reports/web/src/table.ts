@@ -64,7 +64,7 @@ export class Table implements Actor {
   set(columns: readonly TableColumn[], rows: Uint32Array): void {
     const isEmpty = (column: TableColumn) =>
       rows.length > 0 && rows.length <= kFullRows && rows.every((row) => column.text(row) === '');
-    this.columns = columns.filter((column) => column.cell !== undefined || !isEmpty(column));
+    this.columns = columns.filter((column) => !isEmpty(column));
     this.given = rows;
     if (!this.columns.some((column) => column.key === this.sortKey)) this.sortKey = null;
     this.drawHead();

@@ -81,7 +81,7 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
       parallel: {
         left: kLeft, right: kRight, top: kTop, bottom: kBottom,
         parallelAxisDefault: {
-          nameLocation: 'end', nameGap: 14, nameRotate: axes.length > 7 ? 25 : 0,
+          nameLocation: 'end', nameGap: 14, nameTruncate: { maxWidth: 150 }, nameRotate: axes.length > 7 ? 25 : 0,
           nameTextStyle: { color: theme.text, fontSize: 12, align: axes.length > 7 ? 'left' : 'center' },
           axisLine: { lineStyle: { color: theme.muted } }, axisTick: { lineStyle: { color: theme.muted } },
           axisLabel: { color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3 },

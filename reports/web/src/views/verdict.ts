@@ -1,6 +1,6 @@
 // What was found, in a few sentences, and the pick for the problem in sight: how fast, why, how to use it.
 
-import { commandLine, copyButton, rerunCommand } from '../commands';
+import { commandLine, rerunCommand } from '../commands';
 import { type Child, el, fill } from '../dom';
 import { countText, percentText, ratioText, timeText } from '../format';
 import { at } from '../group';
@@ -66,7 +66,7 @@ function winner(state: State): Child {
       ['Ties', ties(pick)],
       ['Noise', pick.noise_floor === null ? '' : `differences below ${percentText(pick.noise_floor, 2)} are noise`],
       ['How to use it', pick.use !== '' && commandLine(pick.use)],
-      ['Measure it again', rerun !== '' && copyButton('Copy the command line', () => rerun)],
+      ['Measure it again', rerun !== '' && commandLine(rerun)],
     ));
 }
 
