@@ -4,7 +4,7 @@
 
 export interface Actor {
   readonly box: HTMLElement;
-  draw(): void;
+  draw(printing: boolean): void;
 }
 
 export class Stage {
@@ -53,7 +53,7 @@ export class Stage {
     for (const state of this.actors.values()) {
       if (!state.dirty || (!state.visible && !this.printing)) continue;
       state.dirty = false;
-      state.actor.draw();
+      state.actor.draw(this.printing);
     }
   }
 

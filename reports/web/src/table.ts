@@ -39,6 +39,7 @@ export class Table implements Actor {
   private shown: Uint32Array<ArrayBuffer> = new Uint32Array(0);
   private sortKey: string | null = null;
   private descending = false;
+  private drawnHead = '';
   private drawnFrom = -1;
   private scrolled = 0;  // px; asking the box for it would lay the page out
 
@@ -53,7 +54,7 @@ export class Table implements Actor {
     }, { passive: true });
     stage.add(this);
     this.body.addEventListener('click', (event) => this.clicked(event));
-    this.filterField.addEventListener('input', () => this.arrange());
+    this.filterField.addEventListener('input', () => this.arrange(true));
     setAttribute(this.filterField, 'aria-label', `Filter: ${options.caption}`);
     this.element = el('div', { class: 'table' }, options.filter && this.filterField, this.box);
   }
@@ -63,17 +64,17 @@ export class Table implements Actor {
   set(columns: readonly TableColumn[], rows: Uint32Array): void {
     const isEmpty = (column: TableColumn) =>
       rows.length > 0 && rows.length <= kFullRows && rows.every((row) => column.text(row) === '');
-    this.columns = columns.filter((column) => column.cell !== undefined || !isEmpty(column));
+    this.columns = columns.filter((column) => !isEmpty(column));
     this.given = rows;
     if (!this.columns.some((column) => column.key === this.sortKey)) this.sortKey = null;
     this.drawHead();
-    this.arrange();
+    this.arrange(false);
   }
 
   // Other rows, the same columns.
   setRows(rows: Uint32Array): void {
     this.given = rows;
-    this.arrange();
+    this.arrange(true);
   }
 
   // Draws again what is in sight: something that rows show has changed. A long table waits until it is seen.
@@ -97,18 +98,21 @@ export class Table implements Actor {
   }
 
   private drawHead(): void {
+    const shown = JSON.stringify([this.columns.map((column) => column.title), this.sortKey, this.descending]);
+    if (shown === this.drawnHead) return;  // whoever is in a header stays there
+    this.drawnHead = shown;
     fill(this.head, ...this.columns.map((column) => {
       const cell = el('th', { scope: 'col', class: column.number === true ? 'number' : undefined });
       if (column.order === undefined) cell.textContent = column.title;
-      else cell.append(button(column.title, {}, () => this.sortBy(column)));
+      else cell.append(button(column.title, {}, () => this.sortBy(column.key)));
       if (column.key === this.sortKey) setAttribute(cell, 'aria-sort', this.descending ? 'descending' : 'ascending');
       return cell;
     }));
   }
 
-  private sortBy(column: TableColumn): void {
-    if (this.sortKey !== column.key) {
-      this.sortKey = column.key;
+  private sortBy(key: string): void {
+    if (this.sortKey !== key) {
+      this.sortKey = key;
       this.descending = false;
     } else if (!this.descending) {
       this.descending = true;
@@ -116,12 +120,13 @@ export class Table implements Actor {
       this.sortKey = null;
     }
     this.drawHead();
-    this.arrange();
-    const place = this.columns.indexOf(column);
+    this.arrange(true);
+    const place = this.columns.findIndex((column) => column.key === key);
     this.head.children[place]?.querySelector('button')?.focus();
   }
 
-  private arrange(): void {
+  // Filters and sorts; `fromTop` shows the first rows then.
+  private arrange(fromTop: boolean): void {
     const words = this.filterField.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
     const matches = (row: number) => {
       const text = this.columns.map((column) => column.text(row)).join(' ').toLowerCase();
@@ -133,7 +138,7 @@ export class Table implements Actor {
     fill(this.caption, this.options.caption, el('span', { class: 'muted' }, ` ${counted(this.shown.length, 'row')}`));
     this.box.classList.toggle('long', this.isLong());
     setAttribute(this.table, 'aria-rowcount', this.isLong() ? this.shown.length + 1 : undefined);
-    if (this.scrolled > 0) this.box.scrollTop = this.scrolled = 0;
+    if (fromTop && this.scrolled > 0) this.box.scrollTop = this.scrolled = 0;
     this.redraw();
   }
 

@@ -1,6 +1,6 @@
 // Light, dark, or as the system has it. The colours stand once, in page.css; charts read them there.
 
-import { chooser } from './dom';
+import { Chooser } from './dom';
 
 export interface Theme {
   readonly ground: string;
@@ -67,9 +67,11 @@ export function themeChooser(changed: () => void): HTMLElement {
     { value: 'light', text: 'Light' },
     { value: 'dark', text: 'Dark' },
   ];
-  return chooser('Colors', choices, document.documentElement.dataset['theme'] ?? 'auto', (value) => {
+  const chooser = new Chooser('Colors', (value) => {
     if (value === 'auto') delete document.documentElement.dataset['theme'];
     else document.documentElement.dataset['theme'] = value;
     changed();
   });
+  chooser.offer(choices, document.documentElement.dataset['theme'] ?? 'auto');
+  return chooser.element;
 }

@@ -12,7 +12,7 @@ import { plainTable } from '../table';
 import { kSymbols, type Theme } from '../theme';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
+import { type Box, boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
 
 type BestSoFar = Report['best_so_far'][number];
 type Step = BestSoFar['steps'][number];
@@ -52,7 +52,7 @@ function stepLine(best: BestSoFar, along: Along): readonly (readonly [number, nu
 export function evaluationsChart(state: State, along: Along): ChartFigure {
   let drawn: readonly (readonly number[])[] = [];  // the rows of each series of points
   let samples: readonly Sample[] = [];
-  let brushed = false;
+  let brushed: Box | null = null;
 
   const plotted = (row: number) =>
     !Number.isNaN(state.group?.ranked.values[row] ?? NaN) && !Number.isNaN(along.column(state)?.values[row] ?? NaN);
@@ -132,11 +132,19 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     const column = along.column(state);
     if (column === null) return;
     const box = boxOf(event);
-    brushed = box !== null;
+    brushed = box;
     state.selection.set(new Map<string, Constraint | null>([
       [column.key, box && { kind: 'range', ...box.x }],
       [kTimeKey, box && { kind: 'range', ...box.y }],
     ]));
+  }
+
+  function showBox(chart: Chart): void {
+    const areas = brushed === null ? [] : [{
+      brushType: 'rect', xAxisIndex: 0, yAxisIndex: 0,
+      coordRange: [[brushed.x.low, brushed.x.high], [brushed.y.low, brushed.y.high]],
+    }];
+    chart.dispatchAction({ type: 'brush', areas });
   }
 
   function listen(chart: Chart): void {
@@ -147,9 +155,9 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     // The choice was taken back elsewhere: its box goes too.
     state.selection.listen(() => {
       const key = along.column(state)?.key;
-      if (!brushed || (key !== undefined && state.selection.get(key) !== undefined)) return;
-      brushed = false;
-      chart.dispatchAction({ type: 'brush', areas: [] });
+      if (brushed === null || (key !== undefined && state.selection.get(key) !== undefined)) return;
+      brushed = null;
+      showBox(chart);
     });
   }
 
@@ -159,9 +167,10 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     option,
     mark: (theme) => ({ series: points(theme) }),
     made: listen,
-    drawn: (chart) => chart.dispatchAction({
-      type: 'takeGlobalCursor', key: 'brush', brushOption: { brushType: 'rect', brushMode: 'single' },
-    }),
+    drawn: (chart) => {
+      chart.dispatchAction({ type: 'takeGlobalCursor', key: 'brush', brushOption: { brushType: 'rect', brushMode: 'single' } });
+      if (brushed !== null) showBox(chart);
+    },
     summary: () => {
       const best = bestOf(state);
       const last = best?.steps.at(-1);

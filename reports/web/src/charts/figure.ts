@@ -19,6 +19,9 @@ export interface ChartParts {
   readonly table: () => HTMLElement;
 }
 
+// A landscape page of A4, less its margins, in CSS pixels.
+const kPaperWidth = 980;
+
 export class ChartFigure implements Actor {
   readonly element: HTMLElement;
   readonly box: HTMLElement;
@@ -60,7 +63,8 @@ export class ChartFigure implements Actor {
     stage.invalidate(this);
   }
 
-  draw(): void {
+  draw(printing: boolean): void {
+    this.canvas.style.width = printing ? `${kPaperWidth}px` : '';
     const width = this.canvas.clientWidth;
     if (width === 0) return;
     const theme = readTheme();

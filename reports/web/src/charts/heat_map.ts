@@ -172,7 +172,7 @@ function heatTable(
     { key: 'y', title: pair.y.title, text: (row) => pair.y.labels[item(row).y] ?? '', order: (row) => item(row).y },
     { key: kTimeKey, title: timeName(emulation), number: true, text: (row) => timeText(item(row).best_ns), order: (row) => item(row).best_ns },
     { key: 'count', title: 'variants', number: true, text: (row) => String(item(row).count), order: (row) => item(row).count },
-    { key: 'choose', title: 'choose', text: () => '', cell: chooser },
+    { key: 'choose', title: 'which', text: () => 'Choose', cell: chooser },
   ], allRows(sorted.length));
   return table.element;
 }

@@ -23,10 +23,10 @@ const kMostAxes = 14;
 
 // The frame of the axes, px.
 const kLeft = 56;
-const kRight = 72;
-const kTop = 68;
+const kRight = 104;
+const kTop = 92;
 const kBottom = 24;
-const kHeight = 420;
+const kHeight = 440;
 
 // The parameters that vary.
 export function variedParameters(group: Group): readonly CategoryColumn[] {
@@ -68,7 +68,7 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
     range = logRange(group.ranked.values, 1.02) ?? { min: 1, max: 10 };
     const ticks = logTicks(range.min, range.max);
     const categories = axes.map(({ column, labels }, dim) => ({
-      id: axisId(dim), dim, name: label(column.title, 16), type: 'category',
+      id: axisId(dim), dim, name: label(column.title, 22), type: 'category',
       axisTick: { show: false },
       data: labels.map((each) => (each === kNoLabel ? '–' : label(each, 16))),
     }));
@@ -81,7 +81,7 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
       parallel: {
         left: kLeft, right: kRight, top: kTop, bottom: kBottom,
         parallelAxisDefault: {
-          nameLocation: 'end', nameGap: 14, nameRotate: axes.length > 7 ? 20 : 0,
+          nameLocation: 'end', nameGap: 14, nameTruncate: { maxWidth: 150 }, nameRotate: axes.length > 7 ? 25 : 0,
           nameTextStyle: { color: theme.text, fontSize: 12, align: axes.length > 7 ? 'left' : 'center' },
           axisLine: { lineStyle: { color: theme.muted } }, axisTick: { lineStyle: { color: theme.muted } },
           axisLabel: { color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3 },
@@ -177,7 +177,7 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
       bundle = new Bundle(made);
       made.on('axisareaselected', brush);
     },
-    summary: () => `${counted(state.selection.count, 'variant')} chosen. Drag along an axis to choose a range of it, click it to take that back. `
+    summary: () => `${state.selection.active ? `${counted(state.selection.count, 'variant')} chosen` : `All ${counted(state.selection.count, 'variant')}`}. Drag along an axis to choose a range of it, click it to take that back. `
       + `${cutText()}${sampleText(...samples)}`,
     drawn: () => brushed.forEach(({ intervals }, key) => setBox(key, intervals)),
     table,

@@ -47,7 +47,7 @@ export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure
         {
           ...line('pick', (each) => each.time_ns, {}, 'circle', theme.series[0]), z: 5,
           label: {
-            show: true, position: 'bottom', color: theme.text,
+            show: true, position: 'right', distance: 8, color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3,
             formatter: ({ dataIndex }: { dataIndex: number }) => letter(variants.indexOf(points[dataIndex]?.variant ?? '')),
           },
           markLine: {
