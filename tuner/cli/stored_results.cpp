@@ -1,5 +1,6 @@
 #include "cli/stored_results.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
@@ -33,6 +34,14 @@ bool means_operator(const std::string& kernel, const std::string& full_name) {
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
   name = name.substr(name.rfind('/') + 1);
   return full_name == name || full_name.starts_with(name + ".");
+}
+
+bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
+               const std::string& model) {
+  if (same_word(word, model)) return true;
+  return std::ranges::any_of(products, [&](const GpuProduct& product) {
+    return product.is_called(word) && product.is_called(model);
+  });
 }
 
 Result<std::vector<std::string>> recorded_operators(Store& store) {
