@@ -84,6 +84,7 @@ Status Context::read_tables(const std::string& named) {
   }
   if (!store.ok()) return std::move(store).take_status();
   MGTUNE_ASSIGN(tuned_, store->tuned());
+  MGTUNE_ASSIGN(measured_, store->measured());
   tables_ = path + ", " + std::to_string(tuned_.size()) + " tuned problems";
   return {};
 }
@@ -104,7 +105,8 @@ Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
   MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
-  return Plan::make(*device_, builder_, binding, ranges, decode_tuned(*op, tuned_), is_strict());
+  return Plan::make(*device_, builder_, binding, ranges,
+                    decode_evidence(*op, tuned_, measured_), is_strict());
 }
 
 void Context::release(std::unique_ptr<Plan> plan) {

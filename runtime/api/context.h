@@ -60,6 +60,7 @@ class Context {
   Catalog catalog_;
   Builder builder_;
   std::vector<TunedView> tuned_;
+  MeasuredRows measured_;
   std::string tables_;
 };
 
