@@ -199,6 +199,27 @@ struct TunedView {
   double copy_ns = 0;           // the newest ceiling of GPU, method and bytes; 0 when there is none
 };
 
+// How every variant did on every problem, by place in the lists: a hundred thousand rows are some
+// megabytes. The newest of a (gpu, problem, variant, method) alone.
+struct MeasuredRows {
+  struct ProblemText {
+    std::string op, text;
+  };
+  struct Row {
+    std::uint32_t gpu = 0, problem = 0, variant = 0;
+    std::uint32_t method = 0;  // of `methods`; of a row without a time, 0
+    std::uint32_t driver = 0;  // of `drivers`
+    Outcome outcome = Outcome::ok;
+    double median_ns = 0;  // of ok and raced_out, which passed their checks; else 0
+  };
+  std::vector<GpuRecord> gpus;
+  std::vector<ProblemText> problems;
+  std::vector<std::string> variants;  // variant_text()
+  std::vector<std::string> methods = {""};
+  std::vector<std::string> drivers;
+  std::vector<Row> rows;
+};
+
 struct FinalView {
   FinalRecord final;
   GpuRecord gpu;

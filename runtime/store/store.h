@@ -95,6 +95,8 @@ class Store {
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "");
   // Of one operator, or of all with an empty name.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
+  // Likewise. What came to no timing replaces what is older by every method.
+  Result<MeasuredRows> measured(const std::string& op = "");
   Result<std::vector<FinalView>> finals(const std::string& op = "");      // newest per problem
   Result<std::vector<CounterView>> counters(const std::string& op = "");  // newest per variant
   // Of the newest sweep of each GPU and problem, in the order they were recorded.
@@ -105,6 +107,7 @@ class Store {
 
  private:
   Store(std::string path, Mode mode, std::unique_ptr<Database> database);
+  Result<MeasuredRows> read_measured(const std::string& op);
 
   std::string path_;
   Mode mode_;
