@@ -117,8 +117,13 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
       "problem   {} {}{}\nvariant   {}\nchosen    {}: {}\n", binding.op->full_name(),
       binding.text(), dims_text(*binding.op, dims), why.variant, to_string(why.step), why.reason);
   if (why.expected_ns > 0) {
-    text += fmt::format("expected  {:.2f} us at the tuned problem{}\n", why.expected_ns / 1e3,
+    text += fmt::format("expected  {:.2f} us{}{}\n", why.expected_ns / 1e3,
+                        why.scaled ? "" : " at the tuned problem",
                         device.kind == DeviceKind::cpu ? " (emulation)" : "");
+  }
+  if (why.slowdown >= 0 && why.scaled) {
+    text += fmt::format("regret    {:.1f} % over the best variant{}\n", 100 * why.slowdown,
+                        why.step == SelectionStep::exact ? " measured here" : ", estimated");
   }
   const TunedSource& source = plan.context->source();
   text += fmt::format("device    {}\ntables    {}\n", device.name, source.text);

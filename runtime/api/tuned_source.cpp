@@ -120,6 +120,7 @@ Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
   TunedSource source;
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
   MGTUNE_ASSIGN(source.rows, store.tuned());
+  MGTUNE_ASSIGN(source.measured, store.measured());
   for (const TunedView& row : source.rows) {
     const Status status = check_row(row, catalog);
     if (!status.ok()) {
@@ -136,6 +137,7 @@ Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog)
   TunedSource source;
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
   MGTUNE_ASSIGN(source.rows, store.tuned());
+  MGTUNE_ASSIGN(source.measured, store.measured());
   const std::size_t stale = std::erase_if(
       source.rows, [&](const TunedView& row) { return !check_row(row, catalog).ok(); });
   if (stale > 0) {

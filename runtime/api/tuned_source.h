@@ -24,6 +24,7 @@ struct TunedSource {
   std::string text;                           // "results.db, 12 tuned problems", for mgr_explain
   std::vector<std::string> notes;             // what was warned of
   std::vector<TunedView> rows;                // tuned.gpu is equal for equal GPUs
+  MeasuredRows measured;                      // of a database: how the other variants did
   std::shared_ptr<const BuildSupply> builds;  // of a pack that can be used here, else null
 };
 

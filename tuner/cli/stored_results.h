@@ -34,7 +34,15 @@ bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
 // The full names of the operators that have results, sorted.
 Result<std::vector<std::string>> recorded_operators(Store& store);
 
-// The results of the operators that `kernel` means.
-Result<ReportModel> read_results(Store& store, const std::string& kernel);
+// Which results a reader asked for; empty words mean all.
+struct ResultFilter {
+  std::string kernel;  // as means_operator() takes it
+  std::string gpu;     // a product's name or alias ("H200"), the driver's name for it, or "cpu"
+};
+
+// The results that `filter` lets through, and the sweeps that found them. invalid_argument, naming
+// the GPUs that have results, where --gpu is none of them, and where --kernel looks like a
+// misspelling of an operator that has results.
+Result<ReportModel> read_results(Store& store, const ResultFilter& filter);
 
 }  // namespace mgtune
