@@ -39,6 +39,10 @@ Status ExtentCheck::check_tensors(std::span<const std::int64_t> dims) const {
   MGTUNE_TRY(dims_.resolve(dims, slots));
   for (const Tensor& tensor : binding_.op->tensors) {
     if (tensor.has_slot >= 0 && slots[std::size_t(tensor.has_slot)] == 0) continue;
+    if (tensor.when) {
+      const Result<std::int64_t> there = tensor.when->evaluate(slots);
+      if (there.ok() && *there == 0) continue;
+    }
     const Result<std::int64_t> bytes = span_bytes(tensor, slots);
     if (bytes.ok() && *bytes >= 0 && *bytes < kMostBytes) continue;
     return invalid_argument(fmt::format("{} {}: tensor '{}' is larger than any memory",

@@ -5,10 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "core/sha256.h"
 #include "dispatch/plan.h"
 #include "pack/pack_skew.h"
 #include "pack/packed_builds.h"
+#include "tests/helpers/stand_in_gpu.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -98,6 +102,15 @@ TEST(PackTest, AChecksumAloneMakesNoPack) {
   EXPECT_TRUE(refused("builds 1\n2", "builds 19\n9223372036854775807"));
   EXPECT_TRUE(refused("cuda 5\n13000", "cuda 5\nxxxxx"));
   EXPECT_TRUE(refused("\ntable 2", "\ntable 1844674407370955161"));
+}
+
+// For tests/fuzz/run.sh; a pack without the lines that its checksum is in.
+TEST(PackTest, WritesSeeds) {
+  const char* const folder = std::getenv("MGTUNE_FUZZ_SEEDS");
+  if (folder == nullptr) GTEST_SKIP() << "nobody asked for them";
+  const std::string bytes = encode_pack(small_pack());
+  std::ofstream(std::string(folder) + "/pack/small") << bytes.substr(bytes.find("compiler "));
+  std::ofstream(std::string(folder) + "/table/rmsnorm") << rmsnorm_table();
 }
 
 TEST(PackTest, ANewerFormatIsAnotherThingThanDamage) {

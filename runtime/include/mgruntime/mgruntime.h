@@ -6,6 +6,8 @@
  *   mgr_launch      any shape in the plan's ranges; looks up, evaluates, launches, nothing else
  *   mgr_plan_free, mgr_close
  *
+ * mgruntime/operators.h has mgr_launch as a typed function for each built-in operator.
+ *
  * ABI rules
  *  1. Handles are opaque. Every handle is freed by the function that names it; null is ignored
  *     there. A plan may outlive the mgr_close of its context.
