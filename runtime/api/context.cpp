@@ -105,8 +105,8 @@ Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
   MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
-  return Plan::make(*device_, builder_, binding, ranges,
-                    decode_evidence(*op, tuned_, measured_), is_strict());
+  return Plan::make(*device_, builder_, binding, ranges, decode_evidence(*op, tuned_, measured_),
+                    is_strict());
 }
 
 void Context::release(std::unique_ptr<Plan> plan) {
