@@ -83,7 +83,7 @@ double launch(const mgr::Context& context, const mgr::Plan& plan, Matrix& matrix
 
 bool serve(const mgr::Context& context, std::int64_t hidden, std::mt19937& random) {
   const std::string hidden_text = std::to_string(hidden);
-  const auto plan =
+  auto plan =
       context.plan("rmsnorm.forward", {{"hidden", hidden_text.c_str()}, {"T", "bf16"}},
                    {{"rows", 1, kMostRows}});
   if (!plan) return fail("plan", plan.error()) == 0;
@@ -96,7 +96,7 @@ bool serve(const mgr::Context& context, std::int64_t hidden, std::mt19937& rando
                 static_cast<long long>(hidden), error, right ? "" : ": WRONG");
     if (!right) return false;
   }
-  const auto why = plan->explain({kMostRows, -1});
+  auto why = plan->explain({kMostRows, -1});
   if (!why) return fail("explain", why.error()) == 0;
   std::printf("%s\n", why->c_str());
   return true;
