@@ -63,5 +63,6 @@ std::unique_ptr<Command> make_devices_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_worker_command();
+std::unique_ptr<Command> make_watch_command();
 
 }  // namespace mgtune

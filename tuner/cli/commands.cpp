@@ -21,6 +21,7 @@ Commands make_commands() {
   commands.push_back(make_doctor_command());
   commands.push_back(make_cache_command());
   commands.push_back(make_worker_command());
+  commands.push_back(make_watch_command());
   return commands;
 }
 

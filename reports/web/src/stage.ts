@@ -1,10 +1,10 @@
-// Stage: draws what is in sight. A chart that is scrolled away, folded or hidden waits until it is seen,
+// Stage: draws what is in sight. A chart or a long table that is scrolled away, folded or hidden waits until it is seen,
 // so that opening a report and brushing cost no more than what the screen shows. For printing,
 // everything is drawn.
 
 export interface Actor {
   readonly box: HTMLElement;
-  draw(): void;
+  draw(printing: boolean): void;
 }
 
 export class Stage {
@@ -53,7 +53,7 @@ export class Stage {
     for (const state of this.actors.values()) {
       if (!state.dirty || (!state.visible && !this.printing)) continue;
       state.dirty = false;
-      state.actor.draw();
+      state.actor.draw(this.printing);
     }
   }
 
