@@ -41,8 +41,9 @@
 //            HEADS_AT_ONCE   heads (times batch) whose blocks start longest first, together
 // Numerics   products exact, sums, softmax and O in fp32; P is rounded to T, and it is the rounded
 // P
-//            that the row sum adds, so that V of ones gives exactly 1. o is rounded once. RESCALE
-//            seldom lets P grow to 2^8. The order of all sums is fixed by the parameters.
+//            that the row sum adds, so that V of ones gives exactly 1 (lse has a sum of its own, of
+//            what was not rounded). o is rounded once. RESCALE seldom lets P grow to 2^8. The order
+//            of all sums is fixed by the parameters.
 
 #include <mg/async_copy.cuh>
 #include <mg/ldmatrix.cuh>
@@ -65,7 +66,8 @@ __device__ __forceinline__ int most(int a, int b) { return a > b ? a : b; }
 
 // What a variant is.
 template <class T_, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
-          bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, bool CAUSAL, bool WINDOWED, bool CAPPED>
+          bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, bool CAUSAL, bool WINDOWED, bool CAPPED,
+          bool LSE>
 struct Variant {
   using T = T_;
   static constexpr int kHeadDim = HEAD_DIM, kRows = BLOCK_M, kKeys = BLOCK_N, kStages = STAGES;
@@ -76,7 +78,7 @@ struct Variant {
   static constexpr int kRowBytes = HEAD_DIM * 2;
   static constexpr bool kQInRegisters = Q_IN_REGS, kOverlap = OVERLAP;
   static constexpr bool kSumByMma = SUM == ROW_SUM::mma, kSeldom = SCALING == RESCALE::seldom;
-  static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED;
+  static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
   static_assert(BLOCK_M % (16 * WARPS) == 0 && BLOCK_N % 16 == 0 && HEAD_DIM % 32 == 0,
                 "whole fragments");
   static_assert(!OVERLAP || STAGES > 1, "the next tile is there");
@@ -106,36 +108,49 @@ struct Scaling {
   int window;
 };
 
-// Rows [0, kRows) of a matrix into swizzled shared memory; those from `rows_left` on become zeros.
-template <class V, int kRows>
-__device__ __forceinline__ void copy_rows(typename V::Copies& copies, typename V::T* tile,
-                                          const typename V::T* matrix, mg::i64 stride,
-                                          int rows_left) {
-  const int first_row = static_cast<int>(threadIdx.x) / V::kAcross;
-  const int first_piece = static_cast<int>(threadIdx.x) % V::kAcross;
-  const auto each = [&](auto copy) {
+// What a thread copies of tiles of a matrix: every kCopiedAtOnce-th row, in swizzled shared memory
+// too, so that its places in a tile are a fixed distance apart.
+template <class V>
+class TileCopier {
+ public:
+  using T = typename V::T;
+
+  __device__ __forceinline__ TileCopier(const T* matrix, mg::i64 stride)
+      : first_row_(static_cast<int>(threadIdx.x) / V::kAcross),
+        first_piece_(static_cast<int>(threadIdx.x) % V::kAcross),
+        stride_(stride),
+        from_(matrix + first_row_ * stride + first_piece_ * 8) {}
+
+  // Rows [row, row + kRows) into `tile`; kIsLast: those from `rows` on become zeros.
+  template <int kRows, bool kIsLast>
+  __device__ __forceinline__ void copy(typename V::Copies& copies, T* tile, int row,
+                                       int rows) const {
+    const T* from = from_ + row * stride_;
+    auto* const to = reinterpret_cast<unsigned char*>(tile);
 #pragma unroll
     for (int start = 0; start < kRows; start += V::kCopiedAtOnce) {
-      const int row = start + first_row;
-      if (kRows % V::kCopiedAtOnce != 0 && row >= kRows) break;
+      if (kRows % V::kCopiedAtOnce != 0 && start + first_row_ >= kRows) break;
 #pragma unroll
       for (int across = 0; across < V::kDimTiles; across += V::kAcross) {
-        const int piece = across + first_piece;
-        const mg::u32 to =
-            mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece));
-        copy(reinterpret_cast<unsigned char*>(tile) + to, matrix + row * stride + piece * 8,
-             row < rows_left);
+        const auto place =
+            to + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(start + first_row_),
+                                            static_cast<mg::u32>(across + first_piece_));
+        if constexpr (kIsLast) {
+          copies.template copy_or_zero<16>(place, from + across * 8,
+                                           row + start + first_row_ < rows);
+        } else {
+          copies.template copy<16>(place, from + across * 8);
+        }
       }
+      from += V::kCopiedAtOnce * stride_;
     }
-  };
-  if (rows_left >= kRows) {
-    each([&](void* to, const void* from, bool) { copies.template copy<16>(to, from); });
-  } else {
-    each([&](void* to, const void* from, bool is_there) {
-      copies.template copy_or_zero<16>(to, from, is_there);
-    });
   }
-}
+
+ private:
+  int first_row_, first_piece_;
+  mg::i64 stride_;
+  const T* from_;
+};
 
 // A warp's part of a block: its rows of Q, S, P and O.
 template <class V>
@@ -162,6 +177,7 @@ class WarpRows {
 #pragma unroll
       for (int c = 0; c < 4; ++c) sum_[i][c] = 0.0f;
       max_[i][0] = max_[i][1] = kMaskedOut;
+      unrounded_sum_[i][0] = unrounded_sum_[i][1] = 0.0f;
     }
   }
 
@@ -270,6 +286,7 @@ class WarpRows {
           o_[i][j][2 * r + 1] *= shrink;
         }
         sum_[i][2 * r] *= shrink;
+        if constexpr (V::kLse) unrounded_sum_[i][r] *= shrink;
       }
     }
   }
@@ -287,8 +304,10 @@ class WarpRows {
       for (int word = 0; word < 4; ++word) {
         const int r = word % 2;
         const float* const s = scores.s[i][2 * step + word / 2] + 2 * r;
-        const mg::u32 p = mg::pack<T>(mg::exp2_approx(s[0] * factor_ - base(i, r)),
-                                      mg::exp2_approx(s[1] * factor_ - base(i, r)));
+        const float exact[2] = {mg::exp2_approx(s[0] * factor_ - base(i, r)),
+                                mg::exp2_approx(s[1] * factor_ - base(i, r))};
+        const mg::u32 p = mg::pack<T>(exact[0], exact[1]);
+        if constexpr (V::kLse) unrounded_sum_[i][r] += exact[0] + exact[1];
         probabilities.p[i][step][word] = p;
         if constexpr (!V::kSumByMma) {
           float rounded[2];
@@ -337,8 +356,12 @@ class WarpRows {
         const int row = 16 * i + 8 * r + static_cast<int>(lane_ / 4u);
         const float sum = V::kSumByMma ? sum_[i][2 * r] : mg::quad_sum(sum_[i][2 * r]);
         const float share = sum > 0.0f || sum != sum ? 1.0f / sum : 0.0f;
-        if (at.lse != nullptr && lane_ % 4u == 0 && row0 + row < at.rows) {
-          at.lse[row0 + row] = sum == 0.0f ? kMaskedOut : max_[i][r] * factor_ * kLn2 + logf(sum);
+        if constexpr (V::kLse) {
+          const float logarithm =
+              max_[i][r] * factor_ * kLn2 + logf(mg::quad_sum(unrounded_sum_[i][r]));
+          if (lane_ % 4u == 0 && row0 + row < at.rows) {
+            at.lse[row0 + row] = sum == 0.0f ? kMaskedOut : logarithm;
+          }
         }
 #pragma unroll
         for (int j = 0; j < V::kDimTiles; ++j) {
@@ -400,6 +423,7 @@ class WarpRows {
   float o_[V::kRowTiles][V::kDimTiles][4];
   float max_[V::kRowTiles][2];  // that o_ and sum_ are relative to
   float sum_[V::kRowTiles][4];  // of row r in 2 * r: of this lane's keys, or of all by mma
+  float unrounded_sum_[V::kRowTiles][2];  // for lse
 };
 
 // The keys that rows of a block see, in tiles; tile 0 is the last one.
@@ -436,18 +460,18 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
 
   const Tiles<V> tiles(at, first_row, scaling.window);
   typename V::Copies copies;
-  const auto load_k = [&](int tile, int slot) {
-    if (tile >= tiles.count) return;
-    const int key = tiles.key(tile);
-    copy_rows<V, V::kKeys>(copies, k_tiles + slot * kTile, at.k + key * at.k_stride, at.k_stride,
-                           at.keys - key);
+  const TileCopier<V> k(at.k, at.k_stride), v(at.v, at.v_stride);
+  // Only tile 0 may have rows behind the end. Tiles that there are not are not loaded.
+  const auto load_first = [&](const TileCopier<V>& matrix, T* to) {
+    matrix.template copy<V::kKeys, true>(copies, to, tiles.key(0), at.keys);
   };
-  const auto load_v = [&](int tile, int slot) {
-    if (tile >= tiles.count) return;
-    const int key = tiles.key(tile);
-    copy_rows<V, V::kKeys>(copies, v_tiles + slot * kTile, at.v + key * at.v_stride, at.v_stride,
-                           at.keys - key);
+  const auto load = [&](const TileCopier<V>& matrix, int tile, T* to) {
+    if (tile < tiles.count) {
+      matrix.template copy<V::kKeys, false>(copies, to, tiles.key(tile), at.keys);
+    }
   };
+  const auto k_slot = [&](int slot) { return k_tiles + slot * kTile; };
+  const auto v_slot = [&](int slot) { return v_tiles + slot * kTile; };
 
   WarpRows<V> rows(scaling, q_tile);
   const int row0 = first_row + rows.first_row();
@@ -487,23 +511,34 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   };
 
   if (tiles.count > 0) {
-    copy_rows<V, V::kRows>(copies, q_tile, at.q + first_row * at.q_stride, at.q_stride,
-                           at.rows - first_row);
-  }
-  if constexpr (kStages == 1) {
-    load_k(0, 0);
+    TileCopier<V>(at.q, at.q_stride)
+        .template copy<V::kRows, true>(copies, q_tile, first_row, at.rows);
+    load_first(k, k_slot(V::kOverlap ? kStages - 1 : 0));
+    if (!V::kOverlap && kStages > 1) load_first(v, v_slot(0));
     copies.end_group();
+  }
+  if (tiles.count == 0) {
+    // Nothing to see.
+  } else if constexpr (kStages == 1) {
+    if constexpr (V::kQInRegisters) {
+      copies.template wait<0>();
+      __syncthreads();
+      rows.load_q();
+    }
     for (int tile = 0; tile < tiles.count; ++tile) {
       copies.template wait<0>();
       __syncthreads();  // K is there, V's place is free
-      load_v(tile, 0);
+      if (tile == 0) {
+        load_first(v, v_tiles);
+      } else {
+        load(v, tile, v_tiles);
+      }
       copies.end_group();
-      if (tile == 0) rows.load_q();
       const bool is_seen = sees(tile);
       if (is_seen) rows.multiply_q(scores, k_tiles, nothing);
       copies.template wait<0>();
       __syncthreads();  // V is there, K's place is free
-      load_k(tile + 1, 0);
+      load(k, tile + 1, k_tiles);
       copies.end_group();
       if (!is_seen) continue;
       softmax(tile);
@@ -511,67 +546,72 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     }
   } else if constexpr (!V::kOverlap) {
 #pragma unroll
-    for (int tile = 0; tile < kStages - 1; ++tile) {
-      load_k(tile, tile);
-      load_v(tile, tile);
+    for (int tile = 1; tile < kStages - 1; ++tile) {
+      load(k, tile, k_slot(tile));
+      load(v, tile, v_slot(tile));
       copies.end_group();
+    }
+    if constexpr (V::kQInRegisters) {
+      copies.template wait<kStages - 2>();
+      __syncthreads();
+      rows.load_q();
     }
     int slot = 0;
     for (int tile = 0; tile < tiles.count; ++tile) {
       copies.template wait<kStages - 2>();
       __syncthreads();  // this tile is there, and the place of the one before is free
       const int free_slot = slot == 0 ? kStages - 1 : slot - 1;
-      load_k(tile + kStages - 1, free_slot);
-      load_v(tile + kStages - 1, free_slot);
+      load(k, tile + kStages - 1, k_slot(free_slot));
+      load(v, tile + kStages - 1, v_slot(free_slot));
       copies.end_group();
-      if (tile == 0) rows.load_q();
       if (sees(tile)) {
-        rows.multiply_q(scores, k_tiles + slot * kTile, nothing);
+        rows.multiply_q(scores, k_slot(slot), nothing);
         softmax(tile);
-        rows.multiply_v(probabilities, v_tiles + slot * kTile);
+        rows.multiply_v(probabilities, v_slot(slot));
       }
       slot = slot == kStages - 1 ? 0 : slot + 1;
     }
-  } else if (tiles.count > 0) {
-    // A slot holds K of a tile and V of the one before.
-    load_k(0, kStages - 1);
+  } else {
+    // A slot holds V of a tile and K of the next one.
+    load(k, 1, k_slot(0));
+    load_first(v, v_slot(0));
     copies.end_group();
 #pragma unroll
-    for (int tile = 0; tile < kStages - 1; ++tile) {
-      load_k(tile + 1, tile);
-      load_v(tile, tile);
+    for (int tile = 1; tile < kStages - 1; ++tile) {
+      load(k, tile + 1, k_slot(tile));
+      load(v, tile, v_slot(tile));
       copies.end_group();
     }
     copies.template wait<kStages - 1>();
     __syncthreads();
     rows.load_q();
-    rows.multiply_q(scores, k_tiles + (kStages - 1) * kTile, nothing);
+    rows.multiply_q(scores, k_slot(kStages - 1), nothing);
     int slot = 0;
     for (int tile = 0; tile < tiles.count - 1; ++tile) {
       copies.template wait<kStages - 2>();
       __syncthreads();
       const int free_slot = slot == 0 ? kStages - 1 : slot - 1;
-      load_k(tile + kStages, free_slot);
-      load_v(tile + kStages - 1, free_slot);
+      load(k, tile + kStages, k_slot(free_slot));
+      load(v, tile + kStages - 1, v_slot(free_slot));
       copies.end_group();
       cap_and_mask(tile);
       rows.follow_maximum(scores);
       typename WarpRows<V>::Scores next;
       constexpr int kProducts = V::kHeadDim / 16, kExponents = V::kKeys / 16;
-      rows.multiply_q(next, k_tiles + slot * kTile, [&](int step) {
+      rows.multiply_q(next, k_slot(slot), [&](int step) {
 #pragma unroll
         for (int e = step * kExponents / kProducts; e < (step + 1) * kExponents / kProducts; ++e) {
           rows.exponentiate(scores, e, probabilities);
         }
       });
-      rows.multiply_v(probabilities, v_tiles + slot * kTile);
+      rows.multiply_v(probabilities, v_slot(slot));
       scores = next;
       slot = slot == kStages - 1 ? 0 : slot + 1;
     }
     copies.template wait<0>();
     __syncthreads();
     softmax(tiles.count - 1);
-    rows.multiply_v(probabilities, v_tiles + slot * kTile);
+    rows.multiply_v(probabilities, v_slot(slot));
   }
   rows.write(at, row0);
 }
@@ -602,7 +642,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                       mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_sb, mg::i64 v_ss, mg::i64 v_sh,
                       mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
   using V = Variant<T, HEAD_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP, SUM, SCALING,
-                    CAUSAL, WINDOWED, CAPPED>;
+                    CAUSAL, WINDOWED, CAPPED, LSE>;
   const Place place = place_of_block<BLOCK_M, HEADS_AT_ONCE>(seq_q, batch * heads);
   const int b = place.head / heads, head = place.head % heads;
   const int kv_head = head / (heads / kv_heads);
@@ -625,7 +665,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                      mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_ss,
                      mg::i64 o_sh) {
   using V = Variant<T, HEAD_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP, SUM, SCALING,
-                    CAUSAL, WINDOWED, CAPPED>;
+                    CAUSAL, WINDOWED, CAPPED, LSE>;
   const Place place = place_of_block<BLOCK_M, HEADS_AT_ONCE>(max_q, sequences * heads);
   const int s = place.head / heads, head = place.head % heads;
   const int kv_head = head / (heads / kv_heads);
