@@ -58,7 +58,6 @@ enum class ROW_SUM { alu, mma };
 enum class RESCALE { always, seldom };
 
 constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
-constexpr float kMaskedOut = -__builtin_huge_valf();
 constexpr float kSeldomBits = 8.0f;  // that a maximum rises before RESCALE::seldom follows
 
 __device__ __forceinline__ int least(int a, int b) { return a < b ? a : b; }
@@ -86,11 +85,11 @@ struct Variant {
   // Rows that a pass of the block copies, `kAcross` threads each.
   static constexpr int kAcross = HEAD_DIM % 128 == 0 ? 16 : HEAD_DIM % 64 == 0 ? 8 : 4;
   static constexpr int kCopiedAtOnce = kThreads / kAcross;
-  static constexpr int copies_of(int rows) {
-    return (rows + kCopiedAtOnce - 1) / kCopiedAtOnce * (kDimTiles / kAcross);
-  }
+  template <int kTileRows>
+  static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce - 1) / kCopiedAtOnce*(kDimTiles /
+                                                                                    kAcross);
   using Copies =
-      mg::AsyncCopies<copies_of(BLOCK_M) + 2 * STAGES * copies_of(BLOCK_N) + 1, mg::InL2::normal>;
+      mg::AsyncCopies<kCopiesOf<BLOCK_M> + 2 * STAGES * kCopiesOf<BLOCK_N> + 1, mg::InL2::normal>;
 };
 
 // One head of one sequence.
@@ -176,7 +175,7 @@ class WarpRows {
       }
 #pragma unroll
       for (int c = 0; c < 4; ++c) sum_[i][c] = 0.0f;
-      max_[i][0] = max_[i][1] = kMaskedOut;
+      max_[i][0] = max_[i][1] = -mg::infinity();
       unrounded_sum_[i][0] = unrounded_sum_[i][1] = 0.0f;
     }
   }
@@ -251,7 +250,7 @@ class WarpRows {
       int last = keys - 1;
       if constexpr (V::kCausal) last = least(last, own);
       if constexpr (V::kWindowed && !V::kCausal) last = least(last, own + window);
-      if (key > last || (V::kWindowed && key < own - window)) s = kMaskedOut;
+      if (key > last || (V::kWindowed && key < own - window)) s = -mg::infinity();
     });
   }
 
@@ -360,7 +359,7 @@ class WarpRows {
           const float logarithm =
               max_[i][r] * factor_ * kLn2 + logf(mg::quad_sum(unrounded_sum_[i][r]));
           if (lane_ % 4u == 0 && row0 + row < at.rows) {
-            at.lse[row0 + row] = sum == 0.0f ? kMaskedOut : logarithm;
+            at.lse[row0 + row] = sum == 0.0f ? -mg::infinity() : logarithm;
           }
         }
 #pragma unroll
@@ -399,7 +398,7 @@ class WarpRows {
   // What exponents are relative to. Rows that have seen no key have no maximum: -inf - -inf is no
   // exponent.
   __device__ __forceinline__ float base(int i, int r) const {
-    return max_[i][r] == kMaskedOut ? 0.0f : max_[i][r] * factor_;
+    return max_[i][r] == -mg::infinity() ? 0.0f : max_[i][r] * factor_;
   }
 
   template <class Visit>

@@ -10,6 +10,7 @@
 // Traffic    reads k and v once per query and head (low precision: k twice); o once for 16 keys.
 // Numerics   relative error below keys * 2^-52. Logits of T in low precision.
 
+#include <mg/math.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
@@ -61,7 +62,8 @@ __device__ void logits(const Query<T>& query, const Formula& is, mg::i64 key, in
   }
 }
 
-constexpr double kNothing = -__builtin_huge_val();
+// The logarithm of no sum at all.
+__device__ inline double log_of_nothing() { return -static_cast<double>(mg::infinity()); }
 
 template <class T>
 __device__ int keys_at(const Query<T>& query, mg::i64 key) {
@@ -71,7 +73,7 @@ __device__ int keys_at(const Query<T>& query, mg::i64 key) {
 // o: head_dim values. Returns the logarithm of the sum of exponentials.
 template <class T>
 __device__ double attend_in_fp64(const Query<T>& query, const Formula& is, double* o) {
-  double largest = kNothing, sum = 0.0, logit[kKeysAtOnce];
+  double largest = log_of_nothing(), sum = 0.0, logit[kKeysAtOnce];
   for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] = 0.0;
   for (mg::i64 key = query.first_key; key < query.end_key; key += kKeysAtOnce) {
     const int count = keys_at(query, key);
@@ -89,16 +91,16 @@ __device__ double attend_in_fp64(const Query<T>& query, const Formula& is, doubl
       o[d] = total;
     }
   }
-  if (query.first_key >= query.end_key) return kNothing;
+  if (query.first_key >= query.end_key) return log_of_nothing();
   for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] /= sum;
   return largest + log(sum);
 }
 
 template <class T>
 __device__ double attend_in_low_precision(const Query<T>& query, const Formula& is, double* o) {
-  double largest = kNothing, sum = 0.0, logit[kKeysAtOnce];
+  double largest = log_of_nothing(), sum = 0.0, logit[kKeysAtOnce];
   for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] = 0.0;
-  if (query.first_key >= query.end_key) return kNothing;
+  if (query.first_key >= query.end_key) return log_of_nothing();
   for (mg::i64 key = query.first_key; key < query.end_key; key += kKeysAtOnce) {
     const int count = keys_at(query, key);
     logits<T, true>(query, is, key, count, logit);
