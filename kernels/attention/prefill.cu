@@ -10,8 +10,8 @@
 //
 // Algorithm  FlashAttention-2 on mma.sync. A block owns BLOCK_M queries of one head and walks over
 //            its keys in tiles of BLOCK_N, from the last to the first; K and V arrive in shared
-//            memory by cp.async while the tile before is worked on. A warp owns whole rows, 16 or
-//            32 of them: S = Q K^T, the softmax and O += P V stay in its registers, row sums and
+//            memory by cp.async while the tile before is worked on. A warp owns whole rows, 16 to
+//            64 of them: S = Q K^T, the softmax and O += P V stay in its registers, row sums and
 //            maxima need two shuffles in a quad, and S is P's operand as it lies there. Scale and
 //            log2(e) are one factor, so that an exponential is a fused multiply-add and one ex2.
 //            Tiles that every row of a warp sees whole have no mask; those that no row sees are
@@ -20,17 +20,18 @@
 //            where the blocks of a head meet), writes o: 2 * head_dim * (2 * queries * heads +
 //            2 * keys * kv_heads) bytes must move, 0.2 % of the time at 4096 tokens.
 // Work       4 * queries * keys * head_dim flops a head, half of it where causal: bound by the
-//            tensor cores, which mma.sync keeps to about 62 % of what wgmma gets from a Hopper
-//            (620 TFLOP/s of an H200). Exponentials: queries * keys, 16 per SM and clock, so 0.62
-//            of the products' time at head_dim 64, 0.31 at 128, 0.16 at 256, to be hidden behind
-//            other warps' products. Shared memory: a warp reads a tile of K and V for 16 or 32 rows
-//            (0.5 or 1 flop a clock of what the tensor cores can): with 16 it is the bound, 80 %.
-//            Expected on an H200: 300 to 380 TFLOP/s full at head_dim 128, 10 % less at 64 and
-//            256, causal 5 to 15 % less at 4096 tokens, more at 1024.
+//            tensor cores, which do 2490 flops an SM and clock by mma.sync (652 TFLOP/s of an H200
+//            at 1980 MHz, 62 % of its wgmma). Beside the products of a tile, as shares of their
+//            time: exponentials (16 an SM and clock) 0.62 at head_dim 64, 0.31 at 128, 0.16 at 256;
+//            shared memory (128 bytes a clock), for K, V, Q and the copies, 0.9 with 32 rows a
+//            warp, 1.3 with 16, 0.7 with 48, and 0.15 less where Q is in registers. Blocks hide one
+//            another's softmax, not all of it: FlashAttention-2 gets 51 % of the 652. Expected on
+//            an H200: 330 to 400 TFLOP/s full at head_dim 128, 300 to 360 at 64, 290 to 340 at 256;
+//            causal 5 to 10 % less at 4096 tokens, 20 % less at 1024.
 // Tunables   BLOCK_M     queries of a block: traffic from L2 and copies a product, fewer blocks
 //            BLOCK_N     keys of a tile: fewer barriers and rescalings, registers for S
-//            WARPS       BLOCK_M / WARPS rows a warp, 16 or 32: K and V read half as often against
-//                        twice the registers
+//            WARPS       BLOCK_M / WARPS rows a warp, 16 to 64: K and V are read from shared memory
+//                        once for all of them, against registers for each
 //            STAGES      tiles of K and V in shared memory. 1: K's next tile arrives during the
 //                        softmax, V's during Q K^T, two barriers a tile; more: one barrier
 //            Q_IN_REGS   Q stays in registers instead of being read for every tile

@@ -44,22 +44,31 @@ __device__ double rounded(double value) {
   return mg::to_float(mg::from_float<T>(static_cast<float>(value)));
 }
 
+// Unrolled, so that an array with an element a key stays in registers.
+template <class Visit>
+__device__ void each_key(int count, const Visit& visit) {
+#pragma unroll
+  for (int j = 0; j < kKeysAtOnce; ++j) {
+    if (j < count) visit(j);
+  }
+}
+
 template <class T, bool kLow>
 __device__ void logits(const Query<T>& query, const Formula& is, mg::i64 key, int count,
                        double (&logit)[kKeysAtOnce]) {
-  for (int j = 0; j < kKeysAtOnce; ++j) logit[j] = 0.0;
+  each_key(kKeysAtOnce, [&](int j) { logit[j] = 0.0; });
   for (mg::i64 d = 0; d < query.head_dim; ++d) {
     const double q = mg::to_float(query.q[d]);
-    for (int j = 0; j < count; ++j) {
+    each_key(count, [&](int j) {
       const double k = mg::to_float(query.k[(key + j) * query.k_stride + d]);
       logit[j] += q * (kLow ? rounded<T>(k * is.scale) : k);
-    }
+    });
   }
-  for (int j = 0; j < count; ++j) {
+  each_key(count, [&](int j) {
     logit[j] = kLow ? rounded<T>(logit[j]) : logit[j] * is.scale;
     if (is.capped) logit[j] = is.softcap * tanh(logit[j] / is.softcap);
     if (kLow) logit[j] = rounded<T>(logit[j]);
-  }
+  });
 }
 
 // The logarithm of no sum at all.
@@ -79,15 +88,15 @@ __device__ double attend_in_fp64(const Query<T>& query, const Formula& is, doubl
     const int count = keys_at(query, key);
     logits<T, false>(query, is, key, count, logit);
     const double before = largest;
-    for (int j = 0; j < count; ++j) largest = logit[j] > largest ? logit[j] : largest;
+    each_key(count, [&](int j) { largest = logit[j] > largest ? logit[j] : largest; });
     const double shrink = sum == 0.0 ? 0.0 : exp(before - largest);
     sum *= shrink;
-    for (int j = 0; j < count; ++j) sum += logit[j] = exp(logit[j] - largest);
+    each_key(count, [&](int j) { sum += logit[j] = exp(logit[j] - largest); });
     for (mg::i64 d = 0; d < query.head_dim; ++d) {
       double total = o[d] * shrink;
-      for (int j = 0; j < count; ++j) {
+      each_key(count, [&](int j) {
         total += logit[j] * mg::to_float(query.v[(key + j) * query.v_stride + d]);
-      }
+      });
       o[d] = total;
     }
   }
@@ -105,18 +114,20 @@ __device__ double attend_in_low_precision(const Query<T>& query, const Formula& 
     const int count = keys_at(query, key);
     logits<T, true>(query, is, key, count, logit);
     const double before = largest;
-    for (int j = 0; j < count; ++j) largest = logit[j] > largest ? logit[j] : largest;
+    each_key(count, [&](int j) { largest = logit[j] > largest ? logit[j] : largest; });
     sum *= sum == 0.0 ? 0.0 : exp(before - largest);
-    for (int j = 0; j < count; ++j) sum += exp(logit[j] - largest);
+    each_key(count, [&](int j) { sum += exp(logit[j] - largest); });
   }
   for (mg::i64 key = query.first_key; key < query.end_key; key += kKeysAtOnce) {
     const int count = keys_at(query, key);
     logits<T, true>(query, is, key, count, logit);
-    for (int j = 0; j < count; ++j) logit[j] = rounded<T>(exp(logit[j] - largest) / sum);
+    each_key(count, [&](int j) { logit[j] = rounded<T>(exp(logit[j] - largest) / sum); });
     for (mg::i64 d = 0; d < query.head_dim; ++d) {
-      for (int j = 0; j < count; ++j) {
-        o[d] += logit[j] * mg::to_float(query.v[(key + j) * query.v_stride + d]);
-      }
+      double total = o[d];
+      each_key(count, [&](int j) {
+        total += logit[j] * mg::to_float(query.v[(key + j) * query.v_stride + d]);
+      });
+      o[d] = total;
     }
   }
   for (mg::i64 d = 0; d < query.head_dim; ++d) o[d] = rounded<T>(o[d]);
