@@ -99,6 +99,14 @@ bool means_operator(const std::string& kernel, const std::string& full_name) {
   return full_name == name || full_name.starts_with(name + ".");
 }
 
+bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
+               const std::string& model) {
+  if (same_word(word, model)) return true;
+  return std::ranges::any_of(products, [&](const GpuProduct& product) {
+    return product.is_called(word) && product.is_called(model);
+  });
+}
+
 Result<std::vector<std::string>> recorded_operators(Store& store) {
   std::set<std::string> names;
   MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());

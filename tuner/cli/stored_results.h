@@ -1,5 +1,5 @@
-// What `show` and `report` read from the store. The functions keep no state; a Store is for one
-// thread at a time.
+// What `show`, `report`, `export` and `pack` read from the store. The functions keep no state; a
+// Store is for one thread at a time.
 
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "device/gpu_catalog.h"
 #include "model/report_model.h"
 #include "store/store.h"
 
@@ -25,6 +26,10 @@ Result<std::optional<Store>> open_results(const std::string& named);
 // Whether --kernel `kernel` ("rmsnorm", "rmsnorm.forward", a folder, "" for all) means this
 // operator.
 bool means_operator(const std::string& kernel, const std::string& full_name);
+
+// Whether --gpu `word` means this model: its name, or a word of configs/gpus that means it.
+bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
+               const std::string& model);
 
 // The full names of the operators that have results, sorted.
 Result<std::vector<std::string>> recorded_operators(Store& store);

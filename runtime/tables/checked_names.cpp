@@ -1,4 +1,4 @@
-#include "exchange/checked_names.h"
+#include "tables/checked_names.h"
 
 #include <algorithm>
 #include <map>
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/suggest.h"
-#include "exchange/identity_json.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "tables/identity_json.h"
 
 namespace mgtune {
 

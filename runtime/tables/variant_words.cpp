@@ -1,4 +1,4 @@
-#include "exchange/variant_words.h"
+#include "tables/variant_words.h"
 
 #include <fmt/format.h>
 

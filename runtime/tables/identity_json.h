@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/status.h"
-#include "exchange/results.h"
 #include "json/json_cursor.h"
+#include "store/records.h"
 
 namespace mgtune {
 

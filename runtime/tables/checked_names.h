@@ -8,11 +8,11 @@
 #include <string>
 
 #include "core/status.h"
-#include "exchange/variant_words.h"
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_cursor.h"
 #include "store/import.h"
+#include "tables/variant_words.h"
 
 namespace mgtune {
 

@@ -1,4 +1,4 @@
-#include "exchange/identity_json.h"
+#include "tables/identity_json.h"
 
 #include <algorithm>
 #include <array>
