@@ -52,7 +52,6 @@ export class Table implements Actor {
       this.scrolled = this.box.scrollTop;
       this.drawWindow(false);
     }, { passive: true });
-    stage.add(this);
     this.body.addEventListener('click', (event) => this.clicked(event));
     this.filterField.addEventListener('input', () => this.arrange(true));
     setAttribute(this.filterField, 'aria-label', `Filter: ${options.caption}`);
@@ -79,8 +78,12 @@ export class Table implements Actor {
 
   // Draws again what is in sight: something that rows show has changed. A long table waits until it is seen.
   redraw(): void {
-    if (this.isLong()) stage.invalidate(this);
-    else this.drawWindow(true);
+    if (this.isLong()) {
+      stage.add(this);
+      stage.invalidate(this);
+    } else {
+      this.drawWindow(true);
+    }
   }
 
   draw(): void {

@@ -30,7 +30,8 @@ export class Section {
     fill(this.empty, el('p', {}, text));
   }
 
-  private show(content: boolean): void {
+  // The content, or what stands in its place.
+  show(content: boolean): void {
     this.content.hidden = !content;
     this.empty.hidden = content;
   }

@@ -114,7 +114,7 @@ export function variantsView(state: State): View {
         section.note('No variant has been evaluated yet.');
         return;
       }
-      section.offer(state.report, '');
+      section.show(true);
       chosen = state.selection.mask;
       focus = null;
       fill(detail);
