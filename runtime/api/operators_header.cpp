@@ -63,6 +63,7 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 
 std::string list(const std::vector<Expression>& expressions) {
   std::vector<std::string> texts;
+  texts.reserve(expressions.size());
   for (const Expression& expression : expressions) texts.push_back(expression.text());
   return "[" + joined(texts, ", ") + "]";
 }

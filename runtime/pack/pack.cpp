@@ -44,8 +44,10 @@ Result<PackedBuild> decode_build(FieldReader& fields) {
 
 std::string encode_pack(Pack pack) {
   std::ranges::stable_sort(pack.builds, {}, &PackedBuild::request);
-  const auto repeated = std::ranges::unique(pack.builds, {}, &PackedBuild::request);
-  pack.builds.erase(repeated.begin(), repeated.end());
+  const auto same = [](const PackedBuild& a, const PackedBuild& b) {
+    return a.request == b.request;
+  };
+  pack.builds.erase(std::unique(pack.builds.begin(), pack.builds.end(), same), pack.builds.end());
   std::string rest;
   append_field(rest, "compiler", pack.compiler);
   append_field(rest, "cuda", std::to_string(pack.cuda_version));
