@@ -55,6 +55,7 @@ std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_export_command();
 std::unique_ptr<Command> make_import_command();
 std::unique_ptr<Command> make_merge_command();
+std::unique_ptr<Command> make_pack_command();
 std::unique_ptr<Command> make_simulate_command();
 std::unique_ptr<Command> make_list_command();
 std::unique_ptr<Command> make_devices_command();

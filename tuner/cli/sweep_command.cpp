@@ -55,12 +55,14 @@ std::string_view SweepCommand::details() const {
          "Examples:\n"
          "  mgtune sweep --kernel rmsnorm --gpu L4\n"
          "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
-         "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m";
+         "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m\n"
+         "  MGTUNE_RECORD=shapes.jsonl ./program && mgtune sweep --shapes shapes.jsonl";
 }
 
 void SweepCommand::declare(ArgumentList& arguments) {
-  arguments.required("--kernel", words_.kernel, "NAME|DIR",
-                     "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
+  arguments.value("--kernel", words_.kernel, "NAME|DIR",
+                  "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder; needed "
+                  "unless a recording names the operators");
   arguments.value(
       "--gpu", words_.gpu, "NAME",
       "L4, an index, a UUID, several with commas, all, cpu, or auto: a GPU if there is one, "
@@ -70,7 +72,8 @@ void SweepCommand::declare(ArgumentList& arguments) {
                    "rows=4096,hidden=4096 (may stand several times)");
   arguments.value(
       "--shapes", words_.shapes, "NAME|FILE",
-      "The problems of a model (llama-3.1-8b), or of a file like configs/shapes/*.json");
+      "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or those that "
+      "a program recorded (MGTUNE_RECORD)");
   arguments.value("--strategy", words_.strategy, "NAME",
                   "adaptive, random or exhaustive (default: exhaustive where the budget covers the "
                   "space, else adaptive)");
