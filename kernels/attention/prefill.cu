@@ -18,10 +18,10 @@
 //            neither loaded nor computed. The longest rows of blocks start first.
 // Traffic    reads q once, k and v once for each head of a group and each BLOCK_M queries (from L2,
 //            where the blocks of a head meet), writes o: 2 * head_dim * (2 * queries * heads +
-//            2 * keys * kv_heads) bytes must move, 0.2 % of the time at 4096 tokens.
+//            2 * keys * kv_heads) bytes must move, 4 % of the time at 4096 tokens.
 // Work       4 * queries * keys * head_dim flops a head, half of it where causal: bound by the
 //            tensor cores, which do 2490 flops an SM and clock by mma.sync (652 TFLOP/s of an H200
-//            at 1980 MHz, 62 % of its wgmma). Beside the products of a tile, as shares of their
+//            at 1980 MHz, 72 % of its wgmma). Beside the products of a tile, as shares of their
 //            time: exponentials (16 an SM and clock) 0.62 at head_dim 64, 0.31 at 128, 0.16 at 256;
 //            shared memory (128 bytes a clock), for K, V, Q and the copies, 0.9 with 32 rows a
 //            warp, 1.3 with 16, 0.7 with 48, and 0.15 less where Q is in registers. Blocks hide one
@@ -40,11 +40,10 @@
 //            RESCALE     always: O follows each new maximum. seldom: only one that is 2^8 above
 //            BLOCKS_PER_SM   that the compiler leaves registers for
 //            HEADS_AT_ONCE   heads (times batch) whose blocks start longest first, together
-// Numerics   products exact, sums, softmax and O in fp32; P is rounded to T, and it is the rounded
-// P
-//            that the row sum adds, so that V of ones gives exactly 1 (lse has a sum of its own, of
-//            what was not rounded). o is rounded once. RESCALE seldom lets P grow to 2^8. The order
-//            of all sums is fixed by the parameters.
+// Numerics   products exact, sums, softmax and O in fp32; P is rounded to T, and row sums add the
+//            rounded P, so that V of ones gives exactly 1 (lse has a sum of its own, of what was
+//            not rounded). o is rounded once. RESCALE seldom lets P grow to 2^8. The order of all
+//            sums is fixed by the parameters.
 
 #include <mg/async_copy.cuh>
 #include <mg/ldmatrix.cuh>
