@@ -82,7 +82,7 @@ Json pick_json(const DocumentInput& input, std::size_t place) {
   json["registers"] = count_of(view, &OutcomeView::registers);
   json["spill_bytes"] = count_of(view, &OutcomeView::spill_bytes);
   json["sweep"] = sweep >= 0 ? Json(sweep) : Json();
-  json["use"] = "";
+  json["use"] = "mgtune explain " + place_words(pick.view.gpu, pick.view.op, pick.view.problem);
   return json;
 }
 

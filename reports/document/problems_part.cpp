@@ -1,10 +1,7 @@
 // Problems with their variants as columns.
 
-#include <fmt/format.h>
-
 #include <span>
 
-#include "core/shell_word.h"
 #include "document/document_parts.h"
 
 namespace mgtune {
@@ -115,10 +112,7 @@ Json tolerance(const DocumentInput& input, const ReportProblem& problem) {
 // The cpu device has nothing to profile.
 std::string rerun_command(const ReportProblem& problem) {
   if (problem.gpu.emulation) return "";
-  std::string dims = problem.problem;
-  for (char& c : dims) c = c == ' ' ? ',' : c;
-  return fmt::format("mgtune profile --kernel {} --problem {} --gpu {} --variant",
-                     shell_word(problem.op), shell_word(dims), shell_word(problem.gpu.model));
+  return "mgtune profile " + place_words(problem.gpu, problem.op, problem.problem) + " --variant";
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "document/report_document.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/shell_word.h"
 #include "document/document_parts.h"
 #include "model/assignments.h"
 #include "model/method_text.h"
@@ -65,6 +70,12 @@ Json typed(std::string_view word) {
   if (word == "true" || word == "false") return word == "true";
   if (const std::optional<std::int64_t> number = whole_number(word)) return *number;
   return word;
+}
+
+std::string place_words(const GpuRecord& gpu, const std::string& op, std::string problem) {
+  std::ranges::replace(problem, ' ', ',');
+  return fmt::format("--kernel {} --problem {} --gpu {}", shell_word(op), shell_word(problem),
+                     shell_word(gpu.model));
 }
 
 Json values_json(std::string_view problem) {

@@ -18,8 +18,9 @@ struct SizePoint {
   double size = 0;       // the dim's value, or bytes
 };
 
-// Between two neighboring points with different picks. The runtime takes the tuned problem that is
-// nearest in the logarithm of each dim: it changes over halfway, at the geometric mean.
+// Between two neighboring points with different picks: halfway in the logarithm, where the runtime
+// changes over. (It keeps few variants: some sizes it serves with another than their pick, as
+// `mgtune explain` tells.)
 struct SizeBoundary {
   double at = 0;
   std::string below, above;  // variants
