@@ -34,8 +34,13 @@ std::vector<bool> build_dependent_slots(const Design& design) {
 }  // namespace
 
 bool may_serve(const Problem& problem, const Variant& variant, const DeviceLimits& device) {
+  return serving_slots(problem, variant, device).has_value();
+}
+
+std::optional<Slots> serving_slots(const Problem& problem, const Variant& variant,
+                                   const DeviceLimits& device) {
   std::optional<Slots> slots = provisional_slots(problem, variant, device);
-  if (!slots) return false;
+  if (!slots) return std::nullopt;
   const Design& design = problem.op->designs[std::size_t(variant.design)];
   const std::vector<bool> dependent = build_dependent_slots(design);
   const auto needs_build = [&](const Expression& expression) {
@@ -46,16 +51,15 @@ bool may_serve(const Problem& problem, const Variant& variant, const DeviceLimit
   for (const Let& let : design.lets) {
     if (let.value.stage() == Stage::compile) continue;
     const Result<std::int64_t> value = let.value.evaluate(*slots);
-    if (!value.ok() && !needs_build(let.value)) return false;
+    if (!value.ok() && !needs_build(let.value)) return std::nullopt;
     (*slots)[std::size_t(let.slot)] = value.ok() ? *value : 0;
   }
-  return std::all_of(design.constraints.begin(), design.constraints.end(),
-                     [&](const Expression& constraint) {
-                       if (constraint.stage() == Stage::compile || needs_build(constraint))
-                         return true;
-                       const Result<std::int64_t> holds = constraint.evaluate(*slots);
-                       return holds.ok() && *holds != 0;
-                     });
+  for (const Expression& constraint : design.constraints) {
+    if (constraint.stage() == Stage::compile || needs_build(constraint)) continue;
+    const Result<std::int64_t> holds = constraint.evaluate(*slots);
+    if (!holds.ok() || *holds == 0) return std::nullopt;
+  }
+  return slots;
 }
 
 bool accepts_any_pointer(const Problem& problem, const Variant& variant,

@@ -28,14 +28,14 @@ DispatchTable::DispatchTable(const Operator& op, std::size_t variants,
     if (dim.kind == DimKind::fixed || slots_.size() == kMaxDims) continue;
     const auto slot = std::size_t(dim.slot);
     const bool differs = std::any_of(rows_.begin(), rows_.end(), [&](const DispatchRow& row) {
-      return row.entry.problem.slots[slot] != rows_.front().entry.problem.slots[slot];
+      return row.slots[slot] != rows_.front().slots[slot];
     });
     if (differs) slots_.push_back(slot);
   }
   for (const DispatchRow& row : rows_) {
     distances_.push_back(row.distance);
     for (const std::size_t slot : slots_) {
-      logarithms_.push_back(log_extent(row.entry.problem.slots[slot]));
+      logarithms_.push_back(log_extent(row.slots[slot]));
     }
   }
 }

@@ -1,6 +1,8 @@
 // DispatchTable: which of a plan's loaded variants to try first for the dims of a launch: the one
-// of the nearest tuned row, by the distances of selection.h, then the others; variants without a
-// row (the ladder's) come last, in their own order. Immutable; any number of threads may look up.
+// of the nearest row, then the others; variants without a row (the ladder's) come last, in their
+// own order. The rows are the measured problems and points of the plan's ranges, each with the
+// variant that serves it best, so that their halves are the boundaries. Immutable; any number of
+// threads may look up.
 
 #pragma once
 
@@ -17,18 +19,21 @@ namespace mgtune {
 
 inline constexpr std::size_t kMaxPlanVariants = 8;
 
-// A tuned row that a loaded variant answers for.
 struct DispatchRow {
   std::size_t variant;
-  double distance;  // TunedDistance's
-  bool same_gpu, same_binding;
-  bool other_build;  // the row was measured with another build of the variant
-  TunedEntry entry;
+  double distance;     // TunedDistance's; 0 for a point of the plan's own binding
+  Slots slots;         // of the problem it is about
+  SelectionStep step;  // at exactly these dims of the plan's binding
+  std::string reason;
+  double expected_ns = 0, bytes = 1;  // there
+  double slowdown = -1;               // SelectedVariant's
 };
 
 class DispatchTable {
  public:
   using Distances = std::array<double, kMaxPlanVariants>;
+
+  static constexpr std::size_t kMaxRows = 32;  // a look-up takes about 2 ns a row
 
   // At most kMaxPlanVariants variants; the rows nearest to the plan come first, and the first
   // kMaxRows of them count.
@@ -48,7 +53,6 @@ class DispatchTable {
   bool has_rows() const { return !rows_.empty(); }
 
  private:
-  static constexpr std::size_t kMaxRows = 32;  // a look-up takes about 2 ns a row
   static constexpr std::size_t kMaxDims = 16;  // that differ between rows
 
   using Logarithms = std::array<double, kMaxDims>;

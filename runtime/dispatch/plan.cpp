@@ -9,6 +9,7 @@
 #include "dispatch/launch_dims.h"
 #include "dispatch/launch_program.h"
 #include "dispatch/plan_variants.h"
+#include "dispatch/variant_features.h"
 #include "dispatch/workspace_bound.h"
 
 namespace mgtune {
@@ -67,6 +68,24 @@ struct Plan::Parts {
     return {};
   }
 
+  // What a row of the table says of a launch near it.
+  void explain(const DispatchRow& row, const Shape& shape, Explanation& explanation) const {
+    const auto here = std::span(shape.slots).first(binding.slots.size());
+    const bool is_there = std::ranges::equal(here, row.slots);
+    explanation.step = row.step;
+    if (row.step == SelectionStep::exact && !is_there) {
+      explanation.step = SelectionStep::nearest_problem;
+    }
+    explanation.reason = row.reason;
+    explanation.expected_ns = row.expected_ns;
+    explanation.slowdown = row.slowdown;
+    explanation.scaled = row.step == SelectionStep::least_regret || is_there;
+    if (row.step == SelectionStep::least_regret) {
+      const Problem problem{binding.op, Slots(here.begin(), here.end())};
+      explanation.expected_ns *= cost_bytes(problem) / row.bytes;
+    }
+  }
+
   Status nothing_serves(const LaunchArguments& arguments, const Shape& shape) const {
     std::string message = fmt::format("{} {}: no variant of the plan serves this call",
                                       binding.op->full_name(), dims.text(shape.slots));
@@ -82,11 +101,11 @@ struct Plan::Parts {
 
 Result<std::unique_ptr<Plan>> Plan::make(Device& device, Builder& builder, const Binding& binding,
                                          const std::vector<DimRange>& ranges,
-                                         const std::vector<TunedEntry>& tuned, bool strict) {
+                                         const Evidence& evidence, bool strict) {
   LaunchDims dims(*binding.op);
   MGTUNE_TRY(check_ranges(binding, dims, ranges));
   MGTUNE_ASSIGN(PlanVariants loaded,
-                load_plan_variants({device, builder, binding, ranges, tuned, strict}));
+                load_plan_variants({device, builder, binding, ranges, evidence, strict}));
   LoadedVariant::WorkspaceSize workspace;
   std::int64_t rest_bytes = 0;
   for (const auto& variant : loaded.variants) {
@@ -138,17 +157,9 @@ Result<Plan::Explanation> Plan::explain(const std::vector<std::int64_t>& dims) c
     const std::size_t index = parts_->table.take_nearest(distances);
     const LoadedVariant& variant = *parts_->variants[index];
     if (!variant.serves(arguments)) continue;
-    Explanation explanation{variant.text(), SelectionStep::default_ladder, "", 0};
+    Explanation explanation{variant.text(), SelectionStep::default_ladder, "", 0, -1, false};
     if (const DispatchRow* row = parts_->table.nearest_row(index, shape.slots); row != nullptr) {
-      const Problem here{
-          parts_->binding.op,
-          Slots(shape.slots.begin(),
-                shape.slots.begin() + static_cast<std::ptrdiff_t>(parts_->binding.slots.size()))};
-      explanation.step =
-          step_of({&row->entry, row->same_gpu, row->same_binding, row->distance}, here);
-      explanation.reason = describe(row->entry);
-      explanation.expected_ns = row->entry.median_ns;
-      if (row->other_build) explanation.reason += ", with another build of the same variant";
+      parts_->explain(*row, shape, explanation);
     } else {
       explanation.reason = parts_->table.has_rows()
                                ? "no tuned variant of the plan serves these dims"

@@ -1,8 +1,8 @@
 // Plan: an operator with static dims, dtypes and flags bound, ready to launch any shape in its
 // ranges.
 //
-// make() selects, builds and loads a few variants: those tuned for points in or near the ranges, a
-// ladder variant, and one that serves any alignment and stride. launch() looks up the variant for
+// make() selects, builds and loads a few variants: those that lose least over the ranges, a ladder
+// variant, and one that serves any alignment and stride. launch() looks up the variant for
 // the dims, checks alignment and launches; it never compiles, allocates, locks or synchronizes.
 // Immutable after make(): any number of threads launch one plan.
 
@@ -33,13 +33,12 @@ class Plan {
   // `ranges` has one entry per dynamic and hint dim in declared order; a dim whose default is to be
   // used at every launch has low > high. `device` and the operator outlive the plan; `builder` is
   // used only inside make(). A variant that does not build or load is left out, which explain()
-  // tells: an error only when none is left. `strict` leaves out tuned variants whose build is not
-  // the one that was measured.
+  // tells, and so is one that failed on this GPU: an error only when none is left. `strict` leaves
+  // out tuned variants whose build is not the one that was measured.
   static Result<std::unique_ptr<Plan>> make(Device& device, Builder& builder,
                                             const Binding& binding,
                                             const std::vector<DimRange>& ranges,
-                                            const std::vector<TunedEntry>& tuned,
-                                            bool strict = false);
+                                            const Evidence& evidence, bool strict = false);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -59,7 +58,9 @@ class Plan {
     std::string variant;
     SelectionStep step;
     std::string reason;
-    double expected_ns;
+    double expected_ns;  // for these dims where `scaled`, else at the problem that `reason` names
+    double slowdown;     // over the best variant, measured or estimated; -1: unknown
+    bool scaled;
   };
   Result<Explanation> explain(const std::vector<std::int64_t>& dims) const;
 

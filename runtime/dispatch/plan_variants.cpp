@@ -1,27 +1,28 @@
 #include "dispatch/plan_variants.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <optional>
 
 #include "dispatch/admission.h"
+#include "dispatch/plan_points.h"
+#include "dispatch/selector.h"
+#include "dispatch/variant_features.h"
 
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kMaxTuned = 5;    // variants; the rest of kMaxPlanVariants is the ladder's
-constexpr std::size_t kMaxPoints = 32;  // of the ranges that are looked at
+constexpr std::size_t kMaxTuned = 5;  // variants; the rest of kMaxPlanVariants is the ladder's
+constexpr std::size_t kMaxPoints = DispatchTable::kMaxRows;  // of the ranges that are looked at
+constexpr std::size_t kSteps = 16;                           // between their ends
+constexpr double kSmallestGain = 1e-3;  // of the risk, for one more variant to be loaded
 
-std::int64_t geometric_middle(const DimRange& range) {
-  const double low = static_cast<double>(std::max<std::int64_t>(range.low, 1));
-  const auto middle = static_cast<std::int64_t>(
-      std::sqrt(low) * std::sqrt(static_cast<double>(std::max<std::int64_t>(range.high, 1))));
-  return std::clamp(middle, range.low, range.high);
-}
+constexpr const char* kOtherBuild = ", with another build of the same variant";
+constexpr const char* kOtherDriver = ", measured with another driver";
 
 struct Wanted {
   Variant variant;
-  bool is_default;  // wanted as the ladder's, whatever the tuned rows say
+  bool is_default;  // wanted as the ladder's, whatever the evidence says
 };
 
 class PlanLoader {
@@ -30,10 +31,11 @@ class PlanLoader {
       : request_(request),
         op_(*request.binding.op),
         info_(request.device.info()),
-        tuned_distances_(tuned_distances(request.binding, info_, request.tuned)) {}
+        tuned_distances_(tuned_distances(request.binding, info_, request.evidence.tuned)) {}
 
   Result<PlanVariants> load() {
     MGTUNE_TRY(find_points());
+    rank_points();
     std::vector<Wanted> wanted;
     for (bool complete = false; !complete;) {
       wanted = choose();
@@ -52,40 +54,30 @@ class PlanLoader {
 
  private:
   std::string text(const Variant& variant) const { return variant_text(op_, variant); }
-  bool has_failed(const Variant& variant) const { return failed_.contains(text(variant)); }
+  // Neither its build nor what it was seen to do rules it out.
+  bool is_usable(const Variant& variant) const {
+    return !failed_.contains(text(variant)) && !selector_->has_failed(variant);
+  }
 
-  template <typename ValueOfRange>
-  Status add_point(const ValueOfRange& value) {
-    std::map<std::string, std::int64_t> dims;
-    std::size_t index = 0;
-    for (const Dim& dim : op_.dims) {
-      if (dim.kind == DimKind::fixed) continue;
-      const DimRange& range = request_.ranges[index++];
-      if (range.low <= range.high) dims[dim.name] = value(range, std::size_t(dim.slot));
-    }
-    MGTUNE_ASSIGN(Problem point, complete(request_.binding, dims));
-    const bool known = std::any_of(points_.begin(), points_.end(), [&](const Problem& other) {
-      return other.slots == point.slots;
-    });
-    if (!known && points_.size() < kMaxPoints) points_.push_back(std::move(point));
+  Status find_points() {
+    std::vector<const Problem*> measured;
+    for (const TunedDistance& pick : tuned_distances_) measured.push_back(&pick.entry->problem);
+    MGTUNE_ASSIGN(points_, plan_points(request_.binding, request_.ranges, measured, 0, kMaxPoints));
+    selector_.emplace(points_[points_.size() / 2], info_, request_.evidence);
+    if (!selector_->has_model()) return {};
+    MGTUNE_ASSIGN(points_,
+                  plan_points(request_.binding, request_.ranges, measured, kSteps, kMaxPoints));
+    selector_->focus_on(std::span(points_).first(std::min<std::size_t>(points_.size(), 3)));
     return {};
   }
 
-  // A point that breaks a constraint of the operator is no problem anybody can ask for.
-  Status find_points() {
-    Status first;
-    const auto keep_first = [&](Status status) {
-      if (first.ok()) first = std::move(status);
-    };
-    keep_first(add_point([](const DimRange& range, std::size_t) { return range.high; }));
-    keep_first(add_point([](const DimRange& range, std::size_t) { return range.low; }));
-    keep_first(add_point([](const DimRange& r, std::size_t) { return geometric_middle(r); }));
-    for (const TunedDistance& tuned_distance : tuned_distances_) {
-      keep_first(add_point([&](const DimRange& range, std::size_t slot) {
-        return std::clamp(tuned_distance.entry->problem.slots[slot], range.low, range.high);
-      }));
+  void rank_points() {
+    for (const Problem& point : points_) {
+      ranked_.push_back(selector_->rank(point));
+      std::erase_if(ranked_.back(), [](const SelectedVariant& candidate) {
+        return candidate.step == SelectionStep::default_ladder;
+      });
     }
-    return points_.empty() ? first : Status();
   }
 
   // The same point with every dim that has a default, such as a stride, one larger than it.
@@ -97,29 +89,23 @@ class PlanLoader {
   }
 
   std::vector<Wanted> choose() const {
-    std::vector<std::pair<Variant, int>> wins;  // tuned variants and how many points they win
     std::vector<Wanted> ladder;
     const std::vector<Variant> defaults = default_ladder(op_);
     const auto want_default = [&](const Problem& point, bool any_pointer) {
       for (const Variant& variant : defaults) {
-        if (has_failed(variant) || !may_serve(point, variant, info_.limits)) continue;
+        if (!is_usable(variant) || !may_serve(point, variant, info_.limits)) continue;
         if (any_pointer && !accepts_any_pointer(point, variant, info_.limits)) continue;
         add(ladder, {variant, true});
         return;
       }
     };
     for (const Problem& point : points_) {
-      count_win(point, wins);
       want_default(point, false);
       want_default(point, true);
       want_default(with_odd_strides(point), true);
     }
-    std::stable_sort(wins.begin(), wins.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
     std::vector<Wanted> wanted;
-    for (const auto& [variant, points] : wins) {
-      if (wanted.size() < kMaxTuned) wanted.push_back({variant, false});
-    }
+    for (Variant& variant : least_regret()) wanted.push_back({std::move(variant), false});
     for (Wanted& one : ladder) {
       if (wanted.size() < kMaxPlanVariants) add(wanted, std::move(one));
     }
@@ -135,20 +121,49 @@ class PlanLoader {
     to.push_back(std::move(wanted));
   }
 
-  void count_win(const Problem& point, std::vector<std::pair<Variant, int>>& wins) const {
-    for (const SelectedVariant& candidate : select_variants(point, info_, request_.tuned)) {
-      if (candidate.step == SelectionStep::default_ladder) return;
-      if (has_failed(candidate.variant)) continue;
-      const auto known = std::find_if(wins.begin(), wins.end(), [&](const auto& win) {
-        return win.first == candidate.variant;
-      });
-      if (known == wins.end()) {
-        wins.emplace_back(candidate.variant, 1);
-      } else {
-        ++known->second;
+  // What losing at a point costs: the risk where it was estimated, else the place in the ranking.
+  static double cost(const SelectedVariant& candidate, std::size_t place) {
+    if (candidate.risk < SelectedVariant::kUnknownRisk) return candidate.risk;
+    return SelectedVariant::kUnknownRisk + static_cast<double>(place);
+  }
+
+  // The few variants that together cost least over the points, the one that brings most first.
+  std::vector<Variant> least_regret() const {
+    std::vector<Variant> chosen;
+    std::vector<double> costs(points_.size(), 2.0 * SelectedVariant::kUnknownRisk + kMaxPoints);
+    while (chosen.size() < kMaxTuned) {
+      std::vector<std::pair<Variant, double>> gains;
+      for (std::size_t i = 0; i < points_.size(); ++i) {
+        for (std::size_t place = 0; place < std::min(ranked_[i].size(), kMaxPoints); ++place) {
+          const SelectedVariant& candidate = ranked_[i][place];
+          const double gain = costs[i] - cost(candidate, place);
+          if (gain <= 0 || !is_usable(candidate.variant)) continue;
+          const auto known = std::find_if(gains.begin(), gains.end(), [&](const auto& other) {
+            return other.first == candidate.variant;
+          });
+          if (known == gains.end()) {
+            gains.emplace_back(candidate.variant, gain);
+          } else {
+            known->second += gain;
+          }
+        }
       }
-      return;
+      const auto best =
+          std::max_element(gains.begin(), gains.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      if (best == gains.end() ||
+          best->second < kSmallestGain * static_cast<double>(points_.size())) {
+        break;
+      }
+      chosen.push_back(best->first);
+      for (std::size_t i = 0; i < points_.size(); ++i) {
+        for (std::size_t place = 0; place < ranked_[i].size(); ++place) {
+          if (ranked_[i][place].variant != chosen.back()) continue;
+          costs[i] = std::min(costs[i], cost(ranked_[i][place], place));
+        }
+      }
     }
+    return chosen;
   }
 
   // Builds and loads the variant unless that is done; false when it failed, which is recorded.
@@ -189,17 +204,70 @@ class PlanLoader {
                        });
   }
 
+  // A row for each point with the loaded variant that is best there; where measurements say nothing
+  // of other problems, for each pick of a loaded variant.
   void add_rows(PlanVariants& result) const {
-    for (const TunedDistance& tuned_distance : tuned_distances_) {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const bool is_measured = !ranked_[i].empty() && ranked_[i][0].step == SelectionStep::exact;
+      if (selector_->has_model() || is_measured) add_point(i, is_measured, result);
+    }
+    if (selector_->has_model()) return;
+    for (const TunedDistance& pick : tuned_distances_) {
+      const TunedEntry& entry = *pick.entry;
       for (std::size_t i = 0; i < result.variants.size(); ++i) {
+        const bool known =
+            std::any_of(result.rows.begin(), result.rows.end(),
+                        [&](const DispatchRow& row) { return row.slots == entry.problem.slots; });
         const LoadedVariant& variant = *result.variants[i];
-        if (tuned_distance.entry->variant != variant.variant()) continue;
-        const bool other_build = is_other_build(tuned_distance, variant);
+        if (known || entry.variant != variant.variant()) continue;
+        const bool other_build = is_other_build(pick, variant);
         if (other_build && request_.strict) continue;
-        result.rows.push_back({i, tuned_distance.distance, tuned_distance.same_gpu,
-                               tuned_distance.same_binding, other_build, *tuned_distance.entry});
+        result.rows.push_back(
+            {i, pick.distance, entry.problem.slots,
+             pick.same_gpu ? SelectionStep::nearest_problem : SelectionStep::nearest_gpu,
+             describe(entry) + (other_build ? kOtherBuild : ""), entry.median_ns,
+             cost_bytes(entry.problem)});
       }
     }
+  }
+
+  void add_point(std::size_t point, bool is_measured, PlanVariants& result) const {
+    for (const SelectedVariant& candidate : ranked_[point]) {
+      if (is_measured && candidate.step != SelectionStep::exact) break;
+      const auto loaded = std::find_if(
+          result.variants.begin(), result.variants.end(),
+          [&](const auto& variant) { return variant->variant() == candidate.variant; });
+      if (loaded == result.variants.end()) continue;
+      if (request_.strict && measured_with_other_build(**loaded)) continue;
+      add_row(point, candidate, static_cast<std::size_t>(loaded - result.variants.begin()), result);
+      return;
+    }
+    // Nothing that is loaded was measured here: the default is never worse than the default.
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      if (!may_serve(points_[point], result.variants[i]->variant(), info_.limits) ||
+          !is_of_ladder(result.variants[i]->variant())) {
+        continue;
+      }
+      add_row(point,
+              {result.variants[i]->variant(), SelectionStep::default_ladder,
+               "a default of the operator"},
+              i, result);
+      return;
+    }
+  }
+
+  bool is_of_ladder(const Variant& variant) const {
+    const std::vector<Variant> ladder = default_ladder(op_);
+    return std::find(ladder.begin(), ladder.end(), variant) != ladder.end();
+  }
+
+  void add_row(std::size_t point, const SelectedVariant& candidate, std::size_t variant,
+               PlanVariants& result) const {
+    std::string reason = candidate.reason;
+    if (measured_with_other_build(*result.variants[variant])) reason += kOtherBuild;
+    if (candidate.other_driver) reason += kOtherDriver;
+    result.rows.push_back({variant, 0, points_[point].slots, candidate.step, std::move(reason),
+                           candidate.expected_ns, cost_bytes(points_[point]), candidate.slowdown});
   }
 
   Status nothing_serves() const {
@@ -216,6 +284,8 @@ class PlanLoader {
   const DeviceInfo& info_;
   std::vector<TunedDistance> tuned_distances_;
   std::vector<Problem> points_;
+  std::optional<Selector> selector_;
+  std::vector<std::vector<SelectedVariant>> ranked_;  // of each point, the ladder left out
   std::map<std::string, std::unique_ptr<LoadedVariant>> loaded_;  // by variant text
   std::map<std::string, Status> failed_;                          // likewise
 };

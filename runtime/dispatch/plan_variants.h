@@ -29,13 +29,14 @@ struct PlanRequest {
   Builder& builder;
   const Binding& binding;
   const std::vector<DimRange>& ranges;
-  const std::vector<TunedEntry>& tuned;
+  const Evidence& evidence;
   bool strict;
 };
 
-// Looks at points of the ranges (ends, middle, and the tuned dims clamped into them), takes the
-// tuned variants that win most points and the ladder's first for every point, aligned and not, and
-// builds and loads them. What fails is replaced by the next best.
+// Looks at points of the ranges (ends, middle, and measured dims clamped into them; where the
+// measurements of the GPU say something of other problems, points between them as well), takes the
+// few variants that lose least over all points and the ladder's first for every point, aligned and
+// not, and builds and loads them. What fails is replaced by the next best.
 Result<PlanVariants> load_plan_variants(const PlanRequest& request);
 
 }  // namespace mgtune

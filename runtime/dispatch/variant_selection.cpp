@@ -1,12 +1,11 @@
 #include "dispatch/variant_selection.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <map>
 
-#include "dispatch/admission.h"
+#include "dispatch/measured_problems.h"
+#include "dispatch/selector.h"
 
 namespace mgtune {
 namespace {
@@ -14,24 +13,6 @@ namespace {
 constexpr double kStaticWeight = 4;      // a static dim is compiled in: other code runs
 constexpr double kPresenceWeight = 0.5;  // an optional tensor more or less is a small difference
 constexpr double kPerGpu = 1e6;          // above any sum of log distances
-
-// Of the rows of one problem and GPU the first of these methods counts: how programs run comes
-// before how variants are told apart.
-constexpr std::array<std::string_view, 6> kMethods = {
-    "rotating", "rotating_events", "graph", "cold", "hot", "emulation"};
-
-std::size_t method_rank(const std::string& method) {
-  return static_cast<std::size_t>(std::find(kMethods.begin(), kMethods.end(), method) -
-                                  kMethods.begin());
-}
-
-bool same_dtypes_and_flags(const Operator& op, const Slots& a, const Slots& b) {
-  const auto same = [&](const auto& name) {
-    return a[std::size_t(name.slot)] == b[std::size_t(name.slot)];
-  };
-  return std::all_of(op.dtypes.begin(), op.dtypes.end(), same) &&
-         std::all_of(op.flags.begin(), op.flags.end(), same);
-}
 
 double binding_distance(const Operator& op, const Slots& a, const Slots& b) {
   double distance = 0;
@@ -69,6 +50,8 @@ std::int64_t architecture_number(const std::string& arch) {
   return number;
 }
 
+}  // namespace
+
 // A generation apart weighs like a factor of 256 in everything else; within one, 2^4.
 double gpu_distance(const GpuRecord& a, const GpuRecord& b) {
   const std::int64_t arch_a = architecture_number(a.arch), arch_b = architecture_number(b.arch);
@@ -79,12 +62,12 @@ double gpu_distance(const GpuRecord& a, const GpuRecord& b) {
          std::abs(log_extent(a.l2_bytes) - log_extent(b.l2_bytes));
 }
 
-}  // namespace
-
 std::string_view to_string(SelectionStep step) {
   switch (step) {
     case SelectionStep::exact:
       return "exact problem";
+    case SelectionStep::least_regret:
+      return "least regret";
     case SelectionStep::nearest_problem:
       return "nearest problem";
     case SelectionStep::nearest_gpu:
@@ -133,29 +116,15 @@ GpuRecord gpu_record(const DeviceInfo& device) {
   return record;
 }
 
-std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows) {
-  std::vector<TunedEntry> entries;
-  std::map<std::pair<std::int64_t, std::string>, std::pair<std::size_t, std::size_t>> seen;
-  for (const TunedView& row : rows) {
-    if (row.op != op.full_name()) continue;
-    Result<std::map<std::string, std::string>> words = parse_assignments(row.problem);
-    if (!words.ok()) continue;
-    Result<Problem> problem = bind_problem(op, *words);
-    Result<Variant> variant = parse_variant(op, row.tuned.variant);
-    if (!problem.ok() || !variant.ok()) continue;
-    TunedEntry entry{std::move(*problem), std::move(*variant), row.gpu, row.tuned.median_ns,
-                     row.tuned.build_sha256};
-    const std::size_t rank = method_rank(row.tuned.method);
-    const auto [at, is_new] =
-        seen.try_emplace({row.tuned.gpu, entry.problem.text()}, entries.size(), rank);
-    if (is_new) {
-      entries.push_back(std::move(entry));
-    } else if (rank < at->second.second) {
-      at->second.second = rank;
-      entries[at->second.first] = std::move(entry);
-    }
-  }
-  return entries;
+DeviceInfo device_of(const GpuRecord& gpu) {
+  DeviceInfo device;
+  device.kind = gpu.emulation ? DeviceKind::cpu : DeviceKind::cuda;
+  device.name = gpu.model;
+  device.arch = gpu.arch;
+  device.limits = {architecture_number(gpu.arch), gpu.sm_count, gpu.max_shared_bytes, gpu.l2_bytes};
+  device.memory_bytes = gpu.memory_bytes;
+  device.mig_profile = gpu.mig_profile;
+  return device;
 }
 
 std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceInfo& device,
@@ -190,34 +159,8 @@ std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceI
 }
 
 std::vector<SelectedVariant> select_variants(const Problem& problem, const DeviceInfo& device,
-                                             const std::vector<TunedEntry>& tuned) {
-  const Operator& op = *problem.op;
-  std::vector<TunedDistance> ranked = tuned_distances(problem.binding(), device, tuned);
-  for (TunedDistance& tuned_distance : ranked) {
-    tuned_distance.distance +=
-        dims_distance(op, tuned_distance.entry->problem.slots, problem.slots);
-  }
-  std::stable_sort(
-      ranked.begin(), ranked.end(),
-      [](const TunedDistance& a, const TunedDistance& b) { return a.distance < b.distance; });
-
-  std::vector<SelectedVariant> candidates;
-  const auto consider = [&](SelectedVariant candidate) {
-    const bool known =
-        std::any_of(candidates.begin(), candidates.end(),
-                    [&](const SelectedVariant& c) { return c.variant == candidate.variant; });
-    if (!known && may_serve(problem, candidate.variant, device.limits)) {
-      candidates.push_back(std::move(candidate));
-    }
-  };
-  for (const TunedDistance& tuned_distance : ranked) {
-    consider({tuned_distance.entry->variant, step_of(tuned_distance, problem),
-              describe(*tuned_distance.entry), tuned_distance.entry->median_ns});
-  }
-  for (const Variant& variant : default_ladder(op)) {
-    consider({variant, SelectionStep::default_ladder, "a default of the operator", 0});
-  }
-  return candidates;
+                                             const Evidence& evidence) {
+  return Selector(problem, device, evidence).rank(problem);
 }
 
 }  // namespace mgtune

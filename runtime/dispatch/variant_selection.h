@@ -1,9 +1,10 @@
-// Selection: which variants to try for a problem, best first, from the tuned rows at hand.
+// Selection: which variants to try for a problem, best first, from the evidence at hand.
 //
-// In order: the exact problem on this GPU; the same GPU, nearest in the logarithm of every dim
-// (static dims weighted 4 times); the nearest GPU by architecture, SM count, shared memory, L2,
-// likewise; the default ladder. Only rows of the same dtypes and flags count, and emulation rows
-// only on the cpu device. README.md has the rules in full. Pure functions.
+// In order: what was measured of this very problem on this GPU; what the measurements of this GPU
+// say of other problems, or the nearest pick where they are too few; the nearest GPU, likewise; the
+// default ladder. Only evidence of the same dtypes and flags counts, and emulation only on the cpu
+// device. What failed on this GPU, at whatever problem, is nowhere in it. README.md has the rules
+// in full. Pure functions.
 
 #pragma once
 
@@ -13,39 +14,39 @@
 
 #include "core/status.h"
 #include "device/device.h"
+#include "dispatch/evidence.h"
 #include "family/problem.h"
 #include "family/variant.h"
 #include "store/records.h"
 
 namespace mgtune {
 
-enum class SelectionStep : std::uint8_t { exact, nearest_problem, nearest_gpu, default_ladder };
-std::string_view to_string(SelectionStep step);  // "exact problem", "nearest problem", ...
-
-// A tuned row decoded against its operator. Rows with a variant the operator no longer offers, or a
-// problem it cannot bind, are left out by decode_tuned(); so are all but one of the rows of a
-// problem and GPU that differ in their method.
-struct TunedEntry {
-  Problem problem;
-  Variant variant;
-  GpuRecord gpu;
-  double median_ns = 0;
-  std::string build_sha256 = {};  // of the build that was measured
-  bool emulation() const { return gpu.emulation; }
+enum class SelectionStep : std::uint8_t {
+  exact,
+  least_regret,
+  nearest_problem,
+  nearest_gpu,
+  default_ladder
 };
-std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows);
+std::string_view to_string(SelectionStep step);  // "exact problem", "nearest problem", ...
 
 struct SelectedVariant {
   Variant variant;
   SelectionStep step;
   std::string reason;      // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
-  double expected_ns = 0;  // at that problem; 0 when unknown
+  double expected_ns = 0;  // here where it is known or estimated, else at that problem; 0: unknown
+  // How much slower than the best it is, measured or estimated: 0.02 is 2 %; -1: unknown.
+  double slowdown = -1;
+  double risk = kUnknownRisk;  // what ranks: the slowdown and a part of its uncertainty
+  bool other_driver = false;   // all that is known of it was measured with another driver
+
+  static constexpr double kUnknownRisk = 1;
 };
 
 // Every admissible candidate for `problem`, best first, each variant once, the whole ladder last:
-// never empty unless no design of the operator runs on the device.
+// never empty unless no design of the operator runs on the device, or what runs has failed on it.
 std::vector<SelectedVariant> select_variants(const Problem& problem, const DeviceInfo& device,
-                                             const std::vector<TunedEntry>& tuned);
+                                             const Evidence& evidence);
 
 // How near a tuned entry is to a binding on a device before dynamic and hint dims are looked at.
 // Smaller is better; dims_distance() of the launch is added. Entries of the same GPU come before
@@ -73,5 +74,11 @@ double log_extent(std::int64_t dim);
 std::string describe(const TunedEntry& entry);
 
 GpuRecord gpu_record(const DeviceInfo& device);
+
+// The device that a record is of, as far as it says: for selection where there is no such GPU.
+DeviceInfo device_of(const GpuRecord& gpu);
+
+// Smaller is nearer; 0 for a GPU that differs in its memory alone.
+double gpu_distance(const GpuRecord& a, const GpuRecord& b);
 
 }  // namespace mgtune

@@ -135,6 +135,26 @@ struct FinalRecord {
       not_counted;  // why --counters did not count all finalists; "" when it did, or was not asked
 };
 
+// Points of a design's space that were lost to one requirement, constraint or failing let: the
+// first that fails counts.
+struct PrunedRecord {
+  std::string rule;
+  std::int64_t points = 0;
+
+  bool operator==(const PrunedRecord&) const = default;
+};
+
+// What of a design's space was left for one problem on one GPU before anything was compiled.
+struct SpaceRecord {
+  std::string design;
+  std::int64_t points = 0, admissible = 0;
+  bool counted = true;      // false: a large space; `admissible` and `pruned` are of a part of it
+  std::string unavailable;  // the requirement that rules out the whole design, else ""
+  std::vector<PrunedRecord> pruned;
+
+  bool operator==(const SpaceRecord&) const = default;
+};
+
 struct SweepRecord {
   std::int64_t id = 0;
   std::int64_t gpu = 0, environment = 0;
@@ -179,6 +199,27 @@ struct TunedView {
   double copy_ns = 0;           // the newest ceiling of GPU, method and bytes; 0 when there is none
 };
 
+// How every variant did on every problem, by place in the lists: a hundred thousand rows are some
+// megabytes. The newest of a (gpu, problem, variant, method) alone.
+struct MeasuredRows {
+  struct ProblemText {
+    std::string op, text;
+  };
+  struct Row {
+    std::uint32_t gpu = 0, problem = 0, variant = 0;
+    std::uint32_t method = 0;  // of `methods`; of a row without a time, 0
+    std::uint32_t driver = 0;  // of `drivers`
+    Outcome outcome = Outcome::ok;
+    double median_ns = 0;  // of ok and raced_out, which passed their checks; else 0
+  };
+  std::vector<GpuRecord> gpus;
+  std::vector<ProblemText> problems;
+  std::vector<std::string> variants;  // variant_text()
+  std::vector<std::string> methods = {""};
+  std::vector<std::string> drivers;
+  std::vector<Row> rows;
+};
+
 struct FinalView {
   FinalRecord final;
   GpuRecord gpu;
@@ -200,7 +241,16 @@ struct CounterView {
   std::vector<CounterRecord> counters;  // in the order they were recorded
 };
 
+struct SpaceView {
+  std::int64_t sweep = 0;
+  std::int64_t gpu_id = 0;
+  std::string op, problem;
+  SpaceRecord space;
+};
+
 struct OutcomeView {
+  std::int64_t id = 0;      // of the row: ascends in the order in which variants were recorded
+  std::string recorded_at;  // UTC, "2026-11-21T09:00:00.123Z"; "" of imports and older rows
   std::int64_t sweep = 0;
   GpuRecord gpu;
   std::int64_t gpu_id = 0;

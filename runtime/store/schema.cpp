@@ -242,7 +242,32 @@ CREATE TABLE counters (
 CREATE INDEX counters_by_key ON counters (gpu, problem, build_sha256, launch_hash);
 )sql";
 
-constexpr std::array<std::string_view, 2> kSteps = {kVersion1, kVersion2};
+// When a variant was recorded, so that a report shows how a sweep converges in time; and what a
+// problem's spaces lose before anything is compiled.
+constexpr std::string_view kVersion3 = R"sql(
+ALTER TABLE outcomes ADD COLUMN recorded_at TEXT NOT NULL DEFAULT '';
+
+CREATE TABLE spaces (
+  id          INTEGER PRIMARY KEY,
+  sweep       INTEGER NOT NULL REFERENCES sweeps,
+  problem     INTEGER NOT NULL REFERENCES problems,
+  design      TEXT NOT NULL,
+  points      INTEGER NOT NULL,
+  admissible  INTEGER NOT NULL,
+  counted     INTEGER NOT NULL CHECK (counted IN (0, 1)),
+  unavailable TEXT NOT NULL,
+  UNIQUE (sweep, problem, design)
+) STRICT;
+
+CREATE TABLE pruned (
+  space  INTEGER NOT NULL REFERENCES spaces ON DELETE CASCADE,
+  rule   TEXT NOT NULL,
+  points INTEGER NOT NULL,
+  PRIMARY KEY (space, rule)
+) STRICT;
+)sql";
+
+constexpr std::array<std::string_view, 3> kSteps = {kVersion1, kVersion2, kVersion3};
 
 }  // namespace
 

@@ -72,6 +72,9 @@ class Store {
   // part of their key.
   Status record_counters(std::int64_t sweep, const ResultKey& key, const std::string& variant,
                          std::span<const CounterRecord> counters);
+  // Those of all designs; replaces what the sweep recorded of the problem.
+  Status record_spaces(std::int64_t sweep, std::int64_t problem,
+                       std::span<const SpaceRecord> spaces);
   Status withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method);
   Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
 
@@ -92,14 +95,19 @@ class Store {
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "");
   // Of one operator, or of all with an empty name.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
+  // Likewise. What came to no timing replaces what is older by every method.
+  Result<MeasuredRows> measured(const std::string& op = "");
   Result<std::vector<FinalView>> finals(const std::string& op = "");      // newest per problem
   Result<std::vector<CounterView>> counters(const std::string& op = "");  // newest per variant
+  // Of the newest sweep of each GPU and problem, in the order they were recorded.
+  Result<std::vector<SpaceView>> spaces(const std::string& op = "");
   // Those of the newest run that counted; none where nothing was.
   Result<std::vector<CounterRecord>> counters(const ResultKey& key);
   Result<std::vector<CeilingView>> ceilings(std::int64_t gpu);  // newest per kind, method and bytes
 
  private:
   Store(std::string path, Mode mode, std::unique_ptr<Database> database);
+  Result<MeasuredRows> read_measured(const std::string& op);
 
   std::string path_;
   Mode mode_;

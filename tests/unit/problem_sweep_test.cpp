@@ -174,6 +174,26 @@ TEST_F(ProblemSweepTest, TheDefaultHasItsResultBeforeAnyOther) {
   EXPECT_EQ(measured[2].stop_above_ns, 1000) << "the default is the incumbent";
 }
 
+TEST_F(ProblemSweepTest, WhatRulesLeftOfTheSpaceIsRecordedOnce) {
+  sweep();
+  const Space space(problem_, devices_[0].limits);
+  const std::vector<DesignStatistics> statistics = space.statistics();
+  const std::vector<SpaceView> spaces = *store_.spaces();
+  ASSERT_EQ(spaces.size(), statistics.size());
+  for (std::size_t i = 0; i < spaces.size(); ++i) {
+    const SpaceRecord& space_record = spaces[i].space;
+    EXPECT_EQ(space_record.design, statistics[i].design);
+    EXPECT_EQ(space_record.points, static_cast<std::int64_t>(statistics[i].points));
+    EXPECT_EQ(space_record.admissible, static_cast<std::int64_t>(statistics[i].admissible));
+    EXPECT_EQ(space_record.unavailable, statistics[i].unavailable);
+    std::int64_t lost = 0;
+    for (const PrunedRecord& pruned : space_record.pruned) lost += pruned.points;
+    EXPECT_EQ(space_record.admissible + lost, space_record.points) << space_record.design;
+  }
+  sweep();
+  EXPECT_EQ(store_.spaces()->front().sweep, spaces.front().sweep) << "all was known: no new row";
+}
+
 TEST_F(ProblemSweepTest, NoMoreThanTheWindowIsAtWork) {
   options_.compile_processes = 1;
   options_.budget.evaluations = 12;

@@ -33,7 +33,7 @@ TEST_F(SchemaTest, ANewFileGetsEveryTableAndOurMark) {
   EXPECT_EQ(*database->read_text("SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
                                  " WHERE type = 'table' ORDER BY name)"),
             "builds,ceilings,checks,counters,environments,finalists,finals,gpus,measurements,"
-            "operators,outcomes,problems,sweeps,tuned,variants");
+            "operators,outcomes,problems,pruned,spaces,sweeps,tuned,variants");
 }
 
 TEST_F(SchemaTest, EveryTableIsStrict) {
@@ -80,7 +80,7 @@ TEST_F(SchemaTest, AFailingStepUndoesTheWholeMigration) {
   EXPECT_EQ(*database->read_integer("SELECT count(*) FROM pragma_table_info('a')"), 1);
 }
 
-TEST_F(SchemaTest, WhatVersion1MeasuredIsStillThereInVersion2) {
+TEST_F(SchemaTest, WhatVersion1MeasuredIsStillThere) {
   const auto database = open("v1.db");
   ASSERT_TRUE(migrate(*database, schema_steps().first(1)).ok());
   ASSERT_TRUE(
@@ -98,13 +98,25 @@ TEST_F(SchemaTest, WhatVersion1MeasuredIsStillThereInVersion2) {
           .code() != StatusCode::ok)
       << "a ceiling without a time";
   ASSERT_TRUE(migrate(*database, schema_steps()).ok());
-  EXPECT_EQ(version(*database), 2);
+  EXPECT_EQ(version(*database), 3);
   EXPECT_EQ(*database->read_integer("SELECT median_ns + median_low_ns + throttled_samples"
                                     " FROM measurements WHERE note = 'note' AND sm_mhz = 0"),
             100);
   EXPECT_EQ(*database->read_text("SELECT kind || ' ' || bytes || ' ' || rate || ' ' || measured_at"
                                  " FROM ceilings"),
             "copy 1000 20000000000.0 2026-11-20T08:00:00Z");
+}
+
+TEST_F(SchemaTest, OutcomesOfVersion2HaveNoTimeOfRecording) {
+  const auto database = open("v2.db");
+  ASSERT_TRUE(migrate(*database, schema_steps().first(2)).ok());
+  ASSERT_TRUE(database
+                  ->execute("PRAGMA foreign_keys = OFF;"
+                            "INSERT INTO outcomes (sweep, problem, variant, outcome, message,"
+                            " build_sha256) VALUES (1, 1, 1, 'ok', 'kept', 'sha')")
+                  .ok());
+  ASSERT_TRUE(migrate(*database, schema_steps()).ok());
+  EXPECT_EQ(*database->read_text("SELECT message || recorded_at FROM outcomes"), "kept");
 }
 
 TEST_F(SchemaTest, AFileThatIsNewerThanTheStepsIsLeftAlone) {

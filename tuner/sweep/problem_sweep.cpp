@@ -6,6 +6,7 @@
 #include "search/target.h"
 #include "sweep/ceiling_source.h"
 #include "sweep/final.h"
+#include "sweep/space_record.h"
 #include "sweep/warm_start.h"
 
 namespace mgtune {
@@ -71,28 +72,29 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
   }
   MGTUNE_ASSIGN(auto search,
                 make_search(shared.options.strategy, space, shared.options.seed, warm.variants));
-  std::unique_ptr<ProblemSweep> sweep(
-      new ProblemSweep(shared, problem, std::move(results), std::move(search), std::move(view)));
-  MGTUNE_TRY(sweep->recall(space));
+  std::unique_ptr<ProblemSweep> sweep(new ProblemSweep(shared, problem, space, std::move(results),
+                                                       std::move(search), std::move(view)));
+  MGTUNE_TRY(sweep->recall());
   return sweep;
 }
 
-ProblemSweep::ProblemSweep(SweepShared& shared, const Problem& problem, KnownResults results,
-                           std::unique_ptr<Search> search, TunedView view)
+ProblemSweep::ProblemSweep(SweepShared& shared, const Problem& problem, const Space& space,
+                           KnownResults results, std::unique_ptr<Search> search, TunedView view)
     : shared_(shared),
       problem_(problem),
+      space_(space),
       results_(std::move(results)),
       search_(std::move(search)),
       view_(std::move(view)) {}
 
 // What earlier runs found and still holds competes with what this one finds, so that a short sweep
 // never replaces a better pick of a long one.
-Status ProblemSweep::recall(const Space& space) {
+Status ProblemSweep::recall() {
   const auto rows = shared_.recorded.find({view_.op, view_.problem});
   if (rows == shared_.recorded.end()) return {};
   for (const OutcomeView& row : rows->second) {
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
-    if (!variant.ok() || !space.admits(*variant)) continue;
+    if (!variant.ok() || !space_.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
     if (!state.build.sha256.empty()) shared_.pool.others_compile();
     // A row of another method says nothing of this one's, but its build may be known.
@@ -149,6 +151,7 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
     MGTUNE_TRY(receive_measurements());
   }
   shared_.pool.drop_waiting();
+  MGTUNE_TRY(record_space());
   return pick();
 }
 
@@ -367,6 +370,14 @@ Status ProblemSweep::record(const VariantState& state, Origin origin) {
   return shared_.store.record(row);
 }
 
+// Which rules left how much of the space; of a sweep that found everything known an earlier one has
+// said so.
+Status ProblemSweep::record_space() {
+  if (shared_.journal.id() == 0) return {};
+  return shared_.store.record_spaces(shared_.journal.id(), view_.tuned.problem,
+                                     space_records(space_));
+}
+
 Status ProblemSweep::pick() {
   std::vector<Contender> contenders;
   for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
@@ -462,7 +473,7 @@ WorkRequest ProblemSweep::request(WorkRequest::Kind kind, const VariantState& st
   WorkRequest work;
   work.kind = kind;
   work.id = shared_.next_request++;
-  work.kernel = shared_.options.kernel;
+  work.kernel = shared_.options.kernel_of(view_.op);
   work.op = view_.op;
   work.problem = view_.problem;
   work.variant = state.text;

@@ -83,10 +83,10 @@ class ProblemSweep {
   // Where a finished variant's results come from.
   enum class Origin : std::uint8_t { store, build, measurement };
 
-  ProblemSweep(SweepShared& shared, const Problem& problem, KnownResults results,
-               std::unique_ptr<Search> search, TunedView view);
+  ProblemSweep(SweepShared& shared, const Problem& problem, const Space& space,
+               KnownResults results, std::unique_ptr<Search> search, TunedView view);
 
-  Status recall(const Space& space);
+  Status recall();
   Status reuse_recalled();
   void compile_again();
 
@@ -107,6 +107,7 @@ class ProblemSweep {
   Status measure_ceilings();
   Result<double> ceiling_rate(const std::string& kind, std::int64_t bytes);
   Status record(const VariantState& state, Origin origin);
+  Status record_space();
   Status pick();
   Status expel(const Expelled& expelled);
 
@@ -119,6 +120,7 @@ class ProblemSweep {
 
   SweepShared& shared_;
   const Problem& problem_;
+  const Space& space_;
   KnownResults results_;
   std::unique_ptr<Search> search_;
   TunedView view_;  // of the pick; the winner is filled in at the end

@@ -1,0 +1,78 @@
+#include "dispatch/cross_validation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "dispatch/measured_problems.h"
+#include "dispatch/selector.h"
+#include "dispatch/slowdown_model.h"
+
+namespace mgtune {
+namespace {
+
+// Without anything that names the problem.
+Evidence without(const Problem& problem, const Evidence& evidence) {
+  Evidence rest = evidence;
+  std::erase_if(rest.tuned,
+                [&](const TunedEntry& entry) { return entry.problem.slots == problem.slots; });
+  std::erase_if(rest.rows, [&](const Evidence::Row& row) {
+    return evidence.problems[row.problem].slots == problem.slots;
+  });
+  return rest;
+}
+
+std::optional<HeldOut> hold_out(const MeasuredProblem& measured, const DeviceInfo& device,
+                                const Evidence& evidence) {
+  const auto time_of = [&](const Variant& variant) -> double {
+    for (const MeasuredVariant& one : measured.variants) {
+      if (evidence.variants[one.variant] == variant) return one.median_ns;
+    }
+    return 0;
+  };
+  const Evidence rest = without(*measured.problem, evidence);
+  for (const SelectedVariant& candidate : select_variants(*measured.problem, device, rest)) {
+    const double median_ns = time_of(candidate.variant);
+    if (median_ns <= 0) continue;
+    return HeldOut{measured.problem, candidate.variant,
+                   evidence.variants[measured.variants.front().variant], median_ns,
+                   measured.best_ns()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& device,
+                                    const Evidence& evidence, std::size_t most) {
+  std::vector<MeasuredProblem> measured =
+      measured_problems(evidence, gpu_record(device), near.binding());
+  std::stable_sort(measured.begin(), measured.end(), [&](const auto& a, const auto& b) {
+    return problem_distance(*a.problem, near) < problem_distance(*b.problem, near);
+  });
+  std::vector<HeldOut> all;
+  if (measured.size() < 2) return all;
+  for (const MeasuredProblem& problem : measured) {
+    if (all.size() == most) break;
+    if (std::optional<HeldOut> one = hold_out(problem, device, evidence)) {
+      all.push_back(*std::move(one));
+    }
+  }
+  return all;
+}
+
+double median_regret(const std::vector<HeldOut>& problems) {
+  if (problems.empty()) return 0;
+  std::vector<double> regrets;
+  for (const HeldOut& problem : problems) regrets.push_back(problem.regret());
+  std::sort(regrets.begin(), regrets.end());
+  const std::size_t middle = regrets.size() / 2;
+  return regrets.size() % 2 == 1 ? regrets[middle] : (regrets[middle - 1] + regrets[middle]) / 2;
+}
+
+double worst_regret(const std::vector<HeldOut>& problems) {
+  double worst = 0;
+  for (const HeldOut& problem : problems) worst = std::max(worst, problem.regret());
+  return worst;
+}
+
+}  // namespace mgtune

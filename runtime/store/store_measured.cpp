@@ -1,0 +1,149 @@
+// How every variant did on every problem, for selection: read without the texts of single rows, so
+// that a hundred thousand take a fraction of a second.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "store/database.h"
+#include "store/row.h"
+#include "store/store.h"
+
+namespace mgtune {
+namespace {
+
+using Places = std::unordered_map<std::int64_t, std::uint32_t>;  // of row ids
+
+// Everything of a table with the id in front, and where each id went.
+template <typename Record, typename Read>
+Result<Places> read_table(Database& database, const std::string& sql, const std::string& op,
+                          const Read& read, std::vector<Record>& records) {
+  MGTUNE_ASSIGN(Statement rows, database.query(sql, op));
+  Places places;
+  while (true) {
+    MGTUNE_ASSIGN(const bool at_row, rows.step());
+    if (!at_row) return places;
+    Row row(rows);
+    places.emplace(row.integer(), static_cast<std::uint32_t>(records.size()));
+    records.push_back(read(row));
+  }
+}
+
+std::uint32_t place_of(const std::string& word, std::vector<std::string>& words) {
+  const auto place = std::find(words.begin(), words.end(), word) - words.begin();
+  if (static_cast<std::size_t>(place) == words.size()) words.push_back(word);
+  return static_cast<std::uint32_t>(place);
+}
+
+bool has_time(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::raced_out; }
+
+// Keeps the newest of what belongs together; rows come oldest first.
+class Newest {
+ public:
+  explicit Newest(std::vector<MeasuredRows::Row>& rows) : rows_(rows) {}
+
+  void add(const MeasuredRows::Row& row) {
+    std::vector<std::size_t>& known = of_[key(row)];
+    if (row.method == 0) {
+      for (const std::size_t place : known) rows_[place].variant = kDropped;
+      known.clear();
+    }
+    for (const std::size_t place : known) {
+      if (rows_[place].method != row.method && rows_[place].method != 0) continue;
+      rows_[place] = row;
+      return;
+    }
+    known.push_back(rows_.size());
+    rows_.push_back(row);
+  }
+
+  void finish() {
+    std::erase_if(rows_, [](const MeasuredRows::Row& row) { return row.variant == kDropped; });
+  }
+
+ private:
+  static constexpr std::uint32_t kDropped = ~std::uint32_t{0};
+
+  static std::uint64_t key(const MeasuredRows::Row& row) {
+    return (std::uint64_t{row.problem} << 40) ^ (std::uint64_t{row.variant} << 12) ^ row.gpu;
+  }
+
+  std::vector<MeasuredRows::Row>& rows_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> of_;
+};
+
+}  // namespace
+
+Result<MeasuredRows> Store::measured(const std::string& op) {
+  // One transaction: the lists and the rows that point into them are of one state of the file.
+  MGTUNE_TRY(database_->execute("BEGIN"));
+  Result<MeasuredRows> found = read_measured(op);
+  const Status ended = database_->execute("COMMIT");
+  if (found.ok() && !ended.ok()) return ended;
+  return found;
+}
+
+Result<MeasuredRows> Store::read_measured(const std::string& op) {
+  MeasuredRows all;
+  MGTUNE_ASSIGN(const Places gpus,
+                read_table(*database_,
+                           "SELECT id, " + std::string(kGpuColumns) + " FROM gpus g WHERE ?1 = ?1",
+                           op, read_gpu, all.gpus));
+  MGTUNE_ASSIGN(
+      const Places problems,
+      read_table(
+          *database_,
+          "SELECT p.id, o.name, p.text FROM problems p JOIN operators o ON o.id = p.operator"
+          " WHERE ?1 = '' OR o.name = ?1",
+          op,
+          [](Row& row) {
+            std::string name = row.text();
+            return MeasuredRows::ProblemText{std::move(name), row.text()};
+          },
+          all.problems));
+  MGTUNE_ASSIGN(const Places variants, read_table(
+                                           *database_,
+                                           "SELECT v.id, v.text FROM variants v JOIN operators o"
+                                           " ON o.id = v.operator WHERE ?1 = '' OR o.name = ?1",
+                                           op, [](Row& row) { return row.text(); }, all.variants));
+  MGTUNE_ASSIGN(const Places drivers,
+                read_table(
+                    *database_, "SELECT id, driver FROM environments WHERE ?1 = ?1", op,
+                    [](Row& row) { return row.text(); }, all.drivers));
+  MGTUNE_ASSIGN(Statement rows,
+                database_->query("SELECT s.gpu, r.problem, r.variant, s.environment, r.outcome,"
+                                 " ifnull(m.method, ''), m.median_ns FROM outcomes r"
+                                 " JOIN sweeps s ON s.id = r.sweep"
+                                 " LEFT JOIN measurements m ON m.id = r.measurement"
+                                 " ORDER BY r.id"));
+  Newest newest(all.rows);
+  while (true) {
+    MGTUNE_ASSIGN(const bool at_row, rows.step());
+    if (!at_row) break;
+    Row row(rows);
+    const auto gpu = gpus.find(row.integer());
+    const auto problem = problems.find(row.integer());
+    const auto variant = variants.find(row.integer());
+    const auto driver = drivers.find(row.integer());
+    if (problem == problems.end() || variant == variants.end()) continue;  // another operator's
+    if (gpu == gpus.end() || driver == drivers.end()) {
+      return corrupt(database_->path() + ": an outcome refers to rows that are not there");
+    }
+    MeasuredRows::Row measured{gpu->second, problem->second, variant->second, 0, driver->second};
+    measured.outcome = row.outcome();
+    const std::string method = row.text();
+    const double median_ns = row.real();
+    if (!row.failure().empty()) return corrupt(database_->path() + ": " + row.failure());
+    if (has_time(measured.outcome) && median_ns > 0) {
+      measured.method = place_of(method, all.methods);
+      measured.median_ns = median_ns;
+    }
+    newest.add(measured);
+  }
+  newest.finish();
+  return all;
+}
+
+}  // namespace mgtune
