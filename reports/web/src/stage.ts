@@ -27,7 +27,7 @@ export class Stage {
         if (state !== undefined) state.visible = entry.isIntersecting;
       }
       this.schedule();
-    }, { rootMargin: '200px' });
+    }, { rootMargin: '50px' });
     window.addEventListener('beforeprint', () => this.print(true));
     window.addEventListener('afterprint', () => this.print(false));
   }

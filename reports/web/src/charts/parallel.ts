@@ -16,7 +16,7 @@ import { type Interval, isInterval, label, logRange, logTicks } from './parts';
 
 const kChosenLines = 1500;  // drawn at most
 const kOtherLines = 500;
-const kWhileDragging = 0.25;  // of them, so that the lines follow the pointer
+const kWhileDragging = 0.15;  // of them, so that the lines follow the pointer
 const kRestMs = 180;          // without a movement before all of them are drawn
 const kOtherOpacity = 0.08;
 const kMostAxes = 14;
