@@ -2,8 +2,8 @@
 # The tests. Installs what they need, builds, runs them; ends with CTest's summary.
 #   scripts/test.sh         unit, command-line and fault tests
 #   scripts/test.sh --all   adds fault loops and kernel samples in full, the tests under ASan + UBSan and
-#                           under TSan, formatting, clang-tidy, schemas, the installed package, and the
-#                           report in a browser
+#                           under TSan, formatting, clang-tidy, schemas, the installed package and its
+#                           ABI, 30 s of fuzzing, and the report in a browser
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -42,7 +42,8 @@ case "${1:-}" in
     build ci
     ;;
   --all)
-    install_packages "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}"
+    install_packages "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}" \
+      "${package_packages[@]}"
     command -v npm >/dev/null || install_packages nodejs npm
     check_format
     check_schemas
@@ -55,6 +56,8 @@ case "${1:-}" in
     export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full
     section "installed package"
     tests/package/run.sh build/ci
+    section "fuzz"
+    tests/fuzz/run.sh build/ci
     section "report in a browser"
     tests/report/run.sh build/ci
     ;;

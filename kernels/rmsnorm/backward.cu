@@ -32,7 +32,9 @@
 //                             partial sums
 //            CLUSTER          blocks a row: more hold wider rows and spread few rows over more SMs;
 //                             fewer rows are in flight at once
-//            PDL              the second kernel is already there when the first one ends
+//            PDL              the second kernel is already there when the first one ends, and the
+//                             first one's rows are on their way into L2 when the grid before it
+//                             ends
 // Numerics   everything in fp32; dx and dw are rounded once. dy * x, xhat and g must be finite in
 //            fp32. The order of additions is fixed by the parameters and the size of the grid: runs
 //            give the same bits.
@@ -441,17 +443,42 @@ class Rows {
   float dw_[K::kHasDw ? K::kElements : 1];
 };
 
-template <bool kPdl>
-__device__ __forceinline__ void begin() {
+// The thread's part of its first rows and of the weights into L2, while the grid before still runs.
+template <class K>
+__device__ __forceinline__ void prefetch_first_rows(
+    const Gradients<typename K::T, typename K::W>& in, int first_column) {
+  const int lane = static_cast<int>(threadIdx.x) % K::kThreadsPerRow;
+  const mg::i64 stride = mg::i64{gridDim.x / K::kCluster} * K::kRowsPerBlock;
+  mg::i64 row = mg::i64{blockIdx.x / K::kCluster} * K::kRowsPerBlock +
+                static_cast<int>(threadIdx.x) / K::kThreadsPerRow;
+  for_each_vector<K>(
+      lane, [&](int, int column) { mg::prefetch_to_l2(in.weight + first_column + column); });
+#pragma unroll
+  for (int r = 0; r < K::kRowsAtOnce; ++r, row += stride) {
+    if (row >= in.rows) return;
+    for_each_vector<K>(lane, [&](int, int column) {
+      mg::prefetch_to_l2(in.dy + row * K::kHidden + first_column + column);
+      mg::prefetch_to_l2(in.x + row * in.x_stride + first_column + column);
+      if constexpr (K::kHasResidual) {
+        mg::prefetch_to_l2(in.dresidual + row * K::kHidden + first_column + column);
+      }
+    });
+  }
+}
+
+template <class K, bool kPdl>
+__device__ __forceinline__ void begin_rows(const Gradients<typename K::T, typename K::W>& in,
+                                           int first_column) {
   if constexpr (kPdl) {
     mg::let_next_grid_start();
+    prefetch_first_rows<K>(in, first_column);
     mg::wait_for_previous_grid();
   }
 }
 
 template <class K, bool kPdl>
 __device__ __forceinline__ void backward(const Gradients<typename K::T, typename K::W>& in) {
-  begin<kPdl>();
+  begin_rows<K, kPdl>(in, 0);
   MG_SHARED(float, scratch, [2 * Rows<K>::kScratch]);
   Rows<K> rows(in, 0);
   rows.process_all(scratch);
@@ -461,9 +488,10 @@ __device__ __forceinline__ void backward(const Gradients<typename K::T, typename
 template <class K, bool kPdl>
 __device__ __forceinline__ void backward_in_cluster(
     const Gradients<typename K::T, typename K::W>& in) {
-  begin<kPdl>();
+  const int first_column = static_cast<int>(mg::cluster_rank()) * K::kSlice;
+  begin_rows<K, kPdl>(in, first_column);
   MG_SHARED(float, slots, [2 * Rows<K>::kSlots]);
-  Rows<K> rows(in, static_cast<int>(mg::cluster_rank()) * K::kSlice);
+  Rows<K> rows(in, first_column);
   rows.process_in_cluster(slots);
   if constexpr (K::kHasDw) rows.write_partials();
 }
@@ -524,7 +552,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 template <class W, int kHidden, int kThreads, bool kPdl>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {
-  begin<kPdl>();
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    mg::wait_for_previous_grid();
+  }
   constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
   MG_SHARED(float, scratch, [mg::kPartialSumScratch<kThreads>]);
   const mg::i64 first_column = mg::i64{blockIdx.x} * mg::kPartialSumColumns;

@@ -10,7 +10,8 @@
 //            scales and writes. Rows past the end join the sum and neither read nor write.
 //            Design row: THREADS_PER_ROW threads hold ROWS_PER_THREAD rows in registers; cluster:
 //            the blocks of a cluster hold one; reread: x is read again after the sum; bulk: the
-//            copy engine brings a row, or a block's part of it, into shared memory.
+//            copy engine brings a row, or a block's part of it, into shared memory. Design stream
+//            has a source of its own, forward_stream.cu.
 // Traffic    reads rows * hidden elements of T (add_forward: twice that) and hidden of W, writes
 //            rows * hidden (twice), and 4 * rows bytes when rstd is wanted; weight is read once a
 //            row, from the caches. reread: the second read of x comes from L1 or L2 or not.
@@ -26,8 +27,10 @@
 //            LOAD, STORE      how long the caches keep x and residual, y and residual_out
 //            WEIGHT           early: loaded with x, so that its latency is that of x, and held;
 //                             late: loaded after the sum, no registers
-//            PDL              starts while the grid before it ends, prefetches into L2, and then
-//                             waits for it: saves about a launch's latency
+//            PDL              starts while the grid before it ends; its first blocks, as many as
+//            run
+//                             at once, prefetch into L2 before they wait for it: the memory has
+//                             work in the tail of one grid and the start of the next
 // Numerics   squares, sum and scale in fp32; a thread adds at most 512 squares, VEC at a time; y
 //            is rounded once, at the end. The sum of squares must stay finite in fp32: |x| below
 //            3e16 is safe for every hidden. The order of additions depends on the parameters,
@@ -40,6 +43,7 @@
 #include <mg/grid_dependency.cuh>
 #include <mg/math.cuh>
 #include <mg/reduce.cuh>
+#include <mg/row_norm.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
@@ -47,50 +51,18 @@
 using LOAD = mg::Cache;
 using STORE = mg::Cache;
 
-template <class T, int kVec>
-__device__ float sum_of_squares(const mg::Vec<T, kVec>& x) {
-  float sum = 0.0f;
-#pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    const float value = mg::to_float(x.data[i]);
-    sum += value * value;
-  }
-  return sum;
-}
-
-template <class T, int kVec>
-__device__ mg::Vec<T, kVec> sum_of(const mg::Vec<T, kVec>& a, const mg::Vec<T, kVec>& b) {
-  mg::Vec<T, kVec> sum;
-#pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    sum.data[i] = mg::from_float<T>(mg::to_float(a.data[i]) + mg::to_float(b.data[i]));
-  }
-  return sum;
-}
-
-template <class T, class W, int kVec>
-__device__ mg::Vec<T, kVec> scaled(const mg::Vec<T, kVec>& x, const mg::Pieces<W, kVec>& weight,
-                                   float weight_offset, float scale) {
-  mg::Vec<T, kVec> y;
-#pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    y.data[i] = mg::from_float<T>(mg::to_float(x.data[i]) * scale *
-                                  (weight_offset + mg::to_float(weight[i])));
-  }
-  return y;
-}
-
 // What a variant fixes. The threads of a row are kThreadsPerRow of each block of its cluster.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_,
           int kRowsPerThread_, int kCluster_, int kVec_, bool kKept_, LOAD kLoad_, STORE kStore_,
-          bool kEarly_, bool kPdl_>
+          bool kEarly_, int kPdlBlocks_>
 struct Shape {
   using T = T_;
   using W = W_;
   static constexpr int kHidden = kHidden_, kThreadsPerRow = kThreadsPerRow_,
                        kRowsPerBlock = kRowsPerBlock_, kRowsPerThread = kRowsPerThread_,
                        kCluster = kCluster_, kVec = kVec_;
-  static constexpr bool kKept = kKept_, kEarly = kEarly_, kPdl = kPdl_;
+  static constexpr bool kKept = kKept_, kEarly = kEarly_;
+  static constexpr int kPdlBlocks = kPdlBlocks_;
   static constexpr LOAD kLoad = kLoad_;
   static constexpr STORE kStore = kStore_;
 
@@ -191,11 +163,11 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
       if constexpr (kAdd) {
-        kept[i][step] = sum_of(kept[i][step], added[i][step]);
+        kept[i][step] = mg::sum_of(kept[i][step], added[i][step]);
         mg::store_hinted<kVec, S::kStore>(at.residual_out + row * S::kHidden + column,
                                           kept[i][step]);
       }
-      squares[i] += sum_of_squares(kept[i][step]);
+      squares[i] += mg::sum_of_squares(kept[i][step]);
     });
   }
 #pragma unroll
@@ -215,7 +187,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
         w = mg::load_pieces<kVec>(at.weight + column);
       }
       mg::store_hinted<kVec, S::kStore>(at.y + row * S::kHidden + column,
-                                        scaled(kept[i][step], w, weight_offset, scales[i]));
+                                        mg::scaled(kept[i][step], w, weight_offset, scales[i]));
     });
   }
 }
@@ -236,11 +208,11 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
     for_each_vector<S>(lane, [&](int, int column) {
       mg::Vec<T, kVec> value = mg::load<kVec>(x_row + column);
       if constexpr (kAdd) {
-        value =
-            sum_of(value, mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + first + column));
+        value = mg::sum_of(value,
+                           mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + first + column));
         mg::store<kVec>(at.residual_out + first + column, value);
       }
-      squares += sum_of_squares(value);
+      squares += mg::sum_of_squares(value);
     });
   }
   scales[0] = mg::rsqrt(row_sum<S>(squares) * (1.0f / S::kHidden) + eps);
@@ -250,7 +222,7 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
       const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kLoadOfWritten>(again);
       mg::store_hinted<kVec, S::kStore>(
           at.y + first + column,
-          scaled(value, mg::load_pieces<kVec>(at.weight + column), weight_offset, scales[0]));
+          mg::scaled(value, mg::load_pieces<kVec>(at.weight + column), weight_offset, scales[0]));
     });
   }
 }
@@ -266,14 +238,15 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
   const mg::i64 group = mg::i64{blockIdx.x / S::kCluster} * S::kRowsPerBlock +
                         static_cast<int>(threadIdx.x) / S::kThreadsPerRow;
   const mg::i64 first_row = group * S::kRowsPerThread;
-  if constexpr (S::kPdl) {
+  if constexpr (S::kPdlBlocks > 0) {
     mg::let_next_grid_start();
-    for_each_vector<S>(lane, [&](int, int column) {
-      if (first_row >= rows) return;
-      mg::prefetch_to_l2(at.x + first_row * x_stride + column);
-      if constexpr (kAdd) mg::prefetch_to_l2(at.residual + first_row * S::kHidden + column);
-      mg::prefetch_to_l2(at.weight + column);
-    });
+    if (blockIdx.x < S::kPdlBlocks && first_row < rows) {
+      for_each_vector<S>(lane, [&](int, int column) {
+        mg::prefetch_to_l2(at.x + first_row * x_stride + column);
+        if constexpr (kAdd) mg::prefetch_to_l2(at.residual + first_row * S::kHidden + column);
+        mg::prefetch_to_l2(at.weight + column);
+      });
+    }
     mg::wait_for_previous_grid();
   }
   float scales[S::kRowsPerThread];
@@ -292,7 +265,7 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
 
 // What a variant of the design bulk fixes. Each block of a cluster has its slice of the row.
 template <class T_, class W_, int kHidden, int kCluster_, int kThreads_, STORE kStore_,
-          bool kEarly_>
+          bool kEarly_, int kPdlBlocks_>
 struct BulkShape {
   using T = T_;
   using W = W_;
@@ -304,6 +277,7 @@ struct BulkShape {
   static constexpr STORE kStore = kStore_;
   static constexpr int kThreadsPerRow = kThreads, kRowsPerBlock = 1;  // of row_sum
   static constexpr float kInverse = 1.0f / kHidden;
+  static constexpr int kPdlBlocks = kPdlBlocks_;
 
   static_assert(kHidden % (kCluster * kVec) == 0, "slices are copied in units of 16 bytes");
   static_assert(!kEarly || kSteps * kVec <= 64, "too much for one thread");
@@ -335,6 +309,15 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
   const mg::i64 row = blockIdx.x / S::kCluster;
   mg::i64 from = 0;
   if constexpr (S::kCluster > 1) from = mg::i64{mg::cluster_rank()} * S::kSlice;
+  if constexpr (S::kPdlBlocks > 0) {
+    mg::let_next_grid_start();
+    if (threadIdx.x == 0 && blockIdx.x < S::kPdlBlocks) {
+      constexpr unsigned int kBytes = S::kSlice * sizeof(T);
+      mg::bulk_prefetch_to_l2(at.x + row * x_stride + from, kBytes);
+      if constexpr (kAdd) mg::bulk_prefetch_to_l2(at.residual + row * hidden + from, kBytes);
+    }
+    mg::wait_for_previous_grid();
+  }
   if (threadIdx.x < S::kSteps) {
     constexpr int kStep = S::kThreads * kVec;
     const int step = static_cast<int>(threadIdx.x), column = step * kStep;
@@ -364,11 +347,11 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
     mg::wait(arrived[step], 0);
     mg::Vec<T, kVec> value = mg::load<kVec>(held + column);
     if constexpr (kAdd) {
-      value = sum_of(value, mg::load<kVec>(added + column));
+      value = mg::sum_of(value, mg::load<kVec>(added + column));
       mg::store_hinted<kVec, S::kStore>(at.residual_out + row * hidden + from + column, value);
       mg::store<kVec>(held + column, value);
     }
-    squares += sum_of_squares(value);
+    squares += mg::sum_of_squares(value);
   });
   const float scale = mg::rsqrt(row_sum<S>(squares) * S::kInverse + eps);
   for_each_of_slice<S>([&](int step, int column) {
@@ -380,7 +363,7 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
     }
     mg::store_hinted<kVec, S::kStore>(
         at.y + row * hidden + from + column,
-        scaled(mg::load<kVec>(held + column), w, weight_offset, scale));
+        mg::scaled(mg::load<kVec>(held + column), w, weight_offset, scale));
   });
   if constexpr (kHasRstd) {
     if (threadIdx.x == 0 && from == 0) at.rstd[row] = scale;
@@ -393,54 +376,54 @@ __host__ __device__ constexpr int blocks_asked_for(int held_registers, int threa
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
+          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
           bool kHasRstd>
 __global__ void __launch_bounds__(
     kThreadsPerRow* kRowsPerBlock,
     blocks_asked_for(Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster,
-                           kVec, kKept, kLoad, kStore, kEarly, kPdl>::kHeldRegisters,
+                           kVec, kKept, kLoad, kStore, kEarly, kPdlBlocks>::kHeldRegisters,
                      kThreadsPerRow* kRowsPerBlock))
     rmsnorm_forward(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
                     float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
                     float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kLoad, kStore, kEarly, kPdl>;
+                  kKept, kLoad, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
   normalize<S, false, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
+          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
           bool kHasRstd>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
     rmsnorm_add_forward(const T* __restrict__ x, const T* residual, const W* __restrict__ weight,
                         T* __restrict__ y, T* residual_out, float* __restrict__ rstd, mg::i64 rows,
                         mg::i64 x_stride, float eps, float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kLoad, kStore, kEarly, kPdl>;
+                  kKept, kLoad, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
   normalize<S, true, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }
 
 template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
-          bool kHasRstd>
+          int kPdlBlocks, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_forward_bulk(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
                          float* __restrict__ rstd, mg::i64 x_stride, float eps,
                          float weight_offset) {
-  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly>;
+  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
   normalize_bulk<S, false, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset);
 }
 
 template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
-          bool kHasRstd>
+          int kPdlBlocks, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_add_forward_bulk(const T* __restrict__ x, const T* residual,
                              const W* __restrict__ weight, T* __restrict__ y, T* residual_out,
                              float* __restrict__ rstd, mg::i64 x_stride, float eps,
                              float weight_offset) {
-  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly>;
+  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
   normalize_bulk<S, true, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset);
 }

@@ -186,7 +186,8 @@ Status read_benchmarks(const JsonCursor& document, MeasuredTable& table) {
     if (time.median_ns > 0) {
       table.rows.push_back({row, time, Clock::host});
     } else {
-      table.untimed.push_back({row, benchmark.error.empty() ? "no time" : benchmark.error});
+      table.untimed.push_back(
+          {row, benchmark.error.empty() ? std::string(kNoTime) : benchmark.error});
     }
   }
   return {};

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "model/units.h"
+#include "store/records.h"
 
 namespace mgtune {
 namespace {
@@ -161,6 +163,17 @@ std::size_t Comparison::count(Verdict verdict) const {
       rows, [&](const ComparedRow& row) { return row.difference.verdict == verdict; }));
 }
 
+bool LoneRow::fails_in_other() const {
+  if (other.empty() || other == kNoTime) return false;
+  const std::optional<Outcome> outcome = outcome_from_string(other);
+  return outcome != Outcome::raced_out && outcome != Outcome::unstable &&
+         outcome != Outcome::unsupported;
+}
+
+std::size_t Comparison::broken() const {
+  return static_cast<std::size_t>(std::ranges::count_if(only_in_a, &LoneRow::fails_in_other));
+}
+
 Result<Comparison> compare_tables(const MeasuredTable& a, const MeasuredTable& b) {
   Comparison comparison;
   comparison.file_a = a.file;
@@ -181,7 +194,9 @@ Result<Comparison> compare_tables(const MeasuredTable& a, const MeasuredTable& b
     if (rows_a.find(key(row->name)) == nullptr) rest_b.push_back(row);
   }
   sort_out(rest_a, rest_b, a, b, comparison);
-  if (comparison.rows.empty()) return nothing_to_compare(a, b, comparison);
+  if (comparison.rows.empty() && comparison.broken() == 0) {
+    return nothing_to_compare(a, b, comparison);
+  }
   judge_rows(comparison);
   std::ranges::stable_sort(comparison.rows, shown_before);
   for (const MeasuredTable* table : {&a, &b}) {

@@ -23,6 +23,10 @@ struct ComparedRow {
 struct LoneRow {
   RowName name;
   std::string other;
+
+  // Whether the other table has it as failed: wrong, crashed, an error of a benchmark; not merely
+  // as untimed, which raced_out, unstable and unsupported are.
+  bool fails_in_other() const;
 };
 
 // Rows of one operator, problem and variant whose times must not be compared.
@@ -41,10 +45,12 @@ struct Comparison {
   std::vector<std::string> notes;  // cautions: benchmarks of two hosts
 
   std::size_t count(Verdict verdict) const;
-  bool has_regression() const { return count(Verdict::slower) > 0; }
+  std::size_t broken() const;  // rows that had a time in A and fail in B
+  bool has_regression() const { return count(Verdict::slower) > 0 || broken() > 0; }
 };
 
-// invalid_argument, with the reason, when no row of A can be compared with one of B.
+// invalid_argument, with the reason, when no row of A can be compared with one of B, nor fails
+// there.
 Result<Comparison> compare_tables(const MeasuredTable& a, const MeasuredTable& b);
 
 // For a terminal: ends with a newline and a line that sums up.

@@ -56,6 +56,7 @@ std::string comparison_json(const Comparison& comparison) {
                      {"a", comparison.file_a},
                      {"b", comparison.file_b},
                      {"regression", comparison.has_regression()},
+                     {"broken", comparison.broken()},
                      {"slower", comparison.count(Verdict::slower)},
                      {"faster", comparison.count(Verdict::faster)},
                      {"unsure", comparison.count(Verdict::unsure)},

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
+#include <vector>
 
 #include "compare/comparison.h"
 #include "model/printable.h"
@@ -58,10 +60,11 @@ std::string lone_text(const char* title, const char* other, std::span<const Lone
 
 std::string summary_line(const Comparison& c) {
   return fmt::format(
-      "{} slower, {} faster, {} unsure, {} the same of {}; {} only in A, {} only in B\n",
-      c.count(Verdict::slower), c.count(Verdict::faster), c.count(Verdict::unsure),
-      c.count(Verdict::same), counted(static_cast<std::int64_t>(c.rows.size()), "row"),
-      c.only_in_a.size(), c.only_in_b.size());
+      "{}{} slower, {} faster, {} unsure, {} the same of {}; {} only in A, {} only in B\n",
+      c.broken() > 0 ? fmt::format("{} BROKEN in B, ", c.broken()) : "", c.count(Verdict::slower),
+      c.count(Verdict::faster), c.count(Verdict::unsure), c.count(Verdict::same),
+      counted(static_cast<std::int64_t>(c.rows.size()), "row"), c.only_in_a.size() - c.broken(),
+      c.only_in_b.size());
 }
 
 }  // namespace
@@ -78,7 +81,11 @@ std::string comparison_text(const Comparison& comparison) {
     emulation = emulation || rows[first].a.name.emulation;
     first = end;
   }
-  text += lone_text("Only in A", "in B", comparison.only_in_a);
+  const auto broken_first = [](const LoneRow& row) { return row.fails_in_other(); };
+  std::vector<LoneRow> only_in_a = comparison.only_in_a;
+  const auto others = std::ranges::stable_partition(only_in_a, broken_first);
+  text += lone_text("Broken in B", "in B", {only_in_a.begin(), others.begin()});
+  text += lone_text("Only in A", "in B", others);
   text += lone_text("Only in B", "in A", comparison.only_in_b);
   text += '\n';
   for (const Mismatch& mismatch : comparison.mismatches) {

@@ -74,7 +74,7 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
   MGTUNE_ASSIGN(TimeEstimate time, time_at(is_finalist ? *final : *measurement));
   time.cut_short = raced_out;
   if (time.median_ns == 0) {
-    table.untimed.push_back({std::move(name), "no time"});
+    table.untimed.push_back({std::move(name), std::string(kNoTime)});
   } else {
     table.rows.push_back(make_row(std::move(name), time));
   }

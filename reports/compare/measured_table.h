@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare/noise_rule.h"
@@ -32,6 +33,9 @@ struct MeasuredRow {
 };
 
 // A row that has no time, and why: the outcome, or what the benchmark reported.
+inline constexpr std::string_view kNoTime =
+    "no time";  // of an UntimedRow that nothing else is known of
+
 struct UntimedRow {
   RowName name;
   std::string why;

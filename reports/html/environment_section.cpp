@@ -65,9 +65,9 @@ std::string sweeps_table(const std::vector<SweepView>& sweeps) {
 std::string environment_section(const ReportModel& model) {
   static constexpr std::string_view kTitle = "Environment";
   if (model.sweeps.empty()) {
-    return section("environment", kTitle, empty_part("No sweep has been recorded yet."));
+    return section("static-environment", kTitle, empty_part("No sweep has been recorded yet."));
   }
-  return section("environment", kTitle, machines(model.sweeps) + sweeps_table(model.sweeps));
+  return section("static-environment", kTitle, machines(model.sweeps) + sweeps_table(model.sweeps));
 }
 
 }  // namespace mgtune

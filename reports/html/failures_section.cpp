@@ -2,33 +2,11 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
+#include "model/outcome_text.h"
 #include "model/units.h"
 
 namespace mgtune {
 namespace {
-
-std::string_view explanation(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::wrong:
-      return "the output differs from the reference beyond the tolerance";
-    case Outcome::crashed:
-      return "the process that ran it ended";
-    case Outcome::timeout:
-      return "not finished at the deadline";
-    case Outcome::compile_failed:
-      return "the compiler refused it";
-    case Outcome::launch_failed:
-      return "the device refused or aborted the launch";
-    case Outcome::unsupported:
-      return "not possible on this device";
-    case Outcome::unstable:
-      return "the times scatter too much to be ranked";
-    case Outcome::ok:
-    case Outcome::raced_out:
-      break;
-  }
-  return "";
-}
 
 std::string place(const OutcomeView& view) {
   return fmt::format("{}<br>{} {} on {}", code(view.variant), code(view.op), code(view.problem),
@@ -68,10 +46,10 @@ std::string part(const ReportModel& model, const OutcomeCount& count) {
 std::string failures_section(const ReportModel& model) {
   static constexpr std::string_view kTitle = "Failures";
   if (model.variants.empty()) {
-    return section("failures", kTitle, empty_part("No variant has been evaluated yet."));
+    return section("static-failures", kTitle, empty_part("No variant has been evaluated yet."));
   }
   if (model.failures.empty()) {
-    return section("failures", kTitle, "<p>Every variant that was evaluated passed.</p>\n");
+    return section("static-failures", kTitle, "<p>Every variant that was evaluated passed.</p>\n");
   }
   std::string html =
       "<p>Each of these is kept with its message and never dispatched. The same list in a "
@@ -80,7 +58,7 @@ std::string failures_section(const ReportModel& model) {
   for (const OutcomeCount& count : model.counts) {
     if (is_failure(count.outcome)) html += part(model, count);
   }
-  return section("failures", kTitle, html);
+  return section("static-failures", kTitle, html);
 }
 
 }  // namespace mgtune

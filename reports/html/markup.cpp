@@ -43,6 +43,10 @@ std::string_view entity(char c) {
   }
 }
 
+// They end a line in a script, though not in JSON.
+constexpr std::pair<std::string_view, std::string_view> kLineSeparators[] = {
+    {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}};
+
 std::string emulation_mark(const GpuRecord& gpu) {
   return gpu.emulation ? fmt::format(" {}", badge("emulation", "emulation")) : "";
 }
@@ -55,8 +59,15 @@ std::string escape(std::string_view text) {
 
 std::string escape_json(std::string_view json) {
   // These characters occur in JSON only within strings, where an escape means the same.
-  return replace_each(json, "<>&",
-                      [](char c) { return fmt::format("\\u{:04x}", static_cast<unsigned>(c)); });
+  std::string escaped = replace_each(
+      json, "<>&", [](char c) { return fmt::format("\\u{:04x}", static_cast<unsigned>(c)); });
+  for (const auto& [separator, escape] : kLineSeparators) {
+    for (std::size_t at = escaped.find(separator); at != std::string::npos;
+         at = escaped.find(separator, at)) {
+      escaped.replace(at, separator.size(), escape);
+    }
+  }
+  return escaped;
 }
 
 std::string code(std::string_view text) { return fmt::format("<code>{}</code>", escape(text)); }
@@ -96,8 +107,8 @@ std::string HtmlTable::html() const {
     }
   }
   std::string html = fmt::format(
-      "<div class=\"scroll{}\" tabindex=\"0\">\n<table>\n<caption>{}</caption>\n<thead><tr>",
-      height_ == Height::tall ? " tall" : "", caption_html_);
+      "<div class=\"scroll\" tabindex=\"0\">\n<table>\n<caption>{}</caption>\n<thead><tr>",
+      caption_html_);
   const auto attribute = [&](std::size_t i) {
     return columns_[i].align == Align::right ? kNumber : std::string_view();
   };

@@ -15,7 +15,8 @@ namespace mgtune {
 // For content and quoted attributes; control characters and invalid UTF-8 become visible.
 std::string escape(std::string_view text);
 
-// JSON that cannot end the script element it stands in: '<', '>' and '&' as \u003c and so on.
+// JSON that cannot end the script element it stands in: '<', '>', '&', U+2028 and U+2029 as \u003c
+// and so on.
 std::string escape_json(std::string_view json);
 
 std::string code(std::string_view text);   // <code>text</code>
@@ -41,11 +42,8 @@ class HtmlTable {
     Align align = Align::left;
   };
 
-  // `tall` tables scroll in a box of their own under a header that stays.
-  enum class Height : std::uint8_t { full, tall };
-
-  HtmlTable(std::string caption_html, std::vector<Column> columns, Height height = Height::full)
-      : caption_html_(std::move(caption_html)), columns_(std::move(columns)), height_(height) {}
+  HtmlTable(std::string caption_html, std::vector<Column> columns)
+      : caption_html_(std::move(caption_html)), columns_(std::move(columns)) {}
 
   void add_row(std::vector<std::string> html_cells);  // one per column
   std::string html() const;
@@ -53,7 +51,6 @@ class HtmlTable {
  private:
   std::string caption_html_;
   std::vector<Column> columns_;
-  Height height_;
   std::vector<std::vector<std::string>> rows_;
 };
 

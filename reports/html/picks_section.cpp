@@ -94,7 +94,7 @@ std::string table_of(std::span<const ReportPick> picks) {
 std::string picks_section(const ReportModel& model) {
   static constexpr std::string_view kTitle = "Picks against the default";
   if (model.picks.empty())
-    return section("picks", kTitle, empty_part("No problem has a pick yet."));
+    return section("static-picks", kTitle, empty_part("No problem has a pick yet."));
 
   std::string html =
       "<p>The variant that serves each problem, beside the default that would serve it untuned. "
@@ -119,7 +119,7 @@ std::string picks_section(const ReportModel& model) {
     html += table_of(picks.subspan(first, end - first));
     first = end;
   }
-  return section("picks", kTitle, html);
+  return section("static-picks", kTitle, html);
 }
 
 }  // namespace mgtune

@@ -13,11 +13,8 @@ namespace {
 
 using Align = HtmlTable::Align;
 
-// More rows than this and even the only table starts closed: a page should open at once.
-constexpr std::size_t kOpenRows = 200;
-
-// A browser needs a third of a millisecond per row to lay a table out: 10,000 at once take seconds.
-constexpr std::size_t kTableRows = 500;
+// Of each problem: the page has them all, and a browser needs a third of a millisecond per row.
+constexpr std::size_t kShownRows = 20;
 
 std::string outcome_badge(Outcome outcome) {
   const std::string_view kind = outcome == Outcome::ok ? "ok"
@@ -66,39 +63,21 @@ std::string caption(const OutcomeView& first) {
 }
 
 std::string table_of(std::span<const ReportVariant> variants, std::string caption_html) {
-  HtmlTable table(std::move(caption_html),
-                  {{"Variant"},
-                   {"Status"},
-                   {"Time", Align::right},
-                   {"Of fastest", Align::right},
-                   {"Quartiles", Align::right},
-                   {"Samples", Align::right},
-                   {"GB/s", Align::right},
-                   {"Method"},
-                   {"Error", Align::right},
-                   {"Registers", Align::right},
-                   {"Spill bytes", Align::right},
-                   {"Shared bytes", Align::right},
-                   {"Note"}},
-                  HtmlTable::Height::tall);
+  HtmlTable table(std::move(caption_html), {{"Variant"},
+                                            {"Status"},
+                                            {"Time", Align::right},
+                                            {"Of fastest", Align::right},
+                                            {"Quartiles", Align::right},
+                                            {"Samples", Align::right},
+                                            {"GB/s", Align::right},
+                                            {"Method"},
+                                            {"Error", Align::right},
+                                            {"Registers", Align::right},
+                                            {"Spill bytes", Align::right},
+                                            {"Shared bytes", Align::right},
+                                            {"Note"}});
   for (const ReportVariant& variant : variants) add_variant(table, variant);
   return table.html();
-}
-
-// The fastest kTableRows in sight, the others in further tables to unfold.
-std::string tables_of(std::span<const ReportVariant> variants) {
-  const std::string caption_html = caption(variants.front().view);
-  if (variants.size() <= kTableRows) return table_of(variants, caption_html);
-  std::string html;
-  for (std::size_t first = 0; first < variants.size(); first += kTableRows) {
-    const auto rows = variants.subspan(first, std::min(kTableRows, variants.size() - first));
-    const std::string range = fmt::format("Variants {} to {}", first + 1, first + rows.size());
-    const std::string table = table_of(rows, fmt::format("{}: {}", range, caption_html));
-    html += first == 0
-                ? table
-                : fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n", range, table);
-  }
-  return html;
 }
 
 std::string summary(std::span<const ReportVariant> variants) {
@@ -115,29 +94,37 @@ std::string summary(std::span<const ReportVariant> variants) {
   return html;
 }
 
-std::string problem_part(std::span<const ReportVariant> variants, bool open) {
-  return fmt::format("<details{}>\n<summary>{}</summary>\n{}</details>\n", open ? " open" : "",
-                     summary(variants), tables_of(variants));
+std::string problem_part(std::span<const ReportVariant> variants) {
+  const auto shown = variants.first(std::min(kShownRows, variants.size()));
+  std::string html = fmt::format("<h3>{}</h3>\n{}", summary(variants),
+                                 table_of(shown, caption(variants.front().view)));
+  if (shown.size() < variants.size()) {
+    html +=
+        fmt::format("<p>{} more: <code>mgtune show variants</code></p>\n",
+                    counted(static_cast<std::int64_t>(variants.size() - shown.size()), "variant"));
+  }
+  return html;
 }
 
 }  // namespace
 
 std::string variants_section(const ReportModel& model) {
-  static constexpr std::string_view kTitle = "All variants";
+  static constexpr std::string_view kTitle = "Variants";
   if (model.variants.empty()) {
-    return section("variants", kTitle, empty_part("No variant has been evaluated yet."));
+    return section("static-variants", kTitle, empty_part("No variant has been evaluated yet."));
   }
-  std::string html =
-      "<p>Everything that was evaluated, by problem, the fastest first. <em>Of fastest</em> is the "
-      "time over that of the problem's fastest variant by the same method; <em>raced_out</em> "
-      "variants were stopped early because they were clearly slower. Errors are in the operator's "
-      "measure, the worst over outputs and seeds.</p>\n";
-  const bool open = model.problems.size() == 1 && model.variants.size() <= kOpenRows;
+  std::string html = fmt::format(
+      "<p>The {} fastest of each problem; failures come last. <em>Of fastest</em> is the time over "
+      "that of the problem's fastest variant by the same method; <em>raced_out</em> variants were "
+      "stopped early because they were clearly slower. Errors are in the operator's measure, the "
+      "worst over outputs and seeds.</p>\n",
+      kShownRows);
   const std::span<const ReportVariant> variants = model.variants;
   for (const ReportProblem& problem : model.problems) {
-    html += problem_part(variants.subspan(problem.first, problem.count), open);
+    if (problem.count == 0) continue;
+    html += problem_part(variants.subspan(problem.first, problem.count));
   }
-  return section("variants", kTitle, html);
+  return section("static-variants", kTitle, html);
 }
 
 }  // namespace mgtune

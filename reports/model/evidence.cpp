@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -108,32 +109,69 @@ bool decided(const FinalRecord& final, const TunedRecord& tuned) {
   });
 }
 
+// By GPU, operator, problem, and method and variant.
+std::map<Key, std::size_t> rows_by_variant(const std::vector<ReportVariant>& variants) {
+  std::map<Key, std::size_t> rows;
+  for (std::size_t row = 0; row < variants.size(); ++row) {
+    const OutcomeView& view = variants[row].view;
+    if (!view.measurement) continue;
+    rows[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] = row;
+  }
+  return rows;
+}
+
+// What the final that decided it says of the pick: its interval, and that of its ratio to the
+// default, which ran in the same rounds.
+void add_final(const FinalRecord& final, ReportPick& pick) {
+  const TunedRecord& tuned = pick.view.tuned;
+  pick.noise_floor = final.noise_floor;
+  const bool with_default = std::ranges::any_of(final.finalists, [&](const auto& finalist) {
+    return finalist.variant == tuned.default_variant;
+  });
+  for (const FinalistRecord& finalist : final.finalists) {
+    if (finalist.tied) pick.tied.push_back(finalist.variant);
+    if (finalist.variant != tuned.variant) continue;
+    pick.low_ns = finalist.median_low_ns;
+    pick.high_ns = finalist.median_high_ns;
+    if (with_default && pick.speedup && finalist.ratio_low > 0) {
+      pick.speedup = 1 / finalist.ratio;  // within rounds, which drift does not reach
+      pick.speedup_low = 1 / finalist.ratio_high;
+      pick.speedup_high = 1 / finalist.ratio_low;
+    }
+  }
+}
+
+void add_interval(const OutcomeView& view, ReportPick& pick) {
+  if (pick.low_ns || !view.measurement || view.measurement->median_high_ns <= 0) return;
+  if (view.measurement->median_ns != pick.view.tuned.median_ns) return;
+  pick.low_ns = view.measurement->median_low_ns;
+  pick.high_ns = view.measurement->median_high_ns;
+}
+
 void add_to_picks(const CeilingsByMethod& ceilings, ReportModel& model) {
   std::map<Key, const FinalRecord*> finals;
   for (const FinalView& view : model.finals) {
     finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view.final;
   }
-  std::map<Key, const ReportVariant*> variants;
-  for (const ReportVariant& variant : model.variants) {
-    const OutcomeView& view = variant.view;
-    if (!view.measurement) continue;
-    variants[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] =
-        &variant;
-  }
+  const std::map<Key, std::size_t> rows = rows_by_variant(model.variants);
   for (ReportPick& pick : model.picks) {
     const TunedRecord& tuned = pick.view.tuned;
+    const auto row_of = [&](const std::string& variant) -> std::optional<std::size_t> {
+      const auto row =
+          rows.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method + variant});
+      return row == rows.end() ? std::nullopt : std::optional(row->second);
+    };
     const auto final = finals.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method});
-    if (final != finals.end() && decided(*final->second, tuned)) {
-      pick.noise_floor = final->second->noise_floor;
-      for (const FinalistRecord& finalist : final->second->finalists) {
-        if (finalist.tied) pick.tied.push_back(finalist.variant);
-      }
+    if (final != finals.end() && decided(*final->second, tuned)) add_final(*final->second, pick);
+    for (const std::string& variant : pick.tied) {
+      if (const auto row = row_of(variant)) pick.tied_rows.push_back(*row);
     }
-    const auto variant =
-        variants.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method + tuned.variant});
-    if (variant != variants.end()) {
-      pick.roofline = roofline_of(*variant->second, tuned.method, tuned.median_ns, ceilings);
-    }
+    pick.default_row = row_of(tuned.default_variant);
+    pick.row = row_of(tuned.variant);
+    if (!pick.row) continue;
+    const ReportVariant& variant = model.variants[*pick.row];
+    add_interval(variant.view, pick);
+    pick.roofline = roofline_of(variant, tuned.method, tuned.median_ns, ceilings);
   }
 }
 

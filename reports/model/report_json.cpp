@@ -1,10 +1,10 @@
 #include "model/report_json.h"
 
-#include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
+
+#include "model/assignments.h"
 
 namespace mgtune {
 namespace {
@@ -24,25 +24,20 @@ Json or_null(const std::optional<T>& value) {
 
 Json count_or_null(int value) { return value >= 0 ? Json(value) : Json(); }
 
-// "4096" is a number and "true" a boolean, as the operator's file had them; else a text.
-Json typed(std::string_view word) {
-  if (word == "true" || word == "false") return word == "true";
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error == std::errc() && end == word.data() + word.size()) return number;
-  return word;
-}
-
-// "row VEC=8 ROWS=1" -> {"VEC": 8, "ROWS": 1}; words without '=' are skipped.
-Json assignments(std::string_view text) {
+// "row VEC=8 ROWS=1" -> {"VEC": 8, "ROWS": 1}: numbers and booleans as the operator's file had
+// them.
+Json values_json(std::string_view text) {
   Json values = Json::object();
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) continue;
-    values[std::string(word.substr(0, equals))] = typed(word.substr(equals + 1));
+  for (const auto& [name, word] : assignments(text)) {
+    const std::optional<std::int64_t> number = whole_number(word);
+    Json& value = values[std::string(name)];
+    if (number) {
+      value = *number;
+    } else if (word == "true" || word == "false") {
+      value = word == "true";
+    } else {
+      value = word;
+    }
   }
   return values;
 }
@@ -116,7 +111,7 @@ Json with_variant(Json row, const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
   row["variant"] = view.variant;
   row["design"] = design_of(view.variant);
-  row["parameters"] = assignments(view.variant);
+  row["parameters"] = values_json(view.variant);
   row["outcome"] = to_string(view.outcome);
   row["message"] = view.message;
   row["is_pick"] = variant.is_pick;
@@ -197,46 +192,6 @@ Json finals_array(const ReportModel& model) {
   return rows;
 }
 
-Json gpu_json(const GpuRecord& gpu) {
-  return {{"model", gpu.model},
-          {"arch", gpu.arch},
-          {"sm_count", gpu.sm_count},
-          {"l2_bytes", gpu.l2_bytes},
-          {"memory_bytes", gpu.memory_bytes},
-          {"max_shared_bytes", gpu.max_shared_bytes},
-          {"mig_profile", gpu.mig_profile},
-          {"emulation", gpu.emulation}};
-}
-
-Json sweep_json(const SweepView& view) {
-  return {{"id", view.sweep.id},
-          {"command", view.sweep.command},
-          {"strategy", view.sweep.strategy},
-          {"budget", view.sweep.budget},
-          {"started_at", view.sweep.started_at},
-          {"finished_at", view.sweep.finished_at.empty() ? Json() : Json(view.sweep.finished_at)},
-          {"gpu", gpu_json(view.gpu)},
-          {"environment",
-           {{"mgtune_version", view.environment.mgtune_version},
-            {"compiler", view.environment.compiler},
-            {"driver", view.environment.driver},
-            {"system", view.environment.system}}}};
-}
-
-Json problem_json(const ReportModel& model, const ReportProblem& problem) {
-  const OutcomeView& first = model.variants[problem.first].view;
-  Json json = identity(first.gpu, first.op, first.problem);
-  json["values"] = assignments(first.problem);
-  json["bytes"] = first.bytes;
-  json["flops"] = first.flops;
-  Json variants = Json::array();
-  for (std::size_t i = 0; i < problem.count; ++i) {
-    variants.push_back(with_variant(Json::object(), model.variants[problem.first + i]));
-  }
-  json["variants"] = std::move(variants);
-  return json;
-}
-
 }  // namespace
 
 std::string picks_json(const ReportModel& model) {
@@ -272,30 +227,6 @@ std::string failures_json(const ReportModel& model) {
     for (const std::size_t index : failure.variants) rows.push_back(flat(model.variants[index]));
   }
   return dump({{"format", kFormat}, {"failures", std::move(rows)}}, 2) + '\n';
-}
-
-std::string report_json(const ReportModel& model) {
-  Json counts = Json::object();
-  for (const OutcomeCount& count : model.counts) {
-    counts[std::string(to_string(count.outcome))] = count.count;
-  }
-  Json problems = Json::array();
-  for (const ReportProblem& problem : model.problems) {
-    problems.push_back(problem_json(model, problem));
-  }
-  Json sweeps = Json::array();
-  for (const SweepView& sweep : model.sweeps) sweeps.push_back(sweep_json(sweep));
-  return dump({{"format", kFormat},
-               {"generated_at", model.generated_at},
-               {"mgtune_version", model.mgtune_version},
-               {"emulation", model.emulation},
-               {"verdict", model.verdict},
-               {"counts", std::move(counts)},
-               {"picks", picks_array(model)},
-               {"finals", finals_array(model)},
-               {"problems", std::move(problems)},
-               {"sweeps", std::move(sweeps)}},
-              -1);
 }
 
 }  // namespace mgtune

@@ -1,4 +1,4 @@
-// The report and its parts as JSON. The keys are documented in reports/README.md and stable: keys
+// Parts of the report as JSON. The keys are documented in reports/README.md and stable: keys
 // are added, never changed, while "format" is 1. Text is valid UTF-8; a number that is not finite
 // is null.
 
@@ -17,8 +17,5 @@ std::string variants_json(const ReportModel& model);
 std::string failures_json(const ReportModel& model);
 std::string finals_json(const ReportModel& model);
 std::string limits_json(const ReportModel& model);
-
-// All of the model, compact: what the HTML report embeds. Variants stand inside their problem.
-std::string report_json(const ReportModel& model);
 
 }  // namespace mgtune

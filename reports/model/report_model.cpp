@@ -11,6 +11,7 @@
 #include "core/natural_order.h"
 #include "core/utc_now.h"
 #include "core/version.h"
+#include "model/evaluation_order.h"
 #include "model/evidence.h"
 #include "model/verdict.h"
 #include "store/import.h"
@@ -30,6 +31,9 @@ ProblemKey key_of(const OutcomeView& view) {
 }
 ProblemKey key_of(const TunedView& view) {
   return {view.gpu, view.tuned.gpu, view.op, view.problem};
+}
+ProblemKey key_of(const ReportProblem& problem) {
+  return {problem.gpu, problem.gpu_id, problem.op, problem.problem};
 }
 
 // GPUs before emulation, then by name, operator and problem.
@@ -87,10 +91,34 @@ std::vector<ReportProblem> group_by_problem(const std::vector<ReportVariant>& va
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const bool is_new =
         i == 0 || compare(key_of(variants[i - 1].view), key_of(variants[i].view)) != 0;
-    if (is_new) problems.push_back({i, 0});
+    if (is_new) {
+      const OutcomeView& view = variants[i].view;
+      problems.push_back(
+          {i, 0, view.gpu, view.gpu_id, view.op, view.problem, view.bytes, view.flops});
+    }
     ++problems.back().count;
   }
   return problems;
+}
+
+bool problem_before(const ReportProblem& a, const ReportProblem& b) {
+  return compare(key_of(a), key_of(b)) < 0;
+}
+
+// Both in one order. A pick whose variants the store has not adds a problem without any.
+void place_picks(ReportModel& model) {
+  std::vector<ReportProblem>& problems = model.problems;
+  const auto place_of = [&](const TunedView& view) {
+    const ReportProblem wanted{
+        0, 0, view.gpu, view.tuned.gpu, view.op, view.problem, view.bytes, view.flops};
+    const auto place = std::ranges::lower_bound(problems, wanted, problem_before);
+    if (place != problems.end() && !problem_before(wanted, *place)) return place;
+    return problems.insert(place, wanted);
+  };
+  for (const ReportPick& pick : model.picks) place_of(pick.view);
+  for (ReportPick& pick : model.picks) {
+    pick.problem = static_cast<std::size_t>(place_of(pick.view) - problems.begin());
+  }
 }
 
 std::vector<OutcomeCount> count_outcomes(const std::vector<ReportVariant>& variants) {
@@ -166,6 +194,41 @@ std::vector<ReportPick> make_picks(std::vector<TunedView> tuned, const ReportMod
   return picks;
 }
 
+// A recording has times and no picks: its fastest stands for the pick, without a default. What a
+// sweep of this store measured has its own picks, or none because it was stopped.
+void add_fastest_of_recordings(const std::vector<SweepView>& sweeps,
+                               const std::vector<ReportVariant>& variants,
+                               std::vector<TunedView>& tuned) {
+  std::set<std::int64_t> imports;
+  for (const SweepView& view : sweeps) {
+    if (view.sweep.strategy == kImportStrategy) imports.insert(view.sweep.id);
+  }
+  std::set<std::tuple<std::int64_t, std::string, std::string>> picked;
+  for (const TunedView& view : tuned) picked.emplace(view.tuned.gpu, view.op, view.problem);
+  std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> seen;
+  for (const ReportVariant& variant : variants) {
+    const OutcomeView& view = variant.view;
+    if (view.outcome != Outcome::ok || !is_ranked(view)) continue;
+    const std::string& method = view.measurement->method;
+    if (picked.contains({view.gpu_id, view.op, view.problem})) continue;
+    if (!seen.emplace(view.gpu_id, view.op, view.problem, method).second) continue;
+    if (!imports.contains(view.sweep)) continue;
+    TunedView fastest;
+    fastest.tuned.sweep = view.sweep;
+    fastest.tuned.gpu = view.gpu_id;
+    fastest.tuned.variant = view.variant;
+    fastest.tuned.build_sha256 = view.build_sha256;
+    fastest.tuned.method = method;
+    fastest.tuned.median_ns = view.measurement->median_ns;
+    fastest.gpu = view.gpu;
+    fastest.op = view.op;
+    fastest.problem = view.problem;
+    fastest.bytes = view.bytes;
+    fastest.flops = view.flops;
+    tuned.push_back(std::move(fastest));
+  }
+}
+
 void mark_picks(const std::vector<ReportPick>& picks, std::vector<ReportVariant>& variants) {
   using Key = std::tuple<std::int64_t, std::string, std::string, std::string>;
   std::set<Key> picked;
@@ -190,6 +253,17 @@ void mark_imports(const std::vector<SweepView>& sweeps, ReportModel& model) {
   }
   for (ReportPick& pick : model.picks) pick.imported = imports.contains(pick.view.tuned.sweep);
   for (ReportVariant& row : model.variants) row.imported = imports.contains(row.view.sweep);
+}
+
+void take_spaces(std::vector<SpaceView> spaces, ReportModel& model) {
+  std::set<std::tuple<std::int64_t, std::string, std::string>> shown;
+  for (const ReportVariant& row : model.variants) {
+    shown.emplace(row.view.gpu_id, row.view.op, row.view.problem);
+  }
+  std::erase_if(spaces, [&](const SpaceView& space) {
+    return !shown.contains({space.gpu_id, space.op, space.problem});
+  });
+  model.spaces = std::move(spaces);
 }
 
 bool shows_emulation(const ReportModel& model) {
@@ -230,10 +304,15 @@ ReportModel make_report_model(StoredRows rows) {
   model.problems = group_by_problem(model.variants);
   model.counts = count_outcomes(model.variants);
   model.failures = group_failures(model.variants);
+  add_fastest_of_recordings(rows.sweeps, model.variants, rows.tuned);
   model.picks = make_picks(std::move(rows.tuned), model);
+  place_picks(model);
   mark_picks(model.picks, model.variants);
   mark_imports(rows.sweeps, model);
+  add_evaluation_order(rows.sweeps, model);
   add_evidence(rows, model);
+  model.ceilings = std::move(rows.ceilings);
+  take_spaces(std::move(rows.spaces), model);
   model.sweeps = std::move(rows.sweeps);
   std::ranges::sort(model.sweeps, [](const SweepView& a, const SweepView& b) {
     return std::tie(b.sweep.started_at, b.sweep.id) < std::tie(a.sweep.started_at, a.sweep.id);
@@ -249,9 +328,11 @@ Result<StoredRows> read_stored_rows(Store& store) {
   MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
   MGTUNE_ASSIGN(rows.sweeps, store.sweeps());
   MGTUNE_ASSIGN(rows.finals, store.finals());
+  MGTUNE_ASSIGN(rows.spaces, store.spaces());
   MGTUNE_ASSIGN(rows.counters, store.counters(std::string()));
   std::set<std::int64_t> gpus;
   for (const OutcomeView& row : rows.outcomes) gpus.insert(row.gpu_id);
+  for (const TunedView& row : rows.tuned) gpus.insert(row.tuned.gpu);
   for (const std::int64_t gpu : gpus) {
     MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(gpu));
     rows.ceilings.insert(rows.ceilings.end(), ceilings.begin(), ceilings.end());

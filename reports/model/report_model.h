@@ -35,9 +35,14 @@ struct ReportPick {
   std::optional<double> of_copy;         // rate over that of the fastest copy of as many bytes
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
   std::optional<double> noise_floor;                  // of its final; none where none was held
-  std::vector<std::string> tied;  // finalists that are not told apart from the fastest
-  Roofline roofline;              // empty for emulation
-  bool imported = false;          // found elsewhere
+  std::vector<std::string> tied;          // finalists that are not told apart from the fastest
+  Roofline roofline;                      // empty for emulation
+  bool imported = false;                  // found elsewhere
+  std::optional<double> low_ns, high_ns;  // the 95 % interval of its time
+  std::optional<double> speedup_low, speedup_high;  // where a final timed both in turn
+  std::optional<std::size_t> row, default_row;      // of the model's variants, by its method
+  std::vector<std::size_t> tied_rows;
+  std::size_t problem = 0;  // of the model's problems
 };
 
 // One variant on one problem, with what follows from its numbers.
@@ -51,11 +56,18 @@ struct ReportVariant {
   std::vector<CounterRecord> counters;   // of one launch of this build; empty: not counted
   std::optional<FinalistRecord> final;   // its place in the final of its method, without samples
   bool imported = false;                 // found elsewhere
+  std::optional<std::int64_t> order;     // the how-many-th evaluation of its problem, from 0
+  std::optional<double> seconds;         // spent on its problem until it was recorded
 };
 
-// One problem on one GPU: variants[first, first + count) of the model.
+// One problem on one GPU: variants[first, first + count) of the model. None, where the store has
+// the pick alone.
 struct ReportProblem {
   std::size_t first = 0, count = 0;
+  GpuRecord gpu;
+  std::int64_t gpu_id = 0;
+  std::string op, problem;
+  double bytes = 0, flops = 0;  // of its cost
 };
 
 // Variants that failed in the same way with the same message; indices into variants.
@@ -83,6 +95,8 @@ struct ReportModel {
   std::vector<OutcomeCount> counts;     // outcomes that occur, in the order of Outcome
   std::vector<FinalView> finals;        // in the order of the picks
   std::vector<SweepView> sweeps;        // newest first
+  std::vector<CeilingView> ceilings;    // of the GPUs that have variants
+  std::vector<SpaceView> spaces;        // of the problems, before anything was compiled
 };
 
 // What the store has, in any order.
@@ -93,6 +107,7 @@ struct StoredRows {
   std::vector<FinalView> finals;
   std::vector<CounterView> counters;
   std::vector<CeilingView> ceilings;
+  std::vector<SpaceView> spaces;
 };
 
 Result<StoredRows> read_stored_rows(Store& store);

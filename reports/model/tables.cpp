@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "model/outcome_text.h"
 #include "model/printable.h"
 #include "model/text_table.h"
 #include "model/units.h"
@@ -116,14 +117,6 @@ std::string variants_of_problem(std::span<const ReportVariant> variants) {
                      counted(static_cast<std::int64_t>(variants.size()), "variant"), table.text(2));
 }
 
-// Compilers open with where a file was included; the line that says what is wrong says "error".
-std::string_view headline(std::string_view message) {
-  const std::size_t error = message.find("error");
-  if (error == std::string_view::npos) return message;
-  const std::size_t line = message.rfind('\n', error);
-  return line == std::string_view::npos ? message : message.substr(line + 1);
-}
-
 }  // namespace
 
 std::string picks_table(const ReportModel& model) {
@@ -156,6 +149,7 @@ std::string variants_table(const ReportModel& model) {
   std::string text;
   const std::span<const ReportVariant> variants = model.variants;
   for (const ReportProblem& problem : model.problems) {
+    if (problem.count == 0) continue;
     if (!text.empty()) text += '\n';
     text += variants_of_problem(variants.subspan(problem.first, problem.count));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/units.h"
@@ -69,6 +70,11 @@ std::string gain(const Tally& tally) {
 
 std::string gpu_sentence(const Tally& tally, const std::vector<Tally>& all) {
   std::string text = on_gpu(tally, all);
+  if (tally.no_default == tally.problems) {
+    return fmt::format("{}, {} {} a fastest variant; the default has no time to compare with.",
+                       text, counted(tally.problems, "problem"),
+                       tally.problems == 1 ? "has" : "have");
+  }
   if (tally.faster == 0) {
     text += fmt::format(", no variant beats the default on {}",
                         of_problems(tally.problems, tally.problems));
@@ -110,6 +116,21 @@ std::string failure_sentence(const ReportModel& model) {
 }
 
 }  // namespace
+
+std::string report_title(const ReportModel& model) {
+  std::set<std::string> operators;
+  std::set<std::string> devices;
+  for (const ReportVariant& variant : model.variants) {
+    operators.insert(variant.view.op);
+    devices.insert(variant.view.gpu.model + (variant.view.gpu.emulation ? " (emulation)" : ""));
+  }
+  if (operators.empty()) return "mgtune report";
+  const auto name = [](const std::set<std::string>& names, std::string_view noun) {
+    return names.size() == 1 ? *names.begin() : fmt::format("{} {}", names.size(), noun);
+  };
+  return fmt::format("mgtune report: {} on {}", name(operators, "operators"),
+                     name(devices, "devices"));
+}
 
 std::vector<std::string> verdict_sentences(const ReportModel& model) {
   if (model.picks.empty() && model.variants.empty()) {

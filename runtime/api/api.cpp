@@ -9,20 +9,10 @@
 
 #include "api/boundary.h"
 #include "api/context.h"
+#include "api/handles.h"
 #include "core/dtype.h"
 #include "core/scalar_value.h"
 #include "dispatch/plan.h"
-
-// The Context is shared so that a plan can outlive the mgr_close() of its context.
-struct mgr_context_s {
-  std::shared_ptr<mgtune::Context> context;
-};
-
-struct mgr_plan_s {
-  std::shared_ptr<mgtune::Context> context;
-  std::unique_ptr<mgtune::Plan> plan;
-  std::vector<mgtune::DType> scalars;
-};
 
 namespace mgtune {
 namespace {
@@ -99,9 +89,12 @@ Status launch(const mgr_plan_t& plan, const LaunchArguments& from,
                                           to_string(plan.scalars[i])));
     }
   }
+  MGTUNE_TRY(plan.extents->check(from.dims));
   LaunchArguments arguments = from;
   arguments.scalars = std::span(values).first(scalars.size());
-  return plan.plan->launch(arguments);
+  MGTUNE_TRY(plan.plan->launch(arguments));
+  if (plan.recorder != nullptr) plan.recorder->record(arguments.dims);
+  return {};
 }
 
 // "rows=4096 x_stride=default"
@@ -132,10 +125,35 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
     text += fmt::format("regret    {:.1f} % over the best variant{}\n", 100 * why.slowdown,
                         why.step == SelectionStep::exact ? " measured here" : ", estimated");
   }
-  return text + fmt::format("device    {}\ntables    {}\n", device.name, plan.context->tables());
+  const TunedSource& source = plan.context->source();
+  text += fmt::format("device    {}\ntables    {}\n", device.name, source.text);
+  for (const std::string& note : source.notes) text += fmt::format("note      {}\n", note);
+  return text;
 }
 
 }  // namespace
+
+Result<std::unique_ptr<mgr_plan_s>> make_plan(const std::shared_ptr<Context>& context,
+                                              const mgr_plan_options_t* options) {
+  MGTUNE_ASSIGN(const Context::PlanWords words, plan_words(options));
+  auto handle = std::make_unique<mgr_plan_s>();
+  handle->context = context;
+  MGTUNE_ASSIGN(handle->plan, context->plan(words));
+  const Binding& binding = handle->plan->binding();
+  const Operator& op = *binding.op;
+  if (op.scalars.size() > kMaxScalars) {
+    context->release(std::move(handle->plan));
+    return unsupported(fmt::format("{} has {} scalars; at most {} can be passed", op.full_name(),
+                                   op.scalars.size(), kMaxScalars));
+  }
+  for (const Scalar& scalar : op.scalars) handle->scalars.push_back(scalar.dtype);
+  handle->extents = std::make_unique<ExtentCheck>(binding);
+  if (ShapeFile* file = ShapeFile::of_environment(); file != nullptr) {
+    handle->recorder = std::make_unique<PlanRecorder>(binding, *file);
+  }
+  return handle;
+}
+
 }  // namespace mgtune
 
 using mgtune::Context;
@@ -165,17 +183,7 @@ mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options_t* options,
                       mgr_plan_t** plan) {
   return guarded([&]() -> Status {
     if (context == nullptr || plan == nullptr) return null_argument("context or plan");
-    MGTUNE_ASSIGN(const Context::PlanWords words, mgtune::plan_words(options));
-    auto handle = std::make_unique<mgr_plan_s>();
-    handle->context = context->context;
-    MGTUNE_ASSIGN(handle->plan, context->context->plan(words));
-    const mgtune::Operator& op = *handle->plan->binding().op;
-    if (op.scalars.size() > mgtune::kMaxScalars) {
-      return mgtune::unsupported(fmt::format("{} has {} scalars; at most {} can be passed",
-                                             op.full_name(), op.scalars.size(),
-                                             mgtune::kMaxScalars));
-    }
-    for (const mgtune::Scalar& scalar : op.scalars) handle->scalars.push_back(scalar.dtype);
+    MGTUNE_ASSIGN(std::unique_ptr<mgr_plan_s> handle, mgtune::make_plan(context->context, options));
     *plan = handle.release();
     return {};
   });

@@ -7,7 +7,6 @@
 #include "device/registry.h"
 #include "dispatch/variant_selection.h"
 #include "family/problem.h"
-#include "store/store.h"
 
 namespace mgtune {
 namespace {
@@ -52,7 +51,11 @@ bool is_strict() {
 }  // namespace
 
 Context::Context(std::unique_ptr<Device> device)
-    : device_(std::move(device)), catalog_(FileSystem::real()), builder_(BuildCache::of_user()) {}
+    : device_(std::move(device)), catalog_(FileSystem::real()), builders_([this] {
+        Builder builder(BuildCache::of_user());
+        builder.take_from(source_.builds);
+        return builder;
+      }) {}
 
 Result<std::unique_ptr<Context>> Context::open(const Options& options) {
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, devices_called(options.device));
@@ -62,31 +65,10 @@ Result<std::unique_ptr<Context>> Context::open(const Options& options) {
   }
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(devices.front().id));
   std::unique_ptr<Context> context(new Context(std::move(device)));
-  MGTUNE_TRY(context->read_tables(options.database));
   MGTUNE_TRY(context->add_families(options.family_folders));
+  MGTUNE_ASSIGN(context->source_,
+                open_tuned_sources(options.database, context->catalog_, context->device_->info()));
   return context;
-}
-
-Status Context::read_tables(const std::string& named) {
-  std::string path = named;
-  if (path.empty()) {
-    Result<std::string> place = default_database_path();
-    if (!place.ok()) {
-      tables_ = place.status().message();
-      return {};
-    }
-    path = *std::move(place);
-  }
-  Result<Store> store = Store::open(path, Store::Mode::read_only);
-  if (!store.ok() && store.status().code() == StatusCode::not_found) {
-    tables_ = path + " does not exist";
-    return {};
-  }
-  if (!store.ok()) return std::move(store).take_status();
-  MGTUNE_ASSIGN(tuned_, store->tuned());
-  MGTUNE_ASSIGN(measured_, store->measured());
-  tables_ = path + ", " + std::to_string(tuned_.size()) + " tuned problems";
-  return {};
 }
 
 Status Context::add_families(const std::vector<std::string>& folders) {
@@ -101,12 +83,14 @@ Status Context::add_families(const std::vector<std::string>& folders) {
 }
 
 Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
-  const std::scoped_lock lock(mutex_);
+  const BuilderPool::Borrowed builder = builders_.borrow();
+  std::unique_lock lock(mutex_);
+  builder->release_while_building(&lock);
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
   MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
-  return Plan::make(*device_, builder_, binding, ranges, decode_evidence(*op, tuned_, measured_),
-                    is_strict());
+  return Plan::make(*device_, *builder, binding, ranges,
+                    decode_evidence(*op, source_.rows, source_.measured), is_strict());
 }
 
 void Context::release(std::unique_ptr<Plan> plan) {

@@ -1,9 +1,9 @@
-// Context: what a mgr_context_t stands for: an opened device, the families, the tuned rows of one
-// database and the builder with its cache. Plans point into it and go before it.
+// Context: what a mgr_context_t stands for: an opened device, the families, the tuned rows of its
+// source and builders with their cache. Plans point into it and go before it.
 //
-// Thread-safe: methods that use the device, the families or the builder take the context's lock;
-// device_info() and tables() read what open() left and take none. Launches of plans do not pass
-// through here.
+// Thread-safe: methods that use the device or the families take the context's lock, and plan() is
+// without it while it builds, so that several threads compile at the same time. device_info() and
+// source() read what open() left and take none. Launches of plans do not pass through here.
 
 #pragma once
 
@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "build/builder.h"
+#include "api/builder_pool.h"
+#include "api/tuned_source.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "dispatch/plan.h"
 #include "family/catalog.h"
-#include "store/records.h"
 
 namespace mgtune {
 
@@ -26,7 +26,7 @@ class Context {
  public:
   struct Options {
     std::string device = "auto";
-    std::string database;  // empty: default_database_path(); nothing is tuned where that is none
+    std::string database;  // a database, a table or a pack; empty: as tuned_source.h says
     std::vector<std::string> family_folders;
   };
   static Result<std::unique_ptr<Context>> open(const Options& options);
@@ -48,20 +48,17 @@ class Context {
   Status synchronize(Stream stream);
 
   const DeviceInfo& device_info() const { return device_->info(); }
-  const std::string& tables() const { return tables_; }  // where tuned rows come from, for explain
+  const TunedSource& source() const { return source_; }
 
  private:
   explicit Context(std::unique_ptr<Device> device);
-  Status read_tables(const std::string& named);
   Status add_families(const std::vector<std::string>& folders);
 
   std::mutex mutex_;
   std::unique_ptr<Device> device_;
   Catalog catalog_;
-  Builder builder_;
-  std::vector<TunedView> tuned_;
-  MeasuredRows measured_;
-  std::string tables_;
+  TunedSource source_;
+  BuilderPool builders_;
 };
 
 }  // namespace mgtune

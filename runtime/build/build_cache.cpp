@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <ctime>
-#include <mutex>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +14,7 @@
 #include "build/private_file.h"
 #include "core/sha256.h"
 #include "core/user_folders.h"
+#include "core/warn_once.h"
 
 namespace mgtune {
 namespace {
@@ -40,13 +38,9 @@ Kind kind_of(std::string_view name) {
   return temporary ? Kind::temporary : Kind::foreign;
 }
 
-// Once a process and directory: a sweep asks thousands of times.
-void warn_once(const std::string& directory, const std::string& reason) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  if (!warned.insert(directory).second) return;
-  std::fprintf(stderr, "mgtune: warning: builds are not cached: %s\n", reason.c_str());
+// A sweep asks thousands of times.
+void warn(const std::string& directory, const std::string& reason) {
+  warn_once("cache " + directory, "builds are not cached: " + reason);
 }
 
 Status no_folder() {
@@ -82,7 +76,7 @@ std::string BuildCache::default_directory() {
 
 BuildCache BuildCache::of_user() {
   BuildCache cache(FileSystem::real(), default_directory());
-  if (cache.directory_.empty()) warn_once("", no_folder().message());
+  if (cache.directory_.empty()) warn("", no_folder().message());
   return cache;
 }
 
@@ -119,7 +113,7 @@ std::optional<Build> BuildCache::load(const std::string& key) {
 Status BuildCache::store(const Build& build) {
   if (directory_.empty()) return {};
   Status status = keep(build);
-  if (!status.ok()) warn_once(directory_, status.message());
+  if (!status.ok()) warn(directory_, status.message());
   return status;
 }
 

@@ -38,6 +38,22 @@ class EntryLock {
   std::string entry_;
 };
 
+// A lock let go for a scope, where there is one.
+class Released {
+ public:
+  explicit Released(std::unique_lock<std::mutex>* lock) : lock_(lock) {
+    if (lock_ != nullptr) lock_->unlock();
+  }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  ~Released() {
+    if (lock_ != nullptr) lock_->lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex>* lock_;
+};
+
 }  // namespace
 
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
@@ -62,6 +78,14 @@ Result<std::string> Builder::key(const BuildRequest& request) {
 }
 
 Result<Build> Builder::build(const BuildRequest& request) {
+  const Released released(released_);
+  if (supply_ != nullptr) {
+    if (std::optional<Build> supplied = supply_->find(request)) return *std::move(supplied);
+  }
+  return obtain(request);
+}
+
+Result<Build> Builder::obtain(const BuildRequest& request) {
   MGTUNE_ASSIGN(Compiler* const made, compiler(request.arch));
   const std::string key = build_key(request, made->identity());
   if (std::optional<Build> cached = cache_.load(key)) return std::move(*cached);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 
+#include "core/field_text.h"
 #include "core/sha256.h"
 
 namespace mgtune {
@@ -11,59 +13,11 @@ namespace {
 constexpr std::string_view kMagic = "mgtune build 1\n";
 constexpr std::size_t kHashDigits = 64;
 
-void append_field(std::string& header, std::string_view name, std::string_view value) {
-  header += name;
-  header += ' ';
-  header += std::to_string(value.size());
-  header += '\n';
-  header += value;
-  header += '\n';
-}
-
 template <typename Integer>
 bool parse_integer(std::string_view text, Integer& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
-
-// Takes fields off the front of a header, in the order that they were appended. After the first
-// one that is not as expected, ok() is false and every further value empty.
-class FieldReader {
- public:
-  explicit FieldReader(std::string_view header) : rest_(header) {}
-
-  bool ok() const { return ok_; }
-  bool at_end() const { return rest_.empty(); }
-
-  std::string text(std::string_view name) {
-    std::size_t size = 0;
-    const std::string_view line = take_line();
-    ok_ = ok_ && line.starts_with(name) && line.substr(name.size()).starts_with(' ') &&
-          parse_integer(line.substr(name.size() + 1), size) && size < rest_.size() &&
-          rest_[size] == '\n';
-    if (!ok_) return "";
-    std::string value(rest_.substr(0, size));
-    rest_.remove_prefix(size + 1);
-    return value;
-  }
-
-  int integer(std::string_view name) {
-    int value = -1;
-    ok_ = parse_integer(text(name), value) && ok_;
-    return value;
-  }
-
- private:
-  std::string_view take_line() {
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    const std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    return line;
-  }
-
-  std::string_view rest_;
-  bool ok_ = true;
-};
 
 std::string encode_header(const Build& build) {
   std::string header;
@@ -82,19 +36,23 @@ std::string encode_header(const Build& build) {
   return header;
 }
 
+int small_integer(FieldReader& fields, std::string_view name) {
+  return static_cast<int>(std::clamp<std::int64_t>(fields.integer(name), -1, INT_MAX));
+}
+
 bool decode_header(std::string_view header, Build& build) {
   FieldReader fields(header);
   build.key = fields.text("key");
   build.arch = fields.text("arch");
   build.sha256 = fields.text("sha256");
-  const int kernels = fields.integer("kernels");
-  for (int i = 0; i < kernels && fields.ok(); ++i) {
+  const std::int64_t kernels = fields.integer("kernels");
+  for (std::int64_t i = 0; i < kernels && fields.ok(); ++i) {
     BuildKernel kernel;
     kernel.name = fields.text("name");
     kernel.symbol = fields.text("symbol");
-    kernel.registers = fields.integer("registers");
-    kernel.spill_bytes = fields.integer("spill_bytes");
-    kernel.static_shared_bytes = fields.integer("static_shared_bytes");
+    kernel.registers = small_integer(fields, "registers");
+    kernel.spill_bytes = small_integer(fields, "spill_bytes");
+    kernel.static_shared_bytes = small_integer(fields, "static_shared_bytes");
     build.kernels.push_back(std::move(kernel));
   }
   build.log = fields.text("log");
@@ -116,6 +74,13 @@ std::string encode_cache_entry(const Build& build) {
   entry += header;
   entry += build.binary;
   return entry;
+}
+
+std::string cache_entry_key(std::string_view entry) {
+  constexpr std::string_view kBefore = "\nkey 64\n";
+  const std::size_t place = entry.find(kBefore);
+  if (place == std::string_view::npos) return "";
+  return std::string(entry.substr(place + kBefore.size(), kHashDigits));
 }
 
 Result<Build> decode_cache_entry(const std::string& key, std::string_view entry) {

@@ -15,6 +15,9 @@ bool is_sha256_hex(std::string_view text);
 
 std::string encode_cache_entry(const Build& build);
 
+// The key that an entry says it has; "" where it does not say one.
+std::string cache_entry_key(std::string_view entry);
+
 // corrupt for anything that encode_cache_entry() did not write under this key, to the last bit.
 Result<Build> decode_cache_entry(const std::string& key, std::string_view entry);
 

@@ -44,7 +44,8 @@ class Compiler {
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 
 // SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
-// kernels, the architecture and the compiler's identity. Equal keys give equal builds.
+// kernels, the architecture and the compiler's identity. Equal keys give equal builds. With an
+// empty identity it names what is asked for, whatever compiles it.
 std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
 
 }  // namespace mgtune

@@ -7,7 +7,8 @@
 
 namespace mgtune {
 
-std::string utc_now();  // "2026-11-21T09:00:00Z"
+std::string utc_now();     // "2026-11-21T09:00:00Z"
+std::string utc_now_ms();  // "2026-11-21T09:00:00.123Z"
 
 // Any time so; texts are in the order of their times.
 std::string utc_text(std::chrono::system_clock::time_point time);

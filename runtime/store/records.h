@@ -249,6 +249,8 @@ struct SpaceView {
 };
 
 struct OutcomeView {
+  std::int64_t id = 0;      // of the row: ascends in the order in which variants were recorded
+  std::string recorded_at;  // UTC, "2026-11-21T09:00:00.123Z"; "" of imports and older rows
   std::int64_t sweep = 0;
   GpuRecord gpu;
   std::int64_t gpu_id = 0;

@@ -242,8 +242,11 @@ CREATE TABLE counters (
 CREATE INDEX counters_by_key ON counters (gpu, problem, build_sha256, launch_hash);
 )sql";
 
-// What a problem's spaces lose before anything is compiled.
+// When a variant was recorded, so that a report shows how a sweep converges in time; and what a
+// problem's spaces lose before anything is compiled.
 constexpr std::string_view kVersion3 = R"sql(
+ALTER TABLE outcomes ADD COLUMN recorded_at TEXT NOT NULL DEFAULT '';
+
 CREATE TABLE spaces (
   id          INTEGER PRIMARY KEY,
   sweep       INTEGER NOT NULL REFERENCES sweeps,

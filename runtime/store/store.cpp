@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include "core/user_folders.h"
+#include "core/utc_now.h"
 #include "store/database.h"
 #include "store/ids.h"
 #include "store/store_file.h"
@@ -72,7 +73,8 @@ Result<std::int64_t> write_measurement(Database& database, const OutcomeRecord& 
 
 }  // namespace
 
-Status write_outcome(Database& database, const OutcomeRecord& outcome) {
+Status write_outcome(Database& database, const OutcomeRecord& outcome,
+                     const std::string& recorded_at) {
   MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database, outcome.key.problem));
   MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, op, outcome.variant));
   std::optional<std::int64_t> build, check, measurement;
@@ -86,13 +88,13 @@ Status write_outcome(Database& database, const OutcomeRecord& outcome) {
     MGTUNE_ASSIGN(measurement, write_measurement(database, outcome));
   }
   // REPLACE gives the row a new id, so the newest outcome has the highest.
-  MGTUNE_ASSIGN(
-      Statement insert,
-      database.query("INSERT OR REPLACE INTO outcomes (sweep, problem, variant, outcome,"
-                     " message, build_sha256, build, check_id, measurement)"
-                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                     outcome.sweep, outcome.key.problem, variant, to_string(outcome.outcome),
-                     outcome.message, outcome.key.build_sha256, build, check, measurement));
+  MGTUNE_ASSIGN(Statement insert,
+                database.query("INSERT OR REPLACE INTO outcomes (sweep, problem, variant, outcome,"
+                               " message, build_sha256, build, check_id, measurement, recorded_at)"
+                               " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                               outcome.sweep, outcome.key.problem, variant,
+                               to_string(outcome.outcome), outcome.message,
+                               outcome.key.build_sha256, build, check, measurement, recorded_at));
   return insert.run();
 }
 
@@ -200,7 +202,7 @@ Status Store::finish_sweep(std::int64_t sweep, const std::string& finished_at) {
 
 Status Store::record(const OutcomeRecord& outcome) {
   MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
-  MGTUNE_TRY(write_outcome(*database_, outcome));
+  MGTUNE_TRY(write_outcome(*database_, outcome, utc_now_ms()));
   return transaction.commit();
 }
 

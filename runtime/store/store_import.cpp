@@ -174,7 +174,7 @@ class Import {
     record.outcome = outcome.outcome;
     record.measurement = outcome.measurement;
     ++counts_.outcomes;
-    return write_outcome(database_, record);
+    return write_outcome(database_, record, "");
   }
 
   Store& store_;

@@ -68,6 +68,8 @@ TunedView read_tuned(Row& row) {
 
 OutcomeView read_outcome(Row& row) {
   OutcomeView view;
+  view.id = row.integer();
+  view.recorded_at = row.text();
   view.sweep = row.integer();
   view.gpu_id = row.integer();
   view.op = row.text();
@@ -172,7 +174,8 @@ Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::
                  : "r2.problem IN (SELECT p2.id FROM problems p2"
                    " JOIN operators o2 ON o2.id = p2.operator WHERE o2.name = ?2)";
   return read_all(*database_, read_outcome,
-                  "SELECT r.sweep, s.gpu, o.name, p.text, v.text, p.bytes, p.flops, r.outcome,"
+                  "SELECT r.id, r.recorded_at, r.sweep, s.gpu, o.name, p.text, v.text, p.bytes, "
+                  "p.flops, r.outcome,"
                   " r.message, r.build_sha256, ifnull(b.registers, -1), ifnull(b.spill_bytes, -1),"
                   " ifnull(b.static_shared_bytes, -1), ifnull(m.launch_hash, ''), " +
                       std::string(kGpuColumns) + ", " + std::string(kCheckColumns) + ", " +

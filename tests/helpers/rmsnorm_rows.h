@@ -72,7 +72,8 @@ inline Problem rmsnorm_problem(const Operator& op, const RmsnormShape& shape,
 struct RmsnormVariant {
   std::string kernel;
   std::uint32_t grid, block, shared_bytes;
-  bool bulk;  // the design whose kernels take no number of rows
+  std::string source;
+  bool takes_rows;  // its kernels are told how many there are
 };
 
 inline RmsnormVariant launchable(const Problem& problem, const Variant& variant,
@@ -82,12 +83,15 @@ inline RmsnormVariant launchable(const Problem& problem, const Variant& variant,
   for (const Dim& dim : op.dims) {
     if (dim.kind != DimKind::fixed) slots[std::size_t(dim.slot)] = problem.dim(dim.name);
   }
-  const Launch& launch = op.designs[std::size_t(variant.design)].launches[0];
+  slots[kSlotBuildBlocksPerSm] = 1;
+  const Design& design = op.designs[std::size_t(variant.design)];
+  const Launch& launch = design.launches[0];
   return {kernel_names(op, variant, slots).value().at(0),
           static_cast<std::uint32_t>(launch.grid[0].evaluate(slots).value()),
           static_cast<std::uint32_t>(launch.block[0].evaluate(slots).value()),
           static_cast<std::uint32_t>(launch.shared.evaluate(slots).value()),
-          op.designs[std::size_t(variant.design)].name == "bulk"};
+          design.source,
+          design.name != "bulk"};
 }
 
 // Of the ladder's variants that serve the problem the first, the second and the last (in the long
@@ -203,24 +207,26 @@ struct RmsnormRows {
     MGTUNE_TRY(module.device().set_thread_order(order));
     void* const scales = with_rstd ? rstd.data() : nullptr;
     void* const sum = in_place ? residual.data() : residual_out.data();
-    if (variant.bulk && add) {
+    if (!variant.takes_rows && add) {
       return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
                                        variant.shared_bytes, x.data(), residual.data(),
                                        weight.data(), y.data(), sum, scales, shape.x_stride,
                                        kRmsnormEps, kRmsnormOffset);
     }
-    if (variant.bulk) {
+    if (!variant.takes_rows) {
       return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
                                        variant.shared_bytes, x.data(), weight.data(), y.data(),
                                        scales, shape.x_stride, kRmsnormEps, kRmsnormOffset);
     }
     if (add) {
-      return module.launch(variant.kernel, variant.grid, variant.block, x.data(), residual.data(),
-                           weight.data(), y.data(), sum, scales, shape.rows, shape.x_stride,
-                           kRmsnormEps, kRmsnormOffset);
+      return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
+                                       variant.shared_bytes, x.data(), residual.data(),
+                                       weight.data(), y.data(), sum, scales, shape.rows,
+                                       shape.x_stride, kRmsnormEps, kRmsnormOffset);
     }
-    return module.launch(variant.kernel, variant.grid, variant.block, x.data(), weight.data(),
-                         y.data(), scales, shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset);
+    return module.launch_with_shared(
+        variant.kernel, variant.grid, variant.block, variant.shared_bytes, x.data(), weight.data(),
+        y.data(), scales, shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset);
   }
 };
 
@@ -255,13 +261,15 @@ inline void expect_right_in_every_order(const Operator& op, const CpuModule& mod
   }
 }
 
-// The design bulk as a GPU has it, where it needs no cluster: `samples` variants.
-inline std::vector<RmsnormVariant> bulk_variants(const Problem& problem, std::size_t samples) {
+// `samples` variants that only a Hopper has, those whose texts begin with `prefix`; where the grid
+// stays, on three SMs, so that a block has many rows.
+inline std::vector<RmsnormVariant> hopper_variants(const Problem& problem,
+                                                   const std::string& prefix, std::size_t samples) {
   std::vector<RmsnormVariant> chosen;
   for (const Variant& variant : Space(problem, kHopper).all()) {
-    if (variant_text(*problem.op, variant).starts_with("bulk CLUSTER=1 ")) {
-      chosen.push_back(launchable(problem, variant, kHopper));
-    }
+    if (!variant_text(*problem.op, variant).starts_with(prefix)) continue;
+    chosen.push_back(launchable(problem, variant, kHopper));
+    if (prefix.starts_with("stream")) chosen.back().grid = 3;
   }
   std::mt19937 random(1);
   std::ranges::shuffle(chosen, random);
@@ -269,11 +277,11 @@ inline std::vector<RmsnormVariant> bulk_variants(const Problem& problem, std::si
   return chosen;
 }
 
-// Every shape: its ladder and `samples` others (or the design bulk), compiled together, against the
-// reference.
+// Every shape: its ladder and `samples` others, or `samples` of those that `hopper` begins,
+// compiled together, against the reference.
 inline void expect_right_everywhere(const Operator& op, const std::vector<RmsnormShape>& shapes,
                                     const RmsnormTypes& types, std::size_t samples,
-                                    bool bulk = false) {
+                                    const std::string& hopper = "") {
   struct Case {
     RmsnormShape shape;
     bool with_rstd;
@@ -287,15 +295,16 @@ inline void expect_right_everywhere(const Operator& op, const std::vector<Rmsnor
     with_rstd = !with_rstd;
     const Problem problem = rmsnorm_problem(op, shape, types, with_rstd);
     cases.push_back({shape, with_rstd,
-                     bulk ? bulk_variants(problem, samples) : chosen_variants(problem, samples)});
+                     hopper.empty() ? chosen_variants(problem, samples)
+                                    : hopper_variants(problem, hopper, samples)});
     ASSERT_FALSE(cases.back().variants.empty()) << shape.hidden;
     for (const RmsnormVariant& each : cases.back().variants) kernels.insert(each.kernel);
   }
   const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
                                           {RmsnormRows::reference_kernel(add, types)});
   ASSERT_TRUE(reference.ok()) << reference.status().message();
-  const auto module =
-      CpuModule::build("kernels/rmsnorm", "forward.cu", {kernels.begin(), kernels.end()});
+  const auto module = CpuModule::build("kernels/rmsnorm", cases.front().variants.front().source,
+                                       {kernels.begin(), kernels.end()});
   ASSERT_TRUE(module.ok()) << module.status().message();
 
   for (const Case& each : cases) {

@@ -1,7 +1,7 @@
 /* A pure C program on an installed libmgruntime: plans and launches rmsnorm.forward on the cpu
  * device. Rows of ones with weights of one give ones. */
 
-#include <mgruntime/mgruntime.h>
+#include <mgruntime/operators.h>
 #include <stdio.h>
 
 enum { kRows = 3, kHidden = 64 };
@@ -15,8 +15,6 @@ int main(void) {
   mgr_plan_t* plan = NULL;
   float ones[kRows * kHidden], y[kRows * kHidden];
   void *x = NULL, *weight = NULL, *out = NULL;
-  const int64_t dims[] = {kRows, -1};
-  const double scalars[] = {0, 0};
   int i, wrong = 0;
   for (i = 0; i < kRows * kHidden; ++i) ones[i] = 1;
 
@@ -30,17 +28,10 @@ int main(void) {
     fprintf(stderr, "%s\n", mgr_last_error());
     return 1;
   }
-  {
-    void* tensors[4];
-    tensors[0] = x;
-    tensors[1] = weight;
-    tensors[2] = out;
-    tensors[3] = NULL;
-    if (mgr_launch(plan, NULL, dims, 2, tensors, 4, scalars, 2, NULL) != MGR_OK ||
-        mgr_copy_to_host(context, y, out, sizeof(y)) != MGR_OK) {
-      fprintf(stderr, "%s\n", mgr_last_error());
-      return 1;
-    }
+  if (mgr_rmsnorm_forward(plan, NULL, kRows, -1, x, weight, out, NULL, 0, 0, NULL) != MGR_OK ||
+      mgr_copy_to_host(context, y, out, sizeof(y)) != MGR_OK) {
+    fprintf(stderr, "%s\n", mgr_last_error());
+    return 1;
   }
   for (i = 0; i < kRows * kHidden; ++i) wrong += !(y[i] > 0.999f && y[i] < 1.001f);
   mgr_free(context, x);

@@ -39,4 +39,24 @@ PKG_CONFIG_PATH=$(dirname "$(find "$work/install" -name mgruntime.pc)")
 cc -std=c99 -o "$work/by_pkg_config" "$here/consumer.c" $(pkg-config --cflags --libs mgruntime)
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir mgruntime) "$work/by_pkg_config"
 [ "$(pkg-config --modversion mgruntime)" = "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" ]
+# The archives hold the same tree, and can be unpacked anywhere.
+for kind in TGZ DEB; do
+  (cd "$work" && cpack -G $kind --config "$build/CPackConfig.cmake" -B "$work/cpack" >/dev/null)
+done
+mkdir "$work/tgz" "$work/deb"
+tar -xzf "$work"/cpack/*.tar.gz -C "$work/tgz" --strip-components=1
+dpkg-deb -x "$work"/cpack/*.deb "$work/deb"
+dpkg-deb -f "$work"/cpack/*.deb Depends | grep -q libc6
+for tree in "$work/tgz" "$work/deb/usr"; do
+  [ -x "$tree/bin/mgtune" ] || { echo "$tree has no bin/mgtune" >&2; exit 1; }
+  cmake -S "$here" -B "$work/cmake/$(basename "$tree")" -DCMAKE_PREFIX_PATH="$tree" >/dev/null
+  cmake --build "$work/cmake/$(basename "$tree")" >/dev/null
+  "$work/cmake/$(basename "$tree")/consumer_c"
+done
+"$work/tgz/bin/mgtune" devices --json | grep -q '"cpu"'  # finds its plugin where it was unpacked
+echo "CPack: the archives are right"
+
+if command -v abidw >/dev/null; then
+  "$here/abi.sh" "$build"
+fi
 echo "package: ok"

@@ -1,6 +1,6 @@
 // Checks every JSON file of configs/ and kernels/ against its JSON Schema in configs/schema/, and the
 // exports of results/ and tests/golden/exchange/ against theirs: tuned tables against ours, recordings
-// against what their formats require (*.schema.json here).
+// against what their formats require (*.schema.json here); reports of tests/golden/report/ against ours.
 //
 //   npm ci && node validate.mjs [FILE...]     a FILE is checked as an operator file
 //
@@ -67,7 +67,7 @@ function findings(path, validate) {
 function selfCheck(name, validate, path) {
   const good = readJson(path);
   const version = good.format === undefined ? "schema_version" : "format";
-  const bad = [{}, { ...good, [version]: 2 }, { ...good, no_such_key: 1 }];
+  const bad = [{}, { ...good, [version]: good[version] + 1 }, { ...good, no_such_key: 1 }];
   for (const document of bad) {
     if (validate(document)) throw new Error(`${name} accepts ${JSON.stringify(document)}`);
   }
@@ -92,6 +92,7 @@ function main(operatorFiles) {
     ["tuned.schema.json", exportsEndingIn(".tuned.json")],
     ["t4.schema.json", exportsEndingIn(".t4.json")],
     ["kernel-tuner-cache.schema.json", exportsEndingIn(".cache.json")],
+    ["report.schema.json", jsonFilesBelow("tests/golden/report")],
   ];
   const groups = [...(operatorFiles.length ? [] : others), ["operator.schema.json", operators]];
 

@@ -79,8 +79,28 @@ TEST(Comparison, RowsOfOneFileAreListedWithWhatTheOtherSays) {
 
   const std::string text = comparison_text(comparison);
   EXPECT_THAT(text, AllOf(HasSubstr("Only in A"), HasSubstr("wrong"), HasSubstr("Only in B"),
-                          HasSubstr("0 slower, 0 faster, 0 unsure, 1 the same of 1 row; 2 only in "
+                          HasSubstr("0 slower, 0 faster, 0 unsure, 1 the same of 1 row; 1 only in "
                                     "A, 1 only in B\n")));
+  EXPECT_THAT(text, AllOf(HasSubstr("Broken in B"), HasSubstr("\n1 BROKEN in B, 0 slower")));
+  EXPECT_TRUE(comparison.has_regression());
+  EXPECT_EQ(Json::parse(comparison_json(comparison))["broken"], 1);
+}
+
+TEST(Comparison, WhatIsMerelyUntimedIsNotBroken) {
+  const MeasuredTable a = table("a", {row(name("both"), 100), row(name("other"), 100)});
+  for (const char* why : {"raced_out", "unstable", "unsupported", "no time", "timeout"}) {
+    MeasuredTable b = table("b", {row(name("both"), 100)});
+    b.untimed.push_back({name("other"), why});
+    EXPECT_EQ(compare(a, b).broken(), why == std::string("timeout") ? 1U : 0U) << why;
+  }
+}
+
+TEST(Comparison, OneThatOnlyBreaksIsAComparison) {
+  const MeasuredTable a = table("a", {row(name("only"), 100)});
+  MeasuredTable b = table("b", {});
+  b.untimed.push_back({name("only"), "crashed"});
+  EXPECT_TRUE(compare(a, b).has_regression());
+  EXPECT_THAT(comparison_text(compare(a, b)), HasSubstr("1 BROKEN in B"));
 }
 
 TEST(Comparison, OtherGpusMethodsAndEmulationAreNeverCompared) {

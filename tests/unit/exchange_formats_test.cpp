@@ -6,7 +6,7 @@
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
 #include "exchange/read_recorded_space.h"
-#include "exchange/variant_words.h"
+#include "tables/variant_words.h"
 #include "tests/helpers/exchange_fixture.h"
 
 namespace mgtune {

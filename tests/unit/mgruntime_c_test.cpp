@@ -244,6 +244,25 @@ TEST_F(MgruntimeC, RefusesScalarsThatTheirTypeCannotHold) {
   mgr_plan_free(plan);
 }
 
+// In the kernel's arithmetic they would wrap, and it would read and write anywhere.
+TEST_F(MgruntimeC, RefusesStridesThatNoMemoryHolds) {
+  const mgr_assignment_t assignments[] = {{"hidden", "8"}, {"T", "f32"}};
+  const mgr_range_t ranges[] = {{"rows", 1, 4}};
+  mgr_plan_t* plan = nullptr;
+  ASSERT_EQ(plan_with(context_, assignments, ranges, &plan, "rmsnorm.forward"), MGR_OK)
+      << mgr_last_error();
+  std::vector<float> memory(3 * 8);
+  void* const tensors[4] = {memory.data(), memory.data(), memory.data(), nullptr};
+  const double scalars[] = {1e-6, 0};
+  for (const std::int64_t stride : {INT64_MAX, INT64_MAX - 7, INT64_MAX / 2 + 1}) {
+    const std::int64_t dims[] = {3, stride};
+    EXPECT_EQ(mgr_launch(plan, nullptr, dims, 2, tensors, 4, scalars, 2, nullptr),
+              MGR_INVALID_ARGUMENT);
+    EXPECT_THAT(mgr_last_error(), HasSubstr("tensor 'x' is larger than any memory"));
+  }
+  mgr_plan_free(plan);
+}
+
 TEST_F(MgruntimeC, NeedsNoPlaceForADatabase) {
   const char* const home = std::getenv("HOME");
   const std::string kept = home != nullptr ? home : "";
@@ -326,7 +345,7 @@ TEST_F(MgruntimeC, LaunchesWhatTheDatabaseSays) {
   EXPECT_THAT(text, HasSubstr("variant   flat THREADS=128 MODE=good\n"));
   EXPECT_THAT(text, HasSubstr("chosen    exact problem: tuned for n=1000 T=f32 on cpu"));
   EXPECT_THAT(text, HasSubstr("expected  2.50 us at the tuned problem (emulation)\n"));
-  EXPECT_THAT(text, HasSubstr("tuned.db, 1 tuned problems\n"));
+  EXPECT_THAT(text, HasSubstr("tuned.db, 1 tuned problem\n"));
   EXPECT_THAT(explained(tuned_plan, 10), HasSubstr("chosen    nearest problem: "));
   const Vectors vectors(context_, {1, 2}, {3, 4});
   const std::int64_t n = 2;

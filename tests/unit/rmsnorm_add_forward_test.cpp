@@ -31,7 +31,13 @@ INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormAddForward,
                          [](const auto& each) { return text_of(each.param); });
 
 TEST(RmsnormAddForwardBulk, RowsComeThroughSharedMemory) {
-  expect_right_everywhere(add_forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, kBf16, 3, true);
+  expect_right_everywhere(add_forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, kBf16, 3,
+                          "bulk CLUSTER=1 ");
+}
+
+TEST(RmsnormAddForwardStream, RowsFollowEachOtherThroughSharedMemory) {
+  expect_right_everywhere(add_forward(), {{264, 1032, 1040}, {265, 4120, 4120}}, kBf16, 3,
+                          "stream ");
 }
 
 TEST(RmsnormAddForwardInPlace, TheSumMayReplaceTheResidual) {

@@ -47,7 +47,14 @@ TEST(RmsnormForwardWide, RowsAreReadTwice) {
 
 TEST(RmsnormForwardBulk, RowsComeThroughSharedMemory) {
   for (const Types& types : {kBf16, Types{DType::f16, DType::f32}}) {
-    expect_right_everywhere(forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, types, 3, true);
+    expect_right_everywhere(forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, types, 3,
+                            "bulk CLUSTER=1 ");
+  }
+}
+
+TEST(RmsnormForwardStream, RowsFollowEachOtherThroughSharedMemory) {
+  for (const Types& types : {kBf16, kF32, Types{DType::f16, DType::f32}}) {
+    expect_right_everywhere(forward(), {{264, 1032, 1040}, {265, 4120, 4120}}, types, 3, "stream ");
   }
 }
 
@@ -169,7 +176,7 @@ TEST(RmsnormForwardLadder, PrefersTheWidestLoadsAndTheFewestThreadsThatHoldARow)
   EXPECT_EQ(first(64, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
   EXPECT_EQ(first(1, 262144, 262144, kBf16), "cluster CLUSTER=16 THREADS=512 VEC=8");
   EXPECT_EQ(first(1024, 65536, 65536, kBf16),
-            "bulk CLUSTER=1 THREADS=1024 STORE=streaming WEIGHT=late");
+            "bulk CLUSTER=1 THREADS=1024 STORE=streaming WEIGHT=late PDL=false");
   EXPECT_EQ(first(1024, 65536, 65540, kBf16), "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=4");
   EXPECT_EQ(first(64, 65536, 65536, kBf16, kOldestGpu),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=8");

@@ -107,6 +107,18 @@ TEST_F(SchemaTest, WhatVersion1MeasuredIsStillThere) {
             "copy 1000 20000000000.0 2026-11-20T08:00:00Z");
 }
 
+TEST_F(SchemaTest, OutcomesOfVersion2HaveNoTimeOfRecording) {
+  const auto database = open("v2.db");
+  ASSERT_TRUE(migrate(*database, schema_steps().first(2)).ok());
+  ASSERT_TRUE(database
+                  ->execute("PRAGMA foreign_keys = OFF;"
+                            "INSERT INTO outcomes (sweep, problem, variant, outcome, message,"
+                            " build_sha256) VALUES (1, 1, 1, 'ok', 'kept', 'sha')")
+                  .ok());
+  ASSERT_TRUE(migrate(*database, schema_steps()).ok());
+  EXPECT_EQ(*database->read_text("SELECT message || recorded_at FROM outcomes"), "kept");
+}
+
 TEST_F(SchemaTest, AFileThatIsNewerThanTheStepsIsLeftAlone) {
   const auto database = open("newer.db");
   ASSERT_TRUE(migrate(*database, std::vector{kFirst, kSecond}).ok());

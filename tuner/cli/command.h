@@ -56,11 +56,13 @@ std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_export_command();
 std::unique_ptr<Command> make_import_command();
 std::unique_ptr<Command> make_merge_command();
+std::unique_ptr<Command> make_pack_command();
 std::unique_ptr<Command> make_simulate_command();
 std::unique_ptr<Command> make_list_command();
 std::unique_ptr<Command> make_devices_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_worker_command();
+std::unique_ptr<Command> make_watch_command();
 
 }  // namespace mgtune

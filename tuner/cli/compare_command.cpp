@@ -20,7 +20,8 @@ class CompareCommand final : public Command {
            "SLOWER, FASTER   beyond noise, by 2 % or more (a host's times: 10 %)\n"
            "SAME             the 95 % interval of the change is within that\n"
            "UNSURE           neither can be said: measure both again\n"
-           "Exit code 1 when a row is SLOWER.\n"
+           "BROKEN           had a time in A, fails in B\n"
+           "Exit code 1 when a row is SLOWER or BROKEN.\n"
            "Example: mgtune compare before.db after.db";
   }
   void declare(ArgumentList& arguments) override {

@@ -22,15 +22,6 @@ namespace {
 
 constexpr std::size_t kListedDocuments = 5;
 
-// Whether --gpu `word` means this model: its name, or a word of configs/gpus that means it.
-bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
-               const std::string& model) {
-  if (same_word(word, model)) return true;
-  return std::ranges::any_of(products, [&](const GpuProduct& product) {
-    return product.is_called(word) && product.is_called(model);
-  });
-}
-
 std::string listed(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;

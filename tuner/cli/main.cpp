@@ -13,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/parse.h"
+#include "core/shell_word.h"
 
 namespace mgtune {
 namespace {
@@ -23,24 +24,12 @@ int fail(const Status& status) {
   return static_cast<int>(exit_code(status.code()));
 }
 
-// Quoted where a shell would split or expand it, so that the store's command can be pasted.
-std::string quoted(std::string_view word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(word);
-  }
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 Result<Invocation> describe_invocation(int argc, const char* const* argv) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return environment_error("cannot read /proc/self/exe: " + error.message());
   Invocation invocation{program.string(), "mgtune"};
-  for (int i = 1; i < argc; ++i) invocation.command_line += " " + quoted(argv[i]);
+  for (int i = 1; i < argc; ++i) invocation.command_line += " " + shell_word(argv[i]);
   return invocation;
 }
 

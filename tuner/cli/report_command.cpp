@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <iostream>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/output_file.h"
 #include "cli/stored_results.h"
-#include "html/html_report.h"
-#include "model/units.h"
+#include "core/suggest.h"
+#include "document/markdown.h"
+#include "document/report_document.h"
+#include "html/report_page.h"
+#include "model/missing_parts.h"
 
 namespace mgtune {
 namespace {
@@ -15,30 +19,88 @@ class ReportCommand final : public Command {
   std::string_view name() const override { return "report"; }
   std::string_view summary() const override { return "Write everything found as one HTML page"; }
   std::string_view details() const override {
-    return "The page needs no network and no script.\n"
-           "Example: mgtune report -o report.html";
+    return "The page opens from disk, needs no network, and reads without JavaScript as well.\n"
+           "html  the page    md  tables for a pull request or a wiki\n"
+           "json  the page's data    csv  one row a pick\n"
+           "md, json and csv go to the standard output unless -o names a file.\n"
+           "Examples:\n"
+           "  mgtune report -o report.html\n"
+           "  mgtune report --kernel rmsnorm --gpu H200 --baseline before.db\n"
+           "  mgtune report --format json | jq .verdict";
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("-o,--output", output_, "FILE", "Where to write it (default: report.html)");
+    arguments.value("--format", format_, "NAME", "html (default), md, csv or json");
+    arguments.value("--kernel", filter_.kernel, "NAME", "Only this family or operator");
+    arguments.value("--gpu", filter_.gpu, "NAME", "Only this GPU: L4, \"NVIDIA H200\", cpu");
+    arguments.value("--baseline", baseline_, "FILE",
+                    "Compare the picks with those of another database");
     arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
   }
   Result<ExitCode> run(const Invocation&) override {
+    MGTUNE_TRY(check_format());
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
     ReportModel model = make_report_model({});
     if (store.has_value()) {
-      MGTUNE_ASSIGN(model, read_report_model(*store));
+      MGTUNE_ASSIGN(model, read_results(*store, filter_));
     }
-    MGTUNE_ASSIGN(const std::string html, render_html(model));
-    MGTUNE_TRY(write_output(output_, "the report", html));
-    std::cout << "wrote " << output_ << '\n';
-    if (model.sweeps.empty()) {
-      std::cerr << "There are no results in it yet; this fills it: " << kSweepCommand << '\n';
+    MGTUNE_ASSIGN(const std::vector<std::optional<BaselinePick>> baseline, read_baseline(model));
+    DocumentOptions options;
+    options.baseline = baseline;
+    options.with_baseline = !baseline_.empty();
+    MGTUNE_ASSIGN(const std::string content, render(model, options));
+    MGTUNE_TRY(write(content));
+    if (model.problems.empty()) {
+      std::cerr << "There are no results in it yet; this fills it: " << sweep_command(model)
+                << '\n';
     }
     return ExitCode::ok;
   }
 
  private:
-  std::string output_ = "report.html", database_;
+  Status check_format() const {
+    const std::vector<std::string> formats = {"html", "md", "csv", "json"};
+    for (const std::string& format : formats) {
+      if (format == format_) return {};
+    }
+    return invalid_argument("--format " + format_ + ": expected html, md, csv or json" +
+                            did_you_mean(format_, formats));
+  }
+
+  Result<std::vector<std::optional<BaselinePick>>> read_baseline(const ReportModel& model) const {
+    if (baseline_.empty()) return std::vector<std::optional<BaselinePick>>();
+    MGTUNE_ASSIGN(Store store, Store::open(baseline_, Store::Mode::read_only));
+    MGTUNE_ASSIGN(const ReportModel old, read_report_model(store));
+    std::vector<std::optional<BaselinePick>> picks = against_baseline(model, old);
+    const bool any = std::ranges::any_of(picks, [](const auto& pick) { return pick.has_value(); });
+    if (!any) {
+      std::cerr << "mgtune: warning: " << baseline_
+                << " has no pick for any of these problems, on the same GPU by the same method\n";
+    }
+    return picks;
+  }
+
+  Result<std::string> render(const ReportModel& model, const DocumentOptions& options) const {
+    if (format_ == "csv") return picks_csv(model, options);
+    const ReportAnalysis analysis = analyze(model);
+    if (format_ == "md") return report_markdown(model, analysis, options);
+    const std::string document = report_document(model, analysis, options);
+    return format_ == "json" ? document + '\n' : render_page(model, document);
+  }
+
+  Status write(const std::string& content) const {
+    if (output_.empty() && format_ != "html") {
+      std::cout << content;
+      return {};
+    }
+    const std::string path = output_.empty() ? "report.html" : output_;
+    MGTUNE_TRY(write_output(path, "the report", content));
+    std::cout << "wrote " << path << '\n';
+    return {};
+  }
+
+  std::string output_, database_, baseline_, format_ = "html";
+  ResultFilter filter_;
 };
 
 }  // namespace

@@ -3,9 +3,7 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/stored_results.h"
-#include "core/file_system.h"
-#include "core/suggest.h"
-#include "family/catalog.h"
+#include "model/analysis_tables.h"
 #include "model/tables.h"
 
 namespace mgtune {
@@ -18,9 +16,17 @@ struct View {
 };
 
 constexpr View kViews[] = {
-    {"best", picks_table, picks_json},           {"variants", variants_table, variants_json},
-    {"failures", failures_table, failures_json}, {"finals", finals_table, finals_json},
+    {"best", picks_table, picks_json},
+    {"variants", variants_table, variants_json},
+    {"failures", failures_table, failures_json},
+    {"finals", finals_table, finals_json},
     {"limits", limits_table, limits_json},
+    {"summary", summary_table, summary_json},
+    {"importance", importance_table, importance_json},
+    {"progress", progress_table, progress_json},
+    {"sizes", sizes_table, sizes_json},
+    {"counters", counters_table, counters_json},
+    {"environment", environment_table, environment_json},
 };
 
 class ShowCommand final : public Command {
@@ -33,13 +39,22 @@ class ShowCommand final : public Command {
            "failures   those that failed, and why\n"
            "finals     the fastest of each problem timed in turn: ratios, ties, noise, clocks\n"
            "limits     what limits each pick, and how near it comes to what the GPU can do\n"
+           "summary    the verdict in sentences, and what would complete it\n"
+           "importance which parameters the time hangs on, and what each value does\n"
+           "progress   the best so far against evaluations and time\n"
+           "sizes      picks against problem size, and where one takes over from another\n"
+           "counters   what the hardware counted, and the bottleneck that it shows\n"
+           "environment  machines, and the commands that repeat the sweeps\n"
            "Example: mgtune show best --kernel rmsnorm";
   }
   void declare(ArgumentList& arguments) override {
     std::vector<std::string> names;
     for (const View& view : kViews) names.emplace_back(view.name);
-    arguments.word("WHAT", what_, names, "best, variants, failures, finals or limits");
-    arguments.value("--kernel", kernel_, "NAME", "Only this family or operator");
+    arguments.word("WHAT", what_, names,
+                   "best, variants, failures, finals, limits, summary, importance, progress, "
+                   "sizes, counters or environment");
+    arguments.value("--kernel", filter_.kernel, "NAME", "Only this family or operator");
+    arguments.value("--gpu", filter_.gpu, "NAME", "Only this GPU: L4, \"NVIDIA H200\", cpu");
     arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
     arguments.flag("--json", json_, "Print JSON");
   }
@@ -47,13 +62,12 @@ class ShowCommand final : public Command {
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
     ReportModel model = make_report_model({});
     if (store.has_value()) {
-      MGTUNE_ASSIGN(model, read_results(*store, kernel_));
+      MGTUNE_ASSIGN(model, read_results(*store, filter_));
     }
     const bool nothing = model.variants.empty() && model.picks.empty();
-    if (nothing && store.has_value() && !kernel_.empty()) {
+    if (nothing && store.has_value() && !filter_.kernel.empty() && !json_) {
       MGTUNE_ASSIGN(const std::vector<std::string> others, recorded_operators(*store));
-      MGTUNE_TRY(check_spelling(others));
-      if (!others.empty() && !json_) {
+      if (!others.empty()) {
         std::cout << no_results_text(others);
         return ExitCode::ok;
       }
@@ -65,24 +79,15 @@ class ShowCommand final : public Command {
   }
 
  private:
-  // invalid_argument where --kernel is no kernel's name and looks like one that has results.
-  Status check_spelling(const std::vector<std::string>& recorded) const {
-    if (Catalog(FileSystem::real()).find(kernel_).ok()) return {};
-    std::vector<std::string> names = recorded;
-    for (const std::string& name : recorded) names.push_back(name.substr(0, name.find('.')));
-    const std::string suggestion = did_you_mean(kernel_, names);
-    if (suggestion.empty()) return {};
-    return invalid_argument("no results of '" + kernel_ + "' in this store" + suggestion);
-  }
-
   // Where --kernel names what has no results though others have.
   std::string no_results_text(const std::vector<std::string>& others) const {
-    std::string text = "No results of '" + kernel_ + "' in this store; it has those of ";
+    std::string text = "No results of '" + filter_.kernel + "' in this store; it has those of ";
     for (const std::string& name : others) text += (name == others.front() ? "" : ", ") + name;
-    return text + ". More: mgtune sweep --kernel " + kernel_ + "\n";
+    return text + ". More: mgtune sweep --kernel " + filter_.kernel + "\n";
   }
 
-  std::string what_, kernel_, database_;
+  std::string what_, database_;
+  ResultFilter filter_;
   bool json_ = false;
 };
 

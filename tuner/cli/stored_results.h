@@ -1,5 +1,5 @@
-// What `show` and `report` read from the store. The functions keep no state; a Store is for one
-// thread at a time.
+// What `show`, `report`, `export` and `pack` read from the store. The functions keep no state; a
+// Store is for one thread at a time.
 
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "device/gpu_catalog.h"
 #include "model/report_model.h"
 #include "store/store.h"
 
@@ -26,10 +27,22 @@ Result<std::optional<Store>> open_results(const std::string& named);
 // operator.
 bool means_operator(const std::string& kernel, const std::string& full_name);
 
+// Whether --gpu `word` means this model: its name, or a word of configs/gpus that means it.
+bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
+               const std::string& model);
+
 // The full names of the operators that have results, sorted.
 Result<std::vector<std::string>> recorded_operators(Store& store);
 
-// The results of the operators that `kernel` means.
-Result<ReportModel> read_results(Store& store, const std::string& kernel);
+// Which results a reader asked for; empty words mean all.
+struct ResultFilter {
+  std::string kernel;  // as means_operator() takes it
+  std::string gpu;     // a product's name or alias ("H200"), the driver's name for it, or "cpu"
+};
+
+// The results that `filter` lets through, and the sweeps that found them. invalid_argument, naming
+// the GPUs that have results, where --gpu is none of them, and where --kernel looks like a
+// misspelling of an operator that has results.
+Result<ReportModel> read_results(Store& store, const ResultFilter& filter);
 
 }  // namespace mgtune

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include "build/build_cache.h"
@@ -12,6 +13,7 @@
 #include "cli/stored_results.h"
 #include "cli/sweep_output.h"
 #include "cli/sweep_plan.h"
+#include "cli/watch_page.h"
 #include "core/file_system.h"
 #include "sweep/device_lock.h"
 
@@ -55,12 +57,14 @@ std::string_view SweepCommand::details() const {
          "Examples:\n"
          "  mgtune sweep --kernel rmsnorm --gpu L4\n"
          "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
-         "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m";
+         "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m\n"
+         "  MGTUNE_RECORD=shapes.jsonl ./program && mgtune sweep --shapes shapes.jsonl";
 }
 
 void SweepCommand::declare(ArgumentList& arguments) {
-  arguments.required("--kernel", words_.kernel, "NAME|DIR",
-                     "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
+  arguments.value("--kernel", words_.kernel, "NAME|DIR",
+                  "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder; needed "
+                  "unless a recording names the operators");
   arguments.value(
       "--gpu", words_.gpu, "NAME",
       "L4, an index, a UUID, several with commas, all, cpu, or auto: a GPU if there is one, "
@@ -70,7 +74,8 @@ void SweepCommand::declare(ArgumentList& arguments) {
                    "rows=4096,hidden=4096 (may stand several times)");
   arguments.value(
       "--shapes", words_.shapes, "NAME|FILE",
-      "The problems of a model (llama-3.1-8b), or of a file like configs/shapes/*.json");
+      "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or those that "
+      "a program recorded (MGTUNE_RECORD)");
   arguments.value("--strategy", words_.strategy, "NAME",
                   "adaptive, random or exhaustive (default: exhaustive where the budget covers the "
                   "space, else adaptive)");
@@ -90,6 +95,8 @@ void SweepCommand::declare(ArgumentList& arguments) {
                   "(default: the task of a Slurm job array)");
   arguments.flag("--counters", words_.counters,
                  "Count what the hardware does for the finalists (needs the privilege to profile)");
+  arguments.flag("--watch", words_.watch,
+                 "Serve the report on this machine while the sweep runs, and say at which URL");
   arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
   arguments.flag("--json", words_.json, "Print the result as JSON");
 }
@@ -117,6 +124,11 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
     std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
   }
   install_interrupt_handlers(path);
+  std::optional<WatchPage> watch;  // ends before the store closes, which folds its log
+  if (words_.watch) {
+    MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, words_.kernel));
+    std::cerr << "watch it at " << watch->url() << "\n";
+  }
   std::vector<FinishedSweep> sweeps;
   for (const SweepPlan& plan : plans) {
     if (interrupted()) break;
@@ -127,6 +139,7 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
     sweeps.push_back(std::move(finished));
   }
   stop_interrupt_timer();
+  if (watch.has_value() && !interrupted()) watch->finish();
   return finish(sweeps, store);
 }
 

@@ -273,9 +273,9 @@ std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, co
   }
   if (!summary.outcomes.empty()) text += "all variants: " + outcomes_text(summary) + "\n";
   if (const std::int64_t failed = failed_variants(summary); failed > 0) {
-    text +=
-        fmt::format("{} failed: mgtune show failures --kernel {}{}\n", counted(failed, "variant"),
-                    words.kernel, words.database.empty() ? "" : " --db " + words.database);
+    text += fmt::format("{} failed: mgtune show failures{}{}\n", counted(failed, "variant"),
+                        words.kernel.empty() ? "" : " --kernel " + words.kernel,
+                        words.database.empty() ? "" : " --db " + words.database);
   }
   text += settled_text(sweep);
   if (summary.stopped_early) text += "stopped early; the same command goes on from here\n";

@@ -45,10 +45,40 @@ Result<ProblemRequest> problem_request(const SweepWords& words) {
   ProblemRequest request;
   request.problems = words.problems;
   MGTUNE_ASSIGN(request.dtypes, parse_dtypes(words.dtype));
-  if (!words.shapes.empty()) {
+  if (words.shapes.empty()) return request;
+  if (is_recording(FileSystem::real(), words.shapes)) {
+    MGTUNE_ASSIGN(request.recorded, load_recorded_shapes(FileSystem::real(), words.shapes));
+  } else {
     MGTUNE_ASSIGN(request.model, load_model_shapes(FileSystem::real(), words.shapes));
   }
   return request;
+}
+
+// Those of --kernel, of a recording's only where it has problems of them; without --kernel those of
+// the recording.
+Result<std::vector<const Operator*>> operators_of(const SweepWords& words,
+                                                  const ProblemRequest& request, Catalog& catalog) {
+  if (words.kernel.empty() && !request.recorded.has_value()) {
+    return invalid_argument("--kernel is required\nSee 'mgtune sweep --help'.");
+  }
+  std::vector<const Operator*> operators;
+  if (words.kernel.empty()) {
+    for (const auto& [name, problems] : *request.recorded) {
+      Result<const Operator*> op = catalog.find_operator(name);
+      if (!op.ok()) {
+        return invalid_argument(words.shapes + ": " + op.status().message() +
+                                "; --kernel names the folder of a family of your own");
+      }
+      operators.push_back(*op);
+    }
+    return operators;
+  }
+  MGTUNE_ASSIGN(operators, catalog.find(words.kernel));
+  if (!request.recorded.has_value()) return operators;
+  std::erase_if(operators,
+                [&](const Operator* op) { return !request.recorded->contains(op->full_name()); });
+  if (!operators.empty()) return operators;
+  return invalid_argument("--shapes: " + words.shapes + " has no problems of " + words.kernel);
 }
 
 // Exhaustive where a number of evaluations covers every space and no target may end it earlier;
@@ -158,8 +188,9 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog
     MGTUNE_TRY(parse_target(words.target, words.strategy).status());
   }
   MGTUNE_TRY(check_method(words.method));
-  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
   MGTUNE_ASSIGN(const ProblemRequest request, problem_request(words));
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators,
+                operators_of(words, request, catalog));
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(words.gpu));
   if (words.counters && devices.front().kind == DeviceKind::cpu) {
     return invalid_argument("--counters: the cpu device has no hardware counters");

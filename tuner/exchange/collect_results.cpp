@@ -78,7 +78,8 @@ bool outcome_before(const RecordedOutcome& a, const RecordedOutcome& b) {
   return compare_texts(a.view.variant, b.view.variant) < 0;
 }
 
-TunedPick pick_of(const TunedView& view, const Origin& origin) {
+TunedPick pick_of(const TunedTableRow& row) {
+  const TunedView& view = row.view;
   const TunedRecord& tuned = view.tuned;
   TunedPick pick;
   pick.problem = view.problem;
@@ -92,26 +93,18 @@ TunedPick pick_of(const TunedView& view, const Origin& origin) {
   }
   pick.tie = tuned.tie;
   if (view.copy_ns > 0 && tuned.median_ns > 0) pick.of_copy = view.copy_ns / tuned.median_ns;
-  pick.measured_at = origin.measured_at;
+  pick.measured_at = row.measured_at;
   return pick;
 }
 
-std::vector<TunedTable> make_tables(const std::vector<TunedView>& rows, Origins& origins) {
-  std::vector<TunedTable> tables;
-  for (const TunedView& row : rows) {
-    const Origin& origin = origins[row.tuned.sweep];
-    const auto same = std::ranges::find_if(tables, [&](const TunedTable& table) {
-      return table.op == row.op && table.gpu == row.gpu && table.environment == origin.environment;
-    });
-    TunedTable& table =
-        same != tables.end()
-            ? *same
-            : tables.emplace_back(TunedTable{row.op, row.gpu, origin.environment, {}});
-    table.picks.push_back(pick_of(row, origin));
+std::vector<TunedTableRow> with_origins(std::vector<TunedView> views, Origins& origins) {
+  std::vector<TunedTableRow> rows;
+  rows.reserve(views.size());
+  for (TunedView& view : views) {
+    const Origin& origin = origins[view.tuned.sweep];
+    rows.push_back({std::move(view), origin.environment, origin.measured_at});
   }
-  std::ranges::sort(tables, table_before);
-  for (TunedTable& table : tables) std::ranges::sort(table.picks, pick_before);
-  return tables;
+  return rows;
 }
 
 bool has_time(const RecordedOutcome& row) {
@@ -190,6 +183,24 @@ bool offers(const Operator& op, const TunedPick& pick) {
 
 }  // namespace
 
+std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows) {
+  std::vector<TunedTable> tables;
+  for (const TunedTableRow& row : rows) {
+    const auto same = std::ranges::find_if(tables, [&](const TunedTable& table) {
+      return table.op == row.view.op && table.gpu == row.view.gpu &&
+             table.environment == row.environment;
+    });
+    TunedTable& table =
+        same != tables.end()
+            ? *same
+            : tables.emplace_back(TunedTable{row.view.op, row.view.gpu, row.environment, {}});
+    table.picks.push_back(pick_of(row));
+  }
+  std::ranges::sort(tables, table_before);
+  for (TunedTable& table : tables) std::ranges::sort(table.picks, pick_before);
+  return tables;
+}
+
 bool Selection::wants(const std::string& op, const GpuRecord& gpu,
                       const std::string& problem_text) const {
   if (wants_operator && !wants_operator(op)) return false;
@@ -212,7 +223,7 @@ Result<ExchangedResults> collect_results(Store& store, const Selection& selectio
            (!selection.method.empty() && row.tuned.method != selection.method);
   });
   ExchangedResults results;
-  results.tables = make_tables(tuned, origins);
+  results.tables = make_tuned_tables(with_origins(std::move(tuned), origins));
   for (OutcomeView& view : views) {
     const bool other_method = !selection.method.empty() && view.measurement &&
                               view.measurement->method != selection.method;

@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "exchange/results.h"
 #include "family/catalog.h"
 #include "store/store.h"
+#include "tables/read_tuned_table.h"
 
 namespace mgtune {
 
@@ -27,6 +29,9 @@ struct Selection {
 // Failures that came to no timing stand in the recording of every method that timed something of
 // their problem. One thread at a time per store.
 Result<ExchangedResults> collect_results(Store& store, const Selection& selection);
+
+// Rows by operator, GPU and environment, in an order of their own.
+std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows);
 
 // Takes out picks and recorded variants that today's operators do not offer, which no import would
 // take, and says how many. Operators that the catalog does not know stay as they are.

@@ -14,10 +14,10 @@
 #include <map>
 #include <utility>
 
-#include "exchange/checked_names.h"
 #include "exchange/formats.h"
 #include "exchange/json_text.h"
 #include "exchange/recording_document.h"
+#include "tables/checked_names.h"
 
 namespace mgtune {
 namespace {

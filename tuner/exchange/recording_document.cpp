@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/suggest.h"
-#include "exchange/checked_names.h"
-#include "exchange/identity_json.h"
+#include "tables/checked_names.h"
+#include "tables/identity_json.h"
 
 namespace mgtune {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "exchange/variant_words.h"
 #include "store/records.h"
+#include "tables/variant_words.h"
 
 namespace mgtune {
 

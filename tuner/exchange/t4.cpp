@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "exchange/checked_names.h"
 #include "exchange/formats.h"
 #include "exchange/json_text.h"
 #include "exchange/recording_document.h"
+#include "tables/checked_names.h"
 
 namespace mgtune {
 namespace {

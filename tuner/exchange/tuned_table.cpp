@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "exchange/checked_names.h"
 #include "exchange/formats.h"
-#include "exchange/identity_json.h"
 #include "exchange/json_text.h"
+#include "tables/identity_json.h"
+#include "tables/read_tuned_table.h"
 
 namespace mgtune {
 namespace {
@@ -80,75 +80,34 @@ Result<std::vector<Document>> write(const ExchangedResults& results,
   return documents;
 }
 
-bool recognizes(const JsonCursor& root) {
-  return root.value().find("format") != nullptr && root.value().find("tables") != nullptr;
+ImportedPick picked(TunedTableRow row) {
+  ImportedPick pick;
+  pick.problem = {std::move(row.view.op), std::move(row.view.problem), row.view.bytes,
+                  row.view.flops};
+  pick.tuned = std::move(row.view.tuned);
+  pick.tuned.gpu = 0;  // a row id of the store that takes it
+  return pick;
 }
 
-Result<std::string> read_build(const JsonCursor& build) {
-  MGTUNE_ASSIGN(std::string word, build.string());
-  const bool is_hash =
-      word.size() == 64 && word.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_hash) return build.unexpected("a SHA-256 in lower-case hex");
-  return word;
-}
-
-Status read_default(const JsonCursor& standard, const Operator& op, TunedRecord& tuned) {
-  if (standard.value().kind == JsonValue::Kind::null) return {};
-  MGTUNE_TRY(standard.expect_keys({"design", "parameters", "median_ns"}));
-  MGTUNE_ASSIGN(tuned.default_variant,
-                checked_variant(standard.at("design"), standard.at("parameters"), op));
-  MGTUNE_ASSIGN(tuned.default_median_ns, read_positive(standard.at("median_ns")));
-  return {};
-}
-
-Result<ImportedPick> read_pick(const JsonCursor& pick, const Operator& op, const GpuRecord& gpu) {
-  MGTUNE_TRY(pick.expect_keys(
-      {"problem", "method", "design", "parameters", "median_ns", "default", "tie", "measured_at"},
-      {"of_copy", "build_sha256"}));
-  ImportedPick read;
-  TunedRecord& tuned = read.tuned;
-  MGTUNE_ASSIGN(read.problem, checked_problem(pick.at("problem"), op));
-  MGTUNE_ASSIGN(tuned.method, read_method(pick.at("method"), gpu));
-  MGTUNE_ASSIGN(tuned.variant, checked_variant(pick.at("design"), pick.at("parameters"), op));
-  MGTUNE_ASSIGN(tuned.median_ns, read_positive(pick.at("median_ns")));
-  MGTUNE_TRY(read_default(pick.at("default"), op, tuned));
-  MGTUNE_ASSIGN(tuned.tie, pick.at("tie").boolean());
-  if (tuned.tie && tuned.variant != tuned.default_variant) {
-    return pick.at("tie").error("a tie goes to the default, and this is another variant");
-  }
-  // What a copy takes is measured on each machine: read, and not kept.
-  if (const auto of_copy = pick.find("of_copy")) MGTUNE_TRY(read_positive(*of_copy).status());
-  if (const auto build = pick.find("build_sha256")) {
-    MGTUNE_ASSIGN(tuned.build_sha256, read_build(*build));
-  }
-  return read;
-}
-
-Status read_table(const JsonCursor& table, Catalog& catalog, std::vector<ImportedSweep>& sweeps) {
-  MGTUNE_TRY(table.expect_keys({"operator", "gpu", "environment", "picks"}));
-  MGTUNE_ASSIGN(const Operator* op, checked_operator(table.at("operator"), catalog));
-  ImportedSweep sweep;
-  MGTUNE_ASSIGN(sweep.gpu, read_gpu(table.at("gpu")));
-  MGTUNE_ASSIGN(sweep.environment, read_environment(table.at("environment")));
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> picks, table.at("picks").elements());
-  std::vector<ImportedSweep> of_table;  // one for each time at which something was measured
-  for (const JsonCursor& pick : picks) {
-    MGTUNE_ASSIGN(ImportedPick read, read_pick(pick, *op, sweep.gpu));
-    MGTUNE_ASSIGN(sweep.measured_at, read_time_stamp(pick.at("measured_at")));
-    const auto same = std::ranges::find(of_table, sweep.measured_at, &ImportedSweep::measured_at);
-    ImportedSweep& target = same != of_table.end() ? *same : of_table.emplace_back(sweep);
-    target.picks.push_back(std::move(read));
-  }
-  std::ranges::move(of_table, std::back_inserter(sweeps));
-  return {};
-}
-
+// One sweep for each operator, GPU, environment and time at which something was measured.
 Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog& catalog) {
-  MGTUNE_TRY(root.expect_keys({"format", "tables"}));
-  MGTUNE_TRY(root.at("format").integer(1, 1).status());
+  MGTUNE_ASSIGN(std::vector<TunedTableRow> rows,
+                read_tuned_table(root, catalog, UnknownOperators::refuse));
   std::vector<ImportedSweep> sweeps;
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> tables, root.at("tables").elements());
-  for (const JsonCursor& table : tables) MGTUNE_TRY(read_table(table, catalog, sweeps));
+  for (TunedTableRow& row : rows) {
+    const auto same = std::ranges::find_if(sweeps, [&](const ImportedSweep& sweep) {
+      return sweep.gpu == row.view.gpu && sweep.environment == row.environment &&
+             sweep.measured_at == row.measured_at && sweep.picks.front().problem.op == row.view.op;
+    });
+    const bool is_new = same == sweeps.end();
+    ImportedSweep& target = is_new ? sweeps.emplace_back() : *same;
+    if (is_new) {
+      target.gpu = row.view.gpu;
+      target.environment = row.environment;
+      target.measured_at = row.measured_at;
+    }
+    target.picks.push_back(picked(std::move(row)));
+  }
   return sweeps;
 }
 
@@ -157,7 +116,7 @@ Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog&
 ExchangeFormat tuned_table_format() {
   ExchangeFormat format{"tuned", "which variant serves which problem; what 'mgtune import' takes",
                         write};
-  format.recognizes = recognizes;
+  format.recognizes = is_tuned_table;
   format.read_results = read_results;
   return format;
 }

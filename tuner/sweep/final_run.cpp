@@ -32,7 +32,7 @@ Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
   WorkRequest work;
   work.kind = WorkRequest::Kind::final;
   work.id = shared.next_request++;
-  work.kernel = shared.options.kernel;
+  work.kernel = shared.options.kernel_of(view.op);
   work.op = view.op;
   work.problem = view.problem;
   work.variant = fmt::format("a final of {} variants", entries.size());  // for messages alone

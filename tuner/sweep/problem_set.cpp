@@ -113,6 +113,17 @@ Result<std::vector<Words>> words_of_model(const Operator& op, const ModelShapes&
   return all;
 }
 
+Result<std::vector<Words>> words_of_recording(const Operator& op, const RecordedShapes& recorded) {
+  std::vector<Words> all;
+  const auto problems = recorded.find(op.full_name());
+  if (problems == recorded.end()) return all;
+  for (const std::string& text : problems->second) {
+    MGTUNE_ASSIGN(Words words, parse_assignments(text));
+    all.push_back(std::move(words));
+  }
+  return all;
+}
+
 Result<std::vector<Words>> words_of_operator(const Operator& op, DeviceKind device) {
   const bool emulation = device == DeviceKind::cpu;
   const auto& templates = emulation ? op.emulation_problems : op.problems;
@@ -135,10 +146,11 @@ Result<std::vector<Words>> asked_words(const Operator& op, const ProblemRequest&
     }
     all.push_back(std::move(words));
   }
-  if (!all.empty() && !request.model.has_value()) return all;
-  MGTUNE_ASSIGN(std::vector<Words> brought, request.model.has_value()
-                                                ? words_of_model(op, *request.model)
-                                                : words_of_operator(op, device));
+  if (!all.empty() && !request.model.has_value() && !request.recorded.has_value()) return all;
+  MGTUNE_ASSIGN(std::vector<Words> brought,
+                request.recorded.has_value() ? words_of_recording(op, *request.recorded)
+                : request.model.has_value()  ? words_of_model(op, *request.model)
+                                             : words_of_operator(op, device));
   std::erase_if(brought, [&](const Words& w) { return contradicts(op, w, request.dtypes); });
   all.insert(all.end(), brought.begin(), brought.end());
   if (!all.empty()) return all;

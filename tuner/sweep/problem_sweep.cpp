@@ -473,7 +473,7 @@ WorkRequest ProblemSweep::request(WorkRequest::Kind kind, const VariantState& st
   WorkRequest work;
   work.kind = kind;
   work.id = shared_.next_request++;
-  work.kernel = shared_.options.kernel;
+  work.kernel = shared_.options.kernel_of(view_.op);
   work.op = view_.op;
   work.problem = view_.problem;
   work.variant = state.text;

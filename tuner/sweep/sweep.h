@@ -34,7 +34,7 @@ struct Budget {
 Result<Budget> parse_budget(const std::string& text);  // "500", "60s", "5m", "1h"
 
 struct SweepOptions {
-  std::string kernel;  // as typed: workers load it again
+  std::string kernel;  // as typed: workers load it again; "": each operator by its own name
   std::string strategy;
   std::uint64_t seed = 1;
   Budget budget;
@@ -46,6 +46,11 @@ struct SweepOptions {
   std::string cache_directory;
   std::string lock_directory;  // of the lock files, the same for every sweep on the device
   std::size_t compile_processes = 1;
+
+  // What a worker loads the operator by.
+  const std::string& kernel_of(const std::string& full_name) const {
+    return kernel.empty() ? full_name : kernel;
+  }
 };
 
 // Where the sweep stands, for whoever draws it.

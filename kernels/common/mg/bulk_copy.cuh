@@ -68,6 +68,8 @@ inline void bulk_load_once(void* shared, const void* global, u32 bytes, CopyBarr
   bulk_load(shared, global, bytes, barrier);
 }
 
+inline void bulk_prefetch_to_l2(const void*, u32) {}
+
 inline void bulk_store(void* global, const void* shared, u32 bytes) {
   memcpy(global, shared, bytes);
 }
@@ -147,6 +149,13 @@ __device__ __forceinline__ void bulk_load_once(void* shared, const void* global,
       "[%1], %2, [%3], %4;" ::"r"(shared_address(shared)),
       "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier)), "l"(policy)
       : "memory");
+}
+
+// Into L2 alone: not waited for, and no read of what another grid may be writing.
+__device__ __forceinline__ void bulk_prefetch_to_l2(const void* global, u32 bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
+               "r"(bytes)
+               : "memory");
 }
 
 __device__ __forceinline__ void bulk_store(void* global, const void* shared, u32 bytes) {

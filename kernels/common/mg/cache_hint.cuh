@@ -4,7 +4,9 @@
 //   mg::Vec<T, 8> x = mg::load_hinted<8, mg::Cache::streaming>(row + column);
 //   mg::store_hinted<8, mg::Cache::streaming>(out + column, y);
 //   mg::prefetch_to_l2(row + column);     brings its sector into L2; what is loaded later is
-//   current
+//   current weight = mg::read_each_time(weight);  in a loop: loads through it stay there, instead
+//   of holding
+//                                         registers from before the loop to its end
 //
 //   normal        as the hardware likes; what is read again, soon
 //   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
@@ -32,7 +34,18 @@ inline Bits load_no_allocate(const Bits* from) {
 
 inline void prefetch_to_l2(const void*) {}
 
+template <class T>
+inline const T* read_each_time(const T* place) {
+  return place;
+}
+
 #else
+
+template <class T>
+__device__ __forceinline__ const T* read_each_time(const T* place) {
+  asm volatile("" : "+l"(place));
+  return place;
+}
 
 __device__ __forceinline__ void prefetch_to_l2(const void* place) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(place)));

@@ -2,8 +2,11 @@
  *
  *   mgr_open        a device, the families and the tuned tables
  *   mgr_plan        an operator with static dims, dtypes and flags bound; may compile and load
+ *   mgr_prepare     many plans at once
  *   mgr_launch      any shape in the plan's ranges; looks up, evaluates, launches, nothing else
  *   mgr_plan_free, mgr_close
+ *
+ * mgruntime/operators.h has mgr_launch as a typed function for each built-in operator.
  *
  * ABI rules
  *  1. Handles are opaque. Every handle is freed by the function that names it; null is ignored
@@ -23,7 +26,8 @@
  *  6. Symbols are mgr_*; MGR_ABI_VERSION grows when functions or fields are added. The library's
  *     soname changes when anything is removed or changes its meaning.
  *
- * Threads: a context may be used by several threads at once; its functions take turns. mgr_launch,
+ * Threads: a context may be used by several threads at once; its functions take turns, except that
+ * mgr_plan and mgr_prepare compile at the same time, and a build once. mgr_launch,
  * mgr_workspace_bytes and mgr_explain take no lock: any number of threads may launch one plan, each
  * with a workspace of its own per stream. On a GPU every function leaves the device's primary
  * context current on the calling thread, as the CUDA runtime does. Freeing a handle that is in use
@@ -46,7 +50,7 @@
 extern "C" {
 #endif
 
-#define MGR_ABI_VERSION 1
+#define MGR_ABI_VERSION 2
 
 /* NOLINTBEGIN(modernize-use-using): this header is C. */
 
@@ -83,9 +87,13 @@ typedef struct mgr_open_options_t {
   /* "auto" (the first GPU, else cpu), "cpu", a product name ("H200"), a CUDA index or a UUID.
    * Null: "auto". */
   const char* device;
-  /* A results database. Null: $MGTUNE_DB, else results.db in the user's data folder. It is read
-   * once, by mgr_open. One that does not exist is as an empty one: default variants run. So is the
-   * user's where neither XDG_DATA_HOME nor HOME says where that would be. */
+  /* Tuned rows: a results database, a tuned table (what 'mgtune export' writes) or a pack (what
+   * 'mgtune pack' writes: a table with its builds), told apart by content. Null: $MGTUNE_DB, else
+   * results.db in the user's data folder and, for what that has no row of, the tables installed
+   * with the library. Read once, by mgr_open. A file that does not exist is as an empty one:
+   * default variants run. So is the user's where neither XDG_DATA_HOME nor HOME says where that
+   * would be. A pack whose builds do not run here (another GPU, an older driver) is used as far as
+   * it goes and warned of once, on stderr unless MGTUNE_QUIET is set, and in mgr_explain. */
   const char* database;
   /* Folders of families besides those that are built in. */
   const char* const* family_folders;
@@ -97,7 +105,9 @@ typedef struct mgr_open_options_t {
  * MGR_ENVIRONMENT, listing the devices, when none here has that name, or when the device cannot be
  * opened; MGR_INVALID_ARGUMENT when the name means several. MGR_NOT_FOUND for a family folder that
  * is not there, MGR_INVALID_ARGUMENT for one with a malformed operator, naming file and place.
- * MGR_CORRUPT, MGR_INCOMPATIBLE or MGR_IO, naming the file, for a database that cannot be read. */
+ * MGR_CORRUPT, MGR_INCOMPATIBLE or MGR_IO, naming the file, for a database, table or pack that
+ * cannot be read, that is of a newer format, or that names a design, parameter or value which its
+ * operator does not offer. The file stays as it is. */
 MGR_API mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context);
 MGR_API void mgr_close(mgr_context_t* context);
 
@@ -147,6 +157,17 @@ MGR_API mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options_t* 
                               mgr_plan_t** plan);
 MGR_API void mgr_plan_free(mgr_plan_t* plan);
 
+/* mgr_plan for each of the problems, by several threads at once: before serving, so that no request
+ * waits for a compiler. `threads` 0: one for each CPU. plans[i] gets the plan of problems[i], null
+ * where it failed; statuses[i] its status. Both may be null: without `plans` builds are left in the
+ * cache for mgr_plan to find, without `statuses` the result alone tells.
+ *
+ * MGR_OK when every problem was planned, else the status of the first that was not, with a line for
+ * each of those in the message; the others are planned all the same. */
+MGR_API mgr_status_t mgr_prepare(mgr_context_t* context, const mgr_plan_options_t* const* problems,
+                                 size_t problem_count, size_t threads, mgr_plan_t** plans,
+                                 mgr_status_t* statuses);
+
 /* Bytes of workspace that a launch of any shape in the ranges may need; 0 when none does. */
 MGR_API size_t mgr_workspace_bytes(const mgr_plan_t* plan);
 
@@ -170,7 +191,11 @@ MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace,
  *  - workspace: mgr_workspace_bytes() of device memory, aligned to 256 bytes, prepared, and not in
  *    use by a launch on another stream; null when that is 0.
  *
- * MGR_INVALID_ARGUMENT for arguments the operator does not allow, MGR_UNSUPPORTED when no variant
+ * With MGTUNE_RECORD=FILE in the environment a plan writes each problem that it launches into FILE,
+ * once, for 'mgtune sweep --shapes FILE'; without it a launch pays nothing for that.
+ *
+ * MGR_INVALID_ARGUMENT for arguments the operator does not allow, also dims that make a tensor of
+ * 2^48 bytes or more; MGR_UNSUPPORTED when no variant
  * of the plan serves the call; the message says what kept each out. MGR_LAUNCH_FAILED when the
  * device refuses the launch, or, on cpu, when the kernel fails; on a GPU what a kernel does wrong
  * comes from a later call. */

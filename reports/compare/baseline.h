@@ -1,0 +1,26 @@
+// The picks of a report against those of another database, its baseline, by the noise rule. Pure.
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/noise_rule.h"
+#include "model/report_model.h"
+
+namespace mgtune {
+
+// The baseline's pick for the same GPU, operator, problem and method.
+struct BaselinePick {
+  std::string variant;
+  double time_ns = 0;
+  double speedup = 1, speedup_low = 1, speedup_high = 1;  // of ours over it, with its 95 % interval
+  Verdict verdict = Verdict::unsure;                      // on ours
+};
+
+// One per pick of `model`; nullopt where the baseline has none.
+std::vector<std::optional<BaselinePick>> against_baseline(const ReportModel& model,
+                                                          const ReportModel& baseline);
+
+}  // namespace mgtune

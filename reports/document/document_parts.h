@@ -1,0 +1,78 @@
+// The parts of the document, each a file of its own. Private to document/.
+
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "document/report_document.h"
+
+namespace mgtune {
+
+using Json = nlohmann::ordered_json;
+
+// The lists that other parts point into, and the places of their entries. Not copied: parts point
+// into the model.
+class DocumentIndex {
+ public:
+  explicit DocumentIndex(const ReportModel& model);
+
+  std::vector<std::string> methods, messages;
+  std::vector<const GpuRecord*> gpus;
+
+  std::int64_t method(const std::string& name) const;   // -1: ""
+  std::int64_t message(const std::string& text) const;  // -1: ""
+  std::int64_t gpu(const GpuRecord& gpu) const;
+  std::int64_t sweep(std::int64_t id) const;  // into the model's sweeps; -1: unknown
+
+  // Distinct pairs of a GPU (into gpus) and an environment; of each sweep its place among them.
+  std::vector<std::pair<std::int64_t, const EnvironmentRecord*>> machines;
+  std::vector<std::size_t> machine_of_sweep;
+
+ private:
+  std::map<std::string, std::int64_t, std::less<>> method_places_, message_places_;
+  std::map<std::int64_t, std::int64_t> sweep_places_;
+};
+
+struct DocumentInput {
+  const ReportModel& model;
+  const ReportAnalysis& analysis;
+  const DocumentOptions& options;
+  const DocumentIndex& index;
+};
+
+// With seven significant digits; null where it is not finite.
+Json number(double value);
+Json number(const std::optional<double>& value);
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// "4096" is a number and "true" a boolean, as the operator's file had them; else a text. Only where
+// the value gives the same text again.
+Json typed(std::string_view word);
+Json values_json(std::string_view problem);  // {"rows": 4096, "T": "bf16"}
+
+Json problems_part(const DocumentInput& input);
+Json picks_part(const DocumentInput& input);
+Json builds_part(const DocumentInput& input);
+Json roofline_part(const DocumentInput& input);
+Json importance_part(const DocumentInput& input);
+Json best_so_far_part(const DocumentInput& input);
+Json sizes_part(const DocumentInput& input);
+Json finals_part(const DocumentInput& input);
+Json counters_part(const DocumentInput& input);
+Json failures_part(const DocumentInput& input);
+Json pruning_part(const DocumentInput& input);
+Json gpus_part(const DocumentInput& input);
+Json sweeps_part(const DocumentInput& input);
+Json machines_part(const DocumentInput& input);
+
+}  // namespace mgtune

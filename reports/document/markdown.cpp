@@ -1,0 +1,197 @@
+#include "document/markdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/method_text.h"
+#include "model/missing_parts.h"
+#include "model/named_ceiling.h"
+#include "model/outcome_text.h"
+#include "model/printable.h"
+#include "model/units.h"
+#include "model/verdict.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kParameters = 5;  // of each design
+
+// Text on one line that Markdown, and the HTML in it, takes for nothing but text.
+std::string plain(std::string_view text) {
+  static constexpr std::string_view kSpecial = "\\`*_[]|~";
+  std::string result;
+  for (const char c : printable_line(text)) {
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else {
+      if (kSpecial.find(c) != std::string_view::npos) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+class MarkdownTable {
+ public:
+  explicit MarkdownTable(const std::vector<std::string>& titles) {
+    add(titles);
+    for (std::size_t i = 0; i < titles.size(); ++i) text_ += i == 0 ? "|---|" : "---|";
+    text_ += '\n';
+  }
+
+  void add(const std::vector<std::string>& cells) {
+    text_ += '|';
+    for (const std::string& cell : cells) text_ += " " + plain(cell) + " |";
+    text_ += '\n';
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string section(const std::string& title, const std::string& text) {
+  return "\n## " + title + "\n\n" + text;
+}
+
+// What stands in place of a part without data, or "".
+class Missing {
+ public:
+  Missing(const ReportModel& model, const ReportAnalysis& analysis, bool with_baseline)
+      : parts_(missing_parts(model, analysis, with_baseline)) {}
+
+  std::string text(std::string_view part) const {
+    const auto found = std::ranges::find(parts_, part, &MissingPart::part);
+    if (found == parts_.end()) return "";
+    const std::string command =
+        found->command.empty() ? "" : " This fills it: " + plain(found->command);
+    return found->text + command + "\n";
+  }
+
+ private:
+  std::vector<MissingPart> parts_;
+};
+
+std::string interval(const ReportPick& pick) {
+  if (!pick.low_ns || !pick.high_ns) return "";
+  return time_text(*pick.low_ns) + " .. " + time_text(*pick.high_ns);
+}
+
+std::string speedup(const ReportPick& pick) {
+  switch (pick.standing) {
+    case PickStanding::tie:
+      return "tie";
+    case PickStanding::default_fastest:
+      return "default";
+    case PickStanding::no_default:
+      return "";
+    case PickStanding::faster:
+      break;
+  }
+  return pick.speedup ? ratio_text(*pick.speedup) : "";
+}
+
+std::string picks_text(const ReportModel& model, const DocumentOptions& options) {
+  std::vector<std::string> titles = {"device",   "operator", "problem", "time",   "95 % interval",
+                                     "speed-up", "ceiling",  "ties",    "variant"};
+  if (options.with_baseline) titles.insert(titles.begin() + 6, "over the baseline");
+  MarkdownTable table(titles);
+  for (std::size_t i = 0; i < model.picks.size(); ++i) {
+    const ReportPick& pick = model.picks[i];
+    const std::vector<CeilingShare> shares = ceiling_shares(pick);
+    const std::size_t others = pick.tied.empty() ? 0 : pick.tied.size() - 1;
+    std::vector<std::string> cells = {
+        pick.view.gpu.model + (pick.view.gpu.emulation ? " (emulation)" : ""),
+        pick.view.op,
+        pick.view.problem,
+        time_text(pick.view.tuned.median_ns),
+        interval(pick),
+        speedup(pick),
+        shares.empty() ? "" : share_text(shares.front()),
+        others > 0 ? std::to_string(others) : "",
+        pick.view.tuned.variant};
+    if (options.with_baseline) {
+      const bool known = i < options.baseline.size() && options.baseline[i].has_value();
+      cells.insert(cells.begin() + 6,
+                   known ? fmt::format("{} {}", ratio_text(options.baseline[i]->speedup),
+                                       to_string(options.baseline[i]->verdict))
+                         : "");
+    }
+    table.add(cells);
+  }
+  return table.text();
+}
+
+std::string importance_text(const ReportModel& model, const ReportAnalysis& analysis) {
+  MarkdownTable table({"problem", "design", "parameter", "total", "alone", "best value"});
+  for (const ProblemImportance& entry : analysis.importance) {
+    const ReportProblem& problem = model.problems[entry.problem];
+    const SpaceColumns& space = analysis.spaces[entry.problem];
+    for (const DesignImportance& design : entry.importance.designs) {
+      const std::size_t shown = std::min(kParameters, design.parameters.size());
+      for (std::size_t i = 0; i < shown; ++i) {
+        const ParameterImportance& parameter = design.parameters[i];
+        const ParameterColumn& column = space.parameters[parameter.parameter];
+        const auto best = std::ranges::min_element(parameter.effects, {}, &ValueEffect::ratio);
+        table.add({problem.op + " " + problem.problem, space.designs[design.design].name,
+                   column.name, parameter.total ? percent_text(*parameter.total) : "",
+                   percent_text(parameter.main),
+                   column.values[static_cast<std::size_t>(best->value)]});
+      }
+    }
+  }
+  return table.text();
+}
+
+std::string failures_text(const ReportModel& model) {
+  MarkdownTable table({"status", "variants", "message"});
+  for (const ReportFailure& failure : model.failures) {
+    table.add({std::string(to_string(failure.outcome)), std::to_string(failure.variants.size()),
+               std::string(headline(failure.message))});
+  }
+  return table.text();
+}
+
+std::string environment_text(const ReportModel& model) {
+  MarkdownTable table({"started", "device", "driver", "compiler", "system", "mgtune", "command"});
+  for (const SweepView& view : model.sweeps) {
+    table.add({view.sweep.started_at, view.gpu.model + (view.gpu.emulation ? " (emulation)" : ""),
+               view.environment.driver, view.environment.compiler, view.environment.system,
+               view.environment.mgtune_version, view.sweep.command});
+  }
+  return table.text();
+}
+
+std::string method_text(const ReportModel& model) {
+  std::string text;
+  for (const std::string& step : measuring_steps()) text += step + "\n\n";
+  for (const std::string& name : methods_used(model)) {
+    text += fmt::format("- **{}**: {}\n", plain(name), method_description(name));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string report_markdown(const ReportModel& model, const ReportAnalysis& analysis,
+                            const DocumentOptions& options) {
+  const Missing missing(model, analysis, options.with_baseline);
+  std::string text = "# " + plain(report_title(model)) + "\n\n";
+  for (const std::string& sentence : model.verdict) text += plain(sentence) + "\n";
+  if (model.emulation) text += fmt::format("\n{}\n", kEmulationNote);
+  text +=
+      section("Picks", model.picks.empty() ? missing.text("picks") : picks_text(model, options));
+  text += section("What matters", analysis.importance.empty() ? missing.text("importance")
+                                                              : importance_text(model, analysis));
+  text +=
+      section("Failures", model.failures.empty() ? missing.text("failures") : failures_text(model));
+  text += section("Environment",
+                  model.sweeps.empty() ? missing.text("environment") : environment_text(model));
+  return text + section("How it was measured", method_text(model));
+}
+
+}  // namespace mgtune

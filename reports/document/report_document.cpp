@@ -1,0 +1,111 @@
+#include "document/report_document.h"
+
+#include "document/document_parts.h"
+#include "model/assignments.h"
+#include "model/method_text.h"
+#include "model/missing_parts.h"
+#include "model/units.h"
+#include "model/verdict.h"
+
+namespace mgtune {
+namespace {
+
+constexpr int kFormat = 2;
+constexpr std::size_t kOutcomes = 9;
+
+Json missing_json(const DocumentInput& input) {
+  Json missing = Json::object();
+  for (const std::string_view part : report_parts()) missing[std::string(part)] = nullptr;
+  for (const MissingPart& part :
+       missing_parts(input.model, input.analysis, input.options.with_baseline)) {
+    missing[part.part] = {{"text", part.text}, {"command", part.command}};
+  }
+  return missing;
+}
+
+Json outcomes_json() {
+  Json words = Json::array();
+  for (std::size_t i = 0; i < kOutcomes; ++i) words.push_back(to_string(static_cast<Outcome>(i)));
+  return words;
+}
+
+Json counts_json(const ReportModel& model) {
+  Json counts = Json::array();
+  for (const OutcomeCount& count : model.counts) {
+    counts.push_back({{"outcome", to_string(count.outcome)},
+                      {"count", count.count},
+                      {"failed", is_failure(count.outcome)}});
+  }
+  return counts;
+}
+
+Json methods_json(const DocumentIndex& index) {
+  Json methods = Json::array();
+  for (const std::string& name : index.methods) {
+    methods.push_back({{"name", name}, {"description", method_description(name)}});
+  }
+  return methods;
+}
+
+}  // namespace
+
+Json number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  if (std::abs(value) >= 1e15 || (value != 0 && std::abs(value) < 1e-300)) return value;
+  if (value == std::trunc(value)) return static_cast<std::int64_t>(value);
+  const int decimals = 6 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  if (decimals <= 0) return static_cast<std::int64_t>(std::llround(value));
+  const double scale = std::pow(10.0, decimals);
+  return std::round(value * scale) / scale;
+}
+
+Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
+
+Json typed(std::string_view word) {
+  if (word == "true" || word == "false") return word == "true";
+  if (const std::optional<std::int64_t> number = whole_number(word)) return *number;
+  return word;
+}
+
+Json values_json(std::string_view problem) {
+  Json values = Json::object();
+  for (const auto& [name, value] : assignments(problem)) values[std::string(name)] = typed(value);
+  return values;
+}
+
+std::string report_document(const ReportModel& model, const ReportAnalysis& analysis,
+                            const DocumentOptions& options) {
+  const DocumentIndex index(model);
+  const DocumentInput input{model, analysis, options, index};
+  Json document = {{"format", kFormat},
+                   {"generated_at", model.generated_at},
+                   {"mgtune_version", model.mgtune_version},
+                   {"title", report_title(model)},
+                   {"live", options.live},
+                   {"emulation", model.emulation},
+                   {"emulation_note", kEmulationNote},
+                   {"verdict", model.verdict}};
+  document["counts"] = counts_json(model);
+  document["outcomes"] = outcomes_json();
+  document["methods"] = methods_json(index);
+  document["messages"] = index.messages;
+  document["gpus"] = gpus_part(input);
+  document["missing"] = missing_json(input);
+  document["problems"] = problems_part(input);
+  document["picks"] = picks_part(input);
+  document["roofline"] = roofline_part(input);
+  document["importance"] = importance_part(input);
+  document["best_so_far"] = best_so_far_part(input);
+  document["finals"] = finals_part(input);
+  document["sizes"] = sizes_part(input);
+  document["counters"] = counters_part(input);
+  document["failures"] = failures_part(input);
+  document["pruning"] = pruning_part(input);
+  document["sweeps"] = sweeps_part(input);
+  document["machines"] = machines_part(input);
+  document["builds"] = builds_part(input);
+  document["measured"] = measuring_steps();
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace mgtune

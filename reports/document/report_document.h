@@ -1,0 +1,30 @@
+// The report as one JSON document: what the page draws, `mgtune report --format json` writes and
+// `mgtune sweep --watch` sends. configs/schema/report.schema.json has every key; keys are added,
+// never changed, while "format" is 2. Text is valid UTF-8 as it was stored, not made printable;
+// a number that is not finite is null; times have seven significant digits. Variants are columns,
+// so that 100,000 of them are about 12 MB. Pure, thread-safe.
+
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "compare/baseline.h"
+#include "model/analysis.h"
+#include "model/report_model.h"
+
+namespace mgtune {
+
+struct DocumentOptions {
+  bool live = false;  // a sweep is still running: the page asks for newer documents
+  // One per pick of the model; empty without a baseline.
+  std::span<const std::optional<BaselinePick>> baseline;
+  bool with_baseline = false;
+};
+
+// Without white space and without a newline at its end.
+std::string report_document(const ReportModel& model, const ReportAnalysis& analysis,
+                            const DocumentOptions& options);
+
+}  // namespace mgtune

@@ -1,0 +1,69 @@
+#include "html/report_page.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "html/markup.h"
+#include "html/sections.h"
+#include "model/verdict.h"
+
+extern "C" const char mgtune_report_page[], mgtune_report_page_end[];
+
+namespace mgtune {
+namespace {
+
+// A place of the template and what stands there in a report.
+struct Place {
+  std::string_view marker;
+  std::string text;
+};
+
+std::string static_tables(const ReportModel& model) {
+  std::string html = "<main id=\"static\">\n<h1>" + escape(report_title(model)) + "</h1>\n";
+  for (const auto part : {verdict_section, picks_section, variants_section, failures_section,
+                          environment_section, method_section}) {
+    html += part(model);
+  }
+  return html + "</main>";
+}
+
+std::string data_element(std::string_view document) {
+  return fmt::format("<script type=\"application/json\" id=\"report-data\">{}</script>",
+                     escape_json(document));
+}
+
+}  // namespace
+
+std::string_view page_template() {
+  return {mgtune_report_page,
+          static_cast<std::size_t>(mgtune_report_page_end - mgtune_report_page)};
+}
+
+Result<std::string> render_page(const ReportModel& model, std::string_view document,
+                                std::string_view page) {
+  const std::array<Place, 3> places = {{
+      {"<title>mgtune report</title>", "<title>" + escape(report_title(model)) + "</title>"},
+      {"<main id=\"static\"></main>", static_tables(model)},
+      {"<script type=\"application/json\" id=\"report-data\"></script>", data_element(document)},
+  }};
+  std::string html;
+  html.reserve(page.size() + document.size() + document.size() / 8);
+  // By their order in the template, so that what was put in is never searched.
+  for (std::size_t filled = 0; filled < places.size(); ++filled) {
+    const Place* next = nullptr;
+    std::size_t at = std::string_view::npos;
+    for (const Place& place : places) {
+      const std::size_t found = page.find(place.marker);
+      if (found >= at) continue;
+      at = found;
+      next = &place;
+    }
+    if (next == nullptr) return internal_error("the template of the report lacks a place for data");
+    html.append(page.substr(0, at)).append(next->text);
+    page.remove_prefix(at + next->marker.size());
+  }
+  return html.append(page);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,27 @@
+// What a report works out, as plain text for a terminal: the views of `mgtune show` beside those of
+// tables.h. Each ends with a newline; one without rows says which command fills it. Pure.
+
+#pragma once
+
+#include <string>
+
+#include "model/report_model.h"
+
+namespace mgtune {
+
+std::string summary_table(const ReportModel& model);      // verdict, and what is missing
+std::string importance_table(const ReportModel& model);   // which parameters matter
+std::string progress_table(const ReportModel& model);     // how the sweeps converged
+std::string sizes_table(const ReportModel& model);        // picks against problem size
+std::string counters_table(const ReportModel& model);     // what the hardware counted
+std::string environment_table(const ReportModel& model);  // machines, and commands to repeat
+
+// The same as JSON, one self-contained object per row.
+std::string summary_json(const ReportModel& model);
+std::string importance_json(const ReportModel& model);
+std::string progress_json(const ReportModel& model);
+std::string sizes_json(const ReportModel& model);
+std::string counters_json(const ReportModel& model);
+std::string environment_json(const ReportModel& model);
+
+}  // namespace mgtune

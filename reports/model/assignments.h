@@ -1,0 +1,32 @@
+// The words of a problem's or variant's text: "rows=4096 hidden=4096 T=bf16", "row VEC=8 PDL=true".
+// Pure.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mgtune {
+
+using Assignment = std::pair<std::string_view, std::string_view>;  // parts of the text
+
+// "4096"; nullopt for what would not give the same text again.
+std::optional<std::int64_t> whole_number(std::string_view word);
+
+// Words without '=' are left out.
+std::vector<Assignment> assignments(std::string_view text);
+
+// A variant's text in its parts.
+struct VariantWords {
+  std::string_view design;
+  std::vector<Assignment> parameters;
+};
+
+// A text that is no design followed by assignments to different names, one blank between words, is
+// a design whole: the parts always give the text again.
+VariantWords variant_words(std::string_view text);
+
+}  // namespace mgtune

@@ -1,0 +1,35 @@
+// BestSoFar: how a sweep converged: the fastest variant of a problem after each evaluation. Pure.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/report_model.h"
+
+namespace mgtune {
+
+struct BestStep {
+  std::int64_t evaluation = 0;    // the how-many-th of the problem, from 1
+  std::optional<double> seconds;  // spent on the problem until then
+  double best_ns = 0;
+  std::size_t row = 0;  // of the model's variants
+};
+
+// Of one problem by one method. Failures count as evaluations, as they cost time.
+struct BestSoFar {
+  std::size_t problem = 0;  // of the model's problems
+  std::string method;
+  std::int64_t evaluations = 0;
+  std::optional<double> seconds;  // of all of them
+  bool order_known = false;       // an import has its steps empty
+  std::vector<BestStep> steps;    // only where it got better
+};
+
+// In the order of problems, then methods; none for a problem without a time.
+std::vector<BestSoFar> best_so_far(const ReportModel& model);
+
+}  // namespace mgtune

@@ -1,0 +1,31 @@
+// The parts of a report that have no data, with the command that fills each. Pure.
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/analysis.h"
+#include "model/report_model.h"
+
+namespace mgtune {
+
+struct MissingPart {
+  std::string part;     // one of report_parts()
+  std::string text;     // a sentence
+  std::string command;  // "" where no command would fill it
+};
+
+// picks, roofline, importance, heat_map, parallel, best_so_far, finals, sizes, counters, failures,
+// pruning, environment, baseline
+std::span<const std::string_view> report_parts();
+
+std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAnalysis& analysis,
+                                       bool with_baseline);
+
+// "mgtune sweep --kernel rmsnorm.forward --gpu 'NVIDIA H200'": of what the model is mostly about.
+std::string sweep_command(const ReportModel& model);
+
+}  // namespace mgtune

@@ -1,0 +1,23 @@
+// The parts of ECharts that the page uses; whatever is not named here is not in the file.
+
+import {
+  BarChart, BoxplotChart, HeatmapChart, LineChart, ParallelChart, ScatterChart,
+} from 'echarts/charts';
+import {
+  BrushComponent, GridComponent, LegendComponent, MarkLineComponent, ParallelComponent, TooltipComponent,
+} from 'echarts/components';
+import { type EChartsType, init, use } from 'echarts/core';
+import type { ECBasicOption } from 'echarts/types/dist/shared';
+import { CanvasRenderer } from 'echarts/renderers';
+
+use([
+  BarChart, BoxplotChart, HeatmapChart, LineChart, ParallelChart, ScatterChart, BrushComponent,
+  GridComponent, LegendComponent, MarkLineComponent, ParallelComponent, TooltipComponent, CanvasRenderer,
+]);
+
+export type ChartOption = ECBasicOption;
+export type Chart = EChartsType;
+
+export function makeChart(box: HTMLElement): Chart {
+  return init(box, null, { renderer: 'canvas' });
+}

@@ -1,0 +1,196 @@
+// Every variant at its time, in the order of evaluation or along the clock, and the best so far. Dragging a
+// box chooses the variants in it.
+
+import type { NumberColumn } from '../columns';
+import type { Constraint } from '../constraints';
+import { countText, ordinal, timeName, timeText, timeTick } from '../format';
+import { groupRow, kTimeKey, shortLabel } from '../group';
+import type { Report } from '../report';
+import { type Sample, sample, sampleText } from '../sample';
+import type { State } from '../state';
+import { plainTable } from '../table';
+import { kSymbols, type Theme } from '../theme';
+import type { Chart, ChartOption } from './echarts';
+import { ChartFigure } from './figure';
+import { type Box, boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
+
+type BestSoFar = Report['best_so_far'][number];
+type Step = BestSoFar['steps'][number];
+
+export interface Along {
+  readonly title: string;
+  readonly axis: string;
+  readonly column: (state: State) => NumberColumn | null;
+  readonly place: (step: Step) => number | null;
+  readonly end: (best: BestSoFar) => number | null;
+  readonly text: (value: number) => string;
+}
+
+const kPoints = 3000;  // drawn of each, the chosen and the others
+
+export function bestOf(state: State): BestSoFar | undefined {
+  const { group } = state;
+  return state.report.best_so_far.find((each) => each.problem === group?.problem && each.method === group.method);
+}
+
+// The line of the best so far: a corner at each step, to the end of the axis.
+function stepLine(best: BestSoFar, along: Along): readonly (readonly [number, number])[] {
+  const corners: [number, number][] = [];
+  let last: number | null = null;
+  for (const step of best.steps) {
+    const x = along.place(step);
+    if (x === null) continue;
+    if (last !== null) corners.push([x, last]);
+    corners.push([x, step.best_ns]);
+    last = step.best_ns;
+  }
+  const end = along.end(best);
+  if (last !== null && end !== null) corners.push([end, last]);
+  return corners;
+}
+
+export function evaluationsChart(state: State, along: Along): ChartFigure {
+  let drawn: readonly (readonly number[])[] = [];  // the rows of each series of points
+  let samples: readonly Sample[] = [];
+  let brushed: Box | null = null;
+
+  const plotted = (row: number) =>
+    !Number.isNaN(state.group?.ranked.values[row] ?? NaN) && !Number.isNaN(along.column(state)?.values[row] ?? NaN);
+
+  function points(theme: Theme): readonly object[] {
+    const { group, selection } = state;
+    const column = along.column(state);
+    if (group === null || column === null) return [];
+    const chosen = sample(group, kPoints, (row) => plotted(row) && selection.mask[row] === 1);
+    const others = sample(group, kPoints, (row) => plotted(row) && selection.mask[row] !== 1);
+    samples = [chosen, others];
+    const data = (rows: readonly number[]) => rows.map((row) => [column.values[row], group.ranked.values[row]]);
+    const designs = group.design.labels.slice(0, kSymbols.length);
+    const byDesign = designs.map((_, i) =>
+      chosen.rows.filter((row) => Math.min(group.design.codes[row] ?? 0, designs.length - 1) === i));
+    const focus = selection.focus !== null && plotted(selection.focus) ? [selection.focus] : [];
+    drawn = [others.rows, ...byDesign, focus];
+    return [
+      { id: 'others', data: data(others.rows), itemStyle: { color: theme.muted, opacity: 0.18 } },
+      ...designs.map((name, i) => ({
+        id: `design-${i}`, name: label(name, 24), data: data(byDesign[i] ?? []), symbol: kSymbols[i],
+        itemStyle: { color: theme.series[i], opacity: 0.65 },
+      })),
+      {
+        id: 'focus', data: data(focus), symbolSize: 13, z: 5,
+        itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 2 },
+      },
+    ];
+  }
+
+  function option(theme: Theme): ChartOption {
+    const { group } = state;
+    const best = bestOf(state);
+    const column = along.column(state);
+    if (group === null || column === null || best === undefined) return {};
+    const range = logRange([...group.ranked.values, best.default_ns ?? NaN]) ?? { min: 1, max: 10 };
+    const designs = group.design.labels.slice(0, kSymbols.length);
+    const line = stepLine(best, along);
+    const fallback = best.default_ns;
+    const fixed = [{
+      id: 'best', name: 'best so far', type: 'line', data: line, symbol: 'none', z: 4,
+      lineStyle: { color: theme.text, width: 2 }, itemStyle: { color: theme.text },
+      ...(fallback === null ? {} : {
+        markLine: {
+          silent: true, symbol: 'none', data: [{ yAxis: fallback }],
+          lineStyle: { color: theme.muted, type: 'dashed' },
+          label: { formatter: 'default', color: theme.text, position: 'insideEndTop', textBorderColor: theme.ground, textBorderWidth: 3 },
+        },
+      }),
+    }];
+    const scatter = ['others', ...designs.map((_, i) => `design-${i}`), 'focus'].map((id) =>
+      ({ id, type: 'scatter', symbolSize: 5, large: true, largeThreshold: 500, data: [] }));
+    return {
+      grid: { left: 76, right: 24, top: 56, bottom: 48 },
+      legend: legend(theme, ['best so far', ...designs.map((name) => label(name, 24))]),
+      tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(seriesIndex, dataIndex)),
+      xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: 0 }),
+      yAxis: logAxis(theme, { name: timeName(group.emulation), format: timeTick, vertical: true, ...range }),
+      brush: {
+        toolbox: [], xAxisIndex: 0, yAxisIndex: 0, transformable: true, outOfBrush: {}, inBrush: {},
+        brushStyle: { borderWidth: 1, color: 'rgba(128, 128, 128, 0.15)', borderColor: theme.accent },
+      },
+      series: [...scatter, ...fixed],
+    };
+  }
+
+  function describe(series: number, index: number): string {
+    const { group } = state;
+    const row = drawn[series]?.[index];
+    if (group === null || row === undefined) return '';
+    const place = along.text(along.column(state)?.values[row] ?? NaN);
+    return `${shortLabel(group, row)}\n${along.axis} ${place}\n${wrapped(state.variant(row))}`;
+  }
+
+  // A click without a drag leaves no area: that takes the choice back.
+  function brush(event: unknown): void {
+    const column = along.column(state);
+    if (column === null) return;
+    const box = boxOf(event);
+    brushed = box;
+    state.selection.set(new Map<string, Constraint | null>([
+      [column.key, box && { kind: 'range', ...box.x }],
+      [kTimeKey, box && { kind: 'range', ...box.y }],
+    ]));
+  }
+
+  function showBox(chart: Chart): void {
+    const areas = brushed === null ? [] : [{
+      brushType: 'rect', xAxisIndex: 0, yAxisIndex: 0,
+      coordRange: [[brushed.x.low, brushed.x.high], [brushed.y.low, brushed.y.high]],
+    }];
+    chart.dispatchAction({ type: 'brush', areas });
+  }
+
+  function listen(chart: Chart): void {
+    chart.on('brushEnd', brush);
+    chart.on('click', (event: unknown) => {
+      if (isHovered(event)) state.selection.look(drawn[event.seriesIndex]?.[event.dataIndex] ?? null);
+    });
+    // The choice was taken back elsewhere: its box goes too.
+    state.selection.listen(() => {
+      const key = along.column(state)?.key;
+      if (brushed === null || (key !== undefined && state.selection.get(key) !== undefined)) return;
+      brushed = null;
+      showBox(chart);
+    });
+  }
+
+  return new ChartFigure({
+    title: along.title,
+    height: 340,
+    option,
+    mark: (theme) => ({ series: points(theme) }),
+    made: listen,
+    drawn: (chart) => {
+      chart.dispatchAction({ type: 'takeGlobalCursor', key: 'brush', brushOption: { brushType: 'rect', brushMode: 'single' } });
+      if (brushed !== null) showBox(chart);
+    },
+    summary: () => {
+      const best = bestOf(state);
+      const last = best?.steps.at(-1);
+      const sentence = best === undefined || last === undefined ? '' :
+        `${countText(best.evaluations)} evaluations; the best, ${timeText(last.best_ns)}, was the ${ordinal(last.evaluation)}. `;
+      return `${sentence}Drag a box to choose variants. ${sampleText(...samples)}`;
+    },
+    table: () => {
+      const name = timeName(state.group?.emulation ?? false);
+      return plainTable({ caption: 'Where the best so far got better' }, bestOf(state)?.steps ?? [], [
+        { title: 'evaluation', number: true, text: (step) => countText(step.evaluation), order: (step) => step.evaluation },
+        { title: 'seconds', number: true, text: (step) => step.seconds?.toFixed(1) ?? '', order: (step) => step.seconds ?? NaN },
+        { title: name, number: true, text: (step) => timeText(step.best_ns), order: (step) => step.best_ns },
+        { title: 'variant', text: (step) => variantOf(state, step.row) },
+      ]);
+    },
+  });
+}
+
+function variantOf(state: State, globalRow: number): string {
+  const row = state.group === null ? null : groupRow(state.report, state.group, globalRow);
+  return row === null ? '' : state.variant(row);
+}

@@ -1,0 +1,120 @@
+// The samples of the finalists: a box from quartile to quartile and a dot for each round.
+
+import { percentText, ratioText, timeName, timeText, timeTick } from '../format';
+import type { Final } from '../report';
+import type { State } from '../state';
+import { plainTable } from '../table';
+import type { Theme } from '../theme';
+import type { ChartOption } from './echarts';
+import { ChartFigure } from './figure';
+import { categoryAxis, differences, label, logAxis, logRange, tooltip } from './parts';
+
+type Finalist = Final['finalists'][number];
+
+export function finalOf(state: State): Final | undefined {
+  const { group } = state;
+  return state.report.finals.find((each) => each.problem === group?.problem && each.method === group.method);
+}
+
+function role(finalist: Finalist): string {
+  const words = [finalist.is_pick && 'pick', finalist.is_default && 'default', finalist.tied && 'tied'];
+  return words.filter((each) => each !== false).join(', ');
+}
+
+// Least, quartiles, greatest; linear between samples.
+function quartiles(samples: Float64Array): readonly number[] {
+  const sorted = samples.slice().sort();
+  return [0, 0.25, 0.5, 0.75, 1].map((part) => {
+    const place = part * (sorted.length - 1);
+    const low = sorted[Math.floor(place)] ?? NaN;
+    const high = sorted[Math.ceil(place)] ?? NaN;
+    return low + (high - low) * (place - Math.floor(place));
+  });
+}
+
+const kDots = 60;  // of a finalist, evenly over the rounds
+
+export function finalsChart(state: State): ChartFigure {
+  const finalists = () => (finalOf(state)?.finalists ?? []).filter((each) => each.samples_ns.length > 0);
+
+  // The dots of one finalist lie over each other, spread by their round.
+  function dots(finalist: Finalist, place: number): readonly (readonly [number, number])[] {
+    const { samples_ns } = finalist;
+    const step = Math.max(1, Math.ceil(samples_ns.length / kDots));
+    const dots: [number, number][] = [];
+    for (let round = 0; round < samples_ns.length; round += step) {
+      dots.push([samples_ns[round] ?? NaN, place + 0.28 + 0.44 * (round / samples_ns.length)]);
+    }
+    return dots;
+  }
+
+  function option(theme: Theme): ChartOption {
+    const shown = finalists();
+    const range = logRange(shown.flatMap((each) => [...each.samples_ns]), 1.004);
+    if (range === null) return {};
+    const names = differences(shown.map((each) => each.variant));
+    const labels = shown.map((each, i) => {
+      const marks = role(each);
+      return `${label(names[i] ?? '', 44)}${marks === '' ? '' : `\n${marks}`}`;
+    });
+    const color = (each: Finalist) => theme.series[each.is_default ? 1 : each.tied || each.is_pick ? 0 : 4] ?? theme.text;
+    return {
+      grid: { left: 260, right: 28, top: 20, bottom: 48 },
+      tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(shown[seriesIndex === 0 ? dataIndex : seriesIndex - 1])),
+      xAxis: logAxis(theme, { name: timeName(state.group?.emulation ?? false), format: timeTick, ...range }),
+      // The second axis lies over the first, and has places between the names.
+      yAxis: [
+        {
+          ...categoryAxis(theme, '', [], true), data: labels, inverse: true,
+          axisLabel: { color: theme.text, interval: 0, fontSize: 11, lineHeight: 14 },
+        },
+        { type: 'value', show: false, min: 0, max: shown.length, inverse: true },
+      ],
+      series: [
+        {
+          type: 'boxplot', boxWidth: ['30%', '60%'],
+          data: shown.map((each) => ({
+            value: [...quartiles(each.samples_ns)], itemStyle: { color: theme.surface, borderColor: color(each), borderWidth: 1.6 },
+          })),
+        },
+        ...shown.map((each, place) => ({
+          type: 'scatter', yAxisIndex: 1, symbolSize: 4, silent: true, z: 4, itemStyle: { color: color(each), opacity: 0.45 }, data: dots(each, place),
+        })),
+      ],
+    };
+  }
+
+  function describe(each: Finalist | undefined): string {
+    if (each === undefined) return '';
+    const mark = role(each);
+    return `${mark === '' ? '' : `${mark}\n`}median ${timeText(each.median_ns)} (95 %: ${timeText(each.low_ns)} to ${timeText(each.high_ns)})\n`
+      + `${ratioText(each.ratio)} the default in the same round`;
+  }
+
+  const figure: ChartFigure = new ChartFigure({
+    title: 'Samples of the finalists',
+    height: 320,
+    option: (theme) => {
+      figure.setHeight(Math.max(160, 76 + 44 * finalists().length));
+      return option(theme);
+    },
+    summary: () => {
+      const final = finalOf(state);
+      if (final === undefined) return '';
+      return `${final.finalists.length} variants were timed in turn, in random order, for ${final.rounds} rounds. `
+        + `Two entries of one variant differed by ${percentText(final.noise_floor, 2)}: smaller differences are noise.`;
+    },
+    table: () => plainTable({ caption: 'The finalists, the fastest first' }, finalOf(state)?.finalists ?? [], [
+      { title: 'variant', text: (each) => each.variant },
+      { title: 'mark', text: role },
+      { title: timeName(state.group?.emulation ?? false), number: true, text: (each) => timeText(each.median_ns), order: (each) => each.median_ns },
+      { title: '95 % from', number: true, text: (each) => timeText(each.low_ns), order: (each) => each.low_ns },
+      { title: 'to', number: true, text: (each) => timeText(each.high_ns), order: (each) => each.high_ns },
+      { title: 'over the default', number: true, text: (each) => each.ratio.toFixed(4), order: (each) => each.ratio },
+      { title: '95 % from', number: true, text: (each) => each.ratio_low.toFixed(4), order: (each) => each.ratio_low },
+      { title: 'to', number: true, text: (each) => each.ratio_high.toFixed(4), order: (each) => each.ratio_high },
+      { title: 'samples', number: true, text: (each) => String(each.samples_ns.length), order: (each) => each.samples_ns.length },
+    ]),
+  });
+  return figure;
+}

@@ -1,0 +1,109 @@
+// Time against problem size, and where the runtime changes from one variant to another.
+
+import { counted, ratioText, shortNumber, timeName, timeText, timeTick } from '../format';
+import { at } from '../group';
+import type { Sizes } from '../report';
+import type { State } from '../state';
+import { plainTable } from '../table';
+import type { Theme } from '../theme';
+import type { Chart, ChartOption } from './echarts';
+import { ChartFigure } from './figure';
+import { isHovered, legend, logAxis, logRange, tooltip, wrapped } from './parts';
+
+type Point = Sizes['points'][number];
+
+// The letters under which the variants of a series are listed below the chart: A, B, ..., Z, AA, ...
+export function letter(place: number): string {
+  const last = String.fromCharCode(65 + (place % 26));
+  return place < 26 ? last : letter(Math.floor(place / 26) - 1) + last;
+}
+
+export function dispatched(sizes: Sizes): readonly string[] {
+  return [...new Set(sizes.points.map((each) => each.variant))];
+}
+
+export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
+  const emulation = () => at(state.report.gpus, shown()?.gpu ?? 0).emulation;
+
+  function option(theme: Theme): ChartOption {
+    const sizes = shown();
+    if (sizes === null) return {};
+    const { points } = sizes;
+    const variants = dispatched(sizes);
+    const x = logRange([...points.map((each) => each.size), ...sizes.boundaries.map((each) => each.at)], 1.3);
+    const y = logRange(points.flatMap((each) => [each.time_ns, each.default_ns ?? NaN, each.copy_ns ?? NaN]), 1.3);
+    if (x === null || y === null) return {};
+    const line = (name: string, value: (each: Point) => number | null, style: object, symbol: string, color: string | undefined) => ({
+      name, type: 'line', symbol, symbolSize: 8, lineStyle: { color, width: 2, ...style }, itemStyle: { color },
+      data: points.map((each) => [each.size, value(each) ?? NaN]),
+    });
+    return {
+      grid: { left: 76, right: 28, top: 56, bottom: 52 },
+      legend: legend(theme, ['pick', 'default', 'copy of as many bytes']),
+      tooltip: tooltip(theme, ({ dataIndex }) => describe(points[dataIndex])),
+      xAxis: logAxis(theme, { name: sizes.dim === 'bytes' ? 'bytes that must move' : sizes.dim, format: shortNumber, ...x }),
+      yAxis: logAxis(theme, { name: timeName(emulation()), format: timeTick, vertical: true, ...y }),
+      series: [
+        {
+          ...line('pick', (each) => each.time_ns, {}, 'circle', theme.series[0]), z: 5,
+          label: {
+            show: true, position: 'right', distance: 8, color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3,
+            formatter: ({ dataIndex }: { dataIndex: number }) => letter(variants.indexOf(points[dataIndex]?.variant ?? '')),
+          },
+          markLine: {
+            silent: true, symbol: 'none', lineStyle: { color: theme.accent, type: 'dotted', width: 1.5 },
+            label: {
+              color: theme.muted, position: 'end', rotate: 0, formatter: ({ dataIndex }: { dataIndex: number }) => boundaryName(sizes, variants, dataIndex),
+            },
+            data: sizes.boundaries.map((each) => ({ xAxis: each.at })),
+          },
+        },
+        line('default', (each) => each.default_ns, { type: 'dashed' }, 'rect', theme.series[1]),
+        line('copy of as many bytes', (each) => each.copy_ns, { type: 'dotted' }, 'triangle', theme.series[2]),
+        ...points.filter((each) => each.low_ns !== null && each.high_ns !== null).map((each) => ({
+          type: 'line', symbol: 'none', silent: true, lineStyle: { color: theme.series[0], width: 2 },
+          data: [[each.size, each.low_ns], [each.size, each.high_ns]],
+        })),
+      ],
+    };
+  }
+
+  function describe(point: Point | undefined): string {
+    if (point === undefined) return '';
+    const gain = point.default_ns === null ? '' : `, default ${timeText(point.default_ns)} (${ratioText(point.default_ns / point.time_ns)})`;
+    const copy = point.copy_ns === null ? '' : `\na copy of as many bytes takes ${timeText(point.copy_ns)}`;
+    return `${at(state.report.problems, point.problem).problem}\npick ${timeText(point.time_ns)}${gain}${copy}\n${wrapped(point.variant)}`;
+  }
+
+  return new ChartFigure({
+    title: 'Time against problem size',
+    height: 380,
+    option,
+    made: (chart: Chart) => chart.on('click', (event: unknown) => {
+      const point = isHovered(event) ? shown()?.points[event.dataIndex] : undefined;
+      if (point !== undefined) state.chooseProblem(point.problem, shown()?.method ?? -1);
+    }),
+    summary: () => {
+      const sizes = shown();
+      if (sizes === null) return '';
+      const count = dispatched(sizes).length;
+      const changes = sizes.boundaries.length > 0
+        ? ` Dotted lines: where the runtime changes from one variant to the next.` : '';
+      return `${count === 1 ? 'One variant serves' : `${count} variants serve`} ${counted(sizes.points.length, 'size')}.${changes}`;
+    },
+    table: () => plainTable({ caption: 'Time against problem size' }, shown()?.points ?? [], [
+      { title: shown()?.dim ?? 'size', number: true, text: (each) => shortNumber(each.size), order: (each) => each.size },
+      { title: 'problem', text: (each) => at(state.report.problems, each.problem).problem },
+      { title: timeName(emulation()), number: true, text: (each) => timeText(each.time_ns), order: (each) => each.time_ns },
+      { title: 'default', number: true, text: (each) => (each.default_ns === null ? '' : timeText(each.default_ns)), order: (each) => each.default_ns ?? NaN },
+      { title: 'copy', number: true, text: (each) => (each.copy_ns === null ? '' : timeText(each.copy_ns)), order: (each) => each.copy_ns ?? NaN },
+      { title: 'variant', text: (each) => each.variant },
+    ]),
+  });
+}
+
+function boundaryName(sizes: Sizes, variants: readonly string[], index: number): string {
+  const boundary = sizes.boundaries[index];
+  if (boundary === undefined) return '';
+  return `${letter(variants.indexOf(boundary.below))} | ${letter(variants.indexOf(boundary.above))}`;
+}

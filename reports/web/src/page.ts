@@ -1,0 +1,64 @@
+// The page: its parts in their order, for one document after another.
+
+import { el, fill } from './dom';
+import type { Report } from './report';
+import { stage } from './stage';
+import { State, type View } from './state';
+import { watchTheme } from './theme';
+import { barView } from './views/bar';
+import { countersView, finalsView, progressView, rooflineView, sizesView } from './views/charts';
+import { environmentView, methodView } from './views/environment';
+import { failuresView } from './views/failures';
+import { mattersView } from './views/matters';
+import { picksView } from './views/picks';
+import { heatView, parallelView } from './views/space';
+import { variantsView } from './views/variants';
+import { verdictView } from './views/verdict';
+
+const kParts: readonly ((state: State) => View)[] = [
+  verdictView, picksView, rooflineView, mattersView, heatView, parallelView, variantsView, progressView,
+  finalsView, sizesView, countersView, failuresView, environmentView, methodView,
+];
+
+export class Page {
+  private state: State | null = null;
+  private readonly live = el('span', { class: 'live', role: 'status' });
+
+  constructor(private readonly root: HTMLElement) {}
+
+  show(report: Report): void {
+    if (this.state === null) this.make(report);
+    else this.state.replace(report);
+    document.title = report.title;
+  }
+
+  // What a sweep that runs says of itself: "" when it does not.
+  say(text: string): void {
+    this.live.textContent = text;
+  }
+
+  private make(report: Report): void {
+    const state = new State(report);
+    this.state = state;
+    const themeChanged = () => stage.invalidateAll();
+    const parts = kParts.map((part) => part(state));
+    const bar = barView(state, themeChanged);
+    const made = el('p', { class: 'muted' });
+    const title = el('h1');
+    const links = el('nav', { 'aria-label': 'Parts' });
+    const main = el('main', { id: 'content' }, ...parts.map((part) => part.element));
+    fill(this.root,
+      el('a', { class: 'skip', href: '#content' }, 'To the content'),
+      el('header', {}, title, made, this.live, links), bar.element, main);
+    fill(links, ...[...main.querySelectorAll('section')].map((section) =>
+      el('a', { href: `#${section.id}` }, section.querySelector('h2')?.textContent ?? '')));
+    const update = () => {
+      title.textContent = state.report.title;
+      made.textContent = `Written ${state.report.generated_at} by mgtune ${state.report.mgtune_version}`;
+      for (const view of [bar, ...parts]) view.update();
+    };
+    state.listen(update);
+    watchTheme(themeChanged);
+    update();
+  }
+}

@@ -1,0 +1,82 @@
+// Stage: draws what is in sight. A chart or a long table that is scrolled away, folded or hidden waits until it is seen,
+// so that opening a report and brushing cost no more than what the screen shows. For printing,
+// everything is drawn.
+
+export interface Actor {
+  readonly box: HTMLElement;
+  draw(printing: boolean): void;
+}
+
+interface Place {
+  readonly actor: Actor;
+  visible: boolean;
+  dirty: boolean;
+  attached: boolean;  // it has been in the document
+}
+
+export class Stage {
+  private readonly actors = new Map<Element, Place>();
+  private readonly observer: IntersectionObserver;
+  private scheduled = false;
+  private printing = false;
+
+  constructor() {
+    this.observer = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        const state = this.actors.get(entry.target);
+        if (state !== undefined) state.visible = entry.isIntersecting;
+      }
+      this.schedule();
+    }, { rootMargin: '200px' });
+    window.addEventListener('beforeprint', () => this.print(true));
+    window.addEventListener('afterprint', () => this.print(false));
+  }
+
+  // Until its box leaves the document. Adding an actor again changes nothing.
+  add(actor: Actor): void {
+    if (this.actors.has(actor.box)) return;
+    this.actors.set(actor.box, { actor, visible: false, dirty: true, attached: false });
+    this.observer.observe(actor.box);
+  }
+
+  // The actor must be drawn again, when it is in sight.
+  invalidate(actor: Actor): void {
+    const state = this.actors.get(actor.box);
+    if (state !== undefined) state.dirty = true;
+    this.schedule();
+  }
+
+  invalidateAll(): void {
+    for (const state of this.actors.values()) state.dirty = true;
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => this.drawVisible());
+  }
+
+  private drawVisible(): void {
+    this.scheduled = false;
+    for (const [box, state] of this.actors) {
+      if (state.attached && !box.isConnected) {
+        this.observer.unobserve(box);
+        this.actors.delete(box);
+        continue;
+      }
+      state.attached = box.isConnected;
+      if (!state.dirty || (!state.visible && !this.printing)) continue;
+      state.dirty = false;
+      state.actor.draw(this.printing);
+    }
+  }
+
+  private print(printing: boolean): void {
+    this.printing = printing;
+    for (const state of this.actors.values()) state.dirty = true;
+    this.drawVisible();
+  }
+}
+
+export const stage = new Stage();

@@ -1,0 +1,109 @@
+// What the page shows: a document, one group of its variants, and the selection among them. Views read it and
+// are told when it changed; the groups of a document are made when they are first looked at.
+
+import { at, type Group, type GroupKey, groupKeys, groupLabel, makeGroup, variantText } from './group';
+import type { Pick, Problem, Report } from './report';
+import { Selection } from './selection';
+
+export interface View {
+  readonly element: HTMLElement;
+  update(): void;  // another document or group
+}
+
+export class State {
+  readonly selection = new Selection();
+  report: Report;
+  keys: readonly GroupKey[];
+  group: Group | null = null;  // null: the document has no variants
+  private readonly groups = new Map<number, Group>();
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(report: Report) {
+    this.report = report;
+    this.keys = groupKeys(report);
+    this.show(this.favourite());
+  }
+
+  get problem(): Problem | null {
+    return this.group === null ? null : at(this.report.problems, this.group.problem);
+  }
+
+  // The text of a row of the group.
+  variant(row: number): string {
+    const { group, problem } = this;
+    return group === null || problem === null ? '' : variantText(problem, group.source[row] ?? -1);
+  }
+
+  // The next document of a sweep that runs: the same problem stays in sight, and the same variant looked at.
+  replace(report: Report): void {
+    const label = this.group?.label;
+    const { focus } = this.selection;
+    const looked = focus === null ? null : this.variant(focus);
+    this.report = report;
+    this.keys = groupKeys(report);
+    this.groups.clear();
+    const same = this.keys.findIndex((key) => groupLabel(report, key) === label);
+    this.show(same >= 0 ? same : this.favourite());
+    this.notify();
+    const rows = this.group?.rows ?? 0;
+    for (let row = 0; looked !== null && row < rows; ++row) {
+      if (this.variant(row) !== looked) continue;
+      this.selection.look(row);
+      break;
+    }
+  }
+
+  choose(index: number): void {
+    this.show(index);
+    this.notify();
+  }
+
+  chooseProblem(problem: number, method: number): void {
+    const exact = this.keys.findIndex((key) => key.problem === problem && key.method === method);
+    const index = exact >= 0 ? exact : this.keys.findIndex((key) => key.problem === problem);
+    if (index >= 0 && this.keys[index] !== this.currentKey()) this.choose(index);
+  }
+
+  get index(): number {
+    return this.keys.findIndex((key) => key === this.currentKey());
+  }
+
+  listen(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  private currentKey(): GroupKey | undefined {
+    const { group } = this;
+    return this.keys.find((key) => key.problem === group?.problem && key.method === group.method);
+  }
+
+  // The problem that gained most, which is the one that the verdict names; else the first that has a pick.
+  private favourite(): number {
+    const gain = (pick: Pick | undefined) =>
+      pick?.standing === 'faster' && !at(this.report.gpus, at(this.report.problems, pick.problem).gpu).emulation ? (pick.speedup ?? 0) : 0;
+    const pick = this.report.picks.reduce<Pick | undefined>(
+      (best, each) => (best === undefined || gain(each) > gain(best) ? each : best), undefined);
+    const index = this.keys.findIndex((key) => key.problem === pick?.problem && key.method === pick.method);
+    return Math.max(0, index);
+  }
+
+  private show(index: number): void {
+    const key = this.keys[index];
+    if (key === undefined) {
+      this.group = null;
+      this.selection.adopt([], 0);
+      return;
+    }
+    let group = this.groups.get(index);
+    if (group === undefined) {
+      group = makeGroup(this.report, key);
+      this.groups.set(index, group);
+    }
+    this.group = group;
+    this.selection.adopt(group.columns, group.rows);
+  }
+
+  private notify(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

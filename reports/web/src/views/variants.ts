@@ -1,0 +1,159 @@
+// The table of the chosen variants, and all that is known of the one that is looked at.
+
+import { labelAt, orderAt, textAt, valueAt, type Column } from '../columns';
+import { copyButton, rerunCommand } from '../commands';
+import { kAnyColumn } from '../constraints';
+import { button, type Child, el, fill } from '../dom';
+import { bytesText, countText, numberText, ratioText, timeText } from '../format';
+import { kDefault, kPick } from '../report';
+import type { State, View } from '../state';
+import { Table, type TableColumn } from '../table';
+import { badge, facts, Section } from './section';
+import { counterTitle } from '../charts/counters';
+
+// Columns without a single value are left out.
+function isEmpty(column: Column): boolean {
+  return column.kind === 'number'
+    ? column.values.every((value) => Number.isNaN(value))
+    : column.codes.every((code) => code === -1);
+}
+
+function columnsOf(state: State): readonly TableColumn[] {
+  const { group } = state;
+  if (group === null) return [];
+  const place: TableColumn = {
+    key: 'row', title: '#', number: true, text: (row) => String(row + 1), order: (row) => row,
+    cell: (row) => button(String(row + 1), { class: 'link', 'aria-label': `Look at variant ${row + 1}` }, () => state.selection.look(row)),
+  };
+  const copy: TableColumn = {
+    key: 'copy', title: 'run again', text: () => 'Copy',
+    cell: (row) => copyButton('Copy', () => rerunOf(state, row), `Copy the command line that runs variant ${row + 1} again`),
+  };
+  const columns = group.columns.filter((column) => !isEmpty(column)).map((column): TableColumn => ({
+    key: column.key,
+    title: group.emulation && column.key === group.time.key ? 'time (emulation)' : column.title,
+    number: column.kind === 'number',
+    text: (row) => textAt(column, row),
+    order: (row) => orderAt(column, row),
+    cell: column === group.outcome ? (row) => badge(labelAt(group.outcome, row), outcomeKind(state, row)) : undefined,
+  }));
+  return [place, ...(state.problem?.rerun === '' ? [] : [copy]), ...columns];
+}
+
+function outcomeKind(state: State, row: number): string {
+  const outcome = state.group === null ? '' : labelAt(state.group.outcome, row);
+  if (outcome === 'ok') return 'ok';
+  return state.report.counts.some((each) => each.outcome === outcome && each.failed) ? 'bad' : '';
+}
+
+function rerunOf(state: State, row: number): string {
+  return rerunCommand(state.problem?.rerun ?? '', state.variant(row));
+}
+
+function rowClass(state: State, row: number): string {
+  const flags = state.group?.flags[row] ?? 0;
+  const classes = [row === state.selection.focus && 'current', (flags & kPick) !== 0 && 'pick', (flags & kDefault) !== 0 && 'default'];
+  return classes.filter((each) => each !== false).join(' ');
+}
+
+export function chosenRows(state: State): Uint32Array {
+  const { mask, count } = state.selection;
+  const rows = new Uint32Array(count);
+  let next = 0;
+  for (let row = 0; row < mask.length; ++row) {
+    if (mask[row] === 1) rows[next++] = row;
+  }
+  return rows;
+}
+
+export function variantsTable(state: State): Table {
+  const table = new Table({
+    caption: 'Chosen variants, the fastest first', rowClass: (row) => rowClass(state, row), pick: (row) => state.selection.look(row),
+  });
+  table.set(columnsOf(state), chosenRows(state));
+  return table;
+}
+
+export function variantsView(state: State): View {
+  const table = new Table({
+    caption: 'Chosen variants, the fastest first', rowClass: (row) => rowClass(state, row), pick: (row) => state.selection.look(row),
+  });
+  const words = el('input', {
+    type: 'search', spellcheck: 'false', placeholder: 'Words: a design, VEC=8, wrong', 'aria-label': 'Choose variants that have these words',
+  });
+  const detail = el('div', { class: 'detail', 'aria-live': 'polite' });
+  const section = new Section('variants', 'Variants', el('div', { class: 'controls' }, words), detail, table.element);
+  let waiting = 0;
+  words.addEventListener('input', () => {
+    window.clearTimeout(waiting);
+    waiting = window.setTimeout(() => {
+      const text = words.value.trim();
+      state.selection.setOne(kAnyColumn, text === '' ? null : { kind: 'words', text });
+    }, 120);
+  });
+
+  let chosen = state.selection.mask;
+  let focus: number | null = null;
+  state.selection.listen(() => {
+    const constraint = state.selection.get(kAnyColumn);
+    if (document.activeElement !== words) words.value = constraint?.kind === 'words' ? constraint.text : '';
+    if (state.selection.mask !== chosen) {
+      chosen = state.selection.mask;
+      table.setRows(chosenRows(state));
+    }
+    if (state.selection.focus === focus) return;
+    focus = state.selection.focus;
+    fill(detail, focus !== null && detailOf(state, focus));
+    table.redraw();
+    if (focus !== null) table.scrollTo(focus);
+  });
+  return {
+    element: section.element,
+    update: () => {
+      if (state.group === null) {
+        section.note('No variant has been evaluated yet.');
+        return;
+      }
+      section.show(true);
+      chosen = state.selection.mask;
+      focus = null;
+      fill(detail);
+      table.set(columnsOf(state), chosenRows(state));
+    },
+  };
+}
+
+function detailOf(state: State, row: number): Child {
+  const { group, problem, report } = state;
+  if (group === null || problem === null) return null;
+  const source = group.source[row] ?? -1;
+  const { variants } = problem;
+  const real = (values: Float64Array | undefined) => values?.[source] ?? NaN;
+  const time = (values: Float64Array) => (Number.isNaN(real(values)) ? '' : timeText(real(values)));
+  const command = rerunOf(state, row);
+  const counted = report.counters.find((each) => each.row === problem.first + source);
+  const error = real(variants.error);
+  const mark = group.columns.find((column) => column.key === 'mark');
+  const message = labelAt(group.message, row);
+  return el('article', { class: 'winner' },
+    el('h3', {}, `Variant ${row + 1}`, ' ', badge(labelAt(group.outcome, row), outcomeKind(state, row)),
+      group.emulation && ' ', group.emulation && badge('emulation', 'emulation')),
+    el('p', { class: 'variant' }, el('code', {}, state.variant(row))),
+    facts(
+      ['What it is', mark === undefined ? '' : textAt(mark, row)],
+      ['Time', time(variants.median_ns)],
+      ['95 %', Number.isNaN(real(variants.low_ns)) ? '' : `${time(variants.low_ns)} to ${time(variants.high_ns)}`],
+      ['Quartiles', Number.isNaN(real(variants.q1_ns)) ? '' : `${time(variants.q1_ns)} to ${time(variants.q3_ns)}, least ${time(variants.min_ns)}`],
+      ['Samples', Number.isNaN(real(variants.samples)) ? '' : countText(real(variants.samples))],
+      ['Of the fastest', Number.isNaN(valueAt(group.ranked, row)) ? '' : ratioText(valueAt(group.ranked, row) / group.fastest_ns)],
+      ['Error', Number.isNaN(error) ? '' : `${error.toExponential(1)}${problem.tolerance === null ? '' : `, up to ${problem.tolerance.toExponential(1)} passes`}`],
+      ['Registers', Number.isNaN(real(variants.registers)) ? '' : numberText(real(variants.registers))],
+      ['Spilled', Number.isNaN(real(variants.spill_bytes)) ? '' : bytesText(real(variants.spill_bytes))],
+      ['Static shared memory', Number.isNaN(real(variants.static_shared_bytes)) ? '' : bytesText(real(variants.static_shared_bytes))],
+      ...(counted?.values ?? []).map((each) => [counterTitle(each.name), numberText(each.value)] as const),
+    ),
+    message !== '' && el('pre', {}, message),
+    el('div', { class: 'controls' },
+      command !== '' && copyButton('Copy the command line', () => command),
+      button('Close', {}, () => state.selection.look(null))));
+}

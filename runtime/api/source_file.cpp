@@ -1,0 +1,77 @@
+#include "api/source_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "core/file_descriptor.h"
+#include "pack/pack.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kMostTableBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMostPackBytes = std::size_t{1} << 30U;
+
+Status failure(const std::string& path, int error) {
+  const std::string message = "cannot read " + path + ": " + std::strerror(error);
+  return error == ENOENT ? not_found(message) : io_error(message);
+}
+
+// Up to `bytes` from where the file stands.
+Result<std::string> read_up_to(int fd, const std::string& path, std::size_t bytes) {
+  std::string content(bytes, '\0');
+  std::size_t have = 0;
+  while (have < bytes) {
+    const ssize_t got = ::read(fd, content.data() + have, bytes - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure(path, errno);
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  content.resize(have);
+  return content;
+}
+
+SourceFile::Kind kind_of(std::string_view start) {
+  if (is_pack(start)) return SourceFile::Kind::pack;
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  const bool is_json = first != std::string_view::npos && start[first] == '{';
+  return is_json ? SourceFile::Kind::table : SourceFile::Kind::database;
+}
+
+}  // namespace
+
+Result<SourceFile> read_source_file(const std::string& path) {
+  SourceFile file;
+  // O_NONBLOCK: opening a FIFO would wait for its writer.
+  const FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (descriptor.get() < 0) return failure(path, errno);
+  struct stat info {};
+  if (::fstat(descriptor.get(), &info) != 0) return failure(path, errno);
+  if (!S_ISREG(info.st_mode)) return file;
+  std::array<char, 64> start{};
+  const ssize_t got = ::pread(descriptor.get(), start.data(), start.size(), 0);
+  if (got < 0) return failure(path, errno);
+  file.kind = kind_of({start.data(), static_cast<std::size_t>(got)});
+  if (file.kind == SourceFile::Kind::database) return file;
+  const bool is_a_pack = file.kind == SourceFile::Kind::pack;
+  if (is_a_pack && (info.st_mode & S_IWOTH) != 0) {
+    return corrupt(path + " can be written by everybody, and holds code; 'chmod o-w' it");
+  }
+  const auto bytes = static_cast<std::size_t>(info.st_size);
+  const std::size_t most = is_a_pack ? kMostPackBytes : kMostTableBytes;
+  if (bytes > most) {
+    return corrupt(path + " is larger than " + std::to_string(most) + " bytes");
+  }
+  MGTUNE_ASSIGN(file.content, read_up_to(descriptor.get(), path, bytes));
+  return file;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,250 @@
+#include "api/tuned_source.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "api/source_file.h"
+#include "core/file_system.h"
+#include "core/user_folders.h"
+#include "core/warn_once.h"
+#include "dispatch/variant_selection.h"
+#include "family/problem.h"
+#include "family/variant.h"
+#include "json/json_cursor.h"
+#include "json/json_value.h"
+#include "pack/pack.h"
+#include "pack/pack_skew.h"
+#include "pack/packed_builds.h"
+#include "store/store.h"
+#include "tables/read_tuned_table.h"
+
+namespace mgtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string counted_text(const std::string& path, std::size_t rows) {
+  return fmt::format("{}, {} tuned problem{}", path, rows, rows == 1 ? "" : "s");
+}
+
+void note(std::string text, TunedSource& source) {
+  warn_once(text, text);
+  source.notes.push_back(std::move(text));
+}
+
+Status in_file(const std::string& path, Status failure) {
+  // What is wrong inside a file is the file's fault, not that of the words that name it.
+  if (failure.code() == StatusCode::invalid_argument) return corrupt(failure.message());
+  return std::move(failure).with_context(path);
+}
+
+Result<std::vector<TunedView>> read_table_text(const std::string& path, std::string_view text,
+                                               Catalog& catalog) {
+  const Result<JsonValue> value = parse_json(text);
+  if (!value.ok()) return corrupt(path + ": " + value.status().message());
+  Result<std::vector<TunedTableRow>> rows =
+      read_tuned_table(JsonCursor(path, *value), catalog, UnknownOperators::skip);
+  if (!rows.ok()) {
+    const bool malformed = rows.status().code() == StatusCode::invalid_argument;
+    return malformed ? corrupt(rows.status().message()) : rows.status();
+  }
+  std::vector<TunedView> views;
+  views.reserve(rows->size());
+  for (TunedTableRow& row : *rows) views.push_back(std::move(row.view));
+  return views;
+}
+
+Result<TunedSource> read_table(const std::string& path, std::string_view text, Catalog& catalog) {
+  TunedSource source;
+  MGTUNE_ASSIGN(source.rows, read_table_text(path, text, catalog));
+  source.text = counted_text(path, source.rows.size());
+  return source;
+}
+
+std::string models_of(const std::vector<TunedView>& rows) {
+  std::set<std::string> models;
+  for (const TunedView& row : rows) models.insert(row.gpu.model);
+  std::string text;
+  for (const std::string& model : models) text += (text.empty() ? "" : ", ") + model;
+  return text;
+}
+
+void note_other_gpu(const std::string& path, const DeviceInfo& device, TunedSource& source) {
+  const GpuRecord here = gpu_record(device);
+  const bool is_for_it =
+      std::ranges::any_of(source.rows, [&](const TunedView& row) { return row.gpu == here; });
+  if (is_for_it || source.rows.empty()) return;
+  note(fmt::format("{} is for {}, not for this {}: variants are chosen as for the nearest GPU, and "
+                   "builds that it lacks are compiled",
+                   path, models_of(source.rows), device.name),
+       source);
+}
+
+Result<TunedSource> read_pack(const std::string& path, const std::string& bytes, Catalog& catalog,
+                              const DeviceInfo& device) {
+  Result<Pack> pack = decode_pack(bytes);
+  if (!pack.ok()) return in_file(path, std::move(pack).take_status());
+  TunedSource source;
+  MGTUNE_ASSIGN(source.rows, read_table_text(path, pack->table, catalog));
+  const std::size_t builds = pack->builds.size();
+  source.text = fmt::format("{} and {} build{}", counted_text(path, source.rows.size()), builds,
+                            builds == 1 ? "" : "s");
+  if (const Status skew = check_builds_run(*pack, device); !skew.ok()) {
+    note(path + ": " + skew.message() + ": what it holds is compiled instead", source);
+    return source;
+  }
+  note_other_gpu(path, device, source);
+  source.builds = std::make_shared<PackedBuilds>(std::move(pack->builds));
+  return source;
+}
+
+// invalid_argument for a row that its operator does not offer. Rows of operators that are not known
+// here are nobody's.
+Status check_row(const TunedView& row, Catalog& catalog) {
+  const Result<const Operator*> op = catalog.find_operator(row.op);
+  if (!op.ok()) return {};
+  MGTUNE_ASSIGN(const auto words, parse_assignments(row.problem));
+  MGTUNE_TRY(bind_problem(**op, words).status());
+  return parse_variant(**op, row.tuned.variant).status();
+}
+
+Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
+  TunedSource source;
+  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
+  MGTUNE_ASSIGN(source.rows, store.tuned());
+  MGTUNE_ASSIGN(source.measured, store.measured());
+  for (const TunedView& row : source.rows) {
+    const Status status = check_row(row, catalog);
+    if (!status.ok()) {
+      return corrupt(fmt::format("{}: the pick of {} {}: {}; 'mgtune sweep' makes a new one", path,
+                                 row.op, row.problem, status.message()));
+    }
+  }
+  source.text = counted_text(path, source.rows.size());
+  return source;
+}
+
+// The user's own results outlive edits of their families: what is stale is left out.
+Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog) {
+  TunedSource source;
+  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
+  MGTUNE_ASSIGN(source.rows, store.tuned());
+  MGTUNE_ASSIGN(source.measured, store.measured());
+  const std::size_t stale = std::erase_if(
+      source.rows, [&](const TunedView& row) { return !check_row(row, catalog).ok(); });
+  if (stale > 0) {
+    note(fmt::format("{}: {} tuned problem{} that the operators do not offer any more", path, stale,
+                     stale == 1 ? "" : "s"),
+         source);
+  }
+  source.text = counted_text(path, source.rows.size());
+  return source;
+}
+
+// The user's database, where nothing was named. Its absence is no failure.
+Result<TunedSource> user_source(Catalog& catalog) {
+  TunedSource source;
+  const Result<std::string> path = default_database_path();
+  if (!path.ok()) {
+    source.text = path.status().message();
+    return source;
+  }
+  Result<TunedSource> own = read_own_database(*path, catalog);
+  if (own.ok() || own.status().code() != StatusCode::not_found) return own;
+  source.text = *path + " does not exist";
+  return source;
+}
+
+fs::path folder_of_this_code() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&folder_of_this_code), &info) == 0) return {};
+  std::error_code error;
+  return fs::canonical(info.dli_fname, error).parent_path();
+}
+
+}  // namespace
+
+Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
+                                      const DeviceInfo& device) {
+  MGTUNE_ASSIGN(const SourceFile file, read_source_file(path));
+  switch (file.kind) {
+    case SourceFile::Kind::table:
+      return read_table(path, file.content, catalog);
+    case SourceFile::Kind::pack:
+      return read_pack(path, file.content, catalog, device);
+    case SourceFile::Kind::database:
+      break;
+  }
+  return read_database(path, catalog);
+}
+
+std::vector<std::string> shipped_tables() {
+  const fs::path library = folder_of_this_code();
+  if (library.empty()) return {};
+  for (const char* up : {"..", "../.."}) {
+    const std::string folder = (library / up / "share/mgtune/results").lexically_normal().string();
+    const Result<std::vector<std::string>> files = FileSystem::real().list_files(folder);
+    if (!files.ok()) continue;
+    std::vector<std::string> tables;
+    for (const std::string& file : *files) {
+      if (file.ends_with(".tuned.json")) tables.push_back(folder + "/" + file);
+    }
+    return tables;
+  }
+  return {};
+}
+
+void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows) {
+  std::vector<GpuRecord> gpus;
+  const auto number = [&gpus](TunedView& row) {
+    const auto known = std::ranges::find(gpus, row.gpu);
+    row.tuned.gpu = known - gpus.begin() + 1;
+    if (known == gpus.end()) gpus.push_back(row.gpu);
+  };
+  std::set<std::tuple<std::int64_t, std::string, std::string>> served;
+  for (TunedView& row : rows) {
+    number(row);
+    served.emplace(row.tuned.gpu, row.op, row.problem);
+  }
+  for (TunedView& row : more) {
+    number(row);
+    if (!served.contains({row.tuned.gpu, row.op, row.problem})) rows.push_back(std::move(row));
+  }
+}
+
+Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
+                                       const DeviceInfo& device) {
+  const std::string path = named.empty() ? environment_variable("MGTUNE_DB") : named;
+  if (!path.empty()) {
+    Result<TunedSource> source = read_tuned_source(path, catalog, device);
+    if (source.ok() || source.status().code() != StatusCode::not_found) return source;
+    TunedSource none;
+    none.text = path + " does not exist";
+    return none;
+  }
+  MGTUNE_ASSIGN(TunedSource source, user_source(catalog));
+  std::vector<TunedView> shipped;
+  for (const std::string& table : shipped_tables()) {
+    Result<TunedSource> read = read_tuned_source(table, catalog, device);
+    if (!read.ok()) {
+      note(read.status().message(), source);
+      continue;
+    }
+    std::ranges::move(read->rows, std::back_inserter(shipped));
+  }
+  if (!shipped.empty()) {
+    source.text += fmt::format("; installed tables, {} tuned problems", shipped.size());
+    add_rows(std::move(shipped), source.rows);
+  }
+  return source;
+}
+
+}  // namespace mgtune

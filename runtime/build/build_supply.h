@@ -1,0 +1,26 @@
+// BuildSupply: builds that were made beforehand, such as those of a pack. A Builder asks it before
+// its cache and before any compiler is looked for. Thread-safe.
+
+#pragma once
+
+#include <optional>
+
+#include "build/build.h"
+#include "build/compiler.h"
+
+namespace mgtune {
+
+class BuildSupply {
+ public:
+  virtual ~BuildSupply() = default;
+
+  // The build of exactly this request: the same sources, kernels and architecture.
+  virtual std::optional<Build> find(const BuildRequest& request) const = 0;
+
+ protected:
+  BuildSupply() = default;
+  BuildSupply(const BuildSupply&) = default;
+  BuildSupply& operator=(const BuildSupply&) = default;
+};
+
+}  // namespace mgtune

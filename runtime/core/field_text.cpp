@@ -1,0 +1,51 @@
+#include "core/field_text.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace mgtune {
+namespace {
+
+template <typename Integer>
+bool parse_integer(std::string_view text, Integer& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+void append_field(std::string& text, std::string_view name, std::string_view value) {
+  text += name;
+  text += ' ';
+  text += std::to_string(value.size());
+  text += '\n';
+  text += value;
+  text += '\n';
+}
+
+std::string_view FieldReader::text(std::string_view name) {
+  std::size_t size = 0;
+  const std::string_view line = take_line();
+  ok_ = ok_ && line.starts_with(name) && line.substr(name.size()).starts_with(' ') &&
+        parse_integer(line.substr(name.size() + 1), size) && size < rest_.size() &&
+        rest_[size] == '\n';
+  if (!ok_) return "";
+  const std::string_view value = rest_.substr(0, size);
+  rest_.remove_prefix(size + 1);
+  return value;
+}
+
+std::int64_t FieldReader::integer(std::string_view name) {
+  std::int64_t value = -1;
+  ok_ = parse_integer(text(name), value) && ok_;
+  return ok_ ? value : -1;
+}
+
+std::string_view FieldReader::take_line() {
+  const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+  const std::string_view line = rest_.substr(0, end);
+  rest_.remove_prefix(std::min(end + 1, rest_.size()));
+  return line;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,93 @@
+#include "pack/pack.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "build/cache_entry.h"
+#include "core/field_text.h"
+#include "core/sha256.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::string_view kMagic = "mgtune pack ";
+constexpr std::string_view kFormat = "1";
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return "";
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end + 1);
+  return line;
+}
+
+Status check_format(std::string_view line) {
+  const std::string_view format = line.substr(std::min(kMagic.size(), line.size()));
+  if (line.starts_with(kMagic) && format == kFormat) return {};
+  const bool is_number = !format.empty() && format.size() < 10 && format.front() != '0' &&
+                         format.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!line.starts_with(kMagic) || !is_number) return corrupt("its first line is damaged");
+  return incompatible("it is a pack of format " + std::string(format) +
+                      "; this mgtune reads format " + std::string(kFormat));
+}
+
+Result<PackedBuild> decode_build(FieldReader& fields) {
+  PackedBuild packed;
+  packed.request = fields.text("request");
+  const std::string_view entry = fields.text("entry");
+  MGTUNE_ASSIGN(packed.build, decode_cache_entry(cache_entry_key(entry), entry));
+  return packed;
+}
+
+}  // namespace
+
+std::string encode_pack(Pack pack) {
+  std::ranges::stable_sort(pack.builds, {}, &PackedBuild::request);
+  const auto same = [](const PackedBuild& a, const PackedBuild& b) {
+    return a.request == b.request;
+  };
+  pack.builds.erase(std::unique(pack.builds.begin(), pack.builds.end(), same), pack.builds.end());
+  std::string rest;
+  append_field(rest, "compiler", pack.compiler);
+  append_field(rest, "cuda", std::to_string(pack.cuda_version));
+  append_field(rest, "table", pack.table);
+  append_field(rest, "builds", std::to_string(pack.builds.size()));
+  for (PackedBuild& packed : pack.builds) {
+    packed.build.log.clear();
+    append_field(rest, "request", packed.request);
+    append_field(rest, "entry", encode_cache_entry(packed.build));
+  }
+  return std::string(kMagic) + std::string(kFormat) + '\n' + sha256_hex(rest) + ' ' +
+         std::to_string(rest.size()) + '\n' + rest;
+}
+
+bool is_pack(std::string_view start) { return start.starts_with(kMagic); }
+
+Result<Pack> decode_pack(std::string_view bytes) {
+  MGTUNE_TRY(check_format(take_line(bytes)));
+  const std::string_view sum = take_line(bytes);
+  if (sum != sha256_hex(bytes) + ' ' + std::to_string(bytes.size())) {
+    return corrupt("its checksum does not match: the file is damaged or incomplete");
+  }
+  // From here on only a writer that is not ours makes a difference.
+  FieldReader fields(bytes);
+  Pack pack;
+  pack.compiler = fields.text("compiler");
+  pack.cuda_version = fields.integer("cuda");
+  pack.table = fields.text("table");
+  const std::int64_t builds = fields.integer("builds");
+  for (std::int64_t i = 0; i < builds && fields.ok(); ++i) {
+    Result<PackedBuild> packed = decode_build(fields);
+    if (!packed.ok()) {
+      return std::move(packed).take_status().with_context("its build " + std::to_string(i + 1));
+    }
+    const bool in_order = pack.builds.empty() || pack.builds.back().request < packed->request;
+    if (!in_order || !is_sha256_hex(packed->request)) return corrupt("its builds are malformed");
+    pack.builds.push_back(*std::move(packed));
+  }
+  if (!fields.ok() || !fields.at_end()) return corrupt("its fields are malformed");
+  return pack;
+}
+
+}  // namespace mgtune

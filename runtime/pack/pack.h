@@ -1,0 +1,38 @@
+// Pack: a tuned table and builds in one checksummed file; README.md specifies its bytes. Plain data
+// and pure functions.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "build/build.h"
+#include "core/status.h"
+
+namespace mgtune {
+
+struct PackedBuild {
+  std::string request;  // build_key() of what was asked for, with an empty identity
+  Build build;          // without its log
+};
+
+struct Pack {
+  std::string compiler;           // identity
+  std::int64_t cuda_version = 0;  // of the compiler, 13000 for CUDA 13.0; 0 for the cpu device
+  std::string table;              // JSON, as runtime/tables reads it
+  std::vector<PackedBuild> builds;
+};
+
+// Builds in the order of their requests, each once.
+std::string encode_pack(Pack pack);
+
+// Whether a file that starts like this is a pack, of whatever format.
+bool is_pack(std::string_view start);
+
+// corrupt for anything that encode_pack() did not write, to the last bit; incompatible for a newer
+// format. The table's text is not looked into.
+Result<Pack> decode_pack(std::string_view bytes);
+
+}  // namespace mgtune

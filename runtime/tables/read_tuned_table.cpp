@@ -1,0 +1,118 @@
+#include "tables/read_tuned_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tables/checked_names.h"
+#include "tables/identity_json.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::int64_t kFormat = 1;
+
+Result<std::string> read_build(const JsonCursor& build) {
+  MGTUNE_ASSIGN(std::string word, build.string());
+  const bool is_hash =
+      word.size() == 64 && word.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_hash) return build.unexpected("a SHA-256 in lower-case hex");
+  return word;
+}
+
+Status read_default(const JsonCursor& standard, const Operator& op, TunedRecord& tuned) {
+  if (standard.value().kind == JsonValue::Kind::null) return {};
+  MGTUNE_TRY(standard.expect_keys({"design", "parameters", "median_ns"}));
+  MGTUNE_ASSIGN(tuned.default_variant,
+                checked_variant(standard.at("design"), standard.at("parameters"), op));
+  MGTUNE_ASSIGN(tuned.default_median_ns, read_positive(standard.at("median_ns")));
+  return {};
+}
+
+Result<TunedTableRow> read_pick(const JsonCursor& pick, const Operator& op, const GpuRecord& gpu) {
+  MGTUNE_TRY(pick.expect_keys(
+      {"problem", "method", "design", "parameters", "median_ns", "default", "tie", "measured_at"},
+      {"of_copy", "build_sha256"}));
+  TunedTableRow row;
+  row.view.gpu = gpu;
+  TunedRecord& tuned = row.view.tuned;
+  MGTUNE_ASSIGN(ImportedProblem problem, checked_problem(pick.at("problem"), op));
+  row.view.op = std::move(problem.op);
+  row.view.problem = std::move(problem.text);
+  row.view.bytes = problem.bytes;
+  row.view.flops = problem.flops;
+  MGTUNE_ASSIGN(tuned.method, read_method(pick.at("method"), gpu));
+  MGTUNE_ASSIGN(tuned.variant, checked_variant(pick.at("design"), pick.at("parameters"), op));
+  MGTUNE_ASSIGN(tuned.median_ns, read_positive(pick.at("median_ns")));
+  MGTUNE_TRY(read_default(pick.at("default"), op, tuned));
+  MGTUNE_ASSIGN(tuned.tie, pick.at("tie").boolean());
+  if (tuned.tie && tuned.variant != tuned.default_variant) {
+    return pick.at("tie").error("a tie goes to the default, and this is another variant");
+  }
+  // What a copy takes is measured on each machine: read, and not kept.
+  if (const auto of_copy = pick.find("of_copy")) MGTUNE_TRY(read_positive(*of_copy).status());
+  if (const auto build = pick.find("build_sha256")) {
+    MGTUNE_ASSIGN(tuned.build_sha256, read_build(*build));
+  }
+  MGTUNE_ASSIGN(row.measured_at, read_time_stamp(pick.at("measured_at")));
+  return row;
+}
+
+bool is_unknown(const JsonCursor& name, Catalog& catalog) {
+  const Result<std::string> word = read_text(name);
+  return word.ok() && catalog.find_operator(*word).status().code() == StatusCode::not_found;
+}
+
+Status read_table(const JsonCursor& table, Catalog& catalog, UnknownOperators unknown,
+                  std::vector<TunedTableRow>& rows) {
+  MGTUNE_TRY(table.expect_keys({"operator", "gpu", "environment", "picks"}));
+  if (unknown == UnknownOperators::skip && is_unknown(table.at("operator"), catalog)) return {};
+  MGTUNE_ASSIGN(const Operator* op, checked_operator(table.at("operator"), catalog));
+  MGTUNE_ASSIGN(const GpuRecord gpu, read_gpu(table.at("gpu")));
+  MGTUNE_ASSIGN(const EnvironmentRecord environment, read_environment(table.at("environment")));
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> picks, table.at("picks").elements());
+  for (const JsonCursor& pick : picks) {
+    MGTUNE_ASSIGN(TunedTableRow row, read_pick(pick, *op, gpu));
+    row.environment = environment;
+    rows.push_back(std::move(row));
+  }
+  return {};
+}
+
+void number_gpus(std::vector<TunedTableRow>& rows) {
+  std::vector<GpuRecord> gpus;
+  for (TunedTableRow& row : rows) {
+    const auto known = std::ranges::find(gpus, row.view.gpu);
+    row.view.tuned.gpu = known - gpus.begin() + 1;
+    if (known == gpus.end()) gpus.push_back(row.view.gpu);
+  }
+}
+
+}  // namespace
+
+bool is_tuned_table(const JsonCursor& root) {
+  return root.value().find("format") != nullptr && root.value().find("tables") != nullptr;
+}
+
+Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Catalog& catalog,
+                                                    UnknownOperators unknown) {
+  if (!is_tuned_table(root))
+    return root.unexpected("a tuned table, with \"format\" and \"tables\"");
+  MGTUNE_ASSIGN(const std::int64_t format,
+                root.at("format").integer(1, std::numeric_limits<std::int64_t>::max()));
+  if (format > kFormat) {
+    return incompatible(root.at("format")
+                            .error("format " + std::to_string(format) +
+                                   " is newer than this mgtune, which reads format " +
+                                   std::to_string(kFormat))
+                            .message());
+  }
+  MGTUNE_TRY(root.expect_keys({"format", "tables"}));
+  std::vector<TunedTableRow> rows;
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> tables, root.at("tables").elements());
+  for (const JsonCursor& table : tables) MGTUNE_TRY(read_table(table, catalog, unknown, rows));
+  number_gpus(rows);
+  return rows;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,94 @@
+#include "tables/variant_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+namespace mgtune {
+namespace {
+
+std::optional<std::int64_t> integer(const std::string& word) {
+  std::int64_t number = 0;
+  const char* end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+bool is_boolean(const std::string& word) { return word == "true" || word == "false"; }
+
+int rank(const std::string& word) {
+  if (integer(word)) return 0;
+  return is_boolean(word) ? 1 : 2;
+}
+
+}  // namespace
+
+std::string VariantWords::text() const {
+  std::string text = design;
+  for (const auto& [name, value] : parameters) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+const std::string* VariantWords::find(std::string_view parameter) const {
+  for (const auto& [name, value] : parameters) {
+    if (name == parameter) return &value;
+  }
+  return nullptr;
+}
+
+VariantWords split_variant(std::string_view text) {
+  VariantWords words;
+  bool is_first = true;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t equals = word.find('=');
+    if (is_first) {
+      words.design = word;
+    } else if (equals != std::string_view::npos) {
+      words.parameters.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    }
+    is_first = false;
+  }
+  return words;
+}
+
+bool is_value_before(const std::string& a, const std::string& b) {
+  return std::tuple(rank(a), integer(a).value_or(0), a) <
+         std::tuple(rank(b), integer(b).value_or(0), b);
+}
+
+nlohmann::ordered_json json_value(const std::string& word) {
+  if (is_boolean(word)) return word == "true";
+  if (const auto number = integer(word)) return *number;
+  return word;
+}
+
+std::string python_text(const std::string& word) {
+  if (is_boolean(word)) return word == "true" ? "True" : "False";
+  return word;
+}
+
+Result<std::string> value_word(const JsonCursor& value) {
+  switch (value.value().kind) {
+    case JsonValue::Kind::integer:
+      return std::to_string(value.value().integer);
+    case JsonValue::Kind::boolean:
+      return std::string(value.value().boolean ? "true" : "false");
+    case JsonValue::Kind::string:
+      return value.identifier();
+    case JsonValue::Kind::null:
+    case JsonValue::Kind::number:
+    case JsonValue::Kind::array:
+    case JsonValue::Kind::object:
+      break;
+  }
+  return value.unexpected("integer, boolean or identifier");
+}
+
+}  // namespace mgtune

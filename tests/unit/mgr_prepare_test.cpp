@@ -1,0 +1,128 @@
+// mgr_prepare and planning by many threads, on the cpu device: builds are made at the same time,
+// and each once.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mgruntime/mgruntime.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/temporary_folder.h"
+
+namespace mgtune {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kFamily[] = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+
+class MgrPrepareTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const families[] = {kFamily};
+    const std::string none = folder_.file("none.db");
+    mgr_open_options_t options{};
+    options.struct_size = sizeof(options);
+    options.device = "cpu";
+    options.database = none.c_str();
+    options.family_folders = families;
+    options.family_folder_count = 1;
+    ASSERT_EQ(mgr_open(&options, &context_), MGR_OK) << mgr_last_error();
+  }
+  void TearDown() override { mgr_close(context_); }
+
+  mgr_plan_options_t problem(const char* op) const {
+    mgr_plan_options_t options{};
+    options.struct_size = sizeof(options);
+    options.operator_name = op;
+    options.assignments = &f32_;
+    options.assignment_count = 1;
+    options.ranges = &n_;
+    options.range_count = 1;
+    return options;
+  }
+
+  std::size_t builds() const {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.file("cache"))) {
+      count += entry.path().extension() == ".build" ? 1 : 0;
+    }
+    return count;
+  }
+
+  const mgr_assignment_t f32_{"T", "f32"};
+  const mgr_range_t n_{"n", 1, 1000};
+  const TemporaryFolder folder_;
+  const Variable cache_{"MGTUNE_CACHE_DIR", folder_.file("cache")};
+  mgr_context_t* context_ = nullptr;
+};
+
+TEST_F(MgrPrepareTest, PlansAllAndSaysWhichFailed) {
+  const mgr_plan_options_t good = problem("vector_add.add"), unknown = problem("vector_add.sub");
+  mgr_plan_options_t small = good;
+  small.struct_size = 1;
+  const mgr_plan_options_t* const problems[] = {&good, &unknown, &good, &small, nullptr};
+  mgr_plan_t* plans[5] = {};
+  mgr_status_t statuses[5] = {};
+  EXPECT_EQ(mgr_prepare(context_, problems, 5, 0, plans, statuses), MGR_NOT_FOUND);
+  EXPECT_THAT(mgr_last_error(), AllOf(HasSubstr("problem 1: unknown operator 'vector_add.sub'"),
+                                      HasSubstr("\nproblem 3: struct_size of the options is 1"),
+                                      HasSubstr("\nproblem 4: options is null")));
+  EXPECT_THAT(statuses, testing::ElementsAre(MGR_OK, MGR_NOT_FOUND, MGR_OK, MGR_INVALID_ARGUMENT,
+                                             MGR_INVALID_ARGUMENT));
+  EXPECT_EQ(plans[1], nullptr);
+  const std::int64_t none = 0;
+  void* const nulls[3] = {};
+  for (const int i : {0, 2}) {
+    EXPECT_EQ(mgr_launch(plans[i], nullptr, &none, 1, nulls, 3, nullptr, 0, nullptr), MGR_OK);
+  }
+  for (mgr_plan_t* plan : plans) mgr_plan_free(plan);
+}
+
+TEST_F(MgrPrepareTest, LeavesBuildsWhereNobodyTakesThePlans) {
+  const mgr_plan_options_t good = problem("vector_add.add");
+  const mgr_plan_options_t* const problems[] = {&good};
+  EXPECT_EQ(mgr_prepare(context_, problems, 1, 7, nullptr, nullptr), MGR_OK) << mgr_last_error();
+  EXPECT_EQ(builds(), 1U);
+  EXPECT_EQ(mgr_prepare(context_, nullptr, 0, 0, nullptr, nullptr), MGR_OK);
+  EXPECT_EQ(mgr_prepare(context_, nullptr, 1, 0, nullptr, nullptr), MGR_INVALID_ARGUMENT);
+  EXPECT_EQ(mgr_prepare(nullptr, problems, 1, 0, nullptr, nullptr), MGR_INVALID_ARGUMENT);
+}
+
+// The compiler is a script that counts how often it is asked to compile a kernel.
+TEST_F(MgrPrepareTest, ManyThreadsColdOnOneKeyCompileItOnce) {
+  const std::string script = folder_.file("c++"), log = folder_.file("calls");
+  std::ofstream(script) << "#!/bin/sh\ncase \"$*\" in *add*) echo x >> " << log
+                        << ";; esac\nexec c++ \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Variable compiler("CXX", script);
+  std::atomic<int> planned = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 64; ++i) {
+      threads.emplace_back([&] {
+        const mgr_plan_options_t good = problem("vector_add.add");
+        mgr_plan_t* plan = nullptr;
+        if (mgr_plan(context_, &good, &plan) == MGR_OK) ++planned;
+        mgr_plan_free(plan);
+      });
+    }
+  }
+  EXPECT_EQ(planned, 64);
+  EXPECT_EQ(builds(), 1U);
+  std::ifstream calls(log);
+  std::string first, second;
+  std::getline(calls, first);
+  EXPECT_FALSE(std::getline(calls, second)) << "compiled twice";
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,215 @@
+#include "cli/pack_contents.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "build/builder.h"
+#include "cli/stored_results.h"
+#include "core/file_system.h"
+#include "device/registry.h"
+#include "dispatch/variant_selection.h"
+#include "exchange/collect_results.h"
+#include "exchange/formats.h"
+#include "exchange/json_document.h"
+#include "family/problem.h"
+#include "family/variant.h"
+
+namespace mgtune {
+namespace {
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    words.push_back(list.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
+Result<std::vector<TunedTableRow>> read_rows(const std::string& path, const std::string& text,
+                                             Catalog& catalog) {
+  MGTUNE_ASSIGN(const JsonValue value, parse_document(path, text));
+  Result<std::vector<TunedTableRow>> rows =
+      read_tuned_table(JsonCursor(path, value), catalog, UnknownOperators::skip);
+  if (!rows.ok()) return as_corrupt(std::move(rows).take_status());
+  return rows;
+}
+
+// The tables of the store or of the file, before GPUs are looked at.
+Result<std::vector<TunedTable>> all_tables(const PackWords& words, Catalog& catalog) {
+  const auto is_meant = [&](const std::string& op) { return means_operator(words.kernel, op); };
+  if (!words.table.empty()) {
+    MGTUNE_ASSIGN(const std::string text, read_document(FileSystem::real(), words.table));
+    MGTUNE_ASSIGN(std::vector<TunedTableRow> rows, read_rows(words.table, text, catalog));
+    std::erase_if(rows, [&](const TunedTableRow& row) { return !is_meant(row.view.op); });
+    return make_tuned_tables(rows);
+  }
+  MGTUNE_ASSIGN(std::optional<Store> store, open_results(words.database));
+  if (!store.has_value()) return std::vector<TunedTable>();
+  Selection selection;
+  selection.wants_operator = is_meant;
+  MGTUNE_ASSIGN(ExchangedResults results, collect_results(*store, selection));
+  remove_stale(results, catalog);
+  return std::move(results.tables);
+}
+
+Status nothing_tuned(const PackWords& words, const std::string& gpu,
+                     const std::vector<TunedTable>& tables) {
+  std::set<std::string> models;
+  for (const TunedTable& table : tables) models.insert(table.gpu.model);
+  std::string there;
+  for (const std::string& model : models) there += (there.empty() ? "" : ", ") + model;
+  return invalid_argument(
+      "--gpu: nothing of " + words.kernel + " is tuned for '" + gpu + "'" +
+      (there.empty() ? std::string(": 'mgtune sweep --kernel " + words.kernel + "' does that")
+                     : "; there are results of " + there));
+}
+
+DeviceLimits limits_of(const GpuRecord& gpu) {
+  DeviceLimits limits;
+  if (gpu.arch.starts_with("sm_")) {
+    limits.compute_capability = std::strtoll(gpu.arch.c_str() + 3, nullptr, 10);
+  }
+  limits.sm_count = gpu.sm_count;
+  limits.max_shared_bytes = gpu.max_shared_bytes;
+  limits.l2_bytes = gpu.l2_bytes;
+  return limits;
+}
+
+bool same_compiled_words(const Operator& op, const Slots& a, const Slots& b) {
+  const auto same = [&](const auto& name) {
+    return a[std::size_t(name.slot)] == b[std::size_t(name.slot)];
+  };
+  return std::ranges::all_of(op.dtypes, same) && std::ranges::all_of(op.flags, same);
+}
+
+// What the plans of one operator on one GPU build.
+class Wanted {
+ public:
+  Wanted(const Operator& op, const GpuRecord& gpu) : op_(op), gpu_(gpu) {}
+
+  Status add(const std::vector<TunedEntry>& entries, std::map<std::string, WantedBuild>& builds) {
+    for (const TunedEntry& bound : entries) {
+      const Binding binding = bound.problem.binding();
+      if (!bindings_.insert(binding.text()).second) continue;
+      for (const TunedEntry& other : entries) {
+        if (!same_compiled_words(op_, bound.problem.slots, other.problem.slots)) continue;
+        MGTUNE_TRY(add(binding, other.variant, builds));
+      }
+      for (const Variant& variant : default_ladder(op_)) MGTUNE_TRY(add(binding, variant, builds));
+    }
+    return {};
+  }
+
+ private:
+  // A variant that this binding does not admit is none that a plan could choose.
+  Status add(const Binding& binding, const Variant& variant,
+             std::map<std::string, WantedBuild>& builds) const {
+    const Result<Slots> slots = compile_slots(binding, variant, limits_of(gpu_));
+    if (!slots.ok() || !is_admissible(op_, variant, *slots)) return {};
+    WantedBuild wanted;
+    MGTUNE_ASSIGN(wanted.request, variant_build_request(op_, variant, *slots, gpu_.arch));
+    wanted.key = build_key(wanted.request, "");
+    wanted.text = op_.full_name() + " " + binding.text() + ": " + variant_text(op_, variant);
+    builds.emplace(wanted.key, std::move(wanted));
+    return {};
+  }
+
+  const Operator& op_;
+  const GpuRecord& gpu_;
+  std::set<std::string> bindings_;
+};
+
+// A failure of the source is the variant's; of the machine, everybody's.
+bool is_of_variant(const Status& failure) {
+  return failure.code() == StatusCode::compile_failed ||
+         failure.code() == StatusCode::unsupported || failure.code() == StatusCode::timeout;
+}
+
+}  // namespace
+
+Result<std::string> tuned_text(const PackWords& words, Catalog& catalog) {
+  MGTUNE_TRY(catalog.find(words.kernel).status());
+  ExchangedResults results;
+  MGTUNE_ASSIGN(results.tables, all_tables(words, catalog));
+  MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
+  const std::vector<std::string> gpus = split(words.gpus);
+  for (const std::string& gpu : gpus) {
+    const bool is_tuned = std::ranges::any_of(results.tables, [&](const TunedTable& table) {
+      return means_gpu(products, gpu, table.gpu.model);
+    });
+    if (!is_tuned) return nothing_tuned(words, gpu, results.tables);
+  }
+  std::erase_if(results.tables, [&](const TunedTable& table) {
+    return std::ranges::none_of(
+        gpus, [&](const std::string& gpu) { return means_gpu(products, gpu, table.gpu.model); });
+  });
+  const bool any_emulation = std::ranges::any_of(
+      results.tables, [](const TunedTable& table) { return table.gpu.emulation; });
+  const bool all_emulation = std::ranges::all_of(
+      results.tables, [](const TunedTable& table) { return table.gpu.emulation; });
+  if (any_emulation && !all_emulation) {
+    return invalid_argument("--gpu: a pack is for GPUs or for cpu, not for both");
+  }
+  MGTUNE_ASSIGN(const std::vector<Document> documents,
+                tuned_table_format().write(results, ExchangeFormat::Layout::file));
+  return documents.front().content;
+}
+
+Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>& rows,
+                                               Catalog& catalog) {
+  std::map<std::pair<std::string, std::int64_t>, std::vector<TunedView>> groups;
+  for (const TunedTableRow& row : rows) {
+    groups[{row.view.op, row.view.tuned.gpu}].push_back(row.view);
+  }
+  std::map<std::string, WantedBuild> builds;
+  for (const auto& [group, views] : groups) {
+    MGTUNE_ASSIGN(const Operator* op, catalog.find_operator(group.first));
+    MGTUNE_TRY(Wanted(*op, views.front().gpu).add(decode_tuned(*op, views), builds));
+  }
+  std::vector<WantedBuild> wanted;
+  for (auto& [key, build] : builds) wanted.push_back(std::move(build));
+  return wanted;
+}
+
+Result<MadeBuilds> make_builds(const std::vector<WantedBuild>& wanted, std::size_t threads) {
+  MadeBuilds made;
+  Status failure;
+  std::mutex mutex;  // of both
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    Builder builder(BuildCache::of_user());
+    for (std::size_t i = next++; i < wanted.size(); i = next++) {
+      Result<Build> build = builder.build(wanted[i].request);
+      const std::lock_guard lock(mutex);
+      if (build.ok()) {
+        made.builds.push_back({wanted[i].key, *std::move(build)});
+      } else if (is_of_variant(build.status())) {
+        made.failed.push_back(wanted[i].text + ": " + build.status().message());
+      } else {
+        failure = std::move(build).take_status();
+        next = wanted.size();
+      }
+    }
+    const std::lock_guard lock(mutex);
+    made.compiled += builder.compiled();
+  };
+  {
+    std::vector<std::jthread> others;
+    while (others.size() + 1 < std::min(threads, wanted.size())) others.emplace_back(work);
+    work();
+  }
+  if (!failure.ok()) return failure;
+  std::ranges::sort(made.failed);
+  return made;
+}
+
+}  // namespace mgtune
