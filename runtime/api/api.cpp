@@ -121,7 +121,7 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
                         why.scaled ? "" : " at the tuned problem",
                         device.kind == DeviceKind::cpu ? " (emulation)" : "");
   }
-  if (why.slowdown >= 0 && why.scaled) {
+  if (why.slowdown >= 0 && (why.scaled || why.step == SelectionStep::exact)) {
     text += fmt::format("regret    {:.1f} % over the best variant{}\n", 100 * why.slowdown,
                         why.step == SelectionStep::exact ? " measured here" : ", estimated");
   }

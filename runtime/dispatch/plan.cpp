@@ -79,7 +79,7 @@ struct Plan::Parts {
     explanation.reason = row.reason;
     explanation.expected_ns = row.expected_ns;
     explanation.slowdown = row.slowdown;
-    explanation.scaled = row.step == SelectionStep::least_regret || is_there;
+    explanation.scaled = row.step == SelectionStep::least_regret;
     if (row.step == SelectionStep::least_regret) {
       const Problem problem{binding.op, Slots(here.begin(), here.end())};
       explanation.expected_ns *= cost_bytes(problem) / row.bytes;

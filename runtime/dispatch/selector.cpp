@@ -114,7 +114,7 @@ std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) c
   for (const TunedDistance& pick : picks_) {
     if (step_of(pick, problem) != SelectionStep::exact) continue;
     const TunedEntry& entry = *pick.entry;
-    found.push_back({entry.variant, SelectionStep::exact, describe(entry), entry.median_ns, 0, 0,
+    found.push_back({entry.variant, SelectionStep::exact, describe(entry), entry.median_ns, -1, 0,
                      has_other_driver(entry.variant)});
     if (best_ns > 0) found.back().slowdown = std::max(0.0, entry.median_ns / best_ns - 1);
     best_ns = std::max(best_ns, entry.median_ns);

@@ -20,12 +20,12 @@ constexpr const char* kFast =
     "row THREADS_PER_ROW=256 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=normal STORE=normal "
     "WEIGHT=early PDL=false";
 
-// A database with two measured problems and one pick, as from an H200.
+// A database with three measured problems, as from an H200.
 class CliExplain : public StoreTest {
  protected:
   CliExplain() {
     Store store = open();
-    for (const char* rows : {"1024", "4096"}) {
+    for (const char* rows : {"512", "1024", "4096"}) {
       for (const char* threads : {"128", "256", "512"}) {
         for (const char* load : {"normal", "streaming"}) add(store, rows, threads, load);
       }
@@ -78,7 +78,7 @@ TEST_F(CliExplain, AnswersForAGpuThatIsNotHere) {
 TEST_F(CliExplain, CrossValidates) {
   const Ended all = explain({"--cross-validate"});
   ASSERT_EQ(all.exit_code, 0) << all.err;
-  EXPECT_THAT(all.out, HasSubstr("2 problems, each chosen for without its measurements"));
+  EXPECT_THAT(all.out, HasSubstr("3 problems, each chosen for without its measurements"));
 }
 
 TEST_F(CliExplain, NamesWhatIsNeverDispatched) {

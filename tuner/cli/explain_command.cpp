@@ -111,7 +111,7 @@ Status ExplainCommand::answer(const Operator& op, const Evidence& evidence,
   }
   if (!report.cross_validated.empty()) return {};
   return not_found("nothing to cross-validate: " + op.full_name() +
-                   " needs at least two measured problems of the same dtypes on " + device.name);
+                   " needs at least three measured problems of the same dtypes on " + device.name);
 }
 
 Result<ExitCode> ExplainCommand::run(const Invocation&) {
