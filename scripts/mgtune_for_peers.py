@@ -11,12 +11,21 @@ that OPERATIONS names. The call fills the outputs in place and returns None. It 
 that stream and does nothing else, so it can be captured into a graph; plans and workspace are made by
 callable.prepare(sets), or by a first call that is not captured. A set's tensors stay where they are.
 
+attention(torch) gives what scripts that time attention call: a list of one object with prefill(q, k, v,
+causal) and varlen(q, k, v, cu_seqlens, longest, causal), whose tensors are torch's, (batch, rows, heads,
+head_dim) or (tokens, heads, head_dim). Each returns a callable that enqueues the launch on torch's current
+stream and returns the output, which it allocated.
+
+  ... python3 bench_attn.py out.json --extra mgtune_for_peers:attention
+
 The order of tensors, dims and scalars is read from kernels/FAMILY/OPERATOR.json beside this folder.
 Which variant serves a case is printed to stderr. MGTUNE_LIBRARY names the library (else
 libmgruntime.so.0), MGTUNE_DB the results (else the user's), MGTUNE_GPU the device (else "auto").
 """
 import ctypes
+import functools
 import json
+import math
 import os
 import pathlib
 import sys
@@ -98,10 +107,14 @@ def read_operator(name):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+@functools.cache
+def shared_runtime():
+    """One for all, opened by the first plan."""
+    return Runtime()
+
+
 class Operation:
     """One row of OPERATIONS as a callable on sets of buffers."""
-
-    runtime = None  # one for all, opened by the first plan
 
     def __init__(self, operation):
         self.operation = operation
@@ -122,7 +135,7 @@ class Operation:
         if arguments is None or arguments[0] != (self.name, stream):
             arguments = self.arguments(t)
         _, plan, dims, tensors, scalars, workspace = arguments
-        Operation.runtime.must(Operation.runtime.mgr.mgr_launch(
+        shared_runtime().must(shared_runtime().mgr.mgr_launch(
             plan, stream, dims, len(dims), tensors, len(tensors), scalars, len(scalars), workspace))
 
     def arguments(self, t):
@@ -133,7 +146,7 @@ class Operation:
             self.plans[key] = self.make_plan(description, t)
         plan, dims = self.plans[key]
         if (key, stream) not in self.workspaces:
-            self.workspaces[key, stream] = Operation.runtime.workspace(plan, stream)
+            self.workspaces[key, stream] = shared_runtime().workspace(plan, stream)
         tensors = [getattr(t, self.attributes[name]).data_ptr() if name in self.attributes else None
                    for name in description["tensors"]]
         scalars = [SCALARS[name](t) for name in description.get("scalars", {})]
@@ -165,14 +178,69 @@ class Operation:
         for name in description.get("scalars", {}):
             if name not in SCALARS:
                 raise RuntimeError(f"{self.name} has a scalar {name} that a set of buffers does not give")
-        if Operation.runtime is None:
-            Operation.runtime = Runtime()
-        plan = Operation.runtime.plan(self.name, assignments, ranges)
+        plan = shared_runtime().plan(self.name, assignments, ranges)
         dims = (ctypes.c_int64 * len(dims))(*dims)
-        lines = [" ".join(line.split()) for line in Operation.runtime.explain(plan, dims).splitlines()]
-        told = [line for line in lines if line.startswith(("variant ", "chosen "))]
-        print(f"mgtune: {self.name} {t.T} x {t.H} {t.dtype}: " + ", ".join(told), file=sys.stderr, flush=True)
+        tell(f"{self.name} {t.T} x {t.H} {t.dtype}", plan, dims)
         return plan, dims
+
+
+class Attention:
+    """attention.prefill and attention.varlen on tensors of torch."""
+
+    name = "mgtune"
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    def prefill(self, q, k, v, causal):
+        o = self.torch.empty_like(q)
+        dims = {"batch": q.shape[0], "seq_q": q.shape[1], "seq_k": k.shape[1]}
+        tensors = {"q": q, "k": k, "v": v, "o": o}
+        for name, tensor in tensors.items():
+            dims.update(zip((f"{name}_sb", f"{name}_ss", f"{name}_sh"), tensor.stride()))
+        return self.launcher("attention.prefill", dims, tensors, causal)
+
+    def varlen(self, q, k, v, starts, longest, causal):
+        o = self.torch.empty_like(q)
+        dims = {"sequences": starts.shape[0] - 1, "tokens_q": q.shape[0], "tokens_k": k.shape[0],
+                "max_q": longest, "max_k": longest}
+        tensors = {"q": q, "k": k, "v": v, "o": o}
+        for name, tensor in tensors.items():
+            dims.update(zip((f"{name}_ss", f"{name}_sh"), tensor.stride()))
+        return self.launcher("attention.varlen", dims, {**tensors, "q_starts": starts, "k_starts": starts}, causal)
+
+    def launcher(self, name, dims, tensors, causal):
+        """Plans for these dims; the callable holds the tensors."""
+        q, k = tensors["q"], tensors["k"]
+        dtype = {"torch.bfloat16": "bf16", "torch.float16": "f16"}.get(str(q.dtype))
+        if dtype is None:
+            raise NotImplementedError(f"{name} has no {q.dtype}")
+        head_dim = q.shape[-1]
+        dims = {**dims, "heads": q.shape[-2], "kv_heads": k.shape[-2]}
+        description, runtime = read_operator(name), shared_runtime()
+        words = {"head_dim": str(head_dim), "T": dtype, "causal": "true" if causal else "false"}
+        plan = runtime.plan(name, words, dims)
+        values = [dims.get(dim, -1) for dim in description["dims"] if dim != "head_dim"]
+        values = (ctypes.c_int64 * len(values))(*values)
+        pointers = [tensors[tensor].data_ptr() if tensor in tensors else None for tensor in description["tensors"]]
+        pointers = (ctypes.c_void_p * len(pointers))(*pointers)
+        scalars = (ctypes.c_double * 2)(1 / math.sqrt(head_dim), 1.0)
+        workspace = runtime.workspace(plan, 0)
+        tell(f"{name} {words} {dims}", plan, values)
+
+        def launch():
+            stream = self.torch.cuda.current_stream().cuda_stream
+            runtime.must(runtime.mgr.mgr_launch(plan, stream, values, len(values), pointers, len(pointers), scalars,
+                                                len(scalars), workspace))
+            return tensors["o"]
+        return launch
+
+
+def tell(case, plan, dims):
+    """Which variant serves the case, to stderr."""
+    lines = [" ".join(line.split()) for line in shared_runtime().explain(plan, dims).splitlines()]
+    told = [line for line in lines if line.startswith(("variant ", "chosen "))]
+    print(f"mgtune: {case}: " + ", ".join(told), file=sys.stderr, flush=True)
 
 
 def stream_of(t):
@@ -182,3 +250,7 @@ def stream_of(t):
 
 def implementations():
     return {operation: {"mgtune": Operation(operation)} for operation in OPERATIONS}
+
+
+def attention(torch):
+    return [Attention(torch)]

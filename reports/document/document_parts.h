@@ -70,6 +70,7 @@ Json sizes_part(const DocumentInput& input);
 Json finals_part(const DocumentInput& input);
 Json counters_part(const DocumentInput& input);
 Json failures_part(const DocumentInput& input);
+Json pruning_part(const DocumentInput& input);
 Json gpus_part(const DocumentInput& input);
 Json sweeps_part(const DocumentInput& input);
 Json machines_part(const DocumentInput& input);

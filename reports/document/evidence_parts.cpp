@@ -108,6 +108,27 @@ Json counters_part(const DocumentInput& input) {
   return list;
 }
 
+// A design that is ruled out whole has one rule.
+Json pruning_part(const DocumentInput& input) {
+  Json list = Json::array();
+  for (const SpaceView& view : input.model.spaces) {
+    const SpaceRecord& space = view.space;
+    const auto add = [&](const std::string& rule, std::int64_t points) {
+      list.push_back({{"operator", view.op},
+                      {"problem", view.problem},
+                      {"design", space.design},
+                      {"rule", rule},
+                      {"count", points}});
+    };
+    if (!space.unavailable.empty()) {
+      add(space.unavailable, space.points);
+      continue;
+    }
+    for (const PrunedRecord& pruned : space.pruned) add(pruned.rule, pruned.points);
+  }
+  return list;
+}
+
 Json failures_part(const DocumentInput& input) {
   Json list = Json::array();
   for (const ReportFailure& failure : input.model.failures) {

@@ -100,7 +100,7 @@ std::string report_document(const ReportModel& model, const ReportAnalysis& anal
   document["sizes"] = sizes_part(input);
   document["counters"] = counters_part(input);
   document["failures"] = failures_part(input);
-  document["pruning"] = Json::array();
+  document["pruning"] = pruning_part(input);
   document["sweeps"] = sweeps_part(input);
   document["machines"] = machines_part(input);
   document["builds"] = builds_part(input);

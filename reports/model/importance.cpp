@@ -25,21 +25,30 @@ struct Group {
   double scatter() const { return std::max(0.0, squares - sum * sum / static_cast<double>(count)); }
 };
 
-// The adjusted share that these groups, together all of `all`, explain.
-template <typename Groups>
-double explained(const Groups& groups, const Group& all) {
+// How the scatter of all splits into groups.
+struct Split {
   double within = 0;
-  std::int64_t count = 0;
+  std::int64_t groups = 0;
+};
+
+Split split(const std::vector<Group>& groups) {
+  Split split;
   for (const Group& group : groups) {
     if (group.count == 0) continue;
-    within += group.scatter();
-    ++count;
+    split.within += group.scatter();
+    ++split.groups;
   }
-  const auto free = static_cast<double>(all.count - count);
-  if (all.scatter() <= 0 || free <= 0) return 0;
-  const double between = all.scatter() - within;
-  const double share = (between - static_cast<double>(count - 1) * within / free) / all.scatter();
-  return std::clamp(share, 0.0, 1.0);
+  return split;
+}
+
+// The adjusted share that these groups, together all of `all`, explain.
+double explained(const std::vector<Group>& groups, const Group& all) {
+  const Split parts = split(groups);
+  const auto left = static_cast<double>(all.count - parts.groups);
+  if (all.scatter() <= 0 || left <= 0) return 0;
+  const double between = all.scatter() - parts.within;
+  const double chance = static_cast<double>(parts.groups - 1) * parts.within / left;
+  return std::clamp((between - chance) / all.scatter(), 0.0, 1.0);
 }
 
 std::uint64_t mixed(std::uint64_t x) {  // the finalizer of splitmix64
@@ -129,15 +138,9 @@ class OfDesign {
       double& best = fastest[static_cast<std::size_t>(value(parameter, row))];
       best = std::min(best, log_time_[row]);
     }
-    double within = 0;
-    std::int64_t used = 0;
-    for (const Group& group : groups) {
-      if (group.count == 0) continue;
-      within += group.scatter();
-      ++used;
-    }
-    const double deviation =
-        std::sqrt(within / static_cast<double>(std::max<std::int64_t>(1, all_.count - used)));
+    const Split parts = split(groups);
+    const double deviation = std::sqrt(
+        parts.within / static_cast<double>(std::max<std::int64_t>(1, all_.count - parts.groups)));
     std::vector<ValueEffect> effects;
     for (std::size_t v = 0; v < groups.size(); ++v) {
       const Group& group = groups[v];
@@ -151,7 +154,9 @@ class OfDesign {
     return effects;
   }
 
-  double pair_share(std::size_t a, std::size_t b) const {
+  // What the groups with equal a and b explain beyond those of a and of b, less what chance would:
+  // the scatter within those groups, for every degree of freedom that the pair has more.
+  double interaction(std::size_t a, std::size_t b) const {
     const std::size_t width = space_.parameters[b].values.size();
     std::vector<Group> groups(space_.parameters[a].values.size() * width);
     for (const std::size_t row : rows_) {
@@ -159,7 +164,13 @@ class OfDesign {
           static_cast<std::size_t>(value(a, row)) * width + static_cast<std::size_t>(value(b, row));
       groups[at].add(log_time_[row]);
     }
-    return explained(groups, all_);
+    const Split pair = split(groups);
+    const Split one = split(by_value(a)), other = split(by_value(b));
+    const double more = (one.within - pair.within) - (all_.scatter() - other.within);
+    const auto freedom = static_cast<double>(pair.groups - one.groups - other.groups + 1);
+    const auto left = static_cast<double>(all_.count - pair.groups);
+    if (freedom <= 0 || left <= 0) return 0;
+    return std::clamp((more - freedom * pair.within / left) / all_.scatter(), 0.0, 1.0);
   }
 
   std::vector<Interaction> interactions(const std::vector<ParameterImportance>& parameters) const {
@@ -167,10 +178,9 @@ class OfDesign {
     const std::size_t count = std::min(kPairsOf, parameters.size());
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t j = i + 1; j < count; ++j) {
-        const ParameterImportance& a = parameters[i];
-        const ParameterImportance& b = parameters[j];
-        const double share = pair_share(a.parameter, b.parameter) - a.main - b.main;
-        if (share > kSmallestInteraction) found.push_back({a.parameter, b.parameter, share});
+        const std::size_t a = parameters[i].parameter, b = parameters[j].parameter;
+        const double share = interaction(a, b);
+        if (share > kSmallestInteraction) found.push_back({a, b, share});
       }
     }
     std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.share > b.share; });

@@ -12,7 +12,8 @@
 //   space that was evaluated whole this is Sobol's total index, without any model in between.
 //   Groups that lack some of the k values count with the unbiased estimate. Not known where
 //   fewer than a tenth of the variants (or fewer than 10) have such a sibling.
-// - interaction of two: what the pair's groups explain beyond both mains (adjusted likewise).
+// - interaction of two: what the groups with equal values of both explain beyond those of each
+//   alone, less what chance would (adjusted likewise).
 //
 // Sources: R. Kelley, "An unbiased correlation ratio measure", PNAS 21 (1935); T. Homma and
 // A. Saltelli, "Importance measures in global sensitivity analysis", Reliability Engineering and

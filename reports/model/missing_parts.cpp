@@ -103,9 +103,11 @@ std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAna
         none ? "No variant has been evaluated yet." : "Every variant that was evaluated passed.",
         none ? sweep : "");
   }
-  add("pruning", "What the constraints rule out is counted before a sweep starts.",
-      fmt::format("mgtune sweep --kernel {} --gpu {} --dry-run", kernel_word(model),
-                  gpu_word(model)));
+  if (model.spaces.empty()) {
+    add("pruning", "No sweep of this version has counted what the constraints rule out.",
+        fmt::format("mgtune sweep --kernel {} --gpu {} --dry-run", kernel_word(model),
+                    gpu_word(model)));
+  }
   if (model.sweeps.empty()) add("environment", "No sweep has been recorded yet.", sweep);
   if (!with_baseline) {
     add("baseline", "There is no other database to compare with.",

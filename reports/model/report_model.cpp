@@ -255,6 +255,17 @@ void mark_imports(const std::vector<SweepView>& sweeps, ReportModel& model) {
   for (ReportVariant& row : model.variants) row.imported = imports.contains(row.view.sweep);
 }
 
+void take_spaces(std::vector<SpaceView> spaces, ReportModel& model) {
+  std::set<std::tuple<std::int64_t, std::string, std::string>> shown;
+  for (const ReportVariant& row : model.variants) {
+    shown.emplace(row.view.gpu_id, row.view.op, row.view.problem);
+  }
+  std::erase_if(spaces, [&](const SpaceView& space) {
+    return !shown.contains({space.gpu_id, space.op, space.problem});
+  });
+  model.spaces = std::move(spaces);
+}
+
 bool shows_emulation(const ReportModel& model) {
   const auto emulated = [](const auto& row) { return row.view.gpu.emulation; };
   return std::ranges::any_of(model.picks, emulated) ||
@@ -301,6 +312,7 @@ ReportModel make_report_model(StoredRows rows) {
   add_evaluation_order(rows.sweeps, model);
   add_evidence(rows, model);
   model.ceilings = std::move(rows.ceilings);
+  take_spaces(std::move(rows.spaces), model);
   model.sweeps = std::move(rows.sweeps);
   std::ranges::sort(model.sweeps, [](const SweepView& a, const SweepView& b) {
     return std::tie(b.sweep.started_at, b.sweep.id) < std::tie(a.sweep.started_at, a.sweep.id);
@@ -316,6 +328,7 @@ Result<StoredRows> read_stored_rows(Store& store) {
   MGTUNE_ASSIGN(rows.outcomes, store.outcomes());
   MGTUNE_ASSIGN(rows.sweeps, store.sweeps());
   MGTUNE_ASSIGN(rows.finals, store.finals());
+  MGTUNE_ASSIGN(rows.spaces, store.spaces());
   MGTUNE_ASSIGN(rows.counters, store.counters(std::string()));
   std::set<std::int64_t> gpus;
   for (const OutcomeView& row : rows.outcomes) gpus.insert(row.gpu_id);

@@ -96,6 +96,7 @@ struct ReportModel {
   std::vector<FinalView> finals;        // in the order of the picks
   std::vector<SweepView> sweeps;        // newest first
   std::vector<CeilingView> ceilings;    // of the GPUs that have variants
+  std::vector<SpaceView> spaces;        // of the problems, before anything was compiled
 };
 
 // What the store has, in any order.
@@ -106,6 +107,7 @@ struct StoredRows {
   std::vector<FinalView> finals;
   std::vector<CounterView> counters;
   std::vector<CeilingView> ceilings;
+  std::vector<SpaceView> spaces;
 };
 
 Result<StoredRows> read_stored_rows(Store& store);

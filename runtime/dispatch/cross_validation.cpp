@@ -13,9 +13,8 @@ namespace {
 // Without anything that names the problem.
 Evidence without(const Problem& problem, const Evidence& evidence) {
   Evidence rest = evidence;
-  std::erase_if(rest.tuned, [&](const TunedEntry& entry) {
-    return entry.problem.slots == problem.slots;
-  });
+  std::erase_if(rest.tuned,
+                [&](const TunedEntry& entry) { return entry.problem.slots == problem.slots; });
   std::erase_if(rest.rows, [&](const Evidence::Row& row) {
     return evidence.problems[row.problem].slots == problem.slots;
   });

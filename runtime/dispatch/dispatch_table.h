@@ -21,8 +21,8 @@ inline constexpr std::size_t kMaxPlanVariants = 8;
 
 struct DispatchRow {
   std::size_t variant;
-  double distance;  // TunedDistance's; 0 for a point of the plan's own binding
-  Slots slots;      // of the problem it is about
+  double distance;     // TunedDistance's; 0 for a point of the plan's own binding
+  Slots slots;         // of the problem it is about
   SelectionStep step;  // at exactly these dims of the plan's binding
   std::string reason;
   double expected_ns = 0, bytes = 1;  // there

@@ -79,8 +79,8 @@ std::map<GpuProblem, std::uint32_t> counted_methods(const MeasuredRows& measured
       names.push_back(measured.methods[method]);
       times.push_back(time);
     }
-    const auto chosen = std::next(of_methods.begin(),
-                                  static_cast<std::ptrdiff_t>(counted_method(names, times)));
+    const auto chosen =
+        std::next(of_methods.begin(), static_cast<std::ptrdiff_t>(counted_method(names, times)));
     counted[key] = chosen->first;
   }
   return counted;
@@ -157,7 +157,7 @@ Status check_offered(const Operator& op, const std::vector<TunedView>& tuned,
   return {};
 }
 
-bool is_failure(Outcome outcome) {
+bool rules_out(Outcome outcome) {
   return outcome == Outcome::wrong || outcome == Outcome::crashed || outcome == Outcome::timeout ||
          outcome == Outcome::launch_failed;
 }
@@ -172,7 +172,7 @@ std::vector<Variant> failed_variants(const Evidence& evidence, const GpuRecord& 
   const std::vector<bool> on_gpu = places_of(gpu, evidence.gpus);
   std::vector<bool> failed(evidence.variants.size(), false);
   for (const Evidence::Row& row : evidence.rows) {
-    if (is_failure(row.outcome) && on_gpu[row.gpu]) failed[row.variant] = true;
+    if (rules_out(row.outcome) && on_gpu[row.gpu]) failed[row.variant] = true;
   }
   std::vector<Variant> variants;
   for (std::size_t i = 0; i < failed.size(); ++i) {

@@ -33,7 +33,8 @@ struct Evidence {
   };
 
   Evidence() = default;
-  Evidence(std::vector<TunedEntry> picks)  // NOLINT(google-explicit-constructor): picks are evidence
+  Evidence(
+      std::vector<TunedEntry> picks)  // NOLINT(google-explicit-constructor): picks are evidence
       : tuned(std::move(picks)) {}
 
   std::vector<TunedEntry> tuned;
@@ -64,7 +65,7 @@ Status check_offered(const Operator& op, const std::vector<TunedView>& tuned,
 
 // Whether an outcome says that the variant must not run on the GPU: it gave wrong results, or ended
 // badly. Not what could not be built: that is tried again, and harmless.
-bool is_failure(Outcome outcome);
+bool rules_out(Outcome outcome);
 
 // Which of `gpus` are interchangeable with `gpu`.
 std::vector<bool> places_of(const GpuRecord& gpu, const std::vector<GpuRecord>& gpus);

@@ -30,7 +30,7 @@ std::vector<MeasuredProblem> measured_problems(const Evidence& evidence, const G
   }
   std::vector<bool> failed(evidence.variants.size(), false);
   for (const Evidence::Row& row : evidence.rows) {
-    if (is_failure(row.outcome) && on_gpu[row.gpu]) failed[row.variant] = true;
+    if (rules_out(row.outcome) && on_gpu[row.gpu]) failed[row.variant] = true;
   }
   std::map<std::uint32_t, MeasuredProblem> problems;
   for (const Evidence::Row& row : evidence.rows) {

@@ -33,8 +33,8 @@ class Plan {
   // `ranges` has one entry per dynamic and hint dim in declared order; a dim whose default is to be
   // used at every launch has low > high. `device` and the operator outlive the plan; `builder` is
   // used only inside make(). A variant that does not build or load is left out, which explain()
-  // tells, and so is one that failed on this GPU: an error only when none is left. `strict` leaves out tuned variants whose build is not
-  // the one that was measured.
+  // tells, and so is one that failed on this GPU: an error only when none is left. `strict` leaves
+  // out tuned variants whose build is not the one that was measured.
   static Result<std::unique_ptr<Plan>> make(Device& device, Builder& builder,
                                             const Binding& binding,
                                             const std::vector<DimRange>& ranges,

@@ -36,9 +36,9 @@ class PointList {
       if (first_failure_.ok()) first_failure_ = std::move(point).take_status();
       return;
     }
-    const bool known =
-        std::any_of(points_.begin(), points_.end(),
-                    [&](const Problem& other) { return other.slots == point->slots; });
+    const bool known = std::any_of(points_.begin(), points_.end(), [&](const Problem& other) {
+      return other.slots == point->slots;
+    });
     if (!known && points_.size() < most_) points_.push_back(*std::move(point));
   }
 

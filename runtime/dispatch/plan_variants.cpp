@@ -222,11 +222,11 @@ class PlanLoader {
         if (known || entry.variant != variant.variant()) continue;
         const bool other_build = is_other_build(pick, variant);
         if (other_build && request_.strict) continue;
-        result.rows.push_back({i, pick.distance, entry.problem.slots,
-                               pick.same_gpu ? SelectionStep::nearest_problem
-                                             : SelectionStep::nearest_gpu,
-                               describe(entry) + (other_build ? kOtherBuild : ""), entry.median_ns,
-                               cost_bytes(entry.problem)});
+        result.rows.push_back(
+            {i, pick.distance, entry.problem.slots,
+             pick.same_gpu ? SelectionStep::nearest_problem : SelectionStep::nearest_gpu,
+             describe(entry) + (other_build ? kOtherBuild : ""), entry.median_ns,
+             cost_bytes(entry.problem)});
       }
     }
   }
@@ -248,8 +248,9 @@ class PlanLoader {
           !is_of_ladder(result.variants[i]->variant())) {
         continue;
       }
-      add_row(point, {result.variants[i]->variant(), SelectionStep::default_ladder,
-                      "a default of the operator"},
+      add_row(point,
+              {result.variants[i]->variant(), SelectionStep::default_ladder,
+               "a default of the operator"},
               i, result);
       return;
     }

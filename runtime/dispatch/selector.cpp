@@ -64,7 +64,8 @@ void Selector::learn(const Problem& near) {
     for (const MeasuredVariant& variant : problem.variants) passed.insert(variant.variant);
   }
   for (const std::uint32_t variant : passed) {
-    if (!has_failed(evidence_.variants[variant])) candidates_.push_back(evidence_.variants[variant]);
+    if (!has_failed(evidence_.variants[variant]))
+      candidates_.push_back(evidence_.variants[variant]);
   }
   const DeviceLimits limits = source_ == here_ ? device_.limits : device_of(source_).limits;
   model_.emplace(evidence_, measured_, limits, near);
@@ -74,10 +75,9 @@ bool Selector::has_failed(const Variant& variant) const { return contains(failed
 
 const MeasuredProblem* Selector::measured_at(const Problem& problem) const {
   if (source_ != here_) return nullptr;
-  const auto found =
-      std::find_if(measured_.begin(), measured_.end(), [&](const MeasuredProblem& measured) {
-        return measured.problem->slots == problem.slots;
-      });
+  const auto found = std::find_if(
+      measured_.begin(), measured_.end(),
+      [&](const MeasuredProblem& measured) { return measured.problem->slots == problem.slots; });
   return found == measured_.end() ? nullptr : &*found;
 }
 
@@ -124,8 +124,7 @@ std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) c
     const double slowdown = std::max(0.0, measured.median_ns / best_ns - 1);
     found.push_back({evidence_.variants[measured.variant], SelectionStep::exact,
                      "measured at " + problem.text() + " on " + here_.model, measured.median_ns,
-                     slowdown, slowdown,
-                     has_other_driver(evidence_.variants[measured.variant])});
+                     slowdown, slowdown, has_other_driver(evidence_.variants[measured.variant])});
   }
   return found;
 }
@@ -137,11 +136,11 @@ std::vector<SelectedVariant> Selector::by_estimate(const Problem& problem) const
   const SelectionStep step =
       source_ == here_ ? SelectionStep::least_regret : SelectionStep::nearest_gpu;
   for (const auto& estimate : model_->estimate(problem, candidates_, device_.limits)) {
-    found.push_back({candidates_[estimate.variant], step,
-                     fmt::format("estimated from {} problems measured on {}", measured_.size(),
-                                 source_.model),
-                     best_ns * (1 + estimate.slowdown), estimate.slowdown, estimate.risk(),
-                     has_other_driver(candidates_[estimate.variant])});
+    found.push_back(
+        {candidates_[estimate.variant], step,
+         fmt::format("estimated from {} problems measured on {}", measured_.size(), source_.model),
+         best_ns * (1 + estimate.slowdown), estimate.slowdown, estimate.risk,
+         has_other_driver(candidates_[estimate.variant])});
   }
   return found;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dispatch/variant_selection.h"
 
@@ -9,13 +10,14 @@ namespace mgtune {
 namespace {
 
 // How they were found is in README.md; tests/unit/recorded_regret_test holds them to it.
-constexpr double kBytes = 1.7;        // of a factor of two in the cost's bytes
-constexpr double kDim = 0.014;        // of a factor of two in a dim
-constexpr float kCutOff = 0.25F;      // ln: what is more than 28 % slower is as bad as any
+constexpr double kBytes = 2.2;        // of a factor of two in the cost's bytes
+constexpr double kDim = 0.025;        // of a factor of two in a dim
+constexpr float kCutOff = 0.18F;      // ln: what is more than 20 % slower is as bad as any
 constexpr float kFarthest = 12;       // squared distances beyond this weigh nothing
-constexpr double kFewSamples = 0.02;  // weight of alike variants at which a problem counts by half
+constexpr double kFewSamples = 0.03;  // weight of alike variants at which a problem counts by half
 constexpr double kPrior = 0.025;      // weight of not knowing, which counts as
 constexpr double kPriorSlowdown = 0.5;
+constexpr double kCaution = 0.45;  // standard deviations between problems that count as slower
 
 constexpr std::size_t kLeastProblems = 2, kLeastVariants = 4;
 
@@ -88,6 +90,7 @@ std::vector<SlowdownModel::Estimate> SlowdownModel::estimate(const Problem& at,
                                                              const DeviceLimits& here) const {
   const std::vector<double> nearness = weights(at);
   std::vector<Estimate> estimates;
+  double lowest = std::numeric_limits<double>::infinity();
   std::vector<std::pair<double, double>> terms(blocks_.size());  // weight and mean of each problem
   for (std::size_t v = 0; v < variants.size(); ++v) {
     VariantFeatures::Values features;
@@ -110,13 +113,20 @@ std::vector<SlowdownModel::Estimate> SlowdownModel::estimate(const Problem& at,
     }
     const double mean = sum / weight;
     double variance = 0;
-    for (const auto& [of_block, of_mean] : terms) variance += of_block * std::pow(of_mean - mean, 2);
+    for (const auto& [of_block, of_mean] : terms)
+      variance += of_block * std::pow(of_mean - mean, 2);
     const double known = weight - kPrior;
-    estimates.push_back({v, std::expm1(mean), known > 0 ? std::sqrt(variance / known) : 0});
+    const double spread = known > 0 ? std::sqrt(variance / known) : 0;
+    estimates.push_back({v, std::expm1(mean), std::expm1(mean) + kCaution * spread});
+    lowest = std::min(lowest, std::expm1(mean));
   }
-  std::stable_sort(estimates.begin(), estimates.end(), [](const Estimate& a, const Estimate& b) {
-    return a.risk() < b.risk();
-  });
+  // An average over what is alike is never quite the best of it: relative to the lowest.
+  for (Estimate& estimate : estimates) {
+    estimate.risk -= lowest;
+    estimate.slowdown = (1 + estimate.slowdown) / (1 + lowest) - 1;
+  }
+  std::stable_sort(estimates.begin(), estimates.end(),
+                   [](const Estimate& a, const Estimate& b) { return a.risk < b.risk; });
   return estimates;
 }
 

@@ -26,11 +26,10 @@ class SlowdownModel {
 
   struct Estimate {
     std::size_t variant;  // of the variants that were asked about
-    double slowdown;      // expected time over that of the best, less 1: 0.02 is 2 % slower
-    double spread;        // standard deviation of it over the problems it comes from
-    double risk() const { return slowdown + kCaution * spread; }
+    double slowdown;      // expected time over the lowest of all, less 1: 0.02 is 2 % slower
+    double risk;          // what ranks: the slowdown and half of its standard deviation
   };
-  // Of those that serve the problem on `here`, the lowest risk() first.
+  // Of those that serve the problem on `here`, the lowest risk first.
   std::vector<Estimate> estimate(const Problem& at, std::span<const Variant> variants,
                                  const DeviceLimits& here) const;
 
@@ -38,12 +37,11 @@ class SlowdownModel {
   double best_ns(const Problem& at) const;
 
  private:
-  static constexpr double kCaution = 0.5;
   static constexpr std::size_t kMaxProblems = 16, kMaxVariants = 256;
 
   struct Sample {
     VariantFeatures::Values features;
-    float slowdown;   // logarithm of the ratio, cut off
+    float slowdown;    // logarithm of the ratio, cut off
     float stands_for;  // how many measured variants
   };
   struct Block {

@@ -12,15 +12,15 @@ namespace mgtune {
 namespace {
 
 // How much a factor of two of each counts. README.md says how they were found.
-constexpr float kInFlight = 2.3F;       // bytes that an SM's resident threads work on
+constexpr float kInFlight = 2.05F;       // bytes that an SM's resident threads work on
 constexpr float kBytesPerThread = 1.2F;  // of the whole launch
-constexpr float kThreadsPerBlock = 0.85F;
+constexpr float kThreadsPerBlock = 0.9F;
 constexpr float kWaves = 0.25F;
 constexpr float kBytesPerBlock = 0.5F;
-constexpr float kParameter = 0.3F;
+constexpr float kParameter = 0.21F;
 
 // What another word counts, as a difference; the design first.
-constexpr float kDesign = 1.0F;
+constexpr float kDesign = 1.25F;
 constexpr float kWord = 0.1F;
 
 constexpr std::size_t kGeometry = 5;
@@ -90,8 +90,8 @@ bool VariantFeatures::read(const Problem& problem, const Variant& variant,
     const auto [is_number, index] = places[i];
     if (index == kNone) continue;
     if (is_number) {
-      values.numbers[index] = kParameter * log2_of(static_cast<double>(
-                                               std::max<std::int64_t>(variant.values[i], 1)));
+      values.numbers[index] =
+          kParameter * log2_of(static_cast<double>(std::max<std::int64_t>(variant.values[i], 1)));
     } else {
       values.words[index] = static_cast<std::int16_t>(variant.values[i]);
     }

@@ -32,9 +32,9 @@ Result<Places> read_table(Database& database, const std::string& sql, const std:
 }
 
 std::uint32_t place_of(const std::string& word, std::vector<std::string>& words) {
-  const auto found = std::find(words.begin(), words.end(), word);
-  if (found == words.end()) words.push_back(word);
-  return static_cast<std::uint32_t>(found - words.begin());
+  const auto place = std::find(words.begin(), words.end(), word) - words.begin();
+  if (static_cast<std::size_t>(place) == words.size()) words.push_back(word);
+  return static_cast<std::uint32_t>(place);
 }
 
 bool has_time(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::raced_out; }
@@ -93,23 +93,25 @@ Result<MeasuredRows> Store::read_measured(const std::string& op) {
                            op, read_gpu, all.gpus));
   MGTUNE_ASSIGN(
       const Places problems,
-      read_table(*database_,
-                 "SELECT p.id, o.name, p.text FROM problems p JOIN operators o ON o.id = p.operator"
-                 " WHERE ?1 = '' OR o.name = ?1",
-                 op,
-                 [](Row& row) {
-                   std::string name = row.text();
-                   return MeasuredRows::ProblemText{std::move(name), row.text()};
-                 },
-                 all.problems));
-  MGTUNE_ASSIGN(const Places variants,
-                read_table(*database_,
-                           "SELECT v.id, v.text FROM variants v JOIN operators o"
-                           " ON o.id = v.operator WHERE ?1 = '' OR o.name = ?1",
-                           op, [](Row& row) { return row.text(); }, all.variants));
+      read_table(
+          *database_,
+          "SELECT p.id, o.name, p.text FROM problems p JOIN operators o ON o.id = p.operator"
+          " WHERE ?1 = '' OR o.name = ?1",
+          op,
+          [](Row& row) {
+            std::string name = row.text();
+            return MeasuredRows::ProblemText{std::move(name), row.text()};
+          },
+          all.problems));
+  MGTUNE_ASSIGN(const Places variants, read_table(
+                                           *database_,
+                                           "SELECT v.id, v.text FROM variants v JOIN operators o"
+                                           " ON o.id = v.operator WHERE ?1 = '' OR o.name = ?1",
+                                           op, [](Row& row) { return row.text(); }, all.variants));
   MGTUNE_ASSIGN(const Places drivers,
-                read_table(*database_, "SELECT id, driver FROM environments WHERE ?1 = ?1", op,
-                           [](Row& row) { return row.text(); }, all.drivers));
+                read_table(
+                    *database_, "SELECT id, driver FROM environments WHERE ?1 = ?1", op,
+                    [](Row& row) { return row.text(); }, all.drivers));
   MGTUNE_ASSIGN(Statement rows,
                 database_->query("SELECT s.gpu, r.problem, r.variant, s.environment, r.outcome,"
                                  " ifnull(m.method, ''), m.median_ns FROM outcomes r"

@@ -59,10 +59,10 @@ void LookUpVariant(benchmark::State& state) {
   const NormPlan norm(state.range(0));
   std::vector<DispatchRow> tuned_rows;
   for (std::size_t i = 0; i < norm.tuned.size(); ++i) {
-    tuned_rows.push_back({i % 4, 0, true, true, false, norm.tuned[i]});
+    tuned_rows.push_back({i % 4, 0, norm.tuned[i].problem.slots, SelectionStep::exact, ""});
   }
   const DispatchTable table(norm.op, 4, tuned_rows);
-  std::vector<std::int64_t> slots = tuned_rows.front().entry.problem.slots;
+  std::vector<std::int64_t> slots = tuned_rows.front().slots;
   const auto rows_slot = std::size_t(norm.op.dims.front().slot);
   const std::vector<std::int64_t> rows = random_rows();
   DispatchTable::Distances distances;
@@ -74,6 +74,18 @@ void LookUpVariant(benchmark::State& state) {
   }
 }
 BENCHMARK(LookUpVariant)->Arg(4)->Arg(16)->Arg(32);
+
+// Planning from so many measurements, of 12 variants on each problem.
+void MakePlanFromMeasurements(benchmark::State& state) {
+  NormPlan norm(0);
+  const Evidence evidence = toy_evidence(norm.op, norm.device.info(), state.range(0));
+  Builder builder = fake_builder();
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(
+        Plan::make(norm.device, builder, norm.binding, {{1, 65536}, {1, 0}}, evidence));
+  }
+}
+BENCHMARK(MakePlanFromMeasurements)->Arg(144)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
 void LaunchWithRandomRows(benchmark::State& state) {
   const NormPlan norm(state.range(0));

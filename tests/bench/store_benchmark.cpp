@@ -69,5 +69,25 @@ void ReadOutcomes(benchmark::State& state) {
 }
 BENCHMARK(ReadOutcomes)->Arg(1000)->Unit(benchmark::kMillisecond)->UseRealTime();
 
+// What a program reads when it opens a database of so many measurements.
+void ReadMeasured(benchmark::State& state) {
+  const TemporaryFolder folder;
+  Store store = must(Store::open(folder.file("results.db"), Store::Mode::read_write));
+  ImportedSweep sweep;
+  sweep.gpu = gpu_record(FakeDevice().info());
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    ImportedOutcome outcome;
+    outcome.problem = {"rmsnorm.forward", "rows=" + std::to_string(i / 1000) + " hidden=64", 1, 1};
+    outcome.variant = "row THREADS_PER_ROW=" + std::to_string(i % 1000);
+    outcome.measurement.emplace();
+    outcome.measurement->method = "rotating";
+    outcome.measurement->median_ns = 19000;
+    sweep.outcomes.push_back(std::move(outcome));
+  }
+  must(store.import_results({sweep}));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(store.measured());
+}
+BENCHMARK(ReadMeasured)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
 }  // namespace
 }  // namespace mgtune

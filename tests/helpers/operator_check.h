@@ -90,6 +90,33 @@ class OperatorCheck {
     }
   }
 
+  // Each variant ("row VEC=8 ...") on each of its problems gives what the reference gives.
+  void expect_right(const std::vector<std::pair<std::string, std::vector<std::string>>>& cases) {
+    for (const auto& [text, problems] : cases) {
+      const Result<Variant> variant = parse_variant(op_, text);
+      ASSERT_TRUE(variant.ok()) << variant.status().message();
+      for (const std::string& words : problems) {
+        SCOPED_TRACE(words + ": " + text);
+        const auto problem = bind_problem(op_, parse_assignments(words).value());
+        ASSERT_TRUE(problem.ok()) << problem.status().message();
+        ASSERT_TRUE(Space(*problem, device_->info().limits).admits(*variant));
+        const auto request =
+            variant_build_request(op_, *variant, slots(*problem, *variant), device_->info().arch);
+        ASSERT_TRUE(request.ok()) << request.status().message();
+        const auto build = builder_.build(*request);
+        ASSERT_TRUE(build.ok()) << build.status().message();
+        const auto loaded = LoadedVariant::load(*device_, problem->binding(), *variant, *build);
+        ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+        auto checker = Checker::make(*device_, builder_, *problem);
+        ASSERT_TRUE(checker.ok()) << checker.status().message();
+        const auto record = (*checker)->check(**loaded);
+        ASSERT_TRUE(record.ok()) << record.status().message();
+        EXPECT_EQ(record->outcome, Outcome::ok) << record->message;
+        EXPECT_LT(record->error, record->tolerance);
+      }
+    }
+  }
+
   // The ladder's first variant for a problem, among those that satisfy `wanted`; "none".
   template <class Wanted>
   std::string first_of_ladder(const std::string& words, const DeviceLimits& device,

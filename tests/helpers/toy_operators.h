@@ -125,4 +125,33 @@ inline TunedEntry tuned_entry(const Operator& op, const std::string& problem,
           gpu_record(device), median_ns};
 }
 
+// What a sweep of toy.norm would leave: about `rows` measurements, of every variant on problems
+// with ever more rows. THREADS=64 is best up to 1000 rows, THREADS=256 above; VEC=4 always.
+inline Evidence toy_evidence(const Operator& op, const DeviceInfo& device, std::int64_t rows) {
+  Evidence evidence;
+  evidence.gpus = {gpu_record(device)};
+  evidence.drivers = {device.driver};
+  for (const char* threads : {"32", "64", "128", "256"}) {
+    for (const char* width : {"1", "2", "4"}) {
+      evidence.variants.push_back(
+          variant_of(op, std::string("row THREADS=") + threads + " VEC=" + width));
+    }
+  }
+  const std::int64_t problems = rows / 12;
+  for (std::int64_t i = 0; i < problems; ++i) {
+    const std::int64_t extent = problems > 100 ? 16 + i : std::int64_t{16} << i;
+    evidence.problems.push_back(
+        must(bind_problem(op, {{"rows", std::to_string(extent)}, {"hidden", "64"}, {"T", "f32"}})));
+    for (std::uint32_t variant = 0; variant < 12; ++variant) {
+      const std::int64_t threads = evidence.variants[variant].values[0];
+      const std::int64_t width = evidence.variants[variant].values[1];
+      const double misfit = threads == (extent <= 1000 ? 64 : 256) ? 1 : 1.5;
+      const double median_ns = 100 * static_cast<double>(extent) * misfit * (width == 4 ? 1 : 1.2);
+      evidence.rows.push_back(
+          {0, static_cast<std::uint32_t>(i), variant, 0, Outcome::ok, median_ns});
+    }
+  }
+  return evidence;
+}
+
 }  // namespace mgtune

@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import random
+import struct
 import sys
 import types
 import unittest
@@ -48,6 +49,90 @@ def make_set(**tensors):
 
 def sigmoid(x):
     return 1 / (1 + math.exp(-x))
+
+
+class HalfTensor:
+    """fp16, contiguous, with what the plug-in asks of a tensor of torch."""
+
+    dtype = "torch.float16"
+
+    def __init__(self, shape, values):
+        self.shape = shape
+        self.memory = (ctypes.c_byte * (2 * len(values) + 64))()
+        self.offset = -ctypes.addressof(self.memory) % 64
+        struct.pack_into(f"{len(values)}e", self.memory, self.offset, *values)
+
+    def data_ptr(self):
+        return ctypes.addressof(self.memory) + self.offset
+
+    def stride(self):
+        return [math.prod(self.shape[i + 1:]) for i in range(len(self.shape))]
+
+    def values(self):
+        return struct.unpack_from(f"{math.prod(self.shape)}e", self.memory, self.offset)
+
+
+def normal_halves(*shape):
+    return HalfTensor(shape, [random.gauss(0, 1) for _ in range(math.prod(shape))])
+
+
+class FakeTorch:
+    class cuda:
+        @staticmethod
+        def current_stream():
+            return types.SimpleNamespace(cuda_stream=0)
+
+    @staticmethod
+    def empty_like(tensor):
+        return HalfTensor(tensor.shape, [math.nan] * math.prod(tensor.shape))
+
+
+class AttentionTest(unittest.TestCase):
+    HEAD_DIM = 64
+
+    def setUp(self):
+        random.seed(2)
+        (self.attention,) = plugin.attention(FakeTorch)
+
+    def row(self, q, ks, vs):
+        logits = [sum(a * b for a, b in zip(q, k)) / math.sqrt(self.HEAD_DIM) for k in ks]
+        weights = [math.exp(logit - max(logits)) for logit in logits]
+        return [sum(w * v[d] for w, v in zip(weights, vs)) / sum(weights) for d in range(self.HEAD_DIM)]
+
+    def rows(self, tensor, head, heads):
+        size, values = self.HEAD_DIM, tensor.values()
+        starts = range(head * size, len(values), heads * size)
+        return [values[i:i + size] for i in starts]
+
+    def expect_head(self, out, q, k, v, head, heads, starts):
+        keys, values = self.rows(k, 0, 1), self.rows(v, 0, 1)
+        queries, outputs = self.rows(q, head, heads), self.rows(out, head, heads)
+        for start, end in zip(starts, starts[1:]):
+            for i in range(start, end):
+                exact = self.row(queries[i], keys[start:i + 1], values[start:i + 1])
+                for a, b in zip(outputs[i], exact):
+                    self.assertAlmostEqual(a, b, delta=4e-3)
+
+    def test_prefill(self):
+        q, k, v = normal_halves(1, 9, 2, 64), normal_halves(1, 9, 1, 64), normal_halves(1, 9, 1, 64)
+        call = self.attention.prefill(q, k, v, True)
+        for out in (call(), call()):
+            for head in (0, 1):
+                self.expect_head(out, q, k, v, head, 2, [0, 9])
+
+    def test_varlen(self):
+        q, k, v = normal_halves(9, 2, 64), normal_halves(9, 1, 64), normal_halves(9, 1, 64)
+        starts = types.SimpleNamespace(shape=(4,), memory=(ctypes.c_int32 * 4)(0, 3, 3, 9))
+        starts.data_ptr = lambda: ctypes.addressof(starts.memory)
+        out = self.attention.varlen(q, k, v, starts, 6, True)()
+        for head in (0, 1):
+            self.expect_head(out, q, k, v, head, 2, [0, 3, 3, 9])
+
+    def test_other_dtypes_are_skipped(self):
+        q = normal_halves(1, 9, 1, 64)
+        q.dtype = "torch.float32"
+        with self.assertRaisesRegex(NotImplementedError, "attention.prefill has no torch.float32"):
+            self.attention.prefill(q, q, q, False)
 
 
 class PluginTest(unittest.TestCase):

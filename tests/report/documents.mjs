@@ -49,7 +49,7 @@ function slowdown({ d, values }, random) {
 
 function makeProblem(options, index, random) {
   const { variants, extra, failures, rows } = options;
-  const base = 1800 + rows * 4.3;
+  const base = 1800 + rows * 4.1;
   const all = Array.from({ length: variants }, () => {
     const variant = draw(random, extra);
     const failed = random() < failures;
@@ -234,7 +234,7 @@ function makeDocument({ problems, variants, extra, failures, operator = 'rmsnorm
   };
   const sizePoints = made.map(({ problem, all, fallback, text, index }) => ({
     problem: index, pick: index, size: problem.values.rows, time_ns: round(all[0].time), low_ns: round(all[0].time * 0.998),
-    high_ns: round(all[0].time * 1.002), default_ns: round(all[fallback].time), copy_ns: round(problem.bytes / 4.2), variant: text(0),
+    high_ns: round(all[0].time * 1.002), default_ns: round(all[fallback].time), copy_ns: round(1500 + problem.bytes / 4200), variant: text(0),
   }));
   const failed = [[1, 0, 'the output differs from the reference beyond the tolerance'], [4, 1, 'the compiler refused it'],
     [3, 2, 'not finished at the deadline']];
@@ -316,7 +316,7 @@ export function hostileDocument(attack) {
   const keep = new Set(['kind', 'unit', 'role', 'standing', 'outcome', 'outcomes', 'sha256', 'dim', 'verdict']);
   const poison = (value, key) => {
     if (typeof value === 'string') return keep.has(key) ? value : `${attack}${value}`;
-    if (Array.isArray(value)) return value.map((item) => poison(item, key));
+    if (Array.isArray(value)) return value.map((item) => poison(item, typeof item === 'string' ? key : ''));
     if (typeof value !== 'object' || value === null) return value;
     const poisonKeys = key === 'values' || key === 'fixed';
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [poisonKeys ? `${attack}${name}` : name, poison(item, name)]));

@@ -79,6 +79,28 @@ TEST(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
   EXPECT_EQ(device.launches, kLaunches);
 }
 
+TEST(LaunchAllocation, NeitherDoLaunchesOfAPlanThatMeasurementsMade) {
+  FakeDevice device;
+  declare_toy_kernels(device);
+  const Operator op = toy_norm();
+  const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
+  Builder builder = fake_builder();
+  const Evidence evidence = toy_evidence(op, device.info(), 144);
+  const auto plan = must(Plan::make(device, builder, binding, {{1, 65536}, {1, 0}}, evidence));
+  alignas(16) std::array<float, 4> memory{};
+  const std::array<void*, 3> tensors = {memory.data(), memory.data(), nullptr};
+  const std::array<ScalarValue, 1> scalars{};
+  std::minstd_rand random(1);
+  std::int64_t failures = 0;
+  const std::int64_t before = allocations;
+  for (int i = 0; i < kLaunches / 10; ++i) {
+    const std::array<std::int64_t, 2> dims = {1 + static_cast<std::int64_t>(random() % 65536), -1};
+    if (!plan->launch({dims, tensors, scalars, nullptr, nullptr}).ok()) ++failures;
+  }
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(failures, 0);
+}
+
 // Two kernels, a workspace with buffers of every kind, lets that are evaluated at each launch.
 TEST(LaunchAllocation, NeitherDoLaunchesWithAWorkspace) {
   FakeDevice device;

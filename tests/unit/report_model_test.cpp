@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "document/report_document.h"
 #include "model/units.h"
 #include "model/verdict.h"
 #include "tests/helpers/made_up_report.h"
@@ -121,6 +122,26 @@ TEST(ReportModelTest, CountsOutcomesAndGroupsEqualFailures) {
   ASSERT_THAT(model.failures, SizeIs(2));
   EXPECT_EQ(model.failures[0].outcome, Outcome::wrong);
   EXPECT_THAT(model.failures[1].variants, SizeIs(2));
+}
+
+TEST(ReportModelTest, RulesOfItsProblemsAreInTheDocumentWithTheirCounts) {
+  StoredRows rows = made_up_rows();
+  const OutcomeView shown = rows.outcomes.front();
+  SpaceView space{1, shown.gpu_id, shown.op, shown.problem, {"row", 100, 60, true, "", {}}};
+  space.space.pruned = {{"VEC <= 8", 30}, {"hidden % VEC == 0", 10}};
+  rows.spaces.push_back(space);
+  space.space = {"cluster", 64, 0, true, "requires device.cc >= 90", {}};
+  rows.spaces.push_back(space);
+  space.problem = "of another report";
+  rows.spaces.push_back(space);
+  const ReportModel model = make_report_model(std::move(rows));
+  ASSERT_THAT(model.spaces, SizeIs(2));
+  const std::string document = report_document(model, {}, {});
+  for (const char* part : {R"("design":"row","rule":"VEC <= 8","count":30)",
+                           R"("rule":"hidden % VEC == 0","count":10)",
+                           R"("design":"cluster","rule":"requires device.cc >= 90","count":64)"}) {
+    EXPECT_THAT(document, testing::HasSubstr(part));
+  }
 }
 
 TEST(ReportModelTest, FailuresOfOneKindBringTheMostFrequentMessageFirst) {

@@ -57,6 +57,15 @@ const std::vector<std::string> kMoreBackward = {
     "rows=3,hidden=64,dw=true",    "rows=3,hidden=128,dw=true",    "rows=3,hidden=512,dw=true",
     "rows=3,hidden=1024,dw=true",  "rows=3,hidden=16384,dw=true",  "rows=3,hidden=32768,dw=true"};
 
+const std::vector<std::string> kMorePrefill = {
+    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=96,lse=true",
+    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=256,causal=true,windowed=true,capped=true",
+    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=64,windowed=true"};
+const std::vector<std::string> kMoreVarlen = {
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,lse=true",
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=96,causal=true,windowed=true",
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=256,capped=true"};
+
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
   static const std::map<std::string, std::vector<std::string>> kProblems = {
@@ -71,6 +80,8 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
        {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
         "rows=8,hidden=252,gate_stride=256"}},
       {"swiglu.packed_backward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
+      {"attention.prefill", kMorePrefill},
+      {"attention.varlen", kMoreVarlen},
       {"rmsnorm.backward", kMoreBackward},
       {"rmsnorm.add_backward", kMoreBackward},
   };

@@ -261,19 +261,6 @@ TEST(ReportJsonTest, FailuresAreOnlyFailures) {
             "In file included from a.cu:1:\nforward.cu(61): error: no 32-byte vector");
 }
 
-TEST(ReportJsonTest, TheWholeReportNestsVariantsInProblems) {
-  const Json json = Json::parse(report_json(make_report_model(made_up_rows())));
-  ASSERT_THAT(json["problems"], SizeIs(3));
-  EXPECT_EQ(json["problems"][1]["values"], Json({{"rows", 4096}, {"hidden", 4096}, {"T", "bf16"}}));
-  EXPECT_THAT(json["problems"][1]["variants"], SizeIs(6));
-  EXPECT_EQ(json["problems"][1]["variants"][0]["is_pick"], true);
-  EXPECT_EQ(json["counts"],
-            Json({{"ok", 6}, {"wrong", 1}, {"compile_failed", 2}, {"raced_out", 1}}));
-  EXPECT_EQ(json["sweeps"][0]["gpu"]["arch"], "sm_90");
-  EXPECT_EQ(json["sweeps"][0]["environment"]["driver"], "580.65.06");
-  EXPECT_EQ(json["verdict"].size(), 3u);
-}
-
 TEST(ReportJsonTest, BytesThatAreNotUtf8DoNotEndIt) {
   StoredRows rows;
   rows.outcomes.push_back(made_up_outcome(kH200, "rows=1", "a\xFF", Outcome::wrong));

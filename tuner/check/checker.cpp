@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -26,6 +27,8 @@ struct SeededInputs {
   ProblemTensors tensors;
   std::vector<Buffer> reference;              // per tensor; empty for inputs
   std::vector<std::vector<double>> expected;  // the same on the host, once it was asked for
+  std::vector<double> largest_difference;     // per tensor, that an element may have; where the
+                                              // measure is twice_low_precision
   std::vector<std::uint64_t> fingerprints;  // per tensor; of inputs that are compared on the device
 };
 
@@ -58,7 +61,9 @@ class ReferenceChecker final : public Checker {
 
  private:
   Status add_inputs(const Reference& reference, std::uint64_t seed, Placement placement);
+  Status add_bounds(const Reference& reference, SeededInputs& inputs);
   bool can_compare_on_device() const;
+  bool is_by_baseline() const { return problem_.op->check.measure == Measure::twice_low_precision; }
   double tolerance(const TensorLayout& layout) const;
 
   Status prepare_tensors(SeededInputs& inputs);
@@ -106,20 +111,22 @@ Status ReferenceChecker::prepare(Compare compare) {
   MGTUNE_ASSIGN(const Reference reference, Reference::make(device_, builder_, problem_, layouts_));
   scalars_ = reference.scalars();
   if (compare == Compare::on_device && can_compare_on_device()) {
-    MGTUNE_ASSIGN(device_compare_, DeviceCompare::make(device_, builder_, layouts_));
+    MGTUNE_ASSIGN(device_compare_,
+                  DeviceCompare::make(device_, builder_, layouts_, is_by_baseline()));
   }
   MGTUNE_TRY(add_inputs(reference, 1, Placement::guarded));
   const bool is_cpu = device_.info().kind == DeviceKind::cpu;
   return add_inputs(reference, 2, is_cpu ? Placement::exact : Placement::guarded);
 }
 
-// Both seeds' references take a quarter of the device's memory at most: variants need the rest.
+// Both seeds' references, and a baseline's results for a while, take a quarter of the device's
+// memory at most: variants need the rest.
 bool ReferenceChecker::can_compare_on_device() const {
   std::int64_t bytes = 0;
   for (const TensorLayout& layout : layouts_) {
     if (!layout.present || !layout.is_output()) continue;
     if (!DeviceCompare::serves(layout)) return false;
-    bytes += 2 * layout.count * static_cast<std::int64_t>(sizeof(double));
+    bytes += (is_by_baseline() ? 3 : 2) * layout.count * static_cast<std::int64_t>(sizeof(double));
   }
   const std::int64_t memory = device_.info().memory_bytes;
   return memory == 0 || bytes <= memory / 4;
@@ -131,14 +138,46 @@ Status ReferenceChecker::add_inputs(const Reference& reference, std::uint64_t se
   MGTUNE_TRY(reference.fill(tensors, seed));
   MGTUNE_TRY(fill_from_outputs(device_, builder_, problem_, layouts_, scalars_, seed, tensors));
   MGTUNE_ASSIGN(std::vector<Buffer> results, reference.compute(tensors));
-  inputs_.push_back({placement, std::move(tensors), std::move(results), {}, {}});
+  inputs_.push_back({placement, std::move(tensors), std::move(results), {}, {}, {}});
   SeededInputs& inputs = inputs_.back();
+  if (is_by_baseline()) MGTUNE_TRY(add_bounds(reference, inputs));
   if (!device_compare_) return read_expected(inputs);
   inputs.fingerprints.resize(layouts_.size());
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     if (!layouts_[i].present || layouts_[i].is_output()) continue;
     MGTUNE_ASSIGN(inputs.fingerprints[i],
                   device_compare_->fingerprint(inputs.tensors.pointers()[i], layouts_[i].bytes()));
+  }
+  return {};
+}
+
+// Twice what the baseline is off by, and the slack of the output's dtype. What is not finite in the
+// baseline alone says nothing of variants.
+Status ReferenceChecker::add_bounds(const Reference& reference, SeededInputs& inputs) {
+  MGTUNE_ASSIGN(const std::vector<Buffer> baseline, reference.compute_baseline(inputs.tensors));
+  const Check& check = problem_.op->check;
+  inputs.largest_difference.resize(layouts_.size());
+  for (std::size_t i = 0; i < layouts_.size(); ++i) {
+    const TensorLayout& layout = layouts_[i];
+    if (!layout.present || !layout.is_output()) continue;
+    double worst = 0;
+    if (device_compare_) {
+      TensorLayout doubles = layout;
+      doubles.dtype = DType::f64;
+      MGTUNE_ASSIGN(const DifferenceSums sums,
+                    device_compare_->compare(doubles, baseline[i].data(),
+                                             inputs.reference[i].data(), check.sample_rows));
+      worst = sums.worst;
+    } else {
+      MGTUNE_ASSIGN(const auto low, read_doubles(device_, baseline[i], layout.count));
+      MGTUNE_ASSIGN(const auto exact, read_doubles(device_, inputs.reference[i], layout.count));
+      for (std::size_t e = 0; e < low.size(); ++e) {
+        const double difference = std::fabs(low[e] - exact[e]);
+        if (std::isfinite(difference)) worst = std::max(worst, difference);
+      }
+    }
+    const auto slack = check.slack.find(layout.dtype);
+    inputs.largest_difference[i] = 2 * worst + (slack == check.slack.end() ? 0 : slack->second);
   }
   return {};
 }
@@ -285,6 +324,11 @@ Result<bool> ReferenceChecker::passes_on_device(const SeededInputs& inputs, Chec
         const DifferenceSums sums,
         device_compare_->compare(layout, inputs.tensors.pointers()[i], inputs.reference[i].data(),
                                  problem_.op->check.sample_rows));
+    if (is_by_baseline()) {
+      if (sums.finiteness > 0 || sums.worst > inputs.largest_difference[i]) return false;
+      keep_worst(sums.worst, inputs.largest_difference[i], updated);
+      continue;
+    }
     if (!sums.surely_within(tolerance(layout))) return false;
     keep_worst(sums.relative_error(), tolerance(layout), updated);
   }
@@ -301,9 +345,10 @@ Result<std::string> ReferenceChecker::compare(SeededInputs& inputs,
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     const TensorLayout& layout = layouts_[i];
     if (!layout.is_output() || !layout.present) continue;
-    const double allowed = tolerance(layout);
-    const OutputComparison comparison = compare_with_reference(
-        layout, outputs[i], inputs.expected[i], allowed, problem_.op->check.sample_rows);
+    const double allowed = is_by_baseline() ? inputs.largest_difference[i] : tolerance(layout);
+    const auto judge = is_by_baseline() ? compare_by_largest_difference : compare_with_reference;
+    const OutputComparison comparison =
+        judge(layout, outputs[i], inputs.expected[i], allowed, problem_.op->check.sample_rows);
     keep_worst(comparison.error, allowed, record);
     if (message.empty() && !comparison.message.empty()) {
       message = is_untouched(layout, outputs[i]) ? layout.name + " was never written: " : "";

@@ -38,7 +38,7 @@ class Checker {
 
   // Builds the reference and fill kernels of the problem's operator and computes the references.
   // invalid_argument, naming file and kernel, for those that do not compile, load or run: no
-  // variant is at fault. unsupported for a fill or measure that no check serves yet. `device` and
+  // variant is at fault. unsupported for a fill that no check serves yet. `device` and
   // the operator outlive the object; `builder` too, because a missing barrier is named by building
   // once more.
   //

@@ -77,6 +77,14 @@ void add(Differences& found, const Element& element) {
   }
 }
 
+Differences differences(const TensorLayout& layout, const Bytes& output,
+                        std::span<const double> reference, const std::vector<bool>& rows) {
+  Differences found;
+  for_each_compared(layout, output, reference, rows,
+                    [&](const Element& element) { add(found, element); });
+  return found;
+}
+
 std::string number(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{:.7g}", value);  // no "-nan"
 }
@@ -111,13 +119,30 @@ bool DifferenceSums::surely_within(double tolerance) const {
          worst <= kElementFactor * tolerance * root_mean_square(*this);
 }
 
+OutputComparison compare_by_largest_difference(const TensorLayout& layout, const Bytes& output,
+                                               std::span<const double> reference, double bound,
+                                               std::int64_t sample_rows) {
+  const Differences found =
+      differences(layout, output, reference, sampled_rows(layout, sample_rows));
+  OutputComparison comparison;
+  comparison.error =
+      found.sums.finiteness > 0 ? std::numeric_limits<double>::infinity() : found.sums.worst;
+  if (found.sums.finiteness > 0) {
+    comparison.message = finiteness_message(layout, found);
+  } else if (found.sums.worst > bound) {
+    comparison.message = fmt::format(
+        "{}; the largest difference {:.3g} is above {:.3g}, twice what the same "
+        "mathematics in low precision is off by",
+        values(layout, found.worst), found.sums.worst, bound);
+  }
+  return comparison;
+}
+
 OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes& output,
                                         std::span<const double> reference, double tolerance,
                                         std::int64_t sample_rows) {
   const std::vector<bool> rows = sampled_rows(layout, sample_rows);
-  Differences found;
-  for_each_compared(layout, output, reference, rows,
-                    [&](const Element& element) { add(found, element); });
+  const Differences found = differences(layout, output, reference, rows);
 
   OutputComparison comparison;
   comparison.error = found.sums.relative_error();

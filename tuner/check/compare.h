@@ -1,10 +1,11 @@
 // Comparing an output with the reference's double results. Pure functions.
 //
-// The measure is the relative L2 error of a whole tensor, ||y - ref|| / ||ref||. It is blind to one
-// wrong element among a million, so each element has a bound of its own: 16 times the tolerance,
-// of the larger of the reference's magnitude there and the tensor's root mean square. (Rounding
-// errors that spread like a normal distribution within the tolerance stay below 7 times it in 10^9
-// elements.) NaN or infinity where the reference has none fails, and the other way round.
+// The usual measure is the relative L2 error of a whole tensor, ||y - ref|| / ||ref||. It is blind
+// to one wrong element among a million, so each element has a bound of its own: 16 times the
+// tolerance, of the larger of the reference's magnitude there and the tensor's root mean square.
+// (Rounding errors that spread like a normal distribution within the tolerance stay below 7 times
+// it in 10^9 elements.) The other one bounds the largest absolute difference of any element. NaN or
+// infinity where the reference has none fails, and the other way round.
 
 #pragma once
 
@@ -32,7 +33,7 @@ struct DifferenceSums {
 };
 
 struct OutputComparison {
-  double error = 0;     // DifferenceSums::relative_error()
+  double error = 0;     // DifferenceSums::relative_error(), or the largest difference
   std::string message;  // "" when it passes; else names the worst element and both values
 };
 
@@ -41,6 +42,11 @@ struct OutputComparison {
 OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes& output,
                                         std::span<const double> reference, double tolerance,
                                         std::int64_t sample_rows);
+
+// Likewise, where no element may be off by more than `bound`.
+OutputComparison compare_by_largest_difference(const TensorLayout& layout, const Bytes& output,
+                                               std::span<const double> reference, double bound,
+                                               std::int64_t sample_rows);
 
 // The first element whose bits differ, "y[3, 17]"; "" when none does.
 std::string first_difference(const TensorLayout& layout, const Bytes& a, const Bytes& b);

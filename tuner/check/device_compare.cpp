@@ -37,8 +37,9 @@ std::uint64_t hash_of_tail(const unsigned char* bytes, std::size_t count) {
 }  // namespace
 
 Result<DeviceCompare> DeviceCompare::make(Device& device, Builder& builder,
-                                          const std::vector<TensorLayout>& layouts) {
+                                          const std::vector<TensorLayout>& layouts, bool doubles) {
   DeviceCompare compare(device);
+  if (doubles) compare.compare_[DType::f64] = nullptr;
   for (const TensorLayout& layout : layouts) {
     if (layout.present && layout.is_output()) compare.compare_[layout.dtype] = nullptr;
   }

@@ -23,9 +23,9 @@ namespace mgtune {
 
 class DeviceCompare {
  public:
-  // Builds the kernels that the outputs' dtypes need.
+  // Builds the kernels that the outputs' dtypes need, and f64 where `doubles` are compared too.
   static Result<DeviceCompare> make(Device& device, Builder& builder,
-                                    const std::vector<TensorLayout>& layouts);
+                                    const std::vector<TensorLayout>& layouts, bool doubles = false);
 
   // Whether compare() serves such an output: a contiguous one.
   static bool serves(const TensorLayout& layout) { return layout.is_contiguous(); }

@@ -18,13 +18,12 @@ namespace {
 constexpr std::uint32_t kBlocks = 64, kThreads = 128;
 
 // "rmsnorm_forward_reference<float>"; the bare name where the operator has no dtype variables.
-std::string reference_name(const Problem& problem) {
+std::string instance_name(const std::string& name, const Problem& problem) {
   std::string arguments;
   for (const DTypeVariable& variable : problem.op->dtypes) {
     const auto dtype = static_cast<DType>(problem.slots[static_cast<std::size_t>(variable.slot)]);
     arguments += (arguments.empty() ? "" : ", ") + std::string(cuda_name(dtype));
   }
-  const std::string& name = problem.op->check.reference;
   return arguments.empty() ? name : name + "<" + arguments + ">";
 }
 
@@ -108,9 +107,6 @@ Reference::Reference(Device& device, const Problem& problem,
 
 Result<Reference> Reference::make(Device& device, Builder& builder, const Problem& problem,
                                   const std::vector<TensorLayout>& layouts) {
-  if (problem.op->check.measure != Measure::relative_l2) {
-    return unsupported("no check measures by \"twice_low_precision\" yet");
-  }
   Reference reference(device, problem, layouts);
   MGTUNE_TRY(reference.load(builder));
   return reference;
@@ -124,7 +120,9 @@ Status Reference::load(Builder& builder) {
                                         op.full_name(), scalar.check_value, scalar.name,
                                         to_string(scalar.dtype)));
   }
-  std::vector<std::string> own{reference_name(*problem_)}, common;
+  std::vector<std::string> own{instance_name(op.check.reference, *problem_)}, common;
+  const bool has_baseline = !op.check.baseline.empty();
+  if (has_baseline) own.push_back(instance_name(op.check.baseline, *problem_));
   std::vector<std::string> fills(layouts_->size());
   for (std::size_t i = 0; i < fills.size(); ++i) {
     if (!needs_fill((*layouts_)[i], op.tensors[i])) continue;
@@ -136,7 +134,10 @@ Status Reference::load(Builder& builder) {
       build_module(*device_, builder, *op.sources, op.check.source, own);
   if (!built.ok()) return kernel_failure(op, true, std::move(built).take_status());
   std::unique_ptr<Module> own_module = *std::move(built);
-  MGTUNE_ASSIGN(kernel_, own_module->kernel(own.front()));
+  MGTUNE_ASSIGN(kernel_, own_module->kernel(own[0]));
+  if (has_baseline) {
+    MGTUNE_ASSIGN(baseline_, own_module->kernel(own[1]));
+  }
   std::unique_ptr<Module> common_module;
   if (!common.empty()) {
     const SourceTree tree = embedded_source_tree("kernels/common");
@@ -206,7 +207,8 @@ Status Reference::fill(ProblemTensors& tensors, std::uint64_t seed) const {
   return {};
 }
 
-Result<std::vector<Buffer>> Reference::compute(ProblemTensors& tensors) const {
+Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,
+                                               ProblemTensors& tensors) const {
   MGTUNE_TRY(tensors.prepare());
   std::vector<void*> pointers(tensors.pointers().begin(), tensors.pointers().end());
   std::vector<Buffer> outputs(layouts_->size());
@@ -235,7 +237,7 @@ Result<std::vector<Buffer>> Reference::compute(ProblemTensors& tensors) const {
   for (ScalarValue& scalar : scalars) args.push_back(&scalar);
   for (unsigned char& flag : flags) args.push_back(&flag);
   for (std::int64_t& dim : dims) args.push_back(&dim);
-  MGTUNE_TRY(launch(kernel_, true, args));
+  MGTUNE_TRY(launch(kernel, true, args));
   return outputs;
 }
 

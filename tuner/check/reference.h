@@ -3,7 +3,7 @@
 // The kernels' signatures are a contract with every reference.cu:
 //   NAME<dtype variables>(tensors, scalars, flags as bool, all dims as long long), each in declared
 //     order; inputs as a variant gets them, outputs (inout too, holding the input) contiguous
-//     double*, absent tensors null
+//     double*, absent tensors null; a check's baseline likewise
 //   FILL<T>(T* out, unsigned long long seed, all dims as long long), contiguous
 // Launched as 64 blocks of 128 threads. Not thread-safe; device, problem and layouts outlive it.
 
@@ -26,7 +26,7 @@ namespace mgtune {
 
 class Reference {
  public:
-  // Compiles and loads the kernels. unsupported, naming it, for a fill or measure not served here.
+  // Compiles and loads the kernels. unsupported, naming it, for a fill not served here.
   // Here and below, what reference.cu gets wrong is invalid_argument and names it.
   static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
                                 const std::vector<TensorLayout>& layouts);
@@ -37,7 +37,14 @@ class Reference {
 
   // Runs the reference on the content of `tensors`. On the device: layout.count doubles an output,
   // an empty buffer an input.
-  Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const;
+  Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const {
+    return compute(kernel_, tensors);
+  }
+
+  // Likewise of the kernel by whose errors variants are judged; only where the check names one.
+  Result<std::vector<Buffer>> compute_baseline(ProblemTensors& tensors) const {
+    return compute(baseline_, tensors);
+  }
 
   const std::vector<ScalarValue>& scalars() const { return scalars_; }  // as checks pass them
   void set_scalar(std::size_t scalar, const ScalarValue& value) { scalars_[scalar] = value; }
@@ -46,6 +53,7 @@ class Reference {
   Reference(Device& device, const Problem& problem, const std::vector<TensorLayout>& layouts);
   Status load(Builder& builder);
   Result<Bytes> fill_elements(std::size_t tensor, std::uint64_t seed) const;
+  Result<std::vector<Buffer>> compute(const Kernel* kernel, ProblemTensors& tensors) const;
   Status launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const;
 
   Device* device_;
@@ -55,6 +63,7 @@ class Reference {
   std::vector<std::int64_t> dims_;  // all, in declared order
   std::vector<std::unique_ptr<Module>> modules_;
   const Kernel* kernel_ = nullptr;
+  const Kernel* baseline_ = nullptr;  // null where the check has none
   std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
 };
 

@@ -52,6 +52,7 @@ std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_profile_command();
 std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_compare_command();
+std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_export_command();
 std::unique_ptr<Command> make_import_command();
 std::unique_ptr<Command> make_merge_command();
@@ -62,5 +63,6 @@ std::unique_ptr<Command> make_devices_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_worker_command();
+std::unique_ptr<Command> make_watch_command();
 
 }  // namespace mgtune

@@ -10,6 +10,7 @@ Commands make_commands() {
   commands.push_back(make_profile_command());
   commands.push_back(make_calibrate_command());
   commands.push_back(make_compare_command());
+  commands.push_back(make_explain_command());
   commands.push_back(make_export_command());
   commands.push_back(make_import_command());
   commands.push_back(make_merge_command());
@@ -20,6 +21,7 @@ Commands make_commands() {
   commands.push_back(make_doctor_command());
   commands.push_back(make_cache_command());
   commands.push_back(make_worker_command());
+  commands.push_back(make_watch_command());
   return commands;
 }
 

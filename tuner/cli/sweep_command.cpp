@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include "build/build_cache.h"
@@ -12,6 +13,7 @@
 #include "cli/stored_results.h"
 #include "cli/sweep_output.h"
 #include "cli/sweep_plan.h"
+#include "cli/watch_page.h"
 #include "core/file_system.h"
 #include "sweep/device_lock.h"
 
@@ -93,6 +95,8 @@ void SweepCommand::declare(ArgumentList& arguments) {
                   "(default: the task of a Slurm job array)");
   arguments.flag("--counters", words_.counters,
                  "Count what the hardware does for the finalists (needs the privilege to profile)");
+  arguments.flag("--watch", words_.watch,
+                 "Serve the report on this machine while the sweep runs, and say at which URL");
   arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
   arguments.flag("--json", words_.json, "Print the result as JSON");
 }
@@ -120,6 +124,11 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
     std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
   }
   install_interrupt_handlers(path);
+  std::optional<WatchPage> watch;  // ends before the store closes, which folds its log
+  if (words_.watch) {
+    MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, words_.kernel));
+    std::cerr << "watch it at " << watch->url() << "\n";
+  }
   std::vector<FinishedSweep> sweeps;
   for (const SweepPlan& plan : plans) {
     if (interrupted()) break;
@@ -130,6 +139,7 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
     sweeps.push_back(std::move(finished));
   }
   stop_interrupt_timer();
+  if (watch.has_value() && !interrupted()) watch->finish();
   return finish(sweeps, store);
 }
 

@@ -24,7 +24,7 @@ struct SweepWords {
   std::string shard;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
-  bool counters = false, dry_run = false, json = false;
+  bool counters = false, watch = false, dry_run = false, json = false;
 };
 
 struct PlannedProblem {

@@ -3,12 +3,14 @@
 //
 //   mg::AsyncCopies<12> copies;                 a thread's own; 12: the most it has unfinished
 //   copies.copy<16>(shared, global);            addresses aligned to as many bytes
+//   copies.copy_or_zero<16>(shared, global, is_there);   zeros, and nothing read, where it is not
 //   copies.end_group();                         the copies since the last one are a group
 //   copies.wait<1>();                           until at most one group is unfinished
 //
 // After the wait the thread that copied sees what arrived; other threads do after a barrier. Until
 // then neither place may be written, nor the shared one be read. A thread that has read a place may
-// copy into it again. The memory that is read is marked to leave L2 first.
+// copy into it again. The memory that is read is marked to leave L2 first, or stays there like any
+// other with AsyncCopies<12, mg::InL2::normal>: what other blocks read as well.
 // On the cpu device copies arrive as late as the rules allow: at the wait. Before, the place holds
 // NaN.
 
@@ -18,9 +20,11 @@
 
 namespace mg {
 
+enum class InL2 { leaves_first, normal };
+
 #if defined(MGTUNE_CPU_DEVICE)
 
-template <int kMostUnfinished>
+template <int kMostUnfinished, InL2 kInL2 = InL2::leaves_first>
 class AsyncCopies {
  public:
   template <int kBytes>
@@ -29,6 +33,12 @@ class AsyncCopies {
     if (count_ == kMostUnfinished) __trap();
     memset(shared, 0xff, kBytes);
     copies_[(first_ + count_++) % kMostUnfinished] = {shared, global, kBytes, groups_};
+  }
+
+  template <int kBytes>
+  void copy_or_zero(void* shared, const void* global, bool is_there) {
+    static constexpr unsigned char kZeros[kBytes] = {};
+    copy<kBytes>(shared, is_there ? global : kZeros);
   }
 
   void end_group() { ++groups_; }
@@ -55,7 +65,7 @@ class AsyncCopies {
 
 #else
 
-template <int kMostUnfinished>
+template <int kMostUnfinished, InL2 kInL2 = InL2::leaves_first>
 class AsyncCopies {
  public:
   __device__ __forceinline__ AsyncCopies() {
@@ -66,7 +76,12 @@ class AsyncCopies {
   __device__ __forceinline__ void copy(void* shared, const void* global) {
     static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what cp.async copies");
     const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
-    if constexpr (kBytes == 16) {  // .cg passes L1 by; it takes 16 bytes alone
+    if constexpr (kInL2 == InL2::normal) {
+      static_assert(kBytes == 16, "what kernels have needed so far");
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
+                   "l"(__cvta_generic_to_global(global))
+                   : "memory");
+    } else if constexpr (kBytes == 16) {  // .cg passes L1 by; it takes 16 bytes alone
       asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
                    "l"(__cvta_generic_to_global(global)), "l"(evict_first_)
                    : "memory");
@@ -75,6 +90,15 @@ class AsyncCopies {
                    "l"(__cvta_generic_to_global(global)), "n"(kBytes), "l"(evict_first_)
                    : "memory");
     }
+  }
+
+  template <int kBytes>
+  __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, bool is_there) {
+    static_assert(kBytes == 16 && kInL2 == InL2::normal, "what kernels have needed so far");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     static_cast<u32>(__cvta_generic_to_shared(shared))),
+                 "l"(__cvta_generic_to_global(global)), "r"(is_there ? kBytes : 0)
+                 : "memory");
   }
 
   __device__ __forceinline__ void end_group() {

@@ -7,6 +7,9 @@
 
 namespace mg {
 
+// NVRTC has no name for it.
+__device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
+
 // 1 / sqrt(x): at most 2 ulp off on a GPU. +Inf for 0, NaN below.
 __device__ __forceinline__ float rsqrt(float x) { return rsqrtf(x); }
 

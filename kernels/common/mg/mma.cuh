@@ -1,6 +1,9 @@
 // Matrix products of one warp on the tensor cores, with fp32 accumulators: mma.sync.
 //
 //   mg::mma_m16n8<T, 16>(d, a, b);      d (16 x 8) += a (16 x 16) * b (16 x 8), T half or bf16
+//   mg::pack<T>(low, high)              two floats, rounded, as a word of a or b
+//   mg::unpack<T>(word, two)            and back
+//   mg::quad_max(x), mg::quad_sum(x)    over the four lanes that hold a row of d; whole warps call
 //
 // Every lane of the warp calls it and holds its part of the matrices, as PTX lays them out ("Matrix
 // fragments for mma.m16n8k16"). With g = lane / 4, q = lane % 4, and two elements of T a word, the
@@ -16,6 +19,7 @@
 
 #pragma once
 
+#include <mg/convert.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
@@ -26,16 +30,33 @@ constexpr bool kIsBfloat16 = false;
 template <>
 constexpr bool kIsBfloat16<__nv_bfloat16> = true;
 
-#if defined(MGTUNE_CPU_DEVICE)
-
-// The two elements of a word.
 template <class T>
-inline void unpack(u32 word, float* two) {
-  T elements[2];
-  memcpy(elements, &word, sizeof(word));
-  two[0] = to_float(elements[0]);
-  two[1] = to_float(elements[1]);
+__device__ __forceinline__ u32 pack(float low, float high) {
+  const float two[2] = {low, high};
+  const Vec<T, 2> rounded = from_floats<T>(two);
+  u32 word;
+  memcpy(&word, &rounded, sizeof(word));
+  return word;
 }
+
+template <class T>
+__device__ __forceinline__ void unpack(u32 word, float (&two)[2]) {
+  Vec<T, 2> elements;
+  memcpy(&elements, &word, sizeof(word));
+  to_floats(elements, two);
+}
+
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+
+#if defined(MGTUNE_CPU_DEVICE)
 
 template <class T, int K>
 void mma_m16n8(float* d, const u32* a, const u32* b) {
@@ -48,10 +69,15 @@ void mma_m16n8(float* d, const u32* a, const u32* b) {
       for (u32 i = 0; i < 2; ++i) {
         const u32 row = __shfl_sync(0xffffffffu, a[2 * h + static_cast<int>(i)],
                                     static_cast<int>(4u * group + from));
-        unpack<T>(row, &rows[i][k]);
+        float two[2];
+        unpack<T>(row, two);
+        rows[i][k] = two[0];
+        rows[i][k + 1] = two[1];
         const u32 column =
             __shfl_sync(0xffffffffu, b[h], static_cast<int>(4u * (2u * quad + i) + from));
-        unpack<T>(column, &columns[i][k]);
+        unpack<T>(column, two);
+        columns[i][k] = two[0];
+        columns[i][k + 1] = two[1];
       }
     }
   }

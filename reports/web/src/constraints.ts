@@ -79,7 +79,7 @@ function maskOfWords(columns: readonly Column[], text: string, rows: number): Ui
     for (const column of columns) {
       if (column.kind !== 'category') continue;
       const wanted = Uint8Array.from(column.labels, (label) =>
-        label.toLowerCase().includes(word) || `${column.key}=${label}`.toLowerCase() === word ? 1 : 0);
+        label.toLowerCase().includes(word) || `${column.title}=${label}`.toLowerCase() === word ? 1 : 0);
       if (!wanted.includes(1)) continue;
       for (let row = 0; row < rows; ++row) {
         if (wanted[column.codes[row] ?? kAbsent] === 1) matched[row] = 1;

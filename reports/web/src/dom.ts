@@ -52,21 +52,25 @@ export interface Choice {
   readonly text: string;
 }
 
-// A labelled list to choose one of.
-export function chooser(
-  label: string,
-  choices: readonly Choice[],
-  value: string,
-  chosen: (value: string) => void,
-): HTMLLabelElement {
-  const select = el('select');
-  for (const choice of choices) {
-    const option = el('option', { value: choice.value }, choice.text);
-    option.selected = choice.value === value;
-    select.append(option);
+// A labelled list to choose one of. It stays the same element when its choices change, so that whoever is
+// in it is not thrown out.
+export class Chooser {
+  readonly element: HTMLLabelElement;
+  private readonly select = el('select');
+  private shown = '';
+
+  constructor(label: string, chosen: (value: string) => void) {
+    this.element = el('label', { class: 'chooser' }, el('span', {}, label), this.select);
+    this.select.addEventListener('change', () => chosen(this.select.value));
   }
-  select.addEventListener('change', () => chosen(select.value));
-  return el('label', { class: 'chooser' }, el('span', {}, label), select);
+
+  offer(choices: readonly Choice[], value: string): void {
+    const shown = JSON.stringify(choices);
+    if (shown !== this.shown) fill(this.select, ...choices.map((each) => el('option', { value: each.value }, each.text)));
+    this.shown = shown;
+    this.select.value = value;
+    this.element.hidden = choices.length === 0;
+  }
 }
 
 let ids = 0;

@@ -71,9 +71,11 @@ export function bytesText(bytes: number | null): string {
   return `${shortNumber(value)} ${units[unit]}`;
 }
 
+const kCounts = new Intl.NumberFormat('en-US');
+
 // "1,234,567".
 export function countText(count: number): string {
-  return count.toLocaleString('en-US');
+  return kCounts.format(count);
 }
 
 // "1 variant", "2,000 variants".
@@ -96,6 +98,12 @@ export function shortNumber(value: number): string {
     if (size >= scale) return `${trimmed(value / (suffix === 'k' ? 1e3 : scale))}${suffix}`;
   }
   return size !== 0 && size < 1e-3 ? value.toExponential(1) : trimmed(value);
+}
+
+// "503 GFLOP/s", "4.2 TB/s".
+export function rateText(value: number, unit: string): string {
+  const [, digits = '', prefix = ''] = /^([^A-Za-z]+)([A-Za-z]?)$/.exec(shortNumber(value)) ?? [];
+  return digits === '' ? `${shortNumber(value)} ${unit}` : `${digits} ${prefix}${unit}`;
 }
 
 function trimmed(value: number): string {

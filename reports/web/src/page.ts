@@ -1,8 +1,8 @@
 // The page: its parts in their order, for one document after another.
 
-import { stage } from './charts/stage';
 import { el, fill } from './dom';
 import type { Report } from './report';
+import { stage } from './stage';
 import { State, type View } from './state';
 import { watchTheme } from './theme';
 import { barView } from './views/bar';

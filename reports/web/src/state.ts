@@ -2,7 +2,7 @@
 // are told when it changed; the groups of a document are made when they are first looked at.
 
 import { at, type Group, type GroupKey, groupKeys, groupLabel, makeGroup, variantText } from './group';
-import type { Problem, Report } from './report';
+import type { Pick, Problem, Report } from './report';
 import { Selection } from './selection';
 
 export interface View {
@@ -34,15 +34,23 @@ export class State {
     return group === null || problem === null ? '' : variantText(problem, group.source[row] ?? -1);
   }
 
-  // The next document of a sweep that runs: the same problem stays in sight.
+  // The next document of a sweep that runs: the same problem stays in sight, and the same variant looked at.
   replace(report: Report): void {
     const label = this.group?.label;
+    const { focus } = this.selection;
+    const looked = focus === null ? null : this.variant(focus);
     this.report = report;
     this.keys = groupKeys(report);
     this.groups.clear();
     const same = this.keys.findIndex((key) => groupLabel(report, key) === label);
     this.show(same >= 0 ? same : this.favourite());
     this.notify();
+    const rows = this.group?.rows ?? 0;
+    for (let row = 0; looked !== null && row < rows; ++row) {
+      if (this.variant(row) !== looked) continue;
+      this.selection.look(row);
+      break;
+    }
   }
 
   choose(index: number): void {
@@ -69,9 +77,12 @@ export class State {
     return this.keys.find((key) => key.problem === group?.problem && key.method === group.method);
   }
 
-  // The first problem that has a pick, else the first.
+  // The problem that gained most, which is the one that the verdict names; else the first that has a pick.
   private favourite(): number {
-    const pick = this.report.picks[0];
+    const gain = (pick: Pick | undefined) =>
+      pick?.standing === 'faster' && !at(this.report.gpus, at(this.report.problems, pick.problem).gpu).emulation ? (pick.speedup ?? 0) : 0;
+    const pick = this.report.picks.reduce<Pick | undefined>(
+      (best, each) => (best === undefined || gain(each) > gain(best) ? each : best), undefined);
     const index = this.keys.findIndex((key) => key.problem === pick?.problem && key.method === pick.method);
     return Math.max(0, index);
   }

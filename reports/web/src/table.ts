@@ -3,6 +3,7 @@
 
 import { button, type Child, el, fill, freshId, setAttribute } from './dom';
 import { counted } from './format';
+import { type Actor, stage } from './stage';
 
 export interface TableColumn {
   readonly key: string;
@@ -22,31 +23,37 @@ export interface TableOptions {
 
 const kFullRows = 200;  // up to here all rows stand in the document
 const kRowHeight = 30;  // px, as in page.css; rows of a long table never wrap
+const kWindowRows = 22; // in sight, at the height that page.css gives the box
 const kSpareRows = 12;  // drawn beyond each edge of the window
 
-export class Table {
+export class Table implements Actor {
   readonly element: HTMLElement;
   private readonly caption = el('caption');
   private readonly head = el('tr');
   private readonly body = el('tbody');
   private readonly table = el('table');
-  private readonly box: HTMLElement;
+  readonly box: HTMLElement;
   private readonly filterField = el('input', { type: 'search', placeholder: 'Filter', spellcheck: 'false' });
   private columns: readonly TableColumn[] = [];
   private given: Uint32Array = new Uint32Array(0);
   private shown: Uint32Array<ArrayBuffer> = new Uint32Array(0);
   private sortKey: string | null = null;
   private descending = false;
+  private drawnHead = '';
   private drawnFrom = -1;
+  private scrolled = 0;  // px; asking the box for it would lay the page out
 
   constructor(private readonly options: TableOptions) {
     const captionId = freshId('caption');
     this.caption.id = captionId;
     this.table.append(this.caption, el('thead', {}, this.head), this.body);
-    this.box = el('div', { class: 'scroll', role: 'region', tabindex: 0, 'aria-labelledby': captionId }, this.table);
-    this.box.addEventListener('scroll', () => this.drawWindow(false), { passive: true });
+    this.box = el('div', { class: 'scroll', role: 'group', tabindex: 0, 'aria-labelledby': captionId }, this.table);
+    this.box.addEventListener('scroll', () => {
+      this.scrolled = this.box.scrollTop;
+      this.drawWindow(false);
+    }, { passive: true });
     this.body.addEventListener('click', (event) => this.clicked(event));
-    this.filterField.addEventListener('input', () => this.arrange());
+    this.filterField.addEventListener('input', () => this.arrange(true));
     setAttribute(this.filterField, 'aria-label', `Filter: ${options.caption}`);
     this.element = el('div', { class: 'table' }, options.filter && this.filterField, this.box);
   }
@@ -56,27 +63,37 @@ export class Table {
   set(columns: readonly TableColumn[], rows: Uint32Array): void {
     const isEmpty = (column: TableColumn) =>
       rows.length > 0 && rows.length <= kFullRows && rows.every((row) => column.text(row) === '');
-    this.columns = columns.filter((column) => column.cell !== undefined || !isEmpty(column));
+    this.columns = columns.filter((column) => !isEmpty(column));
     this.given = rows;
     if (!this.columns.some((column) => column.key === this.sortKey)) this.sortKey = null;
     this.drawHead();
-    this.arrange();
+    this.arrange(false);
   }
 
   // Other rows, the same columns.
   setRows(rows: Uint32Array): void {
     this.given = rows;
-    this.arrange();
+    this.arrange(true);
   }
 
-  // Draws again what is in sight: something that rows show has changed.
+  // Draws again what is in sight: something that rows show has changed. A long table waits until it is seen.
   redraw(): void {
-    this.drawWindow(true);
+    if (this.isLong()) {
+      stage.add(this);
+      stage.invalidate(this);
+    } else {
+      this.drawWindow(true);
+    }
+  }
+
+  draw(): void {
+    if (this.isLong()) this.drawWindow(true);
   }
 
   scrollTo(row: number): void {
     const place = this.shown.indexOf(row);
-    if (place >= 0 && this.isLong()) this.box.scrollTop = Math.max(0, (place - 3) * kRowHeight);
+    if (place < 0 || !this.isLong()) return;
+    this.box.scrollTop = Math.max(0, (place - 3) * kRowHeight);
   }
 
   private isLong(): boolean {
@@ -84,18 +101,21 @@ export class Table {
   }
 
   private drawHead(): void {
+    const shown = JSON.stringify([this.columns.map((column) => column.title), this.sortKey, this.descending]);
+    if (shown === this.drawnHead) return;  // whoever is in a header stays there
+    this.drawnHead = shown;
     fill(this.head, ...this.columns.map((column) => {
       const cell = el('th', { scope: 'col', class: column.number === true ? 'number' : undefined });
       if (column.order === undefined) cell.textContent = column.title;
-      else cell.append(button(column.title, {}, () => this.sortBy(column)));
+      else cell.append(button(column.title, {}, () => this.sortBy(column.key)));
       if (column.key === this.sortKey) setAttribute(cell, 'aria-sort', this.descending ? 'descending' : 'ascending');
       return cell;
     }));
   }
 
-  private sortBy(column: TableColumn): void {
-    if (this.sortKey !== column.key) {
-      this.sortKey = column.key;
+  private sortBy(key: string): void {
+    if (this.sortKey !== key) {
+      this.sortKey = key;
       this.descending = false;
     } else if (!this.descending) {
       this.descending = true;
@@ -103,12 +123,13 @@ export class Table {
       this.sortKey = null;
     }
     this.drawHead();
-    this.arrange();
-    const place = this.columns.indexOf(column);
+    this.arrange(true);
+    const place = this.columns.findIndex((column) => column.key === key);
     this.head.children[place]?.querySelector('button')?.focus();
   }
 
-  private arrange(): void {
+  // Filters and sorts; `fromTop` shows the first rows then.
+  private arrange(fromTop: boolean): void {
     const words = this.filterField.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
     const matches = (row: number) => {
       const text = this.columns.map((column) => column.text(row)).join(' ').toLowerCase();
@@ -120,18 +141,17 @@ export class Table {
     fill(this.caption, this.options.caption, el('span', { class: 'muted' }, ` ${counted(this.shown.length, 'row')}`));
     this.box.classList.toggle('long', this.isLong());
     setAttribute(this.table, 'aria-rowcount', this.isLong() ? this.shown.length + 1 : undefined);
-    this.box.scrollTop = 0;
-    this.drawWindow(true);
+    if (fromTop && this.scrolled > 0) this.box.scrollTop = this.scrolled = 0;
+    this.redraw();
   }
 
   private drawWindow(anew: boolean): void {
     const long = this.isLong();
-    const visible = Math.ceil((this.box.clientHeight || 600) / kRowHeight);
-    const top = Math.floor(this.box.scrollTop / kRowHeight);
-    const first = long ? Math.max(0, Math.min(top, this.shown.length - visible) - kSpareRows) : 0;
+    const top = Math.floor(this.scrolled / kRowHeight);
+    const first = long ? Math.max(0, Math.min(top, this.shown.length - kWindowRows) - kSpareRows) : 0;
     if (!anew && (!long || Math.abs(first - this.drawnFrom) < kSpareRows / 2)) return;
     this.drawnFrom = first;
-    const end = long ? Math.min(this.shown.length, first + visible + 2 * kSpareRows) : this.shown.length;
+    const end = long ? Math.min(this.shown.length, first + kWindowRows + 2 * kSpareRows) : this.shown.length;
     const rows: Child[] = [spacer(first)];
     for (let place = first; place < end; ++place) rows.push(this.row(this.shown[place] ?? 0, place, long));
     rows.push(spacer(this.shown.length - end));
@@ -201,10 +221,9 @@ export function plainTable<T>(
   const table = new Table(options);
   const item = (row: number) => items[row] as T;
   table.set(columns.map(({ title, number, text, order, cell }, i) => ({
-    key: String(i), title, text: (row: number) => text(item(row)),
+    key: String(i), title, number, text: (row: number) => text(item(row)),
     order: (row: number) => (order ?? text)(item(row)),
-    ...(number === undefined ? {} : { number }),
-    ...(cell === undefined ? {} : { cell: (row: number) => cell(item(row)) }),
+    cell: cell && ((row: number) => cell(item(row))),
   })), allRows(items.length));
   return table.element;
 }

@@ -1,6 +1,6 @@
 // Light, dark, or as the system has it. The colours stand once, in page.css; charts read them there.
 
-import { chooser } from './dom';
+import { Chooser } from './dom';
 
 export interface Theme {
   readonly ground: string;
@@ -10,15 +10,13 @@ export interface Theme {
   readonly muted: string;
   readonly accent: string;
   readonly series: readonly string[];  // told apart without colour vision, and each with its own symbol
-  readonly ramp: readonly string[];    // from the fastest to the slowest; lightness falls steadily
+  readonly ramp: readonly string[];    // from the fastest to the slowest: the fastest stand out from the ground
 }
 
 export const kSymbols: readonly string[] = ['circle', 'rect', 'triangle', 'diamond', 'roundRect', 'pin', 'arrow'];
 
 const kSeries = 7;
-
-// Cividis, bright for fast.
-const kRamp: readonly string[] = ['#ffe945', '#d9c358', '#b0a06a', '#88807a', '#5f6172', '#32466b', '#00224e'];
+export const kShades = 7;
 
 export function readTheme(): Theme {
   const style = getComputedStyle(document.documentElement);
@@ -27,7 +25,7 @@ export function readTheme(): Theme {
     ground: color('ground'), surface: color('surface'), line: color('line'), text: color('text'),
     muted: color('muted'), accent: color('accent'),
     series: Array.from({ length: kSeries }, (_, i) => color(`series-${i + 1}`)),
-    ramp: kRamp,
+    ramp: Array.from({ length: kShades }, (_, i) => color(`ramp-${i + 1}`)),
   };
 }
 
@@ -36,6 +34,13 @@ export function rampColor(theme: Theme, part: number): string {
   const last = theme.ramp.length - 1;
   const index = Math.round(Math.min(1, Math.max(0, part)) * last);
   return theme.ramp[index] ?? theme.muted;
+}
+
+// Black or white, whichever is easier to read on the color.
+export function inkOn(color: string): string {
+  const channel = (place: number) => (Number.parseInt(color.slice(place, place + 2), 16) / 255) ** 2.2;
+  const luminance = 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+  return luminance > 0.18 ? '#000000' : '#ffffff';
 }
 
 const system = window.matchMedia('(prefers-color-scheme: dark)');
@@ -62,9 +67,11 @@ export function themeChooser(changed: () => void): HTMLElement {
     { value: 'light', text: 'Light' },
     { value: 'dark', text: 'Dark' },
   ];
-  return chooser('Colors', choices, document.documentElement.dataset['theme'] ?? 'auto', (value) => {
+  const chooser = new Chooser('Colors', (value) => {
     if (value === 'auto') delete document.documentElement.dataset['theme'];
     else document.documentElement.dataset['theme'] = value;
     changed();
   });
+  chooser.offer(choices, document.documentElement.dataset['theme'] ?? 'auto');
+  return chooser.element;
 }

@@ -12,7 +12,7 @@ import { plainTable } from '../table';
 import { kSymbols, type Theme } from '../theme';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { boxOf, isHovered, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
+import { type Box, boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
 
 type BestSoFar = Report['best_so_far'][number];
 type Step = BestSoFar['steps'][number];
@@ -52,7 +52,7 @@ function stepLine(best: BestSoFar, along: Along): readonly (readonly [number, nu
 export function evaluationsChart(state: State, along: Along): ChartFigure {
   let drawn: readonly (readonly number[])[] = [];  // the rows of each series of points
   let samples: readonly Sample[] = [];
-  let brushed = false;
+  let brushed: Box | null = null;
 
   const plotted = (row: number) =>
     !Number.isNaN(state.group?.ranked.values[row] ?? NaN) && !Number.isNaN(along.column(state)?.values[row] ?? NaN);
@@ -73,7 +73,7 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     return [
       { id: 'others', data: data(others.rows), itemStyle: { color: theme.muted, opacity: 0.18 } },
       ...designs.map((name, i) => ({
-        id: `design-${i}`, name, data: data(byDesign[i] ?? []), symbol: kSymbols[i],
+        id: `design-${i}`, name: label(name, 24), data: data(byDesign[i] ?? []), symbol: kSymbols[i],
         itemStyle: { color: theme.series[i], opacity: 0.65 },
       })),
       {
@@ -99,17 +99,17 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
         markLine: {
           silent: true, symbol: 'none', data: [{ yAxis: fallback }],
           lineStyle: { color: theme.muted, type: 'dashed' },
-          label: { formatter: 'default', color: theme.muted, position: 'insideEndTop' },
+          label: { formatter: 'default', color: theme.text, position: 'insideEndTop', textBorderColor: theme.ground, textBorderWidth: 3 },
         },
       }),
     }];
     const scatter = ['others', ...designs.map((_, i) => `design-${i}`), 'focus'].map((id) =>
-      ({ id, type: 'scatter', symbolSize: 5, data: [] }));
+      ({ id, type: 'scatter', symbolSize: 5, large: true, largeThreshold: 500, data: [] }));
     return {
       grid: { left: 76, right: 24, top: 56, bottom: 48 },
-      legend: legend(theme, ['best so far', ...designs]),
+      legend: legend(theme, ['best so far', ...designs.map((name) => label(name, 24))]),
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(seriesIndex, dataIndex)),
-      xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: 0, max: along.end(best) ?? 1 }),
+      xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: 0 }),
       yAxis: logAxis(theme, { name: timeName(group.emulation), format: timeTick, vertical: true, ...range }),
       brush: {
         toolbox: [], xAxisIndex: 0, yAxisIndex: 0, transformable: true, outOfBrush: {}, inBrush: {},
@@ -132,11 +132,19 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     const column = along.column(state);
     if (column === null) return;
     const box = boxOf(event);
-    brushed = box !== null;
+    brushed = box;
     state.selection.set(new Map<string, Constraint | null>([
       [column.key, box && { kind: 'range', ...box.x }],
       [kTimeKey, box && { kind: 'range', ...box.y }],
     ]));
+  }
+
+  function showBox(chart: Chart): void {
+    const areas = brushed === null ? [] : [{
+      brushType: 'rect', xAxisIndex: 0, yAxisIndex: 0,
+      coordRange: [[brushed.x.low, brushed.x.high], [brushed.y.low, brushed.y.high]],
+    }];
+    chart.dispatchAction({ type: 'brush', areas });
   }
 
   function listen(chart: Chart): void {
@@ -147,9 +155,9 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     // The choice was taken back elsewhere: its box goes too.
     state.selection.listen(() => {
       const key = along.column(state)?.key;
-      if (!brushed || (key !== undefined && state.selection.get(key) !== undefined)) return;
-      brushed = false;
-      chart.dispatchAction({ type: 'brush', areas: [] });
+      if (brushed === null || (key !== undefined && state.selection.get(key) !== undefined)) return;
+      brushed = null;
+      showBox(chart);
     });
   }
 
@@ -159,9 +167,10 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     option,
     mark: (theme) => ({ series: points(theme) }),
     made: listen,
-    drawn: (chart) => chart.dispatchAction({
-      type: 'takeGlobalCursor', key: 'brush', brushOption: { brushType: 'rect', brushMode: 'single' },
-    }),
+    drawn: (chart) => {
+      chart.dispatchAction({ type: 'takeGlobalCursor', key: 'brush', brushOption: { brushType: 'rect', brushMode: 'single' } });
+      if (brushed !== null) showBox(chart);
+    },
     summary: () => {
       const best = bestOf(state);
       const last = best?.steps.at(-1);

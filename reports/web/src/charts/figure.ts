@@ -5,18 +5,22 @@
 import { button, el, fill, freshId, setAttribute } from '../dom';
 import { readTheme, type Theme } from '../theme';
 import { type Chart, type ChartOption, makeChart } from './echarts';
-import { type Actor, stage } from './stage';
+import { type Actor, stage } from '../stage';
 
 export interface ChartParts {
   readonly title: string;
   readonly height: number;                            // px
   readonly option: (theme: Theme, width: number) => ChartOption;  // all of it, for new data, sizes and colours
   readonly mark?: (theme: Theme) => ChartOption;      // what a change of the selection changes
+  readonly paint?: (theme: Theme, width: number) => void;  // the same, for what is drawn without an option
   readonly drawn?: (chart: Chart) => void;            // after option was set
   readonly made?: (chart: Chart) => void;             // once: listen to its events here
   readonly summary: () => string;
   readonly table: () => HTMLElement;
 }
+
+// A landscape page of A4, less its margins, in CSS pixels.
+const kPaperWidth = 980;
 
 export class ChartFigure implements Actor {
   readonly element: HTMLElement;
@@ -56,11 +60,11 @@ export class ChartFigure implements Actor {
 
   // Another selection.
   mark(): void {
-    this.summary.textContent = this.parts.summary();
     stage.invalidate(this);
   }
 
-  draw(): void {
+  draw(printing: boolean): void {
+    this.canvas.style.width = printing ? `${kPaperWidth}px` : '';
     const width = this.canvas.clientWidth;
     if (width === 0) return;
     const theme = readTheme();
@@ -80,7 +84,9 @@ export class ChartFigure implements Actor {
       this.parts.drawn?.(this.chart);
     }
     if (this.parts.mark !== undefined) this.chart.setOption(this.parts.mark(theme));
+    this.parts.paint?.(theme, width);
     this.stale = false;
+    this.summary.textContent = this.parts.summary();
     setAttribute(this.box, 'data-drawn', true);
   }
 

@@ -7,7 +7,7 @@ import { plainTable } from '../table';
 import type { Theme } from '../theme';
 import type { ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { categoryAxis, differences, label, logRange, numberAxis, tooltip } from './parts';
+import { categoryAxis, differences, label, logAxis, logRange, tooltip } from './parts';
 
 type Finalist = Final['finalists'][number];
 
@@ -43,7 +43,7 @@ export function finalsChart(state: State): ChartFigure {
     const step = Math.max(1, Math.ceil(samples_ns.length / kDots));
     const dots: [number, number][] = [];
     for (let round = 0; round < samples_ns.length; round += step) {
-      dots.push([samples_ns[round] ?? NaN, place + ((round / samples_ns.length) - 0.5) * 0.44]);
+      dots.push([samples_ns[round] ?? NaN, place + 0.28 + 0.44 * (round / samples_ns.length)]);
     }
     return dots;
   }
@@ -61,11 +61,15 @@ export function finalsChart(state: State): ChartFigure {
     return {
       grid: { left: 260, right: 28, top: 20, bottom: 48 },
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(shown[seriesIndex === 0 ? dataIndex : seriesIndex - 1])),
-      xAxis: numberAxis(theme, { name: timeName(state.group?.emulation ?? false), format: timeTick, ...range }),
-      yAxis: {
-        ...categoryAxis(theme, '', [], true), data: labels, inverse: true, triggerEvent: false,
-        axisLabel: { color: theme.text, interval: 0, fontSize: 11, lineHeight: 14 },
-      },
+      xAxis: logAxis(theme, { name: timeName(state.group?.emulation ?? false), format: timeTick, ...range }),
+      // The second axis lies over the first, and has places between the names.
+      yAxis: [
+        {
+          ...categoryAxis(theme, '', [], true), data: labels, inverse: true,
+          axisLabel: { color: theme.text, interval: 0, fontSize: 11, lineHeight: 14 },
+        },
+        { type: 'value', show: false, min: 0, max: shown.length, inverse: true },
+      ],
       series: [
         {
           type: 'boxplot', boxWidth: ['30%', '60%'],
@@ -74,7 +78,7 @@ export function finalsChart(state: State): ChartFigure {
           })),
         },
         ...shown.map((each, place) => ({
-          type: 'scatter', symbolSize: 4, silent: true, z: 4, itemStyle: { color: color(each), opacity: 0.45 }, data: dots(each, place),
+          type: 'scatter', yAxisIndex: 1, symbolSize: 4, silent: true, z: 4, itemStyle: { color: color(each), opacity: 0.45 }, data: dots(each, place),
         })),
       ],
     };

@@ -6,7 +6,7 @@ import { counted, ratioText, timeName, timeText } from '../format';
 import type { Group } from '../group';
 import type { State } from '../state';
 import { allRows, Table } from '../table';
-import { rampColor, type Theme } from '../theme';
+import { inkOn, kShades, rampColor, type Theme } from '../theme';
 import { kTimeKey } from '../group';
 import type { Constraint } from '../constraints';
 import type { Chart, ChartOption } from './echarts';
@@ -49,6 +49,12 @@ const kSlowest = 3;  // times the fastest: from here on the colour stays the sam
 // 0 for the fastest, 1 for kSlowest and beyond, in the logarithm.
 export function shade(slowdown: number): number {
   return Math.min(1, Math.log(slowdown) / Math.log(kSlowest));
+}
+
+// What the colours mean, for the heat map and the parallel coordinates.
+export function rampLegend(): HTMLElement {
+  const shades = Array.from({ length: kShades }, () => el('i'));
+  return el('span', { class: 'ramp' }, 'the fastest', ...shades, `${kSlowest}x its time and more`);
 }
 
 export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure {
@@ -105,15 +111,15 @@ export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure
     const pair = compute();
     if (pair === null) return {};
     const data = cells.map((cell) => {
-      const part = shade(slowdown(cell));
+      const color = rampColor(theme, shade(slowdown(cell)));
       const chosen = isChosen(cell, pair);
       return {
         value: [cell.x, cell.y, cell.best_ns],
         itemStyle: {
-          color: rampColor(theme, part), opacity: chosen ? 1 : 0.25,
+          color, opacity: chosen ? 1 : 0.25,
           borderWidth: 1, borderColor: theme.ground,
         },
-        label: { formatter: ratioText(slowdown(cell)), color: chosen ? (part < 0.5 ? '#111111' : '#ffffff') : theme.text },
+        label: { formatter: ratioText(slowdown(cell)), color: chosen ? inkOn(color) : theme.text },
       };
     });
     return { series: [{ id: 'cells', data }] };
@@ -140,7 +146,7 @@ export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure
       const best = cells.reduce<Cell | null>((least, cell) => (least === null || cell.best_ns < least.best_ns ? cell : least), null);
       if (pair === null || best === null) return 'No variant with a time is chosen.';
       return `Fastest at ${cellName(pair, best)}: ${timeText(best.best_ns)}. Each cell is the time of its fastest variant over the `
-        + `problem's fastest; bright is fast, and from ${kSlowest}x on all are equally dark. Click a cell to choose its variants.`;
+        + `problem's fastest. Click a cell to choose its variants.`;
     },
     table: () => heatTable(state, axes(), cells, choose),
   });
@@ -166,7 +172,7 @@ function heatTable(
     { key: 'y', title: pair.y.title, text: (row) => pair.y.labels[item(row).y] ?? '', order: (row) => item(row).y },
     { key: kTimeKey, title: timeName(emulation), number: true, text: (row) => timeText(item(row).best_ns), order: (row) => item(row).best_ns },
     { key: 'count', title: 'variants', number: true, text: (row) => String(item(row).count), order: (row) => item(row).count },
-    { key: 'choose', title: 'choose', text: () => '', cell: chooser },
+    { key: 'choose', title: 'which', text: () => 'Choose', cell: chooser },
   ], allRows(sorted.length));
   return table.element;
 }

@@ -7,16 +7,26 @@ import { counted, timeName, timeTick } from '../format';
 import { type Group, kTimeKey } from '../group';
 import { type Sample, sample, sampleText } from '../sample';
 import type { State } from '../state';
-import { rampColor, type Theme } from '../theme';
+import { kShades, rampColor, type Theme } from '../theme';
+import { Bundle } from './bundle';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
 import { shade } from './heat_map';
 import { type Interval, isInterval, label, logRange, logTicks } from './parts';
 
-const kChosenLines = 1200;  // drawn at most; ECharts takes about 40 us for each
-const kOtherLines = 400;
+const kChosenLines = 1500;  // drawn at most
+const kOtherLines = 500;
+const kWhileDragging = 0.25;  // of them, so that the lines follow the pointer
+const kRestMs = 180;          // without a movement before all of them are drawn
 const kOtherOpacity = 0.08;
 const kMostAxes = 14;
+
+// The frame of the axes, px.
+const kLeft = 56;
+const kRight = 104;
+const kTop = 92;
+const kBottom = 24;
+const kHeight = 440;
 
 // The parameters that vary.
 export function variedParameters(group: Group): readonly CategoryColumn[] {
@@ -35,9 +45,13 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
   let axes: readonly Axis[] = [];
   let samples: readonly Sample[] = [];
   let chart: Chart | null = null;
+  let bundle: Bundle | null = null;
+  let range = { min: 1, max: 10 };
+  let dragging = false;
+  let resting = 0;
   // What the axes' own boxes ask for. A constraint on the same column that is another one, or none, was set
   // elsewhere, and the box goes.
-  const brushed = new Map<string, Constraint>();
+  const brushed = new Map<string, { readonly constraint: Constraint; readonly intervals: readonly Interval[] }>();
 
   function layOut(group: Group): void {
     axes = variedParameters(group).slice(0, kMostAxes).map((column) => ({
@@ -51,11 +65,11 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
     const { group } = state;
     if (group === null) return {};
     layOut(group);
-    brushed.clear();
-    const range = logRange(group.ranked.values, 1.02) ?? { min: 1, max: 10 };
+    range = logRange(group.ranked.values, 1.02) ?? { min: 1, max: 10 };
     const ticks = logTicks(range.min, range.max);
     const categories = axes.map(({ column, labels }, dim) => ({
-      id: axisId(dim), dim, name: label(column.title, 18), type: 'category',
+      id: axisId(dim), dim, name: label(column.title, 22), type: 'category',
+      axisTick: { show: false },
       data: labels.map((each) => (each === kNoLabel ? '–' : label(each, 16))),
     }));
     const time = {
@@ -65,9 +79,9 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
     };
     return {
       parallel: {
-        left: 56, right: 72, top: 64, bottom: 24,
+        left: kLeft, right: kRight, top: kTop, bottom: kBottom,
         parallelAxisDefault: {
-          nameLocation: 'end', nameGap: 14, nameRotate: axes.length > 7 ? 20 : 0,
+          nameLocation: 'end', nameGap: 14, nameTruncate: { maxWidth: 150 }, nameRotate: axes.length > 7 ? 25 : 0,
           nameTextStyle: { color: theme.text, fontSize: 12, align: axes.length > 7 ? 'left' : 'center' },
           axisLine: { lineStyle: { color: theme.muted } }, axisTick: { lineStyle: { color: theme.muted } },
           axisLabel: { color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3 },
@@ -75,52 +89,63 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
         },
       },
       parallelAxis: [...categories, time],
-      series: ['others', 'chosen', 'focus'].map((id) => ({
-        id, type: 'parallel', data: [], progressive: 0, silent: true,
-      })),
     };
   }
 
-  function place({ column, labels }: Axis, row: number): number {
-    const code = column.codes[row] ?? kAbsent;
-    return code === kAbsent ? labels.length - 1 : code;
+  // "" when all parameters that vary have an axis.
+  function cutText(): string {
+    const varied = state.group === null ? 0 : variedParameters(state.group).length;
+    return varied > axes.length ? `Axes: the first ${axes.length} of ${varied} parameters that vary. ` : '';
   }
 
-  function mark(theme: Theme): ChartOption {
+  // Where a row crosses each axis: in the middle of its value's band, or in the logarithm of its time.
+  function crossings(row: number): readonly number[] {
+    const height = kHeight - kTop - kBottom;
+    const values = axes.map(({ column, labels }) => {
+      const code = column.codes[row] ?? kAbsent;
+      return ((code === kAbsent ? labels.length - 1 : code) + 0.5) / labels.length;
+    });
+    const time = state.group?.ranked.values[row] ?? NaN;
+    values.push(Math.log(time / range.min) / Math.log(range.max / range.min));
+    return values.map((part) => kTop + (1 - part) * height);
+  }
+
+  function paint(theme: Theme, width: number): void {
     const { group, selection } = state;
-    if (group === null) return {};
-    const line = (row: number) => [...axes.map((axis) => place(axis, row)), group.ranked.values[row] ?? NaN];
-    const chosen = sample(group, kChosenLines, (row) => isTimed(row) && selection.mask[row] === 1);
-    const others = sample(group, kOtherLines, (row) => isTimed(row) && selection.mask[row] !== 1);
+    if (group === null || bundle === null) return;
+    const share = dragging ? kWhileDragging : 1;
+    const chosen = sample(group, kChosenLines * share, (row) => isTimed(row) && selection.mask[row] === 1);
+    const others = sample(group, kOtherLines * share, (row) => isTimed(row) && selection.mask[row] !== 1);
     samples = [chosen, others];
     dropForeignBoxes();
-    const opacity = Math.min(0.8, Math.max(0.12, 60 / chosen.rows.length));
-    // The fastest are drawn last, on top.
-    const colored = [...chosen.rows].reverse().map((row) => {
+    const x = Array.from({ length: axes.length + 1 }, (_, i) => kLeft + (i * (width - kLeft - kRight)) / Math.max(1, axes.length));
+    bundle.clear();
+    bundle.add(x, others.rows.map(crossings), { color: theme.muted, width: 1, opacity: kOtherOpacity });
+    const opacity = Math.min(0.8, Math.max(0.2, 60 / chosen.rows.length));
+    const shades: number[][] = Array.from({ length: kShades }, () => []);
+    for (const row of chosen.rows) {
       const slowdown = (group.ranked.values[row] ?? NaN) / group.fastest_ns;
-      return { value: line(row), lineStyle: { color: lineColor(theme, shade(slowdown)) } };
-    });
-    const focus = selection.focus !== null && isTimed(selection.focus) ? [selection.focus] : [];
-    return {
-      series: [
-        { id: 'others', data: others.rows.map(line), ...lines(kOtherOpacity, { color: theme.muted, width: 1 }) },
-        { id: 'chosen', data: colored, ...lines(opacity, { width: 1.2 }) },
-        { id: 'focus', data: focus.map(line), ...lines(1, { color: theme.text, width: 3 }) },
-      ],
-    };
+      shades[Math.round(shade(slowdown) * (kShades - 1))]?.push(row);
+    }
+    // The fastest are drawn last, on top.
+    for (let i = kShades - 1; i >= 0; --i) {
+      bundle.add(x, (shades[i] ?? []).reverse().map(crossings), { color: lineColor(theme, i / (kShades - 1)), width: 1, opacity });
+    }
+    const focus = selection.focus !== null && isTimed(selection.focus) ? [crossings(selection.focus)] : [];
+    bundle.add(x, focus, { color: theme.text, width: 3, opacity: 1 });
   }
 
   function dropForeignBoxes(): void {
-    for (const [key, constraint] of brushed) {
+    for (const [key, { constraint }] of brushed) {
       if (state.selection.get(key) === constraint) continue;
       brushed.delete(key);
       setBox(key, []);
     }
   }
 
-  function setBox(key: string, intervals: readonly (readonly [number, number])[]): void {
+  function setBox(key: string, intervals: readonly Interval[]): void {
     const index = key === kTimeKey ? axes.length : axes.findIndex((axis) => axis.column.key === key);
-    chart?.dispatchAction({ type: 'axisAreaSelect', parallelAxisId: axisId(index), intervals: [...intervals] });
+    chart?.dispatchAction({ type: 'axisAreaSelect', parallelAxisId: axisId(index), intervals: intervals.map(({ low, high }) => [low, high]) });
   }
 
   // A box on an axis was drawn, moved or taken away.
@@ -128,37 +153,41 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
     const area = areaOf(event);
     if (area === null) return;
     const key = area.axis === axisId(axes.length) ? kTimeKey : (axes.find((_, i) => axisId(i) === area.axis)?.column.key ?? '');
+    if (key === '') return;
     const wish = constraintOf(axes.find((axis) => axis.column.key === key), area.intervals);
-    if (same(wish, brushed.get(key))) return;
+    if (same(wish, brushed.get(key)?.constraint)) return;
+    dragging = true;
+    window.clearTimeout(resting);
+    resting = window.setTimeout(() => {
+      dragging = false;
+      figure.mark();
+    }, kRestMs);
     if (wish === null) brushed.delete(key);
-    else brushed.set(key, wish);
+    else brushed.set(key, { constraint: wish, intervals: area.intervals });
     state.selection.setOne(key, wish);
   }
 
-  return new ChartFigure({
+  const figure = new ChartFigure({
     title: 'All parameters and the time',
-    height: 420,
+    height: kHeight,
     option,
-    mark,
+    paint,
     made: (made) => {
       chart = made;
+      bundle = new Bundle(made);
       made.on('axisareaselected', brush);
     },
-    summary: () => `${counted(state.selection.count, 'variant')} chosen. Drag along an axis to choose a range of it, click it to take that back. `
-      + `Bright is fast. ${sampleText(...samples)}`,
+    summary: () => `${state.selection.active ? `${counted(state.selection.count, 'variant')} chosen` : `All ${counted(state.selection.count, 'variant')}`}. Drag along an axis to choose a range of it, click it to take that back. `
+      + `${cutText()}${sampleText(...samples)}`,
+    drawn: () => brushed.forEach(({ intervals }, key) => setBox(key, intervals)),
     table,
   });
+  return figure;
 }
 
-// The light end of the ramp is hard to see on a light ground, the dark end on a dark one: both are left out.
+// The end of the ramp that is near the ground is hard to see as a line: it is left out.
 function lineColor(theme: Theme, part: number): string {
-  return rampColor(theme, 0.08 + 0.84 * part);
-}
-
-// What is inside and outside the boxes is drawn as what is chosen and not, whoever chose it: ECharts' own
-// difference is switched off.
-function lines(opacity: number, style: object): object {
-  return { activeOpacity: opacity, inactiveOpacity: opacity, lineStyle: { ...style, opacity } };
+  return rampColor(theme, 0.8 * part);
 }
 
 function axisId(dim: number): string {

@@ -39,12 +39,17 @@ export interface Interval {
   readonly high: number;
 }
 
+export interface Box {
+  readonly x: Interval;
+  readonly y: Interval;
+}
+
 export function isInterval(value: unknown): value is readonly [number, number] {
   return Array.isArray(value) && typeof value[0] === 'number' && typeof value[1] === 'number';
 }
 
 // The box that a brush ended with, in the units of the axes; null after a click without a drag.
-export function boxOf(event: unknown): { readonly x: Interval; readonly y: Interval } | null {
+export function boxOf(event: unknown): Box | null {
   const areas: unknown = typeof event === 'object' && event !== null && 'areas' in event ? event.areas : [];
   const area: unknown = Array.isArray(areas) ? areas[0] : undefined;
   if (typeof area !== 'object' || area === null || !('coordRange' in area)) return null;
@@ -152,7 +157,7 @@ export function categoryAxis(theme: Theme, name: string, labels: readonly string
 }
 
 export function legend(theme: Theme, names: readonly string[]): object {
-  return { data: [...names], top: 0, left: 0, type: 'plain', textStyle: { color: theme.text }, itemGap: 16 };
+  return { data: [...names], top: 0, left: 0, type: 'plain', textStyle: { color: theme.text }, itemGap: 16, itemWidth: 16, itemHeight: 10 };
 }
 
 // Ends of a logarithmic axis that leave some air around the values. ECharts starts a log axis at a power of

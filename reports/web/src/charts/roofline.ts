@@ -1,6 +1,6 @@
 // Roofline: what each pick reaches, between what the GPU's memory and its units were measured to give.
 
-import { counted, percentText, shortNumber } from '../format';
+import { counted, percentText, rateText, shortNumber } from '../format';
 import { at } from '../group';
 import type { Ceiling, Report, RooflinePoint } from '../report';
 import { type Sample, sample, sampleText } from '../sample';
@@ -47,8 +47,8 @@ function slope(rate: number, { x, y }: Scene, roof: number): readonly (readonly 
   return from < to ? [[from, from * rate], [to, to * rate]] : [];
 }
 
-export function rateText(ceiling: Ceiling): string {
-  return ceiling.unit === 'bytes/s' ? `${shortNumber(ceiling.rate)}B/s` : `${shortNumber(ceiling.rate)}FLOP/s`;
+export function ceilingRate(ceiling: Ceiling): string {
+  return rateText(ceiling.rate, ceiling.unit === 'bytes/s' ? 'B/s' : 'FLOP/s');
 }
 
 export function rooflineChart(state: State, near: () => boolean): ChartFigure {
@@ -135,7 +135,7 @@ export function rooflineChart(state: State, near: () => boolean): ChartFigure {
 function rates(point: RooflinePoint): string {
   const measured = point.measured_intensity === null ? '' :
     `, ${shortNumber(point.measured_intensity)} FLOP per byte of DRAM traffic counted`;
-  return `${shortNumber(point.flops_per_s)}FLOP/s, ${shortNumber(point.bytes_per_s)}B/s at ${shortNumber(point.intensity)} FLOP per byte${measured}`;
+  return `${rateText(point.flops_per_s, 'FLOP/s')}, ${rateText(point.bytes_per_s, 'B/s')} at ${shortNumber(point.intensity)} FLOP per byte${measured}`;
 }
 
 function summary(state: State, cloud: Sample): string {
@@ -155,8 +155,8 @@ function ceilingLines(theme: Theme, scene: Scene): readonly object[] {
   });
   const text = (position: string, ceiling: Ceiling, align: string, down: boolean) => ({
     label: {
-      show: true, position, align, verticalAlign: down ? 'top' : 'bottom', distance: 4, color: theme.text, fontSize: 11,
-      textBorderColor: theme.ground, textBorderWidth: 3, formatter: () => `${label(ceiling.label)} ${rateText(ceiling)}`,
+      show: true, position, align, verticalAlign: down ? 'top' : 'bottom', offset: [0, down ? 4 : -4], distance: 4, color: theme.text, fontSize: 11,
+      textBorderColor: theme.ground, textBorderWidth: 3, formatter: () => `${label(ceiling.label)} ${ceilingRate(ceiling)}`,
     },
     symbol: 'circle', symbolSize: 1,
   });
@@ -199,7 +199,7 @@ function rooflineTables(state: State): HTMLElement {
 export function ceilingTable(report: Report, ceilings: readonly Ceiling[]): HTMLElement {
   return plainTable({ caption: `${counted(ceilings.length, 'ceiling')}, as measured on this GPU` }, ceilings, [
     { title: 'ceiling', text: (each) => each.label },
-    { title: 'rate', number: true, text: rateText, order: (each) => each.rate },
+    { title: 'rate', number: true, text: ceilingRate, order: (each) => each.rate },
     { title: 'bytes moved', number: true, text: (each) => (each.bytes > 0 ? shortNumber(each.bytes) : ''), order: (each) => each.bytes },
     { title: 'timed by', text: (each) => report.methods[each.method]?.name ?? '' },
     { title: 'measured (UTC)', text: (each) => each.measured_at },

@@ -1,6 +1,6 @@
 // Time against problem size, and where the runtime changes from one variant to another.
 
-import { ratioText, shortNumber, timeName, timeText, timeTick } from '../format';
+import { counted, ratioText, shortNumber, timeName, timeText, timeTick } from '../format';
 import { at } from '../group';
 import type { Sizes } from '../report';
 import type { State } from '../state';
@@ -47,13 +47,13 @@ export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure
         {
           ...line('pick', (each) => each.time_ns, {}, 'circle', theme.series[0]), z: 5,
           label: {
-            show: true, position: 'bottom', color: theme.text,
+            show: true, position: 'right', distance: 8, color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3,
             formatter: ({ dataIndex }: { dataIndex: number }) => letter(variants.indexOf(points[dataIndex]?.variant ?? '')),
           },
           markLine: {
             silent: true, symbol: 'none', lineStyle: { color: theme.accent, type: 'dotted', width: 1.5 },
             label: {
-              color: theme.muted, position: 'insideEndTop', formatter: ({ dataIndex }: { dataIndex: number }) => boundaryName(sizes, variants, dataIndex),
+              color: theme.muted, position: 'end', rotate: 0, formatter: ({ dataIndex }: { dataIndex: number }) => boundaryName(sizes, variants, dataIndex),
             },
             data: sizes.boundaries.map((each) => ({ xAxis: each.at })),
           },
@@ -89,7 +89,7 @@ export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure
       const count = dispatched(sizes).length;
       const changes = sizes.boundaries.length > 0
         ? ` Dotted lines: where the runtime changes from one variant to the next.` : '';
-      return `${count === 1 ? 'One variant serves' : `${count} variants serve`} these ${sizes.points.length} sizes.${changes}`;
+      return `${count === 1 ? 'One variant serves' : `${count} variants serve`} ${counted(sizes.points.length, 'size')}.${changes}`;
     },
     table: () => plainTable({ caption: 'Time against problem size' }, shown()?.points ?? [], [
       { title: shown()?.dim ?? 'size', number: true, text: (each) => shortNumber(each.size), order: (each) => each.size },

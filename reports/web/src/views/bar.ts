@@ -1,15 +1,16 @@
 // The bar that stays in sight: which problem is shown, what is chosen of it, light or dark.
 
-import { button, chooser, el, fill } from '../dom';
+import { button, Chooser, el, fill } from '../dom';
 import { countText } from '../format';
 import { groupLabel } from '../group';
 import type { State, View } from '../state';
 import { themeChooser } from '../theme';
 
 export function barView(state: State, themeChanged: () => void): View {
-  const problem = el('div', { class: 'problem' });
+  const chooser = new Chooser('Problem', (value) => state.choose(Number(value)));
+  const problem = el('div', { class: 'problem' }, chooser.element);
   const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'What is chosen' });
-  const element = el('div', { class: 'bar' }, problem, themeChooser(themeChanged), chips);
+  const element = el('div', { class: 'bar', role: 'region', 'aria-label': 'What is shown' }, problem, themeChooser(themeChanged), chips);
 
   function showChips(): void {
     const { selection, group } = state;
@@ -32,9 +33,7 @@ export function barView(state: State, themeChanged: () => void): View {
     element,
     update: () => {
       const choices = state.keys.map((key, i) => ({ value: String(i), text: groupLabel(state.report, key) }));
-      const focused = problem.contains(document.activeElement);
-      fill(problem, choices.length > 0 && chooser('Problem', choices, String(state.index), (value) => state.choose(Number(value))));
-      if (focused) problem.querySelector('select')?.focus();
+      chooser.offer(choices, String(state.index));
       showChips();
     },
   };

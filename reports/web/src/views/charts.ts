@@ -5,21 +5,22 @@ import { bestOf, evaluationsChart } from '../charts/evaluations';
 import { finalOf, finalsChart } from '../charts/finals';
 import { rooflineChart } from '../charts/roofline';
 import { dispatched, letter, sizesChart } from '../charts/sizes';
-import { chooser, el, fill } from '../dom';
+import { Chooser, el, fill } from '../dom';
 import { countText, durationText } from '../format';
 import { at } from '../group';
 import type { Sizes } from '../report';
 import type { State, View } from '../state';
-import { facts, Section } from './section';
+import { facts, prose, Section } from './section';
 
 export function rooflineView(state: State): View {
   let near = false;
   const chart = rooflineChart(state, () => near);
-  const range = chooser('Show', [{ value: 'all', text: 'all ceilings' }, { value: 'near', text: 'around the points' }], 'all', (value) => {
+  const range = new Chooser('Show', (value) => {
     near = value === 'near';
     chart.update();
   });
-  const section = new Section('roofline', 'Roofline', el('div', { class: 'controls' }, range), chart.element);
+  range.offer([{ value: 'all', text: 'all ceilings' }, { value: 'near', text: 'around the points' }], 'all');
+  const section = new Section('roofline', 'Roofline', el('div', { class: 'controls' }, range.element), chart.element);
   state.selection.listen(() => chart.mark());
   return {
     element: section.element,
@@ -92,9 +93,12 @@ export function sizesView(state: State): View {
   let index = 0;
   const shown = () => state.report.sizes[index] ?? null;
   const chart = sizesChart(state, shown);
-  const controls = el('div', { class: 'controls' });
+  const series = new Chooser('Series', (value) => {
+    index = Number(value);
+    draw();
+  });
   const served = el('div');
-  const section = new Section('sizes', 'Time against problem size', controls, chart.element, served);
+  const section = new Section('sizes', 'Time against problem size', el('div', { class: 'controls' }, series.element), chart.element, served);
   const draw = () => {
     const sizes = shown();
     chart.update();
@@ -112,10 +116,7 @@ export function sizesView(state: State): View {
         + (each.dim === 'bytes' ? 0 : 0.5));
       index = Math.max(0, lengths.indexOf(Math.max(...lengths)));
       const choices = report.sizes.map((each, i) => ({ value: String(i), text: sizesLabel(state, each) }));
-      fill(controls, chooser('Series', choices, String(index), (value) => {
-        index = Number(value);
-        draw();
-      }));
+      series.offer(choices, String(index));
       draw();
     },
   };
@@ -136,7 +137,7 @@ export function countersView(state: State): View {
         return;
       }
       fill(sentences, ...counted.filter((each) => each.limit !== '').map((each) =>
-        el('li', {}, each.is_pick ? 'Pick: ' : '', el('code', {}, each.variant), el('br'), each.limit)));
+        el('li', {}, each.is_pick ? 'Pick: ' : '', el('code', {}, each.variant), el('br'), prose(each.limit))));
       chart.element.hidden = percentNames(counted).length === 0;
       chart.update();
       fill(table, countersTable(state));

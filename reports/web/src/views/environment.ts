@@ -8,7 +8,7 @@ import type { Report } from '../report';
 import type { State, View } from '../state';
 import { plainTable } from '../table';
 import { ceilingTable } from '../charts/roofline';
-import { badge, facts, Section } from './section';
+import { badge, facts, prose, Section } from './section';
 
 type Machine = Report['machines'][number];
 
@@ -74,8 +74,8 @@ export function methodView(state: State): View {
     update: () => {
       const { report } = state;
       fill(body,
-        ...report.measured.map((paragraph) => el('p', {}, paragraph)),
-        facts(...report.methods.map((each) => [each.name, each.description] as const)));
+        ...report.measured.map((paragraph) => el('p', {}, prose(paragraph))),
+        facts(...report.methods.map((each) => [each.name, prose(each.description)] as const)));
     },
   };
 }

@@ -46,7 +46,7 @@ function failuresTable(state: State): HTMLElement {
         : el('details', {}, el('summary', {}, each.headline), el('pre', {}, message(each)))),
     },
     {
-      title: 'which', text: () => '',
+      title: 'which', text: () => 'Choose',
       cell: (each) => button('Choose', { 'aria-label': `Choose the variants that failed so: ${each.headline}` }, () => choose(state, each)),
     },
   ]);

@@ -1,7 +1,7 @@
 // What matters: the importance of each parameter and the effect of its values, design by design.
 
 import { designName, effectsChart, type Looked, parameterName, sharesChart } from '../charts/importance';
-import { type Choice, chooser, el, fill } from '../dom';
+import { type Choice, Chooser, el, fill } from '../dom';
 import { counted, percentText, ratioText } from '../format';
 import type { Importance } from '../report';
 import type { State, View } from '../state';
@@ -16,11 +16,20 @@ export function importanceOf(state: State): Importance | undefined {
 export function mattersView(state: State): View {
   let design = 0;
   let parameter = 0;  // places in the lists of the document
+  let label: string | undefined;
   const looked = (): Looked => {
     const chosen = importanceOf(state)?.designs[design] ?? null;
     return { design: chosen, parameter: chosen?.parameters[parameter] ?? null };
   };
-  const controls = el('div', { class: 'controls' });
+  const designs = new Chooser('Design', (value) => {
+    design = Number(value);
+    parameter = 0;
+    draw();
+  });
+  const parameters = new Chooser('Values of', (value) => {
+    parameter = Number(value);
+    draw();
+  });
   const notes = el('div');
   const lookAt = (index: number) => {
     parameter = Math.max(0, looked().design?.parameters.findIndex((each) => each.parameter === index) ?? 0);
@@ -28,29 +37,20 @@ export function mattersView(state: State): View {
   };
   const shares = sharesChart(state, looked, lookAt);
   const effects = effectsChart(state, looked);
-  const section = new Section('matters', 'What matters', controls,
+  const section = new Section('matters', 'What matters', el('div', { class: 'controls' }, designs.element, parameters.element),
     el('div', { class: 'pair' }, shares.element, effects.element), notes);
 
   function draw(): void {
     const importance = importanceOf(state);
     if (importance === undefined) return;
     const chosen = looked().design;
-    const designs: readonly Choice[] = importance.designs.map((each, i) => ({
+    const offered: readonly Choice[] = importance.designs.map((each, i) => ({
       value: String(i), text: `${designName(state, each)} (${counted(each.variants, 'variant')})`,
     }));
-    const parameters: readonly Choice[] = (chosen?.parameters ?? []).map((each, i) => ({
+    designs.offer(offered.length > 1 ? offered : [], String(design));
+    parameters.offer((chosen?.parameters ?? []).map((each, i) => ({
       value: String(i), text: parameterName(state, each.parameter),
-    }));
-    fill(controls,
-      designs.length > 1 && chooser('Design', designs, String(design), (value) => {
-        design = Number(value);
-        parameter = 0;
-        draw();
-      }),
-      chooser('Values of', parameters, String(parameter), (value) => {
-        parameter = Number(value);
-        draw();
-      }));
+    })), String(parameter));
     shares.update();
     effects.update();
     fill(notes, ...sentences(state, importance, looked()).map((each) => el('p', { class: 'note' }, each)));
@@ -65,9 +65,13 @@ export function mattersView(state: State): View {
         section.note('Too few variants of this problem have a time to say which parameter matters.');
         return;
       }
-      const winner = pickOf(state)?.design;
-      design = Math.max(0, importance.designs.findIndex((each) => designName(state, each) === winner));
-      parameter = 0;
+      // What was looked at stays in sight as long as the problem does.
+      if (state.group?.label !== label) {
+        label = state.group?.label;
+        const winner = pickOf(state)?.design;
+        design = Math.max(0, importance.designs.findIndex((each) => designName(state, each) === winner));
+        parameter = 0;
+      }
       draw();
     },
   };

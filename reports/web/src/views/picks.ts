@@ -6,7 +6,7 @@ import { at } from '../group';
 import type { Pick } from '../report';
 import type { State, View } from '../state';
 import { allRows, Table, type TableColumn } from '../table';
-import { badge, Section } from './section';
+import { badge, prose, Section } from './section';
 import { gpuName, intervalText } from './verdict';
 
 type Cells = Omit<TableColumn, 'text' | 'order' | 'cell'> & {
@@ -58,10 +58,10 @@ function cells(state: State): readonly Cells[] {
       key: 'ceiling', title: 'of the ceiling', number: true, text: (pick) => pick.ceiling?.text ?? '',
       order: (pick) => pick.ceiling?.fraction ?? NaN,
     },
-    { key: 'variant', title: 'variant', text: (pick) => pick.variant, cell: (pick) => el('code', {}, pick.variant) },
+    { key: 'variant', title: 'variant', text: (pick) => pick.variant, cell: (pick) => el('div', { class: 'wide' }, el('code', {}, pick.variant)) },
     { key: 'noise', title: 'noise', number: true, text: (pick) => (pick.noise_floor === null ? '' : percentText(pick.noise_floor, 2)), order: (pick) => pick.noise_floor ?? NaN },
     { key: 'ties', title: 'tied with', number: true, text: (pick) => String(Math.max(0, pick.tied.length - 1)), order: (pick) => pick.tied.length },
-    { key: 'limit', title: 'what limits it', text: (pick) => pick.limit },
+    { key: 'limit', title: 'what limits it', text: (pick) => pick.limit, cell: (pick) => el('div', { class: 'wide' }, prose(pick.limit)) },
     { key: 'ok', title: 'variants', number: true, text: (pick) => String(pick.variants_ok + pick.variants_failed), order: (pick) => pick.variants_ok + pick.variants_failed },
     { key: 'failed', title: 'failed', number: true, text: (pick) => String(pick.variants_failed), order: (pick) => pick.variants_failed },
   ];
@@ -85,7 +85,7 @@ export function picksView(state: State): View {
       const pick = (row: number) => at(state.report.picks, row);
       table.set(cells(state).map(({ text, order, cell, ...rest }) => ({
         ...rest, text: (row: number) => text(pick(row)), order: (row: number) => (order ?? text)(pick(row)),
-        ...(cell === undefined ? {} : { cell: (row: number) => cell(pick(row)) }),
+        cell: cell && ((row: number) => cell(pick(row))),
       })), allRows(state.report.picks.length));
     },
   };

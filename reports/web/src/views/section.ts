@@ -20,7 +20,7 @@ export class Section {
     const missing = report.missing.get(part) ?? null;
     this.show(missing === null);
     if (missing === null) return true;
-    fill(this.empty, el('p', {}, missing.text), missing.command !== '' && commandLine(missing.command));
+    fill(this.empty, el('p', {}, prose(missing.text)), missing.command !== '' && commandLine(missing.command));
     return false;
   }
 
@@ -30,10 +30,16 @@ export class Section {
     fill(this.empty, el('p', {}, text));
   }
 
-  private show(content: boolean): void {
+  // The content, or what stands in its place.
+  show(content: boolean): void {
     this.content.hidden = !content;
     this.empty.hidden = content;
   }
+}
+
+// A sentence with `commands` in it.
+export function prose(text: string): HTMLElement {
+  return el('span', {}, ...text.split('`').map((part, i) => (i % 2 === 1 ? el('code', {}, part) : part)));
 }
 
 export function badge(text: string, kind = ''): HTMLElement {

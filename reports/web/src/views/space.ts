@@ -1,15 +1,17 @@
 // The variants of one problem: heat map, parallel coordinates, filters. All of them choose, and show
 // what is chosen elsewhere.
 
-import { heatMapChart } from '../charts/heat_map';
+import { heatMapChart, rampLegend } from '../charts/heat_map';
 import { parallelChart, variedParameters } from '../charts/parallel';
 import type { CategoryColumn } from '../columns';
-import { chooser, el, fill } from '../dom';
+import { Chooser, el } from '../dom';
 import type { State, View } from '../state';
 import { filtersPanel } from './filters';
 import { importanceOf } from './matters';
 import { Section } from './section';
 import { variantsTable } from './variants';
+
+type Pair = readonly [string, string];  // keys of the parameters across and down
 
 const kMostValues = 64;  // of a parameter on an axis of the heat map
 
@@ -18,7 +20,7 @@ function heatParameters(state: State): readonly CategoryColumn[] {
 }
 
 // The strongest pair, else the two parameters that matter most, else the first two.
-function favourites(state: State, offered: readonly CategoryColumn[]): readonly [string, string] | null {
+function favourites(state: State, offered: readonly CategoryColumn[]): Pair | null {
   const design = importanceOf(state)?.designs[0];
   const pair = design?.interactions[0];
   const ranked = [...(pair === undefined ? [] : [pair.a, pair.b]), ...(design?.parameters ?? []).map((each) => each.parameter)]
@@ -29,7 +31,7 @@ function favourites(state: State, offered: readonly CategoryColumn[]): readonly 
 }
 
 export function heatView(state: State): View {
-  let keys: readonly [string, string] | null = null;
+  let keys: Pair | null = null;
   const column = (key: string) => state.group?.parameters.find((each) => each.key === key);
   const axes = () => {
     const x = keys === null ? undefined : column(keys[0]);
@@ -37,22 +39,23 @@ export function heatView(state: State): View {
     return x === undefined || y === undefined ? null : { x, y };
   };
   const chart = heatMapChart(state, axes);
-  const controls = el('div', { class: 'controls' });
-  const section = new Section('heat', 'Any two parameters', controls, chart.element);
+  const across = new Chooser('Across', (value) => choose(([x, y]) => [value, value === y ? x : y]));
+  const down = new Chooser('Down', (value) => choose(([x, y]) => [value === x ? y : x, value]));
+  const section = new Section('heat', 'Any two parameters',
+    el('div', { class: 'controls' }, across.element, down.element, rampLegend()), chart.element);
   state.selection.listen(() => chart.mark());
 
   function draw(): void {
     const choices = heatParameters(state).map((each) => ({ value: each.key, text: each.title }));
     const [x, y] = keys ?? ['', ''];
-    fill(controls,
-      chooser('Across', choices, x, (value) => choose([value, value === y ? x : y])),
-      chooser('Down', choices, y, (value) => choose([value === x ? y : x, value])));
+    across.offer(choices, x);
+    down.offer(choices, y);
     chart.setHeight(Math.min(720, 110 + 34 * Math.max(3, axes()?.y.labels.length ?? 0)));
     chart.update();
   }
 
-  function choose(pair: readonly [string, string]): void {
-    keys = pair;
+  function choose(change: (pair: Pair) => Pair): void {
+    if (keys !== null) keys = change(keys);
     draw();
   }
 
@@ -74,7 +77,7 @@ export function heatView(state: State): View {
 export function parallelView(state: State): View {
   const chart = parallelChart(state, () => variantsTable(state).element);
   const filters = filtersPanel(state);
-  const section = new Section('parallel', 'All parameters', chart.element, filters.element);
+  const section = new Section('parallel', 'All parameters', el('div', { class: 'controls' }, rampLegend()), chart.element, filters.element);
   state.selection.listen(() => chart.mark());
   return {
     element: section.element,

@@ -26,7 +26,7 @@ function columnsOf(state: State): readonly TableColumn[] {
     cell: (row) => button(String(row + 1), { class: 'link', 'aria-label': `Look at variant ${row + 1}` }, () => state.selection.look(row)),
   };
   const copy: TableColumn = {
-    key: 'copy', title: 'run again', text: () => '',
+    key: 'copy', title: 'run again', text: () => 'Copy',
     cell: (row) => copyButton('Copy', () => rerunOf(state, row), `Copy the command line that runs variant ${row + 1} again`),
   };
   const columns = group.columns.filter((column) => !isEmpty(column)).map((column): TableColumn => ({
@@ -35,7 +35,7 @@ function columnsOf(state: State): readonly TableColumn[] {
     number: column.kind === 'number',
     text: (row) => textAt(column, row),
     order: (row) => orderAt(column, row),
-    ...(column === group.outcome ? { cell: (row: number): Child => badge(labelAt(group.outcome, row), outcomeKind(state, row)) } : {}),
+    cell: column === group.outcome ? (row) => badge(labelAt(group.outcome, row), outcomeKind(state, row)) : undefined,
   }));
   return [place, ...(state.problem?.rerun === '' ? [] : [copy]), ...columns];
 }
@@ -114,7 +114,7 @@ export function variantsView(state: State): View {
         section.note('No variant has been evaluated yet.');
         return;
       }
-      section.offer(state.report, '');
+      section.show(true);
       chosen = state.selection.mask;
       focus = null;
       fill(detail);

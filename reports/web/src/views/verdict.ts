@@ -1,12 +1,12 @@
 // What was found, in a few sentences, and the pick for the problem in sight: how fast, why, how to use it.
 
-import { commandLine, copyButton, rerunCommand } from '../commands';
+import { commandLine, rerunCommand } from '../commands';
 import { type Child, el, fill } from '../dom';
 import { countText, percentText, ratioText, timeText } from '../format';
 import { at } from '../group';
 import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
-import { badge, facts, Section } from './section';
+import { badge, facts, prose, Section } from './section';
 
 export function standingText(pick: Pick): string {
   switch (pick.standing) {
@@ -62,11 +62,11 @@ function winner(state: State): Child {
     figures(pick, group.emulation),
     facts(
       ['Against the default', standingText(pick)],
-      ['Why', pick.limit],
+      ['Why', pick.limit !== '' && prose(pick.limit)],
       ['Ties', ties(pick)],
       ['Noise', pick.noise_floor === null ? '' : `differences below ${percentText(pick.noise_floor, 2)} are noise`],
       ['How to use it', pick.use !== '' && commandLine(pick.use)],
-      ['Measure it again', rerun !== '' && copyButton('Copy the command line', () => rerun)],
+      ['Measure it again', rerun !== '' && commandLine(rerun)],
     ));
 }
 

@@ -1,14 +1,21 @@
-// Stage: draws what is in sight. A chart that is scrolled away, folded or hidden waits until it is seen,
+// Stage: draws what is in sight. A chart or a long table that is scrolled away, folded or hidden waits until it is seen,
 // so that opening a report and brushing cost no more than what the screen shows. For printing,
 // everything is drawn.
 
 export interface Actor {
   readonly box: HTMLElement;
-  draw(): void;
+  draw(printing: boolean): void;
+}
+
+interface Place {
+  readonly actor: Actor;
+  visible: boolean;
+  dirty: boolean;
+  attached: boolean;  // it has been in the document
 }
 
 export class Stage {
-  private readonly actors = new Map<Element, { actor: Actor; visible: boolean; dirty: boolean }>();
+  private readonly actors = new Map<Element, Place>();
   private readonly observer: IntersectionObserver;
   private scheduled = false;
   private printing = false;
@@ -25,8 +32,10 @@ export class Stage {
     window.addEventListener('afterprint', () => this.print(false));
   }
 
+  // Until its box leaves the document. Adding an actor again changes nothing.
   add(actor: Actor): void {
-    this.actors.set(actor.box, { actor, visible: false, dirty: true });
+    if (this.actors.has(actor.box)) return;
+    this.actors.set(actor.box, { actor, visible: false, dirty: true, attached: false });
     this.observer.observe(actor.box);
   }
 
@@ -50,10 +59,16 @@ export class Stage {
 
   private drawVisible(): void {
     this.scheduled = false;
-    for (const state of this.actors.values()) {
+    for (const [box, state] of this.actors) {
+      if (state.attached && !box.isConnected) {
+        this.observer.unobserve(box);
+        this.actors.delete(box);
+        continue;
+      }
+      state.attached = box.isConnected;
       if (!state.dirty || (!state.visible && !this.printing)) continue;
       state.dirty = false;
-      state.actor.draw();
+      state.actor.draw(this.printing);
     }
   }
 

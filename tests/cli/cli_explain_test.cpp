@@ -1,0 +1,125 @@
+// mgtune explain: which rule answers, without the GPU; what it refuses.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "store/store.h"
+#include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/store_fixture.h"
+
+namespace mgtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kFast =
+    "row THREADS_PER_ROW=256 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=normal STORE=normal "
+    "WEIGHT=early PDL=false";
+
+// A database with two measured problems and one pick, as from an H200.
+class CliExplain : public StoreTest {
+ protected:
+  CliExplain() {
+    Store store = open();
+    for (const char* rows : {"1024", "4096"}) {
+      for (const char* threads : {"128", "256", "512"}) {
+        for (const char* load : {"normal", "streaming"}) add(store, rows, threads, load);
+      }
+    }
+  }
+
+  void add(Store& store, const std::string& rows, const std::string& threads,
+           const std::string& load, Outcome outcome = Outcome::ok) {
+    OutcomeRecord record = outcome_in(store, kH200Record);
+    record.key.problem =
+        *store.problem_id("rmsnorm.forward", "rows=" + rows + " hidden=4096 T=bf16", 1e6, 1e6);
+    record.variant = "row THREADS_PER_ROW=" + threads +
+                     " ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=" + load +
+                     " STORE=normal WEIGHT=early PDL=false";
+    record.outcome = outcome;
+    record.measurement->method = "rotating";
+    record.measurement->median_ns =
+        std::stod(rows) * (threads == "256" ? 10 : 13) + (load == "normal" ? 0 : 100);
+    if (outcome != Outcome::ok) record.measurement.reset();
+    ASSERT_TRUE(store.record(record).ok());
+  }
+
+  Ended explain(const MgtuneProgram::Words& more) {
+    MgtuneProgram::Words words = {"explain", "--kernel", "rmsnorm.forward", "--gpu", "H200",
+                                  "--db",    path_};
+    words.insert(words.end(), more.begin(), more.end());
+    return mgtune_.run(words);
+  }
+
+  const TemporaryFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+};
+
+TEST_F(CliExplain, AnswersForAGpuThatIsNotHere) {
+  const Ended at = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
+  ASSERT_EQ(at.exit_code, 0) << at.err;
+  EXPECT_THAT(at.out, HasSubstr(std::string("variant   ") + kFast));
+  EXPECT_THAT(at.out, HasSubstr("chosen    exact problem: measured at rows=4096"));
+  EXPECT_THAT(at.out, HasSubstr("expected  40.96 us"));
+  const Ended between = explain({"--problem", "rows=2000,hidden=4096,T=bf16", "--json"});
+  ASSERT_EQ(between.exit_code, 0) << between.err;
+  const auto json = nlohmann::json::parse(between.out);
+  EXPECT_EQ(json["chosen"]["rule"], "least regret");
+  EXPECT_EQ(json["chosen"]["variant"], kFast);
+  EXPECT_NEAR(json["chosen"]["expected_ns"].get<double>(), 20'000, 4'000);
+  EXPECT_LE(json["regret_bound"].get<double>(), 0.1);
+  EXPECT_GE(json["runners_up"].size(), 2U);
+}
+
+TEST_F(CliExplain, CrossValidates) {
+  const Ended all = explain({"--cross-validate"});
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("2 problems, each chosen for without its measurements"));
+}
+
+TEST_F(CliExplain, NamesWhatIsNeverDispatched) {
+  {
+    Store store = open();
+    add(store, "1024", "256", "normal", Outcome::wrong);
+  }
+  const Ended at = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
+  ASSERT_EQ(at.exit_code, 0) << at.err;
+  EXPECT_THAT(at.out, HasSubstr(std::string("never     ") + kFast));
+  EXPECT_THAT(at.out, Not(HasSubstr(std::string("variant   ") + kFast)));
+}
+
+TEST_F(CliExplain, RefusesADatabaseWithWhatTheOperatorDoesNotOffer) {
+  {
+    Store store = open();
+    add(store, "1024", "257", "normal");
+  }
+  const Ended value = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
+  EXPECT_EQ(value.exit_code, 5);
+  EXPECT_THAT(value.err, HasSubstr(path_));
+  EXPECT_THAT(value.err, HasSubstr("257"));
+}
+
+TEST_F(CliExplain, RefusesCppInAValue) {
+  {
+    Store store = open();
+    add(store, "1024", "256>();__trap();//", "normal");
+  }
+  const Ended code = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
+  EXPECT_EQ(code.exit_code, 5);
+  EXPECT_THAT(code.err, HasSubstr("__trap"));
+}
+
+TEST_F(CliExplain, SaysWhatItNeeds) {
+  EXPECT_EQ(explain({}).exit_code, 2);
+  const Ended other = mgtune_.run({"explain", "--kernel", "rmsnorm.forward", "--gpu", "L4", "--db",
+                                   path_, "--problem", "rows=1,hidden=8,T=bf16"});
+  EXPECT_EQ(other.exit_code, 4);
+  EXPECT_THAT(other.err, HasSubstr("NVIDIA H200"));
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,308 @@
+// node page_test.mjs [--artifacts DIR]
+//
+// Opens pages made of the template and made-up documents in a headless Chromium ($CHROMIUM, else
+// /usr/bin/chromium): everything filled, every part empty, hostile names, 100,000 variants. Exit code 1,
+// naming each breach. Screenshots of both color schemes and a print go to DIR.
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { pathToFileURL } from 'node:url';
+import { emptyDocument, hostileDocument, largeDocument, smallDocument } from './documents.mjs';
+import { drawAll, launch, makePage, openPage, settled } from './page.mjs';
+
+const kParts = [
+  'verdict', 'picks', 'roofline', 'matters', 'heat', 'parallel', 'variants', 'progress', 'finals', 'sizes', 'counters',
+  'failures', 'pruning', 'environment', 'method',
+];
+const kTimeAxis = 104;  // px from the right edge of the parallel coordinates
+const kAttack = '</script><img src=x onerror=alert(1)>';
+// Wanted on an idle machine with two cores; what a busy one takes is let pass three times over.
+const kOpenMs = 3000;
+const kBrushMs = 200;
+const kBusy = 3;
+
+const { values: options } = parseArgs({ options: { artifacts: { type: 'string' } } });
+if (options.artifacts) mkdirSync(options.artifacts, { recursive: true });
+
+const breaches = [];
+function expect(condition, breach) {
+  if (!condition) breaches.push(breach);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'mgtune-report-'));
+function write(name, document) {
+  const file = join(folder, `${name}.html`);
+  writeFileSync(file, makePage(document));
+  return pathToFileURL(file).href;
+}
+
+function limit(what, ms, wanted) {
+  console.log(`${what}: ${Math.round(ms)} ms (wanted: ${wanted} ms)`);
+  expect(ms <= wanted * kBusy, `${what} took ${Math.round(ms)} ms`);
+}
+
+// How many pixels of a chart are not its ground: 0 means that nothing was drawn.
+async function marks(page, part) {
+  return page.evaluate((id) => {
+    const drawn = [...document.querySelectorAll(`#${id} .canvas`)].filter((each) => each.clientWidth > 0).map((each) => {
+      const canvas = each.querySelector('canvas');
+      if (canvas === null) return 0;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      let pixels = 0;
+      for (let i = 3; i < data.length; i += 4) pixels += data[i] > 0 ? 1 : 0;
+      return pixels;
+    });
+    return drawn.length === 0 ? 0 : Math.min(...drawn);
+  }, part);
+}
+
+const chosen = async (page) => (await page.locator('.chips strong').count()) === 0 ? null
+  : Number((await page.locator('.chips strong').textContent()).split(' of ')[0].replaceAll(',', ''));
+const shownRows = async (page) =>
+  Number((await page.locator('#variants caption .muted').textContent()).replace(/\D/g, ''));
+
+async function checkAccessible(page, name) {
+  const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  await page.evaluate(source);
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  for (const violation of found.violations) {
+    const line = `${name}: axe: ${violation.impact}: ${violation.id}: ${violation.nodes[0].html.slice(0, 120)}`;
+    if (['serious', 'critical'].includes(violation.impact)) breaches.push(line);
+    else console.log(line);
+  }
+}
+
+// The page scrolls down, never sideways: wide tables scroll in their own box.
+async function checkWidth(page, name) {
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(overflow <= 0, `${name}: the page is ${overflow} px wider than the screen`);
+}
+
+async function checkFull(browser, url, colorScheme) {
+  const name = `small, ${colorScheme}`;
+  const { context, page } = await openPage(browser, name, url, breaches, { colorScheme, offline: true });
+  const parts = await page.locator('section').evaluateAll((sections) => sections.map((each) => each.id));
+  expect(JSON.stringify(parts) === JSON.stringify(kParts), `${name}: parts are ${parts.join(', ')}`);
+  expect(await page.locator('#static').isHidden(), `${name}: the static tables are still shown`);
+  await drawAll(page);
+  for (const part of ['roofline', 'matters', 'heat', 'parallel', 'progress', 'finals', 'sizes', 'counters']) {
+    expect((await marks(page, part)) > 500, `${name}: ${part} has no marks`);
+  }
+  for (const part of ['picks', 'variants', 'failures', 'pruning', 'environment']) {
+    expect((await page.locator(`#${part} tbody tr`).count()) > 0, `${name}: ${part} has no rows`);
+  }
+  expect((await page.locator('.empty:visible').count()) === 0, `${name}: a part is empty`);
+  await checkWidth(page, name);
+  await checkAccessible(page, name);
+  if (options.artifacts) {
+    await page.screenshot({ path: join(options.artifacts, `report-${colorScheme}.png`), fullPage: true });
+    if (colorScheme === 'light') await page.pdf({ path: join(options.artifacts, 'report.pdf') });
+  }
+  await context.close();
+}
+
+async function checkTwins(browser, url) {
+  const { context, page } = await openPage(browser, 'twins', url, breaches);
+  for (const figure of await page.locator('figure').all()) {
+    const title = await figure.locator('h3').textContent();
+    await figure.locator('figcaption button').focus();
+    await page.keyboard.press('Enter');
+    await figure.locator('tbody tr').first().waitFor({ timeout: 5000 }).catch(() => breaches.push(`twins: ${title} has no rows`));
+  }
+  await checkAccessible(page, 'twins');
+  await context.close();
+}
+
+// Drags along an axis, clicks a cell, drags a box, types words: each chooses variants, and the table follows.
+async function checkSelection(browser, url) {
+  const { context, page } = await openPage(browser, 'selection', url, breaches, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const total = await shownRows(page);
+  const choose = async (what, act) => {
+    await act();
+    await page.waitForTimeout(150);
+    await settled(page);
+    const count = await chosen(page);
+    expect(count !== null && count > 0 && count < total, `selection: ${what} chose ${count} of ${total}`);
+    expect((await shownRows(page)) === count, `selection: ${what} chose ${count}, the table has ${await shownRows(page)} rows`);
+    if (count === null) return;
+    await page.locator('.chip.all').click();
+    expect((await shownRows(page)) === total, `selection: after ${what}, not all come back`);
+  };
+  await choose('an axis', () => brushAxis(page));
+  await choose('a cell', async () => {
+    await page.locator('#heat .canvas').scrollIntoViewIfNeeded();
+    await settled(page);
+    const box = await page.locator('#heat .canvas').boundingBox();
+    await page.mouse.click(box.x + box.width * 0.5, box.y + box.height * 0.4);
+  });
+  await choose('a box', async () => {
+    const canvas = page.locator('#progress .canvas').first();
+    await canvas.scrollIntoViewIfNeeded();
+    await settled(page);
+    const box = await canvas.boundingBox();
+    await page.mouse.move(box.x + 120, box.y + 80);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 260, box.y + 240, { steps: 4 });
+    await page.mouse.up();
+  });
+  await choose('a word', () => page.locator('#variants input[type=search]').fill('VEC=8 row'));
+  await choose('a check box', async () => {
+    await page.locator('.panel summary').focus();
+    await page.keyboard.press('Enter');
+    await page.locator('fieldset', { hasText: 'VEC' }).locator('input').last().focus();
+    await page.keyboard.press('Space');
+  });
+  await choose('a failure', () => page.locator('#failures tbody button').first().click());
+  await checkTable(page);
+  await context.close();
+}
+
+async function brushAxis(page) {
+  const canvas = page.locator('#parallel .canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  await settled(page);
+  const box = await canvas.boundingBox();
+  const x = box.x + box.width - kTimeAxis;
+  await page.mouse.move(x, box.y + box.height - 30);
+  await page.mouse.down();
+  await page.mouse.move(x, box.y + box.height - 120, { steps: 5 });
+  await page.mouse.up();
+}
+
+async function checkTable(page) {
+  const header = page.locator('#variants thead th', { hasText: 'registers' });
+  await header.locator('button').click();
+  expect((await header.getAttribute('aria-sort')) === 'ascending', 'table: registers are not sorted');
+  const cells = async (column) => (await page.locator(`#variants tbody td:nth-child(${column})`).allTextContents()).slice(0, 30).map(Number);
+  const column = 1 + (await header.evaluate((cell) => [...cell.parentElement.children].indexOf(cell)));
+  const sorted = await cells(column);
+  expect(sorted.length > 5 && sorted.every((value, i) => i === 0 || value >= sorted[i - 1]), `table: registers are ${sorted}`);
+  await page.locator('#variants tbody .link').first().click();
+  expect(await page.locator('#variants .detail code').first().isVisible(), 'table: no detail of the variant that is looked at');
+  const variant = await page.locator('#variants .detail .variant code').textContent();
+  await page.locator('#variants .detail .copy').click();
+  await page.waitForTimeout(50);
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied.startsWith('mgtune profile --kernel') && copied.endsWith(` --variant '${variant}'`), `copied: ${copied}`);
+}
+
+async function checkEmpty(browser) {
+  const { context, page } = await openPage(browser, 'empty', write('empty', emptyDocument()), breaches);
+  for (const part of kParts.filter((each) => !['verdict', 'method', 'variants'].includes(each))) {
+    expect((await page.locator(`#${part} .command code`).count()) > 0, `empty: ${part} does not say what fills it`);
+  }
+  await checkAccessible(page, 'empty');
+  await context.close();
+}
+
+async function checkHostile(browser) {
+  const document = hostileDocument(kAttack);
+  const { context, page } = await openPage(browser, 'hostile', write('hostile', document), breaches);
+  await drawAll(page);
+  for (const twin of await page.locator('figcaption button').all()) await twin.click();
+  await page.locator('#variants tbody .link').first().click();
+  expect((await page.locator('img, iframe, object, embed').count()) === 0, 'hostile: a name became an element');
+  expect((await page.locator('script').count()) === 2, 'hostile: a script too many');
+  expect((await page.locator('h1').textContent()).includes(kAttack), 'hostile: the title is not shown as it is');
+  expect((await page.locator('#variants .detail .variant').textContent()).startsWith(kAttack), 'hostile: the variant is not shown as it is');
+  await checkWidth(page, 'hostile');
+  await context.close();
+}
+
+async function checkNarrow(browser, url) {
+  const { context, page } = await openPage(browser, 'narrow', url, breaches, { viewport: { width: 390, height: 800 } });
+  await drawAll(page);
+  await checkWidth(page, 'narrow');
+  await context.close();
+}
+
+// Data that the page cannot read is said so, and the static tables stay; so they do without JavaScript.
+async function checkStatic(browser, url) {
+  const broken = await openPage(browser, 'broken', write('broken', { ...smallDocument(), picks: 'none' }), breaches);
+  expect((await broken.page.locator('[role=alert]').textContent()).includes('/picks: expected a list'), 'broken: does not say what is wrong');
+  expect(await broken.page.locator('#static').isVisible(), 'broken: the static tables are gone');
+  await broken.context.close();
+  const plain = await openPage(browser, 'no JavaScript', url, breaches, { javaScriptEnabled: false });
+  expect(await plain.page.locator('#static').isVisible(), 'no JavaScript: the static tables are hidden');
+  await plain.context.close();
+}
+
+async function checkLarge(browser) {
+  const url = write('large', largeDocument(100000));
+  const { context, page } = await openPage(browser, 'large', 'about:blank', breaches);
+  breaches.length = breaches.filter((each) => !each.startsWith('large: asked for about:')).length;
+  page.removeAllListeners('request');
+  const start = performance.now();
+  await page.goto(url, { waitUntil: 'load' });
+  await page.locator('h1').waitFor();
+  await settled(page);
+  limit('100,000 variants: opened', performance.now() - start, kOpenMs);
+  const total = await shownRows(page);
+  expect(total === 100000, `large: the table has ${total} rows`);
+
+  await page.locator('#parallel .canvas').scrollIntoViewIfNeeded();
+  await settled(page);
+  expect((await page.locator('#parallel .summary').textContent()).includes('Drawn: '), 'large: does not say that lines are sampled');
+  const times = await timeBrush(page);
+  const typical = [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)];
+  console.log(`100,000 variants: steps of a brush took ${times.map(Math.round).join(', ')} ms`);
+  limit('100,000 variants: a step of a brush', typical, kBrushMs);
+  const count = await chosen(page);
+  expect(count !== null && count > 0 && count < total, `large: the brush chose ${count}`);
+  expect((await shownRows(page)) === count, 'large: the table does not follow the brush');
+
+  await page.locator('#variants .scroll').scrollIntoViewIfNeeded();
+  await settled(page);
+  const sort = performance.now();
+  await page.locator('#variants thead th', { hasText: 'registers' }).locator('button').click();
+  await settled(page);
+  console.log(`100,000 variants: sorted ${count} rows in ${Math.round(performance.now() - sort)} ms`);
+  await page.locator('#variants .scroll').evaluate((box) => box.scrollTo(0, box.scrollHeight));
+  await settled(page);
+  const drawn = await page.locator('#variants tbody tr').count();
+  expect(drawn > 20 && drawn < 200, `large: the table draws ${drawn} rows`);
+  const last = await page.locator('#variants tbody tr:not(.spacer)').last().getAttribute('aria-rowindex');
+  expect(Number(last) === count + 1, `large: the last row is ${last} of ${count}`);
+  await context.close();
+}
+
+// From a movement of the pointer to the frame that shows its effect.
+async function timeBrush(page) {
+  const box = await page.locator('#parallel .canvas').boundingBox();
+  const x = box.x + box.width - kTimeAxis;
+  const times = [];
+  await page.mouse.move(x, box.y + box.height - 40);
+  await page.mouse.down();
+  for (let step = 1; step <= 8; ++step) {
+    const start = performance.now();
+    await page.mouse.move(x, box.y + box.height - 40 - 18 * step);
+    await settled(page);
+    times.push(performance.now() - start);
+  }
+  await page.mouse.up();
+  await settled(page);
+  return times;
+}
+
+const browser = await launch();
+try {
+  const url = write('small', smallDocument());
+  for (const colorScheme of ['light', 'dark']) await checkFull(browser, url, colorScheme);
+  await checkTwins(browser, url);
+  await checkSelection(browser, url);
+  await checkEmpty(browser);
+  await checkHostile(browser);
+  await checkNarrow(browser, url);
+  await checkStatic(browser, url);
+  await checkLarge(browser);
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+for (const breach of breaches) console.error(`FAILED ${breach}`);
+if (breaches.length === 0) console.log('the report page: all checks passed');
+process.exit(breaches.length === 0 ? 0 : 1);

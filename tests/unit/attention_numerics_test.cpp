@@ -1,0 +1,213 @@
+// attention.prefill where softmax goes wrong: logits of 1e4, one value everywhere, NaN next to what
+// is read, rows that see nothing, V of ones, log-sum-exp to the last digits, the same bits again.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/helpers/cpu_module.h"
+
+namespace mgtune {
+namespace {
+
+constexpr int kHeadDim = 64;
+
+// A head of `queries` and `keys`, whose elements the test gives as functions of row and column.
+struct Head {
+  using Element = std::function<double(int, int)>;
+  int queries, keys;
+  Element q, k, v;
+  float scale;
+};
+
+double wave(int row, int column) { return std::sin(0.37 * row + 1.3 * column + row * column); }
+
+struct Output {
+  std::vector<double> o, lse;
+};
+
+class AttentionNumerics : public testing::TestWithParam<const char*> {
+ protected:
+  static void SetUpTestSuite() {
+    std::vector<std::string> kernels;
+    for (const char* type : {"__half", "__nv_bfloat16"}) {
+      for (const char* way : kWays) kernels.push_back(kernel(type, way));
+    }
+    module_ = new CpuModule(CpuModule::build("kernels/attention", "prefill.cu", kernels).value());
+  }
+  static void TearDownTestSuite() {
+    delete module_;
+    module_ = nullptr;
+  }
+
+  // Of 64 rows, 32 keys and two stages; causal.
+  static constexpr const char* kWays[] = {"false, ROW_SUM::alu, RESCALE::seldom",
+                                          "true, ROW_SUM::mma, RESCALE::always"};
+  static std::string kernel(const std::string& type, const std::string& way) {
+    return "attention_prefill<" + type + ", 64, 64, 32, 4, 2, false, " + way +
+           ", 2, 1, true, false, false, true>";
+  }
+
+  static bool is_half() { return std::string(GetParam()) == "__half"; }
+  static DType dtype() { return is_half() ? DType::f16 : DType::bf16; }
+  static double rounding() { return is_half() ? 0x1p-11 : 0x1p-8; }
+
+  // What the kernel makes of the head; behind the last row of each matrix lie 64 rows of NaN.
+  static Output run(const Head& head, const char* way) {
+    Device& device = module_->device();
+    const auto upload = [&](int rows, const Head::Element& element) {
+      std::vector<double> values;
+      for (int i = 0; i < rows * kHeadDim; ++i) {
+        values.push_back(element(i / kHeadDim, i % kHeadDim));
+      }
+      values.resize(values.size() + 64 * kHeadDim, NAN);
+      return DeviceTensor::upload(device, dtype(), values).value();
+    };
+    const auto q = upload(head.queries, head.q), k = upload(head.keys, head.k);
+    const auto v = upload(head.keys, head.v);
+    const auto rows = static_cast<std::size_t>(head.queries);
+    const auto o = DeviceTensor::poisoned(device, dtype(), rows * kHeadDim).value();
+    const auto lse = DeviceTensor::poisoned(device, DType::f32, rows).value();
+    const auto batch_stride = [](int count) { return std::int64_t{count} * kHeadDim; };
+    const std::int64_t row = kHeadDim;
+    const Status status = module_->launch_with_shared(
+        kernel(GetParam(), way), static_cast<std::uint32_t>((head.queries + 63) / 64), 128,
+        (64 + 4 * 32) * kHeadDim * 2, q.data(), k.data(), v.data(), o.data(), lse.data(),
+        head.scale, 1.0F, std::int32_t{1}, std::int32_t{head.queries}, std::int32_t{head.keys},
+        std::int32_t{1}, std::int32_t{1}, std::int32_t{0}, batch_stride(head.queries), row, row,
+        batch_stride(head.keys), row, row, batch_stride(head.keys), row, row,
+        batch_stride(head.queries), row, row);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return {o.download().value(), lse.download().value()};
+  }
+
+  // The formula, of the rounded inputs.
+  static Output exact(const Head& head) {
+    const auto rounded = [](double value) {
+      unsigned char bits[2];
+      put_element(bits, 0, dtype(), value);
+      return element_as_double(bits, 0, dtype());
+    };
+    Output out;
+    for (int i = 0; i < head.queries; ++i) {
+      std::vector<double> logits;
+      for (int j = 0; j < head.keys && j <= i + head.keys - head.queries; ++j) {
+        double dot = 0;
+        for (int d = 0; d < kHeadDim; ++d) dot += rounded(head.q(i, d)) * rounded(head.k(j, d));
+        logits.push_back(dot * static_cast<double>(head.scale));
+      }
+      const double largest =
+          logits.empty() ? -INFINITY : *std::max_element(logits.begin(), logits.end());
+      double sum = 0;
+      for (const double logit : logits) sum += std::exp(logit - largest);
+      for (int d = 0; d < kHeadDim; ++d) {
+        double o = 0;
+        for (std::size_t j = 0; j < logits.size(); ++j) {
+          o += std::exp(logits[j] - largest) / sum * rounded(head.v(static_cast<int>(j), d));
+        }
+        out.o.push_back(o);
+      }
+      out.lse.push_back(logits.empty() ? -INFINITY : largest + std::log(sum));
+    }
+    return out;
+  }
+
+  // Errors of o up to `factor` roundings, of lse up to 1e-6 of what it is made of.
+  static void expect_close(const Head& head, double factor) {
+    const Output expected = exact(head);
+    for (const char* way : kWays) {
+      SCOPED_TRACE(way);
+      const Output out = run(head, way);
+      for (std::size_t i = 0; i < out.o.size(); ++i) {
+        ASSERT_NEAR(out.o[i], expected.o[i], factor * rounding()) << i;
+      }
+      for (std::size_t i = 0; i < out.lse.size(); ++i) {
+        if (std::isinf(expected.lse[i])) {
+          ASSERT_EQ(out.lse[i], expected.lse[i]) << i;
+        } else {
+          ASSERT_NEAR(out.lse[i], expected.lse[i], 1e-6 * (2 + std::abs(expected.lse[i]))) << i;
+        }
+      }
+    }
+  }
+
+  static inline CpuModule* module_ = nullptr;
+};
+
+TEST_P(AttentionNumerics, LogSumExpIsThatOfTheFormula) {
+  expect_close({70, 100, wave, wave, wave, 0.5F}, 2);
+}
+
+// The largest may come first, last or in the middle, once or often.
+TEST_P(AttentionNumerics, LogitsMayBeTenThousand) {
+  const auto ramp = [](int sign) {
+    return [sign](int row, int column) { return column == 0 ? sign * row * 4.0 : 0.0; };
+  };
+  const auto hundred = [](int, int column) { return column == 0 ? 64.0 : 0.0; };
+  expect_close({70, 70, hundred, ramp(1), wave, 1.0F}, 2);
+  expect_close({70, 70, hundred, ramp(-1), wave, 1.0F}, 2);
+  const auto peaks = [](int row, int column) {
+    return column == 0 ? (row % 7 == 3 ? 160.0 : -160.0) : 0.0;
+  };
+  expect_close({70, 90, hundred, peaks, wave, 1.0F}, 2);
+}
+
+TEST_P(AttentionNumerics, OneLogitEverywhereGivesTheMean) {
+  const auto one = [](int, int) { return 1.0; };
+  const auto zero = [](int, int) { return 0.0; };
+  expect_close({40, 40, one, one, wave, 0.125F}, 2);
+  expect_close({40, 40, zero, wave, wave, 0.125F}, 2);
+}
+
+TEST_P(AttentionNumerics, ValuesOfOneGiveExactlyOne) {
+  const auto one = [](int, int) { return 1.0; };
+  // 0.502 of the largest: every p is rounded in the same direction, by almost half a last place.
+  const auto alike = [](int row, int column) {
+    return column == 0 ? (row == 0 ? 0.0 : -0.6875) : 0.0;
+  };
+  const auto first = [](int, int column) { return column == 0 ? 1.0 : 0.0; };
+  for (const Head& head : {Head{70, 100, wave, wave, one, 0.7F}, Head{9, 9, wave, wave, one, 3.0F},
+                           Head{70, 70, first, alike, one, 1.0F}}) {
+    for (const char* way : kWays) {
+      for (const double value : run(head, way).o) ASSERT_EQ(value, 1.0);
+    }
+  }
+}
+
+TEST_P(AttentionNumerics, RowsThatSeeNothingAreZero) {
+  const Head head{100, 30, wave, wave, wave, 0.5F};
+  expect_close(head, 2);
+  for (const char* way : kWays) {
+    const Output out = run(head, way);
+    for (std::size_t i = 0; i < 70; ++i) {
+      ASSERT_EQ(out.lse[i], -INFINITY);
+      ASSERT_EQ(out.o[i * kHeadDim + 5], 0.0);
+    }
+  }
+}
+
+TEST_P(AttentionNumerics, TheSameBitsComeAgain) {
+  const Head head{70, 130, wave, wave, wave, 1.5F};
+  for (const char* way : kWays) {
+    const Output once = run(head, way);
+    for (const auto kind : {ThreadOrder::Kind::reversed, ThreadOrder::Kind::shuffled}) {
+      ASSERT_TRUE(module_->device().set_thread_order({kind, 3}).ok());
+      const Output again = run(head, way);
+      EXPECT_EQ(again.o, once.o);
+      EXPECT_EQ(again.lse, once.lse);
+    }
+    ASSERT_TRUE(module_->device().set_thread_order({}).ok());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EachType, AttentionNumerics, testing::Values("__half", "__nv_bfloat16"),
+                         [](const auto& each) {
+                           return std::string(each.param) == "__half" ? "f16" : "bf16";
+                         });
+
+}  // namespace
+}  // namespace mgtune
