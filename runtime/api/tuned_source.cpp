@@ -31,6 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kShipped[] = "share/mgtune/results";
+
 std::string counted_text(const std::string& path, std::size_t rows) {
   return fmt::format("{}, {} tuned problem{}", path, rows, rows == 1 ? "" : "s");
 }
@@ -190,12 +192,13 @@ std::vector<std::string> shipped_tables() {
   const fs::path library = folder_of_this_code();
   if (library.empty()) return {};
   for (const char* up : {"..", "../.."}) {
-    const std::string folder = (library / up / "share/mgtune/results").lexically_normal().string();
+    const std::string folder = (library / up / kShipped).lexically_normal().string();
     const Result<std::vector<std::string>> files = FileSystem::real().list_files(folder);
     if (!files.ok()) continue;
     std::vector<std::string> tables;
     for (const std::string& file : *files) {
-      if (file.ends_with(".tuned.json")) tables.push_back(folder + "/" + file);
+      if (file.ends_with(".tuned.json"))
+        tables.push_back((library / up / kShipped / file).lexically_normal().string());
     }
     return tables;
   }

@@ -176,6 +176,7 @@ Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>&
     MGTUNE_TRY(Wanted(*op, views.front().gpu).add(decode_tuned(*op, views), builds));
   }
   std::vector<WantedBuild> wanted;
+  wanted.reserve(builds.size());
   for (auto& [key, build] : builds) wanted.push_back(std::move(build));
   return wanted;
 }
