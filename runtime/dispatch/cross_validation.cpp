@@ -63,6 +63,7 @@ std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& devic
 double median_regret(const std::vector<HeldOut>& problems) {
   if (problems.empty()) return 0;
   std::vector<double> regrets;
+  regrets.reserve(problems.size());
   for (const HeldOut& problem : problems) regrets.push_back(problem.regret());
   std::sort(regrets.begin(), regrets.end());
   const std::size_t middle = regrets.size() / 2;

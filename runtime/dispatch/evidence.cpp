@@ -164,6 +164,7 @@ bool rules_out(Outcome outcome) {
 
 std::vector<bool> places_of(const GpuRecord& gpu, const std::vector<GpuRecord>& gpus) {
   std::vector<bool> places;
+  places.reserve(gpus.size());
   for (const GpuRecord& other : gpus) places.push_back(other == gpu);
   return places;
 }

@@ -25,6 +25,7 @@ std::vector<MeasuredProblem> measured_problems(const Evidence& evidence, const G
                                                const Binding& binding) {
   const std::vector<bool> on_gpu = places_of(gpu, evidence.gpus);
   std::vector<bool> alike;
+  alike.reserve(evidence.problems.size());
   for (const Problem& problem : evidence.problems) {
     alike.push_back(same_dtypes_and_flags(*binding.op, binding.slots, problem.slots));
   }

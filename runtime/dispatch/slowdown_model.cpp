@@ -105,7 +105,7 @@ std::vector<SlowdownModel::Estimate> SlowdownModel::estimate(const Problem& at,
         alike += likeness;
         slowdowns += likeness * sample.slowdown;
       }
-      const double mass = static_cast<double>(alike);
+      const auto mass = static_cast<double>(alike);
       const double of_block = nearness[b] * mass / (mass + kFewSamples);
       terms[b] = {of_block, mass > 0 ? static_cast<double>(slowdowns) / mass : 0};
       sum += of_block * terms[b].second;

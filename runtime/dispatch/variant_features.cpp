@@ -74,7 +74,7 @@ bool VariantFeatures::read(const Problem& problem, const Variant& variant,
   if (!geometry) return false;
   const double blocks = std::max(geometry->blocks, 1.0);
   const double threads = std::max(geometry->threads_per_block, 1.0);
-  const double sms = static_cast<double>(std::max<std::int64_t>(device.sm_count, 1));
+  const auto sms = static_cast<double>(std::max<std::int64_t>(device.sm_count, 1));
   const double resident = resident_blocks(*geometry, device);
   const double bytes_per_block = cost_bytes(problem) / blocks;
   values = {};
