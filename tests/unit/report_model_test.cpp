@@ -7,6 +7,7 @@
 #include <string>
 
 #include "document/report_document.h"
+#include "model/analysis.h"
 #include "model/units.h"
 #include "model/verdict.h"
 #include "tests/helpers/made_up_report.h"
@@ -136,7 +137,7 @@ TEST(ReportModelTest, RulesOfItsProblemsAreInTheDocumentWithTheirCounts) {
   rows.spaces.push_back(space);
   const ReportModel model = make_report_model(std::move(rows));
   ASSERT_THAT(model.spaces, SizeIs(2));
-  const std::string document = report_document(model, {}, {});
+  const std::string document = report_document(model, analyze(model), {});
   for (const char* part : {R"("design":"row","rule":"VEC <= 8","count":30)",
                            R"("rule":"hidden % VEC == 0","count":10)",
                            R"("design":"cluster","rule":"requires device.cc >= 90","count":64)"}) {

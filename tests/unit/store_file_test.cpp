@@ -166,7 +166,7 @@ TEST_F(RefusedFileTest, ANewerFormatIsIncompatible) {
     const auto database = Database::open(path_, Database::Access::read_write).value();
     ASSERT_TRUE(database->execute("PRAGMA user_version = 99").ok());
   }
-  expect_refused(StatusCode::incompatible, "has format 99, this mgtune has 2: use a newer mgtune");
+  expect_refused(StatusCode::incompatible, "has format 99, this mgtune has 3: use a newer mgtune");
 }
 
 TEST_F(RefusedFileTest, ANegativeFormatIsCorrupt) {
@@ -175,7 +175,7 @@ TEST_F(RefusedFileTest, ANegativeFormatIsCorrupt) {
     const auto database = Database::open(path_, Database::Access::read_write).value();
     ASSERT_TRUE(database->execute("PRAGMA user_version = -1").ok());
   }
-  expect_refused(StatusCode::corrupt, "has format -1, this mgtune has 2: no mgtune wrote that");
+  expect_refused(StatusCode::corrupt, "has format -1, this mgtune has 3: no mgtune wrote that");
 }
 
 TEST_F(RefusedFileTest, MissingTablesAreCorruptWhenRead) {
