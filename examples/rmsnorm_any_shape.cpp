@@ -83,9 +83,8 @@ double launch(const mgr::Context& context, const mgr::Plan& plan, Matrix& matrix
 
 bool serve(const mgr::Context& context, std::int64_t hidden, std::mt19937& random) {
   const std::string hidden_text = std::to_string(hidden);
-  auto plan =
-      context.plan("rmsnorm.forward", {{"hidden", hidden_text.c_str()}, {"T", "bf16"}},
-                   {{"rows", 1, kMostRows}});
+  auto plan = context.plan("rmsnorm.forward", {{"hidden", hidden_text.c_str()}, {"T", "bf16"}},
+                           {{"rows", 1, kMostRows}});
   if (!plan) return fail("plan", plan.error()) == 0;
   std::uniform_int_distribution<std::int64_t> any_rows(1, kMostRows);
   for (int i = 0; i < kRowCounts; ++i) {
