@@ -83,9 +83,9 @@ std::string comparison_text(const Comparison& comparison) {
   }
   const auto broken_first = [](const LoneRow& row) { return row.fails_in_other(); };
   std::vector<LoneRow> only_in_a = comparison.only_in_a;
-  const auto others = std::ranges::stable_partition(only_in_a, broken_first);
-  text += lone_text("Broken in B", "in B", {only_in_a.begin(), others.begin()});
-  text += lone_text("Only in A", "in B", others);
+  const auto others = std::stable_partition(only_in_a.begin(), only_in_a.end(), broken_first);
+  text += lone_text("Broken in B", "in B", {only_in_a.begin(), others});
+  text += lone_text("Only in A", "in B", {others, only_in_a.end()});
   text += lone_text("Only in B", "in A", comparison.only_in_b);
   text += '\n';
   for (const Mismatch& mismatch : comparison.mismatches) {

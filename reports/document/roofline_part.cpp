@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "document/document_parts.h"
 
@@ -20,7 +21,9 @@ std::string label(const CeilingRecord& ceiling) {
 struct Kind {
   std::int64_t gpu = 0;  // row id
   std::string method, kind;
-  auto operator<=>(const Kind&) const = default;
+  bool operator<(const Kind& other) const {
+    return std::tie(gpu, method, kind) < std::tie(other.gpu, other.method, other.kind);
+  }
 };
 
 std::map<Kind, std::vector<const CeilingRecord*>> by_kind(const ReportModel& model) {
