@@ -182,7 +182,7 @@ TEST_P(ShippedKernels, Compile) {
       const std::vector<Problem> problems = problems_of(*op);
       Kernels kernels;
       add_ladder(*op, problems, target, kernels);
-      add_sample(problems, target, in_long_lane<std::size_t>(10, 4), kernels);
+      add_sample(problems, target, 4, kernels);
       for (const auto& [source, names] : kernels) {
         const BuildRequest request{
             op->sources.get(), source, {names.begin(), names.end()}, target.arch};
