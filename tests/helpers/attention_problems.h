@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace mgtune {
 
@@ -17,6 +18,13 @@ inline std::string prefill_problem(const PrefillShape& shape, const std::string&
   return word("batch", shape.batch) + word("seq_q", shape.seq_q) + word("seq_k", shape.seq_k) +
          word("heads", shape.heads) + word("kv_heads", shape.kv_heads) +
          word("head_dim", shape.head_dim) + more;
+}
+
+inline std::vector<std::string> prefill_problems(const std::vector<PrefillShape>& shapes,
+                                                 const std::string& more) {
+  std::vector<std::string> texts;
+  for (const PrefillShape& shape : shapes) texts.push_back(prefill_problem(shape, more));
+  return texts;
 }
 
 struct MmaSync {

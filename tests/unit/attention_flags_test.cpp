@@ -14,13 +14,6 @@
 namespace mgtune {
 namespace {
 
-std::vector<std::string> problems(const std::vector<PrefillShape>& shapes,
-                                  const std::string& more) {
-  std::vector<std::string> texts;
-  for (const PrefillShape& shape : shapes) texts.push_back(prefill_problem(shape, more));
-  return texts;
-}
-
 // One for all tests: it keeps what it builds.
 OperatorCheck& prefill() {
   static OperatorCheck check("attention.prefill");
@@ -29,7 +22,7 @@ OperatorCheck& prefill() {
 
 void expect_right(const MmaSync& variant, const std::vector<PrefillShape>& shapes,
                   const std::string& more) {
-  prefill().expect_right({{variant.text(), problems(shapes, more)}});
+  prefill().expect_right({{variant.text(), prefill_problems(shapes, more)}});
 }
 
 TEST(AttentionFlags, WindowsHideWhatIsFar) {

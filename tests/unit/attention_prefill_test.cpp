@@ -19,13 +19,6 @@ constexpr DeviceLimits kA100{80, 108, 163 << 10, 40 << 20};
 constexpr DeviceLimits kAda{89, 58, 99 << 10, 48 << 20};
 constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
 
-std::vector<std::string> problems(const std::vector<PrefillShape>& shapes,
-                                  const std::string& more) {
-  std::vector<std::string> texts;
-  for (const PrefillShape& shape : shapes) texts.push_back(prefill_problem(shape, more));
-  return texts;
-}
-
 // One for all tests: it keeps what it builds.
 OperatorCheck& prefill() {
   static OperatorCheck check("attention.prefill");
@@ -34,7 +27,7 @@ OperatorCheck& prefill() {
 
 void expect_right(const MmaSync& variant, const std::vector<PrefillShape>& shapes,
                   const std::string& more) {
-  prefill().expect_right({{variant.text(), problems(shapes, more)}});
+  prefill().expect_right({{variant.text(), prefill_problems(shapes, more)}});
 }
 
 // One key, one query, tails of tiles, whole tiles.

@@ -10,9 +10,8 @@
 //
 //   normal        as the hardware likes; what is read again, soon
 //   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
-//   no_allocate   loads pass L1 by and go through the read-only path, so that the memory must not
-//   be
-//                 written meanwhile; stores are streaming ones
+//   no_allocate   loads pass L1 by and go through the read-only path, so that nobody may write the
+//                 memory meanwhile; stores are streaming ones
 //
 // A kernel's parameter takes these values after `using LOAD = mg::Cache;`.
 
