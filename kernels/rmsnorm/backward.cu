@@ -22,8 +22,8 @@
 //                             registers, a thread
 //            ROWS_PER_BLOCK   more rows in flight for the same partial sums
 //            VEC              elements per access; 16 bytes need the fewest instructions
-//            ROWS_AT_ONCE     rows that a row's threads process side by side: fewer barriers, and work
-//                             while a sum travels; more memory in flight
+//            ROWS_AT_ONCE     rows that a row's threads process side by side: fewer barriers,
+//                             work while a sum travels; more memory in flight
 //            STAGES           such rows on their way or in work; each costs registers, or shared
 //                             memory
 //            LOAD             ldg: into registers, serves any alignment; cp_async: 4 bytes and up
