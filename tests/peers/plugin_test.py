@@ -55,6 +55,7 @@ class HalfTensor:
     """fp16, contiguous, with what the plug-in asks of a tensor of torch."""
 
     dtype = "torch.float16"
+    device = "cpu"
 
     def __init__(self, shape, values):
         self.shape = shape

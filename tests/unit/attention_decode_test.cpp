@@ -156,6 +156,25 @@ TEST(AttentionDecodeLadder, ServesEveryProblemFromAmpereOn) {
   }
 }
 
+// 4 warps with 3 tiles of 16 keys each on their way, or less where shared memory holds less.
+TEST(AttentionDecodeLadder, TakesAsManyTilesAsFit) {
+  const auto first = [&](int head_dim, const DeviceLimits& device) {
+    return decode().first_of_ladder(Shape{8192, 1, 32, 8, 8, head_dim}.text("T=bf16"), device);
+  };
+  const auto rung = [](int warps, int stages) {
+    return Split{16, 16, warps, stages, "last_block", 2}.text();
+  };
+  for (const int head_dim : {64, 96, 128}) EXPECT_EQ(first(head_dim, kA100), rung(4, 3));
+  EXPECT_EQ(first(256, kA100), rung(4, 2));
+  EXPECT_EQ(first(96, kAda), rung(4, 3));
+  EXPECT_EQ(first(128, kAda), rung(4, 2));
+  EXPECT_EQ(first(256, kAda), rung(2, 2));
+  for (const int head_dim : {64, 96, 128, 256}) {
+    EXPECT_THAT(first(head_dim, kH200), testing::HasSubstr("STAGES=3 "));
+    EXPECT_THAT(first(head_dim, kH200), testing::EndsWith("PDL=true"));
+  }
+}
+
 TEST(AttentionDecodeSpace, StaysWhereASearchCanSeeIt) {
   for (const int head_dim : {64, 96, 128, 256}) {
     for (const int q_len : {1, 8}) {
