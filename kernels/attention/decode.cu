@@ -51,6 +51,7 @@
 #include <mg/async_copy.cuh>
 #include <mg/attention_rows.cuh>
 #include <mg/bulk_copy.cuh>
+#include <mg/cluster.cuh>
 #include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/math.cuh>
@@ -92,7 +93,10 @@ struct Variant {
   // Shared memory in elements of T: Q, then a ring of tiles of K and V for each warp. At the end
   // the warps' O lie there as floats; 8 more a row keep the lanes of a quad off each other's banks.
   static constexpr int kTile = BLOCK_N * HEAD_DIM, kRing = 2 * STAGES * kTile;
-  static constexpr int kMergedRow = HEAD_DIM + 8;
+  static constexpr int kMergedRow = HEAD_DIM + 8, kMergedRows = WARPS * ROWS;
+  static constexpr int kRingBytes = (ROWS * HEAD_DIM + WARPS * kRing) * 2;
+  static constexpr int kMergedBytes = kMergedRows * (kMergedRow + 4) * 4;
+  static constexpr int kBytes = kRingBytes > kMergedBytes ? kRingBytes : kMergedBytes;
 };
 
 // The cache of one sequence and head.
@@ -102,12 +106,6 @@ struct Cache {
   mg::i64 k_page, k_row, v_page, v_row;  // in elements, between pages and between rows
   const int* pages;
   int page_size;
-};
-
-// The parts of blocks that share a sequence, kRows rows each.
-struct Parts {
-  float* sums;      // kHeadDim columns a row: O, to be divided by the first sum
-  float4* weights;  // log2 of what exponentials are relative to, their sum, and that of lse
 };
 
 // Where rows of a block belong in o and lse.
@@ -129,80 +127,100 @@ struct Outputs {
   }
 };
 
-// Four columns of a row of O and what belongs to the row, from some keys or all.
+// Four columns of a row of O, to be divided by the row's sum, and the row's weight: log2 of what
+// exponentials are relative to (x), their sum (y), and the sum of what was not rounded (z). Of some
+// keys, or of all.
 struct Piece {
-  float o[4];
-  float base, sum, unrounded_sum;
+  float4 o, weight;
 };
 
-// 2^(from - to); 0 for a row that has seen no key, where both may be -inf.
-__device__ __forceinline__ float rescaling(float from, float to) {
-  return from == -mg::infinity() ? 0.0f : mg::exp2_approx(from - to);
-}
-
+// Of no key.
 __device__ __forceinline__ Piece nothing_yet() {
-  return {{0.0f, 0.0f, 0.0f, 0.0f}, -mg::infinity(), 0.0f, 0.0f};
+  return {make_float4(0.0f, 0.0f, 0.0f, 0.0f), make_float4(-mg::infinity(), 0.0f, 0.0f, 0.0f)};
 }
 
-// sum += pieces, kCount of them, in order.
+// to += factor * from.
+__device__ __forceinline__ void add_scaled(Piece& to, const Piece& from, float factor) {
+  to.o.x += from.o.x * factor;
+  to.o.y += from.o.y * factor;
+  to.o.z += from.o.z * factor;
+  to.o.w += from.o.w * factor;
+  to.weight.y += from.weight.y * factor;
+  to.weight.z += from.weight.z * factor;
+}
+
+// sum += pieces, in order.
 template <int kCount>
 __device__ __forceinline__ void add(Piece& sum, const Piece (&pieces)[kCount]) {
-  float base = sum.base;
+  // 0 for what has seen no key, where both may be -inf.
+  const auto rescaling = [](float from, float to) {
+    return from == -mg::infinity() ? 0.0f : mg::exp2_approx(from - to);
+  };
+  float base = sum.weight.x;
 #pragma unroll
-  for (int n = 0; n < kCount; ++n) base = fmaxf(base, pieces[n].base);
-  const float shrink = rescaling(sum.base, base);
-#pragma unroll
-  for (int c = 0; c < 4; ++c) sum.o[c] *= shrink;
-  sum.sum *= shrink;
-  sum.unrounded_sum *= shrink;
-  sum.base = base;
+  for (int n = 0; n < kCount; ++n) base = fmaxf(base, pieces[n].weight.x);
+  Piece total = nothing_yet();
+  add_scaled(total, sum, rescaling(sum.weight.x, base));
 #pragma unroll
   for (int n = 0; n < kCount; ++n) {
-    const float factor = rescaling(pieces[n].base, base);
-#pragma unroll
-    for (int c = 0; c < 4; ++c) sum.o[c] += pieces[n].o[c] * factor;
-    sum.sum += pieces[n].sum * factor;
-    sum.unrounded_sum += pieces[n].unrounded_sum * factor;
+    add_scaled(total, pieces[n], rescaling(pieces[n].weight.x, base));
   }
+  total.weight.x = base;
+  sum = total;
 }
 
 // Columns [column, column + 4) of a row of the block.
 template <class T, bool kLse>
 __device__ __forceinline__ void write(const Outputs<T>& to, int row, int column,
                                       const Piece& piece) {
-  const float share = mg::share_of(piece.sum);
-  float values[4];
-#pragma unroll
-  for (int c = 0; c < 4; ++c) values[c] = piece.o[c] * share;
+  const float share = mg::share_of(piece.weight.y);
+  const float values[4] = {piece.o.x * share, piece.o.y * share, piece.o.z * share,
+                           piece.o.w * share};
   mg::store<4>(to.o_row(row) + column, mg::from_floats<T>(values));
   if (kLse && column == 0) {
-    *to.lse_row(row) =
-        piece.sum == 0.0f ? -mg::infinity() : piece.base * mg::kLn2 + logf(piece.unrounded_sum);
+    const float logarithm = piece.weight.x * mg::kLn2 + logf(piece.weight.z);
+    *to.lse_row(row) = piece.weight.y == 0.0f ? -mg::infinity() : logarithm;
   }
 }
 
-// The sum of a row's parts, `first` the row of the first one. Through L2: other blocks wrote them.
-template <int kHeadDim, int kRows>
-__device__ __forceinline__ Piece sum_of_parts(const Parts& parts, mg::i64 first, int count,
-                                              int column) {
+// The sum of the pieces that at(part) gives for parts [0, count), in order.
+template <class At>
+__device__ __forceinline__ Piece sum_of(int count, const At& at) {
   constexpr int kAtOnce = 8;
   Piece sum = nothing_yet();
-  for (int part = 0; part < count; part += kAtOnce) {
+  for (int first = 0; first < count; first += kAtOnce) {
     Piece pieces[kAtOnce];
 #pragma unroll
     for (int n = 0; n < kAtOnce; ++n) {
       pieces[n] = nothing_yet();
-      if (part + n >= count) continue;
-      const mg::i64 row = first + mg::i64{part + n} * kRows;
-      const float4 o =
-          __ldcg(reinterpret_cast<const float4*>(parts.sums + row * kHeadDim + column));
-      const float4 weight = __ldcg(parts.weights + row);
-      pieces[n] = {{o.x, o.y, o.z, o.w}, weight.x, weight.y, weight.z};
+      if (first + n < count) pieces[n] = at(first + n);
     }
     add(sum, pieces);
   }
   return sum;
 }
+
+// The parts of sequences in the workspace, kRows rows each.
+template <int kHeadDim, int kRows>
+struct Parts {
+  float* sums;     // kHeadDim columns a row
+  float* weights;  // 4 a row
+
+  __device__ __forceinline__ void put(mg::i64 part, int row, int column, const Piece& piece) const {
+    const mg::i64 place = part * kRows + row;
+    *reinterpret_cast<float4*>(sums + place * kHeadDim + column) = piece.o;
+    if (column == 0) *reinterpret_cast<float4*>(weights + place * 4) = piece.weight;
+  }
+
+  // Of parts [first, first + count). Through L2: other blocks wrote them.
+  __device__ __forceinline__ Piece sum(mg::i64 first, int count, int row, int column) const {
+    return sum_of(count, [&](int part) {
+      const mg::i64 place = (first + part) * kRows + row;
+      return Piece{__ldcg(reinterpret_cast<const float4*>(sums + place * kHeadDim + column)),
+                   __ldcg(reinterpret_cast<const float4*>(weights + place * 4))};
+    });
+  }
+};
 
 // Whether this block is the last of `count` to say so; what the others wrote before is visible
 // then. The counter is left at zero.
@@ -271,129 +289,9 @@ class TileCopier {
     }
   }
 
-  const Cache<T>& cache_;
+  Cache<T> cache_;
   int lane_row_, lane_piece_;
 };
-
-// What a block has to do.
-struct Work {
-  int rows;  // that exist, of kRows
-  int first_row, group, q_len;
-  int keys;         // of the sequence
-  int begin, end;   // of them, this block's
-  int part, parts;  // of the sequence's parts
-};
-
-// Calls visit(row, column) for every fourth column of the block's rows.
-template <class V, class Visit>
-__device__ __forceinline__ void for_each_piece(int rows, const Visit& visit) {
-  constexpr int kPieces = V::kHeadDim / 4;
-  for (int i = static_cast<int>(threadIdx.x); i < rows * kPieces; i += V::kThreads) {
-    visit(i / kPieces, i % kPieces * 4);
-  }
-}
-
-// The block's rows and keys; gives each piece of its O to visit(row, column, piece).
-template <class V, class Visit>
-__device__ __forceinline__ void attend(const typename V::T* q, mg::i64 q_row, mg::i64 q_head,
-                                       const Cache<typename V::T>& cache, const Work& work,
-                                       const mg::AttentionScaling& scaling, const Visit& visit) {
-  using T = typename V::T;
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  T* const q_tile = mg::dynamic_shared<T>();
-  T* const ring = q_tile + V::kRows * V::kHeadDim + warp * V::kRing;
-
-  typename V::Copies copies;
-  for (int i = static_cast<int>(threadIdx.x); i < V::kRows * V::kDimTiles; i += V::kThreads) {
-    const int row = i / V::kDimTiles, piece = i % V::kDimTiles, index = work.first_row + row;
-    copies.template copy_or_zero<16>(
-        reinterpret_cast<unsigned char*>(q_tile) +
-            mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)),
-        q + index / work.group * q_row + index % work.group * q_head + piece * 8, row < work.rows);
-  }
-
-  constexpr int kStep = V::kWarps * V::kKeys;
-  const TileCopier<V> tiles(cache);
-  int next_key = work.begin + warp * V::kKeys;
-  const auto load = [&](int slot) {
-    if (next_key < work.end) tiles.copy(copies, ring + slot * 2 * V::kTile, next_key, work.end);
-    copies.end_group();
-    next_key += kStep;
-  };
-#pragma unroll
-  for (int slot = 0; slot < V::kStages; ++slot) load(slot);
-  copies.template wait<V::kStages - 1>();
-  __syncthreads();  // Q is there
-
-  mg::AttentionRows<V> rows(scaling, q_tile);
-  rows.load_q();
-  const int diagonal = work.keys - work.q_len;
-  const auto own = [&](int row) { return (work.first_row + row) / work.group + diagonal; };
-  const int first_own = own(0), last_own = own(work.rows - 1);
-  int slot = 0;
-  for (int key = work.begin + warp * V::kKeys; key < work.end; key += kStep) {
-    copies.template wait<V::kStages - 1>();
-    __syncwarp();
-    const T* const k_tile = ring + slot * 2 * V::kTile;
-    typename mg::AttentionRows<V>::Scores scores;
-    rows.multiply_q(scores, k_tile, [](int) {});
-    rows.cap(scores, scaling);
-    const int last = key + V::kKeys - 1;
-    bool hides = last >= work.end;
-    if constexpr (V::kCausal) hides |= last > first_own;
-    if constexpr (V::kWindowed && !V::kCausal) hides |= last > first_own + scaling.window;
-    if constexpr (V::kWindowed) hides |= key < last_own - scaling.window;
-    if (hides) rows.mask(scores, own, key, work.keys, scaling.window);
-    rows.follow_maximum(scores);
-    typename mg::AttentionRows<V>::Probabilities probabilities;
-#pragma unroll
-    for (int step = 0; step < V::kKeys / 16; ++step) {
-      rows.exponentiate(scores, step, probabilities);
-    }
-    rows.multiply_v(probabilities, k_tile + V::kTile);
-    __syncwarp();  // its lanes have read the tile
-    load(slot);
-    slot = slot == V::kStages - 1 ? 0 : slot + 1;
-  }
-  copies.template wait<0>();
-  __syncthreads();  // every warp is done with its ring
-
-  MG_SHARED(float, of_rows, [3 * V::kWarps * V::kRows]);  // base, sum and unrounded sum
-  float* const merged = mg::dynamic_shared<float>();
-#pragma unroll
-  for (int i = 0; i < V::kRowTiles; ++i) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const int row = rows.row(i, r), place = warp * V::kRows + row;
-      const float sum = rows.sum(i, r), unrounded_sum = rows.unrounded_sum(i, r);
-      if (row >= work.rows) continue;
-      if (lane % 4 == 0) {
-        of_rows[3 * place] = rows.log2_base(i, r);
-        of_rows[3 * place + 1] = sum;
-        of_rows[3 * place + 2] = unrounded_sum;
-      }
-#pragma unroll
-      for (int j = 0; j < V::kDimTiles; ++j) {
-        const float* const two = rows.o(i, j, r);
-        *reinterpret_cast<float2*>(merged + place * V::kMergedRow + 8 * j + lane % 4 * 2) =
-            make_float2(two[0], two[1]);
-      }
-    }
-  }
-  __syncthreads();
-  for_each_piece<V>(work.rows, [&](int row, int column) {
-    Piece pieces[V::kWarps], sum = nothing_yet();
-#pragma unroll
-    for (int w = 0; w < V::kWarps; ++w) {
-      const int place = w * V::kRows + row;
-      const float4 o = *reinterpret_cast<const float4*>(merged + place * V::kMergedRow + column);
-      pieces[w] = {
-          {o.x, o.y, o.z, o.w}, of_rows[3 * place], of_rows[3 * place + 1], of_rows[3 * place + 2]};
-    }
-    add(sum, pieces);
-    visit(row, column, sum);
-  });
-}
 
 // Keys of a sequence that are cut into parts: those behind `begin`, and how many parts that makes.
 struct Cut {
@@ -418,7 +316,195 @@ __device__ __forceinline__ void prefetch(const Cache<typename V::T>& cache, int 
   }
 }
 
-// Grid: kv_heads times the blocks of rows, parts, sequences.
+// What the kernels are given.
+template <class T>
+struct Given {
+  const T *q, *k, *v;
+  const int *kv_lens, *block_table;
+  T* o;
+  float* lse;
+  mg::AttentionScaling scaling;
+  int q_len, kv_len, heads, kv_heads, page_size, max_pages, chunk;
+  mg::i64 q_sb, q_ss, q_sh, k_sb, k_ss, k_sh, v_sb, v_ss, v_sh, o_sb, o_ss, o_sh;
+};
+
+// A block's place: blockIdx is a head of keys and a block of its rows, a part, a sequence.
+template <class V>
+struct Place {
+  using T = typename V::T;
+  int sequence, part, kv_head, group, first_row, rows;
+
+  __device__ __forceinline__ explicit Place(const Given<T>& in)
+      : sequence(static_cast<int>(blockIdx.z)),
+        part(static_cast<int>(blockIdx.y)),
+        kv_head(static_cast<int>(blockIdx.x) % in.kv_heads),
+        group(in.heads / in.kv_heads),
+        first_row(static_cast<int>(blockIdx.x) / in.kv_heads * V::kRows),
+        rows(least(V::kRows, group * in.q_len - first_row)) {}
+
+  __device__ __forceinline__ const T* q(const Given<T>& in) const {
+    return in.q + sequence * in.q_sb + kv_head * group * in.q_sh;
+  }
+
+  __device__ __forceinline__ Cache<T> cache(const Given<T>& in) const {
+    Cache<T> cache{in.k + kv_head * in.k_sh,
+                   in.v + kv_head * in.v_sh,
+                   in.k_sb,
+                   in.k_ss,
+                   in.v_sb,
+                   in.v_ss,
+                   nullptr,
+                   in.page_size};
+    if constexpr (V::kPaged) {
+      cache.pages = in.block_table + mg::i64{sequence} * in.max_pages;
+    } else {
+      cache.k += sequence * in.k_sb;
+      cache.v += sequence * in.v_sb;
+    }
+    return cache;
+  }
+
+  __device__ __forceinline__ Outputs<T> outputs(const Given<T>& in) const {
+    return {in.o + sequence * in.o_sb,
+            V::kLse ? in.lse + mg::i64{sequence} * in.heads * in.q_len : nullptr,
+            in.o_ss,
+            in.o_sh,
+            first_row,
+            kv_head * group,
+            group,
+            in.q_len};
+  }
+};
+
+// Until what other grids wrote may be read.
+template <class V, bool kPdl>
+__device__ __forceinline__ void begin(const Given<typename V::T>& in, const Place<V>& place) {
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    if constexpr (!V::kPaged && !V::kWindowed) {
+      const int first = place.part * in.chunk;
+      prefetch<V>(place.cache(in), first, least(in.kv_len, first + in.chunk));
+    }
+    mg::wait_for_previous_grid();
+  }
+}
+
+// The sums of a block's warps, in shared memory; whole blocks call.
+template <class V>
+struct Merged {
+  float* const sums = mg::dynamic_shared<float>();  // a row for each warp and row
+  float* const weights = sums + V::kMergedRows * V::kMergedRow;
+
+  __device__ __forceinline__ void put(const mg::AttentionRows<V>& own, int rows) const {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int i = 0; i < V::kRowTiles; ++i) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int row = own.row(i, r), place = warp * V::kRows + row;
+        const float4 weight =
+            make_float4(own.log2_base(i, r), own.sum(i, r), own.unrounded_sum(i, r), 0.0f);
+        if (row >= rows) continue;
+        if (lane % 4 == 0) *reinterpret_cast<float4*>(weights + place * 4) = weight;
+#pragma unroll
+        for (int j = 0; j < V::kDimTiles; ++j) {
+          const float* const two = own.o(i, j, r);
+          *reinterpret_cast<float2*>(sums + place * V::kMergedRow + 8 * j + lane % 4 * 2) =
+              make_float2(two[0], two[1]);
+        }
+      }
+    }
+  }
+
+  // Calls visit(row, column, piece) for every fourth column of `rows` rows.
+  template <class Visit>
+  __device__ __forceinline__ void for_each_piece(int rows, const Visit& visit) const {
+    constexpr int kPieces = V::kHeadDim / 4;
+    for (int i = static_cast<int>(threadIdx.x); i < rows * kPieces; i += V::kThreads) {
+      const int row = i / kPieces, column = i % kPieces * 4;
+      Piece pieces[V::kWarps], sum = nothing_yet();
+#pragma unroll
+      for (int w = 0; w < V::kWarps; ++w) {
+        const int place = w * V::kRows + row;
+        pieces[w] = {*reinterpret_cast<const float4*>(sums + place * V::kMergedRow + column),
+                     *reinterpret_cast<const float4*>(weights + place * 4)};
+      }
+      add(sum, pieces);
+      visit(row, column, sum);
+    }
+  }
+};
+
+// A block's rows and the keys [first_key, end_key) of a sequence of `keys`.
+template <class V>
+__device__ __forceinline__ Merged<V> attend(const Given<typename V::T>& in, const Place<V>& place,
+                                            int keys, int first_key, int end_key) {
+  using T = typename V::T;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  T* const q_tile = mg::dynamic_shared<T>();
+  T* const ring = q_tile + V::kRows * V::kHeadDim + warp * V::kRing;
+
+  typename V::Copies copies;
+  const T* const q = place.q(in);
+  for (int i = static_cast<int>(threadIdx.x); i < V::kRows * V::kDimTiles; i += V::kThreads) {
+    const int row = i / V::kDimTiles, piece = i % V::kDimTiles, index = place.first_row + row;
+    copies.template copy_or_zero<16>(
+        reinterpret_cast<unsigned char*>(q_tile) +
+            mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)),
+        q + index / place.group * in.q_ss + index % place.group * in.q_sh + piece * 8,
+        row < place.rows);
+  }
+  constexpr int kStep = V::kWarps * V::kKeys;
+  const TileCopier<V> tiles(place.cache(in));
+  int next_key = first_key + warp * V::kKeys;
+  const auto load = [&](int slot) {
+    if (next_key < end_key) tiles.copy(copies, ring + slot * 2 * V::kTile, next_key, end_key);
+    copies.end_group();
+    next_key += kStep;
+  };
+#pragma unroll
+  for (int slot = 0; slot < V::kStages; ++slot) load(slot);
+  copies.template wait<V::kStages - 1>();
+  __syncthreads();  // Q is there
+
+  mg::AttentionRows<V> rows(in.scaling, q_tile);
+  rows.load_q();
+  const int diagonal = keys - in.q_len, window = in.scaling.window;
+  const auto own = [&](int row) { return (place.first_row + row) / place.group + diagonal; };
+  const int first_own = own(0), last_own = own(place.rows - 1);
+  int slot = 0;
+  for (int key = first_key + warp * V::kKeys; key < end_key; key += kStep) {
+    copies.template wait<V::kStages - 1>();
+    __syncwarp();
+    const T* const k_tile = ring + slot * 2 * V::kTile;
+    typename mg::AttentionRows<V>::Scores scores;
+    rows.multiply_q(scores, k_tile, [](int) {});
+    rows.cap(scores, in.scaling);
+    const int last = key + V::kKeys - 1;
+    bool hides = last >= end_key;
+    if constexpr (V::kCausal) hides |= last > first_own;
+    if constexpr (V::kWindowed && !V::kCausal) hides |= last > first_own + window;
+    if constexpr (V::kWindowed) hides |= key < last_own - window;
+    if (hides) rows.mask(scores, own, key, keys, window);
+    rows.follow_maximum(scores);
+    typename mg::AttentionRows<V>::Probabilities probabilities;
+#pragma unroll
+    for (int step = 0; step < V::kKeys / 16; ++step) {
+      rows.exponentiate(scores, step, probabilities);
+    }
+    rows.multiply_v(probabilities, k_tile + V::kTile);
+    __syncwarp();  // its lanes have read the tile
+    load(slot);
+    slot = slot == V::kStages - 1 ? 0 : slot + 1;
+  }
+  copies.template wait<0>();
+  __syncthreads();  // every warp is done with its ring
+  const Merged<V> merged;
+  merged.put(rows, place.rows);
+  __syncthreads();
+  return merged;
+}
+
 template <class T, int HEAD_DIM, int ROWS, int BLOCK_N, int WARPS, int STAGES, int BLOCKS_PER_SM,
           COMBINE HOW, bool PDL, bool PAGED, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
@@ -431,61 +517,95 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                      mg::i64 o_sh) {
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
-  const int b = static_cast<int>(blockIdx.z), part = static_cast<int>(blockIdx.y);
-  const int kv_head = static_cast<int>(blockIdx.x) % kv_heads;
-  const int group = heads / kv_heads, first_head = kv_head * group;
-  const int first_row = static_cast<int>(blockIdx.x) / kv_heads * ROWS;
-  Cache<T> cache{k + kv_head * k_sh, v + kv_head * v_sh, k_sb, k_ss, v_sb, v_ss, nullptr,
-                 page_size};
-  if constexpr (PAGED) {
-    cache.pages = block_table + mg::i64{b} * max_pages;
-  } else {
-    cache.k += b * k_sb;
-    cache.v += b * v_sb;
-  }
-  if constexpr (PDL) {
-    mg::let_next_grid_start();
-    if constexpr (!PAGED && !WINDOWED) {
-      prefetch<V>(cache, part * chunk, least(kv_len, (part + 1) * chunk));
-    }
-    mg::wait_for_previous_grid();
-  }
-  const int keys = kv_lens[b];
+  const Given<T> in{
+      q,     k,      v,     kv_lens,  block_table, o,         lse,   {scale, softcap, window},
+      q_len, kv_len, heads, kv_heads, page_size,   max_pages, chunk, q_sb,
+      q_ss,  q_sh,   k_sb,  k_ss,     k_sh,        v_sb,      v_ss,  v_sh,
+      o_sb,  o_ss,   o_sh};
+  const Place<V> place(in);
+  begin<V, PDL>(in, place);
+  const int keys = kv_lens[place.sequence];
   const Cut cut = Cut::of<WINDOWED>(keys, q_len, window, chunk, static_cast<int>(gridDim.y));
-  if (part >= cut.parts) return;
-  const int begin = cut.begin + part * chunk;
+  if (place.part >= cut.parts) return;
+  const int first_key = cut.begin + place.part * chunk;
   // The last part has the rest even of a sequence that is longer than kv_len.
-  const int end = part + 1 == cut.parts ? keys : begin + chunk;
-  const int rows = least(ROWS, group * q_len - first_row);
-  const Work work{rows, first_row, group, q_len, keys, begin, end, part, cut.parts};
-  const Outputs<T> outputs{o + b * o_sb, LSE ? lse + mg::i64{b} * heads * q_len : nullptr,
-                           o_ss,         o_sh,
-                           first_row,    first_head,
-                           group,        q_len};
-  const Parts parts{part_sums, reinterpret_cast<float4*>(part_weights)};
-  const int tile = b * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
-  const mg::i64 first_part_row = mg::i64{tile} * gridDim.y * ROWS;
-  const mg::i64 own_part_row = first_part_row + mg::i64{part} * ROWS;
-
-  attend<V>(q + b * q_sb + first_head * q_sh, q_ss, q_sh, cache, work, {scale, softcap, window},
-            [&](int row, int column, const Piece& piece) {
-              if (cut.parts == 1) {
-                write<T, LSE>(outputs, row, column, piece);
-                return;
-              }
-              *reinterpret_cast<float4*>(parts.sums + (own_part_row + row) * HEAD_DIM + column) =
-                  make_float4(piece.o[0], piece.o[1], piece.o[2], piece.o[3]);
-              if (column == 0) {
-                parts.weights[own_part_row + row] =
-                    make_float4(piece.base, piece.sum, piece.unrounded_sum, 0.0f);
-              }
-            });
+  const int end_key = place.part + 1 == cut.parts ? keys : first_key + chunk;
+  const Parts<HEAD_DIM, ROWS> parts{part_sums, part_weights};
+  const int tile = place.sequence * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
+  const mg::i64 first_part = mg::i64{tile} * gridDim.y;
+  const Outputs<T> outputs = place.outputs(in);
+  const Merged<V> merged = attend(in, place, keys, first_key, end_key);
+  merged.for_each_piece(place.rows, [&](int row, int column, const Piece& piece) {
+    if (cut.parts == 1) {
+      write<T, LSE>(outputs, row, column, piece);
+    } else {
+      parts.put(first_part + place.part, row, column, piece);
+    }
+  });
   if constexpr (HOW == COMBINE::last_block) {
     if (cut.parts == 1 || !is_last(counters + tile, cut.parts)) return;
-    for_each_piece<V>(rows, [&](int row, int column) {
-      write<T, LSE>(outputs, row, column,
-                    sum_of_parts<HEAD_DIM, ROWS>(parts, first_part_row + row, cut.parts, column));
+    constexpr int kPieces = HEAD_DIM / 4;
+    for (int i = static_cast<int>(threadIdx.x); i < place.rows * kPieces; i += V::kThreads) {
+      const int row = i / kPieces, column = i % kPieces * 4;
+      write<T, LSE>(outputs, row, column, parts.sum(first_part, cut.parts, row, column));
+    }
+  }
+}
+
+// The parts of a sequence are the blocks of a cluster. Each gets the same share of the pieces of O
+// from all of them, in shared memory behind the rings, where nothing else lies; adds them up; and
+// writes them.
+template <class T, int HEAD_DIM, int ROWS, int BLOCK_N, int WARPS, int STAGES, int BLOCKS_PER_SM,
+          int CLUSTER, bool PDL, bool PAGED, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
+__global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
+    attention_decode_cluster(const T* q, const T* k, const T* v, const int* kv_lens,
+                             const int* block_table, T* o, float* lse, float scale, float softcap,
+                             int q_len, int kv_len, int heads, int kv_heads, int window,
+                             int page_size, int max_pages, int chunk, mg::i64 q_sb, mg::i64 q_ss,
+                             mg::i64 q_sh, mg::i64 k_sb, mg::i64 k_ss, mg::i64 k_sh, mg::i64 v_sb,
+                             mg::i64 v_ss, mg::i64 v_sh, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
+  using V =
+      Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
+  constexpr int kStep = WARPS * BLOCK_N;
+  const Given<T> in{
+      q,     k,      v,     kv_lens,  block_table, o,         lse,   {scale, softcap, window},
+      q_len, kv_len, heads, kv_heads, page_size,   max_pages, chunk, q_sb,
+      q_ss,  q_sh,   k_sb,  k_ss,     k_sh,        v_sb,      v_ss,  v_sh,
+      o_sb,  o_ss,   o_sh};
+  mg::cluster_arrive();
+  const Place<V> place(in);
+  begin<V, PDL>(in, place);
+  // Cut by the sequence's own length: every block of the cluster runs in any case.
+  const int keys = kv_lens[place.sequence];
+  const int begin_key = WINDOWED ? most(0, keys - q_len - window) : 0;
+  const int share = (keys - begin_key + CLUSTER * kStep - 1) / (CLUSTER * kStep) * kStep;
+  const int first_key = begin_key + place.part * share;
+
+  const Outputs<T> outputs = place.outputs(in);
+  const Merged<V> merged = attend(in, place, keys, first_key, least(keys, first_key + share));
+
+  constexpr int kPieces = HEAD_DIM / 4;
+  auto* const slots = reinterpret_cast<float4*>(mg::dynamic_shared<unsigned char>() + V::kBytes);
+  const int pieces = place.rows * kPieces, share_of_pieces = (pieces + CLUSTER - 1) / CLUSTER;
+  const int rank = static_cast<int>(mg::cluster_rank());
+  mg::cluster_wait();
+  merged.for_each_piece(place.rows, [&](int row, int column, const Piece& piece) {
+    const int index = row * kPieces + column / 4;
+    const mg::u32 owner = static_cast<mg::u32>(index / share_of_pieces);
+    float4* const slot = slots + 2 * (index % share_of_pieces * CLUSTER + rank);
+    mg::store_to_block(slot, owner, piece.o);
+    mg::store_to_block(slot + 1, owner, piece.weight);
+  });
+  __syncwarp();
+  mg::cluster_arrive();
+  mg::cluster_wait();
+  const int first = rank * share_of_pieces, end = least(pieces, first + share_of_pieces);
+  for (int index = first + static_cast<int>(threadIdx.x); index < end; index += V::kThreads) {
+    const float4* const own_slots = slots + 2 * (index - first) * CLUSTER;
+    const Piece sum = sum_of(CLUSTER, [&](int part) {
+      return Piece{own_slots[2 * part], own_slots[2 * part + 1]};
     });
+    write<T, LSE>(outputs, index / kPieces, index % kPieces * 4, sum);
   }
 }
 
@@ -493,10 +613,9 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
 // a sequence and one head of keys, heads of keys, sequences.
 template <class T, int HEAD_DIM, int ROWS, int THREADS, bool PDL, bool WINDOWED, bool LSE>
 __global__ void __launch_bounds__(THREADS)
-    attention_decode_combine(const int* kv_lens, T* o, float* lse, const float* part_sums,
-                             const float* part_weights, int q_len, int heads, int kv_heads,
-                             int window, int chunk, int most_parts, mg::i64 o_sb, mg::i64 o_ss,
-                             mg::i64 o_sh) {
+    attention_decode_combine(const int* kv_lens, T* o, float* lse, float* part_sums,
+                             float* part_weights, int q_len, int heads, int kv_heads, int window,
+                             int chunk, int most_parts, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
   if constexpr (PDL) {
     mg::let_next_grid_start();
     mg::wait_for_previous_grid();
@@ -510,8 +629,7 @@ __global__ void __launch_bounds__(THREADS)
   if (cut.parts == 1 || row >= group * q_len) return;
   const int row_blocks = (group * q_len + ROWS - 1) / ROWS;
   const mg::i64 tile = (mg::i64{b} * row_blocks + row / ROWS) * kv_heads + kv_head;
-  const Parts parts{const_cast<float*>(part_sums),
-                    const_cast<float4*>(reinterpret_cast<const float4*>(part_weights))};
+  const Parts<HEAD_DIM, ROWS> parts{part_sums, part_weights};
   const Outputs<T> outputs{o + b * o_sb,
                            LSE ? lse + mg::i64{b} * heads * q_len : nullptr,
                            o_ss,
@@ -520,7 +638,5 @@ __global__ void __launch_bounds__(THREADS)
                            kv_head * group,
                            group,
                            q_len};
-  write<T, LSE>(outputs, row, column,
-                sum_of_parts<HEAD_DIM, ROWS>(parts, tile * most_parts * ROWS + row % ROWS,
-                                             cut.parts, column));
+  write<T, LSE>(outputs, row, column, parts.sum(tile * most_parts, cut.parts, row % ROWS, column));
 }
