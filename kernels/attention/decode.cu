@@ -9,39 +9,39 @@
 //   paged      row j of sequence b is row j % page_size of page block_table[b, j / page_size]
 // A query that sees no key gives o = 0 and lse = -inf. scale is positive.
 //
-// Algorithm  The queries of all heads that share a head of keys are the rows of one matrix, so that
-// K
-//            and V are read once for all of them. A block has ROWS of these rows and, of one
-//            sequence's keys, `chunk`; its warps take tiles of BLOCK_N keys in turn. Each warp
-//            copies its own tiles by cp.async, STAGES ahead, and waits for nobody: no barrier
-//            between the first tile and the last. It keeps Q, the softmax and its own sums O for
-//            all rows in registers; at the end the warps' O, maxima and sums meet in shared memory.
-//            A sequence with one chunk is written at once; otherwise every block leaves its part in
-//            the workspace, and they are added in the order of their keys: by the block that ends
-//            last (COMBINE::last_block, found by a counter that it leaves at zero), or by a second
-//            kernel. Chunks are cut by dims alone; blocks behind a sequence's end are gone at once.
+// Algorithm  The queries of all heads that share a head of keys are rows of one matrix: K and V are
+//            read once for them all. A block has ROWS of these rows and one chunk of a sequence's
+//            keys; its warps take tiles of BLOCK_N keys in turn. Each warp copies its own tiles by
+//            cp.async, STAGES ahead, and waits for nobody: no barrier between the first tile and
+//            the last. It keeps Q, the softmax and its own O of all rows in registers; at the end
+//            the warps' O, maxima and sums meet in shared memory. A sequence of one chunk is
+//            written at once. The parts of others are added in the order of their keys: out of the
+//            workspace, by the block that ends last (COMBINE::last_block, found by a counter that
+//            it leaves at zero) or by a second kernel; or in the shared memory of a cluster of
+//            blocks, an equal share of O in each (attention_decode_cluster).
 // Traffic    reads K and V of the visible keys once for each ROWS rows (from L2 after the first),
 //            q and the lengths; writes o. Of a part, 4 * head_dim + 16 bytes a row, written and
-//            read through L2: 1 / 16 of a chunk of 64 keys for groups of 4, 1 / 128 of one of 512.
+//            read through L2: 1 / 8 of a chunk of 64 keys for groups of 4, 1 / 64 of one of 512.
 // Work       4 * heads * q_len * keys * head_dim flops, an eighth of what mma.sync does in the time
 //            of the bytes while heads * q_len / kv_heads <= 16: bound by memory.
-// Expected   (H200, 32 query and 8 KV heads of 128, bf16; 4.2 TB/s) a launch 2.5 us, less where it
-//            overlaps the kernel before; the length 0.5 us, then the first tiles 1 us, the bytes,
-//            the warps' sum 0.5 us, parts and their sum 1.5 us:
-//              batch 1:   1k  4 MB   1.0 + 5 =   6 us    8k   34 MB    8 + 5 =  13 us
-//                        32k  134 MB 32 + 5 =   37 us
-//              batch 8:   1k  34 MB     13 us    8k  268 MB     69 us   32k  1.07 GB   259 us
-//              batch 64:  8k  2.1 GB   515 us   32k  8.6 GB   2.05 ms: what a copy of the bytes
-//              takes
+// Expected   (H200, 32 query and 8 KV heads of 128, bf16; reads alone, 4.4 TB/s) a launch 2.5 us,
+//            less where it overlaps the kernel before; the length 0.5 us, the first tiles 1 us, the
+//            warps' sum 0.5 us, the parts' 1.5 us (0.7 us in a cluster); and the bytes, in us:
+//              batch 1    1k    4 MB    1 + 5 =   6    8k   34 MB    8 + 5 =  13
+//                        32k  134 MB   30 + 5 =  35
+//              batch 8    1k   34 MB    8 + 5 =  13    8k  268 MB   61 + 5 =  66
+//                        32k  1.1 GB  244 + 5 = 249
+//              batch 64   8k  2.1 GB  488 + 5 = 493   32k  8.6 GB             1957
 // Tunables   ROWS      of Q that a block computes with: 32 where there are more than 16
 //            BLOCK_N   keys of a warp's tile: fewer steps, more products side by side; registers
 //            WARPS     that share a chunk; more of them, more sums to merge at the end
-//            STAGES    tiles on their way. An SM needs 33 KB in flight, better 64 to 128:
-//                      BLOCKS_PER_SM * WARPS * STAGES * BLOCK_N * 4 * head_dim bytes
+//            STAGES    tiles on their way. An SM needs 33 KB in flight, better 64 to 128; a block
+//                      has WARPS * STAGES * BLOCK_N * 4 * head_dim bytes
 //            BLOCKS_PER_SM   that the compiler leaves registers for
 //            GRID_BLOCKS     blocks for each SM that chunks are cut for: fewer have fewer parts to
 //                            add up; more of them even out the end
 //            COMBINE   last_block: no second launch; kernel: more threads for the last sum
+//            CLUSTER   parts of a sequence: more blocks, with fewer keys each
 //            PDL       the grid starts while the one before it ends, and brings the first rows of
 //                      K and V into L2 meanwhile; the second kernel is there when the first ends
 // Numerics   as in prefill.cu: products exact, sums and softmax in fp32, P rounded to T, row sums
@@ -91,7 +91,7 @@ struct Variant {
   using Copies = mg::AsyncCopies<kQCopies + 2 * STAGES * kTileCopies + 1, mg::InL2::normal>;
 
   // Shared memory in elements of T: Q, then a ring of tiles of K and V for each warp. At the end
-  // the warps' O lie there as floats; 8 more a row keep the lanes of a quad off each other's banks.
+  // the warps' O lie there as floats; 8 more a row keep the rows of a store off each other's banks.
   static constexpr int kTile = BLOCK_N * HEAD_DIM, kRing = 2 * STAGES * kTile;
   static constexpr int kMergedRow = HEAD_DIM + 8, kMergedRows = WARPS * ROWS;
   static constexpr int kRingBytes = (ROWS * HEAD_DIM + WARPS * kRing) * 2;
@@ -186,7 +186,7 @@ __device__ __forceinline__ void write(const Outputs<T>& to, int row, int column,
 // The sum of the pieces that at(part) gives for parts [0, count), in order.
 template <class At>
 __device__ __forceinline__ Piece sum_of(int count, const At& at) {
-  constexpr int kAtOnce = 8;
+  constexpr int kAtOnce = 16;  // loads on their way
   Piece sum = nothing_yet();
   for (int first = 0; first < count; first += kAtOnce) {
     Piece pieces[kAtOnce];
@@ -223,17 +223,17 @@ struct Parts {
 };
 
 // Whether this block is the last of `count` to say so; what the others wrote before is visible
-// then. The counter is left at zero.
+// then. The counter is left at zero. The barriers make one thread's fences the block's.
 __device__ __forceinline__ bool is_last(mg::u32* counter, int count) {
   MG_SHARED(mg::u32, before);
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();
     before = atomicAdd(counter, 1u);
     if (before == static_cast<mg::u32>(count - 1)) *counter = 0;
+    __threadfence();
   }
   __syncthreads();
-  __threadfence();
   return before == static_cast<mg::u32>(count - 1);
 }
 
