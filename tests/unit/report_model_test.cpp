@@ -174,7 +174,7 @@ TEST(ReportModelTest, VerdictNamesGainTiesFailuresAndEmulation) {
           "it beyond noise.",
           "On the cpu device (emulation), 1 problem has a checked variant.",
           "10 variants evaluated, 3 failed (1 wrong, 2 compile_failed); a variant that failed is "
-          "never dispatched."));
+          "never dispatched. 1 was stopped early, as clearly slower than the best until then."));
 }
 
 TEST(ReportModelTest, VerdictUsesTheGeometricMean) {

@@ -28,6 +28,12 @@ export class State {
     return this.group === null ? null : at(this.report.problems, this.group.problem);
   }
 
+  // Of the problem in sight by its method.
+  get pick(): Pick | undefined {
+    const { group } = this;
+    return this.report.picks.find((pick) => pick.problem === group?.problem && pick.method === group.method);
+  }
+
   // The text of a row of the group.
   variant(row: number): string {
     const { group, problem } = this;

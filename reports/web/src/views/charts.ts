@@ -76,7 +76,9 @@ export function finalsView(state: State): View {
       fill(notes, facts(
         ['SM clock', measured(clocks.sm_mhz, 'MHz')], ['Memory clock', measured(clocks.memory_mhz, 'MHz')],
         ['Power', measured(clocks.power_w, 'W')], ['Temperature', measured(clocks.temperature_c, '°C')],
-        ['Throttled', clocks.throttled_samples > 0 ? `${countText(clocks.throttled_samples)} samples: ${clocks.throttle_reasons}` : ''],
+        ['Held down', clocks.throttled_samples > 0
+          ? `The GPU lowered its clocks (${clocks.throttle_reasons}) during ${countText(clocks.throttled_samples)} samples. They were taken again, but for those in the note.`
+          : ''],
         ['Note', final.note], ['Not counted', final.not_counted]));
     },
   };
