@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -75,10 +76,22 @@ TEST(TablesTest, PicksShowTimesSpeedupAndTies) {
   EXPECT_THAT(text, HasSubstr("rmsnorm.forward on NVIDIA H200\n"));
   EXPECT_THAT(text,
               HasSubstr("\n  rows=4096 hidden=4096 T=bf16  20.00 us  30.00 us     1.50x   3356  "
-                        "rotating   2       3  row THREADS_PER_ROW=512"));
+                        "rotating         6       3  row THREADS_PER_ROW=512"));
   EXPECT_THAT(text, HasSubstr("tie"));
   EXPECT_THAT(text, HasSubstr("so it stays"));
   EXPECT_THAT(text, HasSubstr("rmsnorm.forward on cpu (emulation)\n"));
+}
+
+TEST(TablesTest, PicksNameTheCeilingThatTheyAreNearestTo) {
+  ReportModel model = make_report_model(made_up_rows());
+  const auto pick = std::ranges::find(model.picks, PickStanding::faster, &ReportPick::standing);
+  ASSERT_NE(pick, model.picks.end());
+  pick->of_copy = 0.076;
+  pick->roofline.of_peak = 0.357;
+  pick->roofline.peak = "wgmma_bf16";
+  const std::string text = picks_table(model);
+  EXPECT_THAT(text, HasSubstr("35.7 % of wgmma_bf16 peak"));
+  EXPECT_THAT(text, HasSubstr("\nreached: of the rate of a copy"));
 }
 
 TEST(TablesTest, EveryTableWithCpuTimesSaysEmulation) {
