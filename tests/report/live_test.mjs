@@ -71,7 +71,7 @@ try {
 
   send('end', {});
   await until('the page does not say that the sweep has ended', () =>
-    tab.locator('.live').textContent().then((text) => text === 'The sweep has ended.'));
+    tab.locator('.live').textContent().then((text) => text.startsWith('The sweep has ended.')));
   await until('the page still listens', () => clients.size === 0);
 } finally {
   await browser.close();

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "model/folded.h"
 #include "model/printable.h"
 #include "model/text_table.h"
 #include "tests/helpers/made_up_report.h"
@@ -69,6 +70,17 @@ TEST(TextTableTest, AlignsDropsEmptyColumnsAndLeavesNoTrailingSpace) {
             " name       time  last\n"
             " 日本       9 us  a\n"
             " abcdef  10.5 us\n");
+}
+
+TEST(FoldedTest, LinesGoOnUnderThemselves) {
+  EXPECT_EQ(folded("  row A=1 B=2   C=3\nshort\n", 12), "  row A=1\n      B=2\n      C=3\nshort\n");
+  EXPECT_EQ(folded("  row A=1 B=2   C=3\n", 80), "  row A=1 B=2   C=3\n");
+}
+
+TEST(FoldedTest, AWordLongerThanTheLineStaysWhole) {
+  EXPECT_EQ(folded("abcdefghij k", 4), "abcdefghij\n    k");
+  EXPECT_EQ(folded("", 4), "");
+  EXPECT_EQ(folded("      ", 4), "      ");
 }
 
 TEST(TablesTest, PicksShowTimesSpeedupAndTies) {

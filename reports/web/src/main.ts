@@ -46,7 +46,7 @@ if (isServed && (data.trim() === '' || report?.live === true)) {
       show(json);
       page.say(kRunning);
     },
-    ended: () => page.say('The sweep has ended.'),
+    ended: () => page.say('The sweep has ended. The page stays until it is closed; mgtune report writes one to keep.'),
     lost: () => page.say('The sweep does not answer.'),
   });
 } else if (data.trim() === '') {
