@@ -199,12 +199,26 @@ function rooflineTables(state: State): HTMLElement {
     { title: 'what limits it', text: (each) => each.limit },
   ]);
   const box = document.createElement('div');
-  box.append(points, ceilingTable(report, report.roofline.ceilings.filter((each) => each.gpu === problem?.gpu)));
+  box.append(points, ceilingTable(report, problem === null ? [] : [problem.gpu]));
   return box;
 }
 
-export function ceilingTable(report: Report, ceilings: readonly Ceiling[]): HTMLElement {
-  return plainTable({ caption: `${counted(ceilings.length, 'ceiling')}, as measured on this GPU` }, ceilings, [
+// Every copy and read, by what it moved, and the peaks: what a share in the report is a share of stands here.
+export function ceilingTable(report: Report, gpus: readonly number[]): HTMLElement {
+  const { ceilings, bandwidth_by_size: series } = report.roofline;
+  const bySize = series.filter((each) => gpus.includes(each.gpu));
+  const isOf = (each: Ceiling, other: (typeof bySize)[number]) => each.gpu === other.gpu && each.method === other.method && each.kind === other.kind;
+  const measured_at = (each: (typeof bySize)[number], bytes: number) =>
+    ceilings.find((ceiling) => isOf(ceiling, each) && ceiling.bytes === bytes)?.measured_at ?? '';
+  const rows: readonly Ceiling[] = [
+    ...bySize.flatMap((each) => [...each.bytes].map((bytes, i): Ceiling => ({
+      gpu: each.gpu, method: each.method, kind: each.kind, label: each.kind, unit: 'bytes/s', rate: each.rate[i] ?? NaN, bytes,
+      measured_at: measured_at(each, bytes),
+    }))),
+    ...ceilings.filter((each) => gpus.includes(each.gpu) && !bySize.some((other) => isOf(each, other))),
+  ];
+  return plainTable({ caption: `${counted(rows.length, 'ceiling')}, as measured on ${gpus.length > 1 ? 'these GPUs' : 'this GPU'}` }, rows, [
+    ...(gpus.length > 1 ? [{ title: 'GPU', text: (each: Ceiling) => at(report.gpus, each.gpu).model }] : []),
     { title: 'ceiling', text: (each) => each.label },
     { title: 'rate', number: true, text: ceilingRate, order: (each) => each.rate },
     { title: 'bytes moved', number: true, text: (each) => (each.bytes > 0 ? bytesText(each.bytes) : ''), order: (each) => each.bytes },
