@@ -49,6 +49,12 @@ export function speedText(ratio: number | null): string {
   return ratio !== null && Math.abs(ratio - 1) < 0.0995 ? `${ratio.toFixed(3)}x` : ratioText(ratio);
 }
 
+// Both ends, in as many digits as tell them apart, up to the thousandth: "1.148x to 1.153x".
+export function speedRange(low: number, high: number): string {
+  const [from, to] = [speedText(low), speedText(high)];
+  return from === to ? `${low.toFixed(3)}x to ${high.toFixed(3)}x` : `${from} to ${to}`;
+}
+
 // Both ends in one unit, in as many digits as tell them apart: "128.79 to 128.85 us".
 export function timeRange(low: number | null, high: number | null): string {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return '';

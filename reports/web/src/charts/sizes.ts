@@ -8,15 +8,9 @@ import { plainTable } from '../table';
 import type { Theme } from '../theme';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { isHovered, legend, logAxis, logRange, tooltip, wrapped } from './parts';
+import { isHovered, legend, letter, logAxis, logRange, tooltip, wrapped } from './parts';
 
 type Point = Sizes['points'][number];
-
-// The letters under which the variants of a series are listed below the chart: A, B, ..., Z, AA, ...
-export function letter(place: number): string {
-  const last = String.fromCharCode(65 + (place % 26));
-  return place < 26 ? last : letter(Math.floor(place / 26) - 1) + last;
-}
 
 export function dispatched(sizes: Sizes): readonly string[] {
   return [...new Set(sizes.points.map((each) => each.variant))];

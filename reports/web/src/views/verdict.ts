@@ -2,7 +2,7 @@
 
 import { commandLine, rerunCommand } from '../commands';
 import { type Child, el, fill } from '../dom';
-import { countText, percentText, speedText, timeRange, timeText } from '../format';
+import { countText, percentText, speedRange, speedText, timeRange, timeText } from '../format';
 import { at } from '../group';
 import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
@@ -22,10 +22,10 @@ export function standingText(pick: Pick): string {
   }
 }
 
-// "1.035x to 1.037x"; "" where the pick is what it would be compared with.
+// "" where the pick is what it would be compared with.
 export function speedInterval(pick: Pick): string {
   const { speedup_low: low, speedup_high: high } = pick;
-  return low === null || high === null || !isGain(pick) ? '' : `${speedText(low)} to ${speedText(high)}`;
+  return low === null || high === null || !isGain(pick) ? '' : speedRange(low, high);
 }
 
 export function isGain(pick: Pick): boolean {
