@@ -12,8 +12,8 @@ that stream and does nothing else, so it can be captured into a graph; plans and
 callable.prepare(sets), or by a first call that is not captured. A set's tensors stay where they are.
 
 attention(torch) gives what scripts that time attention call: a list of one object with prefill(q, k, v,
-causal) and varlen(q, k, v, cu_seqlens, longest, causal), whose tensors are torch's, (batch, rows, heads,
-head_dim) or (tokens, heads, head_dim). Each returns a callable that enqueues the launch on torch's current
+causal), varlen(q, k, v, cu_seqlens, longest, causal) and decode(q, k, v), whose tensors are torch's, (batch,
+rows, heads, head_dim) or (tokens, heads, head_dim). Each returns a callable that enqueues the launch on torch's current
 stream and returns the output, which it allocated.
 
   ... python3 bench_attn.py out.json --extra mgtune_for_peers:attention
@@ -185,12 +185,13 @@ class Operation:
 
 
 class Attention:
-    """attention.prefill and attention.varlen on tensors of torch."""
+    """attention.prefill, attention.varlen and attention.decode on tensors of torch."""
 
     name = "mgtune"
 
     def __init__(self, torch):
         self.torch = torch
+        self.lengths = {}  # batch, length -> tensor: as in a model, one for many calls
 
     def prefill(self, q, k, v, causal):
         o = self.torch.empty_like(q)
@@ -208,6 +209,18 @@ class Attention:
         for name, tensor in tensors.items():
             dims.update(zip((f"{name}_ss", f"{name}_sh"), tensor.stride()))
         return self.launcher("attention.varlen", dims, {**tensors, "q_starts": starts, "k_starts": starts}, causal)
+
+    def decode(self, q, k, v):
+        """Every sequence of the cache has all its rows."""
+        batch, kv_len = k.shape[0], k.shape[1]
+        if (batch, kv_len) not in self.lengths:
+            self.lengths[batch, kv_len] = self.torch.full((batch,), kv_len, dtype=self.torch.int32, device=q.device)
+        o = self.torch.empty_like(q)
+        dims = {"batch": batch, "q_len": q.shape[1], "kv_len": kv_len}
+        tensors = {"q": q, "k": k, "v": v, "o": o}
+        for name, tensor in tensors.items():
+            dims.update(zip((f"{name}_sb", f"{name}_ss", f"{name}_sh"), tensor.stride()))
+        return self.launcher("attention.decode", dims, {**tensors, "kv_lens": self.lengths[batch, kv_len]}, False)
 
     def launcher(self, name, dims, tensors, causal):
         """Plans for these dims; the callable holds the tensors."""

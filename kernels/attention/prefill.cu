@@ -46,7 +46,7 @@
 //            sums is fixed by the parameters.
 
 #include <mg/async_copy.cuh>
-#include <mg/ldmatrix.cuh>
+#include <mg/attention_rows.cuh>
 #include <mg/math.cuh>
 #include <mg/mma.cuh>
 #include <mg/shared.cuh>
@@ -57,11 +57,9 @@
 enum class ROW_SUM { alu, mma };
 enum class RESCALE { always, seldom };
 
-constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
-constexpr float kSeldomBits = 8.0f;  // that a maximum rises before RESCALE::seldom follows
-
-__device__ __forceinline__ int least(int a, int b) { return a < b ? a : b; }
-__device__ __forceinline__ int most(int a, int b) { return a > b ? a : b; }
+using mg::least;
+using mg::most;
+using Scaling = mg::AttentionScaling;
 
 // What a variant is.
 template <class T_, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
@@ -100,11 +98,6 @@ struct Sequence {
   float* lse;                                      // or null
   mg::i64 q_stride, k_stride, v_stride, o_stride;  // in elements, of a row
   int rows, keys;
-};
-
-struct Scaling {
-  float scale, softcap;
-  int window;
 };
 
 // What a thread copies of tiles of a matrix: every kCopiedAtOnce-th row, in swizzled shared memory
@@ -151,279 +144,48 @@ class TileCopier {
   const T* from_;
 };
 
-// A warp's part of a block: its rows of Q, S, P and O.
+// O and lse of rows [row0, ...) of the sequence, through this warp's rows of Q's place.
 template <class V>
-class WarpRows {
- public:
+__device__ __forceinline__ void write(const mg::AttentionRows<V>& rows,
+                                      const Sequence<typename V::T>& at, int row0,
+                                      typename V::T* q_rows) {
   using T = typename V::T;
-
-  __device__ __forceinline__ WarpRows(const Scaling& scaling, T* q_tile)
-      : lane_(threadIdx.x % 32u),
-        first_row_(static_cast<int>(threadIdx.x) / 32 * V::kWarpRows),
-        // One half of the lanes names the left pieces, the other the right ones (of Q and V), or
-        // the upper and lower rows (of K).
-        across_(lane_ % 16u, lane_ / 16u),
-        down_(lane_ / 16u * 8u + lane_ % 8u, lane_ / 8u % 2u),
-        q_(reinterpret_cast<unsigned char*>(q_tile) + first_row_ * V::kRowBytes),
-        factor_(V::kCapped ? 1.0f : scaling.scale * kLog2E) {
+  const mg::u32 lane = threadIdx.x % 32u;
+  auto* const q = reinterpret_cast<unsigned char*>(q_rows);
+  __syncwarp();  // its lanes have read Q
 #pragma unroll
-    for (int i = 0; i < V::kRowTiles; ++i) {
+  for (int i = 0; i < V::kRowTiles; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = rows.row(i, r);
+      const float sum = rows.sum(i, r);
+      const float share = mg::share_of(sum);
+      if constexpr (V::kLse) {
+        const float logarithm = rows.log2_base(i, r) * mg::kLn2 + logf(rows.unrounded_sum(i, r));
+        if (lane % 4u == 0 && row0 + row < at.rows) {
+          at.lse[row0 + row] = sum == 0.0f ? -mg::infinity() : logarithm;
+        }
+      }
 #pragma unroll
       for (int j = 0; j < V::kDimTiles; ++j) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c) o_[i][j][c] = 0.0f;
-      }
-#pragma unroll
-      for (int c = 0; c < 4; ++c) sum_[i][c] = 0.0f;
-      max_[i][0] = max_[i][1] = -mg::infinity();
-      unrounded_sum_[i][0] = unrounded_sum_[i][1] = 0.0f;
-    }
-  }
-
-  __device__ __forceinline__ int first_row() const { return first_row_; }  // in the block
-
-  // Once Q is there, if it stays in registers.
-  __device__ __forceinline__ void load_q() {
-    if constexpr (V::kQInRegisters) {
-#pragma unroll
-      for (int step = 0; step < kSteps; ++step) load_q(step, q_registers_[step]);
-    }
-  }
-
-  struct Scores {
-    float s[V::kRowTiles][V::kKeyTiles][4];
-  };
-
-  // s = Q K^T. `between(step)` is called after the products of each 16 columns of Q.
-  template <class Between>
-  __device__ __forceinline__ void multiply_q(Scores& scores, const T* k_tile,
-                                             const Between& between) const {
-    const auto* const k = reinterpret_cast<const unsigned char*>(k_tile);
-#pragma unroll
-    for (int i = 0; i < V::kRowTiles * V::kKeyTiles * 4; ++i) {
-      scores.s[i / 4 / V::kKeyTiles][i / 4 % V::kKeyTiles][i % 4] = 0.0f;
-    }
-    constexpr int kPairs = V::kKeyTiles / 2, kLoads = kSteps * kPairs;
-    mg::u32 of_q[2][V::kRowTiles][4], of_k[kAhead + 1][4];
-    if constexpr (!V::kQInRegisters) load_q(0, of_q[0]);
-#pragma unroll
-    for (int n = 0; n < kAhead; ++n) {
-      mg::ldmatrix_x4(of_k[n], k + down_.offset(n % kPairs * 16, n / kPairs));
-    }
-#pragma unroll
-    for (int n = 0; n < kLoads; ++n) {
-      const int step = n / kPairs, pair = n % kPairs, next = n + kAhead;
-      if (next < kLoads) {
-        mg::ldmatrix_x4(of_k[next % (kAhead + 1)],
-                        k + down_.offset(next % kPairs * 16, next / kPairs));
-      }
-      if (!V::kQInRegisters && pair == 0 && step + 1 < kSteps) {
-        load_q(step + 1, of_q[(step + 1) % 2]);
-      }
-#pragma unroll
-      for (int i = 0; i < V::kRowTiles; ++i) {
-        const mg::u32* const a = V::kQInRegisters ? q_registers_[step][i] : of_q[step % 2][i];
-        mg::mma_m16n8<T, 16>(scores.s[i][2 * pair], a, of_k[n % (kAhead + 1)]);
-        mg::mma_m16n8<T, 16>(scores.s[i][2 * pair + 1], a, of_k[n % (kAhead + 1)] + 2);
-      }
-      if (pair == kPairs - 1) between(step);
-    }
-  }
-
-  // Logits of base 2 where capped; -inf where a row (counted from `row0` for this warp's first)
-  // does not see a key (from `key0`).
-  __device__ __forceinline__ void cap(Scores& scores, const Scaling& scaling) const {
-    if constexpr (V::kCapped) {
-      const float inner = 2.0f * kLog2E * scaling.scale / scaling.softcap;
-      const float outer = scaling.softcap * kLog2E;
-      each(scores, [&](float& s, int, int, int) {  // tanh(x) = 1 - 2 / (exp(2 x) + 1)
-        s = outer - 2.0f * outer * mg::reciprocal_approx(mg::exp2_approx(s * inner) + 1.0f);
-      });
-    }
-  }
-
-  __device__ __forceinline__ void mask(Scores& scores, int row0, int key0, int diagonal, int window,
-                                       int keys) const {
-    each(scores, [&](float& s, int i, int j, int c) {
-      const int own = row0 + 16 * i + c / 2 * 8 + static_cast<int>(lane_ / 4u) + diagonal;
-      const int key = key0 + 8 * j + 2 * static_cast<int>(lane_ % 4u) + c % 2;
-      int last = keys - 1;
-      if constexpr (V::kCausal) last = least(last, own);
-      if constexpr (V::kWindowed && !V::kCausal) last = least(last, own + window);
-      if (key > last || (V::kWindowed && key < own - window)) s = -mg::infinity();
-    });
-  }
-
-  // The first part of a softmax: row maxima, and O and sums follow them.
-  __device__ __forceinline__ void follow_maximum(const Scores& scores) {
-    float maximum[V::kRowTiles][2];
-    bool rises = false;
-#pragma unroll
-    for (int i = 0; i < V::kRowTiles; ++i) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        float x = scores.s[i][0][2 * r];
-#pragma unroll
-        for (int j = 0; j < V::kKeyTiles; ++j) {
-          x = fmaxf(x, fmaxf(scores.s[i][j][2 * r], scores.s[i][j][2 * r + 1]));
-        }
-        maximum[i][r] = mg::quad_max(x);
-        rises |= maximum[i][r] * factor_ > max_[i][r] * factor_ + kSeldomBits;
-      }
-    }
-    if (V::kSeldom && !__any_sync(0xffffffffu, rises)) return;
-#pragma unroll
-    for (int i = 0; i < V::kRowTiles; ++i) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const float before = max_[i][r];
-        max_[i][r] = fmaxf(before, maximum[i][r]);
-        const float shrink = mg::exp2_approx(before * factor_ - base(i, r));
-#pragma unroll
-        for (int j = 0; j < V::kDimTiles; ++j) {
-          o_[i][j][2 * r] *= shrink;
-          o_[i][j][2 * r + 1] *= shrink;
-        }
-        sum_[i][2 * r] *= shrink;
-        if constexpr (V::kLse) unrounded_sum_[i][r] *= shrink;
+        const mg::u32 two = mg::pack<T>(rows.o(i, j, r)[0] * share, rows.o(i, j, r)[1] * share);
+        memcpy(q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(j)) +
+                   lane % 4u * 4u,
+               &two, sizeof(two));
       }
     }
   }
-
-  struct Probabilities {
-    mg::u32 p[V::kRowTiles][V::kKeyTiles / 2][4];
-  };
-
-  // The second part, for 16 keys: p = exp(s - maximum), and their sum.
-  __device__ __forceinline__ void exponentiate(const Scores& scores, int step,
-                                               Probabilities& probabilities) {
+  __syncwarp();
 #pragma unroll
-    for (int i = 0; i < V::kRowTiles; ++i) {
-#pragma unroll
-      for (int word = 0; word < 4; ++word) {
-        const int r = word % 2;
-        const float* const s = scores.s[i][2 * step + word / 2] + 2 * r;
-        const float exact[2] = {mg::exp2_approx(s[0] * factor_ - base(i, r)),
-                                mg::exp2_approx(s[1] * factor_ - base(i, r))};
-        const mg::u32 p = mg::pack<T>(exact[0], exact[1]);
-        if constexpr (V::kLse) unrounded_sum_[i][r] += exact[0] + exact[1];
-        probabilities.p[i][step][word] = p;
-        if constexpr (!V::kSumByMma) {
-          float rounded[2];
-          mg::unpack<T>(p, rounded);
-          sum_[i][2 * r] += rounded[0] + rounded[1];
-        }
-      }
-    }
+  for (int start = 0; start < V::kWarpRows * V::kDimTiles; start += 32) {
+    const int row = (start + static_cast<int>(lane)) / V::kDimTiles;
+    const int piece = (start + static_cast<int>(lane)) % V::kDimTiles;
+    if (row0 + row >= at.rows) continue;
+    const auto* const from = reinterpret_cast<const T*>(
+        q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)));
+    mg::store<8>(at.o + (row0 + row) * at.o_stride + piece * 8, mg::load<8>(from));
   }
-
-  // O += P V.
-  __device__ __forceinline__ void multiply_v(const Probabilities& probabilities, const T* v_tile) {
-    const auto* const v = reinterpret_cast<const unsigned char*>(v_tile);
-    constexpr int kPairs = V::kDimTiles / 2, kLoads = V::kKeyTiles / 2 * kPairs;
-    const mg::u32 ones = mg::pack<T>(1.0f, 1.0f);
-    const mg::u32 of_ones[2] = {ones, ones};
-    mg::u32 of_v[kAhead + 1][4];
-#pragma unroll
-    for (int n = 0; n < kAhead; ++n) {
-      mg::ldmatrix_x4_transposed(of_v[n], v + across_.offset(n / kPairs * 16, n % kPairs));
-    }
-#pragma unroll
-    for (int n = 0; n < kLoads; ++n) {
-      const int step = n / kPairs, pair = n % kPairs, next = n + kAhead;
-      if (next < kLoads) {
-        mg::ldmatrix_x4_transposed(of_v[next % (kAhead + 1)],
-                                   v + across_.offset(next / kPairs * 16, next % kPairs));
-      }
-#pragma unroll
-      for (int i = 0; i < V::kRowTiles; ++i) {
-        const mg::u32* const p = probabilities.p[i][step];
-        if (V::kSumByMma && pair == 0) mg::mma_m16n8<T, 16>(sum_[i], p, of_ones);
-        mg::mma_m16n8<T, 16>(o_[i][2 * pair], p, of_v[n % (kAhead + 1)]);
-        mg::mma_m16n8<T, 16>(o_[i][2 * pair + 1], p, of_v[n % (kAhead + 1)] + 2);
-      }
-    }
-  }
-
-  // O and lse of rows [row0, ...) of the sequence, through this warp's rows of Q's place.
-  __device__ __forceinline__ void write(const Sequence<T>& at, int row0) {
-    __syncwarp();  // its lanes have read Q
-#pragma unroll
-    for (int i = 0; i < V::kRowTiles; ++i) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int row = 16 * i + 8 * r + static_cast<int>(lane_ / 4u);
-        const float sum = V::kSumByMma ? sum_[i][2 * r] : mg::quad_sum(sum_[i][2 * r]);
-        const float share = sum > 0.0f || sum != sum ? 1.0f / sum : 0.0f;
-        if constexpr (V::kLse) {
-          const float logarithm =
-              max_[i][r] * factor_ * kLn2 + logf(mg::quad_sum(unrounded_sum_[i][r]));
-          if (lane_ % 4u == 0 && row0 + row < at.rows) {
-            at.lse[row0 + row] = sum == 0.0f ? -mg::infinity() : logarithm;
-          }
-        }
-#pragma unroll
-        for (int j = 0; j < V::kDimTiles; ++j) {
-          const mg::u32 two = mg::pack<T>(o_[i][j][2 * r] * share, o_[i][j][2 * r + 1] * share);
-          memcpy(
-              q_ + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(j)) +
-                  lane_ % 4u * 4u,
-              &two, sizeof(two));
-        }
-      }
-    }
-    __syncwarp();
-#pragma unroll
-    for (int start = 0; start < V::kWarpRows * V::kDimTiles; start += 32) {
-      const int row = (start + static_cast<int>(lane_)) / V::kDimTiles;
-      const int piece = (start + static_cast<int>(lane_)) % V::kDimTiles;
-      if (row0 + row >= at.rows) continue;
-      const auto* const from = reinterpret_cast<const T*>(
-          q_ + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)));
-      mg::store<8>(at.o + (row0 + row) * at.o_stride + piece * 8, mg::load<8>(from));
-    }
-  }
-
- private:
-  static constexpr int kSteps = V::kHeadDim / 16;
-  static constexpr int kAhead = 2;  // loads of K or V that are on their way during a product
-
-  __device__ __forceinline__ void load_q(int step, mg::u32 (&of_q)[V::kRowTiles][4]) const {
-#pragma unroll
-    for (int i = 0; i < V::kRowTiles; ++i) {
-      mg::ldmatrix_x4(of_q[i], q_ + across_.offset(16 * i, step));
-    }
-  }
-
-  // What exponents are relative to. Rows that have seen no key have no maximum: -inf - -inf is no
-  // exponent.
-  __device__ __forceinline__ float base(int i, int r) const {
-    return max_[i][r] == -mg::infinity() ? 0.0f : max_[i][r] * factor_;
-  }
-
-  template <class Visit>
-  __device__ __forceinline__ void each(Scores& scores, const Visit& visit) const {
-#pragma unroll
-    for (int i = 0; i < V::kRowTiles; ++i) {
-#pragma unroll
-      for (int j = 0; j < V::kKeyTiles; ++j) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c) visit(scores.s[i][j][c], i, j, c);
-      }
-    }
-  }
-
-  mg::u32 lane_;
-  int first_row_;
-  mg::SwizzledLane<V::kRowBytes> across_, down_;
-  unsigned char* q_;  // this warp's rows
-  float factor_;      // from scores to exponents of 2
-  mg::u32 q_registers_[V::kQInRegisters ? kSteps : 1][V::kRowTiles][4];
-  float o_[V::kRowTiles][V::kDimTiles][4];
-  float max_[V::kRowTiles][2];  // that o_ and sum_ are relative to
-  float sum_[V::kRowTiles][4];  // of row r in 2 * r: of this lane's keys, or of all by mma
-  float unrounded_sum_[V::kRowTiles][2];  // for lse
-};
+}
 
 // The keys that rows of a block see, in tiles; tile 0 is the last one.
 template <class V>
@@ -472,13 +234,15 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   const auto k_slot = [&](int slot) { return k_tiles + slot * kTile; };
   const auto v_slot = [&](int slot) { return v_tiles + slot * kTile; };
 
-  WarpRows<V> rows(scaling, q_tile);
-  const int row0 = first_row + rows.first_row();
+  const int own_rows = static_cast<int>(threadIdx.x) / 32 * V::kWarpRows;
+  T* const q_rows = q_tile + own_rows * V::kHeadDim;
+  mg::AttentionRows<V> rows(scaling, q_rows);
+  const int row0 = first_row + own_rows;
   // Of this warp's rows: those of the first and of the last are the bounds of what all or any see.
   const int first_own = row0 + tiles.diagonal;
   const int last_own = least(row0 + V::kWarpRows, at.rows) - 1 + tiles.diagonal;
-  typename WarpRows<V>::Scores scores;
-  typename WarpRows<V>::Probabilities probabilities;
+  typename mg::AttentionRows<V>::Scores scores;
+  typename mg::AttentionRows<V>::Probabilities probabilities;
   const auto nothing = [](int) {};
 
   const auto sees = [&](int tile) {
@@ -495,7 +259,10 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     if constexpr (V::kCausal) hides |= last > first_own;
     if constexpr (V::kWindowed && !V::kCausal) hides |= last > first_own + scaling.window;
     if constexpr (V::kWindowed) hides |= key < last_own - scaling.window;
-    if (hides) rows.mask(scores, row0, key, tiles.diagonal, scaling.window, at.keys);
+    if (hides) {
+      const auto own = [&](int row) { return row0 + row + tiles.diagonal; };
+      rows.mask(scores, own, key, at.keys, scaling.window);
+    }
   };
   const auto exponentiate = [&] {
 #pragma unroll
@@ -595,7 +362,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
       copies.end_group();
       cap_and_mask(tile);
       rows.follow_maximum(scores);
-      typename WarpRows<V>::Scores next;
+      typename mg::AttentionRows<V>::Scores next;
       constexpr int kProducts = V::kHeadDim / 16, kExponents = V::kKeys / 16;
       rows.multiply_q(next, k_slot(slot), [&](int step) {
 #pragma unroll
@@ -612,7 +379,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     softmax(tiles.count - 1);
     rows.multiply_v(probabilities, v_slot(slot));
   }
-  rows.write(at, row0);
+  write(rows, at, row0, q_rows);
 }
 
 // Which rows of which head (times batch) a block has: in groups of HEADS_AT_ONCE heads, the blocks

@@ -1,6 +1,6 @@
 // The references of attention's operators — the formulas read off, a query and head per thread,
 // everything in fp64 — and what the same mathematics gives in low precision, by which variants are
-// judged; and the lengths of packed sequences.
+// judged; and the lengths of packed sequences, caches and their pages.
 //
 // Algorithm  a thread walks over the keys that its query sees, 16 at a time, and keeps the largest
 //            logit so far, the sum of exponentials and, where its output belongs, the sum of rows
@@ -11,6 +11,7 @@
 // Numerics   relative error below keys * 2^-52. Logits of T in low precision.
 
 #include <mg/math.cuh>
+#include <mg/random.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
@@ -22,15 +23,30 @@ struct Formula {
   mg::i64 window;
 };
 
+// The rows of k or v of a sequence and head, one after the other or in pages.
+template <class T>
+struct Rows {
+  const T* first;
+  mg::i64 stride;
+  const int* pages = nullptr;  // of the sequence
+  mg::i64 page_size = 1, page_stride = 0;
+
+  __device__ const T* at(mg::i64 row) const {
+    if (pages == nullptr) return first + row * stride;
+    return first + pages[row / page_size] * page_stride + row % page_size * stride;
+  }
+};
+
 // A query of one head: its row of q, the rows of k and v of its sequence, what it sees of them.
 template <class T>
 struct Query {
-  const T *q, *k, *v;
-  mg::i64 k_stride, v_stride, head_dim, first_key, end_key;
+  const T* q;
+  Rows<T> k, v;
+  mg::i64 head_dim, first_key, end_key;
 
-  __device__ Query(const T* q, const T* k, const T* v, mg::i64 k_stride, mg::i64 v_stride,
-                   mg::i64 head_dim, mg::i64 row, mg::i64 rows, mg::i64 keys, const Formula& is)
-      : q(q), k(k), v(v), k_stride(k_stride), v_stride(v_stride), head_dim(head_dim) {
+  __device__ Query(const T* q, const Rows<T>& k, const Rows<T>& v, mg::i64 head_dim, mg::i64 row,
+                   mg::i64 rows, mg::i64 keys, const Formula& is)
+      : q(q), k(k), v(v), head_dim(head_dim) {
     const mg::i64 own = row + keys - rows;
     first_key = is.windowed && own - is.window > 0 ? own - is.window : 0;
     end_key = keys;
@@ -56,11 +72,13 @@ __device__ void each_key(int count, const Visit& visit) {
 template <class T, bool kLow>
 __device__ void logits(const Query<T>& query, const Formula& is, mg::i64 key, int count,
                        double (&logit)[kKeysAtOnce]) {
+  const T* rows[kKeysAtOnce];
+  each_key(count, [&](int j) { rows[j] = query.k.at(key + j); });
   each_key(kKeysAtOnce, [&](int j) { logit[j] = 0.0; });
   for (mg::i64 d = 0; d < query.head_dim; ++d) {
     const double q = mg::to_float(query.q[d]);
     each_key(count, [&](int j) {
-      const double k = mg::to_float(query.k[(key + j) * query.k_stride + d]);
+      const double k = mg::to_float(rows[j][d]);
       logit[j] += q * (kLow ? rounded<T>(k * is.scale) : k);
     });
   }
@@ -92,11 +110,11 @@ __device__ double attend_in_fp64(const Query<T>& query, const Formula& is, doubl
     const double shrink = sum == 0.0 ? 0.0 : exp(before - largest);
     sum *= shrink;
     each_key(count, [&](int j) { sum += logit[j] = exp(logit[j] - largest); });
+    const T* rows[kKeysAtOnce];
+    each_key(count, [&](int j) { rows[j] = query.v.at(key + j); });
     for (mg::i64 d = 0; d < query.head_dim; ++d) {
       double total = o[d] * shrink;
-      each_key(count, [&](int j) {
-        total += logit[j] * mg::to_float(query.v[(key + j) * query.v_stride + d]);
-      });
+      each_key(count, [&](int j) { total += logit[j] * mg::to_float(rows[j][d]); });
       o[d] = total;
     }
   }
@@ -122,11 +140,11 @@ __device__ double attend_in_low_precision(const Query<T>& query, const Formula& 
     const int count = keys_at(query, key);
     logits<T, true>(query, is, key, count, logit);
     each_key(count, [&](int j) { logit[j] = rounded<T>(exp(logit[j] - largest) / sum); });
+    const T* rows[kKeysAtOnce];
+    each_key(count, [&](int j) { rows[j] = query.v.at(key + j); });
     for (mg::i64 d = 0; d < query.head_dim; ++d) {
       double total = o[d];
-      each_key(count, [&](int j) {
-        total += logit[j] * mg::to_float(query.v[(key + j) * query.v_stride + d]);
-      });
+      each_key(count, [&](int j) { total += logit[j] * mg::to_float(rows[j][d]); });
       o[d] = total;
     }
   }
@@ -145,9 +163,9 @@ __device__ void prefill(const T* q, const T* k, const T* v, double* o, double* l
        i += threads) {  // neighbours share a head's keys
     const mg::i64 row = i % seq_q, head = i / seq_q % heads, b = i / seq_q / heads;
     const mg::i64 kv_head = head / (heads / kv_heads);
-    const Query<T> query(q + b * q_sb + row * q_ss + head * q_sh, k + b * k_sb + kv_head * k_sh,
-                         v + b * v_sb + kv_head * v_sh, k_ss, v_ss, head_dim, row, seq_q, seq_k,
-                         is);
+    const Query<T> query(q + b * q_sb + row * q_ss + head * q_sh,
+                         {k + b * k_sb + kv_head * k_sh, k_ss},
+                         {v + b * v_sb + kv_head * v_sh, v_ss}, head_dim, row, seq_q, seq_k, is);
     double* const to = o + ((b * seq_q + row) * heads + head) * head_dim;
     const double sum =
         kLow ? attend_in_low_precision(query, is, to) : attend_in_fp64(query, is, to);
@@ -202,10 +220,10 @@ __device__ void varlen(const T* q, const T* k, const T* v, const int* q_starts, 
     const mg::i64 kv_head = head / (heads / kv_heads);
     const mg::i64 s = sequence_of(q_starts, sequences, token);
     const mg::i64 k_start = k_starts[s];
-    const Query<T> query(q + token * q_ss + head * q_sh, k + k_start * k_ss + kv_head * k_sh,
-                         v + k_start * v_ss + kv_head * v_sh, k_ss, v_ss, head_dim,
-                         token - q_starts[s], q_starts[s + 1] - q_starts[s],
-                         k_starts[s + 1] - k_start, is);
+    const Query<T> query(q + token * q_ss + head * q_sh,
+                         {k + k_start * k_ss + kv_head * k_sh, k_ss},
+                         {v + k_start * v_ss + kv_head * v_sh, v_ss}, head_dim, token - q_starts[s],
+                         q_starts[s + 1] - q_starts[s], k_starts[s + 1] - k_start, is);
     double* const to = o + (token * heads + head) * head_dim;
     const double sum =
         kLow ? attend_in_low_precision(query, is, to) : attend_in_fp64(query, is, to);
@@ -279,5 +297,151 @@ __global__ void fill_k_starts(T* out, unsigned long long, long long sequences, l
   for (mg::i64 i = mg::i64{blockIdx.x} * blockDim.x + threadIdx.x; i <= sequences; i += threads) {
     out[i] = i == sequences ? static_cast<int>(tokens_k)
                             : start_of_sequence(i, sequences, tokens_k, max_k);
+  }
+}
+
+// What attention.decode is given; the operator's dims in their order.
+template <class T>
+struct Decode {
+  const T *q, *k, *v;
+  const int *kv_lens, *block_table;
+  mg::i64 batch, q_len, heads, kv_heads, head_dim, page_size, max_pages;
+  mg::i64 q_sb, q_ss, q_sh, k_sb, k_ss, k_sh, v_sb, v_ss, v_sh;
+};
+
+template <class T, bool kLow>
+__device__ void decode(const Decode<T>& in, double* o, double* lse, const Formula& is) {
+  const mg::i64 threads = mg::i64{gridDim.x} * blockDim.x;
+  for (mg::i64 i = mg::i64{blockIdx.x} * blockDim.x + threadIdx.x;
+       i < in.batch * in.heads * in.q_len; i += threads) {
+    const mg::i64 row = i % in.q_len, head = i / in.q_len % in.heads, b = i / in.q_len / in.heads;
+    const mg::i64 kv_head = head / (in.heads / in.kv_heads);
+    Rows<T> k{in.k + kv_head * in.k_sh, in.k_ss}, v{in.v + kv_head * in.v_sh, in.v_ss};
+    if (in.block_table == nullptr) {
+      k.first += b * in.k_sb;
+      v.first += b * in.v_sb;
+    } else {
+      k.pages = v.pages = in.block_table + b * in.max_pages;
+      k.page_size = v.page_size = in.page_size;
+      k.page_stride = in.k_sb;
+      v.page_stride = in.v_sb;
+    }
+    const Query<T> query(in.q + b * in.q_sb + row * in.q_ss + head * in.q_sh, k, v, in.head_dim,
+                         row, in.q_len, in.kv_lens[b], is);
+    double* const to = o + ((b * in.q_len + row) * in.heads + head) * in.head_dim;
+    const double sum =
+        kLow ? attend_in_low_precision(query, is, to) : attend_in_fp64(query, is, to);
+    if (lse != nullptr) lse[i] = sum;
+  }
+}
+
+template <typename T>
+__global__ void attention_decode_reference(
+    const T* q, const T* k, const T* v, const int* kv_lens, const int* block_table, double* o,
+    double* lse, float scale, float softcap, bool causal, bool windowed, bool capped, bool,
+    long long batch, long long q_len, long long, long long, long long heads, long long kv_heads,
+    long long head_dim, long long window, long long page_size, long long, long long max_pages,
+    long long, long long q_sb, long long q_ss, long long q_sh, long long k_sb, long long k_ss,
+    long long k_sh, long long v_sb, long long v_ss, long long v_sh, long long, long long,
+    long long) {
+  decode<T, false>({q,     k,        v,        kv_lens,   block_table, batch, q_len,
+                    heads, kv_heads, head_dim, page_size, max_pages,   q_sb,  q_ss,
+                    q_sh,  k_sb,     k_ss,     k_sh,      v_sb,        v_ss,  v_sh},
+                   o, lse, {scale, softcap, causal, windowed, capped, window});
+}
+
+template <typename T>
+__global__ void attention_decode_low_precision(
+    const T* q, const T* k, const T* v, const int* kv_lens, const int* block_table, double* o,
+    double* lse, float scale, float softcap, bool causal, bool windowed, bool capped, bool,
+    long long batch, long long q_len, long long, long long, long long heads, long long kv_heads,
+    long long head_dim, long long window, long long page_size, long long, long long max_pages,
+    long long, long long q_sb, long long q_ss, long long q_sh, long long k_sb, long long k_ss,
+    long long k_sh, long long v_sb, long long v_ss, long long v_sh, long long, long long,
+    long long) {
+  decode<T, true>({q,     k,        v,        kv_lens,   block_table, batch, q_len,
+                   heads, kv_heads, head_dim, page_size, max_pages,   q_sb,  q_ss,
+                   q_sh,  k_sb,     k_ss,     k_sh,      v_sb,        v_ss,  v_sh},
+                  o, lse, {scale, softcap, causal, windowed, capped, window});
+}
+
+// The lengths of caches: all kv_len, or total_kv in all, uneven, some of them 0.
+__device__ inline mg::i64 length_of_cache(mg::i64 b, mg::i64 batch, mg::i64 kv_len,
+                                          mg::i64 total_kv) {
+  if (total_kv == batch * kv_len) return kv_len;
+  const mg::i64 end = b + 1 == batch ? total_kv : start_of_sequence(b + 1, batch, total_kv, kv_len);
+  return end - start_of_sequence(b, batch, total_kv, kv_len);
+}
+
+// Pages go to sequences one after the other, the last page first; those in front are not used.
+struct PageTable {
+  mg::i64 batch, kv_len, total_kv, page_size, pages;
+
+  __device__ mg::i64 length(mg::i64 b) const { return length_of_cache(b, batch, kv_len, total_kv); }
+  __device__ mg::i64 pages_of(mg::i64 b) const { return (length(b) + page_size - 1) / page_size; }
+  __device__ mg::i64 pages_before(mg::i64 b) const {
+    if (total_kv == batch * kv_len) return b * pages_of(0);
+    mg::i64 count = 0;
+    for (mg::i64 other = 0; other < b; ++other) count += pages_of(other);
+    return count;
+  }
+  // Whether a row of a page belongs to a sequence.
+  __device__ bool has(mg::i64 page, mg::i64 row) const {
+    const mg::i64 place = pages - 1 - page;
+    mg::i64 b = total_kv == batch * kv_len ? place / (pages_of(0) > 0 ? pages_of(0) : 1) : 0;
+    while (b < batch && pages_before(b + 1) <= place) ++b;
+    return b < batch && (place - pages_before(b)) * page_size + row < length(b);
+  }
+};
+
+template <typename T>
+__global__ void fill_kv_lens(T* out, unsigned long long, long long batch, long long,
+                             long long kv_len, long long total_kv, long long, long long, long long,
+                             long long, long long, long long, long long, long long, long long,
+                             long long, long long, long long, long long, long long, long long,
+                             long long, long long, long long, long long, long long) {
+  const mg::i64 threads = mg::i64{gridDim.x} * blockDim.x;
+  for (mg::i64 b = mg::i64{blockIdx.x} * blockDim.x + threadIdx.x; b < batch; b += threads) {
+    out[b] = static_cast<T>(length_of_cache(b, batch, kv_len, total_kv));
+  }
+}
+
+// Entries behind a sequence's last page name none.
+template <typename T>
+__global__ void fill_block_table(T* out, unsigned long long, long long batch, long long,
+                                 long long kv_len, long long total_kv, long long, long long,
+                                 long long, long long, long long page_size, long long pages,
+                                 long long max_pages, long long, long long, long long, long long,
+                                 long long, long long, long long, long long, long long, long long,
+                                 long long, long long, long long) {
+  const PageTable table{batch, kv_len, total_kv, page_size, pages};
+  const mg::i64 threads = mg::i64{gridDim.x} * blockDim.x;
+  for (mg::i64 i = mg::i64{blockIdx.x} * blockDim.x + threadIdx.x; i < batch * max_pages;
+       i += threads) {
+    const mg::i64 b = i / max_pages, page = i % max_pages;
+    const mg::i64 place = pages - 1 - table.pages_before(b) - page;
+    out[i] = static_cast<T>(page >= table.pages_of(b) ? 0x7fffffff : place < 0 ? 0 : place);
+  }
+}
+
+// Normal where a sequence has a row; NaN behind its length and in pages that are not used.
+template <typename T>
+__global__ void fill_cache(T* out, unsigned long long seed, long long batch, long long,
+                           long long kv_len, long long total_kv, long long, long long kv_heads,
+                           long long head_dim, long long, long long page_size, long long pages,
+                           long long, long long capacity, long long, long long, long long,
+                           long long, long long, long long, long long, long long, long long,
+                           long long, long long, long long) {
+  const bool paged = pages > 0;
+  const PageTable table{batch, kv_len, total_kv, page_size, pages};
+  const mg::i64 row_size = kv_heads * head_dim, rows = paged ? page_size : capacity;
+  const mg::i64 count = (paged ? pages : batch) * rows * row_size;
+  const mg::i64 threads = mg::i64{gridDim.x} * blockDim.x;
+  for (mg::i64 i = mg::i64{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) {
+    const mg::i64 row = i / row_size % rows, first = i / row_size / rows;
+    const bool is_there =
+        paged ? table.has(first, row) : row < length_of_cache(first, batch, kv_len, total_kv);
+    const float value = mg::normal_of(mg::random_bits(seed, i));
+    out[i] = mg::from_float<T>(is_there ? value : __uint_as_float(0x7fc00000u));
   }
 }

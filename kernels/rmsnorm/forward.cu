@@ -71,7 +71,9 @@ struct Shape {
   static constexpr int kSteps = (kHidden + kStep - 1) / kStep;
   static constexpr int kUnroll = kKept ? kSteps : 4;
   // What was written by this kernel is no business of the read-only path.
-  static constexpr LOAD kLoadOfWritten = kLoad == LOAD::no_allocate ? LOAD::streaming : kLoad;
+  static constexpr LOAD kLoadOfWritten =
+      kLoad == LOAD::no_allocate || kLoad == LOAD::kept ? LOAD::streaming : kLoad;
+  static constexpr LOAD kUntilReread = kLoad == LOAD::kept ? kLoad : LOAD::normal;
 
   // Registers that hold data while the sum is on its way. Where these leave room, 1024 threads an
   // SM are asked for, which is 64 registers each: the compiler takes a few more without need.
@@ -192,7 +194,8 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
   }
 }
 
-// One row, read again after the sum: its first read leaves it in the caches, its second ends that.
+// One row, read again after the sum: what is read again, x or residual_out, is left in the caches
+// the first time and given up the second.
 template <class S, bool kAdd>
 __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane, mg::i64 row,
                                                  mg::i64 rows, mg::i64 x_stride, float eps,
@@ -206,11 +209,14 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
   float squares = 0.0f;
   if (active) {
     for_each_vector<S>(lane, [&](int, int column) {
-      mg::Vec<T, kVec> value = mg::load<kVec>(x_row + column);
+      mg::Vec<T, kVec> value;
       if constexpr (kAdd) {
-        value = mg::sum_of(value,
+        constexpr LOAD kOnce = S::kLoad == LOAD::kept ? LOAD::streaming : LOAD::normal;
+        value = mg::sum_of(mg::load_hinted<kVec, kOnce>(x_row + column),
                            mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + first + column));
-        mg::store<kVec>(at.residual_out + first + column, value);
+        mg::store_hinted<kVec, S::kUntilReread>(at.residual_out + first + column, value);
+      } else {
+        value = mg::load_hinted<kVec, S::kUntilReread>(x_row + column);
       }
       squares += mg::sum_of_squares(value);
     });

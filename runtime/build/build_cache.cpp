@@ -129,7 +129,7 @@ Status BuildCache::keep(const Build& build) {
     return unsupported("a build of " + std::to_string(entry.size()) + " bytes is larger than " +
                        std::to_string(kMaxEntryBytes));
   }
-  MGTUNE_TRY(file_system_.write_file(entry_path(build.key), entry));
+  MGTUNE_TRY(file_system_.write_file_unsynced(entry_path(build.key), entry));
   if (looks_after(build.key, entry.size())) evict();
   return {};
 }

@@ -1,13 +1,13 @@
 // BuildCache: builds on disk by key, so that a second process does not compile again.
 //
 // One file an entry: a text header (format, key, kernels, SHA-256 of the payload) and the binary,
-// published by rename; README.md specifies it. An entry that does not verify is removed and counts
-// as a miss: a damaged cache costs a compile, never a wrong result. The directory is created 0700
-// and refused when others can write to it or it is not ours. A build that is not kept, for whatever
-// reason, is said once a process and directory on stderr. Once the directory holds more than its
-// limit, the oldest entries go; whatever the number of processes that write, it is over by a few
-// hundredths of the limit at most. Safe for any number of processes at once; one object is for one
-// thread.
+// published by rename, not synced; README.md specifies it. An entry that does not verify is removed
+// and counts as a miss: a damaged cache costs a compile, never a wrong result. The directory is
+// created 0700 and refused when others can write to it or it is not ours. A build that is not kept,
+// for whatever reason, is said once a process and directory on stderr. Once the directory holds
+// more than its limit, the oldest entries go; whatever the number of processes that write, it is
+// over by a few hundredths of the limit at most. Safe for any number of processes at once; one
+// object is for one thread.
 
 #pragma once
 

@@ -47,12 +47,18 @@ class RealFileSystem final : public FileSystem {
   }
 
   Status write_file(const std::string& path, std::string_view content) override {
-    std::string temporary = path + ".XXXXXX";
-    FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (file.get() < 0) return errno_status("create", path, errno);
-    Status status = publish(file, temporary, path, content);
-    if (!status.ok()) ::unlink(temporary.c_str());
-    return status;
+    MGTUNE_TRY(replace(path, content, true));
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    const FileDescriptor folder(
+        ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.get() >= 0 && ::fsync(folder.get()) != 0 && errno != EINVAL) {
+      return errno_status("sync folder", parent, errno);
+    }
+    return {};
+  }
+
+  Status write_file_unsynced(const std::string& path, std::string_view content) override {
+    return replace(path, content, false);
   }
 
   Status create_directories(const std::string& path, unsigned mode) override {
@@ -91,18 +97,23 @@ class RealFileSystem final : public FileSystem {
   }
 
  private:
-  static Status publish(FileDescriptor& file, const std::string& temporary, const std::string& path,
-                        std::string_view content) {
-    MGTUNE_TRY(write_all(file.get(), content, path));
-    if (::fsync(file.get()) != 0) return errno_status("sync", path, errno);
-    if (file.close() != 0) return errno_status("close", path, errno);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) return errno_status("write", path, errno);
-    const std::string parent = std::filesystem::path(path).parent_path().string();
-    const FileDescriptor folder(
-        ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder.get() >= 0 && ::fsync(folder.get()) != 0 && errno != EINVAL) {
-      return errno_status("sync folder", parent, errno);
+  static Status replace(const std::string& path, std::string_view content, bool sync) {
+    std::string temporary = path + ".XXXXXX";
+    FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (file.get() < 0) return errno_status("create", path, errno);
+    Status status = fill(file, path, content, sync);
+    if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+      status = errno_status("write", path, errno);
     }
+    if (!status.ok()) ::unlink(temporary.c_str());
+    return status;
+  }
+
+  static Status fill(FileDescriptor& file, const std::string& path, std::string_view content,
+                     bool sync) {
+    MGTUNE_TRY(write_all(file.get(), content, path));
+    if (sync && ::fsync(file.get()) != 0) return errno_status("sync", path, errno);
+    if (file.close() != 0) return errno_status("close", path, errno);
     return {};
   }
 };

@@ -105,7 +105,18 @@ INSTANTIATE_TEST_SUITE_P(
              "lse=true,T=bf16"},
         Case{"attention.varlen",
              "sequences=9,tokens_q=900,tokens_k=4000,max_q=300,max_k=1500,heads=2,kv_heads=1,"
-             "head_dim=64,T=f16"}));
+             "head_dim=64,T=f16"},
+        Case{"attention.decode",
+             "batch=1,q_len=1,kv_len=1023,heads=32,kv_heads=8,head_dim=128,lse=true,T=bf16"},
+        Case{"attention.decode",
+             "batch=7,q_len=5,kv_len=3000,total_kv=9000,heads=8,kv_heads=2,head_dim=128,"
+             "causal=true,lse=true,T=f16"},
+        Case{"attention.decode",
+             "batch=9,q_len=1,kv_len=2000,total_kv=7000,heads=16,kv_heads=1,head_dim=64,paged=true,"
+             "page_size=16,pages=460,T=bf16"},
+        Case{"attention.decode",
+             "batch=2,q_len=16,kv_len=777,heads=4,kv_heads=2,head_dim=256,windowed=true,window=100,"
+             "causal=true,T=bf16"}));
 
 }  // namespace
 }  // namespace mgtune

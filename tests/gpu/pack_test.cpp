@@ -126,7 +126,7 @@ TEST_F(PackOnGpu, ALaunchBesideTheDriversOwn) {
   const Pack read = *decode_pack(file_content(pack()));
   // The pick: a row a block, 128 threads, 8 elements a load.
   const auto pick = std::ranges::find_if(read.builds, [](const PackedBuild& packed) {
-    return packed.build.kernels.front().name.find(" 1024, 128, 1, 1, 8,") != std::string::npos;
+    return packed.build.kernels.front().name.find(" 1024, 128, 1, 1, 1, 8,") != std::string::npos;
   });
   ASSERT_NE(pick, read.builds.end());
   const auto module = device().load(pick->build);

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -57,9 +58,13 @@ class CpuModule {
   // The same; `args` as cuLaunchKernel takes them.
   Status launch_with(const std::string& kernel, std::uint32_t grid, std::uint32_t block,
                      std::uint32_t shared_bytes, void* const* args) const {
+    return launch_with(kernel, std::array<std::uint32_t, 3>{grid, 1, 1}, block, shared_bytes, args);
+  }
+  Status launch_with(const std::string& kernel, std::array<std::uint32_t, 3> grid,
+                     std::uint32_t block, std::uint32_t shared_bytes, void* const* args) const {
     KernelLaunch launch;
     MGTUNE_ASSIGN(launch.kernel, module_->kernel(kernel));
-    launch.grid = {grid, 1, 1};
+    launch.grid = grid;
     launch.block = {block, 1, 1};
     launch.shared_bytes = shared_bytes;
     launch.args = args;

@@ -55,6 +55,7 @@ class HalfTensor:
     """fp16, contiguous, with what the plug-in asks of a tensor of torch."""
 
     dtype = "torch.float16"
+    device = "cpu"
 
     def __init__(self, shape, values):
         self.shape = shape
@@ -82,9 +83,17 @@ class FakeTorch:
         def current_stream():
             return types.SimpleNamespace(cuda_stream=0)
 
+    int32 = "int32"
+
     @staticmethod
     def empty_like(tensor):
         return HalfTensor(tensor.shape, [math.nan] * math.prod(tensor.shape))
+
+    @staticmethod
+    def full(shape, value, dtype, device):
+        tensor = types.SimpleNamespace(memory=(ctypes.c_int32 * shape[0])(*[value] * shape[0]))
+        tensor.data_ptr = lambda: ctypes.addressof(tensor.memory)
+        return tensor
 
 
 class AttentionTest(unittest.TestCase):
@@ -127,6 +136,15 @@ class AttentionTest(unittest.TestCase):
         out = self.attention.varlen(q, k, v, starts, 6, True)()
         for head in (0, 1):
             self.expect_head(out, q, k, v, head, 2, [0, 3, 3, 9])
+
+    def test_decode(self):
+        q, k, v = normal_halves(1, 1, 2, 64), normal_halves(1, 9, 1, 64), normal_halves(1, 9, 1, 64)
+        call = self.attention.decode(q, k, v)
+        for out in (call(), call()):
+            for head in (0, 1):
+                exact = self.row(self.rows(q, head, 2)[0], self.rows(k, 0, 1), self.rows(v, 0, 1))
+                for a, b in zip(self.rows(out, head, 2)[0], exact):
+                    self.assertAlmostEqual(a, b, delta=4e-3)
 
     def test_other_dtypes_are_skipped(self):
         q = normal_halves(1, 9, 1, 64)

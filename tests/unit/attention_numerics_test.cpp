@@ -5,30 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "tests/helpers/attention_head.h"
 #include "tests/helpers/cpu_module.h"
 
 namespace mgtune {
 namespace {
-
-constexpr int kHeadDim = 64;
-
-// A head of `queries` and `keys`, whose elements the test gives as functions of row and column.
-struct Head {
-  using Element = std::function<double(int, int)>;
-  int queries, keys;
-  Element q, k, v;
-  float scale;
-};
-
-double wave(int row, int column) { return std::sin(0.37 * row + 1.3 * column + row * column); }
-
-struct Output {
-  std::vector<double> o, lse;
-};
 
 class AttentionNumerics : public testing::TestWithParam<const char*> {
  protected:
@@ -57,26 +41,21 @@ class AttentionNumerics : public testing::TestWithParam<const char*> {
   static double rounding() { return is_half() ? 0x1p-11 : 0x1p-8; }
 
   // What the kernel makes of the head; behind the last row of each matrix lie 64 rows of NaN.
-  static Output run(const Head& head, const char* way) {
+  static AttentionOutput run(const AttentionHead& head, const char* way) {
     Device& device = module_->device();
-    const auto upload = [&](int rows, const Head::Element& element) {
-      std::vector<double> values;
-      for (int i = 0; i < rows * kHeadDim; ++i) {
-        values.push_back(element(i / kHeadDim, i % kHeadDim));
-      }
-      values.resize(values.size() + 64 * kHeadDim, NAN);
-      return DeviceTensor::upload(device, dtype(), values).value();
+    const auto upload = [&](int rows, const AttentionHead::Element& element) {
+      return DeviceTensor::upload(device, dtype(), attention_rows(rows, element)).value();
     };
     const auto q = upload(head.queries, head.q), k = upload(head.keys, head.k);
     const auto v = upload(head.keys, head.v);
     const auto rows = static_cast<std::size_t>(head.queries);
-    const auto o = DeviceTensor::poisoned(device, dtype(), rows * kHeadDim).value();
+    const auto o = DeviceTensor::poisoned(device, dtype(), rows * AttentionHead::kDim).value();
     const auto lse = DeviceTensor::poisoned(device, DType::f32, rows).value();
-    const auto batch_stride = [](int count) { return std::int64_t{count} * kHeadDim; };
-    const std::int64_t row = kHeadDim;
+    const auto batch_stride = [](int count) { return std::int64_t{count} * AttentionHead::kDim; };
+    const std::int64_t row = AttentionHead::kDim;
     const Status status = module_->launch_with_shared(
         kernel(GetParam(), way), static_cast<std::uint32_t>((head.queries + 63) / 64), 128,
-        (64 + 4 * 32) * kHeadDim * 2, q.data(), k.data(), v.data(), o.data(), lse.data(),
+        (64 + 4 * 32) * AttentionHead::kDim * 2, q.data(), k.data(), v.data(), o.data(), lse.data(),
         head.scale, 1.0F, std::int32_t{1}, std::int32_t{head.queries}, std::int32_t{head.keys},
         std::int32_t{1}, std::int32_t{1}, std::int32_t{0}, batch_stride(head.queries), row, row,
         batch_stride(head.keys), row, row, batch_stride(head.keys), row, row,
@@ -85,43 +64,12 @@ class AttentionNumerics : public testing::TestWithParam<const char*> {
     return {o.download().value(), lse.download().value()};
   }
 
-  // The formula, of the rounded inputs.
-  static Output exact(const Head& head) {
-    const auto rounded = [](double value) {
-      unsigned char bits[2];
-      put_element(bits, 0, dtype(), value);
-      return element_as_double(bits, 0, dtype());
-    };
-    Output out;
-    for (int i = 0; i < head.queries; ++i) {
-      std::vector<double> logits;
-      for (int j = 0; j < head.keys && j <= i + head.keys - head.queries; ++j) {
-        double dot = 0;
-        for (int d = 0; d < kHeadDim; ++d) dot += rounded(head.q(i, d)) * rounded(head.k(j, d));
-        logits.push_back(dot * static_cast<double>(head.scale));
-      }
-      const double largest =
-          logits.empty() ? -INFINITY : *std::max_element(logits.begin(), logits.end());
-      double sum = 0;
-      for (const double logit : logits) sum += std::exp(logit - largest);
-      for (int d = 0; d < kHeadDim; ++d) {
-        double o = 0;
-        for (std::size_t j = 0; j < logits.size(); ++j) {
-          o += std::exp(logits[j] - largest) / sum * rounded(head.v(static_cast<int>(j), d));
-        }
-        out.o.push_back(o);
-      }
-      out.lse.push_back(logits.empty() ? -INFINITY : largest + std::log(sum));
-    }
-    return out;
-  }
-
   // Errors of o up to `factor` roundings, of lse up to 1e-6 of what it is made of.
-  static void expect_close(const Head& head, double factor) {
-    const Output expected = exact(head);
+  static void expect_close(const AttentionHead& head, double factor) {
+    const AttentionOutput expected = exact_attention(head, dtype());
     for (const char* way : kWays) {
       SCOPED_TRACE(way);
-      const Output out = run(head, way);
+      const AttentionOutput out = run(head, way);
       for (std::size_t i = 0; i < out.o.size(); ++i) {
         ASSERT_NEAR(out.o[i], expected.o[i], factor * rounding()) << i;
       }
@@ -170,8 +118,9 @@ TEST_P(AttentionNumerics, ValuesOfOneGiveExactlyOne) {
     return column == 0 ? (row == 0 ? 0.0 : -0.6875) : 0.0;
   };
   const auto first = [](int, int column) { return column == 0 ? 1.0 : 0.0; };
-  for (const Head& head : {Head{70, 100, wave, wave, one, 0.7F}, Head{9, 9, wave, wave, one, 3.0F},
-                           Head{70, 70, first, alike, one, 1.0F}}) {
+  for (const AttentionHead& head :
+       {AttentionHead{70, 100, wave, wave, one, 0.7F}, AttentionHead{9, 9, wave, wave, one, 3.0F},
+        AttentionHead{70, 70, first, alike, one, 1.0F}}) {
     for (const char* way : kWays) {
       for (const double value : run(head, way).o) ASSERT_EQ(value, 1.0);
     }
@@ -179,24 +128,24 @@ TEST_P(AttentionNumerics, ValuesOfOneGiveExactlyOne) {
 }
 
 TEST_P(AttentionNumerics, RowsThatSeeNothingAreZero) {
-  const Head head{100, 30, wave, wave, wave, 0.5F};
+  const AttentionHead head{100, 30, wave, wave, wave, 0.5F};
   expect_close(head, 2);
   for (const char* way : kWays) {
-    const Output out = run(head, way);
+    const AttentionOutput out = run(head, way);
     for (std::size_t i = 0; i < 70; ++i) {
       ASSERT_EQ(out.lse[i], -INFINITY);
-      ASSERT_EQ(out.o[i * kHeadDim + 5], 0.0);
+      ASSERT_EQ(out.o[i * AttentionHead::kDim + 5], 0.0);
     }
   }
 }
 
 TEST_P(AttentionNumerics, TheSameBitsComeAgain) {
-  const Head head{70, 130, wave, wave, wave, 1.5F};
+  const AttentionHead head{70, 130, wave, wave, wave, 1.5F};
   for (const char* way : kWays) {
-    const Output once = run(head, way);
+    const AttentionOutput once = run(head, way);
     for (const auto kind : {ThreadOrder::Kind::reversed, ThreadOrder::Kind::shuffled}) {
       ASSERT_TRUE(module_->device().set_thread_order({kind, 3}).ok());
-      const Output again = run(head, way);
+      const AttentionOutput again = run(head, way);
       EXPECT_EQ(again.o, once.o);
       EXPECT_EQ(again.lse, once.lse);
     }

@@ -65,6 +65,11 @@ const std::vector<std::string> kMoreVarlen = {
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,lse=true",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=96,causal=true,windowed=true",
     "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=256,capped=true"};
+const std::vector<std::string> kMoreDecode = {
+    "batch=1,q_len=1,kv_len=99,heads=1,kv_heads=1,head_dim=64,lse=true",
+    "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=128,causal=true,paged=true",
+    "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=96,windowed=true,capped=true",
+    "batch=1,q_len=16,kv_len=99,heads=4,kv_heads=1,head_dim=256,causal=true,lse=true"};
 
 // Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
 const std::map<std::string, std::vector<std::string>>& more_problems() {
@@ -82,6 +87,7 @@ const std::map<std::string, std::vector<std::string>>& more_problems() {
       {"swiglu.packed_backward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
       {"attention.prefill", kMorePrefill},
       {"attention.varlen", kMoreVarlen},
+      {"attention.decode", kMoreDecode},
       {"rmsnorm.backward", kMoreBackward},
       {"rmsnorm.add_backward", kMoreBackward},
   };

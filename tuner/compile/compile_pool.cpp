@@ -25,6 +25,10 @@ CompilePool::CompilePool(const std::vector<std::string>& command, std::size_t pr
   for (std::size_t i = 0; i < count; ++i) slots_.push_back({WorkerProcess(command, deadline)});
 }
 
+CompilePool::~CompilePool() {
+  for (Slot& slot : slots_) slot.worker.dismiss();
+}
+
 void CompilePool::submit(WorkRequest request) {
   waiting_.push_back({std::move(request)});
   feed();

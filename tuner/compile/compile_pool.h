@@ -32,6 +32,10 @@ class CompilePool {
   CompilePool(const std::vector<std::string>& command, std::size_t processes,
               std::chrono::milliseconds deadline);
 
+  CompilePool(const CompilePool&) = delete;
+  CompilePool& operator=(const CompilePool&) = delete;
+  ~CompilePool();
+
   // A free worker begins at once; else the request waits for one.
   void submit(WorkRequest request);
 

@@ -152,7 +152,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 // Its input's end tells it to go, and it takes its temporary files along; one that is busy is
 // killed.
 ChildProcess::~ChildProcess() {
-  input_.close();
+  end_input();
   const Clock::time_point deadline = Clock::now() + kTimeToGo;
   while (!reap(false) && Clock::now() < deadline) {
     drain_error();

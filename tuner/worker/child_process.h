@@ -42,6 +42,10 @@ class ChildProcess {
   int output_descriptor() const { return output_.get(); }
   int error_descriptor() const { return error_.get(); }
 
+  // Closes its input, which tells it to go. Where several end, telling all before the first is
+  // waited for saves 20 to 30 ms each: what a process takes that has loaded a compiler.
+  void end_input() { input_.close(); }
+
   void kill();
 
   // After the end, or to wait for it: "exited with 1" or "killed by signal 11 (Segmentation

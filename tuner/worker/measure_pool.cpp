@@ -16,6 +16,10 @@ MeasurePool::MeasurePool(const std::string& program, const std::vector<DeviceInf
   }
 }
 
+MeasurePool::~MeasurePool() {
+  for (Seat& seat : seats_) seat.worker.dismiss();
+}
+
 bool MeasurePool::has_idle() const {
   return waiting_.empty() && std::ranges::any_of(seats_, [](const Seat& seat) {
            return seat.is_used && seat.worker.is_idle();

@@ -30,6 +30,10 @@ class MeasurePool {
   MeasurePool(const std::string& program, const std::vector<DeviceInfo>& devices,
               const TimingMethod& method, std::chrono::milliseconds deadline);
 
+  MeasurePool(const MeasurePool&) = delete;
+  MeasurePool& operator=(const MeasurePool&) = delete;
+  ~MeasurePool();
+
   std::size_t size() const { return seats_.size(); }
   bool has_idle() const;  // a worker that could begin at once
 

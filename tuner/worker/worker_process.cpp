@@ -46,6 +46,10 @@ void WorkerProcess::join(WaitSet& waiting) const {
   waiting.add(child_->error_descriptor());
 }
 
+void WorkerProcess::dismiss() {
+  if (child_) child_->end_input();
+}
+
 // Sends the request to the child, a new one where there is none.
 Status WorkerProcess::give() {
   if (child_) {

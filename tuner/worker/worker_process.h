@@ -59,6 +59,9 @@ class WorkerProcess {
   // Adds when poll() has something new; nothing when idle.
   void join(WaitSet& waiting) const;
 
+  // Tells the child to go; all that may follow is the end of this object.
+  void dismiss();
+
   std::int64_t restarts() const { return restarts_; }  // child processes after the first
 
  private:

@@ -12,6 +12,8 @@
 //   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
 //   no_allocate   loads pass L1 by and go through the read-only path, so that nobody may write the
 //                 memory meanwhile; stores are streaming ones
+//   kept          what everything else in the caches should make room for, until it is read again,
+//                 streaming; 16 bytes an access (sm_80; an ordinary one before)
 //
 // A kernel's parameter takes these values after `using LOAD = mg::Cache;`.
 
@@ -22,7 +24,7 @@
 
 namespace mg {
 
-enum class Cache { normal, streaming, no_allocate };
+enum class Cache { normal, streaming, no_allocate, kept };
 
 #if defined(MGTUNE_CPU_DEVICE)
 
@@ -30,6 +32,10 @@ template <class Bits>
 inline Bits load_no_allocate(const Bits* from) {
   return *from;
 }
+
+inline uint4 load_kept(const uint4* from) { return *from; }
+
+inline void store_kept(uint4* to, uint4 bits) { *to = bits; }
 
 inline void prefetch_to_l2(const void*) {}
 
@@ -78,6 +84,33 @@ __device__ __forceinline__ uint4 load_no_allocate(const uint4* from) {
   return bits;
 }
 
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ unsigned long long policy_to_keep() {
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+__device__ __forceinline__ uint4 load_kept(const uint4* from) {
+  uint4 bits;
+  asm volatile("ld.global.L1::evict_last.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
+               : "l"(from), "l"(policy_to_keep()));
+  return bits;
+}
+
+__device__ __forceinline__ void store_kept(uint4* to, uint4 bits) {
+  asm volatile(
+      "st.global.L1::evict_last.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to),
+      "r"(bits.x), "r"(bits.y), "r"(bits.z), "r"(bits.w), "l"(policy_to_keep())
+      : "memory");
+}
+#else
+__device__ __forceinline__ uint4 load_kept(const uint4* from) { return *from; }
+
+__device__ __forceinline__ void store_kept(uint4* to, uint4 bits) { *to = bits; }
+#endif
+
 #endif
 
 template <int N, Cache kCache, class T>
@@ -89,6 +122,8 @@ __device__ __forceinline__ Vec<T, N> load_hinted(const T* from) {
     Access<T, N> bits;
     if constexpr (kCache == Cache::streaming) {
       bits = __ldcs(place);
+    } else if constexpr (kCache == Cache::kept) {
+      bits = load_kept(place);
     } else {
       bits = load_no_allocate(place);
     }
@@ -102,6 +137,11 @@ template <int N, Cache kCache, class T>
 __device__ __forceinline__ void store_hinted(T* to, const Vec<T, N>& value) {
   if constexpr (kCache == Cache::normal) {
     store<N>(to, value);
+  } else if constexpr (kCache == Cache::kept) {
+    uint4 bits;
+    static_assert(sizeof(value) == sizeof(bits), "only whole 16 bytes are kept");
+    memcpy(&bits, &value, sizeof(bits));
+    store_kept(reinterpret_cast<uint4*>(to), bits);
   } else {
     store_streaming<N>(to, value);
   }

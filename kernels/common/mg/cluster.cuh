@@ -4,7 +4,7 @@
 //   mg::cluster_arrive();                  "this block runs": before others may store into it
 //   ...loads...
 //   mg::cluster_wait();                    now every block of the cluster runs
-//   mg::store_to_block(&slot, rank, x);    slot of that block's shared memory
+//   mg::store_to_block(&slot, rank, x);    slot of that block's shared memory, float or float4
 //   mg::cluster_arrive(); mg::cluster_wait();    the stores of all are visible to all
 //
 // Every arrive is followed by its wait before the next arrive. All threads of all blocks of the
@@ -56,6 +56,13 @@ __device__ __forceinline__ u32 shared_of_block(const void* place, u32 rank) {
 __device__ __forceinline__ void store_to_block(float* place, u32 rank, float value) {
   asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(shared_of_block(place, rank)), "f"(value)
                : "memory");
+}
+
+__device__ __forceinline__ void store_to_block(float4* place, u32 rank, float4 value) {
+  asm volatile(
+      "st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(shared_of_block(place, rank)),
+      "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+      : "memory");
 }
 
 #endif

@@ -1,0 +1,75 @@
+// AttentionHead: one head of causal attention whose elements a test gives as functions of row and
+// column; and what the formula makes of it. Header-only.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "core/dtype.h"
+
+namespace mgtune {
+
+struct AttentionHead {
+  static constexpr int kDim = 64;
+  using Element = std::function<double(int, int)>;
+
+  int queries, keys;
+  Element q, k, v;
+  float scale;
+};
+
+struct AttentionOutput {
+  std::vector<double> o, lse;
+};
+
+inline double wave(int row, int column) {
+  return std::sin(0.37 * row + 1.3 * column + row * column);
+}
+
+// `rows` of a matrix of the head, then as many of NaN as a tile may reach.
+inline std::vector<double> attention_rows(int rows, const AttentionHead::Element& element) {
+  std::vector<double> values;
+  for (int i = 0; i < rows * AttentionHead::kDim; ++i) {
+    values.push_back(element(i / AttentionHead::kDim, i % AttentionHead::kDim));
+  }
+  values.resize(values.size() + 64 * AttentionHead::kDim, NAN);
+  return values;
+}
+
+// In fp64, of the inputs rounded to `dtype`. Query i sees key j where j <= i + keys - queries.
+inline AttentionOutput exact_attention(const AttentionHead& head, DType dtype) {
+  const auto rounded = [&](double value) {
+    unsigned char bits[2];
+    put_element(bits, 0, dtype, value);
+    return element_as_double(bits, 0, dtype);
+  };
+  AttentionOutput out;
+  for (int i = 0; i < head.queries; ++i) {
+    std::vector<double> logits;
+    for (int j = 0; j < head.keys && j <= i + head.keys - head.queries; ++j) {
+      double dot = 0;
+      for (int d = 0; d < AttentionHead::kDim; ++d) {
+        dot += rounded(head.q(i, d)) * rounded(head.k(j, d));
+      }
+      logits.push_back(dot * static_cast<double>(head.scale));
+    }
+    const double largest =
+        logits.empty() ? -INFINITY : *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const double logit : logits) sum += std::exp(logit - largest);
+    for (int d = 0; d < AttentionHead::kDim; ++d) {
+      double o = 0;
+      for (std::size_t j = 0; j < logits.size(); ++j) {
+        o += std::exp(logits[j] - largest) / sum * rounded(head.v(static_cast<int>(j), d));
+      }
+      out.o.push_back(o);
+    }
+    out.lse.push_back(logits.empty() ? -INFINITY : largest + std::log(sum));
+  }
+  return out;
+}
+
+}  // namespace mgtune
