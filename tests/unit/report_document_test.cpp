@@ -196,6 +196,18 @@ TEST(ReportDocumentTest, CommandsNameTheDatabaseThatTheReportWasMadeOf) {
   EXPECT_THAT(document_of(full_model()).dump(), Not(HasSubstr("--db")));
 }
 
+TEST(ReportDocumentTest, WhatFillsAGapKeepsTheMethodOfThePicks) {
+  StoredRows rows;
+  rows.tuned.push_back(made_up_pick(kH200, "rows=1", "a", 10, "d", 20));
+  rows.tuned.back().tuned.method = "graph";
+  const auto command = [](const StoredRows& of) {
+    return document_of(make_report_model(of))["missing"]["counters"]["command"].get<std::string>();
+  };
+  EXPECT_THAT(command(rows), HasSubstr(" --method graph --counters"));
+  rows.tuned.push_back(made_up_pick(kH200, "rows=2", "a", 10, "d", 20));
+  EXPECT_THAT(command(rows), Not(HasSubstr("--method"))) << "of two methods neither";
+}
+
 TEST(ReportDocumentTest, NothingServesTheFastestOfARecording) {
   StoredRows rows = full_rows();
   rows.tuned.clear();
