@@ -62,20 +62,20 @@ void add_pick(HtmlTable& table, const ReportModel& model, const ReportPick& pick
   const std::vector<CeilingShare> shares = ceiling_shares(pick);
   const TunedRecord& tuned = pick.view.tuned;
   const GpuRecord& gpu = pick.view.gpu;
-  table.add_row({code(pick.view.problem), time_or_none(gpu, tuned.median_ns),
+  table.add_row({code(pick.view.problem), pick_cell(pick), time_or_none(gpu, tuned.median_ns),
                  time_or_none(gpu, tuned.default_median_ns), standing_cell(pick),
                  pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
                  shares.empty() ? "" : escape(share_text(shares.front())), escape(tuned.method),
                  std::to_string(model.problems[pick.problem].count),
                  pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
-                 pick_cell(pick), default_cell(tuned), tied_cell(pick),
-                 escape(pick.roofline.limit)});
+                 default_cell(tuned), tied_cell(pick), escape(pick.roofline.limit)});
 }
 
 std::string table_of(const ReportModel& model, std::span<const ReportPick> picks) {
   const ReportPick& first = picks.front();
   HtmlTable table(fmt::format("{} on {}", code(first.view.op), device_name(first.view.gpu)),
                   {{"Problem"},
+                   {"Pick"},
                    {"Time", Align::right},
                    {"Default time", Align::right},
                    {"Speed-up", Align::right},
@@ -84,7 +84,6 @@ std::string table_of(const ReportModel& model, std::span<const ReportPick> picks
                    {"Method"},
                    {"Variants", Align::right},
                    {"Failed", Align::right},
-                   {"Pick"},
                    {"Default"},
                    {"Tied, noise"},
                    {"What limits the pick"}});
