@@ -58,8 +58,11 @@ Json or_null(const std::optional<T>& value) {
 // "4096" is a number and "true" a boolean, as the operator's file had them; else a text. Only where
 // the value gives the same text again.
 Json typed(std::string_view word);
-// "--kernel rmsnorm.forward --problem rows=4096,T=bf16 --gpu 'NVIDIA H200'"
-std::string place_words(const GpuRecord& gpu, const std::string& op, std::string problem);
+// " --db results.db", or "" for the default database.
+std::string database_words(const DocumentInput& input);
+// "--kernel rmsnorm.forward --problem rows=4096,T=bf16 --gpu 'NVIDIA H200'", and the database.
+std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
+                        std::string problem);
 
 Json values_json(std::string_view problem);  // {"rows": 4096, "T": "bf16"}
 

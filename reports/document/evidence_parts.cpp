@@ -113,8 +113,14 @@ Json pruning_part(const DocumentInput& input) {
   Json list = Json::array();
   for (const SpaceView& view : input.model.spaces) {
     const SpaceRecord& space = view.space;
+    const auto problem = std::ranges::find_if(input.model.problems, [&](const auto& each) {
+      return each.gpu_id == view.gpu_id && each.op == view.op && each.problem == view.problem;
+    });
+    const std::int64_t gpu =
+        problem == input.model.problems.end() ? -1 : input.index.gpu(problem->gpu);
     const auto add = [&](const std::string& rule, std::int64_t points) {
-      list.push_back({{"operator", view.op},
+      list.push_back({{"gpu", gpu},
+                      {"operator", view.op},
                       {"problem", view.problem},
                       {"design", space.design},
                       {"rule", rule},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/assignments.h"
 #include "model/method_text.h"
 #include "model/missing_parts.h"
 #include "model/named_ceiling.h"
@@ -15,7 +16,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kParameters = 5;  // of each design
+constexpr std::size_t kParameters = 3;  // of the design that won
 
 // Text on one line that Markdown, and the HTML in it, takes for nothing but text.
 std::string plain(std::string_view text) {
@@ -126,12 +127,25 @@ std::string picks_text(const ReportModel& model, const DocumentOptions& options)
   return table.text();
 }
 
+// The design that serves the problem; "" without a pick.
+std::string winning_design(const ReportModel& model, const ProblemImportance& entry) {
+  for (const ReportPick& pick : model.picks) {
+    if (pick.problem == entry.problem && pick.view.tuned.method == entry.method) {
+      return std::string(variant_words(pick.view.tuned.variant).design);
+    }
+  }
+  return "";
+}
+
 std::string importance_text(const ReportModel& model, const ReportAnalysis& analysis) {
-  MarkdownTable table({"problem", "design", "parameter", "total", "alone", "best value"});
+  MarkdownTable table(
+      {"problem", "design", "parameter", "changing it alone", "its average", "best value"});
   for (const ProblemImportance& entry : analysis.importance) {
     const ReportProblem& problem = model.problems[entry.problem];
     const SpaceColumns& space = analysis.spaces[entry.problem];
+    const std::string winner = winning_design(model, entry);
     for (const DesignImportance& design : entry.importance.designs) {
+      if (!winner.empty() && space.designs[design.design].name != winner) continue;
       const std::size_t shown = std::min(kParameters, design.parameters.size());
       for (std::size_t i = 0; i < shown; ++i) {
         const ParameterImportance& parameter = design.parameters[i];
@@ -144,7 +158,11 @@ std::string importance_text(const ReportModel& model, const ReportAnalysis& anal
       }
     }
   }
-  return table.text();
+  return table.text() +
+         "\nShares of the variation of the time, of the design that won. An average taken over "
+         "values that were tried\ntogether with others can exceed what changing the parameter "
+         "alone "
+         "does.\n";
 }
 
 std::string failures_text(const ReportModel& model) {

@@ -1,8 +1,11 @@
 // Picks, and the builds behind them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "core/shell_word.h"
 #include "document/document_parts.h"
 #include "model/assignments.h"
 #include "model/named_ceiling.h"
@@ -37,6 +40,22 @@ const OutcomeView* view_of(const DocumentInput& input, const std::optional<std::
 
 Json count_of(const OutcomeView* view, int OutcomeView::*field) {
   return view != nullptr && view->*field >= 0 ? Json(view->*field) : Json();
+}
+
+// Whether programs run it: the fastest of a recording stands for a pick, and serves none.
+bool serves(const ReportPick& pick) {
+  return !pick.imported || pick.standing != PickStanding::no_default;
+}
+
+std::string explain_command(const DocumentInput& input, const ReportPick& pick) {
+  return "mgtune explain " + place_words(input, pick.view.gpu, pick.view.op, pick.view.problem);
+}
+
+// One file with the picks of the operator and their builds.
+std::string pack_command(const DocumentInput& input, const ReportPick& pick) {
+  return fmt::format("mgtune pack --kernel {} --gpu {}{} -o {}", shell_word(pick.view.op),
+                     shell_word(pick.view.gpu.model), database_words(input),
+                     shell_word(pick.view.op + ".mgpack"));
 }
 
 Json pick_json(const DocumentInput& input, std::size_t place) {
@@ -82,7 +101,8 @@ Json pick_json(const DocumentInput& input, std::size_t place) {
   json["registers"] = count_of(view, &OutcomeView::registers);
   json["spill_bytes"] = count_of(view, &OutcomeView::spill_bytes);
   json["sweep"] = sweep >= 0 ? Json(sweep) : Json();
-  json["use"] = "mgtune explain " + place_words(pick.view.gpu, pick.view.op, pick.view.problem);
+  json["use"] = serves(pick) ? explain_command(input, pick) : "";
+  json["ship"] = serves(pick) ? pack_command(input, pick) : "";
   return json;
 }
 

@@ -110,9 +110,10 @@ Json tolerance(const DocumentInput& input, const ReportProblem& problem) {
 }
 
 // The cpu device has nothing to profile.
-std::string rerun_command(const ReportProblem& problem) {
+std::string rerun_command(const DocumentInput& input, const ReportProblem& problem) {
   if (problem.gpu.emulation) return "";
-  return "mgtune profile " + place_words(problem.gpu, problem.op, problem.problem) + " --variant";
+  return "mgtune profile " + place_words(input, problem.gpu, problem.op, problem.problem) +
+         " --variant";
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ Json problems_part(const DocumentInput& input) {
                         {"bytes", number(problem.bytes)},
                         {"flops", number(problem.flops)},
                         {"tolerance", tolerance(input, problem)},
-                        {"rerun", rerun_command(problem)},
+                        {"rerun", rerun_command(input, problem)},
                         {"first", problem.first},
                         {"count", problem.count},
                         {"designs", designs_json(space)},

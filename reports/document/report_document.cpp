@@ -23,7 +23,8 @@ Json missing_json(const DocumentInput& input) {
   for (const std::string_view part : report_parts()) missing[std::string(part)] = nullptr;
   for (const MissingPart& part :
        missing_parts(input.model, input.analysis, input.options.with_baseline)) {
-    missing[part.part] = {{"text", part.text}, {"command", part.command}};
+    const std::string command = part.command.empty() ? "" : part.command + database_words(input);
+    missing[part.part] = {{"text", part.text}, {"command", command}};
   }
   return missing;
 }
@@ -72,10 +73,16 @@ Json typed(std::string_view word) {
   return word;
 }
 
-std::string place_words(const GpuRecord& gpu, const std::string& op, std::string problem) {
+std::string database_words(const DocumentInput& input) {
+  const std::string& database = input.options.database;
+  return database.empty() ? "" : " --db " + shell_word(database);
+}
+
+std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
+                        std::string problem) {
   std::ranges::replace(problem, ' ', ',');
-  return fmt::format("--kernel {} --problem {} --gpu {}", shell_word(op), shell_word(problem),
-                     shell_word(gpu.model));
+  return fmt::format("--kernel {} --problem {} --gpu {}{}", shell_word(op), shell_word(problem),
+                     shell_word(gpu.model), database_words(input));
 }
 
 Json values_json(std::string_view problem) {

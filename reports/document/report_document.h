@@ -21,6 +21,7 @@ struct DocumentOptions {
   // One per pick of the model; empty without a baseline.
   std::span<const std::optional<BaselinePick>> baseline;
   bool with_baseline = false;
+  std::string database;  // as --db named it: commands in the document name it too; "": the default
 };
 
 // Without white space and without a newline at its end.

@@ -5,6 +5,7 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
+#include "model/named_ceiling.h"
 #include "model/units.h"
 
 namespace mgtune {
@@ -57,35 +58,36 @@ std::string tied_cell(const ReportPick& pick) {
                      percent_text(*pick.noise_floor));
 }
 
-void add_pick(HtmlTable& table, const ReportPick& pick) {
+void add_pick(HtmlTable& table, const ReportModel& model, const ReportPick& pick) {
+  const std::vector<CeilingShare> shares = ceiling_shares(pick);
   const TunedRecord& tuned = pick.view.tuned;
   const GpuRecord& gpu = pick.view.gpu;
-  table.add_row({code(pick.view.problem), time_or_none(gpu, tuned.median_ns),
+  table.add_row({code(pick.view.problem), pick_cell(pick), time_or_none(gpu, tuned.median_ns),
                  time_or_none(gpu, tuned.default_median_ns), standing_cell(pick),
                  pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
-                 pick.of_copy ? percent_text(*pick.of_copy) : "", escape(tuned.method),
-                 std::to_string(pick.variants_ok), std::to_string(pick.variants_failed),
-                 pick_cell(pick), default_cell(tuned), tied_cell(pick),
-                 escape(pick.roofline.limit)});
+                 shares.empty() ? "" : escape(share_text(shares.front())), escape(tuned.method),
+                 std::to_string(model.problems[pick.problem].count),
+                 pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
+                 default_cell(tuned), tied_cell(pick), escape(pick.roofline.limit)});
 }
 
-std::string table_of(std::span<const ReportPick> picks) {
+std::string table_of(const ReportModel& model, std::span<const ReportPick> picks) {
   const ReportPick& first = picks.front();
   HtmlTable table(fmt::format("{} on {}", code(first.view.op), device_name(first.view.gpu)),
                   {{"Problem"},
+                   {"Pick"},
                    {"Time", Align::right},
                    {"Default time", Align::right},
                    {"Speed-up", Align::right},
                    {"GB/s", Align::right},
-                   {"Of copy", Align::right},
+                   {"Reached", Align::right},
                    {"Method"},
-                   {"Ok", Align::right},
+                   {"Variants", Align::right},
                    {"Failed", Align::right},
-                   {"Pick"},
                    {"Default"},
                    {"Tied, noise"},
                    {"What limits the pick"}});
-  for (const ReportPick& pick : picks) add_pick(table, pick);
+  for (const ReportPick& pick : picks) add_pick(table, model, pick);
   return table.html();
 }
 
@@ -98,14 +100,14 @@ std::string picks_section(const ReportModel& model) {
 
   std::string html =
       "<p>The variant that serves each problem, beside the default that would serve it untuned. "
-      "Times are medians; <em>ok</em> and <em>failed</em> count the problem's variants. "
+      "Times are medians; <em>variants</em> counts those of the problem that were evaluated. "
       "<em>Tie</em>: nothing beat the default beyond noise, so the default "
       "stays; "
       "<em>default</em>: nothing was faster. GB/s are the bytes that the problem must move over "
       "the "
-      "time; <em>of copy</em> compares that rate with the fastest copy of as many bytes, measured "
-      "on the same GPU by the same method. <em>Tied</em> counts the variants that the final did "
-      "not "
+      "time; <em>reached</em> compares with the fastest copy of as many bytes or with the peak of "
+      "the arithmetic, whichever is nearer, measured on the same GPU by the same method. "
+      "<em>Tied</em> counts the variants that the final did not "
       "tell apart from the fastest; the noise is how far two entries of one variant "
       "differed.</p>\n";
   const std::span<const ReportPick> picks = model.picks;
@@ -116,7 +118,7 @@ std::string picks_section(const ReportModel& model) {
                                                             return same_table(picks[first], pick);
                                                           }) -
                                  picks.begin());
-    html += table_of(picks.subspan(first, end - first));
+    html += table_of(model, picks.subspan(first, end - first));
     first = end;
   }
   return section("static-picks", kTitle, html);

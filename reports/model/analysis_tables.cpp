@@ -52,8 +52,8 @@ std::string effects_text(const ParameterColumn& column, const ParameterImportanc
 
 std::string design_text(const SpaceColumns& space, const DesignImportance& design) {
   TextTable table({{"parameter"},
-                   {"total", Align::right},
-                   {"alone", Align::right},
+                   {"changing it alone", Align::right},
+                   {"its average", Align::right},
                    {"time of each value, to the mean"}});
   for (const ParameterImportance& parameter : design.parameters) {
     const ParameterColumn& column = space.parameters[parameter.parameter];
@@ -144,9 +144,10 @@ std::string importance_table(const ReportModel& model) {
     if (!entry.note.empty()) text += "  " + entry.note + "\n";
   }
   return text +
-         "\nalone: the share of the variance of log time that the parameter's value explains "
-         "alone.\n"
-         "total: the share that vanishes once all other parameters are fixed.\n" +
+         "\nBoth are shares of the variance of log time. changing it alone: what is left once all "
+         "other parameters are\nfixed; empty where too few variants differ in it alone. its "
+         "average: what its value explains, averaged over\nthe others: more than the former where "
+         "its values were tried together with others' good or bad ones.\n" +
          emulation_note(model);
 }
 

@@ -76,9 +76,11 @@ class OfDesign {
     DesignImportance result{design_, all_.count, std::exp(slowest_ - fastest_), {}, {}};
     for (const std::size_t parameter : space_.designs[design_].parameters) {
       const std::vector<Group> groups = by_value(parameter);
-      if (std::ranges::count_if(groups, [](const Group& g) { return g.count > 0; }) < 2) continue;
-      result.parameters.push_back(
-          {parameter, explained(groups, all_), total(parameter), effects(parameter, groups)});
+      const auto values = std::ranges::count_if(groups, [](const Group& g) { return g.count > 0; });
+      if (values < 2) continue;
+      result.parameters.push_back({parameter, explained(groups, all_),
+                                   total(parameter, static_cast<double>(values)),
+                                   effects(parameter, groups)});
     }
     std::ranges::stable_sort(result.parameters, [](const auto& a, const auto& b) {
       return a.total.value_or(a.main) > b.total.value_or(b.main);
@@ -113,13 +115,13 @@ class OfDesign {
     return groups;
   }
 
-  std::optional<double> total(std::size_t parameter) const {
+  // `values`: how many of them occur in this design; others may have more.
+  std::optional<double> total(std::size_t parameter, double values) const {
     std::unordered_map<std::uint64_t, Group> siblings(rows_.size());
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       siblings[hashes_[i] - hash_of(parameter, value(parameter, rows_[i]))].add(
           log_time_[rows_[i]]);
     }
-    const auto values = static_cast<double>(space_.parameters[parameter].values.size());
     double weight = 0, variance = 0;
     for (const auto& [hash, group] : siblings) {
       if (group.count < 2) continue;

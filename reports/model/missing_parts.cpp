@@ -40,6 +40,16 @@ std::string gpu_word(const ReportModel& model) {
   return model.problems.empty() ? "auto" : shell_word(model.problems.front().gpu.model);
 }
 
+// " --method graph" where all picks are by one that is not the default: what fills a gap is then
+// comparable with them.
+std::string method_words(const ReportModel& model) {
+  const std::string method = model.picks.empty() ? "" : model.picks.front().view.tuned.method;
+  const bool settable = method == "cold" || method == "hot" || method == "graph";
+  const bool same = std::ranges::all_of(
+      model.picks, [&](const ReportPick& pick) { return pick.view.tuned.method == method; });
+  return settable && same ? " --method " + method : "";
+}
+
 std::string kernel_word(const ReportModel& model) {
   return model.problems.empty() ? "rmsnorm" : shell_word(model.problems.front().op);
 }
@@ -49,7 +59,8 @@ std::string kernel_word(const ReportModel& model) {
 std::span<const std::string_view> report_parts() { return kParts; }
 
 std::string sweep_command(const ReportModel& model) {
-  return fmt::format("mgtune sweep --kernel {} --gpu {}", kernel_word(model), gpu_word(model));
+  return fmt::format("mgtune sweep --kernel {} --gpu {}{}", kernel_word(model), gpu_word(model),
+                     method_words(model));
 }
 
 std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAnalysis& analysis,

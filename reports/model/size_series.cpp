@@ -87,6 +87,7 @@ class Slices {
   void finish(SizeSeries series, std::vector<SizeSeries>& result) const {
     if (series.points.size() < 2) return;
     std::ranges::stable_sort(series.points, {}, &SizePoint::size);
+    if (series.points.front().size == series.points.back().size) return;
     for (std::size_t i = 1; i < series.points.size() && series.dim != kBytes; ++i) {
       const SizePoint& below = series.points[i - 1];
       const SizePoint& above = series.points[i];

@@ -27,7 +27,8 @@ struct SizeBoundary {
 };
 
 // Picks of one GPU, operator and method on problems that differ in one number, `dim`. With dim
-// "bytes": all of them, by the bytes that must move, without boundaries.
+// "bytes": all of them, by the bytes that must move, without boundaries; left out where all move as
+// many.
 struct SizeSeries {
   GpuRecord gpu;
   std::string op, method, dim;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "model/named_ceiling.h"
 #include "model/outcome_text.h"
 #include "model/printable.h"
 #include "model/text_table.h"
@@ -50,26 +51,36 @@ bool same_heading(const ReportPick& a, const ReportPick& b) {
   return a.view.tuned.gpu == b.view.tuned.gpu && a.view.op == b.view.op;
 }
 
-std::string picks_of_operator(std::span<const ReportPick> picks) {
+// "98.9 % of copy": of the ceiling that it is nearest to.
+std::string reached_text(const ReportPick& pick) {
+  const std::vector<CeilingShare> shares = ceiling_shares(pick);
+  if (shares.empty()) return "";
+  // The bytes of the copy follow from the problem.
+  const std::string& name = shares.front().name;
+  return fmt::format("{} of {}", percent_text(shares.front().fraction),
+                     name.starts_with("copy") ? "copy" : name);
+}
+
+std::string picks_of_operator(const ReportModel& model, std::span<const ReportPick> picks) {
   TextTable table({{"problem"},
                    {"time", Align::right},
                    {"default", Align::right},
                    {"speed-up", Align::right},
                    {"GB/s", Align::right},
-                   {"of copy", Align::right},
+                   {"reached"},
                    {"method"},
-                   {"ok", Align::right},
+                   {"variants", Align::right},
                    {"failed", Align::right},
                    {"from"},
                    {"pick"}});
   for (const ReportPick& pick : picks) {
     const TunedRecord& tuned = pick.view.tuned;
-    table.add_row({pick.view.problem, time_or_dash(tuned.median_ns),
-                   time_or_dash(tuned.default_median_ns), standing_text(pick),
-                   pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
-                   pick.of_copy ? percent_text(*pick.of_copy) : "", tuned.method,
-                   std::to_string(pick.variants_ok), std::to_string(pick.variants_failed),
-                   origin_text(pick.imported), tuned.variant});
+    table.add_row(
+        {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
+         standing_text(pick), pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
+         reached_text(pick), tuned.method, std::to_string(model.problems[pick.problem].count),
+         pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
+         origin_text(pick.imported), tuned.variant});
   }
   return heading(picks.front().view.op, picks.front().view.gpu) + '\n' + table.text(2);
 }
@@ -131,7 +142,7 @@ std::string picks_table(const ReportModel& model) {
     std::size_t end = first + 1;
     while (end < picks.size() && same_heading(picks[first], picks[end])) ++end;
     if (!text.empty()) text += '\n';
-    text += picks_of_operator(picks.subspan(first, end - first));
+    text += picks_of_operator(model, picks.subspan(first, end - first));
     first = end;
   }
   const bool default_stays = std::ranges::any_of(picks, [](const ReportPick& pick) {
@@ -140,6 +151,12 @@ std::string picks_table(const ReportModel& model) {
   if (default_stays) {
     text +=
         "\ntie: nothing beat the default beyond noise, so it stays; default: nothing was faster.\n";
+  }
+  if (std::ranges::any_of(picks, [](const auto& pick) { return !ceiling_shares(pick).empty(); })) {
+    text += fmt::format(
+        "{}reached: of the rate of a copy of as many bytes, or of the peak of its arithmetic, both "
+        "measured here.\n",
+        default_stays ? "" : "\n");
   }
   return text + emulation_note(model);
 }

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "model/units.h"
 
@@ -97,22 +100,45 @@ std::string emulation_sentence(const Tally& tally) {
                      counted(tally.problems, "problem"), tally.problems == 1 ? "has" : "have");
 }
 
+// " of 4374 that the constraints admit"; "" where that is not known of every problem yet, or
+// all were.
+std::string of_admissible(const ReportModel& model) {
+  // A sweep that runs has problems whose space is not counted yet.
+  if (!model.sweeps.empty() && model.sweeps.front().sweep.finished_at.empty()) return "";
+  std::set<std::tuple<std::int64_t, std::string, std::string>> known;
+  std::int64_t admissible = 0;
+  for (const SpaceView& view : model.spaces) {
+    if (!view.space.counted) return "";
+    known.emplace(view.gpu_id, view.op, view.problem);
+    if (view.space.unavailable.empty()) admissible += view.space.admissible;
+  }
+  const auto all = static_cast<std::int64_t>(model.variants.size());
+  if (known.size() != model.problems.size() || admissible <= all) return "";
+  return fmt::format(" of {} that the constraints admit", admissible);
+}
+
 // "402 variants evaluated, 12 failed (10 compile_failed, 2 wrong); a variant that failed is ..."
 std::string failure_sentence(const ReportModel& model) {
-  std::int64_t failed = 0;
+  std::int64_t failed = 0, stopped = 0;
   std::string kinds;
   for (const OutcomeCount& count : model.counts) {
+    if (count.outcome == Outcome::raced_out) stopped += count.count;
     if (!is_failure(count.outcome)) continue;
     failed += count.count;
     kinds +=
         fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count.count, to_string(count.outcome));
   }
   const auto all = static_cast<std::int64_t>(model.variants.size());
+  const std::string raced =
+      stopped == 0 ? ""
+                   : fmt::format(" {} stopped early, as clearly slower than the best until then.",
+                                 stopped == 1 ? "1 was" : fmt::format("{} were", stopped));
   if (failed == 0) {
-    return fmt::format("{} evaluated, none of them failed.", counted(all, "variant"));
+    return fmt::format("{} evaluated{}, none of them failed.{}", counted(all, "variant"),
+                       of_admissible(model), raced);
   }
-  return fmt::format("{} evaluated, {} failed ({}); a variant that failed is never dispatched.",
-                     counted(all, "variant"), failed, kinds);
+  return fmt::format("{} evaluated{}, {} failed ({}); a variant that failed is never dispatched.{}",
+                     counted(all, "variant"), of_admissible(model), failed, kinds, raced);
 }
 
 }  // namespace

@@ -17,6 +17,20 @@ function licenses() {
   return `<!--\nThis page carries parts of:\n\n${texts.join('\n\n').replaceAll('-->', '-- >')}\n-->`;
 }
 
+// CSS has no way to give one block two selectors of which one depends on the system.
+function darkScheme() {
+  return {
+    name: 'dark-scheme',
+    enforce: 'pre',
+    transform(code, id) {
+      if (!id.endsWith('page.css')) return null;
+      const dark = /:root\[data-theme="dark"\] \{([^}]*)\}/.exec(code);
+      if (dark === null || !code.includes('@dark;')) throw new Error('page.css: no dark scheme, or no place for it');
+      return { code: code.replace('@dark;', () => dark[1]), map: null };
+    },
+  };
+}
+
 function singleFile() {
   return {
     name: 'single-file',
@@ -47,7 +61,7 @@ function singleFile() {
 }
 
 export default defineConfig({
-  plugins: [singleFile()],
+  plugins: [darkScheme(), singleFile()],
   build: {
     target: 'es2022',
     modulePreload: false,

@@ -178,6 +178,7 @@ function pick({ problem, text, all, fallback, index }) {
     variants_ok: all.filter((each) => each.time !== null).length, variants_failed: all.filter((each) => each.time === null).length,
     imported: false, build_sha256: 'ab12'.repeat(16), default_build_sha256: 'cd34'.repeat(16), registers: 56, spill_bytes: 0, sweep: 0,
     use: `mgtune explain --kernel ${problem.operator} --problem rows=${problem.values.rows},hidden=4096,T=bf16`,
+    ship: `mgtune pack --kernel ${problem.operator} --gpu H200 -o ${problem.operator}.mgpack`,
   };
 }
 
@@ -288,7 +289,9 @@ function makeDocument({ problems, variants, extra, failures, operator = 'rmsnorm
       count: outcomes.filter((each) => each === outcome).length,
       rows: outcomes.flatMap((each, row) => (each === outcome ? [row] : [])).slice(0, 20),
     })).filter((each) => each.count > 0),
-    pruning: [{ operator, problem: made[0].problem.problem, design: 'row', rule: 'VEC * sizeof(T) <= 16', count: 120 }],
+    pruning: made.map((each) => ({
+      gpu: 0, operator, problem: each.problem.problem, design: 'row', rule: 'VEC * sizeof(T) <= 16', count: 120,
+    })),
     sweeps: [{
       id: 1, command: 'mgtune sweep --kernel rmsnorm --gpu H200', repeat: 'mgtune sweep --kernel rmsnorm --gpu H200 --strategy adaptive', strategy: 'adaptive',
       budget: '', started_at: '2026-11-21T21:00:00Z', finished_at: '2026-11-21T21:05:00Z', gpu: 0, machine: 0, imported: false, variants: outcomes.length,

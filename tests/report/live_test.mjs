@@ -45,11 +45,13 @@ const browser = await launch();
 try {
   const { page: tab } = await openPage(browser, 'live', url, breaches);
   await until('the page does not listen', () => clients.size === 1);
-  expect((await tab.locator('.live').textContent()) === 'The sweep is running.', 'the page does not say that the sweep runs');
+  expect((await tab.locator('.live').textContent()).startsWith('The sweep is running.'), 'the page does not say that the sweep runs');
 
   const first = { ...smallDocument(), live: true, generated_at: 'first' };
   send('report', first);
   await until('the first document is not shown', () => tab.locator('#picks tbody tr').count().then((rows) => rows === first.picks.length));
+  const last = await tab.locator('.problem option').last().getAttribute('value');
+  expect((await tab.locator('.problem select').inputValue()) === last, 'the page does not show what the sweep works on');
   await tab.locator('.problem select').selectOption('2');
   await tab.locator('#variants input[type=search]').fill('VEC=8');
   await until('nothing is chosen', () => tab.locator('.chips strong').count().then((count) => count === 1));
@@ -69,7 +71,7 @@ try {
 
   send('end', {});
   await until('the page does not say that the sweep has ended', () =>
-    tab.locator('.live').textContent().then((text) => text === 'The sweep has ended.'));
+    tab.locator('.live').textContent().then((text) => text.startsWith('The sweep has ended.')));
   await until('the page still listens', () => clients.size === 0);
 } finally {
   await browser.close();

@@ -4,20 +4,19 @@
 // /usr/bin/chromium): everything filled, every part empty, hostile names, 100,000 variants. Exit code 1,
 // naming each breach. Screenshots of both color schemes and a print go to DIR.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import { emptyDocument, hostileDocument, largeDocument, smallDocument } from './documents.mjs';
 import { drawAll, launch, makePage, openPage, settled } from './page.mjs';
+import { brushAxis, checkAccessible, checkWidth, chosen, kTimeAxis, marks, shownRows } from './views.mjs';
 
 const kParts = [
   'verdict', 'picks', 'roofline', 'matters', 'heat', 'parallel', 'variants', 'progress', 'finals', 'sizes', 'counters',
   'failures', 'pruning', 'environment', 'method',
 ];
-const kTimeAxis = 104;  // px from the right edge of the parallel coordinates
 const kAttack = '</script><img src=x onerror=alert(1)>';
 // Wanted on an idle machine with two cores. A busy one may take three times as long, and longer still while the
 // page's own thread does not work longer than wanted.
@@ -55,43 +54,6 @@ async function workClock(page) {
   };
 }
 
-// How many pixels of a chart are not its ground: 0 means that nothing was drawn.
-async function marks(page, part) {
-  return page.evaluate((id) => {
-    const drawn = [...document.querySelectorAll(`#${id} .canvas`)].filter((each) => each.clientWidth > 0).map((each) => {
-      const canvas = each.querySelector('canvas');
-      if (canvas === null) return 0;
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      let pixels = 0;
-      for (let i = 3; i < data.length; i += 4) pixels += data[i] > 0 ? 1 : 0;
-      return pixels;
-    });
-    return drawn.length === 0 ? 0 : Math.min(...drawn);
-  }, part);
-}
-
-const chosen = async (page) => (await page.locator('.chips strong').count()) === 0 ? null
-  : Number((await page.locator('.chips strong').textContent()).split(' of ')[0].replaceAll(',', ''));
-const shownRows = async (page) =>
-  Number((await page.locator('#variants caption .muted').textContent()).replace(/\D/g, ''));
-
-async function checkAccessible(page, name) {
-  const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await page.evaluate(source);
-  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-  for (const violation of found.violations) {
-    const line = `${name}: axe: ${violation.impact}: ${violation.id}: ${violation.nodes[0].html.slice(0, 120)}`;
-    if (['serious', 'critical'].includes(violation.impact)) breaches.push(line);
-    else console.log(line);
-  }
-}
-
-// The page scrolls down, never sideways: wide tables scroll in their own box.
-async function checkWidth(page, name) {
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(overflow <= 0, `${name}: the page is ${overflow} px wider than the screen`);
-}
-
 async function checkFull(browser, url, colorScheme) {
   const name = `small, ${colorScheme}`;
   const { context, page } = await openPage(browser, name, url, breaches, { colorScheme, offline: true });
@@ -106,13 +68,28 @@ async function checkFull(browser, url, colorScheme) {
     expect((await page.locator(`#${part} tbody tr`).count()) > 0, `${name}: ${part} has no rows`);
   }
   expect((await page.locator('.empty:visible').count()) === 0, `${name}: a part is empty`);
-  await checkWidth(page, name);
-  await checkAccessible(page, name);
+  await checkFound(page, name);
+  await checkWidth(page, name, breaches);
+  await checkAccessible(page, name, breaches);
   if (options.artifacts) {
     await page.screenshot({ path: join(options.artifacts, `report-${colorScheme}.png`), fullPage: true });
     if (colorScheme === 'light') await page.pdf({ path: join(options.artifacts, 'report.pdf') });
   }
   await context.close();
+}
+
+// Without scrolling sideways: which variant won, its time, its gain and what it reached; and how it is used.
+async function checkFound(page, name) {
+  const hidden = await page.locator('#picks tbody tr').first().evaluate((row) => {
+    const right = row.closest('.scroll').getBoundingClientRect().right;
+    return [...row.children].slice(0, 5).filter((cell) => cell.getBoundingClientRect().right > right).map((cell) => cell.textContent);
+  });
+  expect(hidden.length === 0, `${name}: of the first pick is cut off: ${hidden.join(', ')}`);
+  expect(await page.locator('#picks tbody tr code').first().isVisible(), `${name}: the picks do not name the variant`);
+  const commands = await page.locator('#verdict .command code').allTextContents();
+  for (const word of ['pack', 'explain', 'profile']) {
+    expect(commands.some((each) => each.startsWith(`mgtune ${word} `)), `${name}: the verdict has no mgtune ${word}`);
+  }
 }
 
 async function checkTwins(browser, url) {
@@ -123,7 +100,7 @@ async function checkTwins(browser, url) {
     await page.keyboard.press('Enter');
     await figure.locator('tbody tr').first().waitFor({ timeout: 5000 }).catch(() => breaches.push(`twins: ${title} has no rows`));
   }
-  await checkAccessible(page, 'twins');
+  await checkAccessible(page, 'twins', breaches);
   await context.close();
 }
 
@@ -171,18 +148,6 @@ async function checkSelection(browser, url) {
   await context.close();
 }
 
-async function brushAxis(page) {
-  const canvas = page.locator('#parallel .canvas');
-  await canvas.scrollIntoViewIfNeeded();
-  await settled(page);
-  const box = await canvas.boundingBox();
-  const x = box.x + box.width - kTimeAxis;
-  await page.mouse.move(x, box.y + box.height - 30);
-  await page.mouse.down();
-  await page.mouse.move(x, box.y + box.height - 120, { steps: 5 });
-  await page.mouse.up();
-}
-
 async function checkTable(page) {
   const header = page.locator('#variants thead th', { hasText: 'registers' });
   await header.locator('button').click();
@@ -205,7 +170,7 @@ async function checkEmpty(browser) {
   for (const part of kParts.filter((each) => !['verdict', 'method', 'variants'].includes(each))) {
     expect((await page.locator(`#${part} .command code`).count()) > 0, `empty: ${part} does not say what fills it`);
   }
-  await checkAccessible(page, 'empty');
+  await checkAccessible(page, 'empty', breaches);
   await context.close();
 }
 
@@ -219,14 +184,14 @@ async function checkHostile(browser) {
   expect((await page.locator('script').count()) === 2, 'hostile: a script too many');
   expect((await page.locator('h1').textContent()).includes(kAttack), 'hostile: the title is not shown as it is');
   expect((await page.locator('#variants .detail .variant').textContent()).startsWith(kAttack), 'hostile: the variant is not shown as it is');
-  await checkWidth(page, 'hostile');
+  await checkWidth(page, 'hostile', breaches);
   await context.close();
 }
 
 async function checkNarrow(browser, url) {
   const { context, page } = await openPage(browser, 'narrow', url, breaches, { viewport: { width: 390, height: 800 } });
   await drawAll(page);
-  await checkWidth(page, 'narrow');
+  await checkWidth(page, 'narrow', breaches);
   await context.close();
 }
 

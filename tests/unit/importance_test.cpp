@@ -62,6 +62,14 @@ const ParameterImportance& of(const Importance& result, std::size_t parameter) {
   return result.designs[0].parameters[0];
 }
 
+TEST(ImportanceTest, ValuesOfOtherDesignsDoNotCount) {
+  Space space({2, 4, 3});
+  const auto log_time = [](const std::vector<int>& v) { return 1.0 * v[0] + 0.2 * v[1]; };
+  const double total = of(space.importance_of(log_time), 0).total.value();
+  space.columns.parameters[0].values.push_back("of another design");
+  EXPECT_THAT(of(space.importance_of(log_time), 0).total.value(), DoubleNear(total, 1e-12));
+}
+
 TEST(ImportanceTest, IndependentEffectsShareTheVariance) {
   const Space space({2, 4, 3});
   // Variances of the effects: 1/4, 5/4 * 0.04, 0.

@@ -184,6 +184,43 @@ TEST(ReportDocumentTest, ABaselineStandsBesideItsPick) {
   EXPECT_TRUE(document["missing"]["baseline"].is_null());
 }
 
+TEST(ReportDocumentTest, CommandsNameTheDatabaseThatTheReportWasMadeOf) {
+  DocumentOptions options;
+  options.database = "my results.db";
+  const Json document = document_of(full_model(), options);
+  const std::string word = " --db 'my results.db'";
+  EXPECT_THAT(document["picks"][1]["use"].get<std::string>(), HasSubstr(word));
+  EXPECT_THAT(document["picks"][1]["ship"].get<std::string>(), HasSubstr(word + " -o "));
+  EXPECT_THAT(document["problems"][1]["rerun"].get<std::string>(), HasSubstr(word + " --variant"));
+  EXPECT_THAT(document["missing"]["baseline"]["command"].get<std::string>(), HasSubstr(word));
+  EXPECT_THAT(document_of(full_model()).dump(), Not(HasSubstr("--db")));
+}
+
+TEST(ReportDocumentTest, WhatFillsAGapKeepsTheMethodOfThePicks) {
+  StoredRows rows;
+  rows.tuned.push_back(made_up_pick(kH200, "rows=1", "a", 10, "d", 20));
+  rows.tuned.back().tuned.method = "graph";
+  const auto command = [](const StoredRows& of) {
+    return document_of(make_report_model(of))["missing"]["counters"]["command"].get<std::string>();
+  };
+  EXPECT_THAT(command(rows), HasSubstr(" --method graph --counters"));
+  rows.tuned.push_back(made_up_pick(kH200, "rows=2", "a", 10, "d", 20));
+  EXPECT_THAT(command(rows), Not(HasSubstr("--method"))) << "of two methods neither";
+}
+
+TEST(ReportDocumentTest, NothingServesTheFastestOfARecording) {
+  StoredRows rows = full_rows();
+  rows.tuned.clear();
+  rows.finals.clear();
+  for (SweepView& view : rows.sweeps) view.sweep.strategy = "import";
+  const Json document = document_of(make_report_model(std::move(rows)));
+  ASSERT_FALSE(document["picks"].empty());
+  for (const Json& pick : document["picks"]) {
+    EXPECT_EQ(pick["use"], "");
+    EXPECT_EQ(pick["ship"], "");
+  }
+}
+
 TEST(ReportDocumentTest, EveryPartOfAnEmptyReportSaysWhatFillsIt) {
   const Json document = document_of(make_report_model({}));
   for (const std::string_view part : report_parts()) {

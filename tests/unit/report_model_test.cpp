@@ -1,10 +1,13 @@
 #include "model/report_model.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "document/report_document.h"
 #include "model/analysis.h"
@@ -19,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 std::vector<std::string> variant_names(const ReportModel& model, const ReportProblem& problem) {
   std::vector<std::string> names;
@@ -174,7 +178,26 @@ TEST(ReportModelTest, VerdictNamesGainTiesFailuresAndEmulation) {
           "it beyond noise.",
           "On the cpu device (emulation), 1 problem has a checked variant.",
           "10 variants evaluated, 3 failed (1 wrong, 2 compile_failed); a variant that failed is "
-          "never dispatched."));
+          "never dispatched. 1 was stopped early, as clearly slower than the best until then."));
+}
+
+TEST(ReportModelTest, VerdictSaysHowMuchOfTheSpaceWasTried) {
+  StoredRows rows = made_up_rows();
+  std::set<std::tuple<std::int64_t, std::string, std::string>> problems;
+  for (const OutcomeView& view : rows.outcomes) {
+    problems.emplace(view.gpu_id, view.op, view.problem);
+  }
+  for (const auto& [gpu, op, problem] : problems) {
+    rows.spaces.push_back({1, gpu, op, problem, {"row", 400, 100, true, "", {}}});
+    rows.spaces.push_back({1, gpu, op, problem, {"cluster", 400, 7, true, "device.cc >= 90", {}}});
+  }
+  for (SweepView& view : rows.sweeps) view.sweep.finished_at = "2026-11-21T10:00:00Z";
+  const std::string admit =
+      fmt::format("10 variants evaluated of {} that the constraints admit", 100 * problems.size());
+  EXPECT_THAT(make_report_model(rows).verdict.back(), StartsWith(admit));
+  rows.spaces.pop_back();
+  rows.spaces.pop_back();
+  EXPECT_THAT(make_report_model(rows).verdict.back(), StartsWith("10 variants evaluated, "));
 }
 
 TEST(ReportModelTest, VerdictUsesTheGeometricMean) {

@@ -43,6 +43,12 @@ TEST(SizeSeriesTest, ProblemsThatDifferInOneNumberAreASeries) {
   EXPECT_EQ(series[1].fixed[0].first, "hidden");
 }
 
+TEST(SizeSeriesTest, ProblemsThatMoveAsManyBytesAreNoSeriesByBytes) {
+  const auto series =
+      size_series(model_of({{"rows=64 hidden=128", "a", 8192}, {"rows=128 hidden=64", "b", 8192}}));
+  EXPECT_THAT(series, IsEmpty()) << "a vertical line says nothing of size";
+}
+
 TEST(SizeSeriesTest, OneProblemIsNone) {
   EXPECT_THAT(size_series(model_of({{"rows=64", "a", 64}})), IsEmpty());
 }

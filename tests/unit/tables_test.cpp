@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
+#include "model/folded.h"
 #include "model/printable.h"
 #include "model/text_table.h"
 #include "tests/helpers/made_up_report.h"
@@ -70,15 +72,38 @@ TEST(TextTableTest, AlignsDropsEmptyColumnsAndLeavesNoTrailingSpace) {
             " abcdef  10.5 us\n");
 }
 
+TEST(FoldedTest, LinesGoOnUnderThemselves) {
+  EXPECT_EQ(folded("  row A=1 B=2   C=3\nshort\n", 12), "  row A=1\n      B=2\n      C=3\nshort\n");
+  EXPECT_EQ(folded("  row A=1 B=2   C=3\n", 80), "  row A=1 B=2   C=3\n");
+}
+
+TEST(FoldedTest, AWordLongerThanTheLineStaysWhole) {
+  EXPECT_EQ(folded("abcdefghij k", 4), "abcdefghij\n    k");
+  EXPECT_EQ(folded("", 4), "");
+  EXPECT_EQ(folded("      ", 4), "      ");
+}
+
 TEST(TablesTest, PicksShowTimesSpeedupAndTies) {
   const std::string text = picks_table(make_report_model(made_up_rows()));
   EXPECT_THAT(text, HasSubstr("rmsnorm.forward on NVIDIA H200\n"));
   EXPECT_THAT(text,
               HasSubstr("\n  rows=4096 hidden=4096 T=bf16  20.00 us  30.00 us     1.50x   3356  "
-                        "rotating   2       3  row THREADS_PER_ROW=512"));
+                        "rotating         6       3  row THREADS_PER_ROW=512"));
   EXPECT_THAT(text, HasSubstr("tie"));
   EXPECT_THAT(text, HasSubstr("so it stays"));
   EXPECT_THAT(text, HasSubstr("rmsnorm.forward on cpu (emulation)\n"));
+}
+
+TEST(TablesTest, PicksNameTheCeilingThatTheyAreNearestTo) {
+  ReportModel model = make_report_model(made_up_rows());
+  const auto pick = std::ranges::find(model.picks, PickStanding::faster, &ReportPick::standing);
+  ASSERT_NE(pick, model.picks.end());
+  pick->of_copy = 0.076;
+  pick->roofline.of_peak = 0.357;
+  pick->roofline.peak = "wgmma_bf16";
+  const std::string text = picks_table(model);
+  EXPECT_THAT(text, HasSubstr("35.7 % of wgmma_bf16 peak"));
+  EXPECT_THAT(text, HasSubstr("\nreached: of the rate of a copy"));
 }
 
 TEST(TablesTest, EveryTableWithCpuTimesSaysEmulation) {

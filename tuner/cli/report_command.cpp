@@ -48,6 +48,7 @@ class ReportCommand final : public Command {
     DocumentOptions options;
     options.baseline = baseline;
     options.with_baseline = !baseline_.empty();
+    options.database = database_;
     MGTUNE_ASSIGN(const std::string content, render(model, options));
     MGTUNE_TRY(write(content));
     if (model.problems.empty()) {

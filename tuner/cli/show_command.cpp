@@ -1,9 +1,13 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <iostream>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/stored_results.h"
 #include "model/analysis_tables.h"
+#include "model/folded.h"
 #include "model/tables.h"
 
 namespace mgtune {
@@ -28,6 +32,13 @@ constexpr View kViews[] = {
     {"counters", counters_table, counters_json},
     {"environment", environment_table, environment_json},
 };
+
+// Of the terminal that is written to; 0: none, so that pipes get whole lines.
+std::size_t terminal_columns() {
+  winsize size = {};
+  const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
+}
 
 class ShowCommand final : public Command {
  public:
@@ -73,7 +84,10 @@ class ShowCommand final : public Command {
       }
     }
     for (const View& view : kViews) {
-      if (what_ == view.name) std::cout << (json_ ? view.json(model) : view.table(model));
+      if (what_ != view.name) continue;
+      const std::string text = json_ ? view.json(model) : view.table(model);
+      const std::size_t columns = json_ ? 0 : terminal_columns();
+      std::cout << (columns > 0 ? folded(text, columns) : text);
     }
     return ExitCode::ok;
   }

@@ -75,6 +75,7 @@ class Watcher {
     if (model.ok()) {
       DocumentOptions options;
       options.live = live;
+      options.database = database_;
       Result<std::string> page = render_page(*model, "");
       if (page.ok()) {
         server_.publish(*std::move(page), report_document(*model, analyze(*model), options));

@@ -1,6 +1,6 @@
 // Command lines to copy: built as one shell word per argument, whatever a name has in it.
 
-import { append, button, el } from './dom';
+import { append, button, type Child, el } from './dom';
 
 // 'it'\''s': one word for a POSIX shell.
 export function shellWord(text: string): string {
@@ -47,10 +47,15 @@ export function copyButton(label: string, text: () => string, name = label): HTM
   return copy;
 }
 
+// A line breaks between words, not behind the hyphens of an option.
+function wordsOf(command: string): readonly Child[] {
+  return command.split(' ').flatMap((word, i) => [i > 0 && ' ', el('span', { class: 'word' }, word)]);
+}
+
 // A command line in sight, with its button.
 export function commandLine(command: string): HTMLElement {
   const line = el('div', { class: 'command' });
-  append(line, el('code', {}, command), copyButton('Copy', () => command, `Copy: ${command}`));
+  append(line, el('code', {}, ...wordsOf(command)), copyButton('Copy', () => command, `Copy: ${command}`));
   return line;
 }
 

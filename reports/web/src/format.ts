@@ -44,6 +44,29 @@ export function ratioText(ratio: number | null): string {
   return ratio === null || !Number.isFinite(ratio) ? kNone : `${ratio.toFixed(2)}x`;
 }
 
+// A speed-up, to the thousandth where it is small: "1.036x", "1.22x".
+export function speedText(ratio: number | null): string {
+  return ratio !== null && Math.abs(ratio - 1) < 0.0995 ? `${ratio.toFixed(3)}x` : ratioText(ratio);
+}
+
+// Both ends, in as many digits as tell them apart, up to the thousandth: "1.148x to 1.153x".
+export function speedRange(low: number, high: number): string {
+  const [from, to] = [speedText(low), speedText(high)];
+  return from === to ? `${low.toFixed(3)}x to ${high.toFixed(3)}x` : `${from} to ${to}`;
+}
+
+// Both ends in one unit, in as many digits as tell them apart: "128.79 to 128.85 us".
+export function timeRange(low: number | null, high: number | null): string {
+  if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return '';
+  const unit = kTimeUnits.find((each) => Math.abs(high) >= each.ns) ?? { name: 'ns', ns: 1 };
+  const size = Math.abs(high / unit.ns);
+  const least = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  for (let digits = least; ; ++digits) {
+    const [from, to] = [(low / unit.ns).toFixed(digits), (high / unit.ns).toFixed(digits)];
+    if (from !== to || digits >= least + 2) return `${from} to ${to} ${unit.name}`;
+  }
+}
+
 // "97.3 %" for 0.973.
 export function percentText(part: number | null, digits = 1): string {
   return part === null || !Number.isFinite(part) ? kNone : `${(part * 100).toFixed(digits)} %`;
@@ -90,10 +113,10 @@ export function ordinal(place: number): string {
   return `${countText(place)}${suffix}`;
 }
 
-// Three significant digits at most, without trailing zeros; "1.2k", "3.4M", "5G", "6.7T" above 10,000.
+// Three significant digits at most, without trailing zeros; "1.2k", "3.4M", "5G", "6.7T", "8P" above 10,000.
 export function shortNumber(value: number): string {
   const size = Math.abs(value);
-  const scales: readonly (readonly [number, string])[] = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e4, 'k']];
+  const scales: readonly (readonly [number, string])[] = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e4, 'k']];
   for (const [scale, suffix] of scales) {
     if (size >= scale) return `${trimmed(value / (suffix === 'k' ? 1e3 : scale))}${suffix}`;
   }

@@ -3,7 +3,7 @@
 
 import { type Column, type CategoryColumn, kAbsent, kNoLabel, labelAt, type NumberColumn } from './columns';
 import { DataError } from './decode';
-import { countText, numberText, percentText, ratioText, timeText } from './format';
+import { countText, numberText, percentText, speedText, timeText } from './format';
 import { kDefault, kFinalist, kImported, kPick, kRanked, kThrottled, kTied, type Problem, type Report } from './report';
 
 export interface GroupKey {
@@ -124,7 +124,7 @@ export function makeGroup(report: Report, key: GroupKey): Group {
   const outcome = category('outcome', 'status', report.outcomes, integers(variants.outcome));
   const message = category('message', 'message', report.messages, integers(variants.message));
   const order = measured(kOrderKey, 'evaluation', reals(variants.order).map((value) => value + 1), countText);
-  const seconds = measured(kSecondsKey, 'seconds', reals(variants.seconds));
+  const seconds = measured(kSecondsKey, 'seconds', reals(variants.seconds), (value) => value.toFixed(1));
   const parameters = [design, ...problem.parameters.map((parameter) =>
     category(parameterKey(parameter.name), parameter.name, parameter.values, integers(parameter.index)))];
 
@@ -133,7 +133,7 @@ export function makeGroup(report: Report, key: GroupKey): Group {
     rows: source.length, source, parameters, design, outcome, message, time, ranked, order, seconds, flags, fastest_ns,
     columns: [
       marks(flags), time,
-      measured('slowdown', 'of fastest', ranked.values.map((value) => value / fastest_ns), ratioText),
+      measured('slowdown', 'of fastest', ranked.values.map((value) => value / fastest_ns), speedText),
       outcome, ...parameters,
       measured('low', '95 % from', reals(variants.low_ns), timeText),
       measured('high', 'to', reals(variants.high_ns), timeText),

@@ -7,6 +7,8 @@ import { watchSweep } from './live';
 import { Page } from './page';
 import { decodeReport, type Report } from './report';
 
+const kRunning = 'The sweep is running. The page follows it until you choose a problem or variants.';
+
 const root = document.getElementById('app') as HTMLElement;
 const page = new Page(root);
 
@@ -38,13 +40,13 @@ const isServed = location.protocol === 'http:';
 const report = data.trim() === '' ? null : show(data);
 
 if (isServed && (data.trim() === '' || report?.live === true)) {
-  page.say('The sweep is running.');
+  page.say(kRunning);
   watchSweep({
     document: (json) => {
       show(json);
-      page.say('The sweep is running.');
+      page.say(kRunning);
     },
-    ended: () => page.say('The sweep has ended.'),
+    ended: () => page.say('The sweep has ended. The page stays until it is closed; mgtune report writes one to keep.'),
     lost: () => page.say('The sweep does not answer.'),
   });
 } else if (data.trim() === '') {

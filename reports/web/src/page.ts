@@ -54,7 +54,7 @@ export class Page {
       el('a', { href: `#${section.id}` }, section.querySelector('h2')?.textContent ?? '')));
     const update = () => {
       title.textContent = state.report.title;
-      made.textContent = `Written ${state.report.generated_at} by mgtune ${state.report.mgtune_version}`;
+      made.textContent = `Written ${state.report.generated_at.replace('T', ' ').replace(/:\d\dZ$/, ' UTC')} by mgtune ${state.report.mgtune_version}`;
       for (const view of [bar, ...parts]) view.update();
     };
     state.listen(update);

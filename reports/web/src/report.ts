@@ -43,7 +43,7 @@ const pick = object({
   })),
   ceiling: orNull(ceiling), ceilings: list(ceiling), bandwidth_gbps: maybe, gflops: maybe,
   noise_floor: maybe, tied: list(text), limit: text, variants_ok: number, variants_failed: number,
-  imported: flag, registers: maybe, spill_bytes: maybe, sweep: maybe, use: text,
+  imported: flag, registers: maybe, spill_bytes: maybe, sweep: maybe, use: text, ship: text,
 });
 
 const roofline = object({
@@ -115,7 +115,7 @@ const report = object({
   failures: list(object({
     outcome: number, explanation: text, message: number, headline: text, count: number, rows: list(number),
   })),
-  pruning: list(object({ operator: text, problem: text, design: text, rule: text, count: number })),
+  pruning: list(object({ gpu: number, operator: text, problem: text, design: text, rule: text, count: number })),
   sweeps: list(object({
     id: number, command: text, repeat: text, strategy: text, budget: text, started_at: text,
     finished_at: orNull(text), gpu: number, machine: number, imported: flag, variants: number,

@@ -15,6 +15,7 @@ export class State {
   report: Report;
   keys: readonly GroupKey[];
   group: Group | null = null;  // null: the document has no variants
+  private follows = true;  // the sweep that runs, until a problem is chosen
   private readonly groups = new Map<number, Group>();
   private readonly listeners: (() => void)[] = [];
 
@@ -28,21 +29,30 @@ export class State {
     return this.group === null ? null : at(this.report.problems, this.group.problem);
   }
 
+  // Of the problem in sight by its method.
+  get pick(): Pick | undefined {
+    const { group } = this;
+    return this.report.picks.find((pick) => pick.problem === group?.problem && pick.method === group.method);
+  }
+
   // The text of a row of the group.
   variant(row: number): string {
     const { group, problem } = this;
     return group === null || problem === null ? '' : variantText(problem, group.source[row] ?? -1);
   }
 
-  // The next document of a sweep that runs: the same problem stays in sight, and the same variant looked at.
+  // The next document of a sweep that runs: the problem in sight is the one that it works on, until the reader chooses
+  // a problem or variants. Then the same problem stays in sight, and the same variant looked at.
   replace(report: Report): void {
     const label = this.group?.label;
     const { focus } = this.selection;
     const looked = focus === null ? null : this.variant(focus);
+    const grown = this.follows && focus === null && !this.selection.active ? this.grownIn(report) : undefined;
     this.report = report;
     this.keys = groupKeys(report);
     this.groups.clear();
-    const same = this.keys.findIndex((key) => groupLabel(report, key) === label);
+    const wanted = grown ?? label;
+    const same = this.keys.findIndex((key) => groupLabel(report, key) === wanted);
     this.show(same >= 0 ? same : this.favourite());
     this.notify();
     const rows = this.group?.rows ?? 0;
@@ -54,6 +64,7 @@ export class State {
   }
 
   choose(index: number): void {
+    this.follows = false;
     this.show(index);
     this.notify();
   }
@@ -70,6 +81,15 @@ export class State {
 
   listen(listener: () => void): void {
     this.listeners.push(listener);
+  }
+
+  // The label of the last group that has more variants in this document.
+  private grownIn(report: Report): string | undefined {
+    const size = (of: Report, key: GroupKey) => at(of.problems, key.problem).count;
+    const known = new Map(this.keys.map((key) => [groupLabel(this.report, key), size(this.report, key)]));
+    const grown = groupKeys(report).filter((key) => size(report, key) > (known.get(groupLabel(report, key)) ?? 0));
+    const last = grown.at(-1);
+    return last === undefined ? undefined : groupLabel(report, last);
   }
 
   private currentKey(): GroupKey | undefined {

@@ -7,7 +7,7 @@ import { plainTable } from '../table';
 import type { Theme } from '../theme';
 import type { ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { categoryAxis, differences, label, legend, numberAxis, tooltip, wrapped } from './parts';
+import { categoryAxis, legend, letter, numberAxis, tooltip, wrapped } from './parts';
 
 export type Counted = Report['counters'][number];
 
@@ -43,16 +43,16 @@ export function countersChart(state: State): ChartFigure {
     const names = variantNames(counted);
     return {
       grid: { left: 210, right: 40, top: 40, bottom: 48 },
-      legend: legend(theme, names.map((name) => label(name, 44))),
+      legend: legend(theme, names),
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => {
         const each = counted[seriesIndex];
         const name = percents[dataIndex] ?? '';
-        return each === undefined ? '' : `${wrapped(each.variant)}\n${counterTitle(name)}: ${numberText(counterValue(each, name))}`;
+        return each === undefined ? '' : `${names[seriesIndex] ?? ''}: ${wrapped(each.variant)}\n${counterTitle(name)}: ${numberText(counterValue(each, name))}`;
       }),
       xAxis: numberAxis(theme, { name: 'percent', min: 0, max: 100 }),
       yAxis: { ...categoryAxis(theme, '', percents.map(counterTitle), true), inverse: true },
       series: counted.map((each, i) => ({
-        name: label(names[i] ?? '', 44), type: 'bar', itemStyle: { color: theme.series[i] },
+        name: names[i], type: 'bar', itemStyle: { color: theme.series[i] },
         data: percents.map((name) => counterValue(each, name) ?? 0),
       })),
     };
@@ -65,15 +65,15 @@ export function countersChart(state: State): ChartFigure {
       figure.setHeight(96 + percentNames(shown()).length * (14 + 10 * shown().length));
       return option(theme);
     },
-    summary: () => 'Of one launch of each variant, as the hardware counted them.',
+    summary: () => 'Of one launch of each variant above, as the hardware counted them.',
     table: () => countersTable(state),
   });
   return figure;
 }
 
-function variantNames(counted: readonly Counted[]): readonly string[] {
-  const own = differences(counted.map((each) => each.variant));
-  return counted.map((each, i) => `${each.is_pick ? 'pick: ' : ''}${own[i] ?? ''}`);
+// Short ones: the view lists which variant is which.
+export function variantNames(counted: readonly Counted[]): readonly string[] {
+  return counted.map((each, i) => `${letter(i)}${each.is_pick ? ' (pick)' : ''}`);
 }
 
 // One row for each counter, one column for each variant.
@@ -84,7 +84,7 @@ export function countersTable(state: State): HTMLElement {
   return plainTable({ caption: 'Counters of one launch', filter: names.length > 20 }, names, [
     { title: 'counter', text: counterTitle },
     ...counted.map((each, i) => ({
-      title: label(titles[i] ?? '', 60), number: true,
+      title: titles[i] ?? '', number: true,
       text: (name: string) => numberText(counterValue(each, name)), order: (name: string) => counterValue(each, name) ?? NaN,
     })),
   ]);

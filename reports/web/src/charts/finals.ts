@@ -1,13 +1,13 @@
 // The samples of the finalists: a box from quartile to quartile and a dot for each round.
 
-import { percentText, ratioText, timeName, timeText, timeTick } from '../format';
+import { percentText, speedText, timeName, timeRange, timeText, timeTick } from '../format';
 import type { Final } from '../report';
 import type { State } from '../state';
 import { plainTable } from '../table';
 import type { Theme } from '../theme';
 import type { ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { categoryAxis, differences, label, logAxis, logRange, tooltip } from './parts';
+import { categoryAxis, differences, logAxis, logRange, tooltip, wrapped } from './parts';
 
 type Finalist = Final['finalists'][number];
 
@@ -33,6 +33,21 @@ function quartiles(samples: Float64Array): readonly number[] {
 }
 
 const kDots = 60;  // of a finalist, evenly over the rounds
+const kLineHeight = 14;  // px, of the labels
+const kLetter = 6.6;     // px, at their size
+
+function labelWidth(width: number): number {
+  return Math.min(320, Math.round(width * 0.4));
+}
+
+// What tells each finalist from the others, in as many lines as it takes.
+function labelsOf(finalists: readonly Finalist[], width: number): readonly string[] {
+  const names = differences(finalists.map((each) => each.variant));
+  return finalists.map((each, i) => {
+    const marks = role(each);
+    return `${marks === '' ? '' : `${marks}\n`}${wrapped(names[i] ?? '', Math.floor((labelWidth(width) - 12) / kLetter))}`;
+  });
+}
 
 export function finalsChart(state: State): ChartFigure {
   const finalists = () => (finalOf(state)?.finalists ?? []).filter((each) => each.samples_ns.length > 0);
@@ -48,25 +63,21 @@ export function finalsChart(state: State): ChartFigure {
     return dots;
   }
 
-  function option(theme: Theme): ChartOption {
+  function option(theme: Theme, width: number): ChartOption {
     const shown = finalists();
     const range = logRange(shown.flatMap((each) => [...each.samples_ns]), 1.004);
     if (range === null) return {};
-    const names = differences(shown.map((each) => each.variant));
-    const labels = shown.map((each, i) => {
-      const marks = role(each);
-      return `${label(names[i] ?? '', 44)}${marks === '' ? '' : `\n${marks}`}`;
-    });
+    const labels = labelsOf(shown, width);
     const color = (each: Finalist) => theme.series[each.is_default ? 1 : each.tied || each.is_pick ? 0 : 4] ?? theme.text;
     return {
-      grid: { left: 260, right: 28, top: 20, bottom: 48 },
+      grid: { left: labelWidth(width), right: 28, top: 20, bottom: 48 },
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(shown[seriesIndex === 0 ? dataIndex : seriesIndex - 1])),
       xAxis: logAxis(theme, { name: timeName(state.group?.emulation ?? false), format: timeTick, ...range }),
       // The second axis lies over the first, and has places between the names.
       yAxis: [
         {
           ...categoryAxis(theme, '', [], true), data: labels, inverse: true,
-          axisLabel: { color: theme.text, interval: 0, fontSize: 11, lineHeight: 14 },
+          axisLabel: { color: theme.text, interval: 0, fontSize: 11, lineHeight: kLineHeight },
         },
         { type: 'value', show: false, min: 0, max: shown.length, inverse: true },
       ],
@@ -87,22 +98,24 @@ export function finalsChart(state: State): ChartFigure {
   function describe(each: Finalist | undefined): string {
     if (each === undefined) return '';
     const mark = role(each);
-    return `${mark === '' ? '' : `${mark}\n`}median ${timeText(each.median_ns)} (95 %: ${timeText(each.low_ns)} to ${timeText(each.high_ns)})\n`
-      + `${ratioText(each.ratio)} the default in the same round`;
+    return `${mark === '' ? '' : `${mark}\n`}median ${timeText(each.median_ns)} (95 %: ${timeRange(each.low_ns, each.high_ns)})\n`
+      + `${speedText(each.ratio)} the time of the default in the same round`;
   }
 
   const figure: ChartFigure = new ChartFigure({
     title: 'Samples of the finalists',
     height: 320,
-    option: (theme) => {
-      figure.setHeight(Math.max(160, 76 + 44 * finalists().length));
-      return option(theme);
+    option: (theme, width) => {
+      const labels = labelsOf(finalists(), width);
+      const lines = Math.max(2, ...labels.map((each) => each.split('\n').length));
+      figure.setHeight(Math.max(160, 76 + (16 + kLineHeight * lines) * labels.length));
+      return option(theme, width);
     },
     summary: () => {
       const final = finalOf(state);
       if (final === undefined) return '';
       return `${final.finalists.length} variants were timed in turn, in random order, for ${final.rounds} rounds. `
-        + `Two entries of one variant differed by ${percentText(final.noise_floor, 2)}: smaller differences are noise.`;
+        + `Two entries of one variant differed by ${percentText(final.noise_floor, 2)}, which is the noise; less than that, or than 0.5 %, is a tie.`;
     },
     table: () => plainTable({ caption: 'The finalists, the fastest first' }, finalOf(state)?.finalists ?? [], [
       { title: 'variant', text: (each) => each.variant },

@@ -13,6 +13,10 @@ import { categoryAxis, isHovered, label, legend, logAxis, logRange, numberAxis, 
 export type DesignImportance = Importance['designs'][number];
 export type ParameterImportance = DesignImportance['parameters'][number];
 
+// The document's total and main share.
+const kAlone = 'changing it alone';
+const kAverage = 'its average over the others';
+
 // What the two charts look at; the second shows one parameter of the first.
 export interface Looked {
   readonly design: DesignImportance | null;
@@ -29,28 +33,28 @@ export function sharesChart(state: State, looked: () => Looked, look: (parameter
   function option(theme: Theme): ChartOption {
     const shown = parameters();
     const bars = (name: string, share: (each: ParameterImportance) => number | null, color: string | undefined) => ({
-      name, type: 'bar', barGap: '10%', itemStyle: { color }, data: shown.map((each) => share(each) ?? 0),
+      name, type: 'bar', barGap: '10%', itemStyle: { color }, data: shown.map((each) => share(each) ?? NaN),
     });
     const hasTotal = shown.some((each) => each.total !== null);
     return {
       grid: { left: 150, right: 48, top: 36, bottom: 48 },
-      legend: legend(theme, hasTotal ? ['with interactions', 'alone'] : ['alone']),
+      legend: legend(theme, hasTotal ? [kAlone, kAverage] : [kAverage]),
       tooltip: tooltip(theme, ({ dataIndex }) => describe(shown[dataIndex])),
       xAxis: numberAxis(theme, { name: 'share of the variance of log time', format: (value) => percentText(value, 0), min: 0 }),
       yAxis: {
         ...categoryAxis(theme, '', shown.map((each) => parameterName(state, each.parameter)), true), inverse: true, triggerEvent: true,
       },
       series: [
-        ...(hasTotal ? [bars('with interactions', (each) => each.total, theme.series[4])] : []),
-        bars('alone', (each) => each.main, theme.series[0]),
+        ...(hasTotal ? [bars(kAlone, (each) => each.total, theme.series[4])] : []),
+        bars(kAverage, (each) => each.main, theme.series[0]),
       ],
     };
   }
 
   function describe(each: ParameterImportance | undefined): string {
     if (each === undefined) return '';
-    const total = each.total === null ? '' : `\nwith its interactions ${percentText(each.total)}`;
-    return `${label(parameterName(state, each.parameter))}\nalone ${percentText(each.main)}${total}`;
+    const total = each.total === null ? 'not known: too few variants differ in nothing else' : percentText(each.total);
+    return `${label(parameterName(state, each.parameter))}\n${kAlone}: ${total}\n${kAverage}: ${percentText(each.main)}`;
   }
 
   return new ChartFigure({
@@ -64,13 +68,14 @@ export function sharesChart(state: State, looked: () => Looked, look: (parameter
     summary: () => {
       const [first] = parameters();
       return first === undefined ? '' :
-        `${parameterName(state, first.parameter)} matters most: its value alone explains ${percentText(first.main, 0)} of the variation of the time`
-          + `${first.total === null ? '' : `, ${percentText(first.total, 0)} with its interactions`}.`;
+        `${parameterName(state, first.parameter)} matters most: ` + (first.total === null
+          ? `on average its values account for ${percentText(first.main, 0)} of the variation of the time.`
+          : `changing it alone accounts for ${percentText(first.total, 0)} of the variation of the time.`);
     },
     table: () => plainTable({ caption: 'Share of the variance of log time' }, parameters(), [
       { title: 'parameter', text: (each) => parameterName(state, each.parameter) },
-      { title: 'alone', number: true, text: (each) => percentText(each.main), order: (each) => each.main },
-      { title: 'with interactions', number: true, text: (each) => (each.total === null ? '' : percentText(each.total)), order: (each) => each.total ?? NaN },
+      { title: kAlone, number: true, text: (each) => (each.total === null ? 'not known' : percentText(each.total)), order: (each) => each.total ?? NaN },
+      { title: kAverage, number: true, text: (each) => percentText(each.main), order: (each) => each.main },
     ]),
   });
 }
@@ -127,7 +132,7 @@ export function effectsChart(state: State, looked: () => Looked): ChartFigure {
       const shown = effects();
       if (shown.length === 0) return '';
       const best = shown.reduce((least, each) => (each.ratio < least.ratio ? each : least));
-      return `${name()}: on average ${value(best.value)} is fastest, ${ratioText(best.ratio)} the mean time. Below 1 is faster than the mean.`;
+      return `${name()}: on average ${value(best.value)} is fastest, at ${ratioText(best.ratio)} of the mean time. Lower is faster; bars are 95 % intervals.`;
     },
     table: () => plainTable({ caption: `What each value of ${name()} does` }, effects(), [
       { title: name(), text: (each) => value(each.value), order: (each) => each.value },

@@ -182,3 +182,9 @@ export function differences(texts: readonly string[]): readonly string[] {
     return own === '' ? (texts[i] ?? '') : own;
   });
 }
+
+// The letters under which the variants are listed beside a chart: A, B, ..., Z, AA, ...
+export function letter(place: number): string {
+  const last = String.fromCharCode(65 + (place % 26));
+  return place < 26 ? last : letter(Math.floor(place / 26) - 1) + last;
+}

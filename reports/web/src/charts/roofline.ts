@@ -1,6 +1,6 @@
 // Roofline: what each pick reaches, between what the GPU's memory and its units were measured to give.
 
-import { counted, percentText, rateText, shortNumber } from '../format';
+import { bytesText, counted, rateText, shortNumber } from '../format';
 import { at } from '../group';
 import type { Ceiling, Report, RooflinePoint } from '../report';
 import { type Sample, sample, sampleText } from '../sample';
@@ -12,6 +12,7 @@ import { ChartFigure } from './figure';
 import { isHovered, label, legend, logAxis, logRange, tooltip, wrapped } from './parts';
 
 const kCloudPoints = 1500;
+const kSameRoof = 1.03;  // rates that no eye tells apart on a logarithmic axis
 
 interface Scene {
   readonly slopes: readonly Ceiling[];  // bytes/s
@@ -33,7 +34,7 @@ function sceneOf(state: State, near: boolean): Scene | null {
   const top = Math.max(0, ...roofs.map((each) => each.rate));
   const intensities = points.map((each) => each.intensity);
   const rates = points.map((each) => each.flops_per_s);
-  const reached = points.map((each) => each.intensity * memory);
+  const reached = points.map((each) => Math.min(each.intensity * memory, top > 0 ? top : Infinity));
   const ridge = memory > 0 ? top / memory : NaN;
   const x = logRange(near ? intensities : [...intensities, ridge * 3], near ? 2 : 3);
   const y = logRange(near ? [...rates, ...reached] : [...rates, ...reached, top], near ? 1.3 : 2);
@@ -141,9 +142,9 @@ function rates(point: RooflinePoint): string {
 function summary(state: State, cloud: Sample): string {
   const point = state.report.roofline.points.find((each) => each.role === 'pick' && each.problem === state.group?.problem);
   if (point === undefined) return '';
-  const copy = state.report.roofline.ceilings.find((each) => each.kind === 'copy' && each.gpu === state.problem?.gpu);
-  const share = copy === undefined ? '' : ` That is ${percentText(point.bytes_per_s / copy.rate)} of the fastest copy measured.`;
-  return `The pick does ${rates(point)}.${share} All ceilings were measured on this GPU. ${sampleText(cloud)}`;
+  const shares = state.pick?.ceilings.map((each) => each.text) ?? [];
+  const share = shares.length === 0 ? '' : ` That is ${shares.join(', ')}.`;
+  return `The pick does ${rates(point)}.${share} The lines are the fastest copies and the peaks measured on this GPU. ${sampleText(cloud)}`;
 }
 
 function ceilingLines(theme: Theme, scene: Scene): readonly object[] {
@@ -153,28 +154,34 @@ function ceilingLines(theme: Theme, scene: Scene): readonly object[] {
   const style = (type: string) => ({
     type: 'line', symbol: 'none', silent: true, z: 2, lineStyle: { color: theme.text, width: 1.5, type, opacity: 0.75 },
   });
-  const text = (position: string, ceiling: Ceiling, align: string, down: boolean) => ({
+  const text = (words: string, align: string, down: boolean, aside: number) => ({
     label: {
-      show: true, position, align, verticalAlign: down ? 'top' : 'bottom', offset: [0, down ? 4 : -4], distance: 4, color: theme.text, fontSize: 11,
-      textBorderColor: theme.ground, textBorderWidth: 3, formatter: () => `${label(ceiling.label)} ${ceilingRate(ceiling)}`,
+      show: true, position: align === 'right' ? 'left' : 'right', align, verticalAlign: down ? 'top' : 'bottom', offset: [aside, down ? 4 : -4],
+      distance: 4, color: theme.text, fontSize: 11, textBorderColor: theme.ground, textBorderWidth: 3, formatter: () => words,
     },
     symbol: 'circle', symbolSize: 1,
   });
+  // Roofs that lie on each other share one label.
+  const same = (a: Ceiling | undefined, b: Ceiling | undefined) => a !== undefined && b !== undefined && b.rate / a.rate < kSameRoof;
   const horizontal = roofs.map((roof, i) => {
     const above = roofs[i + 1];
+    let first = i;
+    while (same(roofs[first - 1], roof)) --first;
+    const names = roofs.slice(first, i + 1).map((each) => label(each.label).replace(/ peak$/, '')).join(', ');
     const close = above !== undefined && above.rate / roof.rate < 1.5;
     const start = Math.max(x.min, memory > 0 ? roof.rate / memory : x.min);
-    return {
-      ...style('solid'),
-      data: start >= x.max ? [] : [[start, roof.rate], { value: [x.max, roof.rate], ...text('left', roof, 'right', close) }],
-    };
+    const end = same(roof, above) ? { value: [x.max, roof.rate] }
+      : { value: [x.max, roof.rate], ...text(`${names} peak ${ceilingRate(roof)}`, 'right', close, 0) };
+    return { ...style('solid'), data: start >= x.max ? [] : [[start, roof.rate], end] };
   });
+  // The fastest is named above its line, the others below theirs.
   const sloped = [...slopes].sort((a, b) => b.rate - a.rate).map((each, i) => {
     const [from, to] = slope(each.rate, scene, top);
-    return {
-      ...style(i === 0 ? 'solid' : 'dashed'),
-      data: from === undefined || to === undefined ? [] : [{ value: from, ...text('right', each, 'left', i > 0) }, to],
-    };
+    if (from === undefined || to === undefined) return { ...style('dashed'), data: [] };
+    const middle = from[0] * (to[0] / from[0]) ** 0.4;
+    const words = `${label(each.label)} ${ceilingRate(each)}`;
+    const named = { value: [middle, middle * each.rate], ...(i === 0 ? text(words, 'right', false, -4) : text(words, 'left', true, 4)) };
+    return { ...style(i === 0 ? 'solid' : 'dashed'), data: [from, named, to] };
   });
   return [...horizontal, ...sloped];
 }
@@ -192,15 +199,29 @@ function rooflineTables(state: State): HTMLElement {
     { title: 'what limits it', text: (each) => each.limit },
   ]);
   const box = document.createElement('div');
-  box.append(points, ceilingTable(report, report.roofline.ceilings.filter((each) => each.gpu === problem?.gpu)));
+  box.append(points, ceilingTable(report, problem === null ? [] : [problem.gpu]));
   return box;
 }
 
-export function ceilingTable(report: Report, ceilings: readonly Ceiling[]): HTMLElement {
-  return plainTable({ caption: `${counted(ceilings.length, 'ceiling')}, as measured on this GPU` }, ceilings, [
+// Every copy and read, by what it moved, and the peaks: what a share in the report is a share of stands here.
+export function ceilingTable(report: Report, gpus: readonly number[]): HTMLElement {
+  const { ceilings, bandwidth_by_size: series } = report.roofline;
+  const bySize = series.filter((each) => gpus.includes(each.gpu));
+  const isOf = (each: Ceiling, other: (typeof bySize)[number]) => each.gpu === other.gpu && each.method === other.method && each.kind === other.kind;
+  const measured_at = (each: (typeof bySize)[number], bytes: number) =>
+    ceilings.find((ceiling) => isOf(ceiling, each) && ceiling.bytes === bytes)?.measured_at ?? '';
+  const rows: readonly Ceiling[] = [
+    ...bySize.flatMap((each) => [...each.bytes].map((bytes, i): Ceiling => ({
+      gpu: each.gpu, method: each.method, kind: each.kind, label: each.kind, unit: 'bytes/s', rate: each.rate[i] ?? NaN, bytes,
+      measured_at: measured_at(each, bytes),
+    }))),
+    ...ceilings.filter((each) => gpus.includes(each.gpu) && !bySize.some((other) => isOf(each, other))),
+  ];
+  return plainTable({ caption: `${counted(rows.length, 'ceiling')}, as measured on ${gpus.length > 1 ? 'these GPUs' : 'this GPU'}` }, rows, [
+    ...(gpus.length > 1 ? [{ title: 'GPU', text: (each: Ceiling) => at(report.gpus, each.gpu).model }] : []),
     { title: 'ceiling', text: (each) => each.label },
     { title: 'rate', number: true, text: ceilingRate, order: (each) => each.rate },
-    { title: 'bytes moved', number: true, text: (each) => (each.bytes > 0 ? shortNumber(each.bytes) : ''), order: (each) => each.bytes },
+    { title: 'bytes moved', number: true, text: (each) => (each.bytes > 0 ? bytesText(each.bytes) : ''), order: (each) => each.bytes },
     { title: 'timed by', text: (each) => report.methods[each.method]?.name ?? '' },
     { title: 'measured (UTC)', text: (each) => each.measured_at },
   ]);

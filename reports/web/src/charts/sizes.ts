@@ -1,6 +1,6 @@
 // Time against problem size, and where the runtime changes from one variant to another.
 
-import { counted, ratioText, shortNumber, timeName, timeText, timeTick } from '../format';
+import { bytesText, counted, rateText, shortNumber, speedText, timeName, timeText, timeTick } from '../format';
 import { at } from '../group';
 import type { Sizes } from '../report';
 import type { State } from '../state';
@@ -8,15 +8,9 @@ import { plainTable } from '../table';
 import type { Theme } from '../theme';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { isHovered, legend, logAxis, logRange, tooltip, wrapped } from './parts';
+import { isHovered, legend, letter, logAxis, logRange, tooltip, wrapped } from './parts';
 
 type Point = Sizes['points'][number];
-
-// The letters under which the variants of a series are listed below the chart: A, B, ..., Z, AA, ...
-export function letter(place: number): string {
-  const last = String.fromCharCode(65 + (place % 26));
-  return place < 26 ? last : letter(Math.floor(place / 26) - 1) + last;
-}
 
 export function dispatched(sizes: Sizes): readonly string[] {
   return [...new Set(sizes.points.map((each) => each.variant))];
@@ -41,7 +35,7 @@ export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure
       grid: { left: 76, right: 28, top: 56, bottom: 52 },
       legend: legend(theme, ['pick', 'default', 'copy of as many bytes']),
       tooltip: tooltip(theme, ({ dataIndex }) => describe(points[dataIndex])),
-      xAxis: logAxis(theme, { name: sizes.dim === 'bytes' ? 'bytes that must move' : sizes.dim, format: shortNumber, ...x }),
+      xAxis: logAxis(theme, { name: sizes.dim === 'bytes' ? 'bytes that must move' : sizes.dim, format: sizes.dim === 'bytes' ? (value) => rateText(value, 'B') : shortNumber, ...x }),
       yAxis: logAxis(theme, { name: timeName(emulation()), format: timeTick, vertical: true, ...y }),
       series: [
         {
@@ -70,7 +64,7 @@ export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure
 
   function describe(point: Point | undefined): string {
     if (point === undefined) return '';
-    const gain = point.default_ns === null ? '' : `, default ${timeText(point.default_ns)} (${ratioText(point.default_ns / point.time_ns)})`;
+    const gain = point.default_ns === null ? '' : `, default ${timeText(point.default_ns)} (${speedText(point.default_ns / point.time_ns)})`;
     const copy = point.copy_ns === null ? '' : `\na copy of as many bytes takes ${timeText(point.copy_ns)}`;
     return `${at(state.report.problems, point.problem).problem}\npick ${timeText(point.time_ns)}${gain}${copy}\n${wrapped(point.variant)}`;
   }
@@ -92,7 +86,7 @@ export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure
       return `${count === 1 ? 'One variant serves' : `${count} variants serve`} ${counted(sizes.points.length, 'size')}.${changes}`;
     },
     table: () => plainTable({ caption: 'Time against problem size' }, shown()?.points ?? [], [
-      { title: shown()?.dim ?? 'size', number: true, text: (each) => shortNumber(each.size), order: (each) => each.size },
+      { title: shown()?.dim ?? 'size', number: true, text: (each) => (shown()?.dim === 'bytes' ? bytesText(each.size) : shortNumber(each.size)), order: (each) => each.size },
       { title: 'problem', text: (each) => at(state.report.problems, each.problem).problem },
       { title: timeName(emulation()), number: true, text: (each) => timeText(each.time_ns), order: (each) => each.time_ns },
       { title: 'default', number: true, text: (each) => (each.default_ns === null ? '' : timeText(each.default_ns)), order: (each) => each.default_ns ?? NaN },

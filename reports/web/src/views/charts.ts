@@ -1,10 +1,11 @@
 // The parts that are a chart and little else: roofline, best so far, finalists, problem sizes, counters.
 
-import { countersChart, countersTable, countedOf, percentNames } from '../charts/counters';
+import { countersChart, countersTable, countedOf, percentNames, variantNames } from '../charts/counters';
 import { bestOf, evaluationsChart } from '../charts/evaluations';
 import { finalOf, finalsChart } from '../charts/finals';
 import { rooflineChart } from '../charts/roofline';
-import { dispatched, letter, sizesChart } from '../charts/sizes';
+import { letter } from '../charts/parts';
+import { dispatched, sizesChart } from '../charts/sizes';
 import { Chooser, el, fill } from '../dom';
 import { countText, durationText } from '../format';
 import { at } from '../group';
@@ -76,7 +77,9 @@ export function finalsView(state: State): View {
       fill(notes, facts(
         ['SM clock', measured(clocks.sm_mhz, 'MHz')], ['Memory clock', measured(clocks.memory_mhz, 'MHz')],
         ['Power', measured(clocks.power_w, 'W')], ['Temperature', measured(clocks.temperature_c, '°C')],
-        ['Throttled', clocks.throttled_samples > 0 ? `${countText(clocks.throttled_samples)} samples: ${clocks.throttle_reasons}` : ''],
+        ['Held down', clocks.throttled_samples > 0
+          ? `The GPU lowered its clocks (${clocks.throttle_reasons}) during ${countText(clocks.throttled_samples)} samples. They were taken again, but for those in the note.`
+          : ''],
         ['Note', final.note], ['Not counted', final.not_counted]));
     },
   };
@@ -136,8 +139,9 @@ export function countersView(state: State): View {
         section.note('No counters of this problem were measured.');
         return;
       }
-      fill(sentences, ...counted.filter((each) => each.limit !== '').map((each) =>
-        el('li', {}, each.is_pick ? 'Pick: ' : '', el('code', {}, each.variant), el('br'), prose(each.limit))));
+      const names = variantNames(counted);
+      fill(sentences, ...counted.map((each, i) =>
+        el('li', {}, `${names[i] ?? ''}: `, el('code', {}, each.variant), el('br'), prose(each.limit))));
       chart.element.hidden = percentNames(counted).length === 0;
       chart.update();
       fill(table, countersTable(state));

@@ -61,7 +61,7 @@ export function environmentView(state: State): View {
         el('div', { class: 'machines' }, ...report.machines.map((each) => machineFacts(report, each))),
         sweepsTable(report),
         report.builds.length > 0 && buildsTable(report),
-        ceilings.length > 0 && ceilingTable(report, ceilings));
+        ceilings.length > 0 && ceilingTable(report, [...new Set(ceilings.map((each) => each.gpu))]));
     },
   };
 }

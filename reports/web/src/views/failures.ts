@@ -21,9 +21,14 @@ export function failuresView(state: State): View {
       const { report } = state;
       if (section.offer(report, 'failures')) fill(failures, failuresTable(state));
       if (!pruned.offer(report, 'pruning')) return;
-      fill(pruning, plainTable({ caption: 'Combinations that were never built, by the rule that excludes them', filter: true }, report.pruning, [
-        { title: 'operator', text: (each) => each.operator },
-        { title: 'problem', text: (each) => each.problem },
+      const { problem } = state;
+      const rules = report.pruning.filter((each) =>
+        each.gpu === problem?.gpu && each.operator === problem.operator && each.problem === problem.problem);
+      if (rules.length === 0) {
+        pruned.note('No combination of this problem was ruled out.');
+        return;
+      }
+      fill(pruning, plainTable({ caption: 'Combinations of this problem that were never built, by the rule that they break' }, rules, [
         { title: 'design', text: (each) => each.design },
         { title: 'rule', text: (each) => each.rule, cell: (each) => el('code', {}, each.rule) },
         { title: 'combinations', number: true, text: (each) => countText(each.count), order: (each) => each.count },

@@ -6,7 +6,6 @@ import { counted, percentText, ratioText } from '../format';
 import type { Importance } from '../report';
 import type { State, View } from '../state';
 import { Section } from './section';
-import { pickOf } from './verdict';
 
 export function importanceOf(state: State): Importance | undefined {
   const { group } = state;
@@ -68,7 +67,7 @@ export function mattersView(state: State): View {
       // What was looked at stays in sight as long as the problem does.
       if (state.group?.label !== label) {
         label = state.group?.label;
-        const winner = pickOf(state)?.design;
+        const winner = state.pick?.design;
         design = Math.max(0, importance.designs.findIndex((each) => designName(state, each) === winner));
         parameter = 0;
       }
@@ -86,6 +85,13 @@ function sentences(state: State, importance: Importance, { design }: Looked): re
     lines.push(`Of ${counted(design.variants, 'variant')} of ${designName(state, design)}, the slowest takes ${ratioText(design.spread)} the time of the fastest.`);
     const pairs = design.interactions.filter((each) => each.share >= 0.005).map((each) =>
       `${parameterName(state, each.a)} with ${parameterName(state, each.b)} (${percentText(each.share)})`);
+    const unknown = design.parameters.filter((each) => each.total === null).map((each) => parameterName(state, each.parameter));
+    if (unknown.length > 0 && unknown.length < design.parameters.length) {
+      lines.push(`What changing it alone does is not known of ${unknown.join(', ')}: too few variants differ in nothing else.`);
+    }
+    if (design.parameters.some((each) => each.total !== null && each.main > each.total + 0.005)) {
+      lines.push('An average effect above that of changing a parameter alone is borrowed: its values were tried together with good or bad values of others.');
+    }
     if (pairs.length > 0) lines.push(`What pairs explain beyond their two parameters: ${pairs.join(', ')}.`);
   }
   if (importance.note !== '') lines.push(importance.note);

@@ -4,12 +4,16 @@ import { labelAt, orderAt, textAt, valueAt, type Column } from '../columns';
 import { copyButton, rerunCommand } from '../commands';
 import { kAnyColumn } from '../constraints';
 import { button, type Child, el, fill } from '../dom';
-import { bytesText, countText, numberText, ratioText, timeText } from '../format';
+import { bytesText, countText, numberText, speedText, timeRange, timeText } from '../format';
 import { kDefault, kPick } from '../report';
 import type { State, View } from '../state';
 import { Table, type TableColumn } from '../table';
 import { badge, facts, Section } from './section';
 import { counterTitle } from '../charts/counters';
+import { finalOf } from '../charts/finals';
+
+// The order of the document.
+const kCaption = 'Chosen variants: the fastest first, then those stopped early (raced_out), then failures';
 
 // Columns without a single value are left out.
 function isEmpty(column: Column): boolean {
@@ -68,7 +72,7 @@ export function chosenRows(state: State): Uint32Array {
 
 export function variantsTable(state: State): Table {
   const table = new Table({
-    caption: 'Chosen variants, the fastest first', rowClass: (row) => rowClass(state, row), pick: (row) => state.selection.look(row),
+    caption: kCaption, rowClass: (row) => rowClass(state, row), pick: (row) => state.selection.look(row),
   });
   table.set(columnsOf(state), chosenRows(state));
   return table;
@@ -76,7 +80,7 @@ export function variantsTable(state: State): Table {
 
 export function variantsView(state: State): View {
   const table = new Table({
-    caption: 'Chosen variants, the fastest first', rowClass: (row) => rowClass(state, row), pick: (row) => state.selection.look(row),
+    caption: kCaption, rowClass: (row) => rowClass(state, row), pick: (row) => state.selection.look(row),
   });
   const words = el('input', {
     type: 'search', spellcheck: 'false', placeholder: 'Words: a design, VEC=8, wrong', 'aria-label': 'Choose variants that have these words',
@@ -132,6 +136,7 @@ function detailOf(state: State, row: number): Child {
   const time = (values: Float64Array) => (Number.isNaN(real(values)) ? '' : timeText(real(values)));
   const command = rerunOf(state, row);
   const counted = report.counters.find((each) => each.row === problem.first + source);
+  const finalist = finalOf(state)?.finalists.find((each) => each.row === problem.first + source);
   const error = real(variants.error);
   const mark = group.columns.find((column) => column.key === 'mark');
   const message = labelAt(group.message, row);
@@ -142,10 +147,12 @@ function detailOf(state: State, row: number): Child {
     facts(
       ['What it is', mark === undefined ? '' : textAt(mark, row)],
       ['Time', time(variants.median_ns)],
-      ['95 %', Number.isNaN(real(variants.low_ns)) ? '' : `${time(variants.low_ns)} to ${time(variants.high_ns)}`],
-      ['Quartiles', Number.isNaN(real(variants.q1_ns)) ? '' : `${time(variants.q1_ns)} to ${time(variants.q3_ns)}, least ${time(variants.min_ns)}`],
+      ['95 %', Number.isNaN(real(variants.low_ns)) ? '' : timeRange(real(variants.low_ns), real(variants.high_ns))],
+      ['Quartiles', Number.isNaN(real(variants.q1_ns)) ? '' : `${timeRange(real(variants.q1_ns), real(variants.q3_ns))}, least ${time(variants.min_ns)}`],
       ['Samples', Number.isNaN(real(variants.samples)) ? '' : countText(real(variants.samples))],
-      ['Of the fastest', Number.isNaN(valueAt(group.ranked, row)) ? '' : ratioText(valueAt(group.ranked, row) / group.fastest_ns)],
+      ['In the final', finalist === undefined ? '' : `${timeText(finalist.median_ns)} (95 %: ${timeRange(finalist.low_ns, finalist.high_ns)}), `
+        + `${speedText(finalist.ratio)} the time of the default`],
+      ['Of the fastest', Number.isNaN(valueAt(group.ranked, row)) ? '' : speedText(valueAt(group.ranked, row) / group.fastest_ns)],
       ['Error', Number.isNaN(error) ? '' : `${error.toExponential(1)}${problem.tolerance === null ? '' : `, up to ${problem.tolerance.toExponential(1)} passes`}`],
       ['Registers', Number.isNaN(real(variants.registers)) ? '' : numberText(real(variants.registers))],
       ['Spilled', Number.isNaN(real(variants.spill_bytes)) ? '' : bytesText(real(variants.spill_bytes))],

@@ -2,16 +2,17 @@
 
 import { commandLine, rerunCommand } from '../commands';
 import { type Child, el, fill } from '../dom';
-import { countText, percentText, ratioText, timeText } from '../format';
+import { countText, percentText, speedRange, speedText, timeRange, timeText } from '../format';
 import { at } from '../group';
 import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
 import { badge, facts, prose, Section } from './section';
 
+// What the figures do not say.
 export function standingText(pick: Pick): string {
   switch (pick.standing) {
     case 'faster':
-      return `${ratioText(pick.speedup)} the speed of the default`;
+      return '';
     case 'tie':
       return 'nothing beat the default beyond noise: the default stays';
     case 'default_fastest':
@@ -21,13 +22,14 @@ export function standingText(pick: Pick): string {
   }
 }
 
-export function intervalText(low: number | null, high: number | null, text: (value: number) => string): string {
-  return low === null || high === null ? '' : `${text(low)} to ${text(high)}`;
+// "" where the pick is what it would be compared with.
+export function speedInterval(pick: Pick): string {
+  const { speedup_low: low, speedup_high: high } = pick;
+  return low === null || high === null || !isGain(pick) ? '' : speedRange(low, high);
 }
 
-export function pickOf(state: State): Pick | undefined {
-  const { group } = state;
-  return state.report.picks.find((pick) => pick.problem === group?.problem && pick.method === group.method);
+export function isGain(pick: Pick): boolean {
+  return pick.speedup !== null && pick.standing === 'faster';
 }
 
 function figure(name: string, value: string, detail: string): HTMLElement {
@@ -35,13 +37,13 @@ function figure(name: string, value: string, detail: string): HTMLElement {
 }
 
 function figures(pick: Pick, emulation: boolean): HTMLElement {
-  const interval = intervalText(pick.low_ns, pick.high_ns, timeText);
-  const speedup = intervalText(pick.speedup_low, pick.speedup_high, ratioText);
+  const interval = timeRange(pick.low_ns, pick.high_ns);
+  const speedup = speedInterval(pick);
   return el('dl', { class: 'figures' },
     figure(emulation ? 'Time (emulation)' : 'Time', timeText(pick.time_ns), interval === '' ? '' : `95 %: ${interval}`),
     pick.default_ns !== null && figure('Default', timeText(pick.default_ns), ''),
-    pick.speedup !== null && figure('Speed over the default', ratioText(pick.speedup), speedup === '' ? '' : `95 %: ${speedup}`),
-    pick.baseline !== null && figure('Speed over the baseline', ratioText(pick.baseline.speedup), pick.baseline.verdict),
+    isGain(pick) && figure('Speed over the default', speedText(pick.speedup), speedup === '' ? '' : `95 %: ${speedup}`),
+    pick.baseline !== null && figure('Speed over the baseline', speedText(pick.baseline.speedup), pick.baseline.verdict),
     pick.ceiling !== null && figure('Reached', percentText(pick.ceiling.fraction), `of the ${pick.ceiling.name}`));
 }
 
@@ -51,9 +53,20 @@ function ties(pick: Pick): string {
   return `${others === 1 ? '1 variant is' : `${others} variants are`} not told apart from it in the final: see the finalists.`;
 }
 
+function howToUse(pick: Pick): HTMLElement {
+  if (pick.use === '') {
+    return el('p', {}, 'No program runs it: a recording is for reading. A sweep on the GPU at hand makes picks.');
+  }
+  return el('div', { class: 'steps' },
+    el('p', {}, 'Programs that open this database with libmgruntime already run it. To ship it without the database, write one file for ',
+      el('code', {}, 'mgr_open'), ' or ', el('code', {}, 'MGTUNE_DB'), ':'),
+    commandLine(pick.ship),
+    el('p', {}, 'What a program gets for this problem, or for any other:'),
+    commandLine(pick.use));
+}
+
 function winner(state: State): Child {
-  const pick = pickOf(state);
-  const { problem, group } = state;
+  const { pick, problem, group } = state;
   if (pick === undefined || problem === null || group === null) return null;
   const rerun = rerunCommand(problem.rerun, pick.variant);
   return el('article', { class: 'winner', 'aria-labelledby': 'winner-title' },
@@ -64,9 +77,9 @@ function winner(state: State): Child {
       ['Against the default', standingText(pick)],
       ['Why', pick.limit !== '' && prose(pick.limit)],
       ['Ties', ties(pick)],
-      ['Noise', pick.noise_floor === null ? '' : `differences below ${percentText(pick.noise_floor, 2)} are noise`],
-      ['How to use it', pick.use !== '' && commandLine(pick.use)],
-      ['Measure it again', rerun !== '' && commandLine(rerun)],
+      ['Noise', pick.noise_floor === null ? '' : `two entries of one variant differed by ${percentText(pick.noise_floor, 2)} in the final`],
+      ['How to use it', howToUse(pick)],
+      ['Run it again', rerun !== '' && el('div', {}, el('p', {}, 'This reads hardware counters, which most drivers let only root do.'), commandLine(rerun))],
     ));
 }
 
