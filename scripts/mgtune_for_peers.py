@@ -192,6 +192,7 @@ class Attention:
     def __init__(self, torch):
         self.torch = torch
         self.lengths = {}  # batch, length -> tensor: as in a model, one for many calls
+        self.plans = {}    # problem -> plan, dims, workspace: calls follow one another
 
     def prefill(self, q, k, v, causal):
         o = self.torch.empty_like(q)
@@ -232,14 +233,17 @@ class Attention:
         dims = {**dims, "heads": q.shape[-2], "kv_heads": k.shape[-2]}
         description, runtime = read_operator(name), shared_runtime()
         words = {"head_dim": str(head_dim), "T": dtype, "causal": "true" if causal else "false"}
-        plan = runtime.plan(name, words, dims)
-        values = [dims.get(dim, -1) for dim in description["dims"] if dim != "head_dim"]
-        values = (ctypes.c_int64 * len(values))(*values)
+        problem = f"{name} {words} {dims}"
+        if problem not in self.plans:
+            plan = runtime.plan(name, words, dims)
+            values = [dims.get(dim, -1) for dim in description["dims"] if dim != "head_dim"]
+            values = (ctypes.c_int64 * len(values))(*values)
+            self.plans[problem] = plan, values, runtime.workspace(plan, 0)
+            tell(problem, plan, values)
+        plan, values, workspace = self.plans[problem]
         pointers = [tensors[tensor].data_ptr() if tensor in tensors else None for tensor in description["tensors"]]
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
         scalars = (ctypes.c_double * 2)(1 / math.sqrt(head_dim), 1.0)
-        workspace = runtime.workspace(plan, 0)
-        tell(f"{name} {words} {dims}", plan, values)
 
         def launch():
             stream = self.torch.cuda.current_stream().cuda_stream

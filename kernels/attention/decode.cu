@@ -49,11 +49,13 @@
 //            are added in a fixed order: runs give the same bits.
 
 #include <mg/async_copy.cuh>
+#include <mg/attention_parts.cuh>
 #include <mg/attention_rows.cuh>
 #include <mg/bulk_copy.cuh>
 #include <mg/cluster.cuh>
 #include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
+#include <mg/last_block.cuh>
 #include <mg/math.cuh>
 #include <mg/mma.cuh>
 #include <mg/shared.cuh>
@@ -127,52 +129,10 @@ struct Outputs {
   }
 };
 
-// Four columns of a row of O, to be divided by the row's sum, and the row's weight: log2 of what
-// exponentials are relative to (x), their sum (y), and the sum of what was not rounded (z). Of some
-// keys, or of all.
-struct Piece {
-  float4 o, weight;
-};
-
-// Of no key.
-__device__ __forceinline__ Piece nothing_yet() {
-  return {make_float4(0.0f, 0.0f, 0.0f, 0.0f), make_float4(-mg::infinity(), 0.0f, 0.0f, 0.0f)};
-}
-
-// to += factor * from.
-__device__ __forceinline__ void add_scaled(Piece& to, const Piece& from, float factor) {
-  to.o.x += from.o.x * factor;
-  to.o.y += from.o.y * factor;
-  to.o.z += from.o.z * factor;
-  to.o.w += from.o.w * factor;
-  to.weight.y += from.weight.y * factor;
-  to.weight.z += from.weight.z * factor;
-}
-
-// sum += pieces, in order.
-template <int kCount>
-__device__ __forceinline__ void add(Piece& sum, const Piece (&pieces)[kCount]) {
-  // 0 for what has seen no key, where both may be -inf.
-  const auto rescaling = [](float from, float to) {
-    return from == -mg::infinity() ? 0.0f : mg::exp2_approx(from - to);
-  };
-  float base = sum.weight.x;
-#pragma unroll
-  for (int n = 0; n < kCount; ++n) base = fmaxf(base, pieces[n].weight.x);
-  Piece total = nothing_yet();
-  add_scaled(total, sum, rescaling(sum.weight.x, base));
-#pragma unroll
-  for (int n = 0; n < kCount; ++n) {
-    add_scaled(total, pieces[n], rescaling(pieces[n].weight.x, base));
-  }
-  total.weight.x = base;
-  sum = total;
-}
-
 // Columns [column, column + 4) of a row of the block.
 template <class T, bool kLse>
 __device__ __forceinline__ void write(const Outputs<T>& to, int row, int column,
-                                      const Piece& piece) {
+                                      const mg::AttentionPiece& piece) {
   const float share = mg::share_of(piece.weight.y);
   const float values[4] = {piece.o.x * share, piece.o.y * share, piece.o.z * share,
                            piece.o.w * share};
@@ -181,60 +141,6 @@ __device__ __forceinline__ void write(const Outputs<T>& to, int row, int column,
     const float logarithm = piece.weight.x * mg::kLn2 + logf(piece.weight.z);
     *to.lse_row(row) = piece.weight.y == 0.0f ? -mg::infinity() : logarithm;
   }
-}
-
-// The sum of the pieces that at(part) gives for parts [0, count), in order.
-template <class At>
-__device__ __forceinline__ Piece sum_of(int count, const At& at) {
-  constexpr int kAtOnce = 16;  // loads on their way
-  Piece sum = nothing_yet();
-  for (int first = 0; first < count; first += kAtOnce) {
-    Piece pieces[kAtOnce];
-#pragma unroll
-    for (int n = 0; n < kAtOnce; ++n) {
-      pieces[n] = nothing_yet();
-      if (first + n < count) pieces[n] = at(first + n);
-    }
-    add(sum, pieces);
-  }
-  return sum;
-}
-
-// The parts of sequences in the workspace, kRows rows each.
-template <int kHeadDim, int kRows>
-struct Parts {
-  float* sums;     // kHeadDim columns a row
-  float* weights;  // 4 a row
-
-  __device__ __forceinline__ void put(mg::i64 part, int row, int column, const Piece& piece) const {
-    const mg::i64 place = part * kRows + row;
-    *reinterpret_cast<float4*>(sums + place * kHeadDim + column) = piece.o;
-    if (column == 0) *reinterpret_cast<float4*>(weights + place * 4) = piece.weight;
-  }
-
-  // Of parts [first, first + count). Through L2: other blocks wrote them.
-  __device__ __forceinline__ Piece sum(mg::i64 first, int count, int row, int column) const {
-    return sum_of(count, [&](int part) {
-      const mg::i64 place = (first + part) * kRows + row;
-      return Piece{__ldcg(reinterpret_cast<const float4*>(sums + place * kHeadDim + column)),
-                   __ldcg(reinterpret_cast<const float4*>(weights + place * 4))};
-    });
-  }
-};
-
-// Whether this block is the last of `count` to say so; what the others wrote before is visible
-// then. The counter is left at zero. The barriers make one thread's fences the block's.
-__device__ __forceinline__ bool is_last(mg::u32* counter, int count) {
-  MG_SHARED(mg::u32, before);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    before = atomicAdd(counter, 1u);
-    if (before == static_cast<mg::u32>(count - 1)) *counter = 0;
-    __threadfence();
-  }
-  __syncthreads();
-  return before == static_cast<mg::u32>(count - 1);
 }
 
 // What a warp copies: tiles of K and V into its ring.
@@ -422,14 +328,14 @@ struct Merged {
     constexpr int kPieces = V::kHeadDim / 4;
     for (int i = static_cast<int>(threadIdx.x); i < rows * kPieces; i += V::kThreads) {
       const int row = i / kPieces, column = i % kPieces * 4;
-      Piece pieces[V::kWarps], sum = nothing_yet();
+      mg::AttentionPiece pieces[V::kWarps], sum = mg::no_keys();
 #pragma unroll
       for (int w = 0; w < V::kWarps; ++w) {
         const int place = w * V::kRows + row;
         pieces[w] = {*reinterpret_cast<const float4*>(sums + place * V::kMergedRow + column),
                      *reinterpret_cast<const float4*>(weights + place * 4)};
       }
-      add(sum, pieces);
+      mg::add(sum, pieces);
       visit(row, column, sum);
     }
   }
@@ -530,12 +436,12 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   const int first_key = cut.begin + place.part * chunk;
   // The last part has the rest even of a sequence that is longer than kv_len.
   const int end_key = place.part + 1 == cut.parts ? keys : first_key + chunk;
-  const Parts<HEAD_DIM, ROWS> parts{part_sums, part_weights};
+  const mg::AttentionParts<HEAD_DIM, ROWS> parts{part_sums, part_weights};
   const int tile = place.sequence * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
   const mg::i64 first_part = mg::i64{tile} * gridDim.y;
   const Outputs<T> outputs = place.outputs(in);
   const Merged<V> merged = attend(in, place, keys, first_key, end_key);
-  merged.for_each_piece(place.rows, [&](int row, int column, const Piece& piece) {
+  merged.for_each_piece(place.rows, [&](int row, int column, const mg::AttentionPiece& piece) {
     if (cut.parts == 1) {
       write<T, LSE>(outputs, row, column, piece);
     } else {
@@ -543,7 +449,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
     }
   });
   if constexpr (HOW == COMBINE::last_block) {
-    if (cut.parts == 1 || !is_last(counters + tile, cut.parts)) return;
+    if (cut.parts == 1 || !mg::is_last_block(counters + tile, cut.parts)) return;
     constexpr int kPieces = HEAD_DIM / 4;
     for (int i = static_cast<int>(threadIdx.x); i < place.rows * kPieces; i += V::kThreads) {
       const int row = i / kPieces, column = i % kPieces * 4;
@@ -589,7 +495,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   const int pieces = place.rows * kPieces, share_of_pieces = (pieces + CLUSTER - 1) / CLUSTER;
   const int rank = static_cast<int>(mg::cluster_rank());
   mg::cluster_wait();
-  merged.for_each_piece(place.rows, [&](int row, int column, const Piece& piece) {
+  merged.for_each_piece(place.rows, [&](int row, int column, const mg::AttentionPiece& piece) {
     const int index = row * kPieces + column / 4;
     const mg::u32 owner = static_cast<mg::u32>(index / share_of_pieces);
     float4* const slot = slots + 2 * (index % share_of_pieces * CLUSTER + rank);
@@ -602,8 +508,8 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   const int first = rank * share_of_pieces, end = least(pieces, first + share_of_pieces);
   for (int index = first + static_cast<int>(threadIdx.x); index < end; index += V::kThreads) {
     const float4* const own_slots = slots + 2 * (index - first) * CLUSTER;
-    const Piece sum = sum_of(CLUSTER, [&](int part) {
-      return Piece{own_slots[2 * part], own_slots[2 * part + 1]};
+    const mg::AttentionPiece sum = mg::sum_of_pieces(CLUSTER, [&](int part) {
+      return mg::AttentionPiece{own_slots[2 * part], own_slots[2 * part + 1]};
     });
     write<T, LSE>(outputs, index / kPieces, index % kPieces * 4, sum);
   }
@@ -629,7 +535,7 @@ __global__ void __launch_bounds__(THREADS)
   if (cut.parts == 1 || row >= group * q_len) return;
   const int row_blocks = (group * q_len + ROWS - 1) / ROWS;
   const mg::i64 tile = (mg::i64{b} * row_blocks + row / ROWS) * kv_heads + kv_head;
-  const Parts<HEAD_DIM, ROWS> parts{part_sums, part_weights};
+  const mg::AttentionParts<HEAD_DIM, ROWS> parts{part_sums, part_weights};
   const Outputs<T> outputs{o + b * o_sb,
                            LSE ? lse + mg::i64{b} * heads * q_len : nullptr,
                            o_ss,

@@ -2,8 +2,8 @@
 //
 //   fill_normal   mean 0, deviation 1        fill_uniform   in [low, high)
 //
-// Algorithm  <mg/random.cuh>, element by element. Any launch geometry gives the same tensor; threads
-//            stride over the grid.
+// Algorithm  <mg/random.cuh>, element by element. Any launch geometry gives the same tensor;
+//            threads stride over the grid.
 // Traffic    writes count elements of T.
 // Numerics   fp32, rounded to T once. Integer steps are exact; logf, cosf and sqrtf may differ
 //            between CPU and GPU in their last bits, so a tensor filled on one may differ from the
