@@ -123,7 +123,9 @@ Json points_json(const DocumentInput& input) {
     for (std::size_t row = problem.first; row < problem.first + problem.count; ++row) {
       const ReportVariant& variant = model.variants[row];
       if (variant.counters.empty()) continue;
-      points.add(p, row, "variant", median_ns(variant.view).value_or(0), variant.roofline.limit);
+      const double time_ns =
+          variant.final ? variant.final->median_ns : median_ns(variant.view).value_or(0);
+      points.add(p, row, "variant", time_ns, variant.roofline.limit);
     }
   }
   return std::move(points).finish();

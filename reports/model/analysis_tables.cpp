@@ -120,10 +120,13 @@ std::string summary_table(const ReportModel& model) {
   std::string text;
   for (const std::string& sentence : model.verdict) text += printable_line(sentence) + "\n";
   TextTable table({{"without data"}, {"this fills it"}});
+  bool any = false;
   for (const MissingPart& part : missing_parts(model, analyze(model), true)) {
-    if (!part.command.empty()) table.add_row({part.part, part.command});
+    if (part.command.empty()) continue;
+    table.add_row({part.part, part.command});
+    any = true;
   }
-  if (!model.variants.empty()) text += "\n" + table.text();
+  if (any && !model.variants.empty()) text += "\n" + table.text();
   return text + emulation_note(model);
 }
 

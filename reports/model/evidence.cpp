@@ -59,6 +59,7 @@ bool is_of(const OutcomeView& view, const std::string& build_sha256,
   return view.build_sha256 == build_sha256 && view.launch_hash == launch_hash;
 }
 
+// A finalist's time is that of the final, as its pick's is: single measurements drift.
 void add_to_variants(const StoredRows& rows, const CeilingsByMethod& ceilings,
                      std::vector<ReportVariant>& variants) {
   std::map<Key, const CounterView*> counters;
@@ -73,7 +74,8 @@ void add_to_variants(const StoredRows& rows, const CeilingsByMethod& ceilings,
       variant.counters = counted->second->counters;
     }
     if (const std::optional<double> time_ns = median_ns(view)) {
-      variant.roofline = roofline_of(variant, view.measurement->method, *time_ns, ceilings);
+      const double shown_ns = variant.final ? variant.final->median_ns : *time_ns;
+      variant.roofline = roofline_of(variant, view.measurement->method, shown_ns, ceilings);
     }
   }
 }
@@ -188,8 +190,8 @@ void add_evidence(const StoredRows& rows, ReportModel& model) {
     if (final != finals.end()) model.finals.push_back(*final->second);
   }
   const CeilingsByMethod ceilings = by_method(rows.ceilings);
-  add_to_variants(rows, ceilings, model.variants);
   add_finalists(rows, model.variants);
+  add_to_variants(rows, ceilings, model.variants);
   add_to_picks(ceilings, model);
 }
 

@@ -52,12 +52,13 @@ struct ReportVariant {
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
   bool is_pick = false;                  // by any method
   bool is_default = false;               // what the pick is compared with
-  Roofline roofline;                     // empty for emulation, and without a time
-  std::vector<CounterRecord> counters;   // of one launch of this build; empty: not counted
-  std::optional<FinalistRecord> final;   // its place in the final of its method, without samples
-  bool imported = false;                 // found elsewhere
-  std::optional<std::int64_t> order;     // the how-many-th evaluation of its problem, from 0
-  std::optional<double> seconds;         // spent on its problem until it was recorded
+  Roofline
+      roofline;  // by the final's time where it ran in one; empty for emulation, without a time
+  std::vector<CounterRecord> counters;  // of one launch of this build; empty: not counted
+  std::optional<FinalistRecord> final;  // its place in the final of its method, without samples
+  bool imported = false;                // found elsewhere
+  std::optional<std::int64_t> order;    // the how-many-th evaluation of its problem, from 0
+  std::optional<double> seconds;        // spent on its problem until it was recorded
 };
 
 // One problem on one GPU: variants[first, first + count) of the model. None, where the store has

@@ -208,6 +208,19 @@ TEST(ReportDocumentTest, WhatFillsAGapKeepsTheMethodOfThePicks) {
   EXPECT_THAT(command(rows), Not(HasSubstr("--method"))) << "of two methods neither";
 }
 
+TEST(ReportDocumentTest, AFinalistIsLimitedAtTheTimeOfTheFinal) {
+  StoredRows rows = full_rows();
+  const auto tuned = std::ranges::find(rows.tuned, std::string(kFastVariant),
+                                       [](const TunedView& view) { return view.tuned.variant; });
+  ASSERT_NE(tuned, rows.tuned.end());
+  tuned->tuned.median_ns = 24000;
+  rows.finals[0].final.finalists[0].median_ns = 24000;  // slower than it was alone
+  const Json document = document_of(make_report_model(std::move(rows)));
+  ASSERT_FALSE(document["counters"].empty());
+  EXPECT_EQ(document["counters"][0]["variant"], document["picks"][1]["variant"]);
+  EXPECT_EQ(document["counters"][0]["limit"], document["picks"][1]["limit"]);
+}
+
 TEST(ReportDocumentTest, NothingServesTheFastestOfARecording) {
   StoredRows rows = full_rows();
   rows.tuned.clear();

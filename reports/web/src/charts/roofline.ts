@@ -48,6 +48,15 @@ function slope(rate: number, { x, y }: Scene, roof: number): readonly (readonly 
   return from < to ? [[from, from * rate], [to, to * rate]] : [];
 }
 
+// Whether all problems of the GPU lie more than a decade below the highest ridge: with all ceilings in sight they would
+// be a heap in a corner.
+export function isFarFromRidge(state: State): boolean {
+  const scene = sceneOf(state, true);
+  if (scene === null || scene.roofs.length === 0 || scene.slopes.length === 0) return false;
+  const ridge = Math.max(...scene.roofs.map((each) => each.rate)) / Math.max(...scene.slopes.map((each) => each.rate));
+  return scene.points.every((each) => each.intensity * 10 < ridge);
+}
+
 export function ceilingRate(ceiling: Ceiling): string {
   return rateText(ceiling.rate, ceiling.unit === 'bytes/s' ? 'B/s' : 'FLOP/s');
 }

@@ -3,7 +3,7 @@
 import { countersChart, countersTable, countedOf, percentNames, variantNames } from '../charts/counters';
 import { bestOf, evaluationsChart } from '../charts/evaluations';
 import { finalOf, finalsChart } from '../charts/finals';
-import { rooflineChart } from '../charts/roofline';
+import { isFarFromRidge, rooflineChart } from '../charts/roofline';
 import { letter } from '../charts/parts';
 import { dispatched, sizesChart } from '../charts/sizes';
 import { Chooser, el, fill } from '../dom';
@@ -14,19 +14,21 @@ import type { State, View } from '../state';
 import { facts, prose, Section } from './section';
 
 export function rooflineView(state: State): View {
-  let near = false;
-  const chart = rooflineChart(state, () => near);
+  let wish: string | null = null;  // until one is expressed, what shows the points
+  const shown = () => wish ?? (isFarFromRidge(state) ? 'near' : 'all');
+  const chart = rooflineChart(state, () => shown() === 'near');
   const range = new Chooser('Show', (value) => {
-    near = value === 'near';
+    wish = value;
     chart.update();
   });
-  range.offer([{ value: 'all', text: 'all ceilings' }, { value: 'near', text: 'around the points' }], 'all');
   const section = new Section('roofline', 'Roofline', el('div', { class: 'controls' }, range.element), chart.element);
   state.selection.listen(() => chart.mark());
   return {
     element: section.element,
     update: () => {
-      if (section.offer(state.report, 'roofline')) chart.update();
+      if (!section.offer(state.report, 'roofline')) return;
+      range.offer([{ value: 'all', text: 'all ceilings' }, { value: 'near', text: 'around the points' }], shown());
+      chart.update();
     },
   };
 }
