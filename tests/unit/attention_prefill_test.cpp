@@ -83,18 +83,22 @@ TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
 }
 
 TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
-  const auto first = [&](int head_dim, const DeviceLimits& device) {
-    return prefill().first_of_ladder(prefill_problem({4096, 4096, head_dim}, "T=bf16"), device);
+  const auto first = [&](int head_dim, const DeviceLimits& device, const char* flags = "") {
+    const std::string words =
+        prefill_problem({4096, 4096, head_dim}, std::string(flags) + "T=bf16");
+    return prefill().first_of_ladder(words, device);
   };
   const auto rung = [](int block_m, int block_n, int warps, int stages, int blocks) {
     return MmaSync{block_m, block_n, warps, stages, false, false, "alu", "seldom", blocks}.text();
   };
-  EXPECT_EQ(first(64, kH200), rung(128, 64, 4, 2, 2));
+  EXPECT_EQ(first(64, kH200), (MmaSync{128, 64, 4, 3, true, false, "mma", "seldom", 2}.text()));
   EXPECT_EQ(first(128, kH200), rung(128, 64, 4, 2, 2));
   EXPECT_EQ(first(256, kH200), rung(64, 64, 4, 1, 2));
   EXPECT_EQ(first(128, kA100), rung(128, 64, 4, 1, 2));
   EXPECT_EQ(first(256, kA100), rung(128, 64, 8, 1, 1));
   EXPECT_EQ(first(64, kAda), rung(128, 64, 4, 2, 2));
+  EXPECT_EQ(first(128, kH200, "causal=true,"),
+            (MmaSync{128, 64, 4, 2, false, false, "alu", "seldom", 2, 16}.text()));
   EXPECT_EQ(first(128, kAda), rung(128, 32, 4, 1, 2));
   EXPECT_EQ(first(256, kAda), rung(64, 32, 4, 1, 1));
 }

@@ -457,8 +457,8 @@ Result<std::vector<std::vector<LaunchArguments>>> ReferenceChecker::launch_argum
     MGTUNE_TRY(first.prepare());
     for (ProblemTensors& set : timed_sets_) MGTUNE_TRY(set.prepare_as(first));
   }
-  // Without guard bands, as a program has them. Where big tensors lie to each other decides how DRAM
-  // takes their traffic: 256 bytes more a tensor made up to 9 % of a difference on an H200.
+  // Without guard bands, as a program has them. Where big tensors lie to each other decides how
+  // DRAM takes their traffic: 256 bytes more a tensor made up to 9 % of a difference on an H200.
   while (static_cast<std::int64_t>(timed_sets_.size()) < sets) {
     MGTUNE_ASSIGN(ProblemTensors set,
                   ProblemTensors::allocate(device_, layouts_, Placement::exact));

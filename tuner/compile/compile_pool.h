@@ -32,6 +32,7 @@ class CompilePool {
   CompilePool(const std::vector<std::string>& command, std::size_t processes,
               std::chrono::milliseconds deadline);
 
+  CompilePool(CompilePool&&) = default;
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
   ~CompilePool();

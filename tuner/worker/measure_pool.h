@@ -30,6 +30,7 @@ class MeasurePool {
   MeasurePool(const std::string& program, const std::vector<DeviceInfo>& devices,
               const TimingMethod& method, std::chrono::milliseconds deadline);
 
+  MeasurePool(MeasurePool&&) = default;
   MeasurePool(const MeasurePool&) = delete;
   MeasurePool& operator=(const MeasurePool&) = delete;
   ~MeasurePool();
