@@ -77,6 +77,19 @@ TEST_F(CliReportTest, AMisspeltWordGetsASuggestion) {
   EXPECT_THAT(gpu.err, HasSubstr("it has those of NVIDIA H200"));
 }
 
+TEST_F(CliReportTest, AKernelWithoutResultsIsNamedWithThoseThatHaveSome) {
+  const Ended swiglu = report({"--kernel", "swiglu", "-o", folder_.file("page.html")});
+  EXPECT_EQ(swiglu.exit_code, 0) << swiglu;
+  EXPECT_THAT(swiglu.err, AllOf(HasSubstr("No results of 'swiglu'"), HasSubstr("rmsnorm.forward"),
+                                HasSubstr("mgtune sweep --kernel swiglu")));
+}
+
+TEST_F(CliReportTest, APipeIsWrittenAndNeverRead) {
+  const Ended table = report({"--format", "csv", "-o", "/dev/stdout"});
+  EXPECT_EQ(table.exit_code, 0) << table;
+  EXPECT_THAT(table.out, StartsWith("gpu,emulation,"));
+}
+
 TEST_F(CliReportTest, AGpuIsFoundByItsAliases) {
   for (const char* name : {"H200", "h200", "NVIDIA H200"}) {
     const Ended ended = report({"--gpu", name, "--format", "json"});

@@ -13,6 +13,13 @@
 namespace mgtune {
 namespace {
 
+bool is_database(const std::string& path) {
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  std::string start(kDatabase.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), std::streamsize(start.size())) && start == kDatabase;
+}
+
 Status write_over(const std::string& path, std::string_view content) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << content;
@@ -24,14 +31,12 @@ Status write_over(const std::string& path, std::string_view content) {
 }  // namespace
 
 Status write_output(const std::string& path, std::string_view what, std::string_view content) {
-  constexpr std::string_view kDatabase = "SQLite format 3";
-  std::string start(kDatabase.size(), '\0');
-  if (std::ifstream(path, std::ios::binary).read(start.data(), std::streamsize(start.size())) &&
-      start == kDatabase) {
-    return invalid_argument(path + " is a database; " + std::string(what) + " would replace it");
-  }
   std::error_code none;
   const auto there = std::filesystem::symlink_status(path, none);
+  // Reading a pipe (/dev/stdout may be one) would wait for what only this process writes.
+  if (std::filesystem::is_regular_file(path, none) && is_database(path)) {
+    return invalid_argument(path + " is a database; " + std::string(what) + " would replace it");
+  }
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
     return write_over(path, content);
   }

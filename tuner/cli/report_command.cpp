@@ -51,7 +51,13 @@ class ReportCommand final : public Command {
     options.database = database_;
     MGTUNE_ASSIGN(const std::string content, render(model, options));
     MGTUNE_TRY(write(content));
-    if (model.problems.empty()) {
+    std::vector<std::string> others;
+    if (model.problems.empty() && store.has_value() && !filter_.kernel.empty()) {
+      MGTUNE_ASSIGN(others, recorded_operators(*store));
+    }
+    if (!others.empty()) {
+      std::cerr << no_results_text(filter_.kernel, others) << '\n';
+    } else if (model.problems.empty()) {
       std::cerr << "There are no results in it yet; this fills it: " << sweep_command(model)
                 << '\n';
     }

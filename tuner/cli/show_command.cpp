@@ -79,7 +79,7 @@ class ShowCommand final : public Command {
     if (nothing && store.has_value() && !filter_.kernel.empty() && !json_) {
       MGTUNE_ASSIGN(const std::vector<std::string> others, recorded_operators(*store));
       if (!others.empty()) {
-        std::cout << no_results_text(others);
+        std::cout << no_results_text(filter_.kernel, others) << '\n';
         return ExitCode::ok;
       }
     }
@@ -93,13 +93,6 @@ class ShowCommand final : public Command {
   }
 
  private:
-  // Where --kernel names what has no results though others have.
-  std::string no_results_text(const std::vector<std::string>& others) const {
-    std::string text = "No results of '" + filter_.kernel + "' in this store; it has those of ";
-    for (const std::string& name : others) text += (name == others.front() ? "" : ", ") + name;
-    return text + ". More: mgtune sweep --kernel " + filter_.kernel + "\n";
-  }
-
   std::string what_, database_;
   ResultFilter filter_;
   bool json_ = false;

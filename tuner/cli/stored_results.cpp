@@ -116,6 +116,12 @@ Result<std::vector<std::string>> recorded_operators(Store& store) {
   return std::vector<std::string>(names.begin(), names.end());
 }
 
+std::string no_results_text(const std::string& kernel, const std::vector<std::string>& others) {
+  std::string text = "No results of '" + kernel + "' in this store; it has those of ";
+  for (const std::string& name : others) text += (name == others.front() ? "" : ", ") + name;
+  return text + ". More: mgtune sweep --kernel " + kernel;
+}
+
 Result<ReportModel> read_results(Store& store, const ResultFilter& filter) {
   MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
   MGTUNE_TRY(check_kernel(rows, filter.kernel));

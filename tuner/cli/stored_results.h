@@ -34,6 +34,9 @@ bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
 // The full names of the operators that have results, sorted.
 Result<std::vector<std::string>> recorded_operators(Store& store);
 
+// Says that --kernel names what has no results though `others` have, and what would find some.
+std::string no_results_text(const std::string& kernel, const std::vector<std::string>& others);
+
 // Which results a reader asked for; empty words mean all.
 struct ResultFilter {
   std::string kernel;  // as means_operator() takes it
