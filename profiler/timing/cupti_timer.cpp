@@ -14,10 +14,18 @@ namespace {
 // The driver takes about 1000 operations before a launch blocks; a held stream must stay far below.
 constexpr std::int64_t kMaxOperations = 200;
 
-double span_ns(std::span<const DeviceOperation> operations) {
+std::uint64_t last_end_ns(std::span<const DeviceOperation> operations) {
   std::uint64_t end_ns = 0;
   for (const DeviceOperation& operation : operations) end_ns = std::max(end_ns, operation.end_ns);
-  return static_cast<double>(end_ns - operations.front().start_ns);
+  return end_ns;
+}
+
+// A dependent launch starts while what is before it runs, and waits for that: its time begins where
+// the stream was free at `before_ns`.
+double span_ns(std::span<const DeviceOperation> operations, std::uint64_t before_ns) {
+  const std::uint64_t end_ns = last_end_ns(operations);
+  const std::uint64_t start_ns = std::max(operations.front().start_ns, before_ns);
+  return static_cast<double>(end_ns - std::min(start_ns, end_ns));
 }
 
 class CuptiClock final : public BatchClock {
@@ -86,12 +94,16 @@ class CuptiClock final : public BatchClock {
   std::vector<double> samples(std::span<const DeviceOperation> operations, std::int64_t calls,
                               std::int64_t batches) const {
     const auto size = static_cast<std::size_t>(operations_per_call_);
+    const auto untimed = static_cast<std::size_t>(evictions());
     std::vector<double> samples;
+    std::uint64_t before_ns = last_end_ns(operations.first(size));
     operations = operations.subspan(size);
     for (std::int64_t batch = 0; batch < batches; ++batch) {
       double sum_ns = 0;
       for (std::int64_t i = 0; i < calls; ++i, operations = operations.subspan(size)) {
-        sum_ns += span_ns(operations.first(size).subspan(static_cast<std::size_t>(evictions())));
+        before_ns = std::max(before_ns, last_end_ns(operations.first(untimed)));
+        sum_ns += span_ns(operations.first(size).subspan(untimed), before_ns);
+        before_ns = std::max(before_ns, last_end_ns(operations.first(size)));
       }
       samples.push_back(sum_ns / static_cast<double>(calls));
     }

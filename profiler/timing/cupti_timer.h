@@ -1,7 +1,8 @@
 // The primary timer of GPUs, by CUPTI's activity records: methods "rotating", "cold" and "hot".
 // Calls are queued back to back; the time of a call is the span from the first start to the last
 // end of its own kernels and memsets, so neither launch gaps between calls nor the cost of a clock
-// are in it.
+// are in it. A dependent launch, which starts before the call before it ends, counts from that end:
+// of such a gap what it does not hide is in its time.
 
 #pragma once
 

@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::size_t kFocus = 24;  // variants of each problem
 
+// What was never this near to the fastest is not tried where nothing was measured: the model sees
+// it as slow nowhere that it could have learned from.
+constexpr double kNearEnough = 1.5;
+
 bool contains(const std::vector<Variant>& variants, const Variant& variant) {
   return std::find(variants.begin(), variants.end(), variant) != variants.end();
 }
@@ -61,7 +65,9 @@ void Selector::learn(const Problem& near) {
   if (!SlowdownModel::has_enough(measured_)) return;
   std::set<std::uint32_t> passed;
   for (const MeasuredProblem& problem : measured_) {
-    for (const MeasuredVariant& variant : problem.variants) passed.insert(variant.variant);
+    for (const MeasuredVariant& variant : problem.variants) {
+      if (variant.median_ns <= kNearEnough * problem.best_ns()) passed.insert(variant.variant);
+    }
   }
   for (const std::uint32_t variant : passed) {
     if (!has_failed(evidence_.variants[variant]))

@@ -38,6 +38,7 @@ class FakeCuda {
   bool can_hold = true;
   bool launches_wait_for_gpu = false;  // as a first launch may that loads its kernel
   double launch_cost_ns = 2500, gap_ns = 800, event_ns = 1000;
+  double early_ns = 0;  // a kernel starts as much before its work, as a dependent launch does
 
   // What tests read.
   struct Ran {
@@ -116,7 +117,7 @@ class FakeCuda {
         return;
       default:
         gpu_ns_ += gap_ns;
-        ran.push_back({operation.kind == Kind::memset, gpu_ns_, gpu_ns_ + operation.ns});
+        ran.push_back({operation.kind == Kind::memset, gpu_ns_ - early_ns, gpu_ns_ + operation.ns});
         gpu_ns_ += operation.ns;
     }
   }

@@ -65,6 +65,12 @@ TEST_F(CuptiTimerTest, ACallIsTheSpanOfAllItsOperations) {
   EXPECT_THAT(timing.samples_ns, Each(DoubleNear(1000 + 800 + 5000 + 800 + 10'000, 1.5)));
 }
 
+TEST_F(CuptiTimerTest, WaitingForTheCallBeforeIsNotInTheTime) {
+  gpu_.cuda.early_ns = 3000;  // 2.2 us before the call before it ends
+  const Timing timing = timed(*timer(), kernels({20'000, 5000}));
+  EXPECT_THAT(timing.samples_ns, Each(DoubleNear(800 + 20'000 + 800 + 5000, 1.5)));
+}
+
 TEST_F(CuptiTimerTest, TheHostsLaunchesDoNotShowBetweenShortKernels) {
   // Launching takes 2.5 us, running 1 us.
   const Timing held = timed(*timer(), kernels({1000, 1000}));

@@ -28,7 +28,7 @@ class RecordedRegret : public testing::Test {
     std::vector<std::string> paths;
     for (const auto& file :
          std::filesystem::directory_iterator(MGTUNE_SOURCE_DIR "/results/h200/recorded")) {
-      if (file.path().filename().string().find("rmsnorm.forward") != std::string::npos) {
+      if (file.path().filename().string().find("rmsnorm.forward.rows=") != std::string::npos) {
         paths.push_back(file.path());
       }
     }
