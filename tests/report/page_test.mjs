@@ -73,7 +73,10 @@ async function checkFull(browser, url, colorScheme) {
   await checkAccessible(page, name, breaches);
   if (options.artifacts) {
     await page.screenshot({ path: join(options.artifacts, `report-${colorScheme}.png`), fullPage: true });
-    if (colorScheme === 'light') await page.pdf({ path: join(options.artifacts, 'report.pdf') });
+  }
+  if (colorScheme === 'light') {
+    await page.pdf(options.artifacts ? { path: join(options.artifacts, 'report.pdf') } : {});
+    await checkWidth(page, `${name} after printing`, breaches);
   }
   await context.close();
 }

@@ -54,10 +54,11 @@ export class Stage {
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    requestAnimationFrame(() => this.drawVisible());
+    requestAnimationFrame(() => this.draw(false));
   }
 
-  private drawVisible(): void {
+  // What has changed, where it is in sight or everywhere.
+  private draw(everywhere: boolean): void {
     this.scheduled = false;
     for (const [box, state] of this.actors) {
       if (state.attached && !box.isConnected) {
@@ -66,16 +67,17 @@ export class Stage {
         continue;
       }
       state.attached = box.isConnected;
-      if (!state.dirty || (!state.visible && !this.printing)) continue;
+      if (!state.dirty || (!state.visible && !everywhere)) continue;
       state.dirty = false;
       state.actor.draw(this.printing);
     }
   }
 
+  // Everything, afterwards too: what is out of sight would keep the width of paper.
   private print(printing: boolean): void {
     this.printing = printing;
     for (const state of this.actors.values()) state.dirty = true;
-    this.drawVisible();
+    this.draw(true);
   }
 }
 
