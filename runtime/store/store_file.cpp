@@ -111,7 +111,7 @@ Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store
   if (path.empty()) return invalid_argument("the path of the database of results is empty");
   MGTUNE_ASSIGN(const bool present, has_content(path));
   if (mode == Store::Mode::read_only) {
-    if (!present) return not_found("there are no results in " + path);
+    if (!present) return not_found("there is no database " + path);
     MGTUNE_ASSIGN(auto database, open_checked(path));
     return up_to_date(std::move(database));
   }

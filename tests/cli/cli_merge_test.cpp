@@ -92,7 +92,7 @@ TEST_F(CliMergeTest, WrongWordsAreRefused) {
   expect_refused({"merge", "a.db"}, 2, "expected OUT and at least one IN");
   const std::string missing = mgtune_.folder().file("none.db");
   expect_refused({"merge", mgtune_.folder().file("out.db"), missing}, 2,
-                 "there are no results in " + missing);
+                 "there is no database " + missing);
   EXPECT_FALSE(std::filesystem::exists(mgtune_.folder().file("out.db")));
   expect_refused({"merge", missing, missing}, 2, "is where to merge to");
   const std::string text = mgtune_.folder().file("text.db");

@@ -22,7 +22,7 @@ TEST_F(StoreFileTest, WritingCreatesTheFileAndItsFolder) {
 TEST_F(StoreFileTest, ReadingAMissingOrEmptyFileIsNotFoundAndCreatesNothing) {
   const Status missing = Store::open(path_, Store::Mode::read_only).status();
   EXPECT_EQ(missing.code(), StatusCode::not_found);
-  EXPECT_EQ(missing.message(), "there are no results in " + path_);
+  EXPECT_EQ(missing.message(), "there is no database " + path_);
   EXPECT_EQ(folder_.entries(), 0u);
   ASSERT_TRUE(FileSystem::real().write_file(path_, "").ok());
   EXPECT_EQ(Store::open(path_, Store::Mode::read_only).status().code(), StatusCode::not_found);

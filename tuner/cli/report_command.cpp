@@ -102,7 +102,7 @@ class ReportCommand final : public Command {
     }
     const std::string path = output_.empty() ? "report.html" : output_;
     MGTUNE_TRY(write_output(path, "the report", content));
-    std::cout << "wrote " << path << '\n';
+    std::cerr << "wrote " << path << '\n';
     return {};
   }
 

@@ -175,7 +175,7 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
       const best = bestOf(state);
       const last = best?.steps.at(-1);
       const sentence = best === undefined || last === undefined ? '' :
-        `${countText(best.evaluations)} evaluations; the best, ${timeText(last.best_ns)}, was the ${ordinal(last.evaluation)}. `;
+        `${countText(best.evaluations)} evaluation${best.evaluations === 1 ? '' : 's'}; the best, ${timeText(last.best_ns)}, was the ${ordinal(last.evaluation)}. `;
       return `${sentence}Drag a box to choose variants. ${sampleText(...samples)}`;
     },
     table: () => {
