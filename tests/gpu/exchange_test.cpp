@@ -20,8 +20,8 @@ class ExchangeOnGpu : public RealGpuTest {
 TEST_F(ExchangeOnGpu, ImportedAndExportedAgainEveryFormatIsTheSame) {
   const std::string swept = mgtune_.folder().file("swept.db");
   const Ended sweep =
-      mgtune_.run({"sweep", "--gpu", "0", "--kernel", "rmsnorm.forward", "--dtype", "bf16", "--problem",
-                   "rows=4096,hidden=4096", "--budget", "8", "--db", swept});
+      mgtune_.run({"sweep", "--gpu", "0", "--kernel", "rmsnorm.forward", "--dtype", "bf16",
+                   "--problem", "rows=4096,hidden=4096", "--budget", "8", "--db", swept});
   ASSERT_EQ(sweep.exit_code, 0) << sweep;
   for (const std::string format : {"tuned", "kernel-tuner", "t4"}) {
     const std::string file = mgtune_.folder().file(format + ".json");
