@@ -243,7 +243,7 @@ TEST_F(CliUsageTest, WithoutResultsItSaysWhatMakesThem) {
   const std::string page = mgtune_.folder().file("report.html");
   const Ended report = mgtune_.run({"report", "-o", page});
   EXPECT_EQ(report.exit_code, 0) << report;
-  EXPECT_THAT(report.out, HasSubstr(page));
+  EXPECT_THAT(report.err, HasSubstr(page));
   EXPECT_THAT(file_content(page), HasSubstr("mgtune sweep"));
   expect_refused({"show", "best", "--db", mgtune_.folder().file("none.db")}, 2,
                  HasSubstr("none.db"));
