@@ -105,6 +105,21 @@ TEST_F(CheckerTest, EverySetOfBuffersHasTheSameInputs) {
   EXPECT_GT(checker_->set_bytes(), 0);
 }
 
+// A problem that fills most of the memory has no room for tensors beside those of the check.
+TEST_F(CheckerTest, OneSetOfBuffersIsTheChecksOwn) {
+  bind(kSmall);
+  ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
+  const auto x_of = [this](std::int64_t sets) {
+    std::vector<const void*> addresses;
+    const auto arguments = launch_arguments(sets);
+    for (const LaunchArguments& launch : arguments.value()) addresses.push_back(launch.tensors[0]);
+    return addresses;
+  };
+  const void* const alone = x_of(1).front();
+  EXPECT_THAT(x_of(2), ::testing::Not(::testing::Contains(alone)));
+  EXPECT_EQ(x_of(1).front(), alone);
+}
+
 TEST_F(CheckerTest, VariantsTimedInTurnShareBuffersAndNoWorkspace) {
   bind(kSmall);
   ASSERT_EQ(check("ticket LEFT=0").outcome, Outcome::ok);
