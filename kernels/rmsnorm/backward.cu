@@ -14,7 +14,7 @@
 //            sums; rmsnorm_backward_dw adds these. rmsnorm_backward_cluster cuts rows that are too
 //            wide for a block, or too few for all blocks, into the slices of a cluster. Its warps
 //            leave their part of c in the shared memory of every block, and while that travels
-//            finish the row before: one barrier of the cluster a row, and nobody waits long at it.
+//            finish the row before: no barrier of the cluster, and nobody waits long for a sum.
 // Traffic    reads 2 (3) * rows * hidden elements of T, writes rows * hidden, 4 * rows bytes of
 //            rstd; 4 * hidden bytes of partial sums a block, written and read through L2.
 // Work       10 * rows * hidden flops, below 2 flops a byte: bound by memory.
@@ -41,6 +41,7 @@
 #include <mg/async_copy.cuh>
 #include <mg/cache_hint.cuh>
 #include <mg/cluster.cuh>
+#include <mg/cluster_sums.cuh>
 #include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/group_sum.cuh>
@@ -118,7 +119,7 @@ class Rows {
   static constexpr int kAtOnce = K::kRowsAtOnce;
   static constexpr int kScratch =
       mg::group_sum_floats<K::kThreadsPerRow, K::kRowsPerBlock, kAtOnce>();
-  static constexpr int kSlots = K::kCluster * K::kThreads / 32 * kAtOnce;  // of every warp
+  using ClusterSums = mg::ClusterSums<K::kThreads, K::kCluster, kAtOnce>;
 
   __device__ __forceinline__ Rows(const Gradients<T, W>& in, int first_column)
       : in_(in),
@@ -150,8 +151,8 @@ class Rows {
   }
 
   // As process_all() with cp_async, but dx is written while the sums of the next rows travel
-  // through the cluster. `slots` is 2 * kSlots floats of shared memory.
-  __device__ __forceinline__ void process_in_cluster(float* slots) {
+  // through the cluster.
+  __device__ __forceinline__ void process_in_cluster(ClusterSums cluster_sums) {
     constexpr int kAhead = K::kStages - 2;
     static_assert(K::kRowsPerBlock == 1 && K::kLoad == LOAD::cp_async && kAhead >= 1);
     Copies copies;
@@ -162,9 +163,8 @@ class Rows {
     float next_rstd[kAtOnce], last_rstd[kAtOnce], means[kAtOnce];
     load_rstd(first_row_, next_rstd);
     __syncwarp();
-    mg::cluster_arrive();
-    mg::cluster_wait();  // all blocks run: their slots may be written
-    int stage = 0, last_stage = 0, turn = 0;
+    cluster_sums.begin();
+    int stage = 0, last_stage = 0;
     mg::i64 row = first_row_;
     for (; row < in_.rows; row += kAtOnce * stride_) {
       const int free_stage = stage + kAhead < K::kStages ? stage + kAhead : stage - 2;
@@ -173,16 +173,18 @@ class Rows {
       take_rstd(row, next_rstd, rstd);
       copies.template wait<kAhead>();
       accumulate(row, rstd, in_stage(stage), sums);
-      tell_cluster(sums, slots + turn);
-      mg::cluster_arrive();
+#pragma unroll
+      for (int r = 0; r < kAtOnce; ++r) sums[r] = mg::sum_of_lanes<32>(sums[r]);
+      cluster_sums.tell(sums);
       if (row != first_row_) {
         write_dx(row - kAtOnce * stride_, last_rstd, means, in_stage(last_stage));
       }
-      mg::cluster_wait();
-      total(slots + turn, means);
-      turn = kSlots - turn;
+      cluster_sums.take(means);
 #pragma unroll
-      for (int r = 0; r < kAtOnce; ++r) last_rstd[r] = rstd[r];
+      for (int r = 0; r < kAtOnce; ++r) {
+        means[r] *= 1.0f / K::kHidden;
+        last_rstd[r] = rstd[r];
+      }
       last_stage = stage;
       stage = stage == K::kStages - 1 ? 0 : stage + 1;
     }
@@ -397,31 +399,6 @@ class Rows {
     copies.template wait<0>();
   }
 
-  // A warp's part of the sums, to every block of the cluster.
-  __device__ __forceinline__ void tell_cluster(float (&sums)[kAtOnce], float* slots) const {
-    const mg::u32 warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
-    float* const slot = slots + (mg::cluster_rank() * (K::kThreads / 32) + warp) * kAtOnce;
-#pragma unroll
-    for (int r = 0; r < kAtOnce; ++r) sums[r] = mg::sum_of_lanes<32>(sums[r]);
-    if (lane < K::kCluster) {
-#pragma unroll
-      for (int r = 0; r < kAtOnce; ++r) mg::store_to_block(slot + r, lane, sums[r]);
-    }
-    __syncwarp();  // whole again, for the barrier
-  }
-
-  __device__ __forceinline__ void total(const float* slots, float (&means)[kAtOnce]) const {
-#pragma unroll
-    for (int r = 0; r < kAtOnce; ++r) {
-      float sum = 0.0f;
-#pragma unroll
-      for (int at = static_cast<int>(threadIdx.x) % 32 * kAtOnce; at < kSlots; at += 32 * kAtOnce) {
-        sum += slots[at + r];
-      }
-      means[r] = mg::sum_of_lanes<32>(sum) * (1.0f / K::kHidden);
-    }
-  }
-
   // The sums of one vector's columns, to global or shared memory.
   __device__ __forceinline__ void put(int step, float* to) const {
     constexpr int kPiece = K::kVec < 4 ? K::kVec : 4;
@@ -489,9 +466,11 @@ __device__ __forceinline__ void backward_in_cluster(
     const Gradients<typename K::T, typename K::W>& in) {
   const int first_column = static_cast<int>(mg::cluster_rank()) * K::kSlice;
   begin_rows<K, kPdl>(in, first_column);
-  MG_SHARED(float, slots, [2 * Rows<K>::kSlots]);
+  using Sums = typename Rows<K>::ClusterSums;
+  MG_SHARED(float, slots, [Sums::kFloats]);
+  MG_SHARED(mg::CopyBarrier, told, [Sums::kBarriers]);
   Rows<K> rows(in, first_column);
-  rows.process_in_cluster(slots);
+  rows.process_in_cluster(Sums(slots, told));
   if constexpr (K::kHasDw) rows.write_partials();
 }
 

@@ -1,5 +1,5 @@
-// <mg/cache_hint.cuh>, <mg/cluster.cuh>, <mg/bulk_copy.cuh> and <mg/grid_dependency.cuh>: what they
-// compute on the cpu device, and that NVRTC takes their PTX.
+// <mg/cache_hint.cuh>, <mg/cluster.cuh>, <mg/cluster_sums.cuh>, <mg/bulk_copy.cuh> and
+// <mg/grid_dependency.cuh>: what they compute on the cpu device, and that NVRTC takes their PTX.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@ constexpr char kSource[] = R"(
 #include <mg/bulk_copy.cuh>
 #include <mg/cache_hint.cuh>
 #include <mg/cluster.cuh>
+#include <mg/cluster_sums.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
@@ -44,6 +45,25 @@ __global__ void cluster_sum(const float* in, float* out) {
   mg::cluster_arrive();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = mg::cluster_sum<kThreads, kBlocks>(in[i], slots);
+}
+
+// Round after round: the sums of two numbers of every thread.
+template <int kThreads, int kBlocks>
+__global__ void told_sums(const float* in, float* out, int rounds) {
+  using Sums = mg::ClusterSums<kThreads, kBlocks, 2>;
+  MG_SHARED(float, slots, [Sums::kFloats]);
+  MG_SHARED(mg::CopyBarrier, told, [Sums::kBarriers]);
+  Sums sums(slots, told);
+  sums.begin();
+  for (int round = 0; round < rounds; ++round) {
+    const int at = 2 * (round * kThreads + static_cast<int>(threadIdx.x));
+    const float parts[2] = {mg::sum_of_lanes<32>(in[at]), mg::sum_of_lanes<32>(in[at + 1])};
+    float totals[2];
+    sums.tell(parts);
+    sums.take(totals);
+    out[at] = totals[0];
+    out[at + 1] = totals[1];
+  }
 }
 
 // Rounds of kFloats through shared memory in two stages, each loaded while the other is stored.
@@ -87,8 +107,9 @@ const std::vector<std::string> kCopies = {
     "copy<float, 2, CACHE::no_allocate>",  "copy<__half, 1, CACHE::no_allocate>",
     "copy<__half, 8, CACHE::no_allocate>", "copy<__half, 2, CACHE::streaming>",
 };
-const std::vector<std::string> kOthers = {"copy_pieces<2>", "copy_pieces<8>", "cluster_sum<32, 1>",
-                                          "cluster_sum<128, 1>", "staged_copy<64>"};
+const std::vector<std::string> kOthers = {
+    "copy_pieces<2>",   "copy_pieces<8>",    "cluster_sum<32, 1>", "cluster_sum<128, 1>",
+    "told_sums<32, 1>", "told_sums<128, 1>", "staged_copy<64>"};
 
 std::vector<std::string> both() {
   std::vector<std::string> names = kCopies;
@@ -155,6 +176,29 @@ TEST_F(MgMemory, AClusterOfOneBlockSumsItsThreads) {
   }
 }
 
+TEST_F(MgMemory, AClusterOfOneBlockTellsItselfEveryRoundsSums) {
+  constexpr int kRounds = 5;
+  for (const std::uint32_t threads : {32U, 128U}) {
+    const std::size_t round_size = 2 * threads;
+    const HostArray<float> in = numbers(kRounds * round_size, 3);
+    std::vector<float> expected(kRounds * round_size);
+    for (std::size_t at = 0; at < expected.size(); ++at) {
+      for (std::size_t i = at % 2; i < round_size; i += 2) {
+        expected[at] += in[at / round_size * round_size + i];
+      }
+    }
+    for (const ThreadOrder order : thread_orders()) {
+      ASSERT_TRUE(kernels->device().set_thread_order(order).ok());
+      const HostArray<float> out = numbers(kRounds * round_size, 5000);
+      const Status status =
+          kernels->launch("told_sums<" + std::to_string(threads) + ", 1>",
+                          {{1, 1, 1}, {threads, 1, 1}, 0}, in.data(), out.data(), kRounds);
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(out.values(), expected);
+    }
+  }
+}
+
 TEST_F(MgMemory, BulkCopiesInStagesBringEveryRound) {
   for (const ThreadOrder order : thread_orders()) {
     ASSERT_TRUE(kernels->device().set_thread_order(order).ok());
@@ -175,7 +219,8 @@ TEST_F(MgMemory, BulkCopiesInStagesBringEveryRound) {
 TEST(MgMemoryForGpus, CompilesWhereTheHardwareHasIt) {
   for (const char* arch : {"sm_90a", "sm_100a", "sm_120"}) {
     std::vector<std::string> names = both();
-    names.insert(names.end(), {"cluster_sum<1024, 16>", "cluster_sum<64, 2>"});
+    names.insert(names.end(), {"cluster_sum<1024, 16>", "cluster_sum<64, 2>", "told_sums<1024, 16>",
+                               "told_sums<64, 2>"});
     const Result<Build> build = build_kernel_text(kSource, names, arch);
     EXPECT_TRUE(build.ok()) << arch << ": " << build.status().message();
   }
