@@ -6,6 +6,8 @@
 //            its piece of the row STAGES further on. So the loads of the next rows are on their way
 //            while this one is added up and written: the memory never waits for a block that
 //            begins. A warp waits for its own copies alone; one barrier a row adds the warps' sums.
+//            The blocks of a cluster share a row, a slice each, and tell each other their sums: of
+//            rows that would fill a block's shared memory several fit, and weights fit registers.
 // Traffic    reads rows * hidden elements of T (add_forward: twice that), writes rows * hidden
 //            (twice), and 4 * rows bytes when rstd is wanted; weight once a block (early) or from
 //            the caches (late)
@@ -13,6 +15,9 @@
 // Tunables   THREADS        many: fewer registers a thread, wider rows; few: more blocks, whose
 //                           barriers overlap
 //            STAGES         rows of a block in shared memory or on their way there
+//            HOLD           registers: the place of a row is filled again at once; in_place: a row
+//                           stays there and is written while the next row's sum is on its way
+//            CLUSTER        blocks that share a row: more rows on their way, weights in registers
 //            BLOCKS_PER_SM  likewise, with barriers of their own; fewer registers a thread
 //            STORE          how long the caches keep y and residual_out
 //            WEIGHT         early: read once, held in registers; late: read for every row
@@ -23,6 +28,8 @@
 
 #include <mg/bulk_copy.cuh>
 #include <mg/cache_hint.cuh>
+#include <mg/cluster.cuh>
+#include <mg/cluster_sums.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/math.cuh>
 #include <mg/reduce.cuh>
@@ -32,26 +39,31 @@
 #include <mg/vec.cuh>
 
 using STORE = mg::Cache;
+enum class HOLD { registers, in_place };
 
 // What a variant fixes.
-template <class T_, class W_, int kHidden_, int kThreads_, int kStages_, STORE kStore_,
-          bool kEarly_, bool kPdl_>
+template <class T_, class W_, int kHidden_, int kCluster_, int kThreads_, int kStages_, HOLD kHold_,
+          STORE kStore_, bool kEarly_, bool kPdl_>
 struct StreamShape {
   using T = T_;
   using W = W_;
-  static constexpr int kHidden = kHidden_, kThreads = kThreads_, kStages = kStages_;
+  static constexpr int kHidden = kHidden_, kCluster = kCluster_, kThreads = kThreads_,
+                       kStages = kStages_;
+  static constexpr HOLD kHold = kHold_;
   static constexpr STORE kStore = kStore_;
   static constexpr bool kEarly = kEarly_, kPdl = kPdl_;
 
   static constexpr int kVec = static_cast<int>(16 / sizeof(T));
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kPiece = (kHidden / kVec + kWarps - 1) / kWarps * kVec;  // of a warp
+  static constexpr int kSlice = kHidden / kCluster;                            // of a block
+  static constexpr int kPiece = (kSlice / kVec + kWarps - 1) / kWarps * kVec;  // of a warp
   static constexpr int kStep = 32 * kVec;  // columns that a warp covers at once
   static constexpr int kSteps = (kPiece + kStep - 1) / kStep;
-  static constexpr bool kWhole = kHidden % (kWarps * kStep) == 0;  // no lane is ever idle
+  static constexpr bool kWhole = kSlice % (kWarps * kStep) == 0;  // no lane is ever idle
 
-  static_assert(kHidden % kVec == 0, "pieces are copied in units of 16 bytes");
+  static_assert(kHidden % (kCluster * kVec) == 0, "pieces are copied in units of 16 bytes");
   static_assert(kSteps * kVec <= 64, "too much for one thread");
+  static_assert(kHold == HOLD::registers || kStages >= 3, "two rows are held, others on their way");
 };
 
 // Tensors of a launch; residual and residual_out are null in rmsnorm.forward.
@@ -66,21 +78,26 @@ struct StreamTensors {
   mg::i64 rows, x_stride;
 };
 
-// A warp's piece of the block's rows: where it lies, and how it comes.
+// A warp's piece of the block's slices: where it lies, and how it comes. Columns are those of the
+// slice.
 template <class S, bool kAdd>
 class Piece {
  public:
   using T = typename S::T;
 
-  // `shared`: kStages rows of x, and of residual behind each. `arrived`: of every stage and warp.
+  // `shared`: kStages slices of x, and of residual behind each. `arrived`: of every stage and warp.
   __device__ __forceinline__ Piece(const StreamTensors<S>& at, T* shared, mg::CopyBarrier* arrived)
       : at_(at),
         shared_(shared),
         arrived_(arrived + threadIdx.x / 32),
         first_(static_cast<int>(threadIdx.x) / 32 * S::kPiece),
-        count_(S::kHidden - first_ < S::kPiece ? S::kHidden - first_ : S::kPiece) {
+        count_(S::kSlice - first_ < S::kPiece ? S::kSlice - first_ : S::kPiece) {
     if (count_ < 0) count_ = 0;
+    if constexpr (S::kCluster > 1) slice_ = static_cast<int>(mg::cluster_rank()) * S::kSlice;
   }
+
+  // The column of the row at which the slice begins.
+  __device__ __forceinline__ int slice() const { return S::kCluster > 1 ? slice_ : 0; }
 
   __device__ __forceinline__ void init_barriers() const {
 #pragma unroll
@@ -90,8 +107,9 @@ class Piece {
 
   __device__ __forceinline__ void prefetch(mg::i64 row) const {
     if (row >= at_.rows || count_ == 0) return;
-    mg::bulk_prefetch_to_l2(at_.x + row * at_.x_stride + first_, bytes());
-    if constexpr (kAdd) mg::bulk_prefetch_to_l2(at_.residual + row * S::kHidden + first_, bytes());
+    const int from = slice() + first_;
+    mg::bulk_prefetch_to_l2(at_.x + row * at_.x_stride + from, bytes());
+    if constexpr (kAdd) mg::bulk_prefetch_to_l2(at_.residual + row * S::kHidden + from, bytes());
   }
 
   // By one lane.
@@ -101,10 +119,10 @@ class Piece {
     mg::arrive_expecting(arrived, bytes() * (kAdd ? 2 : 1));
     if (count_ == 0) return;
     T* const to = shared_ + stage * kStageSize + first_;
-    mg::bulk_load_once(to, at_.x + row * at_.x_stride + first_, bytes(), arrived);
+    const int from = slice() + first_;
+    mg::bulk_load_once(to, at_.x + row * at_.x_stride + from, bytes(), arrived);
     if constexpr (kAdd) {
-      mg::bulk_load_once(to + S::kHidden, at_.residual + row * S::kHidden + first_, bytes(),
-                         arrived);
+      mg::bulk_load_once(to + S::kSlice, at_.residual + row * S::kHidden + from, bytes(), arrived);
     }
   }
 
@@ -112,8 +130,8 @@ class Piece {
     mg::wait(arrived_[stage * S::kWarps], phase);
   }
 
-  // Where the thread's vector of the row begins, in x and in residual.
-  __device__ __forceinline__ const T* held(int stage, int column) const {
+  // Where the thread's vector of the slice begins; residual's is kSlice further on.
+  __device__ __forceinline__ T* held(int stage, int column) const {
     return shared_ + stage * kStageSize + column;
   }
 
@@ -129,7 +147,7 @@ class Piece {
   }
 
  private:
-  static constexpr int kStageSize = S::kHidden * (kAdd ? 2 : 1);
+  static constexpr int kStageSize = S::kSlice * (kAdd ? 2 : 1);
 
   __device__ __forceinline__ unsigned int bytes() const {
     return static_cast<unsigned int>(count_) * sizeof(T);
@@ -138,103 +156,237 @@ class Piece {
   const StreamTensors<S>& at_;
   T* const shared_;
   mg::CopyBarrier* const arrived_;
-  int first_, count_;  // columns
+  int first_, count_, slice_;  // columns; slice_ in clusters only
+};
+
+// The sum over a row's threads, row after row: each tells its part and takes the sum. kFloats of
+// shared memory, in clusters kBarriers of barriers too. Two areas take turns: one barrier a row.
+template <class S, bool kInCluster = (S::kCluster > 1)>
+class RowSum {
+ public:
+  static constexpr int kFloats = 2 * S::kWarps, kBarriers = 1;
+
+  __device__ __forceinline__ RowSum(float* scratch, mg::CopyBarrier*) : scratch_(scratch) {}
+
+  __device__ __forceinline__ void tell(float part) const {
+    part = mg::sum_of_lanes<32>(part);
+    if (threadIdx.x % 32 == 0) scratch_[turn_ + threadIdx.x / 32] = part;
+  }
+
+  __device__ __forceinline__ float take() {
+    __syncthreads();
+    const float sum = mg::sum_of_lanes<S::kWarps>(scratch_[turn_ + threadIdx.x % S::kWarps]);
+    turn_ = S::kWarps - turn_;
+    return sum;
+  }
+
+ private:
+  float* const scratch_;
+  int turn_ = 0;
+};
+
+template <class S>
+class RowSum<S, true> {
+  using Sums = mg::ClusterSums<S::kThreads, S::kCluster, 1>;
+
+ public:
+  static constexpr int kFloats = Sums::kFloats, kBarriers = Sums::kBarriers;
+
+  __device__ __forceinline__ RowSum(float* slots, mg::CopyBarrier* told) : sums_(slots, told) {
+    sums_.begin();
+  }
+
+  __device__ __forceinline__ void tell(float part) const {
+    const float parts[1] = {mg::sum_of_lanes<32>(part)};
+    sums_.tell(parts);
+  }
+
+  __device__ __forceinline__ float take() {
+    float total[1];
+    sums_.take(total);
+    return total[0];
+  }
+
+ private:
+  Sums sums_;
+};
+
+// The thread's part of the block's rows.
+template <class S, bool kAdd, bool kHasRstd>
+class StreamRows {
+  using T = typename S::T;
+  using W = typename S::W;
+  static constexpr int kVec = S::kVec;
+  using Vector = mg::Vec<T, kVec>;
+
+ public:
+  __device__ __forceinline__ StreamRows(const StreamTensors<S>& at, const Piece<S, kAdd>& piece,
+                                        float eps, float weight_offset)
+      : at_(at), piece_(piece), eps_(eps), weight_offset_(weight_offset) {
+    if constexpr (S::kEarly) {
+      piece.for_each_vector([&](int step, int column) {
+        weight_[step] = mg::load_pieces<kVec>(at.weight + piece.slice() + column);
+      });
+    }
+    __syncwarp();
+  }
+
+  __device__ __forceinline__ void process_from_registers(RowSum<S>& row_sum) const {
+    int stage = 0;
+    unsigned int phase = 0;
+    for (mg::i64 row = first(); row < at_.rows; row += step()) {
+      Vector kept[S::kSteps];
+      piece_.wait(stage, phase);
+      piece_.for_each_vector([&](int i, int column) { kept[i] = read(stage, column); });
+      refill(row, stage);
+      float squares = 0.0f;
+      piece_.for_each_vector([&](int i, int column) {
+        store_residual(row, column, kept[i]);
+        squares += mg::sum_of_squares(kept[i]);
+      });
+      row_sum.tell(squares);
+      write(row, row_sum.take(), [&](int i, int) { return kept[i]; });
+      advance(stage, phase);
+    }
+  }
+
+  // A row is written between the telling and the taking of the next row's sum.
+  __device__ __forceinline__ void process_in_place(RowSum<S>& row_sum) const {
+    int stage = 0, last_stage = 0;
+    unsigned int phase = 0;
+    float last_sum = 0.0f;
+    mg::i64 row = first();
+    const auto write_last = [&] {
+      write(row - step(), last_sum,
+            [&](int, int column) { return mg::load<kVec>(piece_.held(last_stage, column)); });
+    };
+    for (; row < at_.rows; row += step()) {
+      float squares = 0.0f;
+      piece_.wait(stage, phase);
+      piece_.for_each_vector([&](int, int column) {
+        const Vector value = read(stage, column);
+        store_residual(row, column, value);
+        if constexpr (kAdd) mg::store<kVec>(piece_.held(stage, column), value);
+        squares += mg::sum_of_squares(value);
+      });
+      row_sum.tell(squares);
+      if (row != first()) {
+        write_last();
+        refill(row - step(), last_stage);
+      }
+      last_sum = row_sum.take();
+      last_stage = stage;
+      advance(stage, phase);
+    }
+    if (row != first()) write_last();
+  }
+
+ private:
+  __device__ __forceinline__ static mg::i64 first() { return blockIdx.x / S::kCluster; }
+  __device__ __forceinline__ static mg::i64 step() { return gridDim.x / S::kCluster; }
+
+  __device__ __forceinline__ static void advance(int& stage, unsigned int& phase) {
+    stage = stage == S::kStages - 1 ? 0 : stage + 1;
+    if (stage == 0) phase ^= 1;
+  }
+
+  // x, or what is x + residual.
+  __device__ __forceinline__ Vector read(int stage, int column) const {
+    const T* const place = piece_.held(stage, column);
+    if constexpr (!kAdd) return mg::load<kVec>(place);
+    return mg::sum_of(mg::load<kVec>(place), mg::load<kVec>(place + S::kSlice));
+  }
+
+  // The warp is done with this row's place: the row kStages further on comes there.
+  __device__ __forceinline__ void refill(mg::i64 row, int stage) const {
+    mg::publish_to_copies();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) piece_.request(row + S::kStages * step(), stage);
+  }
+
+  __device__ __forceinline__ void store_residual(mg::i64 row, int column,
+                                                 const Vector& value) const {
+    if constexpr (!kAdd) return;
+    const mg::i64 at = row * S::kHidden + piece_.slice() + column;
+    mg::store_hinted<kVec, S::kStore>(at_.residual_out + at, value);
+  }
+
+  // value(step, column): what is to be scaled. The sum is that of the row's squares.
+  template <class Value>
+  __device__ __forceinline__ void write(mg::i64 row, float sum, const Value& value) const {
+    const float scale = mg::rsqrt(sum * (1.0f / S::kHidden) + eps_);
+    const W* const weight_row = mg::read_each_time(at_.weight) + piece_.slice();
+    T* const y = at_.y + row * S::kHidden + piece_.slice();
+    piece_.for_each_vector([&](int i, int column) {
+      mg::Pieces<W, kVec> w;
+      if constexpr (S::kEarly) {
+        w = weight_[i];
+      } else {
+        w = mg::load_pieces<kVec>(weight_row + column);
+      }
+      mg::store_hinted<kVec, S::kStore>(y + column,
+                                        mg::scaled(value(i, column), w, weight_offset_, scale));
+    });
+    if constexpr (kHasRstd) {
+      if (threadIdx.x == 0 && piece_.slice() == 0) at_.rstd[row] = scale;
+    }
+  }
+
+  const StreamTensors<S>& at_;
+  const Piece<S, kAdd>& piece_;
+  const float eps_, weight_offset_;
+  mg::Pieces<W, kVec> weight_[S::kEarly ? S::kSteps : 1];
 };
 
 template <class S, bool kAdd, bool kHasRstd>
 __device__ __forceinline__ void normalize_stream(const StreamTensors<S>& at, float eps,
                                                  float weight_offset) {
-  using T = typename S::T;
-  using W = typename S::W;
-  constexpr int kVec = S::kVec;
-  constexpr int kScratch = mg::sum_scratch_floats<S::kThreads, 1>();
   MG_SHARED(mg::CopyBarrier, arrived, [S::kStages * S::kWarps]);
-  MG_SHARED(float, scratch, [2 * kScratch]);
-  const Piece<S, kAdd> piece(at, mg::dynamic_shared<T>(), arrived);
+  MG_SHARED(float, scratch, [RowSum<S>::kFloats]);
+  MG_SHARED(mg::CopyBarrier, told, [RowSum<S>::kBarriers]);
+  const Piece<S, kAdd> piece(at, mg::dynamic_shared<typename S::T>(), arrived);
   const bool leads = threadIdx.x % 32 == 0;
+  const mg::i64 first = blockIdx.x / S::kCluster, step = gridDim.x / S::kCluster;
 
   if (leads) piece.init_barriers();
   if constexpr (S::kPdl) {
     mg::let_next_grid_start();
     if (leads) {
-      for (int i = 0; i < S::kStages; ++i) piece.prefetch(blockIdx.x + i * gridDim.x);
+      for (int i = 0; i < S::kStages; ++i) piece.prefetch(first + i * step);
     }
     mg::wait_for_previous_grid();
   }
   if (leads) {
-    for (int i = 0; i < S::kStages; ++i) piece.request(blockIdx.x + i * gridDim.x, i);
+    for (int i = 0; i < S::kStages; ++i) piece.request(first + i * step, i);
   }
-  mg::Pieces<W, kVec> weight[S::kEarly ? S::kSteps : 1];
-  if constexpr (S::kEarly) {
-    piece.for_each_vector(
-        [&](int step, int column) { weight[step] = mg::load_pieces<kVec>(at.weight + column); });
-  }
-  __syncwarp();
-
-  int stage = 0, turn = 0;
-  unsigned int phase = 0;
-  for (mg::i64 row = blockIdx.x; row < at.rows; row += gridDim.x) {
-    mg::Vec<T, kVec> kept[S::kSteps];
-    float squares = 0.0f;
-    piece.wait(stage, phase);
-    piece.for_each_vector([&](int step, int column) {
-      kept[step] = mg::load<kVec>(piece.held(stage, column));
-      if constexpr (kAdd) {
-        kept[step] = mg::sum_of(kept[step], mg::load<kVec>(piece.held(stage, S::kHidden + column)));
-      }
-    });
-    mg::publish_to_copies();
-    __syncwarp();
-    if (leads) piece.request(row + S::kStages * gridDim.x, stage);
-
-    piece.for_each_vector([&](int step, int column) {
-      if constexpr (kAdd) {
-        mg::store_hinted<kVec, S::kStore>(at.residual_out + row * S::kHidden + column, kept[step]);
-      }
-      squares += mg::sum_of_squares(kept[step]);
-    });
-    // Two scratch areas in turn: one barrier a row is enough.
-    const float total = mg::sum<S::kThreads>(squares, scratch + turn);
-    turn = kScratch - turn;
-    const float scale = mg::rsqrt(total * (1.0f / S::kHidden) + eps);
-    const W* const weight_row = mg::read_each_time(at.weight);
-    piece.for_each_vector([&](int step, int column) {
-      mg::Pieces<W, kVec> w;
-      if constexpr (S::kEarly) {
-        w = weight[step];
-      } else {
-        w = mg::load_pieces<kVec>(weight_row + column);
-      }
-      mg::store_hinted<kVec, S::kStore>(at.y + row * S::kHidden + column,
-                                        mg::scaled(kept[step], w, weight_offset, scale));
-    });
-    if constexpr (kHasRstd) {
-      if (threadIdx.x == 0) at.rstd[row] = scale;
-    }
-    stage = stage == S::kStages - 1 ? 0 : stage + 1;
-    if (stage == 0) phase ^= 1;
+  const StreamRows<S, kAdd, kHasRstd> rows(at, piece, eps, weight_offset);
+  RowSum<S> row_sum(scratch, told);
+  if constexpr (S::kHold == HOLD::registers) {
+    rows.process_from_registers(row_sum);
+  } else {
+    rows.process_in_place(row_sum);
   }
 }
 
-template <class T, class W, int kHidden, int kThreads, int kStages, int kBlocksPerSm, STORE kStore,
-          bool kEarly, bool kPdl, bool kHasRstd>
+template <class T, class W, int kHidden, int kCluster, int kThreads, int kStages, int kBlocksPerSm,
+          HOLD kHold, STORE kStore, bool kEarly, bool kPdl, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     rmsnorm_forward_stream(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
                            float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
                            float weight_offset) {
-  using S = StreamShape<T, W, kHidden, kThreads, kStages, kStore, kEarly, kPdl>;
+  using S = StreamShape<T, W, kHidden, kCluster, kThreads, kStages, kHold, kStore, kEarly, kPdl>;
   const StreamTensors<S> tensors{x, nullptr, weight, y, nullptr, rstd, rows, x_stride};
   normalize_stream<S, false, kHasRstd>(tensors, eps, weight_offset);
 }
 
-template <class T, class W, int kHidden, int kThreads, int kStages, int kBlocksPerSm, STORE kStore,
-          bool kEarly, bool kPdl, bool kHasRstd>
+template <class T, class W, int kHidden, int kCluster, int kThreads, int kStages, int kBlocksPerSm,
+          HOLD kHold, STORE kStore, bool kEarly, bool kPdl, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     rmsnorm_add_forward_stream(const T* __restrict__ x, const T* residual,
                                const W* __restrict__ weight, T* __restrict__ y, T* residual_out,
                                float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
                                float weight_offset) {
-  using S = StreamShape<T, W, kHidden, kThreads, kStages, kStore, kEarly, kPdl>;
+  using S = StreamShape<T, W, kHidden, kCluster, kThreads, kStages, kHold, kStore, kEarly, kPdl>;
   const StreamTensors<S> tensors{x, residual, weight, y, residual_out, rstd, rows, x_stride};
   normalize_stream<S, true, kHasRstd>(tensors, eps, weight_offset);
 }
