@@ -1,13 +1,24 @@
 // How much faster more compile processes are: 64 variants of rmsnorm.forward for an H200 through
 // CompilePool, with NVRTC, from an empty cache, the start of the workers included. Needs no GPU.
+//
+// Beside it, what the machine gives as many processes that share 64 pieces of work of other kinds:
+// Arithmetic in registers, and FreshMemory, writing to pages that the kernel has to find and clear.
+// A virtual machine's CPUs may be hyperthreads, or not all there: `steal_ms` is what the host took.
 
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <fstream>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,12 +83,67 @@ double children_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Time that the host took from this machine's CPUs, of all CPUs since it started.
+double stolen_seconds() {
+  std::ifstream stat("/proc/stat");
+  std::string cpu;
+  double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
+  stat >> cpu >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
+  return steal / double(::sysconf(_SC_CLK_TCK));
+}
+
+void calculate() {
+  std::uint64_t x = 88172645463325252U;
+  for (int i = 0; i < 20'000'000; ++i) {  // tens of milliseconds
+    x ^= x << 13U;
+    x ^= x >> 7U;
+    x ^= x << 17U;
+  }
+  benchmark::DoNotOptimize(x);
+}
+
+void write_fresh_pages() {
+  constexpr std::size_t kBytes = std::size_t{64} << 20U, kPage = 4096;
+  void* const memory =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  auto* const bytes = static_cast<volatile char*>(memory);
+  for (std::size_t at = 0; at < kBytes; at += kPage) bytes[at] = 1;
+  ::munmap(memory, kBytes);
+}
+
+// kVariants calls of `work`, by as many processes as the benchmark's argument says.
+void share_among_processes(benchmark::State& state, void (*work)()) {
+  const double stolen = stolen_seconds(), used = children_seconds();
+  for ([[maybe_unused]] auto _ : state) {
+    void* const shared = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return state.SkipWithError("no shared memory");
+    auto* const next = new (shared) std::atomic<int>(0);
+    for (int i = 0; i < state.range(0); ++i) {
+      if (::fork() != 0) continue;
+      while (next->fetch_add(1) < int{kVariants}) work();
+      ::_exit(0);
+    }
+    while (::wait(nullptr) > 0) {
+    }
+    ::munmap(shared, sizeof(std::atomic<int>));
+  }
+  state.counters["pieces/s"] = benchmark::Counter(kVariants, benchmark::Counter::kIsRate);
+  state.counters["cpu_ms"] = (children_seconds() - used) * 1e3 / kVariants;  // a piece
+  state.counters["steal_ms"] = (stolen_seconds() - stolen) * 1e3;
+}
+
+void Arithmetic(benchmark::State& state) { share_among_processes(state, calculate); }
+
+void FreshMemory(benchmark::State& state) { share_among_processes(state, write_fresh_pages); }
+
 void CompileRmsnorm(benchmark::State& state) {
   const auto processes = static_cast<std::size_t>(state.range(0));
   const std::vector<std::string> command = {MGTUNE_PROGRAM, "worker", "compile",
                                             compile_target_word(h200())};
   const std::vector<WorkRequest> work = requests();
-  const double before = children_seconds();
+  const double before = children_seconds(), stolen = stolen_seconds();
   double variants = 0;
   for ([[maybe_unused]] auto _ : state) {
     const TemporaryFolder cache;
@@ -94,16 +160,16 @@ void CompileRmsnorm(benchmark::State& state) {
   }
   state.counters["variants/s"] = benchmark::Counter(variants, benchmark::Counter::kIsRate);
   state.counters["cpu_ms"] = (children_seconds() - before) * 1e3 / variants;  // a variant
+  state.counters["steal_ms"] = (stolen_seconds() - stolen) * 1e3;
 }
 
 // 1, 2, 4, ... and as many as the machine has CPUs.
-void declare_benchmarks() {
+void declare(const char* name, void (*body)(benchmark::State&)) {
   const unsigned cpus = std::max(1U, std::thread::hardware_concurrency());
-  benchmark::internal::Benchmark* const compile =
-      benchmark::RegisterBenchmark("CompileRmsnorm", CompileRmsnorm);
-  compile->UseRealTime()->Iterations(1)->Unit(benchmark::kMillisecond);
-  for (unsigned processes = 1; processes < cpus; processes *= 2) compile->Arg(processes);
-  compile->Arg(cpus);
+  benchmark::internal::Benchmark* const one = benchmark::RegisterBenchmark(name, body);
+  one->UseRealTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+  for (unsigned processes = 1; processes < cpus; processes *= 2) one->Arg(processes);
+  one->Arg(cpus);
 }
 
 }  // namespace
@@ -111,8 +177,10 @@ void declare_benchmarks() {
 
 int main(int count, char** arguments) {
   benchmark::Initialize(&count, arguments);
+  mgtune::declare("Arithmetic", mgtune::Arithmetic);
+  mgtune::declare("FreshMemory", mgtune::FreshMemory);
   if (const mgtune::Status status = mgtune::make_compiler("sm_90").status(); status.ok()) {
-    mgtune::declare_benchmarks();
+    mgtune::declare("CompileRmsnorm", mgtune::CompileRmsnorm);
   } else {
     std::fprintf(stderr, "nothing to compile with: %s\n", status.message().c_str());
   }
