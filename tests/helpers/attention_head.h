@@ -1,7 +1,9 @@
 // AttentionHead: one head of causal attention whose elements a test gives as functions of row and
-// column; and what the formula makes of it. Header-only.
+// column; what the formula makes of it, and how near to that a kernel comes. Header-only.
 
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -70,6 +72,24 @@ inline AttentionOutput exact_attention(const AttentionHead& head, DType dtype) {
     out.lse.push_back(logits.empty() ? -INFINITY : largest + std::log(sum));
   }
   return out;
+}
+
+// Errors of o up to `factor` roundings to `dtype`, of lse up to 1e-6 of what it is made of.
+inline void expect_close_to(const AttentionOutput& out, const AttentionOutput& expected,
+                            DType dtype, double factor) {
+  const double rounding = dtype == DType::f16 ? 0x1p-11 : 0x1p-8;
+  ASSERT_EQ(out.o.size(), expected.o.size());
+  ASSERT_EQ(out.lse.size(), expected.lse.size());
+  for (std::size_t i = 0; i < out.o.size(); ++i) {
+    ASSERT_NEAR(out.o[i], expected.o[i], factor * rounding) << i;
+  }
+  for (std::size_t i = 0; i < out.lse.size(); ++i) {
+    if (std::isinf(expected.lse[i])) {
+      ASSERT_EQ(out.lse[i], expected.lse[i]) << i;
+    } else {
+      ASSERT_NEAR(out.lse[i], expected.lse[i], 1e-6 * (2 + std::abs(expected.lse[i]))) << i;
+    }
+  }
 }
 
 }  // namespace mgtune
