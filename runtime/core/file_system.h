@@ -26,7 +26,7 @@ class FileSystem {
   // a reader sees the old content or the new one, never a part. The temporary goes on any failure.
   virtual Status write_file(const std::string& path, std::string_view content) = 0;
 
-  // Without the syncs, which take the disk 10 to 20 ms a file however many processes write: a file
+  // Without the syncs, which wait for the disk at every file however many processes write: a file
   // is still the old or the new one for all readers, but a machine that loses power may leave a
   // part of it. For what has a checksum and can be made again.
   virtual Status write_file_unsynced(const std::string& path, std::string_view content) {

@@ -458,8 +458,8 @@ Result<std::vector<std::vector<LaunchArguments>>> ReferenceChecker::launch_argum
     for (ProblemTensors& set : timed_sets_) MGTUNE_TRY(set.prepare_as(first));
   }
   // More than one: without guard bands, as a program has its tensors, since where big ones lie to
-  // each other decides how DRAM takes their traffic. One set alone is not rotated, and a problem
-  // that fills most of the memory has no room for a second.
+  // each other may decide how DRAM takes their traffic (results/h200/norms.md). One set alone is
+  // not rotated, and a problem that fills most of the memory has no room for a second.
   while (sets > 1 && static_cast<std::int64_t>(timed_sets_.size()) < sets) {
     MGTUNE_ASSIGN(ProblemTensors set,
                   ProblemTensors::allocate(device_, layouts_, Placement::exact));

@@ -43,7 +43,7 @@ class ChildProcess {
   int error_descriptor() const { return error_.get(); }
 
   // Closes its input, which tells it to go. Where several end, telling all before the first is
-  // waited for saves 20 to 30 ms each: what a process takes that has loaded a compiler.
+  // waited for lets them end side by side: one that has loaded a compiler takes a while to go.
   void end_input() { input_.close(); }
 
   void kill();
