@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <string>
+
 #include "core/file_descriptor.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/store_fixture.h"
@@ -88,6 +91,17 @@ TEST_F(CliReportTest, AKernelWithoutResultsIsNamedWithThoseThatHaveSome) {
   EXPECT_EQ(swiglu.exit_code, 0) << swiglu;
   EXPECT_THAT(swiglu.err, AllOf(HasSubstr("No results of 'swiglu'"), HasSubstr("rmsnorm.forward"),
                                 HasSubstr("mgtune sweep --kernel swiglu")));
+}
+
+TEST_F(CliReportTest, AKernelThatNobodyKnowsIsRefusedAsAGpuIs) {
+  const std::string page = folder_.file("page.html");
+  for (const char* option : {"--kernel", "--gpu"}) {
+    const Ended ended = report({option, "nothing-known", "-o", page});
+    EXPECT_EQ(ended.exit_code, 2) << ended;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr(std::string(option) + " nothing-known: no results"),
+                                 HasSubstr("it has those of ")));
+    EXPECT_FALSE(std::filesystem::exists(page)) << option;
+  }
 }
 
 TEST_F(CliReportTest, APipeIsWrittenAndNeverRead) {

@@ -44,6 +44,11 @@ class ReportCommand final : public Command {
     if (store.has_value()) {
       MGTUNE_ASSIGN(model, read_results(*store, filter_));
     }
+    std::vector<std::string> others;  // with results, where what was asked for has none
+    if (model.problems.empty() && store.has_value() && !filter_.kernel.empty()) {
+      MGTUNE_ASSIGN(others, recorded_operators(*store));
+      if (!others.empty()) MGTUNE_TRY(check_known(filter_.kernel, others));
+    }
     MGTUNE_ASSIGN(const std::vector<std::optional<BaselinePick>> baseline, read_baseline(model));
     DocumentOptions options;
     options.baseline = baseline;
@@ -51,10 +56,6 @@ class ReportCommand final : public Command {
     options.database = database_;
     MGTUNE_ASSIGN(const std::string content, render(model, options));
     MGTUNE_TRY(write(content));
-    std::vector<std::string> others;
-    if (model.problems.empty() && store.has_value() && !filter_.kernel.empty()) {
-      MGTUNE_ASSIGN(others, recorded_operators(*store));
-    }
     if (!others.empty()) {
       std::cerr << no_results_text(filter_.kernel, others) << '\n';
     } else if (model.problems.empty()) {

@@ -21,6 +21,12 @@ std::set<std::string> operators_of(const StoredRows& rows) {
   return names;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 // A family or operator without results is no mistake, unless it looks like one that has some.
 Status check_kernel(const StoredRows& rows, const std::string& kernel) {
   const std::set<std::string> recorded = operators_of(rows);
@@ -117,9 +123,14 @@ Result<std::vector<std::string>> recorded_operators(Store& store) {
 }
 
 std::string no_results_text(const std::string& kernel, const std::vector<std::string>& others) {
-  std::string text = "No results of '" + kernel + "' in this store; it has those of ";
-  for (const std::string& name : others) text += (name == others.front() ? "" : ", ") + name;
-  return text + ". More: mgtune sweep --kernel " + kernel;
+  return "No results of '" + kernel + "' in this store; it has those of " + listed(others) +
+         ". More: mgtune sweep --kernel " + kernel;
+}
+
+Status check_known(const std::string& kernel, const std::vector<std::string>& others) {
+  if (Catalog(FileSystem::real()).find(kernel).ok()) return {};
+  return invalid_argument("--kernel " + kernel +
+                          ": no results of it in this store; it has those of " + listed(others));
 }
 
 Result<ReportModel> read_results(Store& store, const ResultFilter& filter) {

@@ -37,6 +37,10 @@ Result<std::vector<std::string>> recorded_operators(Store& store);
 // Says that --kernel names what has no results though `others` have, and what would find some.
 std::string no_results_text(const std::string& kernel, const std::vector<std::string>& others);
 
+// invalid_argument, naming the operators with results, `others`, where mgtune knows none that
+// --kernel means.
+Status check_known(const std::string& kernel, const std::vector<std::string>& others);
+
 // Which results a reader asked for; empty words mean all.
 struct ResultFilter {
   std::string kernel;  // as means_operator() takes it
