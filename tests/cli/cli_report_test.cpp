@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/file_descriptor.h"
@@ -101,6 +102,23 @@ TEST_F(CliReportTest, AKernelThatNobodyKnowsIsRefusedAsAGpuIs) {
     EXPECT_THAT(ended.err, AllOf(HasSubstr(std::string(option) + " nothing-known: no results"),
                                  HasSubstr("it has those of ")));
     EXPECT_FALSE(std::filesystem::exists(page)) << option;
+  }
+}
+
+TEST_F(CliReportTest, AFileIsReplacedAndKeepsItsMode) {
+  const std::string page = folder_.file("page.html");
+  const auto mode = [&] {
+    struct stat file {};
+    return ::stat(page.c_str(), &file) == 0 ? file.st_mode & 0777 : 0;
+  };
+  for (const mode_t wanted : {0444, 0600}) {  // read-only; nobody else's
+    std::ofstream(page) << "old";
+    ASSERT_EQ(::chmod(page.c_str(), wanted), 0);
+    const Ended ended = report({"-o", page});
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+    EXPECT_THAT(file_content(page), HasSubstr("NVIDIA H200"));
+    EXPECT_EQ(mode(), wanted);
+    std::filesystem::remove(page);
   }
 }
 

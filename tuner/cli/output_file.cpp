@@ -28,6 +28,14 @@ Status write_over(const std::string& path, std::string_view content) {
   return io_error("cannot write " + path + ": " + std::strerror(errno));
 }
 
+// Of the file that is replaced; of a new one what the umask leaves.
+mode_t mode_of(const std::filesystem::file_status& there) {
+  if (std::filesystem::exists(there)) return static_cast<mode_t>(there.permissions()) & 0777;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
 }  // namespace
 
 Status write_output(const std::string& path, std::string_view what, std::string_view content) {
@@ -40,10 +48,9 @@ Status write_output(const std::string& path, std::string_view what, std::string_
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
     return write_over(path, content);
   }
+  const mode_t mode = mode_of(there);
   MGTUNE_TRY(FileSystem::real().write_file(path, content));
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::chmod(path.c_str(), 0666 & ~mask);  // what is not allowed here stays the owner's
+  ::chmod(path.c_str(), mode);  // what is not allowed here stays the owner's
   return {};
 }
 
