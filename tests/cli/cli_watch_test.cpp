@@ -10,12 +10,15 @@
 #include <string>
 
 #include "core/file_descriptor.h"
+#include "sweep/device_lock.h"
 #include "tests/helpers/mgtune_program.h"
 
 namespace mgtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 FileDescriptor ask(const std::string& url, const std::string& more) {
@@ -102,6 +105,16 @@ TEST_F(CliWatchTest, AnInterruptedSweepTakesThePageWithIt) {
   EXPECT_TRUE(mgtune_.time_to_be_gone(std::chrono::seconds(5)));
   EXPECT_FALSE(ask(url, "").is_open());
   EXPECT_FALSE(std::filesystem::exists(mgtune_.database() + "-wal"));
+}
+
+TEST_F(CliWatchTest, ASweepThatDoesNotGetTheDeviceNamesNoPage) {
+  const Result<DeviceLock> lock = DeviceLock::acquire(mgtune_.data_folder(), "cpu");
+  ASSERT_TRUE(lock.ok());
+  const Ended ended = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel",
+                                   MGTUNE_SOURCE_DIR "/tests/families/vector_add", "--watch"});
+  EXPECT_EQ(ended.exit_code, 4) << ended;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("is using device cpu"), Not(HasSubstr("http://"))));
+  EXPECT_TRUE(mgtune_.time_to_be_gone(std::chrono::seconds(5)));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <thread>
@@ -39,8 +40,8 @@ class SweepCommand final : public Command {
   Result<ExitCode> sweep_all(const std::vector<SweepPlan>& plans,
                              const Invocation& invocation) const;
   SweepOptions options(const SweepPlan& plan, const Invocation& invocation) const;
-  Result<FinishedSweep> sweep(const SweepPlan& plan, const Invocation& invocation,
-                              Store& store) const;
+  Result<FinishedSweep> sweep(const SweepPlan& plan, const Invocation& invocation, Store& store,
+                              const std::function<Status()>& on_locked) const;
   Result<ExitCode> finish(const std::vector<FinishedSweep>& sweeps, Store& store) const;
 
   SweepWords words_;
@@ -125,16 +126,18 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
   }
   install_interrupt_handlers(path);
   std::optional<WatchPage> watch;  // ends before the store closes, which folds its log
-  if (words_.watch) {
+  const auto serve_page = [&]() -> Status {
+    if (!words_.watch || watch.has_value()) return {};
     MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, words_.kernel));
     std::cerr << "watch it at " << watch->url() << "\n";
-  }
+    return {};
+  };
   std::vector<FinishedSweep> sweeps;
   for (const SweepPlan& plan : plans) {
     if (interrupted()) break;
     MGTUNE_ASSIGN(const std::string warm_start, warm_start_text(plan, store));
     std::cerr << announcement(plan) << warm_start;
-    MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, invocation, store));
+    MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, invocation, store, serve_page));
     std::cerr << summary_text(finished, words_, store);
     sweeps.push_back(std::move(finished));
   }
@@ -166,13 +169,16 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
 }
 
 Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocation& invocation,
-                                          Store& store) const {
+                                          Store& store,
+                                          const std::function<Status()>& on_locked) const {
   std::vector<Problem> problems;
   for (const PlannedProblem& planned : plan.problems) problems.push_back(planned.problem);
+  SweepOptions options = this->options(plan, invocation);
+  options.on_locked = on_locked;
   const Clock::time_point start = Clock::now();
   ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
   Result<SweepSummary> summary = run_sweep(
-      options(plan, invocation), plan.devices, problems, store,
+      options, plan.devices, problems, store,
       [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); }, interrupted);
   printer.clear();
   if (!summary.ok()) return std::move(summary).take_status();

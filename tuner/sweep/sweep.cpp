@@ -254,6 +254,7 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
                                const std::function<bool()>& should_stop) {
   const DeviceInfo& device = devices.front();
   MGTUNE_ASSIGN(const std::vector<DeviceLock> locks, lock_all(options.lock_directory, devices));
+  if (options.on_locked) MGTUNE_TRY(options.on_locked());
   const GpuRecord gpu = gpu_record(device);
   MGTUNE_ASSIGN(const std::int64_t gpu_id, store.gpu_id(gpu));
   MGTUNE_ASSIGN(const auto deadline, measure_deadline(device.kind, problems));

@@ -46,6 +46,7 @@ struct SweepOptions {
   std::string cache_directory;
   std::string lock_directory;  // of the lock files, the same for every sweep on the device
   std::size_t compile_processes = 1;
+  std::function<Status()> on_locked;  // called once the devices are locked; what fails ends it
 
   // What a worker loads the operator by.
   const std::string& kernel_of(const std::string& full_name) const {
