@@ -123,7 +123,7 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
   }
   if (why.slowdown >= 0 && (why.scaled || why.step == SelectionStep::exact)) {
     text += fmt::format("regret    {:.1f} % over the best variant{}\n", 100 * why.slowdown,
-                        why.step == SelectionStep::exact ? " measured here" : ", estimated");
+                        why.step == SelectionStep::exact ? ", both measured alone" : ", estimated");
   }
   const TunedSource& source = plan.context->source();
   text += fmt::format("device    {}\ntables    {}\n", device.name, source.text);

@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::size_t kFocus = 24;  // variants of each problem
 
-// What was never this near to the fastest is not tried where nothing was measured: the model sees
-// it as slow nowhere that it could have learned from.
+// At a problem that nobody measured, a variant is tried only if it took at most this many times the
+// fastest's time at one that somebody did: what a model has learned from a few problems ranks some
+// variants first that were fast nowhere.
 constexpr double kNearEnough = 1.5;
 
 bool contains(const std::vector<Variant>& variants, const Variant& variant) {
@@ -65,8 +66,9 @@ void Selector::learn(const Problem& near) {
   if (!SlowdownModel::has_enough(measured_)) return;
   std::set<std::uint32_t> passed;
   for (const MeasuredProblem& problem : measured_) {
+    const double most_ns = kNearEnough * problem.best_ns();
     for (const MeasuredVariant& variant : problem.variants) {
-      if (variant.median_ns <= kNearEnough * problem.best_ns()) passed.insert(variant.variant);
+      if (variant.median_ns <= most_ns) passed.insert(variant.variant);
     }
   }
   for (const std::uint32_t variant : passed) {
@@ -116,21 +118,24 @@ void Selector::focus_on(std::span<const Problem> problems) {
 std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) const {
   std::vector<SelectedVariant> found;
   const MeasuredProblem* const at = measured_at(problem);
-  double best_ns = at == nullptr ? 0 : at->best_ns();
   for (const TunedDistance& pick : picks_) {
     if (step_of(pick, problem) != SelectionStep::exact) continue;
     const TunedEntry& entry = *pick.entry;
     found.push_back({entry.variant, SelectionStep::exact, describe(entry), entry.median_ns, -1, 0,
                      has_other_driver(entry.variant)});
-    if (best_ns > 0) found.back().slowdown = std::max(0.0, entry.median_ns / best_ns - 1);
-    best_ns = std::max(best_ns, entry.median_ns);
+    if (at == nullptr) continue;
+    if (const std::optional<double> alone_ns = measured_ns(*at, entry.variant)) {
+      found.back().slowdown = *alone_ns / at->best_ns() - 1;
+      found.back().alone_ns = *alone_ns;
+    }
   }
   if (at == nullptr) return found;
   for (const MeasuredVariant& measured : at->variants) {
-    const double slowdown = std::max(0.0, measured.median_ns / best_ns - 1);
+    const double slowdown = measured.median_ns / at->best_ns() - 1;
     found.push_back({evidence_.variants[measured.variant], SelectionStep::exact,
                      "measured at " + problem.text() + " on " + here_.model, measured.median_ns,
-                     slowdown, slowdown, has_other_driver(evidence_.variants[measured.variant])});
+                     slowdown, slowdown, has_other_driver(evidence_.variants[measured.variant]),
+                     measured.median_ns});
   }
   return found;
 }

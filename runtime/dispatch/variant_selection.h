@@ -35,10 +35,13 @@ struct SelectedVariant {
   SelectionStep step;
   std::string reason;      // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
   double expected_ns = 0;  // here where it is known or estimated, else at that problem; 0: unknown
-  // How much slower than the best it is, measured or estimated: 0.02 is 2 %; -1: unknown.
+  // How much slower than the best it is: 0.02 is 2 %; -1: unknown. Estimated, or from what both
+  // took measured alone: the expected time of a pick is its final's, which the best may not have
+  // been in.
   double slowdown = -1;
   double risk = kUnknownRisk;  // what ranks: the slowdown and a part of its uncertainty
   bool other_driver = false;   // all that is known of it was measured with another driver
+  double alone_ns = 0;         // measured alone at this very problem; 0: it was not
 
   static constexpr double kUnknownRisk = 1;
 };

@@ -20,6 +20,8 @@ constexpr const char* kFast =
     "row THREADS_PER_ROW=256 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=normal STORE=normal "
     "WEIGHT=early PDL=false";
 
+constexpr std::size_t kWhereLoadIs = std::string_view(kFast).find("LOAD=") + 5;
+
 // A database with three measured problems, as from an H200.
 class CliExplain : public StoreTest {
  protected:
@@ -73,6 +75,27 @@ TEST_F(CliExplain, AnswersForAGpuThatIsNotHere) {
   EXPECT_NEAR(json["chosen"]["expected_ns"].get<double>(), 20'000, 4'000);
   EXPECT_LE(json["regret_bound"].get<double>(), 0.1);
   EXPECT_GE(json["runners_up"].size(), 2U);
+}
+
+TEST_F(CliExplain, TheRegretOfAPickIsOfWhatWasMeasuredAlone) {
+  {
+    Store store = open();
+    OutcomeRecord record = outcome_in(store, kH200Record);
+    TunedRecord tuned;
+    tuned.sweep = record.sweep;
+    tuned.gpu = record.key.gpu;
+    tuned.problem = *store.problem_id("rmsnorm.forward", "rows=4096 hidden=4096 T=bf16", 1e6, 1e6);
+    tuned.variant = std::string(kFast).replace(kWhereLoadIs, 6, "streaming");
+    tuned.build_sha256 = "sha-1";
+    tuned.method = "rotating";
+    tuned.median_ns = 40'000;  // of a final: faster than anything was alone
+    ASSERT_TRUE(store.record_tuned(tuned).ok());
+  }
+  const Ended at = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
+  ASSERT_EQ(at.exit_code, 0) << at.err;
+  EXPECT_THAT(at.out, HasSubstr("expected  40.00 us as tuned; 41.06 us measured alone\n"));
+  EXPECT_THAT(at.out, HasSubstr("regret    0.2 % over the best variant, both measured alone\n"))
+      << "41.06 us over 40.96 us";
 }
 
 TEST_F(CliExplain, CrossValidates) {

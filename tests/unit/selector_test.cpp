@@ -98,6 +98,25 @@ TEST_F(SelectorTest, PrefersThePickOfAProblemToItsFastestTime) {
   EXPECT_EQ(at[0].reason, "tuned for rows=256 hidden=64 T=f32 on Fake H200");
 }
 
+TEST_F(SelectorTest, RegretComparesWhatWasMeasuredAloneWhateverThePickTookInAFinal) {
+  const std::string pick = "row THREADS=128 VEC=4", fastest = "row THREADS=64 VEC=4";
+  const auto slowdown_of = [&](const std::string& text) {
+    for (const SelectedVariant& one : ranked("rows=256,hidden=64,T=f32")) {
+      if (variant_text(op_, one.variant) == text) return one.slowdown;
+    }
+    return -1.0;
+  };
+  const double alone = slowdown_of(pick);
+  ASSERT_GT(alone, 0.1);
+  for (const double final_ns : {20'000.0, 40'000.0}) {
+    evidence_.tuned = {tuned_entry(op_, "rows=256,hidden=64,T=f32", pick, here(), final_ns)};
+    EXPECT_EQ(ranked("rows=256,hidden=64,T=f32")[0].expected_ns, final_ns);
+    EXPECT_EQ(slowdown_of(pick), alone) << final_ns;
+    EXPECT_NEAR(ranked("rows=256,hidden=64,T=f32")[0].alone_ns, 25'600 * (1 + alone), 1e-6);
+    EXPECT_EQ(slowdown_of(fastest), 0) << final_ns;
+  }
+}
+
 TEST_F(SelectorTest, NeverOffersWhatFailedOnThisGpuNotEvenOfTheLadder) {
   for (const Outcome outcome :
        {Outcome::wrong, Outcome::crashed, Outcome::timeout, Outcome::launch_failed}) {
