@@ -8,6 +8,7 @@
 #include "core/shell_word.h"
 #include "document/document_parts.h"
 #include "model/assignments.h"
+#include "model/default_difference.h"
 #include "model/named_ceiling.h"
 
 namespace mgtune {
@@ -92,6 +93,7 @@ Json pick_json(const DocumentInput& input, std::size_t place) {
   json["noise_floor"] = number(pick.noise_floor);
   json["tied"] = pick.tied;
   json["tied_rows"] = pick.tied_rows;
+  json["against_default"] = difference_sentences(input.model, input.analysis, pick);
   json["limit"] = pick.roofline.limit;
   json["variants_ok"] = pick.variants_ok;
   json["variants_failed"] = pick.variants_failed;

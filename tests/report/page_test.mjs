@@ -95,6 +95,25 @@ async function checkFound(page, name) {
   }
 }
 
+// What the verdict says of the pick and the default is what the document says of the pick in sight.
+async function checkWhy(browser, document) {
+  const { context, page } = await openPage(browser, 'why', write('why', document), breaches);
+  const facts = page.locator('.winner .facts > div');
+  const shown = () => facts.filter({ hasText: 'Against the default' }).locator('p').allTextContents();
+  const inSight = async () => {
+    const title = await page.locator('#winner-title').textContent();
+    return document.picks.find((pick) => title.includes(` ${document.problems[pick.problem].problem} on `));
+  };
+  const first = await inSight();
+  expect(JSON.stringify(await shown()) === JSON.stringify(first.against_default), `why: shows ${await shown()}`);
+  const other = document.picks.findIndex((pick) => pick !== first);
+  await page.locator('#picks tbody button.link').nth(other).click();
+  await settled(page);
+  const second = document.picks[other];
+  expect(JSON.stringify(await shown()) === JSON.stringify(second.against_default), `why: of another problem it shows ${await shown()}`);
+  await context.close();
+}
+
 async function checkTwins(browser, url) {
   const { context, page } = await openPage(browser, 'twins', url, breaches);
   for (const figure of await page.locator('figure').all()) {
@@ -274,6 +293,7 @@ const browser = await launch();
 try {
   const url = write('small', smallDocument());
   for (const colorScheme of ['light', 'dark']) await checkFull(browser, url, colorScheme);
+  await checkWhy(browser, smallDocument());
   await checkTwins(browser, url);
   await checkSelection(browser, url);
   await checkEmpty(browser);

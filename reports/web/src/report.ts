@@ -42,7 +42,7 @@ const pick = object({
     verdict: oneOf('faster', 'slower', 'same', 'unsure'),
   })),
   ceiling: orNull(ceiling), ceilings: list(ceiling), bandwidth_gbps: maybe, gflops: maybe,
-  noise_floor: maybe, tied: list(text), limit: text, variants_ok: number, variants_failed: number,
+  noise_floor: maybe, tied: list(text), against_default: list(text), limit: text, variants_ok: number, variants_failed: number,
   imported: flag, registers: maybe, spill_bytes: maybe, sweep: maybe, use: text, ship: text,
 });
 

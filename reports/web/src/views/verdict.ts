@@ -8,20 +8,6 @@ import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
 import { badge, facts, prose, Section } from './section';
 
-// What the figures do not say.
-export function standingText(pick: Pick): string {
-  switch (pick.standing) {
-    case 'faster':
-      return '';
-    case 'tie':
-      return 'nothing beat the default beyond noise: the default stays';
-    case 'default_fastest':
-      return 'the default is the fastest';
-    case 'no_default':
-      return 'the default has no time on this problem';
-  }
-}
-
 // "" where the pick is what it would be compared with.
 export function speedInterval(pick: Pick): string {
   const { speedup_low: low, speedup_high: high } = pick;
@@ -53,6 +39,10 @@ function ties(pick: Pick): string {
   return `${others === 1 ? '1 variant is' : `${others} variants are`} not told apart from it in the final: see the finalists.`;
 }
 
+function againstDefault(pick: Pick): Child {
+  return pick.against_default.length > 0 && el('div', {}, ...pick.against_default.map((sentence) => el('p', {}, sentence)));
+}
+
 function howToUse(pick: Pick): HTMLElement {
   if (pick.use === '') {
     return el('p', {}, 'No program runs it: a recording is for reading. A sweep on the GPU at hand makes picks.');
@@ -74,7 +64,7 @@ function winner(state: State): Child {
     el('p', { class: 'variant' }, el('code', {}, pick.variant)),
     figures(pick, group.emulation),
     facts(
-      ['Against the default', standingText(pick)],
+      ['Against the default', againstDefault(pick)],
       ['Why', pick.limit !== '' && prose(pick.limit)],
       ['Ties', ties(pick)],
       ['Noise', pick.noise_floor === null ? '' : `two entries of one variant differed by ${percentText(pick.noise_floor, 2)} in the final`],

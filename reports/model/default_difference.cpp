@@ -1,0 +1,152 @@
+#include "model/default_difference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/assignments.h"
+#include "model/units.h"
+
+namespace mgtune {
+namespace {
+
+// Parameters by name, in the order of the texts.
+struct Difference {
+  std::size_t shared = 0;  // that both have, equal or not
+  std::vector<std::string> changed, only_pick, only_default;
+  std::vector<std::string_view> names;  // of the first two
+};
+
+const Assignment* find(const VariantWords& words, std::string_view name) {
+  const auto found = std::ranges::find(words.parameters, name, &Assignment::first);
+  return found == words.parameters.end() ? nullptr : &*found;
+}
+
+Difference compare(const VariantWords& standard, const VariantWords& pick) {
+  Difference difference;
+  for (const auto& [name, value] : pick.parameters) {
+    const Assignment* const other = find(standard, name);
+    difference.shared += other != nullptr ? 1 : 0;
+    if (other == nullptr) {
+      difference.only_pick.push_back(fmt::format("{}={}", name, value));
+    } else if (other->second != value) {
+      difference.changed.push_back(fmt::format("{} {} -> {}", name, other->second, value));
+    } else {
+      continue;
+    }
+    difference.names.push_back(name);
+  }
+  for (const auto& [name, value] : standard.parameters) {
+    if (find(pick, name) == nullptr) {
+      difference.only_default.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  return difference;
+}
+
+std::string listed(const std::vector<std::string>& items) {
+  return fmt::format("{}", fmt::join(items, ", "));
+}
+
+std::string changed_sentence(const Difference& difference, bool same_design) {
+  const std::string list = listed(difference.changed);
+  if (!same_design) {
+    return fmt::format("Of the {} that both have, {} differ{} (default -> pick): {}.",
+                       counted(static_cast<std::int64_t>(difference.shared), "parameter"),
+                       difference.changed.size(), difference.changed.size() == 1 ? "s" : "", list);
+  }
+  return fmt::format("The pick differs from the default in {} of {} (default -> pick): {}.",
+                     difference.changed.size(),
+                     counted(static_cast<std::int64_t>(difference.shared), "parameter"), list);
+}
+
+// Of the pick's design by the pick's method; nullptr where too few variants have a time.
+const DesignImportance* importance_of(const ReportModel& model, const ReportAnalysis& analysis,
+                                      const ReportPick& pick) {
+  if (!pick.row) return nullptr;
+  const std::size_t place = *pick.row - model.problems[pick.problem].first;
+  const auto design = static_cast<std::size_t>(analysis.spaces[pick.problem].design[place]);
+  for (const ProblemImportance& entry : analysis.importance) {
+    if (entry.problem != pick.problem || entry.method != pick.view.tuned.method) continue;
+    const auto& designs = entry.importance.designs;
+    const auto found = std::ranges::find(designs, design, &DesignImportance::design);
+    return found == designs.end() ? nullptr : &*found;
+  }
+  return nullptr;
+}
+
+std::string share(double part) {
+  return part < 0.01 ? "less than 1 %" : fmt::format("{:.0f} %", 100 * part);
+}
+
+// Which of `names` matters most; "" where that is not known.
+std::string importance_sentence(const SpaceColumns& space, const DesignImportance* design,
+                                const std::vector<std::string_view>& names) {
+  if (design == nullptr) return "";
+  const auto most = std::ranges::find_if(design->parameters, [&](const ParameterImportance& each) {
+    return std::ranges::count(names, space.parameters[each.parameter].name) > 0;
+  });
+  if (most == design->parameters.end()) return "";
+  const std::string& name = space.parameters[most->parameter].name;
+  const std::string fact =
+      most->total
+          ? fmt::format("changing {} alone accounts for {}", name, share(*most->total))
+          : fmt::format("the values of {} account on average for {}", name, share(most->main));
+  return fmt::format(
+      "{} the {} of {}, {} of the variation of the time.",
+      names.size() > 1 ? fmt::format("Of what differs, {} matters most: among", name) : "Among",
+      counted(design->variants, "timed variant"), space.designs[design->design].name, fact);
+}
+
+std::string default_sentence(PickStanding standing) {
+  switch (standing) {
+    case PickStanding::tie:
+      return "The pick is the default itself: nothing beat it beyond noise.";
+    case PickStanding::default_fastest:
+      return "The pick is the default itself: no other variant was faster.";
+    case PickStanding::faster:
+    case PickStanding::no_default:
+      break;
+  }
+  return "The pick is the default itself.";
+}
+
+}  // namespace
+
+std::vector<std::string> difference_sentences(const ReportModel& model,
+                                              const ReportAnalysis& analysis,
+                                              const ReportPick& pick) {
+  const TunedRecord& tuned = pick.view.tuned;
+  if (tuned.variant == tuned.default_variant) return {default_sentence(pick.standing)};
+  std::vector<std::string> sentences;
+  if (pick.standing == PickStanding::no_default) {
+    sentences.emplace_back("The default has no time on this problem.");
+  }
+  if (tuned.default_variant.empty()) return sentences;
+  const VariantWords standard = variant_words(tuned.default_variant);
+  const VariantWords words = variant_words(tuned.variant);
+  const bool same_design = standard.design == words.design;
+  if (!same_design) {
+    sentences.push_back(
+        fmt::format("The pick is of another design than the default: {} instead of {}.",
+                    words.design, standard.design));
+  }
+  const Difference difference = compare(standard, words);
+  if (!difference.changed.empty()) {
+    sentences.push_back(changed_sentence(difference, same_design));
+  }
+  if (!difference.only_pick.empty()) {
+    sentences.push_back(fmt::format("Only the pick has {}.", listed(difference.only_pick)));
+  }
+  if (!difference.only_default.empty()) {
+    sentences.push_back(fmt::format("Only the default has {}.", listed(difference.only_default)));
+  }
+  const std::string importance = importance_sentence(
+      analysis.spaces[pick.problem], importance_of(model, analysis, pick), difference.names);
+  if (!importance.empty()) sentences.push_back(importance);
+  return sentences;
+}
+
+}  // namespace mgtune
