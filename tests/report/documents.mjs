@@ -208,12 +208,12 @@ export function emptyDocument() {
   return document;
 }
 
-// Problems of growing size, each with `variants`; `extra` parameters beyond the designs' own.
+// Problems of growing size, each with `variants`, or with those of a list; `extra` parameters beyond the designs' own.
 function makeDocument({ problems, variants, extra, failures, operator = 'rmsnorm.forward' }) {
   const random = randomNumbers(7);
   const document = shell();
   const made = Array.from({ length: problems }, (_, i) =>
-    makeProblem({ variants, extra, failures, operator, rows: 64 * 4 ** i }, i, random));
+    makeProblem({ variants: variants[i] ?? variants, extra, failures, operator, rows: 64 * 4 ** i }, i, random));
   let first = 0;
   for (const { problem } of made) {
     problem.first = first;
@@ -311,6 +311,25 @@ function makeDocument({ problems, variants, extra, failures, operator = 'rmsnorm
 
 export function smallDocument() {
   return makeDocument({ problems: 4, variants: 300, extra: 0, failures: 0.08 });
+}
+
+// A few variants of the problem that gained most are a hundred times as slow as the others; how many.
+export function slowDocument() {
+  const document = smallDocument();
+  const favourite = document.picks.reduce((best, pick) => (pick.speedup > best.speedup ? pick : best));
+  const { variants } = document.problems[favourite.problem];
+  const timed = variants.median_ns.filter((time) => time !== null).length;
+  const slow = 25;  // rows stand by time
+  for (let row = timed - slow; row < timed; ++row) variants.median_ns[row] = round(variants.median_ns[row] * 100);
+  return { document, slow, timed };
+}
+
+// Problems of 60, 200 and 90 variants, as a sweep leaves them that did not come to a pick.
+export function unpickedDocument() {
+  const document = makeDocument({ problems: 3, variants: [60, 200, 90], extra: 0, failures: 0.08 });
+  for (const { variants } of document.problems) variants.flags = variants.flags.map((flags) => flags & 64);
+  document.missing.picks = { text: 'No problem has a pick yet.', command: 'mgtune sweep --kernel rmsnorm --gpu auto' };
+  return { ...document, picks: [], sizes: [], finals: [], builds: [], roofline: { ...document.roofline, points: [] } };
 }
 
 export function largeDocument(variants) {

@@ -9,7 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
-import { emptyDocument, hostileDocument, largeDocument, smallDocument } from './documents.mjs';
+import {
+  emptyDocument, hostileDocument, largeDocument, slowDocument, smallDocument, unpickedDocument,
+} from './documents.mjs';
 import { drawAll, launch, makePage, openPage, settled } from './page.mjs';
 import { brushAxis, checkAccessible, checkWidth, chosen, kTimeAxis, marks, shownRows } from './views.mjs';
 
@@ -111,6 +113,34 @@ async function checkWhy(browser, document) {
   await settled(page);
   const second = document.picks[other];
   expect(JSON.stringify(await shown()) === JSON.stringify(second.against_default), `why: of another problem it shows ${await shown()}`);
+  await context.close();
+}
+
+// Slow variants do not squeeze the end of the best: a box over all of the chart chooses the others, and the sentence counts them.
+async function checkSlow(browser) {
+  const { document, slow, timed } = slowDocument();
+  const { context, page } = await openPage(browser, 'slow', write('slow', document), breaches);
+  await drawAll(page);
+  const summary = await page.locator('#progress .summary').first().textContent();
+  expect(summary.includes(`Not drawn: ${slow} variants that took more than 3x the best.`), `slow: the chart says ${summary}`);
+  const canvas = page.locator('#progress .canvas').first();
+  await canvas.scrollIntoViewIfNeeded();
+  await settled(page);
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + 76.5, box.y + 56.5);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 10, box.y + box.height - 30, { steps: 4 });  // the axes end before
+  await page.mouse.up();
+  await page.waitForTimeout(150);
+  await settled(page);
+  const count = await chosen(page);
+  expect(count === timed - slow, `slow: a box over the chart chose ${count} of the ${timed - slow} that are drawn`);
+  await context.close();
+}
+
+async function checkUnpicked(browser) {
+  const { context, page } = await openPage(browser, 'unpicked', write('unpicked', unpickedDocument()), breaches);
+  expect((await shownRows(page)) === 200, `unpicked: of 60, 200 and 90 variants, ${await shownRows(page)} are in sight`);
   await context.close();
 }
 
@@ -294,6 +324,8 @@ try {
   const url = write('small', smallDocument());
   for (const colorScheme of ['light', 'dark']) await checkFull(browser, url, colorScheme);
   await checkWhy(browser, smallDocument());
+  await checkSlow(browser);
+  await checkUnpicked(browser);
   await checkTwins(browser, url);
   await checkSelection(browser, url);
   await checkEmpty(browser);

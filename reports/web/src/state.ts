@@ -97,14 +97,17 @@ export class State {
     return this.keys.find((key) => key.problem === group?.problem && key.method === group.method);
   }
 
-  // The problem that gained most, which is the one that the verdict names; else the first that has a pick.
+  // The problem that gained most, which is the one that the verdict names; else the first that has a pick; without picks the
+  // one with most variants.
   private favourite(): number {
     const gain = (pick: Pick | undefined) =>
       pick?.standing === 'faster' && !at(this.report.gpus, at(this.report.problems, pick.problem).gpu).emulation ? (pick.speedup ?? 0) : 0;
     const pick = this.report.picks.reduce<Pick | undefined>(
       (best, each) => (best === undefined || gain(each) > gain(best) ? each : best), undefined);
     const index = this.keys.findIndex((key) => key.problem === pick?.problem && key.method === pick.method);
-    return Math.max(0, index);
+    if (index >= 0) return index;
+    const count = (place: number) => this.report.problems[this.keys[place]?.problem ?? -1]?.count ?? 0;
+    return this.keys.reduce((most, _, place) => (count(place) > count(most) ? place : most), 0);
   }
 
   private show(index: number): void {

@@ -3,8 +3,8 @@
 
 import type { NumberColumn } from '../columns';
 import type { Constraint } from '../constraints';
-import { countText, ordinal, timeName, timeText, timeTick } from '../format';
-import { groupRow, kTimeKey, shortLabel } from '../group';
+import { counted, countText, ordinal, shortNumber, timeName, timeText, timeTick } from '../format';
+import { type Group, groupRow, kTimeKey, shortLabel } from '../group';
 import type { Report } from '../report';
 import { type Sample, sample, sampleText } from '../sample';
 import type { State } from '../state';
@@ -27,10 +27,33 @@ export interface Along {
 }
 
 const kPoints = 3000;  // drawn of each, the chosen and the others
+const kSlowest = 3;    // times the best that the axis reaches at least, and the default: the end that matters is not squeezed
 
 export function bestOf(state: State): BestSoFar | undefined {
   const { group } = state;
   return state.report.best_so_far.find((each) => each.problem === group?.problem && each.method === group.method);
+}
+
+// Of the axis of the time; how many variants are too slow for it.
+interface Scale {
+  readonly min: number;
+  readonly max: number;
+  readonly slower: number;
+}
+
+function scaleOf(group: Group, best: BestSoFar): Scale {
+  const fallback = best.default_ns ?? NaN;
+  const all = logRange([...group.ranked.values, fallback]);
+  if (all === null) return { min: 1, max: 10, slower: 0 };
+  const near = logRange([kSlowest * group.fastest_ns, 1.1 * fallback], 1);
+  if (near === null || all.max <= near.max) return { ...all, slower: 0 };
+  const slower = group.ranked.values.reduce((count, time) => count + (time > near.max ? 1 : 0), 0);
+  return slower === 0 ? { ...all, slower } : { min: all.min, max: near.max, slower };
+}
+
+// "3x the best"
+function endText(group: Group, scale: Scale): string {
+  return `${shortNumber(scale.max / group.fastest_ns)}x the best`;
 }
 
 // The line of the best so far: a corner at each step, to the end of the axis.
@@ -54,13 +77,13 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
   let samples: readonly Sample[] = [];
   let brushed: Box | null = null;
 
-  const plotted = (row: number) =>
-    !Number.isNaN(state.group?.ranked.values[row] ?? NaN) && !Number.isNaN(along.column(state)?.values[row] ?? NaN);
-
   function points(theme: Theme): readonly object[] {
     const { group, selection } = state;
+    const best = bestOf(state);
     const column = along.column(state);
-    if (group === null || column === null) return [];
+    if (group === null || column === null || best === undefined) return [];
+    const { max } = scaleOf(group, best);
+    const plotted = (row: number) => (group.ranked.values[row] ?? NaN) <= max && !Number.isNaN(column.values[row] ?? NaN);
     const chosen = sample(group, kPoints, (row) => plotted(row) && selection.mask[row] === 1);
     const others = sample(group, kPoints, (row) => plotted(row) && selection.mask[row] !== 1);
     samples = [chosen, others];
@@ -88,7 +111,8 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
     const best = bestOf(state);
     const column = along.column(state);
     if (group === null || column === null || best === undefined) return {};
-    const range = logRange([...group.ranked.values, best.default_ns ?? NaN]) ?? { min: 1, max: 10 };
+    const scale = scaleOf(group, best);
+    const end = scale.slower === 0 ? '' : `, up to ${endText(group, scale)}`;
     const designs = group.design.labels.slice(0, kSymbols.length);
     const line = stepLine(best, along);
     const fallback = best.default_ns;
@@ -110,7 +134,7 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
       legend: legend(theme, ['best so far', ...designs.map((name) => label(name, 24))]),
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(seriesIndex, dataIndex)),
       xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: 0 }),
-      yAxis: logAxis(theme, { name: timeName(group.emulation), format: timeTick, vertical: true, ...range }),
+      yAxis: logAxis(theme, { name: timeName(group.emulation) + end, format: timeTick, vertical: true, min: scale.min, max: scale.max }),
       brush: {
         toolbox: [], xAxisIndex: 0, yAxisIndex: 0, transformable: true, outOfBrush: {}, inBrush: {},
         brushStyle: { borderWidth: 1, color: 'rgba(128, 128, 128, 0.15)', borderColor: theme.accent },
@@ -176,7 +200,10 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
       const last = best?.steps.at(-1);
       const sentence = best === undefined || last === undefined ? '' :
         `${countText(best.evaluations)} evaluation${best.evaluations === 1 ? '' : 's'}; the best, ${timeText(last.best_ns)}, was the ${ordinal(last.evaluation)}. `;
-      return `${sentence}Drag a box to choose variants. ${sampleText(...samples)}`;
+      const scale = best === undefined || state.group === null ? null : scaleOf(state.group, best);
+      const slower = scale === null || scale.slower === 0 || state.group === null ? '' :
+        `Not drawn: ${counted(scale.slower, 'variant')} that took more than ${endText(state.group, scale)}. `;
+      return `${sentence}${slower}Drag a box to choose variants. ${sampleText(...samples)}`;
     },
     table: () => {
       const name = timeName(state.group?.emulation ?? false);
