@@ -135,5 +135,17 @@ TEST_F(CompileWorkerTest, WhatTheMachineDidOnceIsNotSeen) {
   EXPECT_TRUE(FileSystem::real().exists(mark));
 }
 
+// NVRTC would start the driver of every GPU that is to be seen, in each process.
+TEST_F(CompileWorkerTest, CompilersSeeNoGpu) {
+  const std::string seen = cache_.file("seen");
+  const Variable devices("CUDA_VISIBLE_DEVICES", "0,1");
+  const Variable cxx("CXX", script("echo \"<${CUDA_VISIBLE_DEVICES-unset}>\" > " + seen + "\n" +
+                                   "exec c++ \"$@\""));
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+  std::string text;
+  std::ifstream(seen) >> text;
+  EXPECT_EQ(text, "<>");
+}
+
 }  // namespace
 }  // namespace mgtune
