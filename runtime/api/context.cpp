@@ -89,7 +89,7 @@ Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
   MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
-  return Plan::make(*device_, *builder, binding, ranges,
+  return Plan::make(modules_, *builder, binding, ranges,
                     decode_evidence(*op, source_.rows, source_.measured), is_strict());
 }
 

@@ -1,5 +1,6 @@
-// Context: what a mgr_context_t stands for: an opened device, the families, the tuned rows of its
-// source and builders with their cache. Plans point into it and go before it.
+// Context: what a mgr_context_t stands for: an opened device and the modules that its plans share,
+// the families, the tuned rows of its source and builders with their cache. Plans point into it and
+// go before it.
 //
 // Thread-safe: methods that use the device or the families take the context's lock, and plan() is
 // without it while it builds, so that several threads compile at the same time. device_info() and
@@ -17,6 +18,7 @@
 #include "api/tuned_source.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "device/shared_modules.h"
 #include "dispatch/plan.h"
 #include "family/catalog.h"
 
@@ -38,7 +40,7 @@ class Context {
   };
   Result<std::unique_ptr<Plan>> plan(const PlanWords& words);
 
-  // Unloads the plan's modules, which the device wants in order with everything else.
+  // Unloads the modules that no other plan uses, which the device wants in order with all else.
   void release(std::unique_ptr<Plan> plan);
 
   Result<void*> allocate(std::size_t bytes);
@@ -56,6 +58,7 @@ class Context {
 
   std::mutex mutex_;
   std::unique_ptr<Device> device_;
+  SharedModules modules_{*device_};
   Catalog catalog_;
   TunedSource source_;
   BuilderPool builders_;

@@ -116,20 +116,34 @@ struct LoadedVariant::Parts {
   Variant variant;
   std::string text;
   std::string build_sha256;
-  std::unique_ptr<Module> module;
-  std::vector<const Kernel*> kernels;  // of the program's kernels, in order
+  std::shared_ptr<const Module> module;  // other plans may launch from it too
+  std::vector<const Kernel*> kernels;    // of the program's kernels, in order
   LaunchProgram program;
 };
 
 Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(Device& device, const Binding& binding,
                                                            const Variant& variant,
                                                            const Build& build) {
+  MGTUNE_ASSIGN(std::unique_ptr<Module> module, device.load(build));
+  return assemble(device, binding, variant, build, std::move(module));
+}
+
+Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(SharedModules& modules,
+                                                           const Binding& binding,
+                                                           const Variant& variant,
+                                                           const Build& build) {
+  MGTUNE_ASSIGN(std::shared_ptr<const Module> module, modules.load(build));
+  return assemble(modules.device(), binding, variant, build, std::move(module));
+}
+
+Result<std::unique_ptr<LoadedVariant>> LoadedVariant::assemble(
+    Device& device, const Binding& binding, const Variant& variant, const Build& build,
+    std::shared_ptr<const Module> module) {
   const Operator& op = *binding.op;
   const Design& design = op.designs[std::size_t(variant.design)];
   const DeviceLimits& limits = device.info().limits;
   MGTUNE_ASSIGN(Slots slots, compile_slots(binding, variant, limits));
   MGTUNE_ASSIGN(const std::vector<std::string> names, kernel_names(op, variant, slots));
-  MGTUNE_ASSIGN(std::unique_ptr<Module> module, device.load(build));
   MGTUNE_ASSIGN(const Kernel* first, module->kernel(names.front()));
   MGTUNE_TRY(ask_device(device, design, *first, slots));
   MGTUNE_TRY(evaluate_lets(design, Stage::load, slots));

@@ -17,6 +17,7 @@
 #include "core/scalar_value.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "device/shared_modules.h"
 #include "family/problem.h"
 #include "family/variant.h"
 
@@ -39,6 +40,10 @@ class LoadedVariant {
   // `device` and the operator outlive the object. launch_failed when the kernels' own parameter
   // sizes differ from the declared args; unsupported when a launch needs what the device lacks.
   static Result<std::unique_ptr<LoadedVariant>> load(Device& device, const Binding& binding,
+                                                     const Variant& variant, const Build& build);
+
+  // The same on a module that all who load the build this way share. `modules` outlives the object.
+  static Result<std::unique_ptr<LoadedVariant>> load(SharedModules& modules, const Binding& binding,
                                                      const Variant& variant, const Build& build);
   ~LoadedVariant();
   LoadedVariant(const LoadedVariant&) = delete;
@@ -75,6 +80,9 @@ class LoadedVariant {
  private:
   struct Parts;
   explicit LoadedVariant(std::unique_ptr<Parts> parts);
+  static Result<std::unique_ptr<LoadedVariant>> assemble(Device& device, const Binding& binding,
+                                                         const Variant& variant, const Build& build,
+                                                         std::shared_ptr<const Module> module);
   Result<bool> run(const LaunchArguments& arguments, const WorkspaceSize* reserved) const;
 
   std::unique_ptr<Parts> parts_;

@@ -99,13 +99,14 @@ struct Plan::Parts {
   }
 };
 
-Result<std::unique_ptr<Plan>> Plan::make(Device& device, Builder& builder, const Binding& binding,
+Result<std::unique_ptr<Plan>> Plan::make(SharedModules& modules, Builder& builder,
+                                         const Binding& binding,
                                          const std::vector<DimRange>& ranges,
                                          const Evidence& evidence, bool strict) {
   LaunchDims dims(*binding.op);
   MGTUNE_TRY(check_ranges(binding, dims, ranges));
   MGTUNE_ASSIGN(PlanVariants loaded,
-                load_plan_variants({device, builder, binding, ranges, evidence, strict}));
+                load_plan_variants({modules, builder, binding, ranges, evidence, strict}));
   LoadedVariant::WorkspaceSize workspace;
   std::int64_t rest_bytes = 0;
   for (const auto& variant : loaded.variants) {
@@ -116,9 +117,9 @@ Result<std::unique_ptr<Plan>> Plan::make(Device& device, Builder& builder, const
   }
   workspace.bytes = workspace.zeroed_bytes + rest_bytes;
   DispatchTable table(*binding.op, loaded.variants.size(), std::move(loaded.rows));
-  return std::unique_ptr<Plan>(new Plan(
-      std::unique_ptr<Parts>(new Parts{device, binding, std::move(dims), std::move(loaded.variants),
-                                       std::move(table), std::move(loaded.left_out), workspace})));
+  return std::unique_ptr<Plan>(new Plan(std::unique_ptr<Parts>(
+      new Parts{modules.device(), binding, std::move(dims), std::move(loaded.variants),
+                std::move(table), std::move(loaded.left_out), workspace})));
 }
 
 Plan::Plan(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

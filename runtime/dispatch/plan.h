@@ -15,7 +15,7 @@
 
 #include "build/builder.h"
 #include "core/status.h"
-#include "device/device.h"
+#include "device/shared_modules.h"
 #include "dispatch/loaded_variant.h"
 #include "dispatch/variant_selection.h"
 #include "family/problem.h"
@@ -31,11 +31,12 @@ struct DimRange {
 class Plan {
  public:
   // `ranges` has one entry per dynamic and hint dim in declared order; a dim whose default is to be
-  // used at every launch has low > high. `device` and the operator outlive the plan; `builder` is
-  // used only inside make(). A variant that does not build or load is left out, which explain()
-  // tells, and so is one that failed on this GPU: an error only when none is left. `strict` leaves
-  // out tuned variants whose build is not the one that was measured.
-  static Result<std::unique_ptr<Plan>> make(Device& device, Builder& builder,
+  // used at every launch has low > high. `modules` and the operator outlive the plan; `builder` is
+  // used only inside make(). Plans on one `modules` share what they load. A variant that does not
+  // build or load is left out, which explain() tells, and so is one that failed on this GPU: an
+  // error only when none is left. `strict` leaves out tuned variants whose build is not the one
+  // that was measured.
+  static Result<std::unique_ptr<Plan>> make(SharedModules& modules, Builder& builder,
                                             const Binding& binding,
                                             const std::vector<DimRange>& ranges,
                                             const Evidence& evidence, bool strict = false);

@@ -30,7 +30,7 @@ class PlanLoader {
   explicit PlanLoader(const PlanRequest& request)
       : request_(request),
         op_(*request.binding.op),
-        info_(request.device.info()),
+        info_(request.modules.device().info()),
         tuned_distances_(tuned_distances(request.binding, info_, request.evidence.tuned)) {}
 
   Result<PlanVariants> load() {
@@ -188,7 +188,7 @@ class PlanLoader {
     MGTUNE_ASSIGN(const BuildRequest request,
                   variant_build_request(op_, variant, slots, info_.arch));
     MGTUNE_ASSIGN(const Build build, request_.builder.build(request));
-    return LoadedVariant::load(request_.device, request_.binding, variant, build);
+    return LoadedVariant::load(request_.modules, request_.binding, variant, build);
   }
 
   static bool is_other_build(const TunedDistance& tuned_distance, const LoadedVariant& variant) {

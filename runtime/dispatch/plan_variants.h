@@ -9,7 +9,7 @@
 
 #include "build/builder.h"
 #include "core/status.h"
-#include "device/device.h"
+#include "device/shared_modules.h"
 #include "dispatch/dispatch_table.h"
 #include "dispatch/loaded_variant.h"
 #include "dispatch/plan.h"
@@ -25,7 +25,7 @@ struct PlanVariants {
 
 // Everything a plan is made from; the references outlive the call.
 struct PlanRequest {
-  Device& device;
+  SharedModules& modules;
   Builder& builder;
   const Binding& binding;
   const std::vector<DimRange>& ranges;

@@ -31,10 +31,11 @@ struct NormPlan {
 
   std::unique_ptr<Plan> make() {
     Builder builder = fake_builder();
-    return std::move(*Plan::make(device, builder, binding, {{1, 65536}, {1, 0}}, tuned));
+    return std::move(*Plan::make(modules, builder, binding, {{1, 65536}, {1, 0}}, tuned));
   }
 
   FakeDevice device;
+  SharedModules modules{device};
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
   std::vector<TunedEntry> tuned;
@@ -82,7 +83,7 @@ void MakePlanFromMeasurements(benchmark::State& state) {
   Builder builder = fake_builder();
   for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(
-        Plan::make(norm.device, builder, norm.binding, {{1, 65536}, {1, 0}}, evidence));
+        Plan::make(norm.modules, builder, norm.binding, {{1, 65536}, {1, 0}}, evidence));
   }
 }
 BENCHMARK(MakePlanFromMeasurements)->Arg(144)->Arg(100'000)->Unit(benchmark::kMillisecond);
@@ -105,11 +106,12 @@ BENCHMARK(LaunchWithRandomRows)->Arg(0)->Arg(4)->Arg(16)->Arg(32);
 
 void LaunchTwoKernelsWithAWorkspace(benchmark::State& state) {
   FakeDevice device;
+  SharedModules modules{device};
   declare_toy_kernels(device);
   const Operator op = toy_split();
   const Binding binding = bound(op, {{"width", "64"}, {"T", "f32"}});
   Builder builder = fake_builder();
-  const auto plan = std::move(*Plan::make(device, builder, binding, {{1, 8}, {1, 4096}}, {}));
+  const auto plan = std::move(*Plan::make(modules, builder, binding, {{1, 8}, {1, 4096}}, {}));
   void* workspace = *device.allocate(std::size_t(plan->workspace_size().bytes));
   alignas(16) std::array<float, 4> memory{};
   const std::array<void*, 2> tensors = {memory.data(), memory.data()};

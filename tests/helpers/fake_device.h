@@ -34,8 +34,13 @@ class FakeKernel : public Kernel {
 
 class FakeModule : public Module {
  public:
-  explicit FakeModule(std::vector<std::unique_ptr<FakeKernel>> kernels)
-      : kernels_(std::move(kernels)) {}
+  FakeModule(std::vector<std::unique_ptr<FakeKernel>> kernels, std::atomic<std::int64_t>& alive)
+      : kernels_(std::move(kernels)), alive_(alive) {
+    ++alive_;
+  }
+  FakeModule(const FakeModule&) = delete;
+  FakeModule& operator=(const FakeModule&) = delete;
+  ~FakeModule() override { --alive_; }
   Result<const Kernel*> kernel(const std::string& name) const override {
     for (const auto& kernel : kernels_) {
       if (kernel->name() == name) return kernel.get();
@@ -45,6 +50,7 @@ class FakeModule : public Module {
 
  private:
   std::vector<std::unique_ptr<FakeKernel>> kernels_;
+  std::atomic<std::int64_t>& alive_;
 };
 
 class FakeDevice : public Device {
@@ -64,8 +70,11 @@ class FakeDevice : public Device {
   std::function<Status(const KernelLaunch&)> on_launch;
   std::function<void(void*, std::size_t)> on_fill;
   std::function<Status(const TensorMapRequest&, EncodedTensorMap&)> on_tensor_map;
+  std::function<Status(const Build&)> on_load;
   std::int64_t resident_blocks = 4, resident_clusters = 16;
-  std::atomic<std::int64_t> launches = 0;
+
+  // What tests read.
+  std::atomic<std::int64_t> launches = 0, loads = 0, modules_alive = 0;
 
   const DeviceInfo& info() const override { return device_info; }
   Result<void*> allocate(std::size_t bytes) override {
@@ -86,6 +95,8 @@ class FakeDevice : public Device {
     return {};
   }
   Result<std::unique_ptr<Module>> load(const Build& build) override {
+    ++loads;
+    if (on_load) MGTUNE_TRY(on_load(build));
     std::vector<std::unique_ptr<FakeKernel>> kernels;
     for (const BuildKernel& kernel : build.kernels) {
       std::vector<KernelParameter> sizes;
@@ -94,7 +105,7 @@ class FakeDevice : public Device {
       }
       kernels.push_back(std::make_unique<FakeKernel>(kernel.name, std::move(sizes)));
     }
-    return std::unique_ptr<Module>(std::make_unique<FakeModule>(std::move(kernels)));
+    return std::unique_ptr<Module>(std::make_unique<FakeModule>(std::move(kernels), modules_alive));
   }
   Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t threads, std::uint32_t) override {
     return threads > 0 ? resident_blocks : 0;

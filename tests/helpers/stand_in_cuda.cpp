@@ -26,7 +26,7 @@ struct StandInLibrary {
   std::map<std::string, std::unique_ptr<StandInKernel>> kernels;
 };
 
-std::atomic<std::int64_t> loads = 0, launches = 0;
+std::atomic<std::int64_t> loads = 0, loaded = 0, launches = 0;
 thread_local CUcontext current = nullptr;
 int context_place = 0;
 CUcontext the_context() { return reinterpret_cast<CUcontext>(&context_place); }
@@ -86,6 +86,7 @@ std::unique_ptr<StandInLibrary> parse(const unsigned char* elf) {
 extern "C" {
 
 std::int64_t stand_in_loads() { return loads; }
+std::int64_t stand_in_loaded() { return loaded; }
 std::int64_t stand_in_launches() { return launches; }
 
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
@@ -165,9 +166,11 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, 
     return CUDA_ERROR_INVALID_IMAGE;
   }
   *library = reinterpret_cast<CUlibrary>(parse(static_cast<const unsigned char*>(code)).release());
+  ++loaded;
   return CUDA_SUCCESS;
 }
 CUresult cuLibraryUnload(CUlibrary library) {
+  --loaded;
   delete reinterpret_cast<StandInLibrary*>(library);
   return CUDA_SUCCESS;
 }
@@ -192,6 +195,14 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, std::size_t index, std::size_t* o
   if (index >= sizes.size()) return CUDA_ERROR_INVALID_VALUE;
   *offset = 0;
   return *bytes = sizes[index], CUDA_SUCCESS;
+}
+CUresult cuModuleLoadData(CUmodule* module, const void* code) {
+  return cuLibraryLoadData(reinterpret_cast<CUlibrary*>(module), code, nullptr, nullptr, 0, nullptr,
+                           nullptr, 0);
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return cuLibraryGetKernel(reinterpret_cast<CUkernel*>(function),
+                            reinterpret_cast<CUlibrary>(module), name);
 }
 CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernelEx(const CUlaunchConfig*, CUfunction, void**, void**) {

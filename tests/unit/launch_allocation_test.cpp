@@ -52,6 +52,7 @@ constexpr int kLaunches = 1'000'000;
 
 TEST(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
   FakeDevice device;
+  SharedModules modules{device};
   declare_toy_kernels(device);
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
@@ -60,7 +61,7 @@ TEST(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
       tuned_entry(op, "rows=16,hidden=64,T=f32", "row THREADS=64 VEC=4", device.info()),
       tuned_entry(op, "rows=4096,hidden=64,T=f32", "row THREADS=256 VEC=4", device.info())};
   const Result<std::unique_ptr<Plan>> plan =
-      Plan::make(device, builder, binding, {{1, 65536}, {1, 0}}, tuned);
+      Plan::make(modules, builder, binding, {{1, 65536}, {1, 0}}, tuned);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
 
   alignas(16) std::array<float, 4> memory{};
@@ -81,12 +82,13 @@ TEST(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
 
 TEST(LaunchAllocation, NeitherDoLaunchesOfAPlanThatMeasurementsMade) {
   FakeDevice device;
+  SharedModules modules{device};
   declare_toy_kernels(device);
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
   Builder builder = fake_builder();
   const Evidence evidence = toy_evidence(op, device.info(), 144);
-  const auto plan = must(Plan::make(device, builder, binding, {{1, 65536}, {1, 0}}, evidence));
+  const auto plan = must(Plan::make(modules, builder, binding, {{1, 65536}, {1, 0}}, evidence));
   alignas(16) std::array<float, 4> memory{};
   const std::array<void*, 3> tensors = {memory.data(), memory.data(), nullptr};
   const std::array<ScalarValue, 1> scalars{};
@@ -104,12 +106,13 @@ TEST(LaunchAllocation, NeitherDoLaunchesOfAPlanThatMeasurementsMade) {
 // Two kernels, a workspace with buffers of every kind, lets that are evaluated at each launch.
 TEST(LaunchAllocation, NeitherDoLaunchesWithAWorkspace) {
   FakeDevice device;
+  SharedModules modules{device};
   declare_toy_kernels(device);
   const Operator op = toy_split();
   const Binding binding = bound(op, {{"width", "64"}, {"T", "f32"}});
   Builder builder = fake_builder();
   const Result<std::unique_ptr<Plan>> plan =
-      Plan::make(device, builder, binding, {{1, 8}, {1, 4096}}, {});
+      Plan::make(modules, builder, binding, {{1, 8}, {1, 4096}}, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   void* workspace = std::aligned_alloc(256, std::size_t((*plan)->workspace_size().bytes));
   ASSERT_TRUE((*plan)->init_workspace(workspace, nullptr).ok());

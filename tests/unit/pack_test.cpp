@@ -158,6 +158,7 @@ Builder builder_without_compiler() {
 
 TEST(PackedBuildsTest, APlanIsMadeOfThemWithoutACompiler) {
   FakeDevice device;
+  SharedModules modules{device};
   declare_toy_kernels(device);
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
@@ -173,17 +174,17 @@ TEST(PackedBuildsTest, APlanIsMadeOfThemWithoutACompiler) {
 
   Builder builder = builder_without_compiler();
   const std::vector<DimRange> ranges = {{1, 4096}, {1, 0}};
-  EXPECT_EQ(Plan::make(device, builder, binding, ranges, {}).status().code(),
+  EXPECT_EQ(Plan::make(modules, builder, binding, ranges, {}).status().code(),
             StatusCode::environment);
   builder.take_from(supply);
-  const auto plan = Plan::make(device, builder, binding, ranges, {});
+  const auto plan = Plan::make(modules, builder, binding, ranges, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
 
   // Another static dim is another kernel, another architecture another build: neither is there.
   const Binding other = bound(op, {{"hidden", "128"}, {"T", "f32"}});
-  EXPECT_FALSE(Plan::make(device, builder, other, ranges, {}).ok());
+  EXPECT_FALSE(Plan::make(modules, builder, other, ranges, {}).ok());
   device.device_info.arch = "sm_80";
-  EXPECT_FALSE(Plan::make(device, builder, binding, ranges, {}).ok());
+  EXPECT_FALSE(Plan::make(modules, builder, binding, ranges, {}).ok());
 
   // Nor is what an edited source asks for.
   device.device_info.arch = "sm_90";
@@ -192,7 +193,7 @@ TEST(PackedBuildsTest, APlanIsMadeOfThemWithoutACompiler) {
   sources->files["norm.cu"] += "// edited";
   edited.sources = sources;
   const Binding same = bound(edited, {{"hidden", "64"}, {"T", "f32"}});
-  EXPECT_FALSE(Plan::make(device, builder, same, ranges, {}).ok());
+  EXPECT_FALSE(Plan::make(modules, builder, same, ranges, {}).ok());
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class PlanTest : public testing::Test {
                                      const std::string& broken = "", bool strict = false,
                                      DimRange rows = {1, 65536}) {
     Builder builder = fake_builder(broken);
-    return Plan::make(device_, builder, binding_, {rows, kAtDefault}, tuned, strict);
+    return Plan::make(modules_, builder, binding_, {rows, kAtDefault}, tuned, strict);
   }
 
   std::unique_ptr<Plan> made(const std::vector<TunedEntry>& tuned, const std::string& broken = "",
@@ -57,6 +57,7 @@ class PlanTest : public testing::Test {
   }
 
   FakeDevice device_;
+  SharedModules modules_{device_};
   std::string last_;
   const Operator op_ = toy_norm();
   const Binding binding_ = bound(op_, {{"hidden", "64"}, {"T", "f32"}});
@@ -169,7 +170,7 @@ TEST_F(PlanTest, HoldsFewVariantsOfManyRows) {
 TEST_F(PlanTest, ChecksRanges) {
   const auto message = [&](const std::vector<DimRange>& ranges) {
     Builder builder = fake_builder();
-    return Plan::make(device_, builder, binding_, ranges, {}).status().message();
+    return Plan::make(modules_, builder, binding_, ranges, {}).status().message();
   };
   EXPECT_EQ(message({{1, 8}}), "toy.norm: 1 ranges given, 2 dims declared");
   EXPECT_EQ(message({kAtDefault, kAtDefault}),
@@ -186,7 +187,7 @@ TEST_F(PlanTest, SaysWhyNoVariantServes) {
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
   Builder builder = fake_builder();
   const Result<std::unique_ptr<Plan>> plan =
-      Plan::make(device_, builder, binding, {{1, 8}, kAtDefault}, {});
+      Plan::make(modules_, builder, binding, {{1, 8}, kAtDefault}, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(run(**plan, 8, 65),
             "toy.norm rows=8 x_stride=65: no variant of the plan serves this call; row THREADS=128 "
@@ -200,7 +201,7 @@ TEST_F(PlanTest, ReservesWorkspaceForEveryShapeInItsRanges) {
   const Binding binding = bound(op, {{"width", "64"}, {"T", "f32"}});
   Builder builder = fake_builder();
   const Result<std::unique_ptr<Plan>> plan =
-      Plan::make(device_, builder, binding, {{1, 1200}, {1, 65536}}, {});
+      Plan::make(modules_, builder, binding, {{1, 1200}, {1, 65536}}, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   const LoadedVariant::WorkspaceSize size = (*plan)->workspace_size();
   EXPECT_EQ(size.zeroed_bytes, 4864);  // 1200 tickets
@@ -222,7 +223,7 @@ TEST_F(PlanTest, RefusesALaunchThatNeedsMoreWorkspaceThanReserved) {
   const Binding binding = bound(op, {{"width", "64"}, {"T", "f32"}});
   Builder builder = fake_builder();
   const Result<std::unique_ptr<Plan>> plan =
-      Plan::make(device_, builder, binding, {{1, 4}, {1, 1024}}, {});
+      Plan::make(modules_, builder, binding, {{1, 4}, {1, 1024}}, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   alignas(256) static std::array<unsigned char, 1 << 16> workspace;
   const std::array<void*, 2> tensors = {workspace.data(), workspace.data()};

@@ -87,14 +87,11 @@ class ProcessStartTest : public testing::Test {
       open.struct_size = sizeof(open);
       open.device = "H200";
       open.database = source.c_str();
-      const mgr_assignment_t assignments[] = {{"hidden", "1024"}, {"T", "bf16"}};
-      const mgr_range_t ranges[] = {{"rows", 1, 100000}};
-      mgr_plan_options_t options{};
       options.struct_size = sizeof(options);
       options.operator_name = "rmsnorm.forward";
       options.assignments = assignments;
       options.assignment_count = 2;
-      options.ranges = ranges;
+      options.ranges = &rows;
       options.range_count = 1;
       status = mgr_open(&open, &context);
       if (status == MGR_OK) status = mgr_plan(context, &options, &plan);
@@ -107,6 +104,9 @@ class ProcessStartTest : public testing::Test {
       mgr_plan_free(plan);
       mgr_close(context);
     }
+    const mgr_assignment_t assignments[2] = {{"hidden", "1024"}, {"T", "bf16"}};
+    const mgr_range_t rows = {"rows", 1, 100000};
+    mgr_plan_options_t options{};
     mgr_context_t* context = nullptr;
     mgr_plan_t* plan = nullptr;
     void* memory = nullptr;
@@ -210,6 +210,26 @@ TEST_F(ProcessStartTest, ALaunchAllocatesAndLocksNothing) {
   EXPECT_EQ(allocations + locks - before, 0);
   EXPECT_EQ(failures, 0);
   EXPECT_EQ(gpu_->launches() - launched, 100'000);
+}
+
+TEST_F(ProcessStartTest, PlansOfAContextShareWhatTheyLoad) {
+  const std::int64_t nothing = gpu_->loaded();
+  {
+    const Planned planned(file("here", ".mgpack"));
+    ASSERT_EQ(planned.status, MGR_OK) << mgr_last_error();
+    const std::int64_t loads = gpu_->loads(), loaded = gpu_->loaded();
+    EXPECT_GT(loaded, nothing);
+    const std::vector<const mgr_plan_options_t*> problems(64, &planned.options);
+    std::vector<mgr_plan_t*> plans(problems.size());
+    ASSERT_EQ(mgr_prepare(planned.context, problems.data(), problems.size(), problems.size(),
+                          plans.data(), nullptr),
+              MGR_OK)
+        << mgr_last_error();
+    EXPECT_EQ(gpu_->loads(), loads);
+    for (mgr_plan_t* plan : plans) mgr_plan_free(plan);
+    EXPECT_EQ(gpu_->loaded(), loaded) << "the first plan still launches from them";
+  }
+  EXPECT_EQ(gpu_->loaded(), nothing);
 }
 
 TEST_F(ProcessStartTest, ThePackOfAProgramIsThatOfTheNext) {

@@ -47,7 +47,7 @@ class SelectorTest : public testing::Test {
 
   std::unique_ptr<Plan> plan(DimRange rows = {1, 65536}) {
     Builder builder = fake_builder();
-    return must(Plan::make(device_, builder, binding_, {rows, kAtDefault}, evidence_));
+    return must(Plan::make(modules_, builder, binding_, {rows, kAtDefault}, evidence_));
   }
 
   // Every row of a variant on problems with `rows` rows ends so.
@@ -63,6 +63,7 @@ class SelectorTest : public testing::Test {
   }
 
   FakeDevice device_;
+  SharedModules modules_{device_};
   const Operator op_ = toy_norm();
   const Binding binding_ = bound(op_, {{"hidden", "64"}, {"T", "f32"}});
   Evidence evidence_;

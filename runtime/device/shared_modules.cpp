@@ -1,0 +1,31 @@
+#include "device/shared_modules.h"
+
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+// The binary, and what its kernels are asked for by: two spellings of one template argument come to
+// equal binaries, and a module knows the names of its own build alone.
+std::string key_of(const Build& build) {
+  std::string key = build.sha256 + '\n' + build.arch;
+  for (const BuildKernel& kernel : build.kernels) key += '\n' + kernel.name + '\n' + kernel.symbol;
+  return key;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Module>> SharedModules::load(const Build& build) {
+  std::string key = key_of(build);
+  const std::scoped_lock lock(mutex_);
+  if (const auto known = modules_.find(key); known != modules_.end()) {
+    if (std::shared_ptr<const Module> module = known->second.lock()) return module;
+  }
+  MGTUNE_ASSIGN(std::unique_ptr<Module> loaded, device_.load(build));
+  std::shared_ptr<const Module> module = std::move(loaded);
+  std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });
+  modules_.emplace(std::move(key), module);
+  return module;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,41 @@
+// SharedModules: what a device has loaded for the plans of a context. Plans that need one build
+// hold one module, so its code is on the GPU and in its instruction caches once; it is unloaded
+// when the last of them goes. Kernels may share it because none keeps state in its module: what
+// lasts from launch to launch is in workspaces.
+//
+// Ownership: modules belong to those who loaded them; both they and this go before the device.
+// Threads: any number may load at once, and one build is loaded once. Letting go of a module wants
+// the same order with other uses of the device as Device::load() does.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "build/build.h"
+#include "core/status.h"
+#include "device/device.h"
+
+namespace mgtune {
+
+class SharedModules {
+ public:
+  explicit SharedModules(Device& device) : device_(device) {}
+  SharedModules(const SharedModules&) = delete;
+  SharedModules& operator=(const SharedModules&) = delete;
+
+  Device& device() const { return device_; }
+
+  // The module of the build, loaded unless somebody holds it. Failures are the device's; they are
+  // not kept.
+  Result<std::shared_ptr<const Module>> load(const Build& build);
+
+ private:
+  Device& device_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const Module>> modules_;  // by key_of()
+};
+
+}  // namespace mgtune
