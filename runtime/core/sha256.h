@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/sha256_blocks.h"
+
 namespace mgtune {
 
 // Feed data in pieces; hex() may be called once.
@@ -22,9 +24,7 @@ class Sha256 {
   std::string hex();  // 64 characters
 
  private:
-  void compress(const unsigned char* block);
-
-  std::array<std::uint32_t, 8> state_;
+  Sha256State state_;
   std::array<unsigned char, 64> pending_{};
   std::uint64_t total_bytes_ = 0;
 };

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <vector>
+
+#include "core/sha256_blocks.h"
+
 namespace mgtune {
 namespace {
 
@@ -34,6 +39,36 @@ TEST(Sha256, PiecesGiveTheSameAsTheWhole) {
     }
     EXPECT_EQ(hash.hex(), sha256_hex(data)) << length;
   }
+}
+
+TEST(Sha256, TheProcessorsInstructionsAgreeWithThePortableCode) {
+  const Sha256Blocks native = native_sha256_blocks();
+  if (native == nullptr) GTEST_SKIP() << "this processor has none";
+  std::minstd_rand random(1);
+  for (std::size_t count = 0; count < 200; ++count) {
+    std::vector<unsigned char> blocks(64 * count + 1);
+    for (unsigned char& byte : blocks) byte = static_cast<unsigned char>(random() >> 8);
+    Sha256State expected;
+    for (std::uint32_t& word : expected) word = static_cast<std::uint32_t>(random() * 3);
+    Sha256State state = expected;
+    portable_sha256_blocks(expected, blocks.data() + 1, count);  // not aligned
+    native(state, blocks.data() + 1, count);
+    ASSERT_EQ(state, expected) << count << " blocks";
+  }
+}
+
+TEST(Sha256, ThePortableCodeIsRight) {
+  // "abc", padded, from the initial state.
+  Sha256State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  const std::array<unsigned char, 64> block = [] {
+    std::array<unsigned char, 64> padded{'a', 'b', 'c', 0x80};
+    padded[63] = 24;
+    return padded;
+  }();
+  portable_sha256_blocks(state, block.data(), 1);
+  EXPECT_EQ(state, (Sha256State{0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3,
+                                0x96177a9c, 0xb410ff61, 0xf20015ad}));
 }
 
 TEST(Sha256, FieldsKeepTheirBorders) {
