@@ -36,11 +36,19 @@ std::vector<DeviceInfo> list_devices() {
 }
 
 Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
+  // Neither the driver is started nor the cpu device's library loaded for what the other answers.
+  if (word == kCpuDeviceId) {
+    MGTUNE_ASSIGN(const DevicePlugin* plugin, cpu_plugin());
+    return std::vector<DeviceInfo>{plugin->info()};
+  }
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
+  if (const Result<std::vector<DeviceInfo>> found = gpus(); found.ok() && !found->empty()) {
+    Result<std::vector<DeviceInfo>> selected = select_among(*found, products, word);
+    if (selected.ok()) return selected;
+  }
   const std::vector<DeviceInfo> devices = list_devices();
   // Why the cpu device is missing says more than that it is.
-  const bool means_cpu = word == "cpu" || (word == "auto" && devices.empty());
-  if (means_cpu) MGTUNE_TRY(cpu_plugin().status());
+  if (word == "auto" && devices.empty()) MGTUNE_TRY(cpu_plugin().status());
   Result<std::vector<DeviceInfo>> selected = select_among(devices, products, word);
   if (selected.status().code() != StatusCode::environment || !means_gpu(word)) return selected;
   const Status missing = gpus().status();

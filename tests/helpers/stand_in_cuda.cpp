@@ -26,7 +26,7 @@ struct StandInLibrary {
   std::map<std::string, std::unique_ptr<StandInKernel>> kernels;
 };
 
-std::atomic<std::int64_t> loads = 0, loaded = 0, launches = 0;
+std::atomic<std::int64_t> inits = 0, loads = 0, loaded = 0, launches = 0;
 thread_local CUcontext current = nullptr;
 int context_place = 0;
 CUcontext the_context() { return reinterpret_cast<CUcontext>(&context_place); }
@@ -85,11 +85,12 @@ std::unique_ptr<StandInLibrary> parse(const unsigned char* elf) {
 
 extern "C" {
 
+std::int64_t stand_in_inits() { return inits; }
 std::int64_t stand_in_loads() { return loads; }
 std::int64_t stand_in_loaded() { return loaded; }
 std::int64_t stand_in_launches() { return launches; }
 
-CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuInit(unsigned) { return ++inits, CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
 CUresult cuGetErrorName(CUresult, const char** name) {
   return *name = "CUDA_ERROR_STAND_IN", CUDA_SUCCESS;

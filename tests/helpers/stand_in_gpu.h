@@ -22,6 +22,7 @@ class StandInGpu {
     std::abort();
   }
 
+  std::int64_t inits() const { return count("stand_in_inits"); }        // of the driver
   std::int64_t loads() const { return count("stand_in_loads"); }        // of cubins
   std::int64_t loaded() const { return count("stand_in_loaded"); }      // and not unloaded
   std::int64_t launches() const { return count("stand_in_launches"); }  // of kernels

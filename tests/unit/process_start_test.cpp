@@ -150,6 +150,7 @@ TEST_F(ProcessStartTest, APackNeedsNoCompiler) {
   EXPECT_THAT(text, Not(HasSubstr("left out")));
   EXPECT_THAT(text, Not(HasSubstr("note")));
   EXPECT_FALSE(is_loaded("libnvrtc"));
+  EXPECT_FALSE(is_loaded("libmgruntime-cpu"));
 }
 
 TEST_F(ProcessStartTest, NeitherDoesAWarmCache) {
