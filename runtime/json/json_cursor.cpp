@@ -123,12 +123,14 @@ Result<std::vector<JsonCursor>> JsonCursor::members() const {
 Status JsonCursor::expect_keys(std::initializer_list<std::string_view> required,
                                std::initializer_list<std::string_view> optional) const {
   if (value_->kind != Kind::object) return unexpected("object");
-  std::vector<std::string> known(required.begin(), required.end());
-  known.insert(known.end(), optional.begin(), optional.end());
+  const auto is_of = [](std::initializer_list<std::string_view> words, std::string_view key) {
+    return std::ranges::find(words, key) != words.end();
+  };
   for (const std::string& key : value_->keys) {
-    if (std::ranges::find(known, key) == known.end()) {
-      return error(fmt::format("unknown key '{}'{}", key, did_you_mean(key, known)));
-    }
+    if (is_of(required, key) || is_of(optional, key)) continue;
+    std::vector<std::string> known(required.begin(), required.end());
+    known.insert(known.end(), optional.begin(), optional.end());
+    return error(fmt::format("unknown key '{}'{}", key, did_you_mean(key, known)));
   }
   for (const std::string_view key : required) {
     if (value_->find(key) == nullptr) return error(fmt::format("missing key '{}'", key));
@@ -149,7 +151,8 @@ std::optional<JsonCursor> JsonCursor::find(std::string_view key) const {
 
 JsonCursor JsonCursor::child(std::string_view step, const JsonValue& value) const {
   JsonCursor cursor(*file_, value);
-  cursor.path_ = fmt::format("{}/{}", path_, step);
+  cursor.path_.reserve(path_.size() + 1 + step.size());
+  cursor.path_.append(path_).append("/").append(step);
   return cursor;
 }
 
