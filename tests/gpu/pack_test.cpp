@@ -1,5 +1,6 @@
 // A pack on a real GPU: what it holds is loaded and right without NVRTC, and what a launch costs on
-// the host beside the driver's own entry for the same kernel.
+// the host beside the driver's own entry for the same kernel. first_launch_test has what the start
+// of a process costs.
 
 #include "pack/pack.h"
 
@@ -16,8 +17,8 @@
 #include <vector>
 
 #include "device/cuda/cuda_device.h"
-#include "dispatch/variant_selection.h"
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/gpu_table.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/stand_in_gpu.h"
@@ -36,21 +37,11 @@ class PackOnGpu : public RealGpuTest {
   void SetUp() override {
     RealGpuTest::SetUp();
     if (IsSkipped()) return;
-    const GpuRecord here = gpu_record(device().info());
-    std::string table = rmsnorm_table(here.model);
-    const auto set = [&table](const std::string& from, const std::string& to) {
-      table.replace(table.find(from), from.size(), to);
-    };
-    set("\"sm_90\"", "\"" + here.arch + "\"");
-    set("\"sm_count\": 132", "\"sm_count\": " + std::to_string(here.sm_count));
-    set("62914560", std::to_string(here.l2_bytes));
-    set("150000000000", std::to_string(here.memory_bytes));
-    set("232448", std::to_string(here.max_shared_bytes));
-    set("\"mig_profile\": \"\"", "\"mig_profile\": \"" + here.mig_profile + "\"");
-    std::ofstream(folder_.file("here.tuned.json")) << table;
+    const DeviceInfo& here = device().info();
+    std::ofstream(folder_.file("here.tuned.json")) << rmsnorm_table_for(here);
     MgtuneProgram mgtune(folder_.file("cache"));
     mgtune.with_variable("MGTUNE_NVRTC_PATH", "");  // which this process does without
-    const Ended ended = mgtune.run({"pack", "--kernel", "rmsnorm", "--gpu", here.model, "--table",
+    const Ended ended = mgtune.run({"pack", "--kernel", "rmsnorm", "--gpu", here.name, "--table",
                                     folder_.file("here.tuned.json"), "-o", pack()});
     ASSERT_EQ(ended.exit_code, 0) << ended;
   }
@@ -124,9 +115,8 @@ TEST_F(PackOnGpu, ALaunchBesideTheDriversOwn) {
   open();
   if (HasFatalFailure()) return;
   const Pack read = *decode_pack(file_content(pack()));
-  // The pick: a row a block, 128 threads, 8 elements a load.
   const auto pick = std::ranges::find_if(read.builds, [](const PackedBuild& packed) {
-    return packed.build.kernels.front().name.find(" 1024, 128, 1, 1, 1, 8,") != std::string::npos;
+    return packed.build.kernels.front().name.find(kRmsnormPick) != std::string::npos;
   });
   ASSERT_NE(pick, read.builds.end());
   const auto module = device().load(pick->build);
