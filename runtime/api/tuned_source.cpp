@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
+#include <map>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -15,9 +15,8 @@
 #include "core/file_system.h"
 #include "core/user_folders.h"
 #include "core/warn_once.h"
+#include "dispatch/evidence.h"
 #include "dispatch/variant_selection.h"
-#include "family/problem.h"
-#include "family/variant.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"
@@ -108,40 +107,47 @@ Result<TunedSource> read_pack(const std::string& path, const std::string& bytes,
   return source;
 }
 
-// invalid_argument for a row that its operator does not offer. Rows of operators that are not known
-// here are nobody's.
-Status check_row(const TunedView& row, Catalog& catalog) {
-  const Result<const Operator*> op = catalog.find_operator(row.op);
-  if (!op.ok()) return {};
-  MGTUNE_ASSIGN(const auto words, parse_assignments(row.problem));
-  MGTUNE_TRY(bind_problem(**op, words).status());
-  return parse_variant(**op, row.tuned.variant).status();
+// The operators that rows are of, by name. Rows of operators that are not known here are nobody's.
+std::map<std::string, const Operator*> operators_of(const TunedSource& source, Catalog& catalog) {
+  std::set<std::string> names;
+  for (const TunedView& row : source.rows) names.insert(row.op);
+  for (const auto& problem : source.measured.problems) names.insert(problem.op);
+  std::map<std::string, const Operator*> operators;
+  for (const std::string& name : names) {
+    if (const Result<const Operator*> op = catalog.find_operator(name); op.ok()) {
+      operators.emplace(name, *op);
+    }
+  }
+  return operators;
 }
 
-Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
+Result<TunedSource> read_rows(const std::string& path) {
   TunedSource source;
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
   MGTUNE_ASSIGN(source.rows, store.tuned());
   MGTUNE_ASSIGN(source.measured, store.measured());
-  for (const TunedView& row : source.rows) {
-    const Status status = check_row(row, catalog);
-    if (!status.ok()) {
-      return corrupt(fmt::format("{}: the pick of {} {}: {}; 'mgtune sweep' makes a new one", path,
-                                 row.op, row.problem, status.message()));
-    }
+  return source;
+}
+
+Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
+  MGTUNE_ASSIGN(TunedSource source, read_rows(path));
+  for (const auto& [name, op] : operators_of(source, catalog)) {
+    const Status offered = check_offered(*op, source.rows, source.measured);
+    if (!offered.ok()) return corrupt(path + ": " + offered.message());
   }
   source.text = counted_text(path, source.rows.size());
   return source;
 }
 
-// The user's own results outlive edits of their families: what is stale is left out.
+// The user's own results outlive edits of their families: what is stale is left out, of the
+// measurements by decode_evidence().
 Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog) {
-  TunedSource source;
-  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
-  MGTUNE_ASSIGN(source.rows, store.tuned());
-  MGTUNE_ASSIGN(source.measured, store.measured());
-  const std::size_t stale = std::erase_if(
-      source.rows, [&](const TunedView& row) { return !check_row(row, catalog).ok(); });
+  MGTUNE_ASSIGN(TunedSource source, read_rows(path));
+  const auto operators = operators_of(source, catalog);
+  const std::size_t stale = std::erase_if(source.rows, [&](const TunedView& row) {
+    const auto op = operators.find(row.op);
+    return op != operators.end() && !check_offered(*op->second, {&row, 1}, {}).ok();
+  });
   if (stale > 0) {
     note(fmt::format("{}: {} tuned problem{} that the operators do not offer any more", path, stale,
                      stale == 1 ? "" : "s"),
@@ -244,7 +250,7 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
     std::ranges::move(read->rows, std::back_inserter(shipped));
   }
   if (!shipped.empty()) {
-    source.text += fmt::format("; installed tables, {} tuned problems", shipped.size());
+    source.text += "; " + counted_text("installed tables", shipped.size());
     add_rows(std::move(shipped), source.rows);
   }
   return source;

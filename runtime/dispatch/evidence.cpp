@@ -139,20 +139,27 @@ Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned
   return evidence;
 }
 
-Status check_offered(const Operator& op, const std::vector<TunedView>& tuned,
+Status check_offered(const Operator& op, std::span<const TunedView> tuned,
                      const MeasuredRows& measured) {
+  const std::string name = op.full_name();
   for (const TunedView& row : tuned) {
-    if (row.op != op.full_name()) continue;
-    MGTUNE_TRY(decode_problem(op, row.problem).status());
-    MGTUNE_TRY(parse_variant(op, row.tuned.variant).status());
+    if (row.op != name) continue;
+    const std::string pick = "the pick of " + name + " " + row.problem;
+    MGTUNE_TRY(decode_problem(op, row.problem).status().with_context(pick));
+    MGTUNE_TRY(parse_variant(op, row.tuned.variant).status().with_context(pick));
+  }
+  for (const MeasuredRows::ProblemText& problem : measured.problems) {
+    if (problem.op != name) continue;
+    MGTUNE_TRY(decode_problem(op, problem.text).status().with_context("a measurement of " + name));
   }
   std::vector<bool> seen(measured.variants.size(), false);
   for (const MeasuredRows::Row& row : measured.rows) {
     const MeasuredRows::ProblemText& problem = measured.problems[row.problem];
-    if (problem.op != op.full_name() || seen[row.variant]) continue;
+    if (problem.op != name || seen[row.variant]) continue;
     seen[row.variant] = true;
-    MGTUNE_TRY(decode_problem(op, problem.text).status());
-    MGTUNE_TRY(parse_variant(op, measured.variants[row.variant]).status());
+    MGTUNE_TRY(parse_variant(op, measured.variants[row.variant])
+                   .status()
+                   .with_context("a measurement of " + name + " " + problem.text));
   }
   return {};
 }

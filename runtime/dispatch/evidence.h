@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,8 +60,8 @@ Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned
                          const MeasuredRows& measured);
 
 // invalid_argument for the first row of the operator that decode_evidence() would leave out because
-// the operator does not offer it, naming the value.
-Status check_offered(const Operator& op, const std::vector<TunedView>& tuned,
+// the operator does not offer it, naming row and value.
+Status check_offered(const Operator& op, std::span<const TunedView> tuned,
                      const MeasuredRows& measured);
 
 // Whether an outcome says that the variant must not run on the GPU: it gave wrong results, or ended

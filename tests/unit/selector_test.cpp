@@ -226,7 +226,12 @@ TEST_F(SelectorTest, UsesNoRowThatTheOperatorDoesNotOffer) {
   }
   EXPECT_THAT(check_offered(op_, {}, one_problem("row THREADS=33 VEC=4", Outcome::ok, 1)).message(),
               HasSubstr("33"));
-  EXPECT_TRUE(check_offered(op_, {}, one_problem("row THREADS=64 VEC=4", Outcome::ok, 1)).ok());
+  MeasuredRows rows = one_problem("row THREADS=64 VEC=4", Outcome::ok, 1);
+  EXPECT_TRUE(check_offered(op_, {}, rows).ok());
+  // A problem that nothing was measured at for the first time.
+  rows.problems.push_back({"toy.norm", "rows=1 hidden=64 T=f64"});
+  rows.rows.push_back({0, 1, 0, 1, 0, Outcome::ok, 1});
+  EXPECT_THAT(check_offered(op_, {}, rows).message(), HasSubstr("f64"));
 }
 
 TEST_F(SelectorTest, RanksTimesOfOneMethodAlone) {

@@ -88,6 +88,21 @@ class TunedSourceTest : public testing::Test {
     return path;
   }
 
+  void measure(const std::string& path, const std::string& problem,
+               const std::string& variant) const {
+    Store store = *Store::open(path, Store::Mode::read_write);
+    SweepRecord sweep;
+    sweep.gpu = *store.gpu_id(gpu_record(device_));
+    sweep.environment = *store.environment_id({"0.1.0", "nvrtc", "", "Linux"});
+    OutcomeRecord record;
+    record.sweep = *store.begin_sweep(sweep);
+    record.key.gpu = sweep.gpu;
+    record.key.problem = *store.problem_id("rmsnorm.forward", problem, 1, 1);
+    record.variant = variant;
+    record.outcome = Outcome::wrong;
+    ASSERT_TRUE(store.record(record).ok());
+  }
+
   const TemporaryFolder folder_;
   Catalog catalog_{FileSystem::real()};
   DeviceInfo device_;
@@ -219,6 +234,29 @@ TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignVariantIsRefused) {
     EXPECT_THAT(status.message(), HasSubstr("the pick of rmsnorm.forward rows=64"));
     const Variable named("MGTUNE_DB", path);
     EXPECT_EQ(open_tuned_sources("", catalog_, device_).status().code(), StatusCode::corrupt);
+    std::filesystem::remove(path);
+  }
+}
+
+// What was measured counts as well as what was picked.
+TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignMeasurementIsRefused) {
+  const struct {
+    std::string problem, variant, named;
+  } cases[] = {
+      {"rows=64 hidden=1024 T=bf16", replaced(kVariant, "VEC=8", "VEC=3"), "3"},
+      {"rows=64 hidden=1024 T=bf16", replaced(kVariant, "VEC=8", "VEC=8>();__trap();//"), "__trap"},
+      {"rows=64 hidden=1024 T=bf16", replaced(kVariant, "VEC=8", "VEC=8 EXTRA=1"), "EXTRA"},
+      {"rows=64 hidden=1024 T=f8", kVariant, "f8"},
+  };
+  for (const auto& [problem, variant, named] : cases) {
+    const std::string path = database(kVariant, "measured.db");
+    measure(path, "rows=64 hidden=1024 T=bf16", kVariant);
+    EXPECT_TRUE(read_tuned_source(path, catalog_, device_).ok());
+    measure(path, problem, variant);
+    const Status status = read_tuned_source(path, catalog_, device_).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt) << variant;
+    EXPECT_THAT(status.message(),
+                AllOf(HasSubstr(path), HasSubstr("a measurement of rmsnorm"), HasSubstr(named)));
     std::filesystem::remove(path);
   }
 }

@@ -67,7 +67,7 @@ Result<Evidence> ExplainCommand::read_evidence(const Operator& op) const {
   MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store->tuned(op.full_name()));
   MGTUNE_ASSIGN(const MeasuredRows measured, store->measured(op.full_name()));
   if (const Status offered = check_offered(op, tuned, measured); !offered.ok()) {
-    return corrupt(store->path() + ": " + op.full_name() + ": " + offered.message());
+    return corrupt(store->path() + ": " + offered.message());
   }
   return decode_evidence(op, tuned, measured);
 }
