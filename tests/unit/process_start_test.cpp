@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <string>
@@ -211,6 +212,91 @@ TEST_F(ProcessStartTest, ALaunchAllocatesAndLocksNothing) {
   EXPECT_EQ(allocations + locks - before, 0);
   EXPECT_EQ(failures, 0);
   EXPECT_EQ(gpu_->launches() - launched, 100'000);
+}
+
+// The library of an installed tree, and what it says of a launch where no source is named.
+class InstalledLibrary {
+ public:
+  // `folder`: "lib" or another one below the prefix.
+  InstalledLibrary(const std::string& prefix, const std::string& folder) {
+    const std::filesystem::path library =
+        std::filesystem::path(prefix) / folder / "libmgruntime.so";
+    std::filesystem::create_directories(library.parent_path());
+    std::filesystem::copy_file(MGTUNE_RUNTIME_LIBRARY, library);
+    library_ = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  InstalledLibrary(const InstalledLibrary&) = delete;
+  InstalledLibrary& operator=(const InstalledLibrary&) = delete;
+
+  bool is_there() const { return library_ != nullptr; }
+
+  template <typename Function>
+  Function of(const char* name) const {
+    return reinterpret_cast<Function>(::dlsym(library_, name));
+  }
+
+  std::string explain() const {
+    mgr_open_options_t open{};
+    open.struct_size = sizeof(open);
+    open.device = "H200";
+    const mgr_assignment_t assignments[] = {{"hidden", "1024"}, {"T", "bf16"}};
+    const mgr_range_t rows = {"rows", 1, 100000};
+    mgr_plan_options_t options{};
+    options.struct_size = sizeof(options);
+    options.operator_name = "rmsnorm.forward";
+    options.assignments = assignments;
+    options.assignment_count = 2;
+    options.ranges = &rows;
+    options.range_count = 1;
+    const std::int64_t dims[] = {512, -1};
+    std::vector<char> text(10000);
+    mgr_context_t* context = nullptr;
+    mgr_plan_t* plan = nullptr;
+    if (of<decltype(&::mgr_open)>("mgr_open")(&open, &context) != MGR_OK ||
+        of<decltype(&::mgr_plan)>("mgr_plan")(context, &options, &plan) != MGR_OK ||
+        of<decltype(&::mgr_explain)>("mgr_explain")(plan, dims, 2, text.data(), text.size(),
+                                                    nullptr) != MGR_OK) {
+      return of<decltype(&::mgr_last_error)>("mgr_last_error")();
+    }
+    of<decltype(&::mgr_plan_free)>("mgr_plan_free")(plan);
+    of<decltype(&::mgr_close)>("mgr_close")(context);
+    return text.data();
+  }
+
+ private:
+  void* library_;  // never closed
+};
+
+TEST_F(ProcessStartTest, TablesBesideTheLibraryAreUsedWhereNothingIsNamed) {
+  const Variable cache("MGTUNE_CACHE_DIR", folder_->file("cache"));
+  const Variable nothing("MGTUNE_DB", ""), no_results("XDG_DATA_HOME", folder_->file("none"));
+  for (const char* const folder : {"lib", "lib/x86_64-linux-gnu"}) {
+    SCOPED_TRACE(folder);
+    const TemporaryFolder prefix;
+    const InstalledLibrary library(prefix.path(), folder);
+    ASSERT_TRUE(library.is_there()) << ::dlerror();
+    const std::string without = library.explain();
+    EXPECT_THAT(without, HasSubstr("chosen    default ladder: "));
+    EXPECT_THAT(without, Not(HasSubstr("installed tables")));
+
+    const std::string tables = prefix.file("share/mgtune/results/h200");
+    std::filesystem::create_directories(tables);
+    std::ofstream(tables + "/here.tuned.json") << rmsnorm_table();
+    std::ofstream(tables + "/here.t4.json") << "another format";
+    std::string with = library.explain();
+    EXPECT_THAT(with, HasSubstr("chosen    exact problem: tuned for rows=512 hidden=1024 T=bf16"));
+    EXPECT_THAT(with, HasSubstr("; installed tables, 1 tuned problem\n"));
+    EXPECT_THAT(with, Not(HasSubstr("note ")));
+
+    // One that is damaged is said to be, and the others serve.
+    std::ofstream(tables + "/broken.tuned.json") << rmsnorm_table().substr(0, 300);
+    testing::internal::CaptureStderr();
+    with = library.explain();
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(with, HasSubstr("chosen    exact problem: "));
+    EXPECT_THAT(with, HasSubstr("note      " + tables + "/broken.tuned.json: "));
+    EXPECT_THAT(said, HasSubstr(tables + "/broken.tuned.json: "));
+  }
 }
 
 TEST_F(ProcessStartTest, PlansOfAContextShareWhatTheyLoad) {
