@@ -90,6 +90,13 @@ Status BuildCache::check(const std::string& directory) {
   return files.remove(probe);
 }
 
+// A message about the folder by its descriptor, with its name instead.
+std::string BuildCache::with_name(std::string message, const std::string& descriptor) const {
+  const std::size_t place = message.find(descriptor);
+  return place == std::string::npos ? message
+                                    : message.replace(place, descriptor.size(), directory_);
+}
+
 std::string BuildCache::entry_path(const std::string& key) const {
   return directory_ + "/" + key + std::string(kSuffix);
 }
@@ -123,13 +130,15 @@ Status BuildCache::keep(const Build& build) {
     return internal_error("the build " + build.key + " does not have the hash it claims");
   }
   MGTUNE_TRY(file_system_.create_directories(directory_, 0700));
-  MGTUNE_TRY(check_private_directory(directory_));
+  MGTUNE_ASSIGN(const PrivateDirectory folder, PrivateDirectory::open(directory_));
   const std::string entry = encode_cache_entry(build);
   if (entry.size() > kMaxEntryBytes) {
     return unsupported("a build of " + std::to_string(entry.size()) + " bytes is larger than " +
                        std::to_string(kMaxEntryBytes));
   }
-  MGTUNE_TRY(file_system_.write_file_unsynced(entry_path(build.key), entry));
+  const std::string path = folder.path() + "/" + build.key + std::string(kSuffix);
+  const Status written = file_system_.write_file_unsynced(path, entry);
+  if (!written.ok()) return {written.code(), with_name(written.message(), folder.path())};
   if (looks_after(build.key, entry.size())) evict();
   return {};
 }

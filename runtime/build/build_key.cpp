@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "build/cache_entry.h"
 #include "build/compiler.h"
 #include "build/include_scan.h"
 #include "core/embedded.h"
@@ -13,8 +14,14 @@
 namespace mgtune {
 namespace {
 
-// Bump when what a key covers, or how, changes.
+// Bump when what a key covers, or how, changes, and with the cache's entries: those of another
+// format then lie under other names, and no version touches what another one wrote.
 constexpr std::string_view kKeyFormat = "mgtune build key 1";
+
+constexpr std::string_view number_of(std::string_view format) {
+  return format.substr(format.rfind(' '));
+}
+static_assert(number_of(kKeyFormat) == number_of(kCacheEntryFormat));
 
 // Where <mg/...> lies among the files in the binary.
 constexpr std::string_view kCommonFolder = "kernels/common/";

@@ -10,7 +10,6 @@
 namespace mgtune {
 namespace {
 
-constexpr std::string_view kMagic = "mgtune build 1\n";
 constexpr std::size_t kHashDigits = 64;
 
 template <typename Integer>
@@ -69,8 +68,8 @@ bool is_sha256_hex(std::string_view text) {
 
 std::string encode_cache_entry(const Build& build) {
   const std::string header = encode_header(build);
-  std::string entry(kMagic);
-  entry += sha256_hex(header) + ' ' + std::to_string(header.size()) + '\n';
+  std::string entry(kCacheEntryFormat);
+  entry += '\n' + sha256_hex(header) + ' ' + std::to_string(header.size()) + '\n';
   entry += header;
   entry += build.binary;
   return entry;
@@ -84,8 +83,10 @@ std::string cache_entry_key(std::string_view entry) {
 }
 
 Result<Build> decode_cache_entry(const std::string& key, std::string_view entry) {
-  if (!entry.starts_with(kMagic)) return corrupt("it is no build of this format");
-  entry.remove_prefix(kMagic.size());
+  const bool is_ours = entry.starts_with(kCacheEntryFormat) &&
+                       entry.substr(kCacheEntryFormat.size()).starts_with('\n');
+  if (!is_ours) return corrupt("it is no build of this format");
+  entry.remove_prefix(kCacheEntryFormat.size() + 1);
   const std::size_t line_end = entry.find('\n');
   std::size_t header_bytes = 0;
   if (line_end == std::string_view::npos || line_end < kHashDigits + 2 ||

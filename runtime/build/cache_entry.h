@@ -10,6 +10,9 @@
 
 namespace mgtune {
 
+// What an entry starts with. Its number is that of the format of keys.
+inline constexpr std::string_view kCacheEntryFormat = "mgtune build 1";
+
 // Of the file name without its suffix, and of every hash in an entry.
 bool is_sha256_hex(std::string_view text);
 

@@ -57,8 +57,13 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes)
 }  // namespace
 
 Status check_private_directory(const std::string& directory) {
-  const FileDescriptor folder(open_directory(directory));
-  return check_directory(directory, folder.get());
+  return PrivateDirectory::open(directory).status();
+}
+
+Result<PrivateDirectory> PrivateDirectory::open(const std::string& directory) {
+  FileDescriptor folder(open_directory(directory));
+  MGTUNE_TRY(check_directory(directory, folder.get()));
+  return PrivateDirectory(std::move(folder));
 }
 
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,

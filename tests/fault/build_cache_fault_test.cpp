@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "build/build_cache.h"
 #include "build/builder.h"
@@ -176,6 +178,64 @@ TEST_F(BuildCacheFault, StoringOverALinkReplacesIt) {
   ASSERT_TRUE(cache().store(build_).ok());
   EXPECT_EQ(*FileSystem::real().read_file(elsewhere), "precious");
   EXPECT_EQ(cache().load(build_.key)->binary, build_.binary);
+}
+
+// A second name of a file is as good as the file; what it held stays under the first.
+TEST_F(BuildCacheFault, AHardLinkIsReadAsItsFileAndNeverWrittenThrough) {
+  const std::string precious = folder_.file("precious");
+  ASSERT_TRUE(FileSystem::real().write_file(precious, "precious").ok());
+  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
+  ASSERT_EQ(::link(precious.c_str(), path_of(build_.key).c_str()), 0);
+  expect_quarantined("hard link");
+  ASSERT_EQ(::link(precious.c_str(), path_of(build_.key).c_str()), 0);
+  ASSERT_TRUE(cache().store(build_).ok());
+  EXPECT_EQ(*FileSystem::real().read_file(precious), "precious");
+  EXPECT_EQ(cache().load(build_.key)->binary, build_.binary);
+}
+
+TEST_F(BuildCacheFault, AWriteThatFailsNamesTheFile) {
+  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
+  FaultyFileSystem files(Fault::refused, 1);  // after the directory was created
+  const Status status = BuildCache(files, directory_).store(build_);
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_EQ(status.message(), "cannot write " + path_of(build_.key) + ": No space left on device");
+}
+
+// Puts another directory in the place of the cache's just before a file is written, as whoever may
+// write to the folder above can.
+class SwappingFileSystem final : public FileSystem {
+ public:
+  explicit SwappingFileSystem(std::function<void()> swap) : swap_(std::move(swap)) {}
+  Result<std::string> read_file(const std::string& path) override { return real().read_file(path); }
+  Status write_file(const std::string& path, std::string_view content) override {
+    swap_();
+    return real().write_file(path, content);
+  }
+  Status create_directories(const std::string& path, unsigned mode) override {
+    return real().create_directories(path, mode);
+  }
+  Status remove(const std::string& path) override { return real().remove(path); }
+  bool is_directory(const std::string& path) override { return real().is_directory(path); }
+  bool exists(const std::string& path) override { return real().exists(path); }
+  Result<std::vector<std::string>> list_files(const std::string& directory) override {
+    return real().list_files(directory);
+  }
+
+ private:
+  std::function<void()> swap_;
+};
+
+TEST_F(BuildCacheFault, ADirectoryThatIsSwappedAfterItsCheckIsNotWrittenTo) {
+  const std::string elsewhere = folder_.file("elsewhere"), moved = folder_.file("moved");
+  std::filesystem::create_directory(elsewhere);
+  SwappingFileSystem files([&] {
+    std::filesystem::rename(directory_, moved);
+    std::filesystem::create_directory_symlink(elsewhere, directory_);
+  });
+  const Build other = make_artifact("other", "other binary");
+  EXPECT_TRUE(BuildCache(files, directory_).store(other).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
+  EXPECT_EQ(BuildCache(FileSystem::real(), moved).load(other.key)->binary, other.binary);
 }
 
 TEST_F(BuildCacheFault, AFifoIsAMissAndDoesNotHang) {
