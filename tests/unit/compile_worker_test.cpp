@@ -1,8 +1,10 @@
 // The real compile worker, driven as a sweep drives it.
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -14,6 +16,7 @@
 #include "core/file_system.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/temporary_folder.h"
+#include "worker/absent_driver.h"
 
 namespace mgtune {
 namespace {
@@ -135,16 +138,17 @@ TEST_F(CompileWorkerTest, WhatTheMachineDidOnceIsNotSeen) {
   EXPECT_TRUE(FileSystem::real().exists(mark));
 }
 
-// NVRTC would start the driver of every GPU that is to be seen, in each process.
-TEST_F(CompileWorkerTest, CompilersSeeNoGpu) {
-  const std::string seen = cache_.file("seen");
-  const Variable devices("CUDA_VISIBLE_DEVICES", "0,1");
-  const Variable cxx("CXX", script("echo \"<${CUDA_VISIBLE_DEVICES-unset}>\" > " + seen + "\n" +
-                                   "exec c++ \"$@\""));
-  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
-  std::string text;
-  std::ifstream(seen) >> text;
-  EXPECT_EQ(text, "<>");
+// NVRTC opens the driver by this name, and would start it in every process.
+TEST(AbsentDriver, WhoOpensTheDriverIsToldThatThereIsNoGpu) {
+  const auto says_no_device = [] {
+    keep_driver_out();
+    void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW);
+    if (driver == nullptr) return false;
+    const auto init = reinterpret_cast<int (*)(unsigned int)>(::dlsym(driver, "cuInit"));
+    return init != nullptr && init(0) == 100;
+  };
+  // In a process of its own, which then has no driver.
+  EXPECT_EXIT(::_exit(says_no_device() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

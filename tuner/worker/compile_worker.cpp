@@ -1,10 +1,10 @@
 #include <malloc.h>
-#include <stdlib.h>
 
 #include <utility>
 
 #include "build/build_cache.h"
 #include "core/file_system.h"
+#include "worker/absent_driver.h"
 #include "worker/work_item.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
@@ -13,14 +13,9 @@
 namespace mgtune {
 namespace {
 
-// What makes a process that compiles fast from its first variant on.
-void prepare_process() {
-  // NVRTC starts the driver in its first compile, though it needs no GPU: 0.2 s on an H200 alone,
-  // 0.4 s in each of 16 processes at once, for the driver takes one at a time. It starts none where
-  // no GPU is to be seen.
-  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  // A compile takes and frees some MiB. Given back to the system each time, they cost a thousand
-  // page faults a variant, which in a virtual machine can take as long as the compile.
+// A compile takes and frees some MiB. Given back to the system each time, they cost a thousand page
+// faults a variant, which in a virtual machine can take as long as the compile.
+void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
 }
@@ -48,7 +43,8 @@ class CompileWorker {
 }  // namespace
 
 Status run_compile_worker(DeviceInfo device) {
-  prepare_process();
+  keep_driver_out();
+  keep_freed_memory();
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   CompileWorker worker(std::move(device));
   return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
