@@ -107,18 +107,38 @@ Result<TunedSource> read_pack(const std::string& path, const std::string& bytes,
   return source;
 }
 
+using Operators = std::map<std::string, const Operator*>;
+
 // The operators that rows are of, by name. Rows of operators that are not known here are nobody's.
-std::map<std::string, const Operator*> operators_of(const TunedSource& source, Catalog& catalog) {
+Operators operators_of(const TunedSource& source, Catalog& catalog) {
   std::set<std::string> names;
   for (const TunedView& row : source.rows) names.insert(row.op);
   for (const auto& problem : source.measured.problems) names.insert(problem.op);
-  std::map<std::string, const Operator*> operators;
+  Operators operators;
   for (const std::string& name : names) {
     if (const Result<const Operator*> op = catalog.find_operator(name); op.ok()) {
       operators.emplace(name, *op);
     }
   }
   return operators;
+}
+
+// Leaves out the tuned rows of known operators that `is_stale(operator, row)` says yes of.
+template <class IsStale>
+void leave_out(const std::string& path, const Operators& operators, const IsStale& is_stale,
+               TunedSource& source) {
+  const std::size_t stale = std::erase_if(source.rows, [&](const TunedView& row) {
+    const auto op = operators.find(row.op);
+    return op != operators.end() && is_stale(*op->second, row);
+  });
+  if (stale == 0) return;
+  note(fmt::format("{}: {} tuned problem{} that the operators do not offer any more", path, stale,
+                   stale == 1 ? "" : "s"),
+       source);
+}
+
+bool has_other_variant(const Operator& op, const TunedView& row) {
+  return is_of_another_version(op, row.tuned.variant);
 }
 
 Result<TunedSource> read_rows(const std::string& path) {
@@ -131,7 +151,9 @@ Result<TunedSource> read_rows(const std::string& path) {
 
 Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
-  for (const auto& [name, op] : operators_of(source, catalog)) {
+  const Operators operators = operators_of(source, catalog);
+  leave_out(path, operators, has_other_variant, source);
+  for (const auto& [name, op] : operators) {
     const Status offered = check_offered(*op, source.rows, source.measured);
     if (!offered.ok()) return corrupt(path + ": " + offered.message());
   }
@@ -143,16 +165,10 @@ Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
 // measurements by decode_evidence().
 Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
-  const auto operators = operators_of(source, catalog);
-  const std::size_t stale = std::erase_if(source.rows, [&](const TunedView& row) {
-    const auto op = operators.find(row.op);
-    return op != operators.end() && !check_offered(*op->second, {&row, 1}, {}).ok();
-  });
-  if (stale > 0) {
-    note(fmt::format("{}: {} tuned problem{} that the operators do not offer any more", path, stale,
-                     stale == 1 ? "" : "s"),
-         source);
-  }
+  const auto is_stale = [](const Operator& op, const TunedView& row) {
+    return has_other_variant(op, row) || !check_offered(op, {&row, 1}, {}).ok();
+  };
+  leave_out(path, operators_of(source, catalog), is_stale, source);
   source.text = counted_text(path, source.rows.size());
   return source;
 }

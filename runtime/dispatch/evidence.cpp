@@ -139,6 +139,15 @@ Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned
   return evidence;
 }
 
+namespace {
+
+Status check_variant(const Operator& op, const std::string& variant) {
+  if (is_of_another_version(op, variant)) return {};
+  return parse_variant(op, variant).status();
+}
+
+}  // namespace
+
 Status check_offered(const Operator& op, std::span<const TunedView> tuned,
                      const MeasuredRows& measured) {
   const std::string name = op.full_name();
@@ -146,7 +155,7 @@ Status check_offered(const Operator& op, std::span<const TunedView> tuned,
     if (row.op != name) continue;
     const std::string pick = "the pick of " + name + " " + row.problem;
     MGTUNE_TRY(decode_problem(op, row.problem).status().with_context(pick));
-    MGTUNE_TRY(parse_variant(op, row.tuned.variant).status().with_context(pick));
+    MGTUNE_TRY(check_variant(op, row.tuned.variant).with_context(pick));
   }
   for (const MeasuredRows::ProblemText& problem : measured.problems) {
     if (problem.op != name) continue;
@@ -157,8 +166,7 @@ Status check_offered(const Operator& op, std::span<const TunedView> tuned,
     const MeasuredRows::ProblemText& problem = measured.problems[row.problem];
     if (problem.op != name || seen[row.variant]) continue;
     seen[row.variant] = true;
-    MGTUNE_TRY(parse_variant(op, measured.variants[row.variant])
-                   .status()
+    MGTUNE_TRY(check_variant(op, measured.variants[row.variant])
                    .with_context("a measurement of " + name + " " + problem.text));
   }
   return {};

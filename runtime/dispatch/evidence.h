@@ -59,8 +59,10 @@ std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<Tuned
 Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned,
                          const MeasuredRows& measured);
 
-// invalid_argument for the first row of the operator that decode_evidence() would leave out because
-// the operator does not offer it, naming row and value.
+// invalid_argument for the first row of the operator with a value or a problem that the operator
+// does not offer, naming row and value. Rows with other designs or parameters than it has are of
+// another version of the operator: decode_evidence() leaves them out, and nothing is wrong with
+// them.
 Status check_offered(const Operator& op, std::span<const TunedView> tuned,
                      const MeasuredRows& measured);
 

@@ -105,6 +105,27 @@ Result<Variant> parse_variant(const Operator& op, std::string_view text) {
   return variant;
 }
 
+bool is_of_another_version(const Operator& op, std::string_view text) {
+  constexpr std::string_view kWordCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.=- ";
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  if (text.empty() || text.find_first_not_of(kWordCharacters) != text.npos) return false;
+  const std::string_view word = text.substr(0, text.find(' '));
+  const auto words = parse_assignments(text.substr(word.size()));
+  if (!words.ok()) return false;
+  const Result<int> found = find_design(op, std::string(word));
+  if (!found.ok()) return true;
+  const Design& design = op.designs[static_cast<std::size_t>(*found)];
+  std::size_t known = 0;
+  for (const Parameter& parameter : design.params) {
+    const auto given = words->find(parameter.name);
+    if (given == words->end()) continue;
+    ++known;
+    if (!parse_value(design, parameter, given->second).ok()) return false;
+  }
+  return known < design.params.size() || known < words->size();
+}
+
 Result<Slots> compile_slots(const Binding& binding, const Variant& variant,
                             const DeviceLimits& device) {
   const Design& design = design_of(*binding.op, variant);

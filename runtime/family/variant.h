@@ -27,6 +27,11 @@ std::string variant_text(const Operator& op, const Variant& variant);
 // The inverse; invalid_argument for an unknown design or parameter, or a value not in its list.
 Result<Variant> parse_variant(const Operator& op, std::string_view text);
 
+// Whether the text is a variant that was written under another version of the operator: of words
+// alone (letters, digits, "_.=-", spaces), with another design, or with parameters too many or too
+// few. Not so with a value that a parameter of the operator does not offer.
+bool is_of_another_version(const Operator& op, std::string_view text);
+
 struct DeviceLimits {
   std::int64_t compute_capability = 0;
   std::int64_t sm_count = 0;
