@@ -81,6 +81,8 @@ class ClusterSums {
     __syncwarp();
   }
 
+  // The wait acquires at the scope of the block, as is usual for barriers that other blocks of the
+  // cluster complete: what they sent lies in this block's shared memory, of which there is one copy.
   __device__ __forceinline__ void take(float (&totals)[kAtOnce]) {
     wait(arrived_[area_], phase_);
 #pragma unroll
