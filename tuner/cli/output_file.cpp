@@ -28,12 +28,21 @@ Status write_over(const std::string& path, std::string_view content) {
   return io_error("cannot write " + path + ": " + std::strerror(errno));
 }
 
-// Of the file that is replaced; of a new one what the umask leaves.
-mode_t mode_of(const std::filesystem::file_status& there) {
-  if (std::filesystem::exists(there)) return static_cast<mode_t>(there.permissions()) & 0777;
+mode_t mode_of_new_files() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   return 0666 & ~mask;
+}
+
+// Owner and mode of the file that was replaced; where the owner is not to be kept, those of a new
+// one, so that nobody is shut out of what was theirs.
+void take_over_permissions(const std::string& path, bool was_there, const struct stat& before) {
+  struct stat now {};
+  const bool is_same_owner = was_there && ::stat(path.c_str(), &now) == 0 &&
+                             now.st_uid == before.st_uid && now.st_gid == before.st_gid;
+  const bool is_kept =
+      is_same_owner || (was_there && ::chown(path.c_str(), before.st_uid, before.st_gid) == 0);
+  ::chmod(path.c_str(), is_kept ? before.st_mode & 0777 : mode_of_new_files());
 }
 
 }  // namespace
@@ -48,9 +57,10 @@ Status write_output(const std::string& path, std::string_view what, std::string_
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
     return write_over(path, content);
   }
-  const mode_t mode = mode_of(there);
+  struct stat before {};
+  const bool was_there = ::stat(path.c_str(), &before) == 0;
   MGTUNE_TRY(FileSystem::real().write_file(path, content));
-  ::chmod(path.c_str(), mode);  // what is not allowed here stays the owner's
+  take_over_permissions(path, was_there, before);
   return {};
 }
 
