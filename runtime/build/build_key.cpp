@@ -15,7 +15,7 @@ namespace mgtune {
 namespace {
 
 // Bump when what a key covers, or how, changes, and with the cache's entries: those of another
-// format then lie under other names, and no version touches what another one wrote.
+// format then lie under other names, and no version reads what another one wrote.
 constexpr std::string_view kKeyFormat = "mgtune build key 1";
 
 constexpr std::string_view number_of(std::string_view format) {

@@ -1,5 +1,5 @@
 // The compression function of SHA-256 over whole blocks of 64 bytes: in portable C++, and with the
-// processor's own instructions where it has them, which is six times as fast. Pure
+// processor's own instructions where it has them, which is some five times as fast. Pure
 // functions.
 
 #pragma once

@@ -1,7 +1,8 @@
 // SharedModules: what a device has loaded for the plans of a context. Plans that need one build
 // hold one module, so its code is on the GPU and in its instruction caches once; it is unloaded
-// when the last of them goes. Kernels may share it because none keeps state in its module: what
-// lasts from launch to launch is in workspaces.
+// when the last of them goes. Kernels may share it because none keeps state in its module
+// (kernels/README.md asks for that): what lasts from launch to launch is in workspaces. A module
+// that somebody holds is handed out without a word to the device: that it is lost, the launch says.
 //
 // Ownership: modules belong to those who loaded them; both they and this go before the device.
 // Threads: any number may load at once, and one build is loaded once. Letting go of a module wants
