@@ -18,6 +18,10 @@ constexpr std::size_t kFocus = 24;  // variants of each problem
 // variants first that were fast nowhere.
 constexpr double kNearEnough = 1.5;
 
+// The operator's default for a problem was chosen by somebody who knows the kernel: it stands
+// unless the model promises this much of another variant.
+constexpr double kConvincing = 0.03;
+
 bool contains(const std::vector<Variant>& variants, const Variant& variant) {
   return std::find(variants.begin(), variants.end(), variant) != variants.end();
 }
@@ -140,18 +144,36 @@ std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) c
   return found;
 }
 
+std::optional<Variant> Selector::default_at(const Problem& problem) const {
+  for (Variant& variant : default_ladder(*problem.op)) {
+    if (!has_failed(variant) && may_serve(problem, variant, device_.limits)) return variant;
+  }
+  return std::nullopt;
+}
+
 std::vector<SelectedVariant> Selector::by_estimate(const Problem& problem) const {
   std::vector<SelectedVariant> found;
   if (!model_) return found;
+  std::vector<Variant> tried = candidates_;
+  const std::optional<Variant> standing = default_at(problem);
+  if (standing && !contains(tried, *standing)) tried.push_back(*standing);
+  std::vector<SlowdownModel::Estimate> estimates = model_->estimate(problem, tried, device_.limits);
+  const auto of_default =
+      std::find_if(estimates.begin(), estimates.end(), [&](const SlowdownModel::Estimate& each) {
+        return standing && tried[each.variant] == *standing;
+      });
+  if (of_default != estimates.end() && of_default->risk <= estimates.front().risk + kConvincing) {
+    std::rotate(estimates.begin(), of_default, of_default + 1);
+  }
   const double best_ns = model_->best_ns(problem);
   const SelectionStep step =
       source_ == here_ ? SelectionStep::least_regret : SelectionStep::nearest_gpu;
-  for (const auto& estimate : model_->estimate(problem, candidates_, device_.limits)) {
+  for (const SlowdownModel::Estimate& estimate : estimates) {
     found.push_back(
-        {candidates_[estimate.variant], step,
+        {tried[estimate.variant], step,
          fmt::format("estimated from {} problems measured on {}", measured_.size(), source_.model),
          best_ns * (1 + estimate.slowdown), estimate.slowdown, estimate.risk,
-         has_other_driver(candidates_[estimate.variant])});
+         has_other_driver(tried[estimate.variant])});
   }
   return found;
 }

@@ -241,7 +241,8 @@ TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignVariantIsRefused) {
 // A named database goes on serving when an operator gets or loses a design or a parameter.
 TEST_F(TunedSourceTest, ANamedDatabaseLosesThePicksOfAnotherVersion) {
   for (const std::string& other :
-       {replaced(kVariant, " VEC=8", ""), kVariant + (" NEW=1"), std::string("gone THREADS=1")}) {
+       {replaced(kVariant, " VEC=8", ""), std::string(kVariant) + " NEW=1",
+        std::string("gone THREADS=1")}) {
     const std::string path = database(other, "other.db");
     const Result<TunedSource> source = open_tuned_sources(path, catalog_, device_);
     ASSERT_TRUE(source.ok()) << source.status().message();
