@@ -277,6 +277,21 @@ TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignMeasurementIsRefused) {
   }
 }
 
+// They are installed with the library: an operator that changes takes its tables along.
+TEST_F(TunedSourceTest, TheTablesThatShipAreOfTodaysOperators) {
+  std::size_t tables = 0;
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(MGTUNE_SOURCE_DIR "/results")) {
+    if (!file.path().string().ends_with(".tuned.json")) continue;
+    const Result<TunedSource> source = read_tuned_source(file.path(), catalog_, device_);
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    EXPECT_FALSE(source->rows.empty()) << file.path();
+    EXPECT_TRUE(source->notes.empty()) << file.path();
+    ++tables;
+  }
+  EXPECT_GE(tables, 7U);
+}
+
 TEST_F(TunedSourceTest, StaleRowsOfTheUsersOwnAreLeftOut) {
   const Variable none("MGTUNE_DB", "");
   const Variable data("XDG_DATA_HOME", folder_.path());
