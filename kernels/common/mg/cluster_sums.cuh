@@ -82,7 +82,8 @@ class ClusterSums {
   }
 
   // The wait acquires at the scope of the block, as is usual for barriers that other blocks of the
-  // cluster complete: what they sent lies in this block's shared memory, of which there is one copy.
+  // cluster complete: what they sent lies in this block's shared memory, of which there is one
+  // copy.
   __device__ __forceinline__ void take(float (&totals)[kAtOnce]) {
     wait(arrived_[area_], phase_);
 #pragma unroll
