@@ -1,5 +1,3 @@
-#include <malloc.h>
-
 #include <utility>
 
 #include "build/build_cache.h"
@@ -12,13 +10,6 @@
 
 namespace mgtune {
 namespace {
-
-// A compile takes and frees some MiB. Given back to the system each time, they cost a thousand page
-// faults a variant, which in a virtual machine can take as long as the compile.
-void keep_freed_memory() {
-  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
-}
 
 class CompileWorker {
  public:
@@ -44,7 +35,6 @@ class CompileWorker {
 
 Status run_compile_worker(DeviceInfo device) {
   keep_driver_out();
-  keep_freed_memory();
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   CompileWorker worker(std::move(device));
   return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
