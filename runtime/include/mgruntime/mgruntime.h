@@ -107,7 +107,7 @@ typedef struct mgr_open_options_t {
  * is not there, MGR_INVALID_ARGUMENT for one with a malformed operator, naming file and place.
  * MGR_CORRUPT, MGR_INCOMPATIBLE or MGR_IO, naming the file, for a database, table or pack that
  * cannot be read, that is of a newer format, or that names a value which a parameter does not
- * offer, or, in a table or pack, a design or parameter that there is not. The file stays as it is. */
+ * offer, or, in a table or pack, a design or parameter that there is not. The file stays. */
 MGR_API mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context);
 MGR_API void mgr_close(mgr_context_t* context);
 
