@@ -48,107 +48,105 @@ bool is_shipped(const std::string& name) {
   return std::ranges::binary_search(Catalog::shipped_families(), name);
 }
 
-}  // namespace
-
-Result<Family> load_family(SourceTree sources) {
-  Family family;
-  family.name = folder_name(sources.folder);
-  family.sources = std::make_shared<const SourceTree>(std::move(sources));
-  for (const auto& [path, content] : family.sources->files) {
-    constexpr std::string_view kExtension = ".json";
-    if (!path.ends_with(kExtension) || path.find('/') != std::string::npos) continue;
-    const std::string name = path.substr(0, path.size() - kExtension.size());
-    MGTUNE_ASSIGN(Operator op, decode_operator(family.name, name, family.sources));
-    MGTUNE_TRY(check_sources(op));
-    family.operators.push_back(std::move(op));
-  }
-  if (family.operators.empty()) {
-    return invalid_argument(family.sources->folder + ": no operator file (*.json) in this folder");
-  }
-  std::ranges::sort(family.operators, {}, &Operator::name);
-  return family;
+// "forward" of "forward.json" at the top of a family's folder, "" of every other path in it.
+std::string_view operator_of(std::string_view path) {
+  constexpr std::string_view kExtension = ".json";
+  if (!path.ends_with(kExtension) || path.find('/') != std::string_view::npos) return {};
+  return path.substr(0, path.size() - kExtension.size());
 }
+
+// Of the shipped families. For messages: whether their files decode is not looked at.
+std::vector<std::string> shipped_operators() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(kShippedRoot)) continue;
+    const std::string_view path = file.path.substr(kShippedRoot.size());
+    const std::size_t slash = path.find('/');
+    if (slash == std::string_view::npos || path.substr(0, slash) == kCommon) continue;
+    const std::string_view name = operator_of(path.substr(slash + 1));
+    if (!name.empty()) names.push_back(fmt::format("{}.{}", path.substr(0, slash), name));
+  }
+  return names;
+}
+
+}  // namespace
 
 std::vector<std::string> Catalog::shipped_families() {
   std::set<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (!file.path.starts_with(kShippedRoot) || !file.path.ends_with(".json")) continue;
-    const std::string_view path = file.path.substr(kShippedRoot.size());
-    const std::size_t slash = path.find('/');
-    if (slash != path.rfind('/') || slash == std::string_view::npos) continue;
-    if (path.substr(0, slash) != kCommon) names.emplace(path.substr(0, slash));
-  }
+  for (const std::string& op : shipped_operators()) names.insert(split_operator(op).first);
   return {names.begin(), names.end()};
 }
 
-Result<const Family*> Catalog::family(const std::string& name_or_folder) {
+Result<Catalog::Family*> Catalog::family(const std::string& name_or_folder) {
   const auto known = families_.find(name_or_folder);
-  if (known != families_.end()) return known->second.get();
+  if (known != families_.end()) return &known->second;
   SourceTree sources;
   if (is_shipped(name_or_folder)) {
     sources = embedded_source_tree(std::string(kShippedRoot) + name_or_folder);
   } else {
     MGTUNE_ASSIGN(sources, read_source_tree(file_system_, name_or_folder));
   }
-  MGTUNE_ASSIGN(Family loaded, load_family(std::move(sources)));
-  auto& owned = families_[name_or_folder];
-  owned = std::make_unique<Family>(std::move(loaded));
-  Status fills = check_fills(*owned);  // which may ask for this family again
-  if (!fills.ok()) {
-    families_.erase(name_or_folder);
-    return fills;
+  Family family;
+  family.name = folder_name(sources.folder);
+  for (const auto& [path, content] : sources.files) {
+    if (const std::string_view name = operator_of(path); !name.empty()) {
+      family.operators.emplace_back(name);
+    }
   }
-  return owned.get();
+  if (family.operators.empty()) {
+    return invalid_argument(sources.folder + ": no operator file (*.json) in this folder");
+  }
+  std::ranges::sort(family.operators);
+  family.sources = std::make_shared<const SourceTree>(std::move(sources));
+  return &families_.emplace(name_or_folder, std::move(family)).first->second;
 }
 
-Status Catalog::check_fills(const Family& family) {
-  for (const Operator& op : family.operators) {
-    for (const Tensor& tensor : op.tensors) {
-      if (tensor.fill.kind == Fill::Kind::output) MGTUNE_TRY(check_fill(family, op, tensor));
-    }
+Result<const Operator*> Catalog::decoded(Family& family, const std::string& name) {
+  const auto known = family.decoded.find(name);
+  if (known != family.decoded.end()) return &known->second;
+  MGTUNE_ASSIGN(Operator op, decode_operator(family.name, name, family.sources));
+  MGTUNE_TRY(check_sources(op));
+  const Operator& owned = family.decoded.emplace(name, std::move(op)).first->second;
+  Status fills = check_fills(family, owned);  // which may ask for this operator again
+  if (!fills.ok()) {
+    family.decoded.erase(name);
+    return fills;
+  }
+  return &owned;
+}
+
+Status Catalog::check_fills(Family& family, const Operator& op) {
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.fill.kind == Fill::Kind::output) MGTUNE_TRY(check_fill(family, op, tensor));
   }
   return {};
 }
 
 // {"op": "rmsnorm.forward", "output": "rstd"} names an operator of the same family or a shipped
 // one, and one of its outputs.
-Status Catalog::check_fill(const Family& family, const Operator& op, const Tensor& tensor) {
+Status Catalog::check_fill(Family& family, const Operator& op, const Tensor& tensor) {
   const std::string place = fmt::format("{}: /tensors/{}/fill", op.file, tensor.name);
-  const std::string& source = tensor.fill.source_operator;
-  const std::string source_family = split_operator(source).first;
-  const Family* owner = &family;
-  if (source_family != family.name && is_shipped(source_family)) {
+  const auto [source_family, source_name] = split_operator(tensor.fill.source_operator);
+  Family* owner = source_family == family.name ? &family : nullptr;
+  if (owner == nullptr && is_shipped(source_family)) {
     MGTUNE_ASSIGN(owner, this->family(source_family));
   }
-  const auto found = std::ranges::find(owner->operators, source, &Operator::full_name);
-  if (found == owner->operators.end()) {
-    return invalid_argument(fmt::format("{}/op: unknown operator '{}'{}", place, source,
-                                        did_you_mean(source, full_names(&family))));
+  if (owner == nullptr || !std::ranges::binary_search(owner->operators, source_name)) {
+    std::vector<std::string> names = shipped_operators();
+    for (const std::string& name : family.operators) names.push_back(family.name + "." + name);
+    const std::string& source = tensor.fill.source_operator;
+    return invalid_argument(
+        fmt::format("{}/op: unknown operator '{}'{}", place, source, did_you_mean(source, names)));
   }
+  MGTUNE_ASSIGN(const Operator* source, decoded(*owner, source_name));
   std::vector<std::string> outputs;
-  for (const Tensor& other : found->tensors) {
+  for (const Tensor& other : source->tensors) {
     if (other.role != Role::in) outputs.push_back(other.name);
   }
   const std::string& output = tensor.fill.source_output;
   if (std::ranges::find(outputs, output) != outputs.end()) return {};
-  return invalid_argument(fmt::format("{}/output: {} has no output '{}'{}", place, source, output,
-                                      did_you_mean(output, outputs)));
-}
-
-// Of the shipped families, and of one more unless null. For messages: those that do not decode have
-// none.
-std::vector<std::string> Catalog::full_names(const Family* more) {
-  std::vector<std::string> names;
-  const auto add = [&names](const Family& family) {
-    for (const Operator& op : family.operators) names.push_back(op.full_name());
-  };
-  if (more != nullptr) add(*more);
-  for (const std::string& shipped : shipped_families()) {
-    const Result<Family> loaded =
-        load_family(embedded_source_tree(std::string(kShippedRoot) + shipped));
-    if (loaded.ok()) add(*loaded);
-  }
-  return names;
+  return invalid_argument(fmt::format("{}/output: {} has no output '{}'{}", place,
+                                      source->full_name(), output, did_you_mean(output, outputs)));
 }
 
 // A name of kernels/ first, so that what lies in the current folder never changes what it means; a
@@ -172,29 +170,28 @@ Result<Catalog::Named> Catalog::resolve(const std::string& kernel) {
 
 Result<std::vector<const Operator*>> Catalog::find(const std::string& kernel) {
   MGTUNE_ASSIGN(const Named named, resolve(kernel));
-  MGTUNE_ASSIGN(const Family* found, family(named.family));
+  MGTUNE_ASSIGN(Family * found, family(named.family));
   std::vector<const Operator*> operators;
-  std::vector<std::string> names;
-  for (const Operator& op : found->operators) {
-    names.push_back(op.name);
-    if (named.op.empty() || op.name == named.op) operators.push_back(&op);
+  for (const std::string& name : found->operators) {
+    if (!named.op.empty() && name != named.op) continue;
+    MGTUNE_ASSIGN(operators.emplace_back(), decoded(*found, name));
   }
   if (operators.empty()) {
     return not_found(fmt::format("{} has no operator '{}'{}", named.family, named.op,
-                                 did_you_mean(named.op, names)));
+                                 did_you_mean(named.op, found->operators)));
   }
   return operators;
 }
 
 Result<const Operator*> Catalog::find_operator(const std::string& full_name) {
-  for (const auto& [key, loaded] : families_) {
-    for (const Operator& op : loaded->operators) {
-      if (op.full_name() == full_name) return &op;
+  const auto [family_name, operator_name] = split_operator(full_name);
+  for (auto& [key, known] : families_) {
+    if (known.name == family_name && std::ranges::binary_search(known.operators, operator_name)) {
+      return decoded(known, operator_name);
     }
   }
-  const auto [family_name, operator_name] = split_operator(full_name);
   if (operator_name.empty()) {
-    std::vector<std::string> of_family = full_names(nullptr);
+    std::vector<std::string> of_family = shipped_operators();
     std::erase_if(of_family, [&](const auto& name) { return !name.starts_with(full_name + "."); });
     return not_found(fmt::format("unknown operator '{}'; an operator is named family.operator{}{}",
                                  full_name, of_family.empty() ? "" : ": ",
@@ -202,7 +199,7 @@ Result<const Operator*> Catalog::find_operator(const std::string& full_name) {
   }
   if (!is_shipped(family_name)) {
     return not_found(fmt::format("unknown operator '{}'{}", full_name,
-                                 did_you_mean(full_name, full_names(nullptr))));
+                                 did_you_mean(full_name, shipped_operators())));
   }
   MGTUNE_ASSIGN(const std::vector<const Operator*> found, find(full_name));
   return found.front();

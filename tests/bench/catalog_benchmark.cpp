@@ -1,5 +1,5 @@
-// Loading families: the JSON of every operator, its expressions parsed and checked. mgtune does it
-// once at its start, libmgruntime once for a context.
+// Loading families: the JSON of every operator, its expressions parsed and checked. A program that
+// plans one operator decodes that one.
 
 #include <benchmark/benchmark.h>
 

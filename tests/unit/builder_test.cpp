@@ -142,11 +142,10 @@ class VariantBuildRequestTest : public testing::Test {
     return variant_build_request(op_, variant, slots, device_arch).value();
   }
 
-  Operator op_ = load_family(read_source_tree(FileSystem::real(),
-                                              MGTUNE_SOURCE_DIR "/tests/families/vector_add")
-                                 .value())
-                     .value()
-                     .operators.at(0);
+  Operator op_ = *Catalog(FileSystem::real())
+                      .find(MGTUNE_SOURCE_DIR "/tests/families/vector_add")
+                      .value()
+                      .front();
 };
 
 TEST_F(VariantBuildRequestTest, NamesSourceKernelsAndTheDevicesArchitecture) {

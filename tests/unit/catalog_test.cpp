@@ -56,7 +56,10 @@ class CatalogTest : public testing::Test {
     file_system_.files["/home/me/dot.ted/a.cu"] = "";
   }
 
-  std::string error(const std::string& kernel) { return catalog_.find(kernel).status().message(); }
+  // Of a catalog that reads the folders as they are now.
+  std::string error(const std::string& kernel) {
+    return Catalog(file_system_).find(kernel).status().message();
+  }
   std::string names(const std::string& kernel) {
     const Result<std::vector<const Operator*>> found = catalog_.find(kernel);
     if (!found.ok()) return found.status().message();
@@ -144,6 +147,43 @@ TEST_F(CatalogTest, SourcesHaveToBeThere) {
 TEST_F(CatalogTest, MalformedOperatorsNameTheirFile) {
   file_system_.files["/home/me/mine/scale.json"] = "{}";
   EXPECT_EQ(error("/home/me/mine"), "/home/me/mine/scale.json: missing key 'format'");
+}
+
+// One that nobody asks for costs nothing and hinders nobody.
+TEST_F(CatalogTest, AnOperatorIsDecodedWhenItIsAskedFor) {
+  file_system_.files["/home/me/mine/scale.json"] = "{}";
+  EXPECT_EQ(names("/home/me/mine.forward"), "mine.forward");
+  EXPECT_TRUE(catalog_.find_operator("mine.forward").ok());
+  const std::string malformed = "/home/me/mine/scale.json: missing key 'format'";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(names("/home/me/mine"), malformed);
+    EXPECT_EQ(names("/home/me/mine.scale"), malformed);
+    const Status status = catalog_.find_operator("mine.scale").status();
+    EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+    EXPECT_EQ(status.message(), malformed);
+  }
+}
+
+TEST_F(CatalogTest, FillsMayGoRoundInACircle) {
+  const auto filled_from = [](const std::string& op, const std::string& output) {
+    return replaced(
+        golden_text("rmsnorm.forward"), R"(["hidden"], "fill": "normal")",
+        R"(["hidden"], "fill": {"op": ")" + op + R"(", "output": ")" + output + R"("})");
+  };
+  file_system_.files["/home/me/mine/forward.json"] = filled_from("mine.scale", "rstd");
+  file_system_.files["/home/me/mine/scale.json"] = filled_from("mine.forward", "rst");
+  const std::string refused =
+      "/home/me/mine/scale.json: /tensors/weight/fill/output: mine.forward has no output 'rst'; "
+      "did you mean 'rstd'?";
+  for (const char* kernel : {"/home/me/mine.forward", "/home/me/mine.scale", "/home/me/mine"}) {
+    EXPECT_EQ(error(kernel), refused) << kernel;
+  }
+  file_system_.files["/home/me/other/forward.json"] = filled_from("other.scale", "rstd");
+  file_system_.files["/home/me/other/scale.json"] = filled_from("other.forward", "rstd");
+  for (const char* source : {"forward.cu", "reference.cu"}) {
+    file_system_.files[std::string("/home/me/other/") + source] = "";
+  }
+  EXPECT_EQ(names("/home/me/other"), "other.forward other.scale");
 }
 
 TEST_F(CatalogTest, HugeFilesAreRefused) {

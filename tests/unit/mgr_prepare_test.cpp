@@ -124,5 +124,28 @@ TEST_F(MgrPrepareTest, ManyThreadsColdOnOneKeyCompileItOnce) {
   EXPECT_FALSE(std::getline(calls, second)) << "compiled twice";
 }
 
+// Each is decoded by whoever comes first; nobody gets a part of one.
+TEST_F(MgrPrepareTest, ManyThreadsAskForOperatorsThatNobodyAskedForYet) {
+  const std::vector<std::string> names = {"rmsnorm.forward", "rmsnorm.backward", "swiglu.forward",
+                                          "swiglu.packed_backward", "attention.decode"};
+  const mgr_assignment_t nothing{"nothing", "1"};
+  std::atomic<int> answered = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 64; ++i) {
+      threads.emplace_back([&, i] {
+        const std::string& name = names[i % names.size()];
+        mgr_plan_options_t options = problem(name.c_str());
+        options.assignments = &nothing;  // refused by the operator, before anything is compiled
+        mgr_plan_t* plan = nullptr;
+        EXPECT_EQ(mgr_plan(context_, &options, &plan), MGR_INVALID_ARGUMENT);
+        EXPECT_THAT(mgr_last_error(), HasSubstr("unknown name 'nothing': " + name + " takes "));
+        ++answered;
+      });
+    }
+  }
+  EXPECT_EQ(answered, 64);
+}
+
 }  // namespace
 }  // namespace mgtune
