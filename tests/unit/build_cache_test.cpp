@@ -160,6 +160,44 @@ TEST_F(BuildCacheTest, EvictionTouchesNoFileThatIsNotAnEntry) {
   }
 }
 
+// Entries of an older or a newer mgtune, whose keys are never asked for here, and one that power
+// was lost over: they count, go by age like the rest, and are cleared.
+TEST_F(BuildCacheTest, EntriesOfOtherFormatsAreTheCachesOwn) {
+  const Build older = make_artifact("older", 1000), newer = make_artifact("newer", 1000),
+              empty = make_artifact("empty"), ours = make_artifact("ours", 1000);
+  const auto plant_others = [&] {
+    ASSERT_TRUE(cache().store(ours).ok());
+    for (const auto& [build, format] : {std::pair(older, '0'), std::pair(newer, '2')}) {
+      std::string entry = encode_cache_entry(build);
+      entry.replace(0, kCacheEntryFormat.size(), std::string("mgtune build ") + format);
+      ASSERT_TRUE(FileSystem::real().write_file(path_of(build), entry).ok());
+    }
+    ASSERT_TRUE(FileSystem::real().write_file(path_of(empty), "").ok());
+    age(path_of(older), 4);
+    age(path_of(ours), 3);
+    age(path_of(newer), 2);
+    age(path_of(empty), 1);
+  };
+  plant_others();
+  const BuildCache::Usage usage = cache().usage().value();
+  const auto bytes = static_cast<std::int64_t>(encode_cache_entry(ours).size());
+  EXPECT_EQ(usage.entries, 4);
+  EXPECT_NEAR(static_cast<double>(usage.bytes), static_cast<double>(3 * bytes), 20);
+
+  const Build last = make_artifact("last", 1000);
+  ASSERT_TRUE(cache(2 * bytes + 100).store(last).ok());  // room for two
+  EXPECT_FALSE(has(older));
+  EXPECT_FALSE(has(ours));
+  EXPECT_TRUE(has(newer));
+  EXPECT_TRUE(has(empty));
+  EXPECT_TRUE(has(last));
+
+  plant_others();
+  ASSERT_TRUE(FileSystem::real().write_file(directory() + "/notes.txt", "mine").ok());
+  EXPECT_EQ(cache().clear().value().entries, 5);
+  EXPECT_EQ(*FileSystem::real().list_files(directory()), std::vector<std::string>{"notes.txt"});
+}
+
 TEST_F(BuildCacheTest, TemporariesOfProcessesLongGoneAreRemoved) {
   ASSERT_TRUE(cache().store(make_artifact("x")).ok());
   const std::string abandoned = path_of(make_artifact("y")) + ".Ab1cD2";
