@@ -90,13 +90,6 @@ Status BuildCache::check(const std::string& directory) {
   return files.remove(probe);
 }
 
-// A message about the folder by its descriptor, with its name instead.
-std::string BuildCache::with_name(std::string message, const std::string& descriptor) const {
-  const std::size_t place = message.find(descriptor);
-  return place == std::string::npos ? message
-                                    : message.replace(place, descriptor.size(), directory_);
-}
-
 std::string BuildCache::entry_path(const std::string& key) const {
   return directory_ + "/" + key + std::string(kSuffix);
 }
@@ -136,9 +129,7 @@ Status BuildCache::keep(const Build& build) {
     return unsupported("a build of " + std::to_string(entry.size()) + " bytes is larger than " +
                        std::to_string(kMaxEntryBytes));
   }
-  const std::string path = folder.path() + "/" + build.key + std::string(kSuffix);
-  const Status written = file_system_.write_file_unsynced(path, entry);
-  if (!written.ok()) return {written.code(), with_name(written.message(), folder.path())};
+  MGTUNE_TRY(file_system_.write_file_unsynced(folder.descriptor(), entry_path(build.key), entry));
   if (looks_after(build.key, entry.size())) evict();
   return {};
 }

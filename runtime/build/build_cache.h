@@ -63,7 +63,6 @@ class BuildCache {
   Result<std::vector<File>> list();
   void evict();
   std::string entry_path(const std::string& key) const;
-  std::string with_name(std::string message, const std::string& descriptor) const;
 
   FileSystem& file_system_;
   std::string directory_;

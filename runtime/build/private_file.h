@@ -16,11 +16,11 @@ namespace mgtune {
 Status check_private_directory(const std::string& directory);
 
 // A directory that passed this check. Whoever may write to a folder above it can make its path
-// stand for another one afterwards; path() is the one that was checked as long as the object lives.
+// stand for another one afterwards; descriptor() is of the one that was checked.
 class PrivateDirectory {
  public:
   static Result<PrivateDirectory> open(const std::string& directory);
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_.get()); }
+  int descriptor() const { return descriptor_.get(); }
 
  private:
   explicit PrivateDirectory(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}

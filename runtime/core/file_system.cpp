@@ -1,6 +1,7 @@
 #include "core/file_system.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,25 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   return {};
 }
 
+// A new file for this user alone: `name` with six letters or digits appended, as mkostemp(3) does,
+// in an opened folder.
+FileDescriptor create_beside(int folder, std::string& name) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  const std::size_t bytes = name.size();
+  std::array<unsigned char, 6> drawn;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (::getrandom(drawn.data(), drawn.size(), 0) != std::ssize(drawn)) return {};
+    name.resize(bytes);
+    name += '.';
+    for (const unsigned char number : drawn) name += kLetters[number % kLetters.size()];
+    FileDescriptor file(
+        ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.is_open() || errno != EEXIST) return file;
+  }
+  return {};
+}
+
 class RealFileSystem final : public FileSystem {
  public:
   Result<std::string> read_file(const std::string& path) override {
@@ -47,7 +67,7 @@ class RealFileSystem final : public FileSystem {
   }
 
   Status write_file(const std::string& path, std::string_view content) override {
-    MGTUNE_TRY(replace(path, content, true));
+    MGTUNE_TRY(replace(AT_FDCWD, path, path, content, true));
     const std::string parent = std::filesystem::path(path).parent_path().string();
     const FileDescriptor folder(
         ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -57,8 +77,9 @@ class RealFileSystem final : public FileSystem {
     return {};
   }
 
-  Status write_file_unsynced(const std::string& path, std::string_view content) override {
-    return replace(path, content, false);
+  Status write_file_unsynced(int folder, const std::string& path,
+                             std::string_view content) override {
+    return replace(folder, path.substr(path.rfind('/') + 1), path, content, false);
   }
 
   Status create_directories(const std::string& path, unsigned mode) override {
@@ -97,15 +118,17 @@ class RealFileSystem final : public FileSystem {
   }
 
  private:
-  static Status replace(const std::string& path, std::string_view content, bool sync) {
-    std::string temporary = path + ".XXXXXX";
-    FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (file.get() < 0) return errno_status("create", path, errno);
+  // `path` is what messages call the file `name` in `folder`.
+  static Status replace(int folder, const std::string& name, const std::string& path,
+                        std::string_view content, bool sync) {
+    std::string temporary = name;
+    FileDescriptor file = create_beside(folder, temporary);
+    if (!file.is_open()) return errno_status("create", path, errno);
     Status status = fill(file, path, content, sync);
-    if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    if (status.ok() && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) {
       status = errno_status("write", path, errno);
     }
-    if (!status.ok()) ::unlink(temporary.c_str());
+    if (!status.ok()) ::unlinkat(folder, temporary.c_str(), 0);
     return status;
   }
 

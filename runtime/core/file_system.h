@@ -26,10 +26,13 @@ class FileSystem {
   // a reader sees the old content or the new one, never a part. The temporary goes on any failure.
   virtual Status write_file(const std::string& path, std::string_view content) = 0;
 
-  // Without the syncs, which wait for the disk at every file however many processes write: a file
-  // is still the old or the new one for all readers, but a machine that loses power may leave a
-  // part of it. For what has a checksum and can be made again.
-  virtual Status write_file_unsynced(const std::string& path, std::string_view content) {
+  // Without the syncs, which wait for the disk at every file however many processes write, and into
+  // the folder that the descriptor `folder` is of, whatever its path stands for by now; of `path`
+  // the last part counts, and messages name all of it. A file is still the old or the new one for
+  // all readers, but a machine that loses power may leave a part of it. For what has a checksum and
+  // can be made again.
+  virtual Status write_file_unsynced(int /*folder*/, const std::string& path,
+                                     std::string_view content) {
     return write_file(path, content);
   }
 

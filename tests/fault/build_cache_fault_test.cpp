@@ -1,6 +1,8 @@
 // A damaged or hostile build cache costs a compile, never a wrong build.
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -201,6 +203,19 @@ TEST_F(BuildCacheFault, AWriteThatFailsNamesTheFile) {
   EXPECT_EQ(status.message(), "cannot write " + path_of(build_.key) + ": No space left on device");
 }
 
+// Mounts an empty file system over /proc, for this process alone; whoever is not root becomes one
+// in a user namespace for it.
+bool hide_proc() {
+  const uid_t user = ::geteuid();
+  if (::unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  if (user != 0) {
+    std::ofstream map("/proc/self/uid_map");
+    if (!(map << user << ' ' << user << " 1" << std::flush)) return false;
+  }
+  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("none", "/proc", "tmpfs", 0, nullptr) == 0 && ::access("/proc/self", F_OK) != 0;
+}
+
 // Puts another directory in the place of the cache's just before a file is written, as whoever may
 // write to the folder above can.
 class SwappingFileSystem final : public FileSystem {
@@ -208,8 +223,12 @@ class SwappingFileSystem final : public FileSystem {
   explicit SwappingFileSystem(std::function<void()> swap) : swap_(std::move(swap)) {}
   Result<std::string> read_file(const std::string& path) override { return real().read_file(path); }
   Status write_file(const std::string& path, std::string_view content) override {
-    swap_();
     return real().write_file(path, content);
+  }
+  Status write_file_unsynced(int folder, const std::string& path,
+                             std::string_view content) override {
+    swap_();
+    return real().write_file_unsynced(folder, path, content);
   }
   Status create_directories(const std::string& path, unsigned mode) override {
     return real().create_directories(path, mode);
@@ -236,6 +255,28 @@ TEST_F(BuildCacheFault, ADirectoryThatIsSwappedAfterItsCheckIsNotWrittenTo) {
   EXPECT_TRUE(BuildCache(files, directory_).store(other).ok());
   EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
   EXPECT_EQ(BuildCache(FileSystem::real(), moved).load(other.key)->binary, other.binary);
+}
+
+// As in a chroot or a container without /proc.
+TEST_F(BuildCacheFault, BuildsAreKeptWhereProcIsNotMounted) {
+  constexpr int kCannotHide = 77;
+  const Build other = make_artifact("other", "other binary");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!hide_proc()) ::_exit(kCannotHide);
+    BuildCache hidden = cache();
+    if (!hidden.store(other).ok()) ::_exit(1);
+    const std::optional<Build> loaded = hidden.load(other.key);
+    ::_exit(loaded && loaded->binary == other.binary && hidden.load(build_.key) ? 0 : 2);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotHide) {
+    GTEST_SKIP() << "this process may not mount anything over /proc";
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(cache().load(other.key)->binary, other.binary);
 }
 
 TEST_F(BuildCacheFault, AFifoIsAMissAndDoesNotHang) {

@@ -29,11 +29,14 @@ class FaultyFileSystem final : public FileSystem {
   }
 
   Status write_file(const std::string& path, std::string_view content) override {
-    if (!is_failing()) return real().write_file(path, content);
-    if (fault_ != Fault::refused) {
-      MGTUNE_TRY(real().write_file(path, content.substr(0, content.size() / 2)));
-    }
-    return fault_ == Fault::silently_torn ? Status() : failure("write", path);
+    return write(path, content,
+                 [&](std::string_view some) { return real().write_file(path, some); });
+  }
+  Status write_file_unsynced(int folder, const std::string& path,
+                             std::string_view content) override {
+    return write(path, content, [&](std::string_view some) {
+      return real().write_file_unsynced(folder, path, some);
+    });
   }
 
   Status create_directories(const std::string& path, unsigned mode) override {
@@ -59,6 +62,13 @@ class FaultyFileSystem final : public FileSystem {
 
  private:
   bool is_failing() { return calls_++ == failing_call_; }
+
+  template <typename Write>
+  Status write(const std::string& path, std::string_view content, const Write& really) {
+    if (!is_failing()) return really(content);
+    if (fault_ != Fault::refused) MGTUNE_TRY(really(content.substr(0, content.size() / 2)));
+    return fault_ == Fault::silently_torn ? Status() : failure("write", path);
+  }
 
   static Status failure(const std::string& action, const std::string& path) {
     return io_error("cannot " + action + " " + path + ": No space left on device");

@@ -142,17 +142,19 @@ __attribute__((visibility("default"))) int fsync(int) {
   const auto answer = mgtune::FaultySystemCalls::ask("fsync", true);
   return answer == mgtune::FaultySystemCalls::Answer::fail ? -1 : 0;
 }
-__attribute__((visibility("default"))) int mkostemp(char* pattern, int flags) {
-  MGTUNE_FAULTY(mkostemp, true, pattern, flags);
-}
 __attribute__((visibility("default"))) int mkdir(const char* path, mode_t mode) noexcept {
   MGTUNE_FAULTY(mkdir, true, path, mode);
 }
-__attribute__((visibility("default"))) int rename(const char* from, const char* to) noexcept {
-  MGTUNE_FAULTY(rename, true, from, to);
+__attribute__((visibility("default"))) int renameat(int from_folder, const char* from,
+                                                    int to_folder, const char* to) noexcept {
+  MGTUNE_FAULTY(renameat, true, from_folder, from, to_folder, to);
 }
 __attribute__((visibility("default"))) int unlink(const char* path) noexcept {
   MGTUNE_FAULTY(unlink, false, path);
+}
+__attribute__((visibility("default"))) int unlinkat(int folder, const char* path,
+                                                    int flags) noexcept {
+  MGTUNE_FAULTY(unlinkat, false, folder, path, flags);
 }
 __attribute__((visibility("default"))) int fstat(int fd, struct stat* info) noexcept {
   MGTUNE_FAULTY(fstat, false, fd, info);

@@ -14,6 +14,7 @@
 #include "build/build_cache.h"
 #include "build/cache_entry.h"
 #include "cli/exit_code.h"
+#include "core/file_descriptor.h"
 #include "core/file_system.h"
 #include "core/sha256.h"
 #include "tests/fault/faulty_system_calls.h"
@@ -102,24 +103,25 @@ TEST(SystemCallFault, AWrittenFileIsTheOldOneOrTheNewOne) {
         ASSERT_TRUE(files.write_file(path, old_text).ok()) << what;
       });
   EXPECT_THAT(calls,
-              testing::IsSupersetOf({"mkostemp", "write", "fsync", "close", "rename", "open"}));
+              testing::IsSupersetOf({"openat", "write", "fsync", "close", "renameat", "open"}));
 }
 
 TEST(SystemCallFault, AnUnsyncedFileIsTheOldOneOrTheNewOneToo) {
   const TemporaryFolder folder;
   FileSystem& files = FileSystem::real();
   const std::string path = folder.file("entry.build");
-  ASSERT_TRUE(files.write_file_unsynced(path, "old").ok());
+  const FileDescriptor opened(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_TRUE(files.write_file_unsynced(opened.get(), path, "old").ok());
   const std::set<std::string> calls = at_every_call(
-      [&] { return files.write_file_unsynced(path, "new and longer"); },
+      [&] { return files.write_file_unsynced(opened.get(), path, "new and longer"); },
       [&](const Fault& fault, const std::string& struck, const Status& status) {
         const std::string what = describe(fault, struck);
         const std::string now = *files.read_file(path);
         ASSERT_TRUE(now == "new and longer" || (!status.ok() && now == "old")) << what << now;
         ASSERT_EQ(folder.entries(), 1u) << what;
-        ASSERT_TRUE(files.write_file_unsynced(path, "old").ok()) << what;
+        ASSERT_TRUE(files.write_file_unsynced(opened.get(), path, "old").ok()) << what;
       });
-  EXPECT_THAT(calls, testing::IsSupersetOf({"mkostemp", "write", "close", "rename"}));
+  EXPECT_THAT(calls, testing::IsSupersetOf({"openat", "write", "close", "renameat"}));
   EXPECT_FALSE(calls.contains("fsync"));
 }
 
@@ -197,7 +199,7 @@ TEST_F(CacheCallFault, AStoreThatFailsLeavesWholeEntriesAlone) {
         std::filesystem::remove_all(directory_);
       });
   testing::internal::GetCapturedStderr();
-  EXPECT_THAT(calls, testing::IsSupersetOf({"mkdir", "mkostemp", "write", "close", "rename", "open",
+  EXPECT_THAT(calls, testing::IsSupersetOf({"mkdir", "openat", "write", "close", "renameat", "open",
                                             "fstat", "unlink"}));
 }
 
