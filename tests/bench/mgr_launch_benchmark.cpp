@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 
@@ -29,16 +30,9 @@ struct PlannedRmsnorm {
                                 table + " -o " + pack + " 2>&1";
     if (std::system(command.c_str()) != 0) return;
     open.database = pack.c_str();
-    const mgr_assignment_t assignments[] = {{"hidden", "1024"}, {"T", "bf16"}};
-    const mgr_range_t ranges[] = {{"rows", 1, 65536}};
-    mgr_plan_options_t options{};
-    options.struct_size = sizeof(options);
-    options.operator_name = "rmsnorm.forward";
-    options.assignments = assignments;
-    options.assignment_count = 2;
-    options.ranges = ranges;
-    options.range_count = 1;
-    ok = mgr_open(&open, &context) == MGR_OK && mgr_plan(context, &options, &plan) == MGR_OK &&
+    const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
+                                 {{"rows", 1, 65536}});
+    ok = mgr_open(&open, &context) == MGR_OK && mgr_plan(context, options.get(), &plan) == MGR_OK &&
          mgr_allocate(context, 1 << 20, &memory) == MGR_OK;
   }
   PlannedRmsnorm(const PlannedRmsnorm&) = delete;

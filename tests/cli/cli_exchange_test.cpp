@@ -11,6 +11,7 @@
 #include "exchange/gzip.h"
 #include "store/import.h"
 #include "store/store.h"
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 
 namespace mgtune {
@@ -223,17 +224,9 @@ TEST_F(CliExchangeTest, ATunedTableServes) {
   open.family_folder_count = 1;
   mgr_context_t* context = nullptr;
   ASSERT_EQ(mgr_open(&open, &context), MGR_OK) << mgr_last_error();
-  const mgr_assignment_t dtype = {"T", "f32"};
-  const mgr_range_t range = {"n", 1, 4096};
-  mgr_plan_options_t options{};
-  options.struct_size = sizeof(options);
-  options.operator_name = "vector_add.add";
-  options.assignments = &dtype;
-  options.assignment_count = 1;
-  options.ranges = &range;
-  options.range_count = 1;
+  const MgrPlanOptions options("vector_add.add", {{"T", "f32"}}, {{"n", 1, 4096}});
   mgr_plan_t* plan = nullptr;
-  ASSERT_EQ(mgr_plan(context, &options, &plan), MGR_OK) << mgr_last_error();
+  ASSERT_EQ(mgr_plan(context, options.get(), &plan), MGR_OK) << mgr_last_error();
   const std::int64_t n = 1000;
   std::string text(8192, '\0');
   EXPECT_EQ(mgr_explain(plan, &n, 1, text.data(), text.size(), nullptr), MGR_OK);

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 
@@ -59,16 +60,9 @@ class MgruntimeOnGpu : public RealGpuTest {
     const std::string database = folder().file("none.db");
     open.database = database.c_str();
     ASSERT_EQ(mgr_open(&open, &context_), MGR_OK) << mgr_last_error();
-    const std::array<mgr_assignment_t, 2> assignments = {{{"hidden", "1000"}, {"T", "f32"}}};
-    const mgr_range_t range = {"rows", 1, 4096};
-    mgr_plan_options_t options{};
-    options.struct_size = sizeof(options);
-    options.operator_name = "rmsnorm.forward";
-    options.assignments = assignments.data();
-    options.assignment_count = assignments.size();
-    options.ranges = &range;
-    options.range_count = 1;
-    ASSERT_EQ(mgr_plan(context_, &options, &plan_), MGR_OK) << mgr_last_error();
+    const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1000"}, {"T", "f32"}},
+                                 {{"rows", 1, 4096}});
+    ASSERT_EQ(mgr_plan(context_, options.get(), &plan_), MGR_OK) << mgr_last_error();
   }
 
   void TearDown() override {

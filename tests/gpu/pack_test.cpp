@@ -19,6 +19,7 @@
 #include "device/cuda/cuda_device.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/gpu_table.h"
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/stand_in_gpu.h"
@@ -62,16 +63,9 @@ class PackOnGpu : public RealGpuTest {
     open.device = "0";
     open.database = path.c_str();
     ASSERT_EQ(mgr_open(&open, &context_), MGR_OK) << mgr_last_error();
-    const std::array<mgr_assignment_t, 2> assignments = {{{"hidden", "1024"}, {"T", "bf16"}}};
-    const mgr_range_t range = {"rows", 1, kRows};
-    mgr_plan_options_t options{};
-    options.struct_size = sizeof(options);
-    options.operator_name = "rmsnorm.forward";
-    options.assignments = assignments.data();
-    options.assignment_count = assignments.size();
-    options.ranges = &range;
-    options.range_count = 1;
-    ASSERT_EQ(mgr_plan(context_, &options, &plan_), MGR_OK) << mgr_last_error();
+    const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
+                                 {{"rows", 1, kRows}});
+    ASSERT_EQ(mgr_plan(context_, options.get(), &plan_), MGR_OK) << mgr_last_error();
     const std::vector<std::uint16_t> ones(kRows * kHidden, kOne);
     for (void** memory : {&x_, &weight_, &y_}) {
       ASSERT_EQ(mgr_allocate(context_, 2 * ones.size(), memory), MGR_OK);

@@ -10,6 +10,8 @@
 #include <array>
 #include <string_view>
 
+#include "tests/helpers/mgr_plan_options.h"
+
 namespace {
 
 using mgtune::FirstLaunch;
@@ -46,17 +48,10 @@ int main(int argc, char** argv) {
   expect(mgr_open(&open, &context));
   steps[1] = FirstLaunch::now_ns();
 
-  const std::array<mgr_assignment_t, 2> assignments = {{{"hidden", "1024"}, {"T", "bf16"}}};
-  const mgr_range_t range = {"rows", 1, FirstLaunch::kRows};
-  mgr_plan_options_t options{};
-  options.struct_size = sizeof(options);
-  options.operator_name = "rmsnorm.forward";
-  options.assignments = assignments.data();
-  options.assignment_count = assignments.size();
-  options.ranges = &range;
-  options.range_count = 1;
+  const mgtune::MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
+                                       {{"rows", 1, FirstLaunch::kRows}});
   mgr_plan_t* plan = nullptr;
-  expect(mgr_plan(context, &options, &plan));
+  expect(mgr_plan(context, options.get(), &plan));
   steps[2] = FirstLaunch::now_ns();
 
   void *x = nullptr, *weight = nullptr, *y = nullptr;

@@ -17,6 +17,7 @@
 #include "pack/pack.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/long_lane.h"
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
@@ -99,18 +100,12 @@ class HostileFiles : public testing::Test {
   }
 
   void plan(mgr_context_t* context, const std::string& bytes) {
-    const mgr_assignment_t assignments[] = {{"hidden", "1024"}, {"T", "bf16"}};
-    const mgr_range_t rows = {"rows", 1, 100000};
-    mgr_plan_options_t options{};
-    options.struct_size = sizeof(options);
-    options.operator_name = "rmsnorm.forward";
-    options.assignments = assignments;
-    options.assignment_count = 2;
-    options.ranges = &rows;
-    options.range_count = 1;
+    const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
+                                 {{"rows", 1, 100000}});
     mgr_plan_t* plan = nullptr;
     // No build of these packs is a cubin, and nothing can be compiled.
-    EXPECT_EQ(mgr_plan(context, &options, &plan), MGR_ENVIRONMENT) << mgr_last_error() << bytes;
+    EXPECT_EQ(mgr_plan(context, options.get(), &plan), MGR_ENVIRONMENT)
+        << mgr_last_error() << bytes;
     EXPECT_EQ(plan, nullptr);
     mgr_plan_free(plan);
   }

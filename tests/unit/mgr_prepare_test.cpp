@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
@@ -39,16 +40,7 @@ class MgrPrepareTest : public testing::Test {
   }
   void TearDown() override { mgr_close(context_); }
 
-  mgr_plan_options_t problem(const char* op) const {
-    mgr_plan_options_t options{};
-    options.struct_size = sizeof(options);
-    options.operator_name = op;
-    options.assignments = &f32_;
-    options.assignment_count = 1;
-    options.ranges = &n_;
-    options.range_count = 1;
-    return options;
-  }
+  static MgrPlanOptions problem(const char* op) { return {op, {{"T", "f32"}}, {{"n", 1, 1000}}}; }
 
   std::size_t builds() const {
     std::size_t count = 0;
@@ -58,18 +50,17 @@ class MgrPrepareTest : public testing::Test {
     return count;
   }
 
-  const mgr_assignment_t f32_{"T", "f32"};
-  const mgr_range_t n_{"n", 1, 1000};
   const TemporaryFolder folder_;
   const Variable cache_{"MGTUNE_CACHE_DIR", folder_.file("cache")};
   mgr_context_t* context_ = nullptr;
 };
 
 TEST_F(MgrPrepareTest, PlansAllAndSaysWhichFailed) {
-  const mgr_plan_options_t good = problem("vector_add.add"), unknown = problem("vector_add.sub");
-  mgr_plan_options_t small = good;
+  const MgrPlanOptions good = problem("vector_add.add"), unknown = problem("vector_add.sub");
+  mgr_plan_options_t small = *good.get();
   small.struct_size = 1;
-  const mgr_plan_options_t* const problems[] = {&good, &unknown, &good, &small, nullptr};
+  const mgr_plan_options_t* const problems[] = {good.get(), unknown.get(), good.get(), &small,
+                                                nullptr};
   mgr_plan_t* plans[5] = {};
   mgr_status_t statuses[5] = {};
   EXPECT_EQ(mgr_prepare(context_, problems, 5, 0, plans, statuses), MGR_NOT_FOUND);
@@ -88,8 +79,8 @@ TEST_F(MgrPrepareTest, PlansAllAndSaysWhichFailed) {
 }
 
 TEST_F(MgrPrepareTest, LeavesBuildsWhereNobodyTakesThePlans) {
-  const mgr_plan_options_t good = problem("vector_add.add");
-  const mgr_plan_options_t* const problems[] = {&good};
+  const MgrPlanOptions good = problem("vector_add.add");
+  const mgr_plan_options_t* const problems[] = {good.get()};
   EXPECT_EQ(mgr_prepare(context_, problems, 1, 7, nullptr, nullptr), MGR_OK) << mgr_last_error();
   EXPECT_EQ(builds(), 1U);
   EXPECT_EQ(mgr_prepare(context_, nullptr, 0, 0, nullptr, nullptr), MGR_OK);
@@ -109,9 +100,8 @@ TEST_F(MgrPrepareTest, ManyThreadsColdOnOneKeyCompileItOnce) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 64; ++i) {
       threads.emplace_back([&] {
-        const mgr_plan_options_t good = problem("vector_add.add");
         mgr_plan_t* plan = nullptr;
-        if (mgr_plan(context_, &good, &plan) == MGR_OK) ++planned;
+        if (mgr_plan(context_, problem("vector_add.add").get(), &plan) == MGR_OK) ++planned;
         mgr_plan_free(plan);
       });
     }
@@ -128,17 +118,16 @@ TEST_F(MgrPrepareTest, ManyThreadsColdOnOneKeyCompileItOnce) {
 TEST_F(MgrPrepareTest, ManyThreadsAskForOperatorsThatNobodyAskedForYet) {
   const std::vector<std::string> names = {"rmsnorm.forward", "rmsnorm.backward", "swiglu.forward",
                                           "swiglu.packed_backward", "attention.decode"};
-  const mgr_assignment_t nothing{"nothing", "1"};
   std::atomic<int> answered = 0;
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < 64; ++i) {
       threads.emplace_back([&, i] {
         const std::string& name = names[i % names.size()];
-        mgr_plan_options_t options = problem(name.c_str());
-        options.assignments = &nothing;  // refused by the operator, before anything is compiled
+        // Refused by the operator, before anything is compiled.
+        const MgrPlanOptions options(name.c_str(), {{"nothing", "1"}}, {});
         mgr_plan_t* plan = nullptr;
-        EXPECT_EQ(mgr_plan(context_, &options, &plan), MGR_INVALID_ARGUMENT);
+        EXPECT_EQ(mgr_plan(context_, options.get(), &plan), MGR_INVALID_ARGUMENT);
         EXPECT_THAT(mgr_last_error(), HasSubstr("unknown name 'nothing': " + name + " takes "));
         ++answered;
       });

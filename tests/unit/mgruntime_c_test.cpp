@@ -8,11 +8,13 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/registry.h"
 #include "dispatch/variant_selection.h"
 #include "store/store.h"
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/toy_operators.h"
 
@@ -54,30 +56,22 @@ class MgruntimeC : public testing::Test {
   }
 
   static mgr_status_t plan(mgr_context_t* context, const char* high, mgr_plan_t** plan) {
-    const mgr_assignment_t assignments[] = {{"T", "f32"}};
-    const mgr_range_t ranges[] = {{"n", 0, std::atoll(high)}};
-    return plan_with(context, assignments, ranges, plan);
+    return plan_with(context, {{"T", "f32"}}, {{"n", 0, std::atoll(high)}}, plan);
   }
 
-  static mgr_status_t plan_with(mgr_context_t* context,
-                                std::span<const mgr_assignment_t> assignments,
-                                std::span<const mgr_range_t> ranges, mgr_plan_t** plan,
+  static mgr_status_t plan_with(mgr_context_t* context, std::vector<mgr_assignment_t> assignments,
+                                std::vector<mgr_range_t> ranges, mgr_plan_t** plan,
                                 const char* op = "vector_add.add") {
-    mgr_plan_options_t options{};
-    options.struct_size = sizeof(options);
-    options.operator_name = op;
-    options.assignments = assignments.data();
-    options.assignment_count = assignments.size();
-    options.ranges = ranges.data();
-    options.range_count = ranges.size();
-    return mgr_plan(context, &options, plan);
+    const MgrPlanOptions options(op, std::move(assignments), std::move(ranges));
+    return mgr_plan(context, options.get(), plan);
   }
 
   // The message of planning with these words.
   static std::string refusal(std::vector<mgr_assignment_t> assignments,
                              std::vector<mgr_range_t> ranges, const char* op = "vector_add.add") {
     mgr_plan_t* none = nullptr;
-    EXPECT_EQ(plan_with(context_, assignments, ranges, &none, op), MGR_INVALID_ARGUMENT);
+    EXPECT_EQ(plan_with(context_, std::move(assignments), std::move(ranges), &none, op),
+              MGR_INVALID_ARGUMENT);
     EXPECT_EQ(none, nullptr);
     return mgr_last_error();
   }
@@ -227,10 +221,10 @@ TEST_F(MgruntimeC, MoreMemoryThanThereIsIsTheEnvironmentsFault) {
 }
 
 TEST_F(MgruntimeC, RefusesScalarsThatTheirTypeCannotHold) {
-  const mgr_assignment_t assignments[] = {{"hidden", "8"}, {"T", "f32"}};
-  const mgr_range_t ranges[] = {{"rows", 1, 4}};
   mgr_plan_t* plan = nullptr;
-  ASSERT_EQ(plan_with(context_, assignments, ranges, &plan, "rmsnorm.forward"), MGR_OK)
+  ASSERT_EQ(plan_with(context_, {{"hidden", "8"}, {"T", "f32"}}, {{"rows", 1, 4}}, &plan,
+                      "rmsnorm.forward"),
+            MGR_OK)
       << mgr_last_error();
   const std::int64_t dims[] = {1, -1};
   void* const nulls[4] = {};
@@ -246,10 +240,10 @@ TEST_F(MgruntimeC, RefusesScalarsThatTheirTypeCannotHold) {
 
 // In the kernel's arithmetic they would wrap, and it would read and write anywhere.
 TEST_F(MgruntimeC, RefusesStridesThatNoMemoryHolds) {
-  const mgr_assignment_t assignments[] = {{"hidden", "8"}, {"T", "f32"}};
-  const mgr_range_t ranges[] = {{"rows", 1, 4}};
   mgr_plan_t* plan = nullptr;
-  ASSERT_EQ(plan_with(context_, assignments, ranges, &plan, "rmsnorm.forward"), MGR_OK)
+  ASSERT_EQ(plan_with(context_, {{"hidden", "8"}, {"T", "f32"}}, {{"rows", 1, 4}}, &plan,
+                      "rmsnorm.forward"),
+            MGR_OK)
       << mgr_last_error();
   std::vector<float> memory(3 * 8);
   void* const tensors[4] = {memory.data(), memory.data(), memory.data(), nullptr};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
@@ -88,14 +89,8 @@ class ProcessStartTest : public testing::Test {
       open.struct_size = sizeof(open);
       open.device = "H200";
       open.database = source.c_str();
-      options.struct_size = sizeof(options);
-      options.operator_name = "rmsnorm.forward";
-      options.assignments = assignments;
-      options.assignment_count = 2;
-      options.ranges = &rows;
-      options.range_count = 1;
       status = mgr_open(&open, &context);
-      if (status == MGR_OK) status = mgr_plan(context, &options, &plan);
+      if (status == MGR_OK) status = mgr_plan(context, options.get(), &plan);
       if (status == MGR_OK) status = mgr_allocate(context, 1 << 20, &memory);
     }
     Planned(const Planned&) = delete;
@@ -105,9 +100,8 @@ class ProcessStartTest : public testing::Test {
       mgr_plan_free(plan);
       mgr_close(context);
     }
-    const mgr_assignment_t assignments[2] = {{"hidden", "1024"}, {"T", "bf16"}};
-    const mgr_range_t rows = {"rows", 1, 100000};
-    mgr_plan_options_t options{};
+    const MgrPlanOptions options{
+        "rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}}, {{"rows", 1, 100000}}};
     mgr_context_t* context = nullptr;
     mgr_plan_t* plan = nullptr;
     void* memory = nullptr;
@@ -239,21 +233,14 @@ class InstalledLibrary {
     mgr_open_options_t open{};
     open.struct_size = sizeof(open);
     open.device = "H200";
-    const mgr_assignment_t assignments[] = {{"hidden", "1024"}, {"T", "bf16"}};
-    const mgr_range_t rows = {"rows", 1, 100000};
-    mgr_plan_options_t options{};
-    options.struct_size = sizeof(options);
-    options.operator_name = "rmsnorm.forward";
-    options.assignments = assignments;
-    options.assignment_count = 2;
-    options.ranges = &rows;
-    options.range_count = 1;
+    const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
+                                 {{"rows", 1, 100000}});
     const std::int64_t dims[] = {512, -1};
     std::vector<char> text(10000);
     mgr_context_t* context = nullptr;
     mgr_plan_t* plan = nullptr;
     if (of<decltype(&::mgr_open)>("mgr_open")(&open, &context) != MGR_OK ||
-        of<decltype(&::mgr_plan)>("mgr_plan")(context, &options, &plan) != MGR_OK ||
+        of<decltype(&::mgr_plan)>("mgr_plan")(context, options.get(), &plan) != MGR_OK ||
         of<decltype(&::mgr_explain)>("mgr_explain")(plan, dims, 2, text.data(), text.size(),
                                                     nullptr) != MGR_OK) {
       return of<decltype(&::mgr_last_error)>("mgr_last_error")();
@@ -306,7 +293,7 @@ TEST_F(ProcessStartTest, PlansOfAContextShareWhatTheyLoad) {
     ASSERT_EQ(planned.status, MGR_OK) << mgr_last_error();
     const std::int64_t loads = gpu_->loads(), loaded = gpu_->loaded();
     EXPECT_GT(loaded, nothing);
-    const std::vector<const mgr_plan_options_t*> problems(64, &planned.options);
+    const std::vector<const mgr_plan_options_t*> problems(64, planned.options.get());
     std::vector<mgr_plan_t*> plans(problems.size());
     ASSERT_EQ(mgr_prepare(planned.context, problems.data(), problems.size(), problems.size(),
                           plans.data(), nullptr),
