@@ -125,10 +125,7 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
     text += fmt::format("regret    {:.1f} % over the best variant{}\n", 100 * why.slowdown,
                         why.step == SelectionStep::exact ? ", both measured alone" : ", estimated");
   }
-  const TunedSource& source = plan.context->source();
-  text += fmt::format("device    {}\ntables    {}\n", device.name, source.text);
-  for (const std::string& note : source.notes) text += fmt::format("note      {}\n", note);
-  return text;
+  return text + fmt::format("device    {}\n", device.name) + plan.source_lines;
 }
 
 }  // namespace
@@ -148,6 +145,7 @@ Result<std::unique_ptr<mgr_plan_s>> make_plan(const std::shared_ptr<Context>& co
   }
   for (const Scalar& scalar : op.scalars) handle->scalars.push_back(scalar.dtype);
   handle->extents = std::make_unique<ExtentCheck>(binding);
+  handle->source_lines = context->source_lines(op.full_name());
   if (ShapeFile* file = ShapeFile::of_environment(); file != nullptr) {
     handle->recorder = std::make_unique<PlanRecorder>(binding, *file);
   }

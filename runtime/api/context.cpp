@@ -89,8 +89,14 @@ Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
   MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
+  add_installed(*op, source_);
   return Plan::make(modules_, *builder, binding, ranges,
                     decode_evidence(*op, source_.rows, source_.measured), is_strict());
+}
+
+std::string Context::source_lines(const std::string& op) {
+  const std::scoped_lock lock(mutex_);
+  return mgtune::source_lines(source_, op);
 }
 
 void Context::release(std::unique_ptr<Plan> plan) {

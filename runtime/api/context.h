@@ -3,8 +3,8 @@
 // go before it.
 //
 // Thread-safe: methods that use the device or the families take the context's lock, and plan() is
-// without it while it builds, so that several threads compile at the same time. device_info() and
-// source() read what open() left and take none. Launches of plans do not pass through here.
+// without it while it builds, so that several threads compile at the same time. device_info() reads
+// what open() left and takes none. Launches of plans do not pass through here.
 
 #pragma once
 
@@ -40,6 +40,9 @@ class Context {
   };
   Result<std::unique_ptr<Plan>> plan(const PlanWords& words);
 
+  // What mgr_explain says of where the tuned rows of a plan of the operator came from, as lines.
+  std::string source_lines(const std::string& op);
+
   // Unloads the modules that no other plan uses, which the device wants in order with all else.
   void release(std::unique_ptr<Plan> plan);
 
@@ -50,7 +53,6 @@ class Context {
   Status synchronize(Stream stream);
 
   const DeviceInfo& device_info() const { return device_->info(); }
-  const TunedSource& source() const { return source_; }
 
  private:
   explicit Context(std::unique_ptr<Device> device);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "api/context.h"
@@ -22,6 +23,7 @@ struct mgr_plan_s {
   std::unique_ptr<mgtune::Plan> plan;
   std::vector<mgtune::DType> scalars;
   std::unique_ptr<mgtune::ExtentCheck> extents;
+  std::string source_lines;                        // as they were when it was planned
   std::unique_ptr<mgtune::PlanRecorder> recorder;  // null unless MGTUNE_RECORD is set
 };
 

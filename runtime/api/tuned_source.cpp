@@ -1,13 +1,10 @@
 #include "api/tuned_source.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -27,10 +24,6 @@
 
 namespace mgtune {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr char kShipped[] = "share/mgtune/results";
 
 std::string counted_text(const std::string& path, std::size_t rows) {
   return fmt::format("{}, {} tuned problem{}", path, rows, rows == 1 ? "" : "s");
@@ -187,13 +180,6 @@ Result<TunedSource> user_source(Catalog& catalog) {
   return source;
 }
 
-fs::path folder_of_this_code() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&folder_of_this_code), &info) == 0) return {};
-  std::error_code error;
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
-
 }  // namespace
 
 Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
@@ -208,23 +194,6 @@ Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
       break;
   }
   return read_database(path, catalog);
-}
-
-std::vector<std::string> shipped_tables() {
-  const fs::path library = folder_of_this_code();
-  if (library.empty()) return {};
-  for (const char* up : {"..", "../.."}) {
-    const std::string folder = (library / up / kShipped).lexically_normal().string();
-    const Result<std::vector<std::string>> files = FileSystem::real().list_files(folder);
-    if (!files.ok()) continue;
-    std::vector<std::string> tables;
-    for (const std::string& file : *files) {
-      if (file.ends_with(".tuned.json"))
-        tables.push_back((library / up / kShipped / file).lexically_normal().string());
-    }
-    return tables;
-  }
-  return {};
 }
 
 void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows) {
@@ -256,20 +225,31 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
     return none;
   }
   MGTUNE_ASSIGN(TunedSource source, user_source(catalog));
-  std::vector<TunedView> shipped;
-  for (const std::string& table : shipped_tables()) {
-    Result<TunedSource> read = read_tuned_source(table, catalog, device);
-    if (!read.ok()) {
-      note(read.status().message(), source);
-      continue;
-    }
-    std::ranges::move(read->rows, std::back_inserter(shipped));
-  }
-  if (!shipped.empty()) {
-    source.text += "; " + counted_text("installed tables", shipped.size());
-    add_rows(std::move(shipped), source.rows);
+  for (const std::string& file : InstalledTables::files()) {
+    if (const Status added = source.installed.add(file); !added.ok()) note(added.message(), source);
   }
   return source;
+}
+
+void add_installed(const Operator& op, TunedSource& source) {
+  InstalledTables::Rows installed = source.installed.take(op);
+  for (std::string& failure : installed.failures) {
+    // A file that is no table at all says so to every operator.
+    if (std::ranges::find(source.notes, failure) == source.notes.end()) {
+      note(std::move(failure), source);
+    }
+  }
+  if (!installed.rows.empty()) add_rows(std::move(installed.rows), source.rows);
+}
+
+std::string source_lines(const TunedSource& source, const std::string& op) {
+  std::string text = "tables    " + source.text;
+  if (!source.installed.empty()) {
+    text += "; " + counted_text("installed tables", source.installed.taken(op)) + " of " + op;
+  }
+  text += '\n';
+  for (const std::string& note : source.notes) text += "note      " + note + '\n';
+  return text;
 }
 
 }  // namespace mgtune

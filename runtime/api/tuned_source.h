@@ -3,8 +3,8 @@
 //
 // A source that was named, by the program or by MGTUNE_DB, is the only one, and what is wrong with
 // it is an error. Where none was, the user's database comes first and then the tables that are
-// installed with the library; what is wrong in those is left out and warned of. One thread per
-// catalog.
+// installed with the library, which are looked into as operators are planned; what is wrong in
+// those is left out and warned of. One thread per catalog, and per source while rows are added.
 
 #pragma once
 
@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "api/installed_tables.h"
 #include "build/build_supply.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/catalog.h"
+#include "family/operator.h"
 #include "store/records.h"
 
 namespace mgtune {
@@ -26,6 +28,7 @@ struct TunedSource {
   std::vector<TunedView> rows;                // tuned.gpu is equal for equal GPUs
   MeasuredRows measured;                      // of a database: how the other variants did
   std::shared_ptr<const BuildSupply> builds;  // of a pack that can be used here, else null
+  InstalledTables installed;                  // rows that are not among `rows` yet
 };
 
 // One file. not_found where there is none; corrupt, incompatible or io, naming it.
@@ -39,8 +42,10 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
 // Adds the rows of `more` for GPUs and problems that `rows` has none for.
 void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows);
 
-// The installed tables, sorted: *.tuned.json in ../share/mgtune/results of the library's folder or
-// of the one above. Empty where there are none.
-std::vector<std::string> shipped_tables();
+// Adds what the installed tables have of the operator, once.
+void add_installed(const Operator& op, TunedSource& source);
+
+// Lines for mgr_explain: where the tuned rows of the operator came from, and what was warned of.
+std::string source_lines(const TunedSource& source, const std::string& op);
 
 }  // namespace mgtune

@@ -63,20 +63,28 @@ bool is_unknown(const JsonCursor& name, Catalog& catalog) {
   return word.ok() && catalog.find_operator(*word).status().code() == StatusCode::not_found;
 }
 
-Status read_table(const JsonCursor& table, Catalog& catalog, UnknownOperators unknown,
-                  std::vector<TunedTableRow>& rows) {
-  MGTUNE_TRY(table.expect_keys({"operator", "gpu", "environment", "picks"}));
-  if (unknown == UnknownOperators::skip && is_unknown(table.at("operator"), catalog)) return {};
-  MGTUNE_ASSIGN(const Operator* op, checked_operator(table.at("operator"), catalog));
+Status expect_table(const JsonCursor& table) {
+  return table.expect_keys({"operator", "gpu", "environment", "picks"});
+}
+
+Status read_picks(const JsonCursor& table, const Operator& op, std::vector<TunedTableRow>& rows) {
   MGTUNE_ASSIGN(const GpuRecord gpu, read_gpu(table.at("gpu")));
   MGTUNE_ASSIGN(const EnvironmentRecord environment, read_environment(table.at("environment")));
   MGTUNE_ASSIGN(const std::vector<JsonCursor> picks, table.at("picks").elements());
   for (const JsonCursor& pick : picks) {
-    MGTUNE_ASSIGN(TunedTableRow row, read_pick(pick, *op, gpu));
+    MGTUNE_ASSIGN(TunedTableRow row, read_pick(pick, op, gpu));
     row.environment = environment;
     rows.push_back(std::move(row));
   }
   return {};
+}
+
+Status read_table(const JsonCursor& table, Catalog& catalog, UnknownOperators unknown,
+                  std::vector<TunedTableRow>& rows) {
+  MGTUNE_TRY(expect_table(table));
+  if (unknown == UnknownOperators::skip && is_unknown(table.at("operator"), catalog)) return {};
+  MGTUNE_ASSIGN(const Operator* op, checked_operator(table.at("operator"), catalog));
+  return read_picks(table, *op, rows);
 }
 
 void number_gpus(std::vector<TunedTableRow>& rows) {
@@ -88,16 +96,11 @@ void number_gpus(std::vector<TunedTableRow>& rows) {
   }
 }
 
-}  // namespace
-
-bool is_tuned_table(const JsonCursor& root) {
-  return root.value().find("format") != nullptr && root.value().find("tables") != nullptr;
-}
-
-Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Catalog& catalog,
-                                                    UnknownOperators unknown) {
-  if (!is_tuned_table(root))
+// The tables of a document of a format that is known here.
+Result<std::vector<JsonCursor>> tables_of(const JsonCursor& root) {
+  if (!is_tuned_table(root)) {
     return root.unexpected("a tuned table, with \"format\" and \"tables\"");
+  }
   MGTUNE_ASSIGN(const std::int64_t format,
                 root.at("format").integer(1, std::numeric_limits<std::int64_t>::max()));
   if (format > kFormat) {
@@ -108,9 +111,32 @@ Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Cata
                             .message());
   }
   MGTUNE_TRY(root.expect_keys({"format", "tables"}));
+  return root.at("tables").elements();
+}
+
+}  // namespace
+
+bool is_tuned_table(const JsonCursor& root) {
+  return root.value().find("format") != nullptr && root.value().find("tables") != nullptr;
+}
+
+Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Catalog& catalog,
+                                                    UnknownOperators unknown) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> tables, tables_of(root));
   std::vector<TunedTableRow> rows;
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> tables, root.at("tables").elements());
   for (const JsonCursor& table : tables) MGTUNE_TRY(read_table(table, catalog, unknown, rows));
+  number_gpus(rows);
+  return rows;
+}
+
+Result<std::vector<TunedTableRow>> read_tuned_rows(const JsonCursor& root, const Operator& op) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> tables, tables_of(root));
+  std::vector<TunedTableRow> rows;
+  for (const JsonCursor& table : tables) {
+    MGTUNE_TRY(expect_table(table));
+    MGTUNE_ASSIGN(const std::string name, read_text(table.at("operator")));
+    if (name == op.full_name()) MGTUNE_TRY(read_picks(table, op, rows));
+  }
   number_gpus(rows);
   return rows;
 }

@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "family/catalog.h"
+#include "family/operator.h"
 #include "json/json_cursor.h"
 #include "store/records.h"
 
@@ -30,5 +31,8 @@ bool is_tuned_table(const JsonCursor& root);
 // invalid_argument with file and place; incompatible for a newer format.
 Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Catalog& catalog,
                                                     UnknownOperators unknown);
+
+// The rows of one operator, and of the rest of the document no more than that it is a tuned table.
+Result<std::vector<TunedTableRow>> read_tuned_rows(const JsonCursor& root, const Operator& op);
 
 }  // namespace mgtune

@@ -272,7 +272,7 @@ TEST_F(ProcessStartTest, TablesBesideTheLibraryAreUsedWhereNothingIsNamed) {
     std::ofstream(tables + "/here.t4.json") << "another format";
     std::string with = library.explain();
     EXPECT_THAT(with, HasSubstr("chosen    exact problem: tuned for rows=512 hidden=1024 T=bf16"));
-    EXPECT_THAT(with, HasSubstr("; installed tables, 1 tuned problem\n"));
+    EXPECT_THAT(with, HasSubstr("; installed tables, 1 tuned problem of rmsnorm.forward\n"));
     EXPECT_THAT(with, Not(HasSubstr("note ")));
 
     // One that is damaged is said to be, and the others serve.
