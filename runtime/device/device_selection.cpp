@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "core/suggest.h"
 
@@ -52,23 +53,6 @@ std::vector<DeviceInfo> first(const std::vector<DeviceInfo>& devices, Predicate 
   const auto found = std::ranges::find_if(devices, matches);
   if (found == devices.end()) return {};
   return {*found};
-}
-
-std::string suggestion(const std::string& word, const std::vector<DeviceInfo>& devices,
-                       const std::vector<GpuProduct>& products) {
-  std::vector<std::string> known = {"all", "auto", "cpu"};
-  for (const GpuProduct& product : products) {
-    known.push_back(product.name);
-    known.insert(known.end(), product.aliases.begin(), product.aliases.end());
-  }
-  for (const DeviceInfo& device : devices) known.push_back(device.name);
-  std::string hint = did_you_mean(word, known);
-  if (!hint.empty()) return hint;
-  // "l44": most product names are in capitals.
-  std::string capitals = word;
-  std::ranges::transform(capitals, capitals.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return did_you_mean(capitals, known);
 }
 
 bool is_gpu(const DeviceInfo& device) { return device.kind == DeviceKind::cuda; }
@@ -141,8 +125,25 @@ Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devi
     }
   }
   if (known || !found.empty()) return here_or_missing(std::move(found), word);
-  return invalid_argument("no GPU is called '" + word + "'" + suggestion(word, devices, products) +
-                          devices_here(devices));
+  std::vector<std::string> names = {"all", "auto", "cpu"};
+  for (const DeviceInfo& device : devices) names.push_back(device.name);
+  return invalid_argument("no GPU is called '" + word + "'" +
+                          suggest_gpu(word, products, std::move(names)) + devices_here(devices));
+}
+
+std::string suggest_gpu(const std::string& word, const std::vector<GpuProduct>& products,
+                        std::vector<std::string> names) {
+  for (const GpuProduct& product : products) {
+    names.push_back(product.name);
+    names.insert(names.end(), product.aliases.begin(), product.aliases.end());
+  }
+  std::string hint = did_you_mean(word, names);
+  if (!hint.empty()) return hint;
+  // "l44": most product names are in capitals.
+  std::string capitals = word;
+  std::ranges::transform(capitals, capitals.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return did_you_mean(capitals, names);
 }
 
 }  // namespace mgtune

@@ -17,4 +17,9 @@ Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devi
                                              const std::vector<GpuProduct>& products,
                                              const std::string& word);
 
+// "; did you mean 'L4'?" for the product, or the one of `names`, that is nearest to a misspelt
+// word; "" where none is near.
+std::string suggest_gpu(const std::string& word, const std::vector<GpuProduct>& products,
+                        std::vector<std::string> names);
+
 }  // namespace mgtune

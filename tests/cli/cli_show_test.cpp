@@ -42,11 +42,18 @@ TEST_F(CliShowTest, AMisspeltKernelGetsASuggestion) {
 }
 
 TEST_F(CliShowTest, AKernelWithoutResultsIsNoMistake) {
-  for (const std::string kernel : {MGTUNE_SOURCE_DIR "/tests/families/vector_add", "quite_other"}) {
+  for (const std::string kernel : {MGTUNE_SOURCE_DIR "/tests/families/vector_add", "swiglu"}) {
     const Ended ended = show({"--kernel", kernel});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, HasSubstr("it has those of rmsnorm.forward"));
   }
+}
+
+TEST_F(CliShowTest, AKernelThatNobodyKnowsIsRefused) {
+  const Ended ended = show({"--kernel", "quite_other"});
+  EXPECT_EQ(ended.exit_code, 2) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("it has those of rmsnorm.forward"));
+  EXPECT_THAT(ended.out, IsEmpty());
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "cli/stored_results.h"
 #include "core/file_system.h"
 #include "core/suggest.h"
-#include "device/gpu_catalog.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
@@ -21,12 +20,6 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kListedDocuments = 5;
-
-std::string listed(const std::set<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 class ExportCommand final : public Command {
  public:
@@ -60,7 +53,11 @@ class ExportCommand final : public Command {
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_ASSIGN(const ExchangeFormat* format, find_format());
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
-    if (!store.has_value()) return nothing("there are no results yet");
+    if (!store.has_value()) {
+      MGTUNE_TRY(check_kernel(kernel_, {}));
+      MGTUNE_TRY(check_gpu(gpu_, {}));
+      return nothing("there are no results yet");
+    }
     MGTUNE_ASSIGN(ExchangedResults results, read(*store));
     MGTUNE_ASSIGN(const std::vector<Document> documents, format->write(results, layout()));
     if (documents.empty()) return nothing("of that, this store has nothing that the format holds");
@@ -85,24 +82,7 @@ class ExportCommand final : public Command {
 
   Result<ExchangedResults> read(Store& store) const {
     Catalog catalog(FileSystem::real());
-    Selection selection;
-    if (!kernel_.empty()) {
-      // A folder's operators become known to the catalog; a name that has results need not be.
-      const Status found = catalog.find(kernel_).status();
-      if (found.code() == StatusCode::invalid_argument) return found;  // a malformed family
-      MGTUNE_ASSIGN(const std::vector<std::string> recorded, recorded_operators(store));
-      const auto is_meant = [this](const std::string& op) { return means_operator(kernel_, op); };
-      if (std::ranges::none_of(recorded, is_meant)) {
-        if (!found.ok()) return found;
-        return nothing("no results of '" + kernel_ + "' in this store");
-      }
-      selection.wants_operator = is_meant;
-    }
-    MGTUNE_TRY(select_gpu(store, selection));
-    Result<std::map<std::string, std::string>> words = parse_assignments(problem_);
-    if (!words.ok()) return std::move(words).take_status().with_context("--problem");
-    selection.problem = *std::move(words);
-    selection.method = method_;
+    MGTUNE_ASSIGN(const Selection selection, select(store, catalog));
     MGTUNE_ASSIGN(ExchangedResults results, collect_results(store, selection));
     const std::size_t removed = remove_stale(results, catalog);
     if (removed > 0) {
@@ -112,21 +92,41 @@ class ExportCommand final : public Command {
     return results;
   }
 
-  Status select_gpu(Store& store, Selection& selection) const {
-    if (gpu_.empty()) return {};
-    MGTUNE_ASSIGN(std::vector<GpuProduct> products, shipped_gpu_products());
-    std::set<std::string> models;
-    MGTUNE_ASSIGN(const std::vector<SweepView> sweeps, store.sweeps());
-    for (const SweepView& sweep : sweeps) models.insert(sweep.gpu.model);
-    const auto is_meant = [this, products = std::move(products)](const std::string& model) {
-      return means_gpu(products, gpu_, model);
-    };
-    if (std::ranges::none_of(models, is_meant)) {
-      return invalid_argument("--gpu: this store has no results of '" + gpu_ + "'" +
-                              (models.empty() ? "" : "; it has those of " + listed(models)));
+  // What the words mean; a folder's operators become known to the catalog.
+  Result<Selection> select(Store& store, Catalog& catalog) const {
+    Selection selection;
+    Result<std::map<std::string, std::string>> words = parse_assignments(problem_);
+    if (!words.ok()) return std::move(words).take_status().with_context("--problem");
+    selection.problem = *std::move(words);
+    selection.method = method_;
+    if (kernel_.empty() && gpu_.empty() && problem_.empty() && method_.empty()) return selection;
+    MGTUNE_ASSIGN(const RecordedNames names, recorded_names(store));
+    const auto is_meant = [this](const std::string& op) { return means_operator(kernel_, op); };
+    if (!kernel_.empty()) {
+      const Status found = catalog.find(kernel_).status();
+      if (found.code() == StatusCode::invalid_argument) return found;  // a malformed family
+      MGTUNE_TRY(check_kernel(kernel_, names.operators));
+      if (std::ranges::none_of(names.operators, is_meant)) {
+        return nothing("no results of '" + kernel_ + "' in this store");
+      }
+      selection.wants_operator = is_meant;
     }
-    selection.wants_gpu = [is_meant](const GpuRecord& gpu) { return is_meant(gpu.model); };
-    return {};
+    if (!gpu_.empty()) {
+      MGTUNE_TRY(check_gpu(gpu_, names.models));
+      MGTUNE_ASSIGN(std::vector<GpuProduct> products, shipped_gpu_products());
+      selection.wants_gpu = [this, products = std::move(products)](const GpuRecord& gpu) {
+        return means_gpu(products, gpu_, gpu.model);
+      };
+    }
+    Names of_problems;
+    for (const auto& [op, recorded] : names.problem_names) {
+      if (!is_meant(op)) continue;
+      of_problems.insert(recorded.begin(), recorded.end());
+      of_problems.merge(problem_names(catalog, op));
+    }
+    MGTUNE_TRY(check_problem(selection.problem, of_problems));
+    MGTUNE_TRY(check_method(method_, names.methods));
+    return selection;
   }
 
   bool to_folder() const {

@@ -62,15 +62,15 @@ Result<std::vector<TunedTable>> all_tables(const PackWords& words, Catalog& cata
 }
 
 Status nothing_tuned(const PackWords& words, const std::string& gpu,
+                     const std::vector<GpuProduct>& products,
                      const std::vector<TunedTable>& tables) {
-  std::set<std::string> models;
+  Names models;
   for (const TunedTable& table : tables) models.insert(table.gpu.model);
-  std::string there;
-  for (const std::string& model : models) there += (there.empty() ? "" : ", ") + model;
-  return invalid_argument(
-      "--gpu: nothing of " + words.kernel + " is tuned for '" + gpu + "'" +
-      (there.empty() ? std::string(": 'mgtune sweep --kernel " + words.kernel + "' does that")
-                     : "; there are results of " + there));
+  const std::string there = models.empty()
+                                ? ": 'mgtune sweep --kernel " + words.kernel + "' does that"
+                                : "; there are results of " + listed(models);
+  return invalid_argument("--gpu: nothing of " + words.kernel + " is tuned for '" + gpu + "'" +
+                          there + gpu_suggestion(gpu, products, models));
 }
 
 DeviceLimits limits_of(const GpuRecord& gpu) {
@@ -146,7 +146,7 @@ Result<std::string> tuned_text(const PackWords& words, Catalog& catalog) {
     const bool is_tuned = std::ranges::any_of(results.tables, [&](const TunedTable& table) {
       return means_gpu(products, gpu, table.gpu.model);
     });
-    if (!is_tuned) return nothing_tuned(words, gpu, results.tables);
+    if (!is_tuned) return nothing_tuned(words, gpu, products, results.tables);
   }
   std::erase_if(results.tables, [&](const TunedTable& table) {
     return std::ranges::none_of(

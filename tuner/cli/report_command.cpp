@@ -40,15 +40,8 @@ class ReportCommand final : public Command {
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_TRY(check_format());
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
-    ReportModel model = make_report_model({});
-    if (store.has_value()) {
-      MGTUNE_ASSIGN(model, read_results(*store, filter_));
-    }
-    std::vector<std::string> others;  // with results, where what was asked for has none
-    if (model.problems.empty() && store.has_value() && !filter_.kernel.empty()) {
-      MGTUNE_ASSIGN(others, recorded_operators(*store));
-      if (!others.empty()) MGTUNE_TRY(check_known(filter_.kernel, others));
-    }
+    MGTUNE_ASSIGN(const FoundResults found, find_results(store, filter_));
+    const ReportModel& model = found.model;
     MGTUNE_ASSIGN(const std::vector<std::optional<BaselinePick>> baseline, read_baseline(model));
     DocumentOptions options;
     options.baseline = baseline;
@@ -56,8 +49,8 @@ class ReportCommand final : public Command {
     options.database = database_;
     MGTUNE_ASSIGN(const std::string content, render(model, options));
     MGTUNE_TRY(write(content));
-    if (!others.empty()) {
-      std::cerr << no_results_text(filter_.kernel, others) << '\n';
+    if (!found.nothing.empty()) {
+      std::cerr << found.nothing << '\n';
     } else if (model.problems.empty()) {
       std::cerr << "There are no results in it yet; this fills it: " << sweep_command(model)
                 << '\n';

@@ -71,21 +71,14 @@ class ShowCommand final : public Command {
   }
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
-    ReportModel model = make_report_model({});
-    if (store.has_value()) {
-      MGTUNE_ASSIGN(model, read_results(*store, filter_));
-    }
-    const bool nothing = model.variants.empty() && model.picks.empty();
-    if (nothing && store.has_value() && !filter_.kernel.empty() && !json_) {
-      MGTUNE_ASSIGN(const std::vector<std::string> others, recorded_operators(*store));
-      if (!others.empty()) {
-        std::cout << no_results_text(filter_.kernel, others) << '\n';
-        return ExitCode::ok;
-      }
+    MGTUNE_ASSIGN(const FoundResults found, find_results(store, filter_));
+    if (!found.nothing.empty() && !json_) {
+      std::cout << found.nothing << '\n';
+      return ExitCode::ok;
     }
     for (const View& view : kViews) {
       if (what_ != view.name) continue;
-      const std::string text = json_ ? view.json(model) : view.table(model);
+      const std::string text = json_ ? view.json(found.model) : view.table(found.model);
       const std::size_t columns = json_ ? 0 : terminal_columns();
       std::cout << (columns > 0 ? folded(text, columns) : text);
     }

@@ -145,17 +145,18 @@ Result<ExitCode> SimulateCommand::run(const Invocation&) {
 
 Result<ExitCode> SimulateCommand::run_swept(const Evaluations& evaluations,
                                             std::optional<double> target) {
+  Catalog catalog(FileSystem::real());
+  MGTUNE_TRY(check_swept_words(catalog, swept_));
   MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
   if (!store.has_value()) {
-    return corrupt("there are no results yet; mgtune sweep --strategy exhaustive makes some");
+    return not_found("there are no results yet; mgtune sweep --strategy exhaustive makes some");
   }
-  Catalog catalog(FileSystem::real());
   MGTUNE_ASSIGN(const SweptSpaces swept, spaces_of_store(*store, catalog, swept_));
   for (const std::string& what : swept.left_out) std::cerr << "left out " << what << "\n";
   if (swept.spaces.empty()) {
-    return corrupt(store->path() +
-                   ": no problem that is meant was visited in full; mgtune sweep "
-                   "--strategy exhaustive does that");
+    return not_found(store->path() +
+                     ": no problem that is meant was visited in full; mgtune sweep "
+                     "--strategy exhaustive does that");
   }
   std::vector<Simulation> simulations;
   for (const SimulatedSpace& space : swept.spaces) {

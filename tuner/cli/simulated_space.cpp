@@ -8,8 +8,10 @@
 #include <tuple>
 #include <utility>
 
+#include "cli/result_words.h"
 #include "core/file_system.h"
 #include "device/registry.h"
+#include "exchange/collect_results.h"
 #include "exchange/read_recorded_space.h"
 #include "search/swept_space.h"
 
@@ -42,14 +44,6 @@ Result<DeviceLimits> limits_of(const GpuRecord& gpu) {
 }
 
 using Words = std::map<std::string, std::string>;
-
-bool has_words(const Words& all, const Words& some) {
-  for (const auto& [name, value] : some) {
-    const auto found = all.find(name);
-    if (found == all.end() || found->second != value) return false;
-  }
-  return true;
-}
 
 using Group = std::tuple<std::string, std::int64_t, std::string>;  // problem, GPU, method
 
@@ -93,19 +87,25 @@ Result<SimulatedSpace> space_of_file(const std::string& path) {
                         owner->times(), owner};
 }
 
+Status check_swept_words(Catalog& catalog, const SweptWords& words) {
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
+  MGTUNE_ASSIGN(const Words wanted, parse_assignments(words.problem));
+  Names names;
+  for (const Operator* op : operators) names.merge(problem_names(catalog, op->full_name()));
+  return check_problem(wanted, names);
+}
+
 Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptWords& words) {
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
-  Words wanted;
-  if (!words.problem.empty()) {
-    MGTUNE_ASSIGN(wanted, parse_assignments(words.problem));
-  }
+  Selection selection;
+  MGTUNE_ASSIGN(selection.problem, parse_assignments(words.problem));
   SweptSpaces all;
   for (const Operator* op : operators) {
     MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, store.outcomes(0, op->full_name()));
     for (const auto& [group, of_group] : by_problem(rows)) {
       const auto& [problem, gpu, method] = group;
       MGTUNE_ASSIGN(const Words of_problem, parse_assignments(problem));
-      if (!has_words(of_problem, wanted)) continue;
+      if (!selection.wants(op->full_name(), of_group.front().gpu, problem)) continue;
       const std::string name = fmt::format("{} {} on {}, {}", op->full_name(), problem,
                                            of_group.front().gpu.model, method);
       Result<SimulatedSpace> space = simulated(*op, of_problem, of_group, name);

@@ -32,6 +32,9 @@ struct SweptWords {
   std::string problem;  // "rows=4096,T=bf16": those that have these values; "": all
 };
 
+// invalid_argument or not_found, with a suggestion, where they name what none of the operators has.
+Status check_swept_words(Catalog& catalog, const SweptWords& words);
+
 struct SweptSpaces {
   std::vector<SimulatedSpace>
       spaces;                         // "rmsnorm.forward rows=4096 T=bf16 on NVIDIA H200, rotating"

@@ -5,62 +5,50 @@
 #include <utility>
 #include <vector>
 
-#include "core/file_system.h"
-#include "core/suggest.h"
+#include "core/shell_word.h"
 #include "core/user_folders.h"
-#include "device/gpu_catalog.h"
-#include "family/catalog.h"
+#include "family/problem.h"
 
 namespace mgtune {
 namespace {
 
-std::set<std::string> operators_of(const StoredRows& rows) {
-  std::set<std::string> names;
-  for (const TunedView& row : rows.tuned) names.insert(row.op);
-  for (const OutcomeView& row : rows.outcomes) names.insert(row.op);
+RecordedNames names_of(const std::vector<TunedView>& tuned,
+                       const std::vector<OutcomeView>& outcomes) {
+  RecordedNames names;
+  Names problems;
+  const auto add = [&](const auto& row) {
+    names.operators.insert(row.op);
+    names.models.insert(row.gpu.model);
+    if (!problems.insert(row.op + ' ' + row.problem).second) return;
+    const auto words = parse_assignments(row.problem);
+    if (!words.ok()) return;
+    for (const auto& [name, value] : *words) names.problem_names[row.op].insert(name);
+  };
+  for (const TunedView& row : tuned) {
+    add(row);
+    names.methods.insert(row.tuned.method);
+  }
+  for (const OutcomeView& row : outcomes) {
+    add(row);
+    if (row.measurement) names.methods.insert(row.measurement->method);
+  }
   return names;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-// A family or operator without results is no mistake, unless it looks like one that has some.
-Status check_kernel(const StoredRows& rows, const std::string& kernel) {
-  const std::set<std::string> recorded = operators_of(rows);
-  const auto means = [&](const std::string& name) { return means_operator(kernel, name); };
-  if (recorded.empty() || std::ranges::any_of(recorded, means)) return {};
-  if (Catalog(FileSystem::real()).find(kernel).ok()) return {};
-  std::vector<std::string> names(recorded.begin(), recorded.end());
-  for (const std::string& name : recorded) names.push_back(name.substr(0, name.find('.')));
-  const std::string suggestion = did_you_mean(kernel, names);
-  if (suggestion.empty()) return {};
-  return invalid_argument("no results of '" + kernel + "' in this store" + suggestion);
-}
-
-// "H200" means "NVIDIA H200" by the aliases of configs/gpus.
-bool means_gpu(const std::string& word, const GpuRecord& gpu,
-               const std::vector<GpuProduct>& products) {
-  if (same_word(word, gpu.model)) return true;
-  return std::ranges::any_of(products, [&](const GpuProduct& product) {
-    return product.is_called(word) && product.is_called(gpu.model);
-  });
-}
-
-Status keep_gpu(StoredRows& rows, const std::string& word) {
-  MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
-  std::set<std::string> models;
-  for (const TunedView& row : rows.tuned) models.insert(row.gpu.model);
-  for (const OutcomeView& row : rows.outcomes) models.insert(row.gpu.model);
-  const auto foreign = [&](const auto& row) { return !means_gpu(word, row.gpu, products); };
-  std::erase_if(rows.tuned, foreign);
-  std::erase_if(rows.outcomes, foreign);
-  if (models.empty() || !rows.tuned.empty() || !rows.outcomes.empty()) return {};
-  std::string message = "--gpu " + word + ": no results of it in this store; it has those of ";
-  for (const std::string& model : models) message += (model == *models.begin() ? "" : ", ") + model;
-  return invalid_argument(message + did_you_mean(word, std::vector(models.begin(), models.end())));
+// Where the words leave nothing of what there is. The GPU has results, and the kernel others.
+std::string nothing_text(const ResultFilter& filter, const StoredRows& rows, const Names& all) {
+  Names models;  // that have results of the kernel
+  const auto add = [&](const auto& row) {
+    if (means_operator(filter.kernel, row.op)) models.insert(row.gpu.model);
+  };
+  std::ranges::for_each(rows.tuned, add);
+  std::ranges::for_each(rows.outcomes, add);
+  const bool elsewhere = !models.empty();
+  return "No results of '" + filter.kernel + "'" + (elsewhere ? " on " + filter.gpu : "") +
+         " in this store; it has those " +
+         (elsewhere ? "on " + listed(models) : "of " + listed(all)) +
+         ". More: mgtune sweep --kernel " + shell_word(filter.kernel) +
+         (filter.gpu.empty() ? "" : " --gpu " + shell_word(filter.gpu));
 }
 
 void keep_sweeps_of_results(StoredRows& rows) {
@@ -97,53 +85,36 @@ Result<std::optional<Store>> open_results(const std::string& named) {
   return std::move(store).take_status();
 }
 
-bool means_operator(const std::string& kernel, const std::string& full_name) {
-  if (kernel.empty()) return true;
-  std::string name = kernel;
-  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-  name = name.substr(name.rfind('/') + 1);
-  return full_name == name || full_name.starts_with(name + ".");
-}
-
-bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
-               const std::string& model) {
-  if (same_word(word, model)) return true;
-  return std::ranges::any_of(products, [&](const GpuProduct& product) {
-    return product.is_called(word) && product.is_called(model);
-  });
-}
-
-Result<std::vector<std::string>> recorded_operators(Store& store) {
-  std::set<std::string> names;
+Result<RecordedNames> recorded_names(Store& store) {
   MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());
-  for (const TunedView& row : tuned) names.insert(row.op);
   MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
-  for (const OutcomeView& row : outcomes) names.insert(row.op);
-  return std::vector<std::string>(names.begin(), names.end());
+  return names_of(tuned, outcomes);
 }
 
-std::string no_results_text(const std::string& kernel, const std::vector<std::string>& others) {
-  return "No results of '" + kernel + "' in this store; it has those of " + listed(others) +
-         ". More: mgtune sweep --kernel " + kernel;
-}
-
-Status check_known(const std::string& kernel, const std::vector<std::string>& others) {
-  if (Catalog(FileSystem::real()).find(kernel).ok()) return {};
-  return invalid_argument("--kernel " + kernel +
-                          ": no results of it in this store; it has those of " + listed(others));
-}
-
-Result<ReportModel> read_results(Store& store, const ResultFilter& filter) {
-  MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
-  MGTUNE_TRY(check_kernel(rows, filter.kernel));
-  if (!filter.gpu.empty()) {
-    MGTUNE_TRY(keep_gpu(rows, filter.gpu));
+Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilter& filter) {
+  StoredRows rows;
+  if (store.has_value()) {
+    MGTUNE_ASSIGN(rows, read_stored_rows(*store));
   }
-  const auto foreign = [&](const auto& row) { return !means_operator(filter.kernel, row.op); };
-  std::erase_if(rows.tuned, foreign);
-  std::erase_if(rows.outcomes, foreign);
-  if (!filter.kernel.empty() || !filter.gpu.empty()) keep_sweeps_of_results(rows);
-  return make_report_model(std::move(rows));
+  const bool is_filtered = !filter.kernel.empty() || !filter.gpu.empty();
+  if (!is_filtered) return FoundResults{make_report_model(std::move(rows)), ""};
+  const RecordedNames names = names_of(rows.tuned, rows.outcomes);
+  MGTUNE_TRY(check_kernel(filter.kernel, names.operators));
+  MGTUNE_TRY(check_gpu(filter.gpu, names.models));
+  MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
+  const auto is_foreign = [&](const auto& row) {
+    return !means_operator(filter.kernel, row.op) ||
+           (!filter.gpu.empty() && !means_gpu(products, filter.gpu, row.gpu.model));
+  };
+  FoundResults found;
+  const bool any = !std::ranges::all_of(rows.tuned, is_foreign) ||
+                   !std::ranges::all_of(rows.outcomes, is_foreign);
+  if (!any && !names.operators.empty()) found.nothing = nothing_text(filter, rows, names.operators);
+  std::erase_if(rows.tuned, is_foreign);
+  std::erase_if(rows.outcomes, is_foreign);
+  keep_sweeps_of_results(rows);
+  found.model = make_report_model(std::move(rows));
+  return found;
 }
 
 }  // namespace mgtune

@@ -1,14 +1,14 @@
-// What `show`, `report`, `export` and `pack` read from the store. The functions keep no state; a
-// Store is for one thread at a time.
+// What `show`, `report`, `export`, `pack` and the watch page read from the store. The functions
+// keep no state; a Store is for one thread at a time.
 
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "cli/result_words.h"
 #include "core/status.h"
-#include "device/gpu_catalog.h"
 #include "model/report_model.h"
 #include "store/store.h"
 
@@ -23,23 +23,14 @@ Result<std::string> database_path(const std::string& named);
 // not exist.
 Result<std::optional<Store>> open_results(const std::string& named);
 
-// Whether --kernel `kernel` ("rmsnorm", "rmsnorm.forward", a folder, "" for all) means this
-// operator.
-bool means_operator(const std::string& kernel, const std::string& full_name);
-
-// Whether --gpu `word` means this model: its name, or a word of configs/gpus that means it.
-bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
-               const std::string& model);
-
-// The full names of the operators that have results, sorted.
-Result<std::vector<std::string>> recorded_operators(Store& store);
-
-// Says that --kernel names what has no results though `others` have, and what would find some.
-std::string no_results_text(const std::string& kernel, const std::vector<std::string>& others);
-
-// invalid_argument, naming the operators with results, `others`, where mgtune knows none that
-// --kernel means.
-Status check_known(const std::string& kernel, const std::vector<std::string>& others);
+// What a store has results of.
+struct RecordedNames {
+  Names operators;                             // full names
+  Names models;                                // of GPUs
+  Names methods;                               // of timing
+  std::map<std::string, Names> problem_names;  // by operator: names that its problems give values
+};
+Result<RecordedNames> recorded_names(Store& store);
 
 // Which results a reader asked for; empty words mean all.
 struct ResultFilter {
@@ -47,9 +38,14 @@ struct ResultFilter {
   std::string gpu;     // a product's name or alias ("H200"), the driver's name for it, or "cpu"
 };
 
-// The results that `filter` lets through, and the sweeps that found them. invalid_argument, naming
-// the GPUs that have results, where --gpu is none of them, and where --kernel looks like a
-// misspelling of an operator that has results.
-Result<ReportModel> read_results(Store& store, const ResultFilter& filter);
+struct FoundResults {
+  ReportModel model;    // of the results, and the sweeps that found them
+  std::string nothing;  // where others have results and what was asked for has none: a sentence
+                        // that says which, and what finds more
+};
+
+// The results that `filter` lets through; without a store there are none. invalid_argument as
+// check_kernel() and check_gpu() say.
+Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilter& filter);
 
 }  // namespace mgtune

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "cli/stored_results.h"
@@ -88,8 +89,9 @@ class Watcher {
 
   // Closed at once: an open reader would keep the sweep from folding the log.
   Result<ReportModel> read() {
-    MGTUNE_ASSIGN(Store store, Store::open(database_, Store::Mode::read_only));
-    return read_results(store, {kernel_, ""});
+    MGTUNE_ASSIGN(std::optional<Store> store, Store::open(database_, Store::Mode::read_only));
+    MGTUNE_ASSIGN(FoundResults found, find_results(store, {kernel_, ""}));
+    return std::move(found.model);
   }
 
   // The sweep says "end", or is gone.

@@ -1,0 +1,201 @@
+// What the subcommands that read results say of words that name nothing, of what exists and has no
+// results yet, and of results that two words together leave out.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/store_fixture.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using Words = MgtuneProgram::Words;
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// A store with rmsnorm.forward on an H200, and a program whose own store is empty.
+class CliReadingWordsTest : public StoreTest {
+ protected:
+  void SetUp() override { record("NVIDIA H200", "rmsnorm.forward"); }
+
+  void record(const std::string& model, const std::string& op) {
+    Store store = open();
+    GpuRecord gpu = model == "cpu" ? kCpuRecord : kH200Record;
+    gpu.model = model;
+    OutcomeRecord record = outcome_in(store, gpu);
+    record.key.problem = *store.problem_id(op, "rows=4 hidden=64 T=f32", 1e3, 2);
+    record.measurement->method = "rotating";
+    ASSERT_TRUE(store.record(record).ok());
+  }
+
+  Words here() const { return {"--db", path_}; }
+
+  // All that read results by --kernel.
+  std::vector<Words> by_kernel() {
+    const std::string output = folder_.file("output");
+    return {{"show", "best"},
+            {"show", "variants", "--json"},
+            {"report", "--format", "csv"},
+            {"report", "-o", output},
+            {"export"},
+            {"simulate"},
+            {"pack", "--gpu", "H200", "-o", output},
+            {"explain", "--gpu", "H200", "--problem", "rows=4,hidden=64,T=f32"},
+            {"profile", "--gpu", "H200", "--problem", "rows=4,hidden=64,T=f32"}};
+  }
+
+  void expect_refused(const Words& words, const ::testing::Matcher<std::string>& message) {
+    const Ended ended = mgtune_.run(words);
+    EXPECT_EQ(ended.exit_code, 2) << ::testing::PrintToString(words) << ended;
+    EXPECT_THAT(ended.err, message) << ::testing::PrintToString(words);
+    EXPECT_THAT(ended.out, IsEmpty()) << ::testing::PrintToString(words);
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("output"))) << words[0];
+  }
+
+  const TemporaryFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+};
+
+TEST_F(CliReadingWordsTest, AKernelThatNobodyKnowsIsRefusedByAll) {
+  for (const Words& command : by_kernel()) {
+    for (const Words& database : {here(), Words{}}) {
+      for (const std::string kernel : {"quite_other", "rmsnorm.quite_other", "no/such/folder"}) {
+        const std::string named = kernel.substr(kernel.find('.') + 1);
+        expect_refused(command + Words{"--kernel", kernel} + database,
+                       AllOf(HasSubstr("no"), HasSubstr(named), Not(HasSubstr("did you mean"))));
+      }
+    }
+  }
+}
+
+TEST_F(CliReadingWordsTest, AMisspeltKernelGetsASuggestionFromAll) {
+  for (const Words& command : by_kernel()) {
+    for (const Words& database : {here(), Words{}}) {
+      expect_refused(command + Words{"--kernel", "rmsnrm"} + database,
+                     HasSubstr("did you mean 'rmsnorm'?"));
+      expect_refused(command + Words{"--kernel", "rmsnorm.foward"} + database,
+                     HasSubstr("forward'?"));
+      expect_refused(command + Words{"--kernel", "swigul"} + database,  // has no results
+                     HasSubstr("did you mean 'swiglu'?"));
+    }
+  }
+}
+
+TEST_F(CliReadingWordsTest, AnOperatorWithoutResultsIsAnEmptyStateToLookAt) {
+  const Words kernel = {"--kernel", "swiglu.forward"};
+  for (const char* view : {"best", "variants", "failures", "finals", "limits", "summary",
+                           "importance", "progress", "sizes", "counters", "environment"}) {
+    const Ended shown = mgtune_.run(Words{"show", view} + kernel + here());
+    EXPECT_EQ(shown.exit_code, 0) << shown;
+    EXPECT_THAT(shown.out, AllOf(HasSubstr("No results of 'swiglu.forward' in this store"),
+                                 HasSubstr("it has those of rmsnorm.forward"),
+                                 HasSubstr("mgtune sweep --kernel swiglu.forward")));
+    EXPECT_EQ(mgtune_.run(Words{"show", view} + kernel).exit_code, 0) << view;
+  }
+  for (const Words& database : {here(), Words{}}) {
+    const Ended json = mgtune_.run(Words{"show", "best", "--json"} + kernel + database);
+    EXPECT_EQ(json.exit_code, 0) << json;
+    EXPECT_TRUE(json.json()["picks"].empty());
+    const Ended report = mgtune_.run(Words{"report", "--format", "csv"} + kernel + database);
+    EXPECT_EQ(report.exit_code, 0) << report;
+    EXPECT_THAT(report.err, HasSubstr("mgtune sweep --kernel"));
+  }
+}
+
+// A shell's pipe must not get what looks like results; the database is not damaged either.
+TEST_F(CliReadingWordsTest, AnOperatorWithoutResultsIsNothingToMakeAFileOf) {
+  for (const Words& database : {here(), Words{}}) {
+    for (const Words& command : {Words{"export"}, Words{"simulate"},
+                                 Words{"pack", "--gpu", "H200", "-o", folder_.file("output")}}) {
+      expect_refused(command + Words{"--kernel", "swiglu.forward"} + database,
+                     Not(HasSubstr("unknown")));
+    }
+  }
+}
+
+TEST_F(CliReadingWordsTest, AMisspeltGpuGetsASuggestionFromAll) {
+  const std::string output = folder_.file("output");
+  for (const Words& database : {here(), Words{}}) {
+    for (const Words& command :
+         {Words{"show", "best"}, Words{"show", "summary", "--json"},
+          Words{"report", "--format", "md"}, Words{"report", "-o", output},
+          Words{"pack", "--kernel", "rmsnorm", "-o", output},
+          Words{"explain", "--kernel", "rmsnorm.forward", "--problem", "rows=4,hidden=64,T=f32"},
+          Words{"list"}}) {
+      if (command[0] == "list" && !database.empty()) continue;  // it reads none
+      expect_refused(command + Words{"--gpu", "H20"} + database, HasSubstr("did you mean 'H200'?"));
+      expect_refused(command + Words{"--gpu", "quite-other"} + database, HasSubstr("quite-other"));
+    }
+  }
+  expect_refused(Words{"export", "--gpu", "H20"} + here(), HasSubstr("did you mean 'H200'?"));
+  expect_refused(Words{"export", "--gpu", "l44"} + here(), HasSubstr("did you mean 'L4'?"));
+}
+
+TEST_F(CliReadingWordsTest, WithoutAnyResultsAGpuThatExistsIsNoMistake) {
+  for (const char* gpu : {"L4", "nvidia h200", "cpu"}) {
+    for (const Words& command : {Words{"show", "best"}, Words{"report", "--format", "csv"}}) {
+      const Ended ended = mgtune_.run(command + Words{"--gpu", gpu});
+      EXPECT_EQ(ended.exit_code, 0) << ended;
+      EXPECT_THAT(ended.out + ended.err, HasSubstr("mgtune sweep"));
+    }
+  }
+}
+
+TEST_F(CliReadingWordsTest, AKernelWithResultsOnAnotherGpuIsSaidSo) {
+  record("cpu", "swiglu.forward");
+  const Words words = Words{"--kernel", "rmsnorm", "--gpu", "cpu"} + here();
+  const auto message =
+      AllOf(HasSubstr("No results of 'rmsnorm' on cpu in this store; it has those on NVIDIA H200."),
+            HasSubstr("mgtune sweep --kernel rmsnorm --gpu cpu"));
+  const Ended shown = mgtune_.run(Words{"show", "best"} + words);
+  EXPECT_EQ(shown.exit_code, 0) << shown;
+  EXPECT_THAT(shown.out, message);
+  const Ended report = mgtune_.run(Words{"report", "--format", "csv"} + words);
+  EXPECT_EQ(report.exit_code, 0) << report;
+  EXPECT_THAT(report.err, message);
+}
+
+TEST_F(CliReadingWordsTest, AMisspeltNameInAProblemGetsASuggestion) {
+  for (const Words& command :
+       {Words{"export"}, Words{"export", "--kernel", "rmsnorm"},
+        Words{"simulate", "--kernel", "rmsnorm"}, Words{"simulate", "--kernel", "rmsnorm.forward"},
+        Words{"explain", "--kernel", "rmsnorm.forward", "--gpu", "H200"}}) {
+    expect_refused(command + Words{"--problem", "rwos=4"} + here(),
+                   AllOf(HasSubstr("'rwos'"), HasSubstr("did you mean 'rows'?")));
+  }
+  // A flag that is not set stands in no problem's text.
+  const Words csv = {"export", "--format", "csv"};
+  EXPECT_EQ(mgtune_.run(csv + Words{"--problem", "rstd=false"} + here()).exit_code, 0);
+  expect_refused(csv + Words{"--problem", "rstd=true"} + here(), HasSubstr("nothing to export"));
+  expect_refused(csv + Words{"--problem", "rtsd=false"} + here(),
+                 HasSubstr("did you mean 'rstd'?"));
+}
+
+TEST_F(CliReadingWordsTest, AFlagThatIsNotSetChoosesProblemsToSimulate) {
+  const auto simulate = [this](const char* problem) {
+    return mgtune_.run(Words{"simulate", "--kernel", "rmsnorm.forward", "--problem", problem} +
+                       here());
+  };
+  constexpr const char* kLeftOut = "left out rmsnorm.forward rows=4 hidden=64 T=f32";
+  EXPECT_THAT(simulate("rstd=false").err, HasSubstr(kLeftOut));
+  EXPECT_THAT(simulate("rstd=true").err, Not(HasSubstr(kLeftOut)));
+}
+
+TEST_F(CliReadingWordsTest, AMisspeltMethodGetsASuggestion) {
+  expect_refused(Words{"export", "--method", "rotatin"} + here(),
+                 AllOf(HasSubstr("--method rotatin"), HasSubstr("did you mean 'rotating'?")));
+  expect_refused(Words{"export", "--method", "graph"} + here(),
+                 AllOf(HasSubstr("nothing to export"), Not(HasSubstr("did you mean"))));
+}
+
+}  // namespace
+}  // namespace mgtune
