@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "check/checker.h"
+#include "check/failure_outcome.h"
 
 namespace mgtune {
 namespace {

@@ -77,13 +77,4 @@ std::string reference_hash(const Operator& op);
 // "kernels/rmsnorm/reference.cu: rmsnorm_forward_reference": what make() compiles and runs.
 std::string reference_text(const Operator& op);
 
-// How a failure to build, load or launch a variant is recorded. nullopt when it says nothing about
-// the variant: the machine's, the family's or our own, which end a sweep.
-std::optional<Outcome> outcome_of(const Status& failure);
-
-// What loading or launching says when a variant's expressions cannot be evaluated or give what
-// cannot be launched: invalid_argument to the caller of a plan, launch_failed where variants are
-// tried. Every other status stays.
-Status launch_failure(Status status);
-
 }  // namespace mgtune

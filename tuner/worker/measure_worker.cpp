@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ceilings/ceiling.h"
-#include "check/checker.h"
+#include "check/failure_outcome.h"
 #include "core/utc_now.h"
 #include "device/registry.h"
 #include "timing/gpu_timer.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "build/ptxas_report.h"
-#include "check/checker.h"
+#include "check/failure_outcome.h"
 
 namespace mgtune {
 namespace {

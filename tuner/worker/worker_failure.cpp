@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "check/checker.h"
+#include "check/failure_outcome.h"
 
 namespace mgtune {
 namespace {
