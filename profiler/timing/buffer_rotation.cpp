@@ -52,4 +52,11 @@ Result<BufferRotation> plan_buffer_rotation(Device& device, std::int64_t set_byt
   return plan_buffer_rotation(set_bytes, info.limits.l2_bytes, free_bytes);
 }
 
+TimedBuffers timed_buffers(const BufferRotation& rotation, bool turns_through_sets) {
+  const bool has_room = rotation.sets > 1;
+  if (turns_through_sets) return {has_room ? rotation.sets : 0, rotation.note};
+  if (has_room) return {1, ""};
+  return {0, "timed between guard bands: too little free memory for tensors besides the check's"};
+}
+
 }  // namespace mgtune

@@ -23,4 +23,13 @@ BufferRotation plan_buffer_rotation(std::int64_t set_bytes, std::int64_t l2_byte
 // For a device as it is now. One set on the cpu device: its times are not a memory's.
 Result<BufferRotation> plan_buffer_rotation(Device& device, std::int64_t set_bytes);
 
+// The sets of tensors that a problem is timed on besides one that is allocated for its check, and
+// lies between guard bands. None where two do not fit, so that a workspace finds room; methods
+// whose calls do not turn through sets take one.
+struct TimedBuffers {
+  std::int64_t own_sets = 0;  // 0: timed on the check's
+  std::string note;           // the rotation's, or why they lie between guard bands
+};
+TimedBuffers timed_buffers(const BufferRotation& rotation, bool turns_through_sets);
+
 }  // namespace mgtune

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -15,16 +16,22 @@ namespace mgtune {
 class MemoryDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  int allocations() const { return allocations_; }  // alive now
+  int allocations() const { return static_cast<int>(bytes_.size()); }  // alive now
+  // Of the allocation that starts there; 0 where none does.
+  std::size_t bytes_at(const void* memory) const {
+    const auto found = bytes_.find(memory);
+    return found == bytes_.end() ? 0 : found->second;
+  }
   std::size_t largest_allocation = 1 << 20;
 
   Result<void*> allocate(std::size_t bytes) override {
     if (bytes > largest_allocation) return environment_error("out of memory");
-    ++allocations_;
-    return std::malloc(bytes);
+    void* const memory = std::malloc(bytes);
+    bytes_[memory] = bytes;
+    return memory;
   }
   void free(void* memory) override {
-    --allocations_;
+    bytes_.erase(memory);
     std::free(memory);
   }
   Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
@@ -56,7 +63,7 @@ class MemoryDevice final : public Device {
   static Status refused() { return unsupported("this device is memory alone"); }
 
   DeviceInfo info_;
-  int allocations_ = 0;
+  std::map<const void*, std::size_t> bytes_;
 };
 
 }  // namespace mgtune

@@ -62,5 +62,26 @@ TEST(BufferRotation, TheCpuDeviceHasOneSet) {
   EXPECT_EQ(rotation->note, "the same buffers in every launch");
 }
 
+TEST(TimedBuffers, AreTheRotationsForMethodsThatTurn) {
+  const TimedBuffers timed = timed_buffers({180, "a note"}, true);
+  EXPECT_EQ(timed.own_sets, 180);
+  EXPECT_EQ(timed.note, "a note");
+}
+
+TEST(TimedBuffers, AreOneSetForMethodsThatStay) {
+  const TimedBuffers timed = timed_buffers({180, "problem too small to rotate: ..."}, false);
+  EXPECT_EQ(timed.own_sets, 1);
+  EXPECT_EQ(timed.note, "");
+}
+
+TEST(TimedBuffers, AreNoneOfTheirOwnWhereThereIsNoRoomForTwo) {
+  EXPECT_EQ(timed_buffers({1, "too little free memory to rotate: ..."}, true).own_sets, 0);
+  EXPECT_EQ(timed_buffers({1, "why"}, true).note, "why");
+  const TimedBuffers still = timed_buffers({1, "why"}, false);
+  EXPECT_EQ(still.own_sets, 0);
+  EXPECT_EQ(still.note,
+            "timed between guard bands: too little free memory for tensors besides the check's");
+}
+
 }  // namespace
 }  // namespace mgtune

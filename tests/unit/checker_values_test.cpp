@@ -80,12 +80,14 @@ TEST_F(CheckerTest, AConstraintOnTheDimsIsUnsupported) {
 TEST_F(CheckerTest, LaunchArgumentsCanBeLaunchedAgainAndAgain) {
   bind(kSummed);
   ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
-  const auto arguments = launch_arguments(1);
-  ASSERT_TRUE(arguments.ok());
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(loaded_->launch(arguments->front()).ok());
-  const auto* const y = static_cast<const float*>(arguments->front().tensors[1]);
-  const auto* const x = static_cast<const float*>(arguments->front().tensors[0]);
-  EXPECT_EQ(y[17], 3.0F * x[17]);
+  for (const std::int64_t sets : {1, 0}) {
+    const auto arguments = launch_arguments(sets);
+    ASSERT_TRUE(arguments.ok());
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(loaded_->launch(arguments->front()).ok());
+    const auto* const y = static_cast<const float*>(arguments->front().tensors[1]);
+    const auto* const x = static_cast<const float*>(arguments->front().tensors[0]);
+    EXPECT_EQ(y[17], 3.0F * x[17]);
+  }
   EXPECT_EQ(check("block BUG=none").outcome, Outcome::ok);
 }
 
@@ -105,9 +107,10 @@ TEST_F(CheckerTest, EverySetOfBuffersHasTheSameInputs) {
   EXPECT_GT(checker_->set_bytes(), 0);
 }
 
-// A problem that fills most of the memory has no room for tensors beside those of the check.
-TEST_F(CheckerTest, OneSetOfBuffersIsTheChecksOwn) {
-  bind(kSmall);
+// A program has no guard bands; a problem that fills most of the memory has no room for tensors
+// beside those of the check.
+TEST_F(CheckerTest, OnlyWithoutSetsOfTheirOwnAreVariantsTimedOnTheChecksTensors) {
+  bind(kSummed);
   ASSERT_EQ(check("block BUG=none").outcome, Outcome::ok);
   const auto x_of = [this](std::int64_t sets) {
     std::vector<const void*> addresses;
@@ -115,9 +118,15 @@ TEST_F(CheckerTest, OneSetOfBuffersIsTheChecksOwn) {
     for (const LaunchArguments& launch : arguments.value()) addresses.push_back(launch.tensors[0]);
     return addresses;
   };
-  const void* const alone = x_of(1).front();
-  EXPECT_THAT(x_of(2), ::testing::Not(::testing::Contains(alone)));
-  EXPECT_EQ(x_of(1).front(), alone);
+  const std::vector<const void*> checks = x_of(0);
+  ASSERT_EQ(checks.size(), 1U);
+  const std::vector<const void*> own = x_of(1);
+  ASSERT_EQ(own.size(), 1U);
+  EXPECT_NE(own, checks);
+  EXPECT_THAT(x_of(2), ::testing::AllOf(::testing::Contains(own.front()),
+                                        ::testing::Not(::testing::Contains(checks.front()))));
+  EXPECT_EQ(x_of(1), own);
+  EXPECT_EQ(x_of(0), checks);
 }
 
 TEST_F(CheckerTest, VariantsTimedInTurnShareBuffersAndNoWorkspace) {

@@ -44,7 +44,7 @@ class ReferenceChecker final : public Checker {
   Result<CheckRecord> check(const LoadedVariant& variant) override;
   std::int64_t set_bytes() const override;
   Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
-      std::span<const LoadedVariant* const> variants, std::int64_t sets) override;
+      std::span<const LoadedVariant* const> variants, std::int64_t own_sets) override;
 
  private:
   bool can_compare_on_device() const;
@@ -260,19 +260,18 @@ std::int64_t ReferenceChecker::set_bytes() const {
 }
 
 Result<std::vector<std::vector<LaunchArguments>>> ReferenceChecker::launch_arguments(
-    std::span<const LoadedVariant* const> variants, std::int64_t sets) {
-  ProblemTensors& first = inputs_.front().tensors();
-  // One set alone is not rotated, and a problem that fills most of the memory has no room for a
-  // second.
-  MGTUNE_TRY(timed_sets_.provide(sets > 1 ? sets : 0, first));
+    std::span<const LoadedVariant* const> variants, std::int64_t own_sets) {
+  ProblemTensors& checked = inputs_.front().tensors();
+  MGTUNE_TRY(timed_sets_.provide(own_sets, checked));
   workspace_ = WorkspaceBuffer();
   timed_workspaces_.clear();
   std::vector<std::vector<LaunchArguments>> all;
   for (const LoadedVariant* const variant : variants) {
     MGTUNE_ASSIGN(WorkspaceBuffer workspace, make_workspace(*variant, Placement::guarded));
     std::vector<LaunchArguments>& of_variant = all.emplace_back();
-    for (std::int64_t i = 0; i < sets; ++i) {
-      of_variant.push_back(arguments(sets == 1 ? first : timed_sets_[i], workspace));
+    if (own_sets == 0) of_variant.push_back(arguments(checked, workspace));
+    for (std::int64_t i = 0; i < own_sets; ++i) {
+      of_variant.push_back(arguments(timed_sets_[i], workspace));
     }
     timed_workspaces_.push_back(std::move(workspace));
   }

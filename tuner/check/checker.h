@@ -56,13 +56,14 @@ class Checker {
   // Bytes of the problem's tensors: of one set of buffers to launch on.
   virtual std::int64_t set_bytes() const = 0;
 
-  // For each variant, the arguments of launches on `sets` (at least 1) sets of buffers with the
-  // first seed's data, to be timed in turn. Variants share the sets; each has one workspace, as in
-  // a program that launches again and again. Only for variants that passed their check. What they
-  // point to belongs to the checker and holds until its next call; the sets stay allocated as long
-  // as it does. environment when they do not fit.
+  // For each variant, the arguments of launches on `own_sets` sets of tensors with the first seed's
+  // data, to be timed in turn (check/timed_sets.h); 0: on the tensors of the check alone, which lie
+  // between guard bands, for a problem that leaves no memory for others. Variants share the sets;
+  // each has one workspace, as in a program that launches again and again. Only for variants that
+  // passed their check. What they point to belongs to the checker and holds until its next call;
+  // the sets stay allocated as long as it does. environment when they do not fit.
   virtual Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
-      std::span<const LoadedVariant* const> variants, std::int64_t sets) = 0;
+      std::span<const LoadedVariant* const> variants, std::int64_t own_sets) = 0;
 
  protected:
   Checker() = default;

@@ -1,5 +1,6 @@
 #include "worker/variant_bench.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const WorkRequest& 
 void VariantBench::forget_problem() {
   checker_.reset();
   checker_key_.clear();
-  rotation_.reset();
+  timed_.reset();
 }
 
 // Making one costs a compile and two runs of the reference; a failure is remembered likewise.
@@ -71,15 +72,15 @@ Result<std::vector<std::unique_ptr<LoadedVariant>>> VariantBench::load_all(
 Result<VariantBench::Launches> VariantBench::launches(
     std::span<const LoadedVariant* const> variants, bool turns_through_sets) {
   // Planned once a problem: the sets that are allocated then are no longer free memory.
-  if (!rotation_ && !turns_through_sets) rotation_ = BufferRotation{};
-  if (!rotation_) {
-    MGTUNE_ASSIGN(rotation_, plan_buffer_rotation(*device_, checker_->set_bytes()));
+  if (!timed_) {
+    MGTUNE_ASSIGN(const BufferRotation rotation,
+                  plan_buffer_rotation(*device_, checker_->set_bytes()));
+    timed_ = timed_buffers(rotation, turns_through_sets);
   }
-  const std::int64_t sets = rotation_->sets;
-  MGTUNE_ASSIGN(auto arguments, checker_->launch_arguments(variants, sets));
+  MGTUNE_ASSIGN(auto arguments, checker_->launch_arguments(variants, timed_->own_sets));
   Launches launches;
-  launches.buffer_sets = sets;
-  launches.note = rotation_->note;
+  launches.buffer_sets = std::max<std::int64_t>(timed_->own_sets, 1);
+  launches.note = timed_->note;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     launches.works.emplace_back([of_variant = std::move(arguments[i]), variant = variants[i]](
                                     std::int64_t turn, Stream stream) mutable {

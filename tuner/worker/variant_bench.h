@@ -44,7 +44,8 @@ class VariantBench {
     std::string note;  // "" or why they do not fill the L2 cache three times
   };
   // Of the variants that prepare() or load_all() gave last; until either is called again, and as
-  // long as the variants. Over as many buffer sets as keep them out of the L2 cache, or over one.
+  // long as the variants. Over as many buffer sets as keep them out of the L2 cache, or over one;
+  // of the same method in every call for a problem.
   Result<Launches> launches(std::span<const LoadedVariant* const> variants,
                             bool turns_through_sets = true);
 
@@ -59,8 +60,8 @@ class VariantBench {
   Builder builder_;
   std::string checker_key_;
   Status checker_failure_;
-  std::unique_ptr<Checker> checker_;        // after all that it uses
-  std::optional<BufferRotation> rotation_;  // of the checker's problem
+  std::unique_ptr<Checker> checker_;   // after all that it uses
+  std::optional<TimedBuffers> timed_;  // of the checker's problem
 };
 
 }  // namespace mgtune
