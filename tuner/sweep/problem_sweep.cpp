@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "ceilings/ceiling.h"
 #include "search/target.h"
-#include "sweep/ceiling_source.h"
 #include "sweep/final.h"
+#include "sweep/problem_pick.h"
 #include "sweep/space_record.h"
 #include "sweep/warm_start.h"
 
@@ -13,10 +12,6 @@ namespace mgtune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Operations a byte. Below it no GPU since Turing is limited by arithmetic (an H200 in fp32 is at
-// 14, a T4 at 25), so its peaks are not measured for such work.
-constexpr double kArithmeticIntensity = 4;
 
 Contender contender(const VariantState& state) {
   return {state.text,
@@ -28,41 +23,12 @@ Contender contender(const VariantState& state) {
           state.measurement->q3_ns};
 }
 
-// The variant that runs the problem untuned: the first of the ladder that is admissible.
-std::string default_variant_text(const Space& space) {
-  for (const Variant& variant : default_ladder(space.op())) {
-    if (space.admits(variant)) return variant_text(space.op(), variant);
-  }
-  return "";
-}
-
-bool same_pick(const TunedRecord& a, const TunedRecord& b) {
-  return a.gpu == b.gpu && a.problem == b.problem && a.method == b.method &&
-         a.variant == b.variant && a.build_sha256 == b.build_sha256 &&
-         a.default_variant == b.default_variant && a.median_ns == b.median_ns &&
-         a.default_median_ns == b.default_median_ns && a.tie == b.tie;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
                                                          const Problem& problem,
                                                          const Space& space) {
-  const Operator& op = *problem.op;
-  TunedView view;
-  view.gpu = shared.gpu;
-  view.op = op.full_name();
-  view.problem = problem.text();
-  MGTUNE_ASSIGN(const std::int64_t bytes, op.bytes.evaluate(problem.slots));
-  MGTUNE_ASSIGN(const std::int64_t flops, op.flops.evaluate(problem.slots));
-  view.bytes = static_cast<double>(bytes);
-  view.flops = static_cast<double>(flops);
-  view.tuned.gpu = shared.gpu_id;
-  MGTUNE_ASSIGN(view.tuned.problem,
-                shared.store.problem_id(view.op, view.problem, view.bytes, view.flops));
-  view.tuned.default_variant = default_variant_text(space);
-  view.tuned.method = shared.options.method.name;
-
+  MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, space));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method);
   WarmSource warm;
@@ -85,7 +51,8 @@ ProblemSweep::ProblemSweep(SweepShared& shared, const Problem& problem, const Sp
       space_(space),
       results_(std::move(results)),
       search_(std::move(search)),
-      view_(std::move(view)) {}
+      view_(std::move(view)),
+      ceilings_(shared) {}
 
 // What earlier runs found and still holds competes with what this one finds, so that a short sweep
 // never replaces a better pick of a long one.
@@ -142,7 +109,8 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   MGTUNE_TRY(reuse_recalled());
   while (true) {
     MGTUNE_TRY(want_more());
-    if (!compiling_.empty() && !stopping()) MGTUNE_TRY(measure_ceilings());  // while they compile
+    if (!compiling_.empty() && !stopping())
+      MGTUNE_TRY(ceilings_.measure_once(view_));  // while they compile
     MGTUNE_TRY(measure_ready());
     // What is being measured is waited for in any case, what is being compiled is not.
     if (measuring_.empty() && (compiling_.empty() || stopping())) break;
@@ -265,7 +233,7 @@ VariantState ProblemSweep::take_ready() {
 // early on what lies above it.
 Status ProblemSweep::measure_ready() {
   while (!ready_.empty() && shared_.workers.has_idle() && !default_is_on_its_way() && !stopping()) {
-    MGTUNE_TRY(measure_ceilings());
+    MGTUNE_TRY(ceilings_.measure_once(view_));
     VariantState state = take_ready();
     WorkRequest work = request(WorkRequest::Kind::measure, state);
     const Contender* incumbent = best();
@@ -313,42 +281,6 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   return {};
 }
 
-// Once a problem, before its first variant: a problem of which everything is known needs none.
-Status ProblemSweep::measure_ceilings() {
-  const auto bytes = static_cast<std::int64_t>(view_.bytes);
-  if (ceilings_tried_ || shared_.device.kind == DeviceKind::cpu || bytes <= 0) return {};
-  ceilings_tried_ = true;
-  MGTUNE_ASSIGN(const double copy_rate, ceiling_rate("copy", bytes));
-  if (copy_rate > 0) view_.copy_ns = view_.bytes / copy_rate * 1e9;
-  if (view_.flops < kArithmeticIntensity * view_.bytes) return {};
-  for (const std::string& kind : ceiling_kinds()) {
-    if (is_memory_ceiling(kind)) continue;
-    MGTUNE_TRY(ceiling_rate(kind, 0).status());
-  }
-  return {};
-}
-
-// Out of the store while it is fresh, else measured; 0 where the device has none, or where it could
-// not be measured: that says nothing about the variants.
-Result<double> ProblemSweep::ceiling_rate(const std::string& kind, std::int64_t bytes) {
-  const CeilingNeed need{kind, shared_.options.method.name, bytes};
-  MGTUNE_ASSIGN(const std::optional<CeilingRecord> known,
-                find_fresh_ceiling(shared_.store, shared_.gpu_id, shared_.device.driver, need));
-  if (known.has_value()) return known->rate;
-  const Result<CeilingRecord> measured =
-      request_ceiling(shared_.workers, shared_.next_request++, need);
-  if (measured.ok()) {
-    MGTUNE_ASSIGN(const std::int64_t sweep, shared_.journal.begin());
-    MGTUNE_TRY(shared_.store.record_ceiling(sweep, shared_.gpu_id, *measured));
-    return measured->rate;
-  }
-  if (!shared_.should_stop() && measured.status().code() != StatusCode::unsupported) {
-    shared_.summary.skipped.push_back("the " + kind + " ceiling of " + view_.problem + ": " +
-                                      measured.status().message());
-  }
-  return 0.0;
-}
-
 bool ProblemSweep::is_recorded(const VariantState& state) const {
   const auto row = recorded_.find(state.text);
   return row != recorded_.end() && row->second.outcome == state.outcome &&
@@ -389,34 +321,9 @@ Status ProblemSweep::pick() {
   }
   std::optional<Pick> pick = std::move(final.pick);
   if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
-  TunedRecord& tuned = view_.tuned;
-  if (!pick.has_value()) {
-    // What an earlier sweep picked does not hold any more: it would be among the contenders.
-    if (done_ == 0) return {};
-    return shared_.store.withdraw_tuned(tuned.gpu, tuned.problem, tuned.method);
-  }
-  tuned.variant = pick->winner.variant;
-  tuned.build_sha256 = pick->winner.build_sha256;
-  tuned.median_ns = pick->winner.median_ns;
-  tuned.default_median_ns = pick->default_median_ns;
-  tuned.tie = pick->tie;
-
-  MGTUNE_ASSIGN(const std::vector<TunedView> stored, shared_.store.tuned(view_.op));
-  const auto same = std::find_if(stored.begin(), stored.end(),
-                                 [&](const TunedView& row) { return same_pick(row.tuned, tuned); });
-  if (same != stored.end()) {
-    tuned.sweep = same->tuned.sweep;
-    if (view_.copy_ns == 0) view_.copy_ns = same->copy_ns;
-  } else {
-    MGTUNE_ASSIGN(tuned.sweep, shared_.journal.begin());
-    MGTUNE_TRY(shared_.store.record_tuned(tuned));
-  }
-  // An earlier run() may have picked as well.
-  std::erase_if(shared_.summary.picks, [this](const TunedView& earlier) {
-    return earlier.op == view_.op && earlier.problem == view_.problem;
-  });
-  shared_.summary.picks.push_back(view_);
-  return {};
+  // What an earlier sweep picked would be among the contenders if it still held.
+  if (!pick.has_value() && done_ == 0) return {};
+  return record_pick(shared_, pick, view_);
 }
 
 // Its newest row and measurement say what it did in the final, so that it contends no more.

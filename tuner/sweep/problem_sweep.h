@@ -22,39 +22,14 @@
 #include <utility>
 #include <vector>
 
-#include "compile/compile_pool.h"
 #include "search/search.h"
 #include "space/space.h"
 #include "sweep/known_results.h"
 #include "sweep/pick.h"
-#include "sweep/sweep.h"
-#include "sweep/sweep_journal.h"
-#include "worker/count_process.h"
-#include "worker/measure_pool.h"
+#include "sweep/problem_ceilings.h"
+#include "sweep/sweep_shared.h"
 
 namespace mgtune {
-
-// What the problems of one sweep share.
-struct SweepShared {
-  const SweepOptions& options;
-  const DeviceInfo& device;  // the first of those at work, which are all of one model
-  Store& store;
-  std::int64_t gpu_id;
-  GpuRecord gpu;
-  Builder builder;
-  BuildCache cache;
-  CompilePool pool;
-  MeasurePool workers;
-  std::optional<CountProcess> counter;  // where finalists are to be counted
-  int counters_refused = 0;             // problems in a row that the machine did not count
-  SweepJournal journal;
-  std::function<bool()> should_stop;
-
-  // Newest rows of earlier runs on this device, by operator and problem.
-  std::map<std::pair<std::string, std::string>, std::vector<OutcomeView>> recorded;
-  SweepSummary summary;
-  std::int64_t next_request = 1;
-};
 
 struct Expelled;
 
@@ -104,8 +79,6 @@ class ProblemSweep {
   bool default_is_on_its_way() const;
   VariantState take_ready();  // the default before the others
   std::size_t at_work() const { return compiling_count_ + ready_.size() + measuring_.size(); }
-  Status measure_ceilings();
-  Result<double> ceiling_rate(const std::string& kind, std::int64_t bytes);
   Status record(const VariantState& state, Origin origin);
   Status record_space();
   Status pick();
@@ -124,6 +97,7 @@ class ProblemSweep {
   KnownResults results_;
   std::unique_ptr<Search> search_;
   TunedView view_;  // of the pick; the winner is filled in at the end
+  ProblemCeilings ceilings_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   OnVariant on_variant_;
 
@@ -137,7 +111,7 @@ class ProblemSweep {
   std::deque<VariantState> ready_;                  // built, to be measured
   std::map<std::int64_t, VariantState> measuring_;  // by request
   std::int64_t taken_ = 0, done_ = 0, unsupported_ = 0;
-  bool exhausted_ = false, stopped_ = false, settled_ = false, ceilings_tried_ = false;
+  bool exhausted_ = false, stopped_ = false, settled_ = false;
 };
 
 }  // namespace mgtune
