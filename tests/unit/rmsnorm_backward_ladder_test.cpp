@@ -1,0 +1,86 @@
+// The ladders of rmsnorm.backward and rmsnorm.add_backward serve every size, dtype, stride and
+// alignment, and start with a design that fits the size.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "dispatch/admission.h"
+#include "tests/helpers/rmsnorm_backward.h"
+
+namespace mgtune {
+namespace {
+
+// Any pointer: of its elements' alignment.
+TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
+  const DeviceLimits oldest{75, 40, 65536, 4 << 20}, newest{90, 132, 232448, 50 << 20};
+  std::vector<std::int64_t> sizes{50001, 65535, 65537, 98304, 262143, 262144};
+  for (std::int64_t hidden = 1; hidden <= 4200; hidden += hidden < 70 ? 1 : 59) {
+    sizes.push_back(hidden);
+  }
+  for (const char* name : {"rmsnorm.backward", "rmsnorm.add_backward"}) {
+    const Operator& op = rmsnorm_backward_operator(name);
+    const std::string stride = op.name == "backward" ? "x_stride" : "s_stride";
+    const std::vector<Variant> ladder = default_ladder(op);
+    for (const char* dtypes : {"T=f32", "T=bf16", "T=f16,W=f32"}) {
+      for (const std::int64_t hidden : sizes) {
+        for (const std::int64_t more : {0, 1}) {
+          for (const char* dw : {"", ",dw=true"}) {
+            const Problem problem =
+                problem_of(op, "rows=3,hidden=" + std::to_string(hidden) + "," + stride + "=" +
+                                   std::to_string(hidden + more) + "," + dtypes + dw);
+            for (const DeviceLimits& limits : {oldest, newest}) {
+              EXPECT_TRUE(std::ranges::any_of(ladder,
+                                              [&](const Variant& variant) {
+                                                return may_serve(problem, variant, limits) &&
+                                                       accepts_any_pointer(problem, variant,
+                                                                           limits);
+                                              }))
+                  << problem.text() << " on sm_" << limits.compute_capability;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RmsnormBackwardLadder, KeepsRowsInOneBlockWhereItCan) {
+  const Operator& op = rmsnorm_backward_operator("rmsnorm.backward");
+  const DeviceLimits h200{90, 132, 232448, 60 << 20};
+  const auto first = [&](const std::string& words) -> std::string {
+    const Problem problem = problem_of(op, words + ",dw=true");
+    for (const Variant& variant : default_ladder(op)) {
+      if (may_serve(problem, variant, h200)) return variant_text(op, variant);
+    }
+    return "none";
+  };
+  using testing::StartsWith;
+  EXPECT_THAT(first("rows=512,hidden=128,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=16 ROWS_PER_BLOCK=16 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=50,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=32 ROWS_PER_BLOCK=4 VEC=2"));
+  EXPECT_THAT(first("rows=512,hidden=1024,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=32 ROWS_PER_BLOCK=8 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=2048,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=128 ROWS_PER_BLOCK=8 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=4096,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=4096,T=f32"),
+              StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=4"));
+  EXPECT_THAT(first("rows=512,hidden=8192,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=16384,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=1 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=16400,T=bf16"),
+              StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=1 STAGES=3 CLUSTER=2"));
+  EXPECT_THAT(first("rows=512,hidden=65536,T=bf16"),
+              StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=1 STAGES=3 CLUSTER=4"));
+  EXPECT_THAT(first("rows=512,hidden=65537,T=bf16"), StartsWith("two_pass"));
+}
+
+}  // namespace
+}  // namespace mgtune
