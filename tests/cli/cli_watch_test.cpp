@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/file_descriptor.h"
@@ -105,6 +106,16 @@ TEST_F(CliWatchTest, AnInterruptedSweepTakesThePageWithIt) {
   EXPECT_TRUE(mgtune_.time_to_be_gone(std::chrono::seconds(5)));
   EXPECT_FALSE(ask(url, "").is_open());
   EXPECT_FALSE(std::filesystem::exists(mgtune_.database() + "-wal"));
+}
+
+TEST_F(CliWatchTest, ASweepOfRecordedShapesNeedsNoKernelForItsPage) {
+  const std::string file = mgtune_.folder().file("shapes.jsonl");
+  std::ofstream(file) << R"({"operator": "rmsnorm.forward", "problem": "rows=3 hidden=64 T=f32"})"
+                      << "\n";
+  const Ended ended =
+      mgtune_.run({"sweep", "--gpu", "cpu", "--shapes", file, "--budget", "1", "--watch"});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("watch it at http://127.0.0.1:"));
 }
 
 TEST_F(CliWatchTest, ASweepThatDoesNotGetTheDeviceNamesNoPage) {

@@ -14,7 +14,7 @@ class WatchCommand final : public Command {
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
     arguments.required("--db", database_, "FILE", "The sweep's database");
-    arguments.required("--kernel", kernel_, "NAME|DIR", "What it tunes");
+    arguments.value("--kernel", kernel_, "NAME|DIR", "What it tunes (default: everything)");
   }
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_TRY(serve_watch_page(database_, kernel_));

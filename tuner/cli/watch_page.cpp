@@ -9,7 +9,9 @@
 #include <chrono>
 #include <iostream>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/stored_results.h"
 #include "document/report_document.h"
@@ -110,8 +112,9 @@ class Watcher {
 
 Result<WatchPage> WatchPage::start(const std::string& program, const std::string& database,
                                    const std::string& kernel) {
-  MGTUNE_ASSIGN(ChildProcess process,
-                ChildProcess::start({program, "watch", "--db", database, "--kernel", kernel}));
+  std::vector<std::string> command = {program, "watch", "--db", database};
+  if (!kernel.empty()) command.insert(command.end(), {"--kernel", kernel});
+  MGTUNE_ASSIGN(ChildProcess process, ChildProcess::start(command));
   Result<std::string> url = process.read_line(SteadyClock::now() + kToStart);
   if (url.ok()) return WatchPage(std::move(process), *std::move(url));
   const std::string why = process.take_error_output();

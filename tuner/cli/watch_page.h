@@ -16,7 +16,8 @@ namespace mgtune {
 
 class WatchPage {
  public:
-  // `program` is this one. environment when it does not start or has no socket.
+  // `program` is this one; an empty `kernel` means all. environment when it does not start or has
+  // no socket.
   static Result<WatchPage> start(const std::string& program, const std::string& database,
                                  const std::string& kernel);
 
