@@ -56,7 +56,7 @@ Status check_kernel(const std::string& kernel, const Names& recorded) {
   const auto is_meant = [&](const std::string& name) { return means_operator(kernel, name); };
   if (kernel.empty() || std::ranges::any_of(recorded, is_meant)) return {};
   Catalog catalog(FileSystem::real());
-  const Status found = catalog.find(kernel).status();
+  Status found = catalog.find(kernel).status();
   if (found.code() != StatusCode::not_found || recorded.empty()) return found;
   return invalid_argument(no_results("--kernel", kernel, recorded) +
                           did_you_mean(kernel, known_kernels(catalog, recorded)));
