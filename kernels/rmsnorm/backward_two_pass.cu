@@ -22,6 +22,7 @@
 //            additions is fixed by the parameters and the size of the grid.
 
 #include <mg/cache_hint.cuh>
+#include <mg/convert.cuh>
 #include <mg/partial_sums.cuh>
 #include <mg/reduce.cuh>
 #include <mg/shared.cuh>
@@ -53,12 +54,12 @@ __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
       const auto dys = mg::load<kVec>(dy_row + column);
       const auto xs = mg::load<kVec>(x_row + column);
       const auto weights = mg::load_pieces<kVec>(weight + column);
-      float part = 0.0f;
+      float d[kVec], v[kVec], w[kVec], part = 0.0f;
+      mg::to_floats(dys, d);
+      mg::to_floats(xs, v);
+      mg::to_floats(weights, w);
 #pragma unroll
-      for (int i = 0; i < kVec; ++i) {
-        part += mg::to_float(dys.data[i]) * (mg::to_float(xs.data[i]) * scale) *
-                (weight_offset + mg::to_float(weights[i]));
-      }
+      for (int i = 0; i < kVec; ++i) part += d[i] * (v[i] * scale) * (weight_offset + w[i]);
       sum += part;
     }
   }
@@ -110,17 +111,22 @@ __device__ __forceinline__ void backward_tile(const T* __restrict__ dy, const T*
     for (int i = 0; i < kRowsAtOnce; ++i) {
       const mg::i64 row = last - i * stripes;
       if (row < 0) continue;
-      Vector result;
+      float d[kVec], v[kVec], result[kVec];
+      mg::to_floats(dys[i], d);
+      mg::to_floats(xs[i], v);
+      if constexpr (kHasResidual) {
+        mg::to_floats(dresiduals[i], result);
+      } else {
+#pragma unroll
+        for (int j = 0; j < kVec; ++j) result[j] = 0.0f;
+      }
 #pragma unroll
       for (int j = 0; j < kVec; ++j) {
-        const float xhat = mg::to_float(xs[i].data[j]) * scales[i];
-        const float dy_value = mg::to_float(dys[i].data[j]);
-        dw[j] += dy_value * xhat;
-        float value = scales[i] * (dy_value * weights[j] - xhat * means_of_rows[i]);
-        if constexpr (kHasResidual) value += mg::to_float(dresiduals[i].data[j]);
-        result.data[j] = mg::from_float<T>(value);
+        const float xhat = v[j] * scales[i];
+        dw[j] += d[j] * xhat;
+        result[j] += scales[i] * (d[j] * weights[j] - xhat * means_of_rows[i]);
       }
-      mg::store_streaming<kVec>(dx + row * kHidden + column, result);
+      mg::store_streaming<kVec>(dx + row * kHidden + column, mg::from_floats<T>(result));
     }
   }
 

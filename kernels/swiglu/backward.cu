@@ -16,6 +16,7 @@
 //            inputs otherwise.
 
 #include <mg/cache_hint.cuh>
+#include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/row_split.cuh>
 #include <mg/sigmoid.cuh>
@@ -35,16 +36,18 @@ template <class T, int kVec>
 __device__ __forceinline__ Gradients<T, kVec> swiglu_gradients(const mg::Vec<T, kVec>& dy,
                                                                const mg::Vec<T, kVec>& gate,
                                                                const mg::Vec<T, kVec>& up) {
-  Gradients<T, kVec> gradients;
+  float d[kVec], g[kVec], u[kVec], d_gate[kVec], d_up[kVec];
+  mg::to_floats(dy, d);
+  mg::to_floats(gate, g);
+  mg::to_floats(up, u);
 #pragma unroll
   for (int i = 0; i < kVec; ++i) {
-    const float d = mg::to_float(dy.data[i]), g = mg::to_float(gate.data[i]);
-    const mg::Sigmoid s = mg::sigmoid<T>(g);
-    const float slope = s.value * (1.0f + g * s.rest);
-    gradients.gate.data[i] = mg::from_float<T>(d * mg::to_float(up.data[i]) * slope);
-    gradients.up.data[i] = mg::from_float<T>(d * (g * s.value));
+    const mg::Sigmoid s = mg::sigmoid<T>(g[i]);
+    const float slope = s.value * (1.0f + g[i] * s.rest);
+    d_gate[i] = d[i] * u[i] * slope;
+    d_up[i] = d[i] * (g[i] * s.value);
   }
-  return gradients;
+  return {mg::from_floats<T>(d_gate), mg::from_floats<T>(d_up)};
 }
 
 // Tensors of one problem and the distance between their rows.

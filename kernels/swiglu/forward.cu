@@ -21,6 +21,7 @@
 //            overlap them otherwise.
 
 #include <mg/cache_hint.cuh>
+#include <mg/convert.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/row_split.cuh>
 #include <mg/sigmoid.cuh>
@@ -34,13 +35,12 @@ enum class ROWS { wide, narrow };
 template <class T, int kVec>
 __device__ __forceinline__ mg::Vec<T, kVec> swiglu(const mg::Vec<T, kVec>& gate,
                                                    const mg::Vec<T, kVec>& up) {
-  mg::Vec<T, kVec> y;
+  float g[kVec], u[kVec];
+  mg::to_floats(gate, g);
+  mg::to_floats(up, u);
 #pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    const float g = mg::to_float(gate.data[i]);
-    y.data[i] = mg::from_float<T>(g * mg::sigmoid<T>(g).value * mg::to_float(up.data[i]));
-  }
-  return y;
+  for (int i = 0; i < kVec; ++i) u[i] *= g[i] * mg::sigmoid<T>(g[i]).value;
+  return mg::from_floats<T>(u);
 }
 
 // The block's tile, of which `left` vectors are there.

@@ -136,7 +136,11 @@ __device__ __forceinline__ Vec<T, N> load_hinted(const T* from) {
 template <int N, Cache kCache, class T>
 __device__ __forceinline__ void store_hinted(T* to, const Vec<T, N>& value) {
   if constexpr (kCache == Cache::normal) {
-    store<N>(to, value);
+    // As an ordinary store, but one instruction: NVRTC 13.0 splits those of 16 bytes into four here
+    // and there (rmsnorm.forward of 128 columns: 4 % of its time on an H200).
+    Access<T, N> bits;
+    memcpy(&bits, &value, sizeof(bits));
+    __stwb(reinterpret_cast<Access<T, N>*>(to), bits);
   } else if constexpr (kCache == Cache::kept) {
     uint4 bits;
     static_assert(sizeof(value) == sizeof(bits), "only whole 16 bytes are kept");

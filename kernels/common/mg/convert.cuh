@@ -2,8 +2,9 @@
 // by one on a GPU. The same values as mg::to_float and mg::from_float give.
 //
 //   float values[8];
-//   mg::to_floats(vec, values);                    vec: mg::Vec<T, 8>
+//   mg::to_floats(vec, values);                    vec: mg::Vec<T, 8> or mg::Pieces<T, 8>
 //   vec = mg::from_floats<T>(values);
+//
 
 #pragma once
 
@@ -34,16 +35,27 @@ __device__ __forceinline__ void to_floats(const Vec<T, N>& from, float (&to)[N])
   for (int i = 0; i < N; ++i) to[i] = to_float(from.data[i]);
 }
 
+template <class T, int N>
+__device__ __forceinline__ void to_floats(const Pieces<T, N>& from, float (&to)[N]) {
+  constexpr int kPiece = Pieces<T, N>::kPiece;
+#pragma unroll
+  for (int piece = 0; piece < N / kPiece; ++piece) {
+    float values[kPiece];
+    to_floats(from.pieces[piece], values);
+#pragma unroll
+    for (int i = 0; i < kPiece; ++i) to[piece * kPiece + i] = values[i];
+  }
+}
+
+// Copied as one word, so that it is not taken apart and put together again.
 __device__ __forceinline__ void round_two(float low, float high, __nv_bfloat16* to) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-  to[0] = both.x;
-  to[1] = both.y;
+  memcpy(to, &both, sizeof(both));
 }
 
 __device__ __forceinline__ void round_two(float low, float high, __half* to) {
   const __half2 both = __floats2half2_rn(low, high);
-  to[0] = both.x;
-  to[1] = both.y;
+  memcpy(to, &both, sizeof(both));
 }
 
 __device__ __forceinline__ void round_two(float low, float high, float* to) {

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <mg/convert.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
@@ -9,35 +10,33 @@ namespace mg {
 
 template <class T, int kVec>
 __device__ __forceinline__ float sum_of_squares(const Vec<T, kVec>& x) {
-  float sum = 0.0f;
+  float values[kVec], sum = 0.0f;
+  to_floats(x, values);
 #pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    const float value = to_float(x.data[i]);
-    sum += value * value;
-  }
+  for (int i = 0; i < kVec; ++i) sum += values[i] * values[i];
   return sum;
 }
 
 template <class T, int kVec>
 __device__ __forceinline__ Vec<T, kVec> sum_of(const Vec<T, kVec>& a, const Vec<T, kVec>& b) {
-  Vec<T, kVec> sum;
+  float values[kVec], others[kVec];
+  to_floats(a, values);
+  to_floats(b, others);
 #pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    sum.data[i] = from_float<T>(to_float(a.data[i]) + to_float(b.data[i]));
-  }
-  return sum;
+  for (int i = 0; i < kVec; ++i) values[i] += others[i];
+  return from_floats<T>(values);
 }
 
 // x * scale * (weight_offset + weight)
 template <class T, class W, int kVec>
 __device__ __forceinline__ Vec<T, kVec> scaled(const Vec<T, kVec>& x, const Pieces<W, kVec>& weight,
                                                float weight_offset, float scale) {
-  Vec<T, kVec> y;
+  float values[kVec], weights[kVec];
+  to_floats(x, values);
+  to_floats(weight, weights);
 #pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    y.data[i] = from_float<T>(to_float(x.data[i]) * scale * (weight_offset + to_float(weight[i])));
-  }
-  return y;
+  for (int i = 0; i < kVec; ++i) values[i] = values[i] * scale * (weight_offset + weights[i]);
+  return from_floats<T>(values);
 }
 
 }  // namespace mg
