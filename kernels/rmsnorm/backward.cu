@@ -419,7 +419,8 @@ class Rows {
   float dw_[K::kHasDw ? K::kElements : 1];
 };
 
-// The thread's part of its first rows and of the weights into L2, while the grid before still runs.
+// The thread's part of its first rows into L2, and of the weights with row 0, while the grid before
+// still runs.
 template <class K>
 __device__ __forceinline__ void prefetch_first_rows(
     const Gradients<typename K::T, typename K::W>& in, int first_column) {
@@ -427,8 +428,10 @@ __device__ __forceinline__ void prefetch_first_rows(
   const mg::i64 stride = mg::i64{gridDim.x / K::kCluster} * K::kRowsPerBlock;
   mg::i64 row = mg::i64{blockIdx.x / K::kCluster} * K::kRowsPerBlock +
                 static_cast<int>(threadIdx.x) / K::kThreadsPerRow;
-  for_each_vector<K>(
-      lane, [&](int, int column) { mg::prefetch_to_l2(in.weight + first_column + column); });
+  if (row == 0) {  // once: L2 has one place for it
+    for_each_vector<K>(
+        lane, [&](int, int column) { mg::prefetch_to_l2(in.weight + first_column + column); });
+  }
 #pragma unroll
   for (int r = 0; r < K::kRowsAtOnce; ++r, row += stride) {
     if (row >= in.rows) return;
