@@ -127,7 +127,8 @@ struct Tensors {
   float* rstd;
 };
 
-// The rows first_row, first_row + 1, ... of a thread, held in registers.
+// The rows of a thread, held in registers: first_row and, so that its neighbours' rows lie beside
+// each of them, every kRowsPerBlock-th after it.
 template <class S, bool kAdd>
 __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, mg::i64 first_row,
                                                mg::i64 rows, mg::i64 x_stride, float eps,
@@ -141,7 +142,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
   mg::Pieces<W, kVec> weight[S::kEarly ? S::kSteps : 1];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    const mg::i64 row = first_row + i;
+    const mg::i64 row = first_row + i * S::kRowsPerBlock;
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
       kept[i][step] = mg::load_hinted<kVec, S::kLoad>(at.x + row * x_stride + column);
@@ -160,7 +161,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
   float squares[kRows];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    const mg::i64 row = first_row + i;
+    const mg::i64 row = first_row + i * S::kRowsPerBlock;
     squares[i] = 0.0f;
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
@@ -179,7 +180,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
 
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    const mg::i64 row = first_row + i;
+    const mg::i64 row = first_row + i * S::kRowsPerBlock;
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
       mg::Pieces<W, kVec> w;
@@ -241,16 +242,17 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
     mg::cluster_arrive();
     lane += static_cast<int>(mg::cluster_rank()) * S::kThreadsPerRow;
   }
-  const mg::i64 group = mg::i64{blockIdx.x / S::kCluster} * S::kRowsPerBlock +
-                        static_cast<int>(threadIdx.x) / S::kThreadsPerRow;
-  const mg::i64 first_row = group * S::kRowsPerThread;
+  const mg::i64 first_row =
+      mg::i64{blockIdx.x / S::kCluster} * (S::kRowsPerBlock * S::kRowsPerThread) +
+      static_cast<int>(threadIdx.x) / S::kThreadsPerRow;
   if constexpr (S::kPdlBlocks > 0) {
     mg::let_next_grid_start();
     if (blockIdx.x < S::kPdlBlocks && first_row < rows) {
       for_each_vector<S>(lane, [&](int, int column) {
         mg::prefetch_to_l2(at.x + first_row * x_stride + column);
         if constexpr (kAdd) mg::prefetch_to_l2(at.residual + first_row * S::kHidden + column);
-        mg::prefetch_to_l2(at.weight + column);
+        if (first_row == 0)
+          mg::prefetch_to_l2(at.weight + column);  // once: L2 has one place for it
       });
     }
     mg::wait_for_previous_grid();
@@ -264,7 +266,8 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
   if constexpr (kHasRstd) {
 #pragma unroll
     for (int i = 0; i < S::kRowsPerThread; ++i) {
-      if (lane == 0 && first_row + i < rows) at.rstd[first_row + i] = scales[i];
+      const mg::i64 row = first_row + i * S::kRowsPerBlock;
+      if (lane == 0 && row < rows) at.rstd[row] = scales[i];
     }
   }
 }
