@@ -116,14 +116,8 @@ bool is_of_another_version(const Operator& op, std::string_view text) {
   const Result<int> found = find_design(op, std::string(word));
   if (!found.ok()) return true;
   const Design& design = op.designs[static_cast<std::size_t>(*found)];
-  std::size_t known = 0;
-  for (const Parameter& parameter : design.params) {
-    const auto given = words->find(parameter.name);
-    if (given == words->end()) continue;
-    ++known;
-    if (!parse_value(design, parameter, given->second).ok()) return false;
-  }
-  return known < design.params.size() || known < words->size();
+  const auto is_given = [&](const Parameter& parameter) { return words->contains(parameter.name); };
+  return words->size() != design.params.size() || !std::ranges::all_of(design.params, is_given);
 }
 
 Result<Slots> compile_slots(const Binding& binding, const Variant& variant,

@@ -29,7 +29,8 @@ Result<Variant> parse_variant(const Operator& op, std::string_view text);
 
 // Whether the text is a variant that was written under another version of the operator: of words
 // alone (letters, digits, "_.=-", spaces), with another design, or with parameters too many or too
-// few. Not so with a value that a parameter of the operator does not offer.
+// few, whatever their values. Not so where the parameters are the operator's and a value is one
+// that it does not offer.
 bool is_of_another_version(const Operator& op, std::string_view text);
 
 struct DeviceLimits {

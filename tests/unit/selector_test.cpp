@@ -225,13 +225,12 @@ TEST_F(SelectorTest, UsesNoRowThatTheOperatorDoesNotOffer) {
     // Other names are another version of the operator; anything else is a mistake.
     EXPECT_EQ(check_offered(op_, {}, rows).ok(), is_of_another_version(op_, variant)) << variant;
   }
-  for (const char* other :
-       {"row THREADS=64 VEC=4 PDL=true", "row THREADS=64", "column THREADS=64"}) {
+  for (const char* other : {"row THREADS=64 VEC=4 PDL=true", "row THREADS=64", "column THREADS=64",
+                            "row THREADS=33 VEC=4 PDL=true", "row THREADS=33"}) {
     EXPECT_TRUE(is_of_another_version(op_, other)) << other;
   }
-  for (const char* mistake :
-       {"row THREADS=33 VEC=4", "row THREADS=64 VEC=4>();system(\"x\");//",
-        "row THREADS=33 VEC=4 PDL=true", "row>(); THREADS=64", "row THREADS", ""}) {
+  for (const char* mistake : {"row THREADS=33 VEC=4", "row THREADS=64 VEC=4>();system(\"x\");//",
+                              "row>(); THREADS=64", "row THREADS", ""}) {
     EXPECT_FALSE(is_of_another_version(op_, mistake)) << mistake;
   }
   EXPECT_THAT(check_offered(op_, {}, one_problem("row THREADS=33 VEC=4", Outcome::ok, 1)).message(),
