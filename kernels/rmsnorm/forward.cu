@@ -9,12 +9,12 @@
 //            shared memory of the others in a cluster), and a second walk over the same columns
 //            scales and writes. Rows past the end join the sum and neither read nor write.
 //            Design row: THREADS_PER_ROW threads hold ROWS_PER_THREAD rows in registers; cluster:
-//            the blocks of a cluster hold one; reread: x is read again after the sum; bulk: the
-//            copy engine brings a row, or a block's part of it, into shared memory. Design stream
-//            has a source of its own, forward_stream.cu.
+//            the blocks of a cluster hold one; reread, kept: x is read again after the sum; bulk:
+//            the copy engine brings a row, or a block's part of it, into shared memory. Design
+//            stream has a source of its own, forward_stream.cu.
 // Traffic    reads rows * hidden elements of T (add_forward: twice that) and hidden of W, writes
 //            rows * hidden (twice), and 4 * rows bytes when rstd is wanted; weight is read once a
-//            row, from the caches. reread: the second read of x comes from L1 or L2 or not.
+//            row, from the caches. reread, kept: the second read of x comes from L1 or L2 or not.
 // Work       4 * rows * hidden flops (5), 1 flop per byte or less: bound by memory.
 // Tunables   THREADS_PER_ROW  few: no barrier (<= 32) and many rows in flight; many: less to hold
 //                             per thread, more loads in flight when there are few rows
@@ -27,10 +27,9 @@
 //            LOAD, STORE      how long the caches keep x and residual, y and residual_out
 //            WEIGHT           early: loaded with x, so that its latency is that of x, and held;
 //                             late: loaded after the sum, no registers
-//            PDL              starts while the grid before it ends; its first blocks, as many as
-//            run
-//                             at once, prefetch into L2 before they wait for it: the memory has
-//                             work in the tail of one grid and the start of the next
+//            PDL              starts while the grid before it ends; as many of its blocks as run at
+//                             once prefetch their first rows into L2 until they may read them: the
+//                             memory has work in the tail of one grid and the start of the next
 // Numerics   squares, sum and scale in fp32; a thread adds at most 512 squares, VEC at a time; y
 //            is rounded once, at the end. The sum of squares must stay finite in fp32: |x| below
 //            3e16 is safe for every hidden. The order of additions depends on the parameters,
