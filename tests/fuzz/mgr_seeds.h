@@ -15,6 +15,9 @@ inline std::string mgr_fuzz_input(const std::string& file) {
   return file + std::string(kMgrArgumentBytes, '\0');
 }
 
+// Of the compiler of the target: a pack that has it is one of this machine.
+inline constexpr char kMgrCompiler[] = "the fuzz target's";
+
 // A pick for a shape in the ranges of the target's plan and one for another static dim.
 inline constexpr char kCpuTable[] = R"json({"format": 1, "tables": [{"operator": "rmsnorm.forward",
  "gpu": {"model": "cpu", "arch": "cpu", "sm_count": 8, "l2_bytes": 4194304, "memory_bytes": 0,

@@ -6,12 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 
 #include "core/sha256.h"
 #include "dispatch/plan.h"
 #include "pack/pack_skew.h"
 #include "pack/packed_builds.h"
+#include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/stand_in_gpu.h"
 #include "tests/helpers/toy_operators.h"
 
@@ -104,13 +108,28 @@ TEST(PackTest, AChecksumAloneMakesNoPack) {
   EXPECT_TRUE(refused("\ntable 2", "\ntable 1844674407370955161"));
 }
 
-// For tests/fuzz/run.sh; a pack without the lines that its checksum is in.
+// For tests/fuzz/run.sh; packs without the lines that their checksum is in.
 TEST(PackTest, WritesSeeds) {
   const char* const folder = std::getenv("MGTUNE_FUZZ_SEEDS");
   if (folder == nullptr) GTEST_SKIP() << "nobody asked for them";
   const std::string bytes = encode_pack(small_pack());
   std::ofstream(std::string(folder) + "/pack/small") << bytes.substr(bytes.find("compiler "));
   std::ofstream(std::string(folder) + "/table/rmsnorm") << rmsnorm_table();
+  Pack host = small_pack();
+  host.compiler = kMgrCompiler;
+  host.cuda_version = 0;
+  host.table = kCpuTable;
+  for (PackedBuild& build : host.builds) build.build.arch = "cpu";
+  const std::string host_bytes = encode_pack(host);
+  const std::string mgr = std::string(folder) + "/mgr/";
+  std::ofstream(mgr + "pack") << mgr_fuzz_input(host_bytes.substr(host_bytes.find("compiler ")));
+  std::ofstream(mgr + "cpu") << mgr_fuzz_input(kCpuTable);
+  for (const auto& table : std::filesystem::directory_iterator(MGTUNE_SOURCE_DIR "/results/h200")) {
+    const std::string name = table.path().filename().string();
+    if (!name.ends_with(".tuned.json")) continue;
+    std::ifstream file(table.path());
+    std::ofstream(mgr + name) << mgr_fuzz_input({std::istreambuf_iterator<char>(file), {}});
+  }
 }
 
 TEST(PackTest, ANewerFormatIsAnotherThingThanDamage) {
