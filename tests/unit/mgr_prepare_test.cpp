@@ -10,10 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/installed_library.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/temporary_folder.h"
 
@@ -24,6 +26,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr char kFamily[] = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+
+// A pick that the operator's default is not.
+constexpr char kCpuTable[] = R"json({"format": 1, "tables": [{"operator": "vector_add.add",
+ "gpu": {"model": "cpu", "arch": "cpu", "sm_count": 8, "l2_bytes": 4194304, "memory_bytes": 0,
+         "max_shared_bytes": 166912, "mig_profile": "", "emulation": true},
+ "environment": {"mgtune_version": "0.1.0", "compiler": "", "driver": "", "system": ""},
+ "picks": [{"problem": "n=100 T=f32", "method": "emulation", "design": "flat",
+   "parameters": {"THREADS": 128, "MODE": "good"},
+   "median_ns": 900, "default": null, "tie": false,
+   "measured_at": "2026-11-21T09:00:00Z"}]}]})json";
 
 class MgrPrepareTest : public testing::Test {
  protected:
@@ -134,6 +146,73 @@ TEST_F(MgrPrepareTest, ManyThreadsAskForOperatorsThatNobodyAskedForYet) {
     }
   }
   EXPECT_EQ(answered, 64);
+}
+
+// The tables that ship, and one for the cpu device, below a prefix.
+void install_tables(const TemporaryFolder& prefix) {
+  const std::string folder = prefix.file("share/mgtune/results");
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy(MGTUNE_SOURCE_DIR "/results/h200", folder + "/h200");
+  std::ofstream(folder + "/cpu.tuned.json") << kCpuTable;
+}
+
+// Rows of installed tables are added to the context while others read them. Shipped operators are
+// refused once their rows were looked at, so that only one small kernel is compiled.
+TEST_F(MgrPrepareTest, ManyThreadsPlanDifferentOperatorsWithInstalledTables) {
+  const Variable nothing("MGTUNE_DB", ""), no_results("XDG_DATA_HOME", folder_.file("none"));
+  install_tables(folder_);
+  const InstalledLibrary library(folder_.path(), "lib");
+  ASSERT_TRUE(library.is_there()) << ::dlerror();
+  const auto plan_function = library.of(&::mgr_plan, "mgr_plan");
+  const auto free_function = library.of(&::mgr_plan_free, "mgr_plan_free");
+  const auto explain_function = library.of(&::mgr_explain, "mgr_explain");
+  const auto error_function = library.of(&::mgr_last_error, "mgr_last_error");
+
+  const char* const families[] = {kFamily};
+  mgr_open_options_t open{};
+  open.struct_size = sizeof(open);
+  open.device = "cpu";
+  open.family_folders = families;
+  open.family_folder_count = 1;
+  mgr_context_t* context = nullptr;
+  ASSERT_EQ(library.of(&::mgr_open, "mgr_open")(&open, &context), MGR_OK) << error_function();
+
+  const std::vector<const char*> shipped = {
+      "rmsnorm.forward", "rmsnorm.add_forward", "rmsnorm.backward", "rmsnorm.add_backward",
+      "swiglu.forward",  "swiglu.backward",     "attention.decode"};
+  std::atomic<int> refused = 0, planned = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 64; ++i) {
+      threads.emplace_back([&, i] {
+        mgr_plan_t* plan = nullptr;
+        if (i % 4 != 0) {
+          const char* const name = shipped[i % shipped.size()];
+          std::vector<mgr_assignment_t> words = {{"T", "bf16"}};
+          if (std::string_view(name).starts_with("rmsnorm")) words.push_back({"hidden", "4096"});
+          if (std::string_view(name).starts_with("attention")) words.push_back({"head_dim", "128"});
+          const MgrPlanOptions options(name, words, {});
+          EXPECT_EQ(plan_function(context, options.get(), &plan), MGR_INVALID_ARGUMENT);
+          EXPECT_THAT(error_function(), HasSubstr("needs a range; it has no default")) << name;
+          ++refused;
+          return;
+        }
+        const MgrPlanOptions add = problem("vector_add.add");
+        ASSERT_EQ(plan_function(context, add.get(), &plan), MGR_OK) << error_function();
+        const std::int64_t n = 100;
+        std::vector<char> text(4096);
+        EXPECT_EQ(explain_function(plan, &n, 1, text.data(), text.size(), nullptr), MGR_OK);
+        EXPECT_THAT(text.data(),
+                    AllOf(HasSubstr("variant   flat THREADS=128 MODE=good\n"),
+                          HasSubstr("installed tables, 1 tuned problem of vector_add.add\n")));
+        free_function(plan);
+        ++planned;
+      });
+    }
+  }
+  library.of(&::mgr_close, "mgr_close")(context);
+  EXPECT_EQ(refused, 48);
+  EXPECT_EQ(planned, 16);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/installed_library.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/stand_in_gpu.h"
@@ -208,51 +209,27 @@ TEST_F(ProcessStartTest, ALaunchAllocatesAndLocksNothing) {
   EXPECT_EQ(gpu_->launches() - launched, 100'000);
 }
 
-// The library of an installed tree, and what it says of a launch where no source is named.
-class InstalledLibrary {
- public:
-  // `folder`: "lib" or another one below the prefix.
-  InstalledLibrary(const std::string& prefix, const std::string& folder) {
-    const std::filesystem::path library =
-        std::filesystem::path(prefix) / folder / "libmgruntime.so";
-    std::filesystem::create_directories(library.parent_path());
-    std::filesystem::copy_file(MGTUNE_RUNTIME_LIBRARY, library);
-    library_ = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+// What the library of an installed tree says of a launch where no source is named.
+std::string explain(const InstalledLibrary& library) {
+  mgr_open_options_t open{};
+  open.struct_size = sizeof(open);
+  open.device = "H200";
+  const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
+                               {{"rows", 1, 100000}});
+  const std::int64_t dims[] = {512, -1};
+  std::vector<char> text(10000);
+  mgr_context_t* context = nullptr;
+  mgr_plan_t* plan = nullptr;
+  if (library.of(&::mgr_open, "mgr_open")(&open, &context) != MGR_OK ||
+      library.of(&::mgr_plan, "mgr_plan")(context, options.get(), &plan) != MGR_OK ||
+      library.of(&::mgr_explain, "mgr_explain")(plan, dims, 2, text.data(), text.size(), nullptr) !=
+          MGR_OK) {
+    return library.of(&::mgr_last_error, "mgr_last_error")();
   }
-  InstalledLibrary(const InstalledLibrary&) = delete;
-  InstalledLibrary& operator=(const InstalledLibrary&) = delete;
-
-  bool is_there() const { return library_ != nullptr; }
-
-  template <typename Function>
-  Function of(const char* name) const {
-    return reinterpret_cast<Function>(::dlsym(library_, name));
-  }
-
-  std::string explain() const {
-    mgr_open_options_t open{};
-    open.struct_size = sizeof(open);
-    open.device = "H200";
-    const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
-                                 {{"rows", 1, 100000}});
-    const std::int64_t dims[] = {512, -1};
-    std::vector<char> text(10000);
-    mgr_context_t* context = nullptr;
-    mgr_plan_t* plan = nullptr;
-    if (of<decltype(&::mgr_open)>("mgr_open")(&open, &context) != MGR_OK ||
-        of<decltype(&::mgr_plan)>("mgr_plan")(context, options.get(), &plan) != MGR_OK ||
-        of<decltype(&::mgr_explain)>("mgr_explain")(plan, dims, 2, text.data(), text.size(),
-                                                    nullptr) != MGR_OK) {
-      return of<decltype(&::mgr_last_error)>("mgr_last_error")();
-    }
-    of<decltype(&::mgr_plan_free)>("mgr_plan_free")(plan);
-    of<decltype(&::mgr_close)>("mgr_close")(context);
-    return text.data();
-  }
-
- private:
-  void* library_;  // never closed
-};
+  library.of(&::mgr_plan_free, "mgr_plan_free")(plan);
+  library.of(&::mgr_close, "mgr_close")(context);
+  return text.data();
+}
 
 TEST_F(ProcessStartTest, TablesBesideTheLibraryAreUsedWhereNothingIsNamed) {
   const Variable cache("MGTUNE_CACHE_DIR", folder_->file("cache"));
@@ -262,7 +239,7 @@ TEST_F(ProcessStartTest, TablesBesideTheLibraryAreUsedWhereNothingIsNamed) {
     const TemporaryFolder prefix;
     const InstalledLibrary library(prefix.path(), folder);
     ASSERT_TRUE(library.is_there()) << ::dlerror();
-    const std::string without = library.explain();
+    const std::string without = explain(library);
     EXPECT_THAT(without, HasSubstr("chosen    default ladder: "));
     EXPECT_THAT(without, Not(HasSubstr("installed tables")));
 
@@ -270,7 +247,7 @@ TEST_F(ProcessStartTest, TablesBesideTheLibraryAreUsedWhereNothingIsNamed) {
     std::filesystem::create_directories(tables);
     std::ofstream(tables + "/here.tuned.json") << rmsnorm_table();
     std::ofstream(tables + "/here.t4.json") << "another format";
-    std::string with = library.explain();
+    std::string with = explain(library);
     EXPECT_THAT(with, HasSubstr("chosen    exact problem: tuned for rows=512 hidden=1024 T=bf16"));
     EXPECT_THAT(with, HasSubstr("; installed tables, 1 tuned problem of rmsnorm.forward\n"));
     EXPECT_THAT(with, Not(HasSubstr("note ")));
@@ -278,7 +255,7 @@ TEST_F(ProcessStartTest, TablesBesideTheLibraryAreUsedWhereNothingIsNamed) {
     // One that is damaged is said to be, and the others serve.
     std::ofstream(tables + "/broken.tuned.json") << rmsnorm_table().substr(0, 300);
     testing::internal::CaptureStderr();
-    with = library.explain();
+    with = explain(library);
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_THAT(with, HasSubstr("chosen    exact problem: "));
     EXPECT_THAT(with, HasSubstr("note      " + tables + "/broken.tuned.json: "));
