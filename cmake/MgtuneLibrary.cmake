@@ -18,6 +18,10 @@ if(MGTUNE_SANITIZE)
   target_compile_options(mgtune_options INTERFACE -fsanitize=${MGTUNE_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(mgtune_options INTERFACE -fsanitize=${MGTUNE_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND MGTUNE_SANITIZE MATCHES "address")
+    # As GCC does: the cpu device tells AddressSanitizer of its fibers where it is defined.
+    target_compile_definitions(mgtune_options INTERFACE __SANITIZE_ADDRESS__=1)
+  endif()
 endif()
 if(MGTUNE_STATIC_LIBRARIES)
   target_link_options(mgtune_options INTERFACE -static-libstdc++ -static-libgcc)

@@ -1,7 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <fstream>
+
 #include "core/dtype.h"
+#include "device/registry.h"
 #include "tests/helpers/kernel_text.h"
 
 namespace mgtune {
@@ -131,6 +135,25 @@ TEST_F(CpuDevice, HasTheSameLimitsOnEveryMachine) {
   EXPECT_EQ(info.limits.max_shared_bytes, 166912);
   EXPECT_EQ(info.limits.l2_bytes, 4194304);
   EXPECT_EQ(info.memory_bytes, 0);
+}
+
+// In pages; 0 where the system does not say.
+std::int64_t address_space() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages;
+}
+
+// A worker's thread gives back the stack for signals that AddressSanitizer put there: 47 pages.
+TEST_F(CpuDevice, OpeningAndClosingLeavesNoMappingsBehind) {
+  const auto open_often = [](int times) {
+    for (int i = 0; i < times; ++i) ASSERT_TRUE(open_device("cpu").ok());
+  };
+  open_often(800);  // until the memory that AddressSanitizer keeps back is as much as it may be
+  const std::int64_t before = address_space();
+  constexpr int kTimes = 400;
+  open_often(kTimes);
+  EXPECT_LT(address_space() - before, 20 * kTimes);
 }
 
 TEST_F(CpuDevice, NewMemoryIsUnwrittenAndAligned) {

@@ -163,13 +163,11 @@ WorkerSignals::WorkerSignals(Block& block)
   stack_t stack{};
   stack.ss_sp = handler_stack_.get();
   stack.ss_size = kHandlerStackBytes;
-  sigaltstack(&stack, nullptr);
+  sigaltstack(&stack, &previous_stack_);
 }
 
 WorkerSignals::~WorkerSignals() {
-  stack_t stack{};
-  stack.ss_flags = SS_DISABLE;
-  sigaltstack(&stack, nullptr);
+  sigaltstack(&previous_stack_, nullptr);
   signals_of_this_thread = nullptr;
   current_block() = nullptr;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <cstdint>
 #include <memory>
@@ -50,6 +51,7 @@ class WorkerSignals {
 
  private:
   std::unique_ptr<char[]> handler_stack_, report_stack_;
+  stack_t previous_stack_{};  // a sanitizer's; its mapping is lost where it is not put back
 };
 
 }  // namespace mgtune
