@@ -1,6 +1,8 @@
 #include "dispatch/plan_variants.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -80,10 +82,12 @@ class PlanLoader {
     }
   }
 
-  // The same point with every dim that has a default, such as a stride, one larger than it.
+  // The same point with every dim that has a default, such as a stride, one larger.
   Problem with_odd_strides(Problem point) const {
     for (const Dim& dim : op_.dims) {
-      if (dim.kind == DimKind::dynamic && dim.fallback) ++point.slots[std::size_t(dim.slot)];
+      if (dim.kind != DimKind::dynamic || !dim.fallback) continue;
+      std::int64_t& extent = point.slots[std::size_t(dim.slot)];
+      if (extent < std::numeric_limits<std::int64_t>::max()) ++extent;  // which is odd itself
     }
     return point;
   }

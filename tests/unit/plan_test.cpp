@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -177,6 +179,17 @@ TEST_F(PlanTest, ChecksRanges) {
             "toy.norm: dim 'rows' needs a range; it has no default");
   EXPECT_EQ(message({{-4, 8}, kAtDefault}), "toy.norm: the range of dim 'rows' starts at -4");
   EXPECT_THAT(message({{2000000, 3000000}, kAtDefault}), HasSubstr("rows <= 1000000"));
+}
+
+// Planning looks one beyond a stride, and there is nothing beyond the largest.
+TEST_F(PlanTest, ARangeMayEndAtTheLargestStride) {
+  Builder builder = fake_builder("");
+  const DimRange largest{std::numeric_limits<std::int64_t>::max(),
+                         std::numeric_limits<std::int64_t>::max()};
+  const Result<std::unique_ptr<Plan>> plan =
+      Plan::make(modules_, builder, binding_, {{1, 4}, largest}, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT((*plan)->variants(), ElementsAre("row THREADS=32 VEC=1"));
 }
 
 TEST_F(PlanTest, SaysWhyNoVariantServes) {
