@@ -63,22 +63,26 @@ TEST(RmsnormBackwardLadder, KeepsRowsInOneBlockWhereItCan) {
               StartsWith("persistent THREADS_PER_ROW=16 ROWS_PER_BLOCK=16 VEC=8"));
   EXPECT_THAT(first("rows=512,hidden=50,T=bf16"),
               StartsWith("persistent THREADS_PER_ROW=32 ROWS_PER_BLOCK=4 VEC=2"));
-  EXPECT_THAT(first("rows=512,hidden=1024,T=bf16"),
+  EXPECT_THAT(first("rows=512,hidden=512,T=bf16"),
               StartsWith("persistent THREADS_PER_ROW=32 ROWS_PER_BLOCK=8 VEC=8"));
-  EXPECT_THAT(first("rows=512,hidden=2048,T=bf16"),
+  EXPECT_THAT(first("rows=512,hidden=1024,T=bf16"),
               StartsWith("persistent THREADS_PER_ROW=128 ROWS_PER_BLOCK=8 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=2048,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=256 ROWS_PER_BLOCK=4 VEC=8"));
   EXPECT_THAT(first("rows=512,hidden=4096,T=bf16"),
               StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=8"));
   EXPECT_THAT(first("rows=512,hidden=4096,T=f32"),
               StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=4"));
-  EXPECT_THAT(first("rows=512,hidden=8192,T=bf16"),
+  EXPECT_THAT(first("rows=512,hidden=5120,T=bf16"),
               StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=8"));
+  EXPECT_THAT(first("rows=512,hidden=8192,T=bf16"),
+              StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=2 STAGES=3 CLUSTER=2"));
   EXPECT_THAT(first("rows=512,hidden=16384,T=bf16"),
-              StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=1 VEC=8"));
+              StartsWith("cluster THREADS=1024 VEC=8 ROWS_AT_ONCE=1 STAGES=3 CLUSTER=2"));
   EXPECT_THAT(first("rows=512,hidden=16400,T=bf16"),
               StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=1 STAGES=3 CLUSTER=2"));
   EXPECT_THAT(first("rows=512,hidden=65536,T=bf16"),
-              StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=1 STAGES=3 CLUSTER=4"));
+              StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=1 STAGES=4 CLUSTER=8"));
   EXPECT_THAT(first("rows=512,hidden=65537,T=bf16"), StartsWith("two_pass"));
 }
 

@@ -149,7 +149,7 @@ TEST(RmsnormForwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
   expect_ladder_serves_everything(forward());
 }
 
-TEST(RmsnormForwardLadder, PrefersTheWidestLoadsAndTheFewestThreadsThatHoldARow) {
+TEST(RmsnormForwardLadder, FollowsRowsColumnsAndTheirAlignment) {
   const auto first = [](std::int64_t rows, std::int64_t hidden, std::int64_t x_stride, Types types,
                         const DeviceLimits& limits = kHopper) {
     const std::string text =
@@ -161,23 +161,35 @@ TEST(RmsnormForwardLadder, PrefersTheWidestLoadsAndTheFewestThreadsThatHoldARow)
            " ROWS_PER_BLOCK=" + std::to_string(rows) +
            " ROWS_PER_THREAD=1 VEC=" + std::to_string(vec);
   };
-  EXPECT_EQ(first(4096, 4096, 4096, kBf16), row(128, 1, 8));
-  EXPECT_EQ(first(4096, 4096, 4100, kBf16), row(128, 1, 4));
+  EXPECT_EQ(first(4096, 4096, 4096, kBf16), row(256, 1, 8));
+  EXPECT_EQ(first(4096, 4096, 4100, kBf16), row(256, 1, 4));
   EXPECT_EQ(first(4096, 4096, 4097, kBf16), row(256, 1, 1));
-  EXPECT_EQ(first(4096, 4096, 4096, kF32), row(128, 1, 4));
-  EXPECT_EQ(first(4096, 4096, 4096, {DType::bf16, DType::f32}), row(128, 1, 8));
-  EXPECT_EQ(first(8192, 8192, 8192, kBf16), row(256, 1, 8));
+  EXPECT_EQ(first(4096, 2048, 2048, kF32), row(256, 1, 4));
+  EXPECT_EQ(first(4096, 4096, 4096, {DType::bf16, DType::f32}), row(256, 1, 8));
+  EXPECT_EQ(first(16384, 2048, 2048, kBf16), row(128, 1, 8));
+  EXPECT_EQ(first(32768, 1024, 1024, kBf16), row(64, 2, 8));
   EXPECT_EQ(first(4096, 128, 128, kBf16), row(16, 8, 8));
+  EXPECT_EQ(first(131072, 128, 128, kBf16), row(16, 16, 8));
   EXPECT_EQ(first(4096, 1, 1, kBf16), row(8, 16, 1));
-  // Few rows: threads that take no more than two vectors each.
-  EXPECT_EQ(first(1, 4096, 4096, kBf16), row(256, 1, 8));
-  EXPECT_EQ(first(1, 4096, 4096, kF32), row(512, 1, 4));
-  // Wide ones: a cluster where they are few, else shared memory, else twice.
+  // At most 8 MiB: fewer threads, which hold more.
+  EXPECT_EQ(first(512, 4096, 4096, kBf16), row(128, 1, 8));
+  // Many rows of 16 and 32 KiB are read twice, but not where a third of the threads would idle.
+  EXPECT_EQ(first(8192, 8192, 8192, kBf16), "kept THREADS_PER_ROW=512 ROWS_PER_BLOCK=1");
+  EXPECT_EQ(first(4096, 16384, 16384, kBf16), "kept THREADS_PER_ROW=512 ROWS_PER_BLOCK=1");
+  EXPECT_EQ(first(4096, 4096, 4096, kF32), "kept THREADS_PER_ROW=512 ROWS_PER_BLOCK=1");
+  EXPECT_EQ(first(2048, 5120, 5120, kBf16), row(256, 1, 8));
+  EXPECT_EQ(first(8192, 8192, 8192, kBf16, kOldestGpu), row(256, 1, 8));
+  // Few rows: as many threads as there are.
+  EXPECT_EQ(first(1, 4096, 4096, kBf16), row(1024, 1, 4));
+  EXPECT_EQ(first(1, 4096, 4096, kF32), row(1024, 1, 4));
+  EXPECT_EQ(first(1, 1536, 1536, kBf16), row(128, 1, 8));
+  // Wide ones: a cluster where they are few, else registers, shared memory, twice.
   EXPECT_EQ(first(64, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
   EXPECT_EQ(first(1, 262144, 262144, kBf16), "cluster CLUSTER=16 THREADS=512 VEC=8");
-  EXPECT_EQ(first(1024, 65536, 65536, kBf16),
+  EXPECT_EQ(first(1024, 65536, 65536, kBf16), row(1024, 1, 4));
+  EXPECT_EQ(first(1024, 65536, 65540, kBf16), row(1024, 1, 4));
+  EXPECT_EQ(first(1024, 98304, 98304, kBf16),
             "bulk CLUSTER=1 THREADS=1024 STORE=streaming WEIGHT=late PDL=false");
-  EXPECT_EQ(first(1024, 65536, 65540, kBf16), "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=4");
   EXPECT_EQ(first(64, 65536, 65536, kBf16, kOldestGpu),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=8");
   EXPECT_EQ(first(1024, 65535, 65535, kF32, kOldestGpu),
