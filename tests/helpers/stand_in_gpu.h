@@ -53,7 +53,7 @@ inline std::string rmsnorm_table(const std::string& gpu = "NVIDIA H200") {
          "emulation": false},
  "environment": {"mgtune_version": "0.1.0", "compiler": "", "driver": "", "system": ""},
  "picks": [{"problem": "rows=512 hidden=1024 T=bf16", "method": "rotating", "design": "row",
-   "parameters": {"THREADS_PER_ROW": 128, "ROWS_PER_BLOCK": 1, "ROWS_PER_THREAD": 1, "VEC": 8,
+   "parameters": {"THREADS_PER_ROW": 64, "ROWS_PER_BLOCK": 1, "ROWS_PER_THREAD": 1, "VEC": 8,
                   "LOAD": "no_allocate", "STORE": "streaming", "WEIGHT": "early", "PDL": false},
    "median_ns": 3874.5, "default": null, "tie": false,
    "measured_at": "2026-11-21T09:00:00Z"}]}]})json";

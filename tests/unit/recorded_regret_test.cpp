@@ -70,12 +70,11 @@ TEST_P(RecordedRegret, StaysWithinWhatItMayLose) {
   EXPECT_LE(median_regret(all), GetParam().median);
 }
 
-// 3 % and 10 % are wanted. rmsnorm.backward is not there: four other problems say too little of
-// 512 rows.
+// 3 % and 10 % are wanted, of every operator.
 INSTANTIATE_TEST_SUITE_P(H200, RecordedRegret,
-                         testing::Values(Recorded{"rmsnorm.forward", 12, 5515, 0.03, 0.10},
+                         testing::Values(Recorded{"rmsnorm.forward", 12, 8677, 0.03, 0.10},
                                          Recorded{"swiglu.forward", 4, 1216, 0.03, 0.10},
-                                         Recorded{"rmsnorm.backward", 5, 4158, 0.06, 0.15}),
+                                         Recorded{"rmsnorm.backward", 18, 20827, 0.03, 0.10}),
                          [](const auto& recorded) {
                            std::string name = recorded.param.op;
                            std::replace(name.begin(), name.end(), '.', '_');

@@ -109,7 +109,7 @@ class TunedSourceTest : public testing::Test {
 };
 
 constexpr char kVariant[] =
-    "row THREADS_PER_ROW=128 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=no_allocate "
+    "row THREADS_PER_ROW=64 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=no_allocate "
     "STORE=streaming WEIGHT=early PDL=false";
 
 TEST_F(TunedSourceTest, ATableIsReadWhateverItsName) {
