@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* kFast =
-    "row THREADS_PER_ROW=256 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=normal STORE=normal "
+    "row THREADS_PER_ROW=128 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=normal STORE=normal "
     "WEIGHT=early PDL=false";
 
 constexpr std::size_t kWhereLoadIs = std::string_view(kFast).find("LOAD=") + 5;
@@ -45,7 +45,7 @@ class CliExplain : public StoreTest {
     record.outcome = outcome;
     record.measurement->method = "rotating";
     record.measurement->median_ns =
-        std::stod(rows) * (threads == "256" ? 10 : 13) + (load == "normal" ? 0 : 100);
+        std::stod(rows) * (threads == "128" ? 10 : 13) + (load == "normal" ? 0 : 100);
     if (outcome != Outcome::ok) record.measurement.reset();
     ASSERT_TRUE(store.record(record).ok());
   }
@@ -107,7 +107,7 @@ TEST_F(CliExplain, CrossValidates) {
 TEST_F(CliExplain, NamesWhatIsNeverDispatched) {
   {
     Store store = open();
-    add(store, "1024", "256", "normal", Outcome::wrong);
+    add(store, "1024", "128", "normal", Outcome::wrong);
   }
   const Ended at = explain({"--problem", "rows=4096,hidden=4096,T=bf16"});
   ASSERT_EQ(at.exit_code, 0) << at.err;
