@@ -250,8 +250,9 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
       for_each_vector<S>(lane, [&](int, int column) {
         mg::prefetch_to_l2(at.x + first_row * x_stride + column);
         if constexpr (kAdd) mg::prefetch_to_l2(at.residual + first_row * S::kHidden + column);
-        if (first_row == 0)
-          mg::prefetch_to_l2(at.weight + column);  // once: L2 has one place for it
+        if (first_row == 0) {  // once: L2 has one place for it
+          mg::prefetch_to_l2(at.weight + column);
+        }
       });
     }
     mg::wait_for_previous_grid();

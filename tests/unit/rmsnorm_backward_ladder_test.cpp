@@ -51,13 +51,14 @@ TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
 TEST(RmsnormBackwardLadder, KeepsRowsInOneBlockWhereItCan) {
   const Operator& op = rmsnorm_backward_operator("rmsnorm.backward");
   const DeviceLimits h200{90, 132, 232448, 60 << 20};
-  const auto first = [&](const std::string& words) -> std::string {
-    const Problem problem = problem_of(op, words + ",dw=true");
+  const auto first_on = [&](const DeviceLimits& gpu, const std::string& words) -> std::string {
+    const Problem problem = problem_of(op, words);
     for (const Variant& variant : default_ladder(op)) {
-      if (may_serve(problem, variant, h200)) return variant_text(op, variant);
+      if (may_serve(problem, variant, gpu)) return variant_text(op, variant);
     }
     return "none";
   };
+  const auto first = [&](const std::string& words) { return first_on(h200, words + ",dw=true"); };
   using testing::StartsWith;
   EXPECT_THAT(first("rows=512,hidden=128,T=bf16"),
               StartsWith("persistent THREADS_PER_ROW=16 ROWS_PER_BLOCK=16 VEC=8"));
@@ -84,6 +85,21 @@ TEST(RmsnormBackwardLadder, KeepsRowsInOneBlockWhereItCan) {
   EXPECT_THAT(first("rows=512,hidden=65536,T=bf16"),
               StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=1 STAGES=4 CLUSTER=8"));
   EXPECT_THAT(first("rows=512,hidden=65537,T=bf16"), StartsWith("two_pass"));
+  // Without dw the same.
+  EXPECT_THAT(first_on(h200, "rows=8192,hidden=2048,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=256 ROWS_PER_BLOCK=4 VEC=8"));
+  EXPECT_THAT(first_on(h200, "rows=8192,hidden=5120,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=8"));
+  EXPECT_THAT(first_on(h200, "rows=8192,hidden=8192,T=bf16"),
+              StartsWith("cluster THREADS=512 VEC=8 ROWS_AT_ONCE=2 STAGES=3 CLUSTER=2"));
+  EXPECT_THAT(first_on(h200, "rows=8192,hidden=8200,T=bf16"),
+              StartsWith("persistent THREADS_PER_ROW=512 ROWS_PER_BLOCK=2 VEC=8"));
+  // sm_75 has no copies into shared memory: 16 bytes a load all the same.
+  const DeviceLimits t4{75, 40, 65536, 4 << 20};
+  EXPECT_THAT(first_on(t4, "rows=8192,hidden=4096,T=f16,dw=true"),
+              StartsWith("persistent THREADS_PER_ROW=256 ROWS_PER_BLOCK=1 VEC=8"));
+  EXPECT_THAT(first_on(t4, "rows=8192,hidden=1024,T=f16,dw=true"),
+              StartsWith("persistent THREADS_PER_ROW=128 ROWS_PER_BLOCK=1 VEC=8"));
 }
 
 }  // namespace

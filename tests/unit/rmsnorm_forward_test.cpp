@@ -168,6 +168,7 @@ TEST(RmsnormForwardLadder, FollowsRowsColumnsAndTheirAlignment) {
   EXPECT_EQ(first(4096, 4096, 4096, {DType::bf16, DType::f32}), row(256, 1, 8));
   EXPECT_EQ(first(16384, 2048, 2048, kBf16), row(128, 1, 8));
   EXPECT_EQ(first(32768, 1024, 1024, kBf16), row(64, 2, 8));
+  EXPECT_EQ(first(4096, 1536, 1536, kBf16), row(128, 2, 8));
   EXPECT_EQ(first(4096, 128, 128, kBf16), row(16, 8, 8));
   EXPECT_EQ(first(131072, 128, 128, kBf16), row(16, 16, 8));
   EXPECT_EQ(first(4096, 1, 1, kBf16), row(8, 16, 1));

@@ -10,8 +10,8 @@
 //
 //   normal        as the hardware likes; what is read again, soon
 //   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
-//   no_allocate   loads pass L1 by and go through the read-only path, so that nobody may write the
-//                 memory meanwhile; stores are streaming ones
+//   no_allocate   loads pass L1 by (not the read-only path, which wants memory that nobody writes
+//                 while the grid is there: not so in a dependent launch); stores are streaming ones
 //   kept          what everything else in the caches should make room for, until it is read again,
 //                 streaming; 16 bytes an access (sm_80; an ordinary one before)
 //
@@ -58,19 +58,19 @@ __device__ __forceinline__ void prefetch_to_l2(const void* place) {
 
 __device__ __forceinline__ unsigned short load_no_allocate(const unsigned short* from) {
   unsigned short bits;
-  asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(from));
+  asm volatile("ld.global.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(from));
   return bits;
 }
 
 __device__ __forceinline__ unsigned int load_no_allocate(const unsigned int* from) {
   unsigned int bits;
-  asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(from));
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(from));
   return bits;
 }
 
 __device__ __forceinline__ uint2 load_no_allocate(const uint2* from) {
   uint2 bits;
-  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+  asm volatile("ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
                : "=r"(bits.x), "=r"(bits.y)
                : "l"(from));
   return bits;
@@ -78,7 +78,7 @@ __device__ __forceinline__ uint2 load_no_allocate(const uint2* from) {
 
 __device__ __forceinline__ uint4 load_no_allocate(const uint4* from) {
   uint4 bits;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
                : "l"(from));
   return bits;

@@ -4,7 +4,6 @@
 //   float values[8];
 //   mg::to_floats(vec, values);                    vec: mg::Vec<T, 8> or mg::Pieces<T, 8>
 //   vec = mg::from_floats<T>(values);
-//
 
 #pragma once
 
