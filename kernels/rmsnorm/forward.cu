@@ -52,7 +52,7 @@ using STORE = mg::Cache;
 
 // What a variant fixes. The threads of a row are kThreadsPerRow of each block of its cluster.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_,
-          int kRowsPerThread_, int kCluster_, int kVec_, bool kKept_, LOAD kLoad_, STORE kStore_,
+          int kRowsPerThread_, int kCluster_, int kVec_, bool kHeld_, LOAD kLoad_, STORE kStore_,
           bool kEarly_, int kPdlBlocks_>
 struct Shape {
   using T = T_;
@@ -60,7 +60,7 @@ struct Shape {
   static constexpr int kHidden = kHidden_, kThreadsPerRow = kThreadsPerRow_,
                        kRowsPerBlock = kRowsPerBlock_, kRowsPerThread = kRowsPerThread_,
                        kCluster = kCluster_, kVec = kVec_;
-  static constexpr bool kKept = kKept_, kEarly = kEarly_;
+  static constexpr bool kHeld = kHeld_, kEarly = kEarly_;
   static constexpr int kPdlBlocks = kPdlBlocks_;
   static constexpr LOAD kLoad = kLoad_;
   static constexpr STORE kStore = kStore_;
@@ -68,8 +68,8 @@ struct Shape {
   static constexpr int kThreads = kThreadsPerRow * kRowsPerBlock;
   static constexpr int kStep = kThreadsPerRow * kCluster * kVec;  // columns covered at once
   static constexpr int kSteps = (kHidden + kStep - 1) / kStep;
-  static constexpr int kUnroll = kKept ? kSteps : 4;
-  // What was written by this kernel is no business of the read-only path.
+  static constexpr int kUnroll = kHeld ? kSteps : 4;
+  // Of residual and of what is read again: no_allocate was never measured there.
   static constexpr LOAD kLoadOfWritten =
       kLoad == LOAD::no_allocate || kLoad == LOAD::kept ? LOAD::streaming : kLoad;
   static constexpr LOAD kUntilReread = kLoad == LOAD::kept ? kLoad : LOAD::normal;
@@ -77,15 +77,15 @@ struct Shape {
   // Registers that hold data while the sum is on its way. Where these leave room, 1024 threads an
   // SM are asked for, which is 64 registers each: the compiler takes a few more without need.
   static constexpr int kHeldRegisters =
-      kKept ? kSteps * kVec *
+      kHeld ? kSteps * kVec *
                   static_cast<int>(kRowsPerThread * sizeof(T) + (kEarly ? sizeof(W) : 0)) / 4
             : 0;
 
   static_assert(kVec * sizeof(T) <= 16, "one load is at most 16 bytes");
   static_assert(kHidden % kVec == 0, "every row begins on a whole vector");
   static_assert(kThreads >= 32 && kThreads <= 1024, "a block is 1 to 32 warps");
-  static_assert(kSteps * kVec * kRowsPerThread <= (kKept ? 64 : 512), "too much for one thread");
-  static_assert(kKept || (!kEarly && kRowsPerThread == 1), "rereading holds nothing");
+  static_assert(kSteps * kVec * kRowsPerThread <= (kHeld ? 64 : 512), "too much for one thread");
+  static_assert(kHeld || (!kEarly && kRowsPerThread == 1), "rereading holds nothing");
   static_assert(kRowsPerThread == 1 || kThreadsPerRow <= 32, "one sum at a time in shared memory");
   static_assert(kCluster == 1 || kRowsPerBlock * kRowsPerThread == 1, "a cluster has one row");
 };
@@ -129,14 +129,14 @@ struct Tensors {
 // The rows of a thread, held in registers: first_row and, so that its neighbours' rows lie beside
 // each of them, every kRowsPerBlock-th after it.
 template <class S, bool kAdd>
-__device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, mg::i64 first_row,
+__device__ __forceinline__ void normalize_held(const Tensors<S>& at, int lane, mg::i64 first_row,
                                                mg::i64 rows, mg::i64 x_stride, float eps,
                                                float weight_offset, float* scales) {
   using T = typename S::T;
   using W = typename S::W;
   constexpr int kVec = S::kVec, kRows = S::kRowsPerThread;
 
-  mg::Vec<T, kVec> kept[kRows][S::kSteps];
+  mg::Vec<T, kVec> held[kRows][S::kSteps];
   mg::Vec<T, kVec> added[kAdd ? kRows : 1][kAdd ? S::kSteps : 1];
   mg::Pieces<W, kVec> weight[S::kEarly ? S::kSteps : 1];
 #pragma unroll
@@ -144,7 +144,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
     const mg::i64 row = first_row + i * S::kRowsPerBlock;
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
-      kept[i][step] = mg::load_hinted<kVec, S::kLoad>(at.x + row * x_stride + column);
+      held[i][step] = mg::load_hinted<kVec, S::kLoad>(at.x + row * x_stride + column);
       if constexpr (kAdd) {
         added[i][step] =
             mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + row * S::kHidden + column);
@@ -165,11 +165,11 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
     if (row >= rows) continue;
     for_each_vector<S>(lane, [&](int step, int column) {
       if constexpr (kAdd) {
-        kept[i][step] = mg::sum_of(kept[i][step], added[i][step]);
+        held[i][step] = mg::sum_of(held[i][step], added[i][step]);
         mg::store_hinted<kVec, S::kStore>(at.residual_out + row * S::kHidden + column,
-                                          kept[i][step]);
+                                          held[i][step]);
       }
-      squares[i] += mg::sum_of_squares(kept[i][step]);
+      squares[i] += mg::sum_of_squares(held[i][step]);
     });
   }
 #pragma unroll
@@ -189,7 +189,7 @@ __device__ __forceinline__ void normalize_kept(const Tensors<S>& at, int lane, m
         w = mg::load_pieces<kVec>(at.weight + column);
       }
       mg::store_hinted<kVec, S::kStore>(at.y + row * S::kHidden + column,
-                                        mg::scaled(kept[i][step], w, weight_offset, scales[i]));
+                                        mg::scaled(held[i][step], w, weight_offset, scales[i]));
     });
   }
 }
@@ -258,8 +258,8 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
     mg::wait_for_previous_grid();
   }
   float scales[S::kRowsPerThread];
-  if constexpr (S::kKept) {
-    normalize_kept<S, kAdd>(at, lane, first_row, rows, x_stride, eps, weight_offset, scales);
+  if constexpr (S::kHeld) {
+    normalize_held<S, kAdd>(at, lane, first_row, rows, x_stride, eps, weight_offset, scales);
   } else {
     normalize_reread<S, kAdd>(at, lane, first_row, rows, x_stride, eps, weight_offset, scales);
   }
@@ -385,31 +385,31 @@ __host__ __device__ constexpr int blocks_asked_for(int held_registers, int threa
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
+          int kCluster, int kVec, bool kHeld, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
           bool kHasRstd>
 __global__ void __launch_bounds__(
     kThreadsPerRow* kRowsPerBlock,
     blocks_asked_for(Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster,
-                           kVec, kKept, kLoad, kStore, kEarly, kPdlBlocks>::kHeldRegisters,
+                           kVec, kHeld, kLoad, kStore, kEarly, kPdlBlocks>::kHeldRegisters,
                      kThreadsPerRow* kRowsPerBlock))
     rmsnorm_forward(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
                     float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
                     float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kLoad, kStore, kEarly, kPdlBlocks>;
+                  kHeld, kLoad, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
   normalize<S, false, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kKept, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
+          int kCluster, int kVec, bool kHeld, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
           bool kHasRstd>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
     rmsnorm_add_forward(const T* __restrict__ x, const T* residual, const W* __restrict__ weight,
                         T* __restrict__ y, T* residual_out, float* __restrict__ rstd, mg::i64 rows,
                         mg::i64 x_stride, float eps, float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kKept, kLoad, kStore, kEarly, kPdlBlocks>;
+                  kHeld, kLoad, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
   normalize<S, true, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
 }
