@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 
 #include "core/dtype.h"
 #include "device/registry.h"
@@ -145,15 +147,17 @@ std::int64_t address_space() {
 }
 
 // A worker's thread gives back the stack for signals that AddressSanitizer put there: 47 pages.
+// What leaks does so in every round; malloc reserves the 16384 pages of one more arena when threads
+// happen to meet, and AddressSanitizer keeps memory back until it is as much as it may be.
 TEST_F(CpuDevice, OpeningAndClosingLeavesNoMappingsBehind) {
-  const auto open_often = [](int times) {
-    for (int i = 0; i < times; ++i) ASSERT_TRUE(open_device("cpu").ok());
-  };
-  open_often(800);  // until the memory that AddressSanitizer keeps back is as much as it may be
-  const std::int64_t before = address_space();
   constexpr int kTimes = 400;
-  open_often(kTimes);
-  EXPECT_LT(address_space() - before, 20 * kTimes);
+  std::int64_t least_growth = std::numeric_limits<std::int64_t>::max();
+  for (int round = 0; round < 5; ++round) {
+    const std::int64_t before = address_space();
+    for (int i = 0; i < kTimes; ++i) ASSERT_TRUE(open_device("cpu").ok());
+    least_growth = std::min(least_growth, address_space() - before);
+  }
+  EXPECT_LT(least_growth, 20 * kTimes);
 }
 
 TEST_F(CpuDevice, NewMemoryIsUnwrittenAndAligned) {
