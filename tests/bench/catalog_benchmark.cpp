@@ -7,6 +7,7 @@
 
 #include "core/file_system.h"
 #include "family/catalog.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -26,7 +27,7 @@ BENCHMARK(LoadShippedFamilies)->Unit(benchmark::kMicrosecond);
 void LoadAFamilyFromItsFolder(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     Catalog catalog(FileSystem::real());
-    if (!catalog.find(MGTUNE_SOURCE_DIR "/kernels/rmsnorm").ok()) {
+    if (!catalog.find(source_path("kernels/rmsnorm")).ok()) {
       state.SkipWithError("the family does not load");
     }
   }

@@ -13,6 +13,7 @@
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -25,8 +26,8 @@ struct PlannedRmsnorm {
     // By a process of its own: NVRTC does not work beside the stand-in.
     const std::string table = folder.file("here.tuned.json"), pack = folder.file("here.mgpack");
     std::ofstream(table) << rmsnorm_table();
-    const std::string command = "MGTUNE_CACHE_DIR=" + folder.file("cache") +
-                                " " MGTUNE_PROGRAM " pack --kernel rmsnorm --gpu H200 --table " +
+    const std::string command = "MGTUNE_CACHE_DIR=" + folder.file("cache") + " " +
+                                mgtune_program() + " pack --kernel rmsnorm --gpu H200 --table " +
                                 table + " -o " + pack + " 2>&1";
     if (std::system(command.c_str()) != 0) return;
     open.database = pack.c_str();

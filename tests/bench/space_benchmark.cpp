@@ -13,6 +13,7 @@
 #include "search/search.h"
 #include "space/space.h"
 #include "tests/helpers/large_family.h"
+#include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -41,10 +42,9 @@ void EnumerateRmsnormForward(benchmark::State& state) {
 BENCHMARK(EnumerateRmsnormForward)->Unit(benchmark::kMicrosecond);
 
 void EnumerateAttentionPrefill(benchmark::State& state) {
-  const Operator op =
-      decode_toy("attention.prefill",
-                 must(FileSystem::real().read_file(
-                     MGTUNE_SOURCE_DIR "/tests/golden/operators/attention.prefill.json")));
+  const Operator op = decode_toy(
+      "attention.prefill", must(FileSystem::real().read_file(
+                               source_path("tests/golden/operators/attention.prefill.json"))));
   const Problem problem = must(bind_problem(op, must(parse_assignments(kPrefill))));
   count_variants(state, Space(problem, kLimits));
 }

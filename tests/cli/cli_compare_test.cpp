@@ -5,6 +5,7 @@
 
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -14,8 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr const char* kBefore = MGTUNE_SOURCE_DIR "/tests/bench/recorded/before.json";
-constexpr const char* kAfter = MGTUNE_SOURCE_DIR "/tests/bench/recorded/after.json";
+const std::string kBefore = source_path("tests/bench/recorded/before.json");
+const std::string kAfter = source_path("tests/bench/recorded/after.json");
 
 class CliCompareTest : public ::testing::Test {
  protected:

@@ -13,6 +13,7 @@
 #include "store/store.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr const char* kFamily = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+const std::string kFamily = source_path("tests/families/vector_add");
 
 class CliExchangeTest : public ::testing::Test {
  protected:
@@ -118,7 +119,7 @@ TEST_F(CliExchangeTest, ASweepTakesNothingImportedForItsOwn) {
 TEST_F(CliExchangeTest, KernelTunerReadsItsCache) {
   if (std::system("python3 --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no python3";
   const auto rules = [](const std::string& file, const std::string& kernel) {
-    return std::system(("python3 " MGTUNE_SOURCE_DIR "/tests/exchange/kernel_tuner_rules.py '" +
+    return std::system(("python3 " + source_path("tests/exchange/kernel_tuner_rules.py") + " '" +
                         file + "' cpu " + kernel + " 'n=1000 T=f32'")
                            .c_str());
   };
@@ -220,7 +221,8 @@ TEST_F(CliExchangeTest, ATunedTableServes) {
   open.struct_size = sizeof(open);
   open.device = "cpu";
   open.database = database.c_str();
-  open.family_folders = &kFamily;
+  const char* const families[] = {kFamily.c_str()};
+  open.family_folders = families;
   open.family_folder_count = 1;
   mgr_context_t* context = nullptr;
   ASSERT_EQ(mgr_open(&open, &context), MGR_OK) << mgr_last_error();

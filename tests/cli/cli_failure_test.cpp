@@ -10,6 +10,7 @@
 #include "store/store.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -21,7 +22,7 @@ class CliFailureTest : public ::testing::Test {
  protected:
   void SetUp() override {
     family_ = mgtune_.folder().file("vector_add");
-    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
     edit("add.json", R"(["good", "wrong", "broken"])", R"(["good"])");
   }
 

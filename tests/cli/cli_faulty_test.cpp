@@ -6,6 +6,7 @@
 
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -18,7 +19,7 @@ class CliFaultyTest : public ::testing::Test {
   // The row of the operator's only variant.
   OutcomeView row_of(const std::string& op) {
     const Ended ended = mgtune_.run(
-        {"sweep", "--gpu", "cpu", "--kernel", MGTUNE_SOURCE_DIR "/tests/families/faulty." + op});
+        {"sweep", "--gpu", "cpu", "--kernel", source_path("tests/families/faulty.") + op});
     EXPECT_EQ(ended.exit_code, 3) << ended;
     Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
     EXPECT_TRUE(store.ok()) << store.status().message();

@@ -10,6 +10,7 @@
 
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::HasSubstr;
 class CliFullDiskTest : public ::testing::Test {
  protected:
   CliFullDiskTest() : family_(mgtune_.folder().file("vector_add")) {
-    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
   }
 
   MgtuneProgram::Words sweep() const {

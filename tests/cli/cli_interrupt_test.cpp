@@ -13,6 +13,7 @@
 #include "sweep/device_lock.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -30,7 +31,7 @@ class CliInterruptTest : public ::testing::Test {
  protected:
   void SetUp() override {
     family_ = mgtune_.folder().file("vector_add");
-    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
     edit("add.json", R"(["good", "wrong", "broken"])", R"(["good", "wrong"])");
     std::string blocks;  // more variants than 16 compilers have in hand
     for (int threads = 32; threads <= 1024; threads += 32) {

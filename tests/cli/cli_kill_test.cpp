@@ -15,6 +15,7 @@
 #include "store/store.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -29,7 +30,7 @@ class CliKillTest : public ::testing::Test {
  protected:
   // Nine variants: a third of them does not compile, a third is wrong.
   CliKillTest() : family_(folder_.file("vector_add")) {
-    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
   }
 
   void begin() {

@@ -10,6 +10,7 @@
 
 #include "tests/helpers/large_family.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -54,7 +55,7 @@ class CliLargeSpaceTest : public ::testing::Test {
     return ended;
   }
 
-  MgtuneProgram mgtune_{MGTUNE_SOURCE_DIR "/build"};
+  MgtuneProgram mgtune_{source_path("build")};
 };
 
 TEST_F(CliLargeSpaceTest, TenMillionPointsArePlannedAndListed) {

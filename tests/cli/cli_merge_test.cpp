@@ -10,6 +10,7 @@
 
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -21,7 +22,7 @@ class CliMergeTest : public ::testing::Test {
  protected:
   static MgtuneProgram::Words sweep(const MgtuneProgram::Words& more = {}) {
     MgtuneProgram::Words words = {"sweep", "--gpu", "cpu", "--kernel",
-                                  MGTUNE_SOURCE_DIR "/tests/families/vector_add"};
+                                  source_path("tests/families/vector_add")};
     for (const char* n : {"n=1000", "n=1001", "n=1002"}) {
       words.insert(words.end(), {"--problem", n});
     }

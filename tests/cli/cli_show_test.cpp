@@ -5,6 +5,7 @@
 
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -42,7 +43,8 @@ TEST_F(CliShowTest, AMisspeltKernelGetsASuggestion) {
 }
 
 TEST_F(CliShowTest, AKernelWithoutResultsIsNoMistake) {
-  for (const std::string kernel : {MGTUNE_SOURCE_DIR "/tests/families/vector_add", "swiglu"}) {
+  for (const std::string& kernel :
+       {source_path("tests/families/vector_add"), std::string("swiglu")}) {
     const Ended ended = show({"--kernel", kernel});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, HasSubstr("it has those of rmsnorm.forward"));

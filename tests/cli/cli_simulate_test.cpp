@@ -8,6 +8,7 @@
 
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/recordings.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -45,7 +46,7 @@ class CliSimulateTest : public ::testing::Test {
     EXPECT_EQ(ended.out, "");
   }
 
-  MgtuneProgram mgtune_{MGTUNE_SOURCE_DIR "/build"};
+  MgtuneProgram mgtune_{source_path("build")};
 };
 
 TEST_F(CliSimulateTest, JsonHasTheCurveItsIntervalAndRandom) {
@@ -107,20 +108,16 @@ TEST_F(CliSimulateTest, AShareOfTheSpaceIsABudget) {
 
 TEST_F(CliSimulateTest, ProblemsOfADatabaseThatWereSweptInFull) {
   const MgtuneProgram::Words sweep = {"sweep", "--gpu", "cpu", "--kernel",
-                                      MGTUNE_SOURCE_DIR "/tests/families/vector_add"};
+                                      source_path("tests/families/vector_add")};
   const auto with = [](MgtuneProgram::Words words, const MgtuneProgram::Words& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
   mgtune_.run(with(sweep, {"--problem", "n=500", "--budget", "2"}));
   ASSERT_EQ(mgtune_.run(sweep).exit_code, 3);
-  const MgtuneProgram::Words words = {"simulate",
-                                      "--kernel",
-                                      MGTUNE_SOURCE_DIR "/tests/families/vector_add",
-                                      "--evaluations",
-                                      "50%",
-                                      "--seeds",
-                                      "20"};
+  const MgtuneProgram::Words words = {
+      "simulate", "--kernel", source_path("tests/families/vector_add"), "--evaluations", "50%",
+      "--seeds",  "20"};
   const Ended ended = mgtune_.run(with(words, {"--json"}));
   EXPECT_EQ(ended.exit_code, 0) << ended;
   EXPECT_THAT(ended.err, HasSubstr("left out vector_add.add n=500 T=f32 on cpu, emulation: 2 of "

@@ -13,6 +13,7 @@
 #include "store/store.h"
 #include "sweep/device_lock.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -49,7 +50,7 @@ class CliSweepTest : public ::testing::Test {
 
   void SetUp() override {
     family_ = mgtune_.folder().file("vector_add");
-    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
   }
 
   MgtuneProgram::Words sweep(const MgtuneProgram::Words& more = {}) const {

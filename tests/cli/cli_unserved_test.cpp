@@ -7,6 +7,7 @@
 
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -18,7 +19,7 @@ class CliUnservedTest : public ::testing::Test {
  protected:
   void SetUp() override {
     family_ = mgtune_.folder().file("toy");
-    std::filesystem::copy(MGTUNE_SOURCE_DIR "/tests/families/vector_add", family_);
+    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
     edit(R"(["good", "wrong", "broken"])", R"(["good"])");
   }
 

@@ -9,6 +9,7 @@
 #include "build/build_cache.h"
 #include "core/sha256.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr const char* kVectorAdd = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+const std::string kVectorAdd = source_path("tests/families/vector_add");
 
 class CliUsageTest : public ::testing::Test {
  protected:

@@ -13,6 +13,7 @@
 #include "core/file_descriptor.h"
 #include "sweep/device_lock.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -61,8 +62,8 @@ class CliWatchTest : public ::testing::Test {
  protected:
   // Starts a sweep with --watch and waits for its URL.
   std::string start() {
-    mgtune_.start({"sweep", "--gpu", "cpu", "--kernel",
-                   MGTUNE_SOURCE_DIR "/tests/families/vector_add", "--watch"});
+    mgtune_.start(
+        {"sweep", "--gpu", "cpu", "--kernel", source_path("tests/families/vector_add"), "--watch"});
     const std::string before = "watch it at ";
     const auto log = [&] { return file_content(mgtune_.folder().file("err")); };
     EXPECT_TRUE(mgtune_.wait_until([&] { return log().find("/\n") != std::string::npos; }))
@@ -121,8 +122,8 @@ TEST_F(CliWatchTest, ASweepOfRecordedShapesNeedsNoKernelForItsPage) {
 TEST_F(CliWatchTest, ASweepThatDoesNotGetTheDeviceNamesNoPage) {
   const Result<DeviceLock> lock = DeviceLock::acquire(mgtune_.data_folder(), "cpu");
   ASSERT_TRUE(lock.ok());
-  const Ended ended = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel",
-                                   MGTUNE_SOURCE_DIR "/tests/families/vector_add", "--watch"});
+  const Ended ended = mgtune_.run(
+      {"sweep", "--gpu", "cpu", "--kernel", source_path("tests/families/vector_add"), "--watch"});
   EXPECT_EQ(ended.exit_code, 4) << ended;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("is using device cpu"), Not(HasSubstr("http://"))));
   EXPECT_TRUE(mgtune_.time_to_be_gone(std::chrono::seconds(5)));

@@ -20,6 +20,7 @@
 #include "space/space.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 #include "worker/count_process.h"
 #include "worker/measure_process.h"
 #include "worker/timing_method_probe.h"
@@ -56,14 +57,14 @@ class CountedVariants : public RealGpuTest {
     RealGpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     ::setenv("MGTUNE_CACHE_DIR", folder_.file("cache").c_str(), 1);
-    process_.emplace(MGTUNE_PROGRAM, device().info().id, kDeadline);
+    process_.emplace(mgtune_program(), device().info().id, kDeadline);
     const Result<WorkReply> first = process_->run(costly("none"));
     MGTUNE_SKIP_WHERE_REFUSED(first.status());
     ASSERT_TRUE(first.ok()) << first.status().message();
   }
 
   static CountJob costly(const std::string& cost, int tier = 1) {
-    return {MGTUNE_SOURCE_DIR "/tests/families/costly", "costly.spread", "n=1048576",
+    return {source_path("tests/families/costly"), "costly.spread", "n=1048576",
             "block COST=" + cost, tier};
   }
 
@@ -146,11 +147,11 @@ TEST_F(CountedVariants, TheSecondTierIsInAddition) {
 }
 
 TEST_F(CountedVariants, AnotherProcessTimesAsBefore) {
-  const Result<TimingMethod> method = probe_timing_method(MGTUNE_PROGRAM);
+  const Result<TimingMethod> method = probe_timing_method(mgtune_program());
   ASSERT_TRUE(method.ok()) << method.status().message();
   EXPECT_EQ(method->name, "rotating") << method->reason;
   MeasureProcess timing(
-      {MGTUNE_PROGRAM, "worker", "measure", device().info().id, method->name, method->reason},
+      {mgtune_program(), "worker", "measure", device().info().id, method->name, method->reason},
       kDeadline);
   WorkRequest request;
   request.id = 1;

@@ -25,6 +25,7 @@
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -114,9 +115,9 @@ TEST_F(FirstLaunchOnGpu, ComesAboutAsSoonAsByHand) {
     Steps steps = {};
   };
   std::array ways = {
-      Way{"by hand", {MGTUNE_FIRST_LAUNCH_BY_HAND, cubin(), symbol_}, "empty"},
-      Way{"with a pack", {MGTUNE_FIRST_LAUNCH, pack()}, "empty"},
-      Way{"with a warm cache", {MGTUNE_FIRST_LAUNCH, table()}, "cache"},
+      Way{"by hand", {first_launch_by_hand_program(), cubin(), symbol_}, "empty"},
+      Way{"with a pack", {first_launch_program(), pack()}, "empty"},
+      Way{"with a warm cache", {first_launch_program(), table()}, "cache"},
   };
   for (int round = -1; round < kRounds; ++round) {
     for (Way& way : ways) {

@@ -15,6 +15,7 @@
 
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 #include "worker/measure_process.h"
 #include "worker/timing_method_probe.h"
 
@@ -72,10 +73,10 @@ class MeasureWorkerOnGpu : public RealGpuTest {
     std::ofstream(family + "/faults.cu") << kFaultsSource;
     std::ofstream(family + "/reference.cu") << kFaultsReference;
     ::setenv("MGTUNE_CACHE_DIR", folder_.file("cache").c_str(), 1);
-    const Result<TimingMethod> method = probe_timing_method(MGTUNE_PROGRAM);
+    const Result<TimingMethod> method = probe_timing_method(mgtune_program());
     ASSERT_TRUE(method.ok()) << method.status().message();
     std::cout << "method " << method->name << " " << method->reason << std::endl;
-    process_.emplace(std::vector<std::string>{MGTUNE_PROGRAM, "worker", "measure",
+    process_.emplace(std::vector<std::string>{mgtune_program(), "worker", "measure",
                                               device().info().id, method->name, method->reason},
                      std::chrono::seconds(15));
   }

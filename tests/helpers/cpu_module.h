@@ -18,6 +18,7 @@
 #include "device/device.h"
 #include "device/registry.h"
 #include "family/source_tree.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 
@@ -26,9 +27,8 @@ class CpuModule {
   // `folder` is relative to the repository; `kernels` are name expressions of `source` in it.
   static Result<CpuModule> build(const std::string& folder, const std::string& source,
                                  std::vector<std::string> kernels) {
-    MGTUNE_ASSIGN(
-        const SourceTree sources,
-        read_source_tree(FileSystem::real(), std::string(MGTUNE_SOURCE_DIR "/") + folder));
+    MGTUNE_ASSIGN(const SourceTree sources,
+                  read_source_tree(FileSystem::real(), source_path(folder)));
     MGTUNE_ASSIGN(const std::unique_ptr<Compiler> compiler, make_compiler("cpu"));
     MGTUNE_ASSIGN(const Build build,
                   compiler->compile({&sources, source, std::move(kernels), "cpu"}));

@@ -12,10 +12,11 @@
 
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 
-inline constexpr char kCulpritsFamily[] = MGTUNE_SOURCE_DIR "/tests/families/culprits";
+inline const std::string kCulpritsFamily = source_path("tests/families/culprits");
 
 // "none", "reads_far", ...
 inline std::string fault_of(const std::string& variant) {

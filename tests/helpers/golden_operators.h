@@ -14,6 +14,7 @@
 #include "family/operator.h"
 #include "family/source_tree.h"
 #include "family/variant.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 
@@ -22,8 +23,7 @@ inline constexpr DeviceLimits kL4{89, 58, 101376, 50331648};
 inline constexpr DeviceLimits kT4{75, 40, 65536, 4194304};
 
 inline std::string golden_text(const std::string& full_name) {
-  std::ifstream file(std::string(MGTUNE_SOURCE_DIR "/tests/golden/operators/") + full_name +
-                     ".json");
+  std::ifstream file(source_path("tests/golden/operators/") + full_name + ".json");
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_FALSE(text.str().empty()) << full_name;

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/helpers/test_paths.h"
+
 namespace mgtune {
 
 class InstalledLibrary {
@@ -17,7 +19,7 @@ class InstalledLibrary {
     const std::filesystem::path library =
         std::filesystem::path(prefix) / folder / "libmgruntime.so";
     std::filesystem::create_directories(library.parent_path());
-    std::filesystem::copy_file(MGTUNE_RUNTIME_LIBRARY, library);
+    std::filesystem::copy_file(runtime_library(), library);
     library_ = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   InstalledLibrary(const InstalledLibrary&) = delete;

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 
@@ -170,10 +171,11 @@ class MgtuneProgram {
       const rlimit limit{file_size_limit_, file_size_limit_};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
-    std::vector<char*> arguments = {const_cast<char*>(MGTUNE_PROGRAM)};
+    const std::string program = mgtune_program();
+    std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    ::execv(MGTUNE_PROGRAM, arguments.data());
+    ::execv(program.c_str(), arguments.data());
     ::_exit(127);
   }
 

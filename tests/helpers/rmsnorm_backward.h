@@ -18,12 +18,13 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 
 inline const Operator& rmsnorm_backward_operator(const std::string& name) {
   static Catalog catalog(FileSystem::real());
-  const auto folder = std::string(MGTUNE_SOURCE_DIR "/kernels/rmsnorm");
+  const auto folder = source_path("kernels/rmsnorm");
   static const auto operators = catalog.find(folder);
   EXPECT_TRUE(operators.ok()) << operators.status().message();
   for (const Operator* op : *operators) {

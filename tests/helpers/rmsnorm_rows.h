@@ -24,6 +24,7 @@
 #include "space/space.h"
 #include "tests/helpers/cpu_module.h"
 #include "tests/helpers/long_lane.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 
@@ -48,7 +49,7 @@ struct RmsnormShape {
 };
 
 inline Operator rmsnorm_operator(const std::string& name) {
-  auto tree = read_source_tree(FileSystem::real(), MGTUNE_SOURCE_DIR "/kernels/rmsnorm");
+  auto tree = read_source_tree(FileSystem::real(), source_path("kernels/rmsnorm"));
   EXPECT_TRUE(tree.ok()) << tree.status().message();
   auto decoded =
       decode_operator("rmsnorm", name, std::make_shared<const SourceTree>(*std::move(tree)));

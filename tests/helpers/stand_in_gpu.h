@@ -12,11 +12,13 @@
 #include <fstream>
 #include <string>
 
+#include "tests/helpers/test_paths.h"
+
 namespace mgtune {
 
 class StandInGpu {
  public:
-  StandInGpu() : library_(::dlopen(MGTUNE_STAND_IN_CUDA, RTLD_NOW | RTLD_LOCAL)) {
+  StandInGpu() : library_(::dlopen(stand_in_cuda_library().c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (library_ != nullptr) return;
     std::fprintf(stderr, "%s\n", ::dlerror());
     std::abort();

@@ -5,6 +5,7 @@
 #include "core/sha256.h"
 #include "family/catalog.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -142,10 +143,8 @@ class VariantBuildRequestTest : public testing::Test {
     return variant_build_request(op_, variant, slots, device_arch).value();
   }
 
-  Operator op_ = *Catalog(FileSystem::real())
-                      .find(MGTUNE_SOURCE_DIR "/tests/families/vector_add")
-                      .value()
-                      .front();
+  Operator op_ =
+      *Catalog(FileSystem::real()).find(source_path("tests/families/vector_add")).value().front();
 };
 
 TEST_F(VariantBuildRequestTest, NamesSourceKernelsAndTheDevicesArchitecture) {

@@ -16,6 +16,7 @@
 #include "core/file_system.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 #include "worker/absent_driver.h"
 
 namespace mgtune {
@@ -56,7 +57,7 @@ class CompileWorkerTest : public ::testing::Test {
     WorkRequest request;
     request.kind = WorkRequest::Kind::compile;
     request.id = 1;
-    request.kernel = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+    request.kernel = source_path("tests/families/vector_add");
     request.op = "vector_add.add";
     request.problem = "n=1000 T=f32";
     request.variant = variant;
@@ -66,7 +67,7 @@ class CompileWorkerTest : public ::testing::Test {
   }
 
   const TemporaryFolder cache_;
-  CompilePool pool_{{MGTUNE_PROGRAM, "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
+  CompilePool pool_{{mgtune_program(), "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
 };
 
 TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <string>
 
+#include "tests/helpers/test_paths.h"
+
 namespace mgtune {
 namespace {
 
@@ -19,7 +21,7 @@ class CountProcessTest : public testing::Test {
     return {"family", "family.add", "n=7", variant, 1};
   }
 
-  CountProcess process_{MGTUNE_FAKE_WORKER, "GPU-1", std::chrono::milliseconds(3000)};
+  CountProcess process_{fake_worker_program(), "GPU-1", std::chrono::milliseconds(3000)};
 };
 
 TEST_F(CountProcessTest, GivesTheCountersOfVariantAfterVariant) {
@@ -62,9 +64,9 @@ TEST_F(CountProcessTest, AnAnswerWithoutCountersIsOurMistake) {
 
 // The real worker: what it says before it has counted anything needs no GPU.
 TEST(CountProcess, TheCpuDeviceHasNone) {
-  CountProcess process(MGTUNE_PROGRAM, "cpu", std::chrono::seconds(60));
+  CountProcess process(mgtune_program(), "cpu", std::chrono::seconds(60));
   const Status status = process
-                            .run({MGTUNE_SOURCE_DIR "/tests/families/vector_add", "vector_add.add",
+                            .run({source_path("tests/families/vector_add"), "vector_add.add",
                                   "n=1000 T=f32", "flat THREADS=64 MODE=good"})
                             .status();
   EXPECT_EQ(status.code(), StatusCode::environment);
@@ -72,7 +74,7 @@ TEST(CountProcess, TheCpuDeviceHasNone) {
 }
 
 TEST(CountProcess, ADeviceThatIsNotHereIsSaid) {
-  CountProcess process(MGTUNE_PROGRAM, "GPU-0", std::chrono::seconds(60));
+  CountProcess process(mgtune_program(), "GPU-0", std::chrono::seconds(60));
   EXPECT_THAT(process.run({}).status().message(), HasSubstr("no device GPU-0"));
 }
 

@@ -7,11 +7,13 @@
 #include <sstream>
 #include <string>
 
+#include "tests/helpers/test_paths.h"
+
 namespace mgtune {
 namespace {
 
 std::string in_repository(std::string_view path) {
-  std::ifstream file(std::string(MGTUNE_SOURCE_DIR "/") + std::string(path), std::ios::binary);
+  std::ifstream file(source_path(path), std::ios::binary);
   std::ostringstream content;
   content << file.rdbuf();
   return content.str();

@@ -8,6 +8,7 @@
 #include "exchange/read_recorded_space.h"
 #include "tables/variant_words.h"
 #include "tests/helpers/exchange_fixture.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -17,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string golden(const std::string& name) {
-  return FileSystem::real().read_file(MGTUNE_SOURCE_DIR "/tests/golden/exchange/" + name).value();
+  return FileSystem::real().read_file(source_path("tests/golden/exchange/") + name).value();
 }
 
 class ExchangeFormatsTest : public ExchangeTest {

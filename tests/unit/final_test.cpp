@@ -14,6 +14,7 @@
 #include "core/file_system.h"
 #include "family/catalog.h"
 #include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -37,7 +38,7 @@ class FinalTest : public StoreTest {
     device_.name = "NVIDIA H200";
     device_.arch = "sm_90";
     options_.method = {"rotating", ""};
-    options_.program = MGTUNE_FAKE_WORKER;
+    options_.program = fake_worker_program();
     view_.op = "rmsnorm.forward";
     view_.problem = problem_.text();
     view_.tuned.default_variant = kDefault;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/file_system.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -121,7 +122,7 @@ std::size_t occurrences(const std::string& text, const std::string& pattern) {
 
 std::vector<std::string> kernel_sources() {
   std::vector<std::string> paths;
-  const auto listed = FileSystem::real().list_files(MGTUNE_SOURCE_DIR "/kernels");
+  const auto listed = FileSystem::real().list_files(source_path("kernels"));
   EXPECT_TRUE(listed.ok()) << listed.status().message();
   for (const std::string& name : listed.value()) {
     if (name.ends_with(".cu") || name.ends_with(".cuh")) paths.push_back("kernels/" + name);
@@ -130,7 +131,7 @@ std::vector<std::string> kernel_sources() {
 }
 
 std::string content_of(const std::string& path) {
-  auto content = FileSystem::real().read_file(std::string(MGTUNE_SOURCE_DIR "/") + path);
+  auto content = FileSystem::real().read_file(source_path(path));
   EXPECT_TRUE(content.ok()) << content.status().message();
   return content.ok() ? *std::move(content) : std::string();
 }

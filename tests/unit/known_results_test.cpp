@@ -7,6 +7,7 @@
 #include "family/catalog.h"
 #include "family/decode.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -73,7 +74,7 @@ class KnownResultsTest : public ::testing::Test {
 
   const TemporaryFolder folder_;
   Catalog catalog_{FileSystem::real()};
-  const Operator& op_ = *catalog_.find(MGTUNE_SOURCE_DIR "/tests/families/vector_add")->front();
+  const Operator& op_ = *catalog_.find(source_path("tests/families/vector_add"))->front();
   const Problem problem_ = *bind_problem(op_, {{"n", "1000"}, {"T", "f32"}});
   const Variant variant_ = *parse_variant(op_, "flat THREADS=64 MODE=good");
   const DeviceInfo device_ = cpu();

@@ -12,6 +12,7 @@
 
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -31,7 +32,7 @@ MeasurePool pool(const std::vector<std::string>& ids, milliseconds deadline = mi
     device.name = "NVIDIA H200";
     device.index = static_cast<int>(devices.size()) - 1;
   }
-  return {MGTUNE_FAKE_WORKER, devices, {"rotating", ""}, deadline};
+  return {fake_worker_program(), devices, {"rotating", ""}, deadline};
 }
 
 // Everything of `variants`, submitted as there is room, by variant.

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <string>
 
+#include "tests/helpers/test_paths.h"
+
 namespace mgtune {
 namespace {
 
@@ -28,8 +30,8 @@ class MeasureProcessTest : public ::testing::Test {
   }
 
   std::int64_t next_id_ = 1;
-  MeasureProcess process_{{MGTUNE_FAKE_WORKER}, milliseconds(3000)};
-  MeasureProcess hasty_{{MGTUNE_FAKE_WORKER}, milliseconds(300)};
+  MeasureProcess process_{{fake_worker_program()}, milliseconds(3000)};
+  MeasureProcess hasty_{{fake_worker_program()}, milliseconds(300)};
 };
 
 TEST_F(MeasureProcessTest, OneWorkerAnswersManyRequests) {
@@ -180,7 +182,7 @@ TEST_F(MeasureProcessTest, AHangBeforeBeginEndsToo) {
 }
 
 TEST(MeasureProcess, WhatADeadWorkerSaysIsInTheMessage) {
-  MeasureProcess process({MGTUNE_FAKE_WORKER, "dead"}, milliseconds(3000));
+  MeasureProcess process({fake_worker_program(), "dead"}, milliseconds(3000));
   const Result<WorkReply> reply = process.measure({});
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().message(), HasSubstr("(exited with 4: no device here)"));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 #include "worker/measure_process.h"
 
 namespace mgtune {
@@ -18,7 +19,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr char kFamilies[] = MGTUNE_SOURCE_DIR "/tests/families/";
+const std::string kFamilies = source_path("tests/families/");
 
 // A family whose kernel prints, and one whose kernel leaves its buffers far behind.
 constexpr char kRudeJson[] = R"json({
@@ -74,13 +75,12 @@ class MeasureWorkerTest : public ::testing::Test {
   }
 
   WorkReply add(const std::string& mode, double stop_above_ns = 0) {
-    return measure(std::string(kFamilies) + "vector_add", "vector_add.add", "n=1000 T=f32",
+    return measure(kFamilies + "vector_add", "vector_add.add", "n=1000 T=f32",
                    "flat THREADS=64 MODE=" + mode, stop_above_ns);
   }
 
   WorkReply faulty(const std::string& op) {
-    return measure(std::string(kFamilies) + "faulty", "faulty." + op, "n=256 T=f32",
-                   "planted THREADS=64");
+    return measure(kFamilies + "faulty", "faulty." + op, "n=256 T=f32", "planted THREADS=64");
   }
 
   WorkReply rude(const std::string& way) {
@@ -93,7 +93,7 @@ class MeasureWorkerTest : public ::testing::Test {
   }
 
   const TemporaryFolder cache_;
-  MeasureProcess process_{{MGTUNE_PROGRAM, "worker", "measure", "cpu", "emulation"},
+  MeasureProcess process_{{mgtune_program(), "worker", "measure", "cpu", "emulation"},
                           std::chrono::seconds(60)};
   std::int64_t next_id_ = 1;
 };
@@ -187,7 +187,7 @@ TEST_F(MeasureWorkerTest, WrongWordsAreNoVariantsFailure) {
 }
 
 TEST(MeasureWorker, ADeviceThatIsNotHereIsSaid) {
-  MeasureProcess process({MGTUNE_PROGRAM, "worker", "measure", "GPU-0", "rotating"},
+  MeasureProcess process({mgtune_program(), "worker", "measure", "GPU-0", "rotating"},
                          std::chrono::seconds(60));
   const Result<WorkReply> reply = process.measure({});
   ASSERT_FALSE(reply.ok());

@@ -18,6 +18,7 @@
 #include "tests/helpers/installed_library.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr char kFamily[] = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+const std::string kFamily = source_path("tests/families/vector_add");
 
 // A pick that the operator's default is not.
 constexpr char kCpuTable[] = R"json({"format": 1, "tables": [{"operator": "vector_add.add",
@@ -40,7 +41,7 @@ constexpr char kCpuTable[] = R"json({"format": 1, "tables": [{"operator": "vecto
 class MgrPrepareTest : public testing::Test {
  protected:
   void SetUp() override {
-    const char* const families[] = {kFamily};
+    const char* const families[] = {kFamily.c_str()};
     const std::string none = folder_.file("none.db");
     mgr_open_options_t options{};
     options.struct_size = sizeof(options);
@@ -152,7 +153,7 @@ TEST_F(MgrPrepareTest, ManyThreadsAskForOperatorsThatNobodyAskedForYet) {
 void install_tables(const TemporaryFolder& prefix) {
   const std::string folder = prefix.file("share/mgtune/results");
   std::filesystem::create_directories(folder);
-  std::filesystem::copy(MGTUNE_SOURCE_DIR "/results/h200", folder + "/h200");
+  std::filesystem::copy(source_path("results/h200"), folder + "/h200");
   std::ofstream(folder + "/cpu.tuned.json") << kCpuTable;
 }
 
@@ -168,7 +169,7 @@ TEST_F(MgrPrepareTest, ManyThreadsPlanDifferentOperatorsWithInstalledTables) {
   const auto explain_function = library.of(&::mgr_explain, "mgr_explain");
   const auto error_function = library.of(&::mgr_last_error, "mgr_last_error");
 
-  const char* const families[] = {kFamily};
+  const char* const families[] = {kFamily.c_str()};
   mgr_open_options_t open{};
   open.struct_size = sizeof(open);
   open.device = "cpu";

@@ -16,6 +16,7 @@
 #include "store/store.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -26,7 +27,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr char kFamily[] = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+const std::string kFamily = source_path("tests/families/vector_add");
 
 // One context and plan of vector_add.add for all tests; planning compiles one variant.
 class MgruntimeC : public testing::Test {
@@ -45,7 +46,7 @@ class MgruntimeC : public testing::Test {
   }
 
   static mgr_status_t open(const char* device, const char* database, mgr_context_t** context) {
-    const char* const families[] = {kFamily};
+    const char* const families[] = {kFamily.c_str()};
     mgr_open_options_t options{};
     options.struct_size = sizeof(options);
     options.device = device;

@@ -12,6 +12,7 @@
 #include "build/nvrtc.h"
 #include "build/ptxas_report.h"
 #include "tests/helpers/fake_loader.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -297,9 +298,9 @@ TEST(NvrtcOpen, AnOldOneIsNamed) {
 }
 
 TEST(NvrtcOpen, TooLittleMemorySaysNothingOfTheSource) {
-  ::setenv("MGTUNE_NVRTC_PATH", MGTUNE_FAKE_WORKER, 1);  // a file that is there
+  ::setenv("MGTUNE_NVRTC_PATH", fake_worker_program().c_str(), 1);  // a file that is there
   FakeLoader loader;
-  FakeLoader::Symbols& symbols = loader.libraries[MGTUNE_FAKE_WORKER] = fake_nvrtc();
+  FakeLoader::Symbols& symbols = loader.libraries[fake_worker_program()] = fake_nvrtc();
   symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {
     *major = 13;
     *minor = 0;

@@ -17,6 +17,7 @@
 #include "pack/packed_builds.h"
 #include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/stand_in_gpu.h"
+#include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -124,7 +125,7 @@ TEST(PackTest, WritesSeeds) {
   const std::string mgr = std::string(folder) + "/mgr/";
   std::ofstream(mgr + "pack") << mgr_fuzz_input(host_bytes.substr(host_bytes.find("compiler ")));
   std::ofstream(mgr + "cpu") << mgr_fuzz_input(kCpuTable);
-  for (const auto& table : std::filesystem::directory_iterator(MGTUNE_SOURCE_DIR "/results/h200")) {
+  for (const auto& table : std::filesystem::directory_iterator(source_path("results/h200"))) {
     const std::string name = table.path().filename().string();
     if (!name.ends_with(".tuned.json")) continue;
     std::ifstream file(table.path());

@@ -19,6 +19,7 @@
 #include "sweep/device_lock.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -43,7 +44,7 @@ class ProblemSweepTest : public StoreTest {
     options_.strategy = "exhaustive";
     options_.budget.evaluations = 6;
     options_.method = {"emulation", ""};
-    options_.program = MGTUNE_FAKE_WORKER;
+    options_.program = fake_worker_program();
     options_.lock_directory = folder_.path();
   }
 

@@ -14,6 +14,7 @@
 #include "family/catalog.h"
 #include "sweep/device_lock.h"
 #include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -23,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr char kFamily[] = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+const std::string kFamily = source_path("tests/families/vector_add");
 
 class ProfileTest : public StoreTest {
  protected:
@@ -41,7 +42,7 @@ class ProfileTest : public StoreTest {
   }
 
   ProfileOptions options() {
-    return {kFamily, "mgtune profile", MGTUNE_FAKE_WORKER, folder_.path(), 1};
+    return {kFamily, "mgtune profile", fake_worker_program(), folder_.path(), 1};
   }
 
   Result<Profile> run(const std::string& variant) {

@@ -8,12 +8,13 @@
 
 #include "core/file_system.h"
 #include "family/problem.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
 
 std::string repository_file(const std::string& path) {
-  return FileSystem::real().read_file(std::string(MGTUNE_SOURCE_DIR "/") + path).value();
+  return FileSystem::real().read_file(source_path(path)).value();
 }
 
 TEST(PublishedResults, TheReadmeSaysWhatTheExportSays) {

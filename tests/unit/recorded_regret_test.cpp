@@ -16,6 +16,7 @@
 #include "family/catalog.h"
 #include "store/store.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -34,7 +35,7 @@ class RecordedRegret : public testing::TestWithParam<Recorded> {
     const std::string name = std::string(GetParam().op) + ".rows=";
     std::vector<std::string> paths;
     for (const auto& file :
-         std::filesystem::directory_iterator(MGTUNE_SOURCE_DIR "/results/h200/recorded")) {
+         std::filesystem::directory_iterator(source_path("results/h200/recorded"))) {
       if (file.path().filename().string().find(name) != std::string::npos) {
         paths.push_back(file.path());
       }

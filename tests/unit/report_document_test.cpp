@@ -12,6 +12,7 @@
 #include "document/markdown.h"
 #include "model/missing_parts.h"
 #include "tests/helpers/made_up_report.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -21,7 +22,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using Json = nlohmann::json;
 
-constexpr char kGolden[] = MGTUNE_SOURCE_DIR "/tests/golden/report/made_up.json";
+const std::string kGolden = source_path("tests/golden/report/made_up.json");
 constexpr char kHostile[] = "</script><img src=x onerror=alert(1)>\"'&|\n`*";
 
 // With everything that a store can have: a final, ceilings, counters, an order.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/helpers/cpu_module.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -54,7 +55,7 @@ Golden parse_golden(const std::string& name, const std::string& text) {
 }
 
 std::vector<Golden> read_goldens() {
-  const std::string folder = MGTUNE_SOURCE_DIR "/tests/golden/rmsnorm";
+  const std::string folder = source_path("tests/golden/rmsnorm");
   std::vector<Golden> goldens;
   const std::vector<std::string> files = FileSystem::real().list_files(folder).value();
   for (const std::string& file : files) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/helpers/cpu_module.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -26,7 +27,7 @@ struct Golden {
 
 Golden read_golden() {
   std::istringstream in(
-      FileSystem::real().read_file(MGTUNE_SOURCE_DIR "/tests/golden/swiglu/values.txt").value());
+      FileSystem::real().read_file(source_path("tests/golden/swiglu/values.txt")).value());
   std::string heading;
   std::getline(in, heading);
   Golden golden;

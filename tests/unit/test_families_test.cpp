@@ -16,6 +16,7 @@
 #include "family/variant.h"
 #include "space/space.h"
 #include "tests/helpers/cpu_module.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -115,7 +116,7 @@ TEST(VectorAddFamily, IsRightWrongOrBrokenByMode) {
 TEST(TestFamilies, Decode) {
   for (const std::string folder : {"vector_add", "faulty", "culprits"}) {
     Catalog catalog(FileSystem::real());
-    const auto operators = catalog.find(std::string(MGTUNE_SOURCE_DIR "/tests/families/") + folder);
+    const auto operators = catalog.find(source_path("tests/families/") + folder);
     ASSERT_TRUE(operators.ok()) << operators.status().message();
     EXPECT_EQ(operators->size(), folder == "faulty" ? 4u : 1u);
   }
@@ -123,7 +124,7 @@ TEST(TestFamilies, Decode) {
 
 TEST(CulpritsFamily, HasSixtyFourVariantsOfWhichFiveAreFaulty) {
   Catalog catalog(FileSystem::real());
-  const Operator& op = *catalog.find(MGTUNE_SOURCE_DIR "/tests/families/culprits").value().front();
+  const Operator& op = *catalog.find(source_path("tests/families/culprits")).value().front();
   const Space space(bind_problem(op, {{"n", "1000"}}).value(), {});
   std::size_t faulty = 0;
   for (const Variant& variant : space.all()) {
@@ -136,7 +137,7 @@ TEST(CulpritsFamily, HasSixtyFourVariantsOfWhichFiveAreFaulty) {
 // What counters are to see on a GPU stands in the binary already.
 TEST(CostlyFamily, OnlySpillsSpill) {
   Catalog catalog(FileSystem::real());
-  const std::string folder = MGTUNE_SOURCE_DIR "/tests/families/costly";
+  const std::string folder = source_path("tests/families/costly");
   const Operator& op = *catalog.find(folder).value().front();
   const Problem problem = bind_problem(op, {{"n", "1048576"}}).value();
   for (const char* arch : {"sm_75", "sm_90a"}) {

@@ -17,6 +17,7 @@
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -280,8 +281,7 @@ TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignMeasurementIsRefused) {
 // They are installed with the library: an operator that changes takes its tables along.
 TEST_F(TunedSourceTest, TheTablesThatShipAreOfTodaysOperators) {
   std::size_t tables = 0;
-  for (const auto& file :
-       std::filesystem::recursive_directory_iterator(MGTUNE_SOURCE_DIR "/results")) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(source_path("results"))) {
     if (!file.path().string().ends_with(".tuned.json")) continue;
     const Result<TunedSource> source = read_tuned_source(file.path(), catalog_, device_);
     ASSERT_TRUE(source.ok()) << source.status().message();

@@ -8,6 +8,7 @@
 #include "core/file_system.h"
 #include "core/sha256.h"
 #include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
 
 namespace mgtune {
 namespace {
@@ -36,7 +37,7 @@ class WorkItemTest : public testing::Test {
  protected:
   Result<Build> build(const std::string& log, BuildRecord& record) {
     WorkRequest request;
-    request.kernel = MGTUNE_SOURCE_DIR "/tests/families/vector_add";
+    request.kernel = source_path("tests/families/vector_add");
     request.op = "vector_add.add";
     request.problem = "n=1000 T=f32";
     request.variant = "flat THREADS=64 MODE=good";
