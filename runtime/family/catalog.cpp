@@ -17,9 +17,10 @@ namespace {
 constexpr std::string_view kShippedRoot = "kernels/";
 constexpr std::string_view kCommon = "common";  // headers for every family, not one itself
 
-std::string folder_name(const std::string& folder) {
+// Without a slash at its end.
+std::filesystem::path absolute_path(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
-  return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  return path.has_filename() ? path : path.parent_path();
 }
 
 // Sources that an operator names are there.
@@ -77,17 +78,31 @@ std::vector<std::string> Catalog::shipped_families() {
   return {names.begin(), names.end()};
 }
 
+// Operators are told apart by their family's name, in results too: no two folders have one name.
+Status Catalog::check_name(const std::string& folder, const Family& family) const {
+  for (const auto& [key, known] : families_) {
+    if (known.name != family.name || is_shipped(key)) continue;
+    return invalid_argument(
+        fmt::format("{}: the folder {} has this name too, and operators of one "
+                    "name would not be told apart",
+                    folder, known.sources->folder));
+  }
+  return {};
+}
+
 Result<Catalog::Family*> Catalog::family(const std::string& name_or_folder) {
-  const auto known = families_.find(name_or_folder);
+  const bool shipped = is_shipped(name_or_folder);
+  const std::string key = shipped ? name_or_folder : absolute_path(name_or_folder).string();
+  const auto known = families_.find(key);
   if (known != families_.end()) return &known->second;
   SourceTree sources;
-  if (is_shipped(name_or_folder)) {
+  if (shipped) {
     sources = embedded_source_tree(std::string(kShippedRoot) + name_or_folder);
   } else {
     MGTUNE_ASSIGN(sources, read_source_tree(file_system_, name_or_folder));
   }
   Family family;
-  family.name = folder_name(sources.folder);
+  family.name = absolute_path(sources.folder).filename().string();
   for (const auto& [path, content] : sources.files) {
     if (const std::string_view name = operator_of(path); !name.empty()) {
       family.operators.emplace_back(name);
@@ -96,9 +111,10 @@ Result<Catalog::Family*> Catalog::family(const std::string& name_or_folder) {
   if (family.operators.empty()) {
     return invalid_argument(sources.folder + ": no operator file (*.json) in this folder");
   }
+  if (!shipped) MGTUNE_TRY(check_name(name_or_folder, family));
   std::ranges::sort(family.operators);
   family.sources = std::make_shared<const SourceTree>(std::move(sources));
-  return &families_.emplace(name_or_folder, std::move(family)).first->second;
+  return &families_.emplace(key, std::move(family)).first->second;
 }
 
 Result<const Operator*> Catalog::decoded(Family& family, const std::string& name) {
@@ -185,7 +201,7 @@ Result<std::vector<const Operator*>> Catalog::find(const std::string& kernel) {
 
 Result<const Operator*> Catalog::find_operator(const std::string& full_name) {
   const auto [family_name, operator_name] = split_operator(full_name);
-  for (auto& [key, known] : families_) {
+  for (auto& [key, known] : families_) {  // folders first: '/' sorts before every name
     if (known.name == family_name && std::ranges::binary_search(known.operators, operator_name)) {
       return decoded(known, operator_name);
     }

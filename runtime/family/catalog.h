@@ -25,11 +25,12 @@ class Catalog {
   // ".operator"): the operators meant, in order. A shipped family goes before a folder of that
   // name; "./rmsnorm" is always a folder. not_found with "did you mean" for a word that is none of
   // these; invalid_argument with file, path and place for the first malformed one of those meant,
-  // for a source that is not in the folder, and for a folder without an operator.
+  // for a source that is not in the folder, for a folder without an operator, and for a second
+  // folder of the same name.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
-  // One operator by its full name "rmsnorm.forward", of a folder that find() was asked for or a
-  // shipped one. not_found for a word that is none, with those of a family where the word is the
+  // One operator by its full name "rmsnorm.forward", of a folder that find() was asked for, or else
+  // a shipped one. not_found for a word that is none, with those of a family where the word is the
   // family's name alone; invalid_argument as find().
   Result<const Operator*> find_operator(const std::string& full_name);
 
@@ -49,12 +50,13 @@ class Catalog {
   };
   Result<Named> resolve(const std::string& kernel);
   Result<Family*> family(const std::string& name_or_folder);
+  Status check_name(const std::string& folder, const Family& family) const;
   Result<const Operator*> decoded(Family& family, const std::string& name);
   Status check_fills(Family& family, const Operator& op);
   Status check_fill(Family& family, const Operator& op, const Tensor& tensor);
 
   FileSystem& file_system_;
-  std::map<std::string, Family> families_;
+  std::map<std::string, Family> families_;  // by name those that ship, by absolute path folders
 };
 
 }  // namespace mgtune

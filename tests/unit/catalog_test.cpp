@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string>
 
 #include "tests/helpers/golden_operators.h"
@@ -202,6 +204,42 @@ TEST_F(CatalogTest, ShippedFamilies) {
   const Result<const Operator*> found = catalog_.find_operator("rmsnorm.forward");
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ((*found)->file, "kernels/rmsnorm/forward.json");  // not the folder of that name
+}
+
+TEST_F(CatalogTest, AFolderThatWasAskedForGoesBeforeAShippedFamilyOfItsName) {
+  for (const auto& [path, content] : std::map(file_system_.files)) {
+    if (path.starts_with("./rmsnorm/")) file_system_.files["zoo/" + path.substr(2)] = content;
+  }
+  for (const char* folder : {"./rmsnorm", "zoo/rmsnorm"}) {
+    for (const bool shipped_first : {false, true}) {
+      Catalog catalog(file_system_);
+      ASSERT_TRUE(catalog.find(shipped_first ? "rmsnorm" : folder).ok());
+      ASSERT_TRUE(catalog.find(shipped_first ? folder : "rmsnorm").ok());
+      const Operator* mine = catalog.find(std::string(folder) + ".forward")->front();
+      EXPECT_EQ(*catalog.find_operator("rmsnorm.forward"), mine) << folder << shipped_first;
+    }
+  }
+}
+
+TEST_F(CatalogTest, TwoFoldersOfOneNameWouldNotBeToldApart) {
+  for (const auto& [path, content] : std::map(file_system_.files)) {
+    if (path.starts_with("/home/me/mine/")) file_system_.files["/srv" + path.substr(8)] = content;
+  }
+  ASSERT_EQ(names("/home/me/mine"), "mine.forward mine.scale");
+  EXPECT_EQ(
+      names("/srv/mine"),
+      "/srv/mine: the folder /home/me/mine has this name too, and operators of one name would "
+      "not be told apart");
+  EXPECT_EQ(catalog_.find("/srv/mine").status().code(), StatusCode::invalid_argument);
+}
+
+TEST_F(CatalogTest, AFolderIsTheSameOneHoweverItIsNamed) {
+  const std::string absolute = std::filesystem::absolute("rmsnorm").string();
+  for (const auto& [path, content] : std::map(file_system_.files)) {
+    if (path.starts_with("rmsnorm/")) file_system_.files[absolute + path.substr(7)] = content;
+  }
+  const Operator* const first = catalog_.find("./rmsnorm.scale")->front();
+  EXPECT_EQ(catalog_.find(absolute + ".scale")->front(), first);
 }
 
 }  // namespace
