@@ -29,13 +29,23 @@ std::optional<HeldOut> hold_out(const MeasuredProblem& measured, const DeviceInf
     }
     return 0;
   };
+  const std::vector<SelectedVariant> defaults =
+      select_variants(*measured.problem, device, Evidence());
   const Evidence rest = without(*measured.problem, evidence);
   for (const SelectedVariant& candidate : select_variants(*measured.problem, device, rest)) {
     const double median_ns = time_of(candidate.variant);
     if (median_ns <= 0) continue;
-    return HeldOut{measured.problem, candidate.variant,
-                   evidence.variants[measured.variants.front().variant], median_ns,
-                   measured.best_ns()};
+    HeldOut one;
+    one.problem = measured.problem;
+    one.variant = candidate.variant;
+    one.best = evidence.variants[measured.variants.front().variant];
+    one.median_ns = median_ns;
+    one.best_ns = measured.best_ns();
+    if (!defaults.empty()) {
+      one.fallback = defaults.front().variant;
+      one.fallback_ns = time_of(one.fallback);
+    }
+    return one;
   }
   return std::nullopt;
 }
@@ -58,6 +68,17 @@ std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& devic
     }
   }
   return all;
+}
+
+std::vector<HeldOut> with_default(const std::vector<HeldOut>& problems) {
+  std::vector<HeldOut> served;
+  for (const HeldOut& problem : problems) {
+    if (problem.fallback_ns <= 0) continue;
+    HeldOut& one = served.emplace_back(problem);
+    one.variant = one.fallback;
+    one.median_ns = one.fallback_ns;
+  }
+  return served;
 }
 
 double median_regret(const std::vector<HeldOut>& problems) {

@@ -102,6 +102,10 @@ TEST_F(CliExplain, CrossValidates) {
   const Ended all = explain({"--cross-validate"});
   ASSERT_EQ(all.exit_code, 0) << all.err;
   EXPECT_THAT(all.out, HasSubstr("3 problems, each chosen for without its measurements"));
+  const Ended json = explain({"--cross-validate", "--json"});
+  const auto problems = json.json()["cross_validation"][0]["problems"];
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_TRUE(problems[0].at("default_regret").is_null());  // it was not measured
 }
 
 TEST_F(CliExplain, NamesWhatIsNeverDispatched) {

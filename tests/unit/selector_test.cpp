@@ -197,6 +197,10 @@ TEST_F(SelectorTest, CrossValidationLosesLittleWhereTheBestIsSmooth) {
   EXPECT_EQ(all.front().problem->dim("rows"), 256) << "the nearest first";
   EXPECT_EQ(median_regret(all), 0);
   EXPECT_EQ(worst_regret({}), 0);
+  const std::vector<HeldOut> served = with_default(all);
+  ASSERT_FALSE(served.empty());
+  for (const HeldOut& one : served) EXPECT_EQ(one.variant, default_ladder(op_).front());
+  EXPECT_GE(median_regret(served), median_regret(all));
   EXPECT_EQ(cross_validate(problem("rows=256,hidden=64,T=bf16"), here(), evidence_).size(), 0U);
 }
 

@@ -75,22 +75,36 @@ std::string answer_text(const SelectionReport& report) {
   return text + "\n" + table.text();
 }
 
+// "8.4 %" over the best: what is lost where nothing is measured.
+std::string default_text(const HeldOut& problem) {
+  const std::vector<HeldOut> served = with_default({problem});
+  return served.empty() ? "unknown" : share_text(served.front().regret());
+}
+
 std::string held_out_text(const std::vector<HeldOut>& problems) {
   TextTable table({{"problem"},
                    {"regret", TextTable::Align::right},
+                   {"default's", TextTable::Align::right},
                    {"us", TextTable::Align::right},
                    {"best us", TextTable::Align::right},
                    {"variant chosen without it"}});
   for (const HeldOut& one : problems) {
-    table.add_row(
-        {one.problem->text(), share_text(one.regret()), fmt::format("{:.2f}", one.median_ns / 1e3),
-         fmt::format("{:.2f}", one.best_ns / 1e3), variant_text(*one.problem->op, one.variant)});
+    table.add_row({one.problem->text(), share_text(one.regret()), default_text(one),
+                   fmt::format("{:.2f}", one.median_ns / 1e3),
+                   fmt::format("{:.2f}", one.best_ns / 1e3),
+                   variant_text(*one.problem->op, one.variant)});
   }
-  return table.text() + fmt::format(
-                            "{} problems, each chosen for without its measurements: regret "
-                            "{} in the median, {} at worst\n",
-                            problems.size(), share_text(median_regret(problems)),
-                            share_text(worst_regret(problems)));
+  std::string text = table.text() + fmt::format(
+                                        "{} problems, each chosen for without its measurements: "
+                                        "regret {} in the median, {} at worst\n",
+                                        problems.size(), share_text(median_regret(problems)),
+                                        share_text(worst_regret(problems)));
+  if (const std::vector<HeldOut> served = with_default(problems); !served.empty()) {
+    text += fmt::format(
+        "the default, which needs no measurements: {} in the median, {} at worst, of {} problems\n",
+        share_text(median_regret(served)), share_text(worst_regret(served)), served.size());
+  }
+  return text;
 }
 
 Json held_out_json(const std::vector<HeldOut>& problems) {
@@ -102,7 +116,11 @@ Json held_out_json(const std::vector<HeldOut>& problems) {
                     {"median_ns", one.median_ns},
                     {"best", variant_text(op, one.best)},
                     {"best_ns", one.best_ns},
-                    {"regret", one.regret()}});
+                    {"regret", one.regret()},
+                    {"default_regret", nullptr}});
+    if (const std::vector<HeldOut> served = with_default({one}); !served.empty()) {
+      list.back()["default_regret"] = served.front().regret();
+    }
   }
   return {{"median_regret", median_regret(problems)},
           {"worst_regret", worst_regret(problems)},
