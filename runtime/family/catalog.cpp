@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "core/embedded.h"
@@ -17,9 +18,11 @@ namespace {
 constexpr std::string_view kShippedRoot = "kernels/";
 constexpr std::string_view kCommon = "common";  // headers for every family, not one itself
 
-// Without a slash at its end.
+// Without a slash at its end; as given where the current folder is gone.
 std::filesystem::path absolute_path(const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
+  std::error_code gone;
+  const std::filesystem::path path = std::filesystem::absolute(folder, gone).lexically_normal();
+  if (gone) return folder;
   return path.has_filename() ? path : path.parent_path();
 }
 
@@ -92,8 +95,9 @@ Status Catalog::check_name(const std::string& folder, const Family& family) cons
 
 Result<Catalog::Family*> Catalog::family(const std::string& name_or_folder) {
   const bool shipped = is_shipped(name_or_folder);
-  const std::string key = shipped ? name_or_folder : absolute_path(name_or_folder).string();
-  const auto known = families_.find(key);
+  const std::filesystem::path key =
+      shipped ? std::filesystem::path(name_or_folder) : absolute_path(name_or_folder);
+  const auto known = families_.find(key.string());
   if (known != families_.end()) return &known->second;
   SourceTree sources;
   if (shipped) {
@@ -102,7 +106,7 @@ Result<Catalog::Family*> Catalog::family(const std::string& name_or_folder) {
     MGTUNE_ASSIGN(sources, read_source_tree(file_system_, name_or_folder));
   }
   Family family;
-  family.name = absolute_path(sources.folder).filename().string();
+  family.name = key.filename().string();
   for (const auto& [path, content] : sources.files) {
     if (const std::string_view name = operator_of(path); !name.empty()) {
       family.operators.emplace_back(name);
@@ -114,7 +118,7 @@ Result<Catalog::Family*> Catalog::family(const std::string& name_or_folder) {
   if (!shipped) MGTUNE_TRY(check_name(name_or_folder, family));
   std::ranges::sort(family.operators);
   family.sources = std::make_shared<const SourceTree>(std::move(sources));
-  return &families_.emplace(key, std::move(family)).first->second;
+  return &families_.emplace(key.string(), std::move(family)).first->second;
 }
 
 Result<const Operator*> Catalog::decoded(Family& family, const std::string& name) {

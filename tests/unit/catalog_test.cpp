@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/helpers/golden_operators.h"
+#include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
 namespace {
@@ -231,6 +232,19 @@ TEST_F(CatalogTest, TwoFoldersOfOneNameWouldNotBeToldApart) {
       "/srv/mine: the folder /home/me/mine has this name too, and operators of one name would "
       "not be told apart");
   EXPECT_EQ(catalog_.find("/srv/mine").status().code(), StatusCode::invalid_argument);
+}
+
+TEST_F(CatalogTest, ShippedFamiliesNeedNoCurrentFolder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  {
+    const TemporaryFolder folder;
+    std::filesystem::current_path(folder.path());
+  }
+  EXPECT_EQ(names("rmsnorm.forward"), "rmsnorm.forward");
+  EXPECT_EQ(names("/home/me/mine.scale"), "mine.scale");
+  EXPECT_EQ(error("./none"), "no folder './none'");
+  EXPECT_EQ(names("./rmsnorm.scale"), "rmsnorm.scale");
+  std::filesystem::current_path(before);
 }
 
 TEST_F(CatalogTest, AFolderIsTheSameOneHoweverItIsNamed) {
