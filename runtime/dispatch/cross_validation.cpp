@@ -35,17 +35,12 @@ std::optional<HeldOut> hold_out(const MeasuredProblem& measured, const DeviceInf
   for (const SelectedVariant& candidate : select_variants(*measured.problem, device, rest)) {
     const double median_ns = time_of(candidate.variant);
     if (median_ns <= 0) continue;
-    HeldOut one;
-    one.problem = measured.problem;
-    one.variant = candidate.variant;
-    one.best = evidence.variants[measured.variants.front().variant];
-    one.median_ns = median_ns;
-    one.best_ns = measured.best_ns();
-    if (!defaults.empty()) {
-      one.fallback = defaults.front().variant;
-      one.fallback_ns = time_of(one.fallback);
-    }
-    return one;
+    return HeldOut{measured.problem,
+                   candidate.variant,
+                   evidence.variants[measured.variants.front().variant],
+                   median_ns,
+                   measured.best_ns(),
+                   defaults.empty() ? 0 : time_of(defaults.front().variant)};
   }
   return std::nullopt;
 }
@@ -70,31 +65,29 @@ std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& devic
   return all;
 }
 
-std::vector<HeldOut> with_default(const std::vector<HeldOut>& problems) {
-  std::vector<HeldOut> served;
-  for (const HeldOut& problem : problems) {
-    if (problem.fallback_ns <= 0) continue;
-    HeldOut& one = served.emplace_back(problem);
-    one.variant = one.fallback;
-    one.median_ns = one.fallback_ns;
-  }
-  return served;
+std::vector<double> regrets(const std::vector<HeldOut>& problems) {
+  std::vector<double> all;
+  for (const HeldOut& problem : problems) all.push_back(problem.regret());
+  return all;
 }
 
-double median_regret(const std::vector<HeldOut>& problems) {
-  if (problems.empty()) return 0;
-  std::vector<double> regrets;
-  regrets.reserve(problems.size());
-  for (const HeldOut& problem : problems) regrets.push_back(problem.regret());
+std::vector<double> default_regrets(const std::vector<HeldOut>& problems) {
+  std::vector<double> known;
+  for (const HeldOut& problem : problems) {
+    if (problem.default_ns > 0) known.push_back(problem.default_regret());
+  }
+  return known;
+}
+
+double median_regret(std::vector<double> regrets) {
+  if (regrets.empty()) return 0;
   std::sort(regrets.begin(), regrets.end());
   const std::size_t middle = regrets.size() / 2;
   return regrets.size() % 2 == 1 ? regrets[middle] : (regrets[middle - 1] + regrets[middle]) / 2;
 }
 
-double worst_regret(const std::vector<HeldOut>& problems) {
-  double worst = 0;
-  for (const HeldOut& problem : problems) worst = std::max(worst, problem.regret());
-  return worst;
+double worst_regret(const std::vector<double>& regrets) {
+  return regrets.empty() ? 0 : *std::max_element(regrets.begin(), regrets.end());
 }
 
 }  // namespace mgtune

@@ -14,13 +14,13 @@ namespace mgtune {
 
 // A problem that selection was asked for without having seen it.
 struct HeldOut {
-  const Problem* problem = nullptr;  // of the evidence
-  Variant variant;                   // the best ranked of those that were measured here
+  const Problem* problem;  // of the evidence
+  Variant variant;         // the best ranked of those that were measured here
   Variant best;
   double median_ns = 0, best_ns = 0;
-  Variant fallback;        // what is taken where nothing at all is measured: the default
-  double fallback_ns = 0;  // 0 where it was not measured here
+  double default_ns = 0;  // of what is taken without any measurement; 0 where it has no time here
   double regret() const { return median_ns / best_ns - 1; }  // 0.02: 2 % slower than the best
+  double default_regret() const { return default_ns > 0 ? default_ns / best_ns - 1 : -1; }
 };
 
 // Of every problem measured on the device with these dtypes and flags, nearest to `near` first, as
@@ -29,11 +29,11 @@ struct HeldOut {
 std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& device,
                                     const Evidence& evidence, std::size_t most = SIZE_MAX);
 
-// The same problems, as the default alone would have served them: what the measurements of others
-// are worth is the difference. Those where it was not measured are left out.
-std::vector<HeldOut> with_default(const std::vector<HeldOut>& problems);
+std::vector<double> regrets(const std::vector<HeldOut>& problems);
+// Of the problems where the default has a time: what measurements are worth is the difference.
+std::vector<double> default_regrets(const std::vector<HeldOut>& problems);
 
-double median_regret(const std::vector<HeldOut>& problems);  // 0 for none
-double worst_regret(const std::vector<HeldOut>& problems);   // likewise
+double median_regret(std::vector<double> regrets);        // 0 for none
+double worst_regret(const std::vector<double>& regrets);  // likewise
 
 }  // namespace mgtune

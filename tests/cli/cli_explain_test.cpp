@@ -102,6 +102,7 @@ TEST_F(CliExplain, CrossValidates) {
   const Ended all = explain({"--cross-validate"});
   ASSERT_EQ(all.exit_code, 0) << all.err;
   EXPECT_THAT(all.out, HasSubstr("3 problems, each chosen for without its measurements"));
+  EXPECT_THAT(all.out, Not(HasSubstr("the default, which needs no measurements")));
   const Ended json = explain({"--cross-validate", "--json"});
   const auto problems = json.json()["cross_validation"][0]["problems"];
   ASSERT_EQ(problems.size(), 3U);

@@ -68,7 +68,7 @@ TEST_P(RecordedRegret, StaysWithinWhatItMayLose) {
     RecordProperty("regret", fmt::format("{}", one.regret()));
     EXPECT_LE(one.regret(), GetParam().worst);
   }
-  EXPECT_LE(median_regret(all), GetParam().median);
+  EXPECT_LE(median_regret(regrets(all)), GetParam().median);
 }
 
 // 3 % and 10 % are wanted, of every operator.

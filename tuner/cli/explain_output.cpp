@@ -58,7 +58,7 @@ std::string answer_text(const SelectionReport& report) {
     text += fmt::format(
         "bound     {}: the most it loses at the {} nearest measured problems "
         "when it is not shown them\n",
-        share_text(worst_regret(report.neighbors)), report.neighbors.size());
+        share_text(worst_regret(regrets(report.neighbors))), report.neighbors.size());
   }
   for (const std::string& flag : flags(report)) text += "flag      " + flag + "\n";
   for (const std::string& failed : report.failed) text += "never     " + failed + "\n";
@@ -75,12 +75,6 @@ std::string answer_text(const SelectionReport& report) {
   return text + "\n" + table.text();
 }
 
-// "8.4 %" over the best: what is lost where nothing is measured.
-std::string default_text(const HeldOut& problem) {
-  const std::vector<HeldOut> served = with_default({problem});
-  return served.empty() ? "unknown" : share_text(served.front().regret());
-}
-
 std::string held_out_text(const std::vector<HeldOut>& problems) {
   TextTable table({{"problem"},
                    {"regret", TextTable::Align::right},
@@ -89,20 +83,22 @@ std::string held_out_text(const std::vector<HeldOut>& problems) {
                    {"best us", TextTable::Align::right},
                    {"variant chosen without it"}});
   for (const HeldOut& one : problems) {
-    table.add_row({one.problem->text(), share_text(one.regret()), default_text(one),
+    table.add_row({one.problem->text(), share_text(one.regret()), share_text(one.default_regret()),
                    fmt::format("{:.2f}", one.median_ns / 1e3),
                    fmt::format("{:.2f}", one.best_ns / 1e3),
                    variant_text(*one.problem->op, one.variant)});
   }
-  std::string text = table.text() + fmt::format(
-                                        "{} problems, each chosen for without its measurements: "
-                                        "regret {} in the median, {} at worst\n",
-                                        problems.size(), share_text(median_regret(problems)),
-                                        share_text(worst_regret(problems)));
-  if (const std::vector<HeldOut> served = with_default(problems); !served.empty()) {
+  std::string text =
+      table.text() + fmt::format(
+                         "{} problems, each chosen for without its measurements: "
+                         "regret {} in the median, {} at worst\n",
+                         problems.size(), share_text(median_regret(regrets(problems))),
+                         share_text(worst_regret(regrets(problems))));
+  if (const std::vector<double> of_default = default_regrets(problems); !of_default.empty()) {
     text += fmt::format(
         "the default, which needs no measurements: {} in the median, {} at worst, of {} problems\n",
-        share_text(median_regret(served)), share_text(worst_regret(served)), served.size());
+        share_text(median_regret(of_default)), share_text(worst_regret(of_default)),
+        of_default.size());
   }
   return text;
 }
@@ -118,12 +114,10 @@ Json held_out_json(const std::vector<HeldOut>& problems) {
                     {"best_ns", one.best_ns},
                     {"regret", one.regret()},
                     {"default_regret", nullptr}});
-    if (const std::vector<HeldOut> served = with_default({one}); !served.empty()) {
-      list.back()["default_regret"] = served.front().regret();
-    }
+    if (one.default_ns > 0) list.back()["default_regret"] = one.default_regret();
   }
-  return {{"median_regret", median_regret(problems)},
-          {"worst_regret", worst_regret(problems)},
+  return {{"median_regret", median_regret(regrets(problems))},
+          {"worst_regret", worst_regret(regrets(problems))},
           {"problems", std::move(list)}};
 }
 
@@ -157,7 +151,7 @@ std::string selection_json(const SelectionReport& report) {
     json["problem"] = report.problem->text();
     json["chosen"] = variant_json(op, report.selected.front());
     json["regret_bound"] = nullptr;
-    if (!report.neighbors.empty()) json["regret_bound"] = worst_regret(report.neighbors);
+    if (!report.neighbors.empty()) json["regret_bound"] = worst_regret(regrets(report.neighbors));
     json["flags"] = flags(report);
     json["failed"] = report.failed;
     json["runners_up"] = Json::array();
