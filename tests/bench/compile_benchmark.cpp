@@ -141,7 +141,7 @@ void FreshMemory(benchmark::State& state) { share_among_processes(state, write_f
 
 void CompileRmsnorm(benchmark::State& state) {
   const auto processes = static_cast<std::size_t>(state.range(0));
-  const std::vector<std::string> command = {mgtune_program(), "worker", "compile",
+  const std::vector<std::string> command = {mgtune_path(), "worker", "compile",
                                             compile_target_word(h200())};
   const std::vector<WorkRequest> work = requests();
   const double before = children_seconds(), stolen = stolen_seconds();

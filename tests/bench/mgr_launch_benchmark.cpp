@@ -26,9 +26,9 @@ struct PlannedRmsnorm {
     // By a process of its own: NVRTC does not work beside the stand-in.
     const std::string table = folder.file("here.tuned.json"), pack = folder.file("here.mgpack");
     std::ofstream(table) << rmsnorm_table();
-    const std::string command = "MGTUNE_CACHE_DIR=" + folder.file("cache") + " " +
-                                mgtune_program() + " pack --kernel rmsnorm --gpu H200 --table " +
-                                table + " -o " + pack + " 2>&1";
+    const std::string command = "MGTUNE_CACHE_DIR=" + folder.file("cache") + " " + mgtune_path() +
+                                " pack --kernel rmsnorm --gpu H200 --table " + table + " -o " +
+                                pack + " 2>&1";
     if (std::system(command.c_str()) != 0) return;
     open.database = pack.c_str();
     const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},

@@ -57,7 +57,7 @@ class CountedVariants : public RealGpuTest {
     RealGpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     ::setenv("MGTUNE_CACHE_DIR", folder_.file("cache").c_str(), 1);
-    process_.emplace(mgtune_program(), device().info().id, kDeadline);
+    process_.emplace(mgtune_path(), device().info().id, kDeadline);
     const Result<WorkReply> first = process_->run(costly("none"));
     MGTUNE_SKIP_WHERE_REFUSED(first.status());
     ASSERT_TRUE(first.ok()) << first.status().message();
@@ -147,11 +147,11 @@ TEST_F(CountedVariants, TheSecondTierIsInAddition) {
 }
 
 TEST_F(CountedVariants, AnotherProcessTimesAsBefore) {
-  const Result<TimingMethod> method = probe_timing_method(mgtune_program());
+  const Result<TimingMethod> method = probe_timing_method(mgtune_path());
   ASSERT_TRUE(method.ok()) << method.status().message();
   EXPECT_EQ(method->name, "rotating") << method->reason;
   MeasureProcess timing(
-      {mgtune_program(), "worker", "measure", device().info().id, method->name, method->reason},
+      {mgtune_path(), "worker", "measure", device().info().id, method->name, method->reason},
       kDeadline);
   WorkRequest request;
   request.id = 1;

@@ -115,9 +115,9 @@ TEST_F(FirstLaunchOnGpu, ComesAboutAsSoonAsByHand) {
     Steps steps = {};
   };
   std::array ways = {
-      Way{"by hand", {first_launch_by_hand_program(), cubin(), symbol_}, "empty"},
-      Way{"with a pack", {first_launch_program(), pack()}, "empty"},
-      Way{"with a warm cache", {first_launch_program(), table()}, "cache"},
+      Way{"by hand", {first_launch_by_hand_path(), cubin(), symbol_}, "empty"},
+      Way{"with a pack", {first_launch_path(), pack()}, "empty"},
+      Way{"with a warm cache", {first_launch_path(), table()}, "cache"},
   };
   for (int round = -1; round < kRounds; ++round) {
     for (Way& way : ways) {

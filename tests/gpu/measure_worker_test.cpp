@@ -73,10 +73,10 @@ class MeasureWorkerOnGpu : public RealGpuTest {
     std::ofstream(family + "/faults.cu") << kFaultsSource;
     std::ofstream(family + "/reference.cu") << kFaultsReference;
     ::setenv("MGTUNE_CACHE_DIR", folder_.file("cache").c_str(), 1);
-    const Result<TimingMethod> method = probe_timing_method(mgtune_program());
+    const Result<TimingMethod> method = probe_timing_method(mgtune_path());
     ASSERT_TRUE(method.ok()) << method.status().message();
     std::cout << "method " << method->name << " " << method->reason << std::endl;
-    process_.emplace(std::vector<std::string>{mgtune_program(), "worker", "measure",
+    process_.emplace(std::vector<std::string>{mgtune_path(), "worker", "measure",
                                               device().info().id, method->name, method->reason},
                      std::chrono::seconds(15));
   }

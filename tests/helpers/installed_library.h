@@ -19,7 +19,7 @@ class InstalledLibrary {
     const std::filesystem::path library =
         std::filesystem::path(prefix) / folder / "libmgruntime.so";
     std::filesystem::create_directories(library.parent_path());
-    std::filesystem::copy_file(runtime_library(), library);
+    std::filesystem::copy_file(runtime_library_path(), library);
     library_ = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   InstalledLibrary(const InstalledLibrary&) = delete;

@@ -171,7 +171,7 @@ class MgtuneProgram {
       const rlimit limit{file_size_limit_, file_size_limit_};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
-    const std::string program = mgtune_program();
+    const std::string program = mgtune_path();
     std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);

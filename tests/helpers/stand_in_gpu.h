@@ -18,7 +18,7 @@ namespace mgtune {
 
 class StandInGpu {
  public:
-  StandInGpu() : library_(::dlopen(stand_in_cuda_library().c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  StandInGpu() : library_(::dlopen(stand_in_cuda_path().c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (library_ != nullptr) return;
     std::fprintf(stderr, "%s\n", ::dlerror());
     std::abort();

@@ -12,11 +12,11 @@ namespace mgtune {
 // Of a file or folder of the repository: source_path("tests/golden/report/made_up.json").
 std::string source_path(std::string_view relative);
 
-std::string mgtune_program();
-std::string fake_worker_program();
-std::string first_launch_program();
-std::string first_launch_by_hand_program();
-std::string stand_in_cuda_library();
-std::string runtime_library();  // libmgruntime
+std::string mgtune_path();
+std::string fake_worker_path();
+std::string first_launch_path();
+std::string first_launch_by_hand_path();
+std::string stand_in_cuda_path();
+std::string runtime_library_path();  // libmgruntime
 
 }  // namespace mgtune

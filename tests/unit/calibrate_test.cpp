@@ -33,7 +33,7 @@ class CalibrateTest : public StoreTest {
     device_.driver = "580.1, CUDA 13.0";
     options_.method = {"rotating", ""};
     options_.command = "mgtune calibrate";
-    options_.program = fake_worker_program();
+    options_.program = fake_worker_path();
     options_.lock_directory = folder_.path();
   }
 
@@ -195,7 +195,7 @@ TEST_F(CeilingSource, AWorkersAnswerBecomesAStatus) {
   const auto request = [](const std::string& device, const std::string& kind) {
     DeviceInfo gpu;
     gpu.id = device;
-    MeasurePool worker(fake_worker_program(), {gpu}, {"rotating", ""}, std::chrono::seconds(10));
+    MeasurePool worker(fake_worker_path(), {gpu}, {"rotating", ""}, std::chrono::seconds(10));
     return request_ceiling(worker, 1, {kind, "rotating", 0});
   };
   const Result<CeilingRecord> ceiling = request("GPU-1", "fp32");

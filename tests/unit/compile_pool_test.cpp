@@ -45,7 +45,7 @@ TEST(CompilePool, NothingSubmittedIsNothingToWaitFor) {
 }
 
 TEST(CompilePool, EveryRequestIsAnsweredOnce) {
-  CompilePool pool({fake_worker_program()}, 3, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 3, milliseconds(3000));
   for (std::int64_t id = 0; id < 40; ++id) pool.submit(request(id, "v" + std::to_string(id)));
   EXPECT_EQ(pool.pending(), 40U);
   const std::map<std::int64_t, WorkReply> replies = drain(pool);
@@ -59,7 +59,7 @@ TEST(CompilePool, EveryRequestIsAnsweredOnce) {
 }
 
 TEST(CompilePool, WorkersRunAtTheSameTime) {
-  CompilePool pool({fake_worker_program()}, 8, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 8, milliseconds(3000));
   const Clock::time_point start = Clock::now();
   for (std::int64_t id = 0; id < 8; ++id) pool.submit(request(id, "slow"));
   EXPECT_EQ(drain(pool).size(), 8U);
@@ -67,7 +67,7 @@ TEST(CompilePool, WorkersRunAtTheSameTime) {
 }
 
 TEST(CompilePool, TheFastOverTakesTheSlow) {
-  CompilePool pool({fake_worker_program()}, 2, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
   pool.submit(request(1, "slow"));
   pool.submit(request(2, "fast"));
   EXPECT_EQ(pool.next().value()->id, 2);
@@ -76,7 +76,7 @@ TEST(CompilePool, TheFastOverTakesTheSlow) {
 }
 
 TEST(CompilePool, ACrashOrHangCostsOneVariant) {
-  CompilePool pool({fake_worker_program()}, 2, milliseconds(400));
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(400));
   pool.submit(request(1, "v1"));
   pool.submit(request(2, "crash"));
   pool.submit(request(3, "v3"));
@@ -101,7 +101,7 @@ TEST(CompilePool, ACrashOrHangCostsOneVariant) {
 }
 
 TEST(CompilePool, ItGoesOnAfterItWasEmpty) {
-  CompilePool pool({fake_worker_program()}, 2, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
   pool.submit(request(1, "crash"));
   EXPECT_EQ(drain(pool).size(), 1U);
   pool.submit(request(2, "v2"));
@@ -109,7 +109,7 @@ TEST(CompilePool, ItGoesOnAfterItWasEmpty) {
 }
 
 TEST(CompilePool, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
-  CompilePool pool({fake_worker_program()}, 1, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
   pool.submit(request(1, "v1"));
   pool.submit(request(2, "no space unless fresh"));
   pool.submit(request(3, "crash unless fresh"));
@@ -132,7 +132,7 @@ TEST(CompilePool, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
 }
 
 TEST(CompilePool, KilledTwiceWhileOthersCompileIsTheVariants) {
-  CompilePool pool({fake_worker_program()}, 2, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
   pool.submit(request(1, "killed"));
   pool.submit(request(2, "v2"));
   pool.submit(request(3, "killed"));
@@ -152,7 +152,7 @@ TEST(CompilePool, KilledTwiceWhileOthersCompileIsTheVariants) {
 }
 
 TEST(CompilePool, ASuspectWaitsForAnotherToCompile) {
-  CompilePool pool({fake_worker_program()}, 1, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
   pool.submit(request(1, "killed"));
   pool.submit(request(2, "refused"));  // what NVRTC says when it finds no memory
   pool.submit(request(3, "v3"));
@@ -164,7 +164,7 @@ TEST(CompilePool, ASuspectWaitsForAnotherToCompile) {
 }
 
 TEST(CompilePool, WhereNothingCompilesItIsTheMachine) {
-  CompilePool pool({fake_worker_program()}, 2, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
   pool.submit(request(1, "killed"));
   pool.submit(request(2, "killed"));
   const Status status = pool.next().status();
@@ -178,7 +178,7 @@ TEST(CompilePool, WhereNothingCompilesItIsTheMachine) {
 }
 
 TEST(CompilePool, ManySuspectsInARowAreTheMachine) {
-  CompilePool pool({fake_worker_program()}, 1, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
   pool.submit(request(1, "v1"));
   for (std::int64_t id = 2; id < 12; ++id) pool.submit(request(id, "killed"));
   EXPECT_EQ(pool.next().value()->id, 1);
@@ -191,7 +191,7 @@ TEST(CompilePool, ManySuspectsInARowAreTheMachine) {
 TEST(CompilePool, TheSecondTimeNoOtherCompilerRuns) {
   const TemporaryFolder folder;
   const std::string file = folder.file("busy");
-  CompilePool pool({fake_worker_program()}, 2, milliseconds(3000));
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
   pool.submit(request(1, "busy " + file));
   pool.submit(request(2, "killed beside " + file));
   pool.submit(request(3, "busy " + file));
@@ -201,7 +201,7 @@ TEST(CompilePool, TheSecondTimeNoOtherCompilerRuns) {
 }
 
 TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {
-  CompilePool pool({fake_worker_program(), "dead"}, 2, milliseconds(3000));
+  CompilePool pool({fake_worker_path(), "dead"}, 2, milliseconds(3000));
   pool.submit(request(1, "v1"));
   const Result<std::optional<WorkReply>> reply = pool.next();
   ASSERT_FALSE(reply.ok());

@@ -67,7 +67,7 @@ class CompileWorkerTest : public ::testing::Test {
   }
 
   const TemporaryFolder cache_;
-  CompilePool pool_{{mgtune_program(), "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
+  CompilePool pool_{{mgtune_path(), "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
 };
 
 TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {

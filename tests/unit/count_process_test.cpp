@@ -21,7 +21,7 @@ class CountProcessTest : public testing::Test {
     return {"family", "family.add", "n=7", variant, 1};
   }
 
-  CountProcess process_{fake_worker_program(), "GPU-1", std::chrono::milliseconds(3000)};
+  CountProcess process_{fake_worker_path(), "GPU-1", std::chrono::milliseconds(3000)};
 };
 
 TEST_F(CountProcessTest, GivesTheCountersOfVariantAfterVariant) {
@@ -64,7 +64,7 @@ TEST_F(CountProcessTest, AnAnswerWithoutCountersIsOurMistake) {
 
 // The real worker: what it says before it has counted anything needs no GPU.
 TEST(CountProcess, TheCpuDeviceHasNone) {
-  CountProcess process(mgtune_program(), "cpu", std::chrono::seconds(60));
+  CountProcess process(mgtune_path(), "cpu", std::chrono::seconds(60));
   const Status status = process
                             .run({source_path("tests/families/vector_add"), "vector_add.add",
                                   "n=1000 T=f32", "flat THREADS=64 MODE=good"})
@@ -74,7 +74,7 @@ TEST(CountProcess, TheCpuDeviceHasNone) {
 }
 
 TEST(CountProcess, ADeviceThatIsNotHereIsSaid) {
-  CountProcess process(mgtune_program(), "GPU-0", std::chrono::seconds(60));
+  CountProcess process(mgtune_path(), "GPU-0", std::chrono::seconds(60));
   EXPECT_THAT(process.run({}).status().message(), HasSubstr("no device GPU-0"));
 }
 

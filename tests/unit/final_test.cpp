@@ -38,7 +38,7 @@ class FinalTest : public StoreTest {
     device_.name = "NVIDIA H200";
     device_.arch = "sm_90";
     options_.method = {"rotating", ""};
-    options_.program = fake_worker_program();
+    options_.program = fake_worker_path();
     view_.op = "rmsnorm.forward";
     view_.problem = problem_.text();
     view_.tuned.default_variant = kDefault;

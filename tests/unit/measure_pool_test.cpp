@@ -32,7 +32,7 @@ MeasurePool pool(const std::vector<std::string>& ids, milliseconds deadline = mi
     device.name = "NVIDIA H200";
     device.index = static_cast<int>(devices.size()) - 1;
   }
-  return {fake_worker_program(), devices, {"rotating", ""}, deadline};
+  return {fake_worker_path(), devices, {"rotating", ""}, deadline};
 }
 
 // Everything of `variants`, submitted as there is room, by variant.

@@ -30,8 +30,8 @@ class MeasureProcessTest : public ::testing::Test {
   }
 
   std::int64_t next_id_ = 1;
-  MeasureProcess process_{{fake_worker_program()}, milliseconds(3000)};
-  MeasureProcess hasty_{{fake_worker_program()}, milliseconds(300)};
+  MeasureProcess process_{{fake_worker_path()}, milliseconds(3000)};
+  MeasureProcess hasty_{{fake_worker_path()}, milliseconds(300)};
 };
 
 TEST_F(MeasureProcessTest, OneWorkerAnswersManyRequests) {
@@ -182,7 +182,7 @@ TEST_F(MeasureProcessTest, AHangBeforeBeginEndsToo) {
 }
 
 TEST(MeasureProcess, WhatADeadWorkerSaysIsInTheMessage) {
-  MeasureProcess process({fake_worker_program(), "dead"}, milliseconds(3000));
+  MeasureProcess process({fake_worker_path(), "dead"}, milliseconds(3000));
   const Result<WorkReply> reply = process.measure({});
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().message(), HasSubstr("(exited with 4: no device here)"));

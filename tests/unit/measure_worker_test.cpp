@@ -93,7 +93,7 @@ class MeasureWorkerTest : public ::testing::Test {
   }
 
   const TemporaryFolder cache_;
-  MeasureProcess process_{{mgtune_program(), "worker", "measure", "cpu", "emulation"},
+  MeasureProcess process_{{mgtune_path(), "worker", "measure", "cpu", "emulation"},
                           std::chrono::seconds(60)};
   std::int64_t next_id_ = 1;
 };
@@ -187,7 +187,7 @@ TEST_F(MeasureWorkerTest, WrongWordsAreNoVariantsFailure) {
 }
 
 TEST(MeasureWorker, ADeviceThatIsNotHereIsSaid) {
-  MeasureProcess process({mgtune_program(), "worker", "measure", "GPU-0", "rotating"},
+  MeasureProcess process({mgtune_path(), "worker", "measure", "GPU-0", "rotating"},
                          std::chrono::seconds(60));
   const Result<WorkReply> reply = process.measure({});
   ASSERT_FALSE(reply.ok());

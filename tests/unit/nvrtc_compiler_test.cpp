@@ -298,9 +298,9 @@ TEST(NvrtcOpen, AnOldOneIsNamed) {
 }
 
 TEST(NvrtcOpen, TooLittleMemorySaysNothingOfTheSource) {
-  ::setenv("MGTUNE_NVRTC_PATH", fake_worker_program().c_str(), 1);  // a file that is there
+  ::setenv("MGTUNE_NVRTC_PATH", fake_worker_path().c_str(), 1);  // a file that is there
   FakeLoader loader;
-  FakeLoader::Symbols& symbols = loader.libraries[fake_worker_program()] = fake_nvrtc();
+  FakeLoader::Symbols& symbols = loader.libraries[fake_worker_path()] = fake_nvrtc();
   symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {
     *major = 13;
     *minor = 0;

@@ -44,7 +44,7 @@ class ProblemSweepTest : public StoreTest {
     options_.strategy = "exhaustive";
     options_.budget.evaluations = 6;
     options_.method = {"emulation", ""};
-    options_.program = fake_worker_program();
+    options_.program = fake_worker_path();
     options_.lock_directory = folder_.path();
   }
 

@@ -42,7 +42,7 @@ class ProfileTest : public StoreTest {
   }
 
   ProfileOptions options() {
-    return {kFamily, "mgtune profile", fake_worker_program(), folder_.path(), 1};
+    return {kFamily, "mgtune profile", fake_worker_path(), folder_.path(), 1};
   }
 
   Result<Profile> run(const std::string& variant) {

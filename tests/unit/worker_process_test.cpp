@@ -51,8 +51,8 @@ TEST(WorkerProcess, NothingIsStartedForNothing) {
 
 TEST(WorkerProcess, TwoAreAtWorkAtTheSameTime) {
   std::array<WorkerProcess, 2> workers = {
-      WorkerProcess({fake_worker_program()}, milliseconds(10'000)),
-      WorkerProcess({fake_worker_program()}, milliseconds(10'000))};
+      WorkerProcess({fake_worker_path()}, milliseconds(10'000)),
+      WorkerProcess({fake_worker_path()}, milliseconds(10'000))};
   const Clock::time_point start = Clock::now();
   workers[0].submit(request(1, "hang"));
   workers[1].submit(request(2, "v2"));
@@ -65,7 +65,7 @@ TEST(WorkerProcess, TwoAreAtWorkAtTheSameTime) {
 }
 
 TEST(WorkerProcess, TheLoopSleepsUntilThereIsNews) {
-  WorkerProcess worker({fake_worker_program()}, milliseconds(10'000));
+  WorkerProcess worker({fake_worker_path()}, milliseconds(10'000));
   worker.submit(request(1, "slow"));
   int looks = 0;
   EXPECT_EQ(end_of(worker, &looks).outcome, Outcome::ok);
@@ -73,7 +73,7 @@ TEST(WorkerProcess, TheLoopSleepsUntilThereIsNews) {
 }
 
 TEST(WorkerProcess, ARetryAndADeadlineComeAboutByPolling) {
-  WorkerProcess worker({fake_worker_program()}, milliseconds(300));
+  WorkerProcess worker({fake_worker_path()}, milliseconds(300));
   worker.submit(request(1, "v1"));
   EXPECT_EQ(end_of(worker).outcome, Outcome::ok);
   worker.submit(request(2, "crash unless fresh"));
@@ -86,7 +86,7 @@ TEST(WorkerProcess, ARetryAndADeadlineComeAboutByPolling) {
 }
 
 TEST(WorkerProcess, AfterAFailureOfTheMachineItIsIdleAgain) {
-  WorkerProcess worker({fake_worker_program()}, milliseconds(10'000));
+  WorkerProcess worker({fake_worker_path()}, milliseconds(10'000));
   worker.submit(request(1, "no space"));
   const WorkReply reply = end_of(worker);
   EXPECT_EQ(reply.kind, WorkReply::Kind::failed);
