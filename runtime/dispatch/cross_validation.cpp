@@ -67,6 +67,7 @@ std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& devic
 
 std::vector<double> regrets(const std::vector<HeldOut>& problems) {
   std::vector<double> all;
+  all.reserve(problems.size());
   for (const HeldOut& problem : problems) all.push_back(problem.regret());
   return all;
 }
