@@ -90,7 +90,7 @@ struct Variant {
   static constexpr int kCopiedAtOnce = 32 / kAcross;
   static constexpr int kTileCopies = BLOCK_N / kCopiedAtOnce * (kDimTiles / kAcross);
   static constexpr int kQCopies = (ROWS * kDimTiles + kThreads - 1) / kThreads;
-  using Copies = mg::AsyncCopies<kQCopies + 2 * STAGES * kTileCopies + 1, mg::InL2::normal>;
+  using Copies = mg::AsyncCopies<kQCopies + 2 * STAGES * kTileCopies + 1>;
 
   // Shared memory in elements of T: Q, then a ring of tiles of K and V for each warp. At the end
   // the warps' O lie there as floats; 8 more a row keep the rows of a store off each other's banks.

@@ -86,8 +86,7 @@ struct Variant {
   template <int kTileRows>
   static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce - 1) / kCopiedAtOnce*(kDimTiles /
                                                                                     kAcross);
-  using Copies =
-      mg::AsyncCopies<kCopiesOf<BLOCK_M> + 2 * STAGES * kCopiesOf<BLOCK_N> + 1, mg::InL2::normal>;
+  using Copies = mg::AsyncCopies<kCopiesOf<BLOCK_M> + 2 * STAGES * kCopiesOf<BLOCK_N> + 1>;
 };
 
 // One head of one sequence.

@@ -79,7 +79,6 @@ __device__ __forceinline__ void backward_tile(const T* __restrict__ dy, const T*
                                               float* __restrict__ partials, mg::i64 rows,
                                               mg::i64 x_stride, float weight_offset) {
   constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
-  constexpr mg::Cache kOnce = mg::Cache::streaming;
   using Vector = mg::Vec<T, kVec>;
   const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kVec;
   if (column >= kHidden) return;
@@ -99,10 +98,10 @@ __device__ __forceinline__ void backward_tile(const T* __restrict__ dy, const T*
     for (int i = 0; i < kRowsAtOnce; ++i) {
       const mg::i64 row = last - i * stripes;
       if (row < 0) continue;
-      dys[i] = mg::load_hinted<kVec, kOnce>(dy + row * kHidden + column);
-      xs[i] = mg::load_hinted<kVec, kOnce>(x + row * x_stride + column);
+      dys[i] = mg::load<kVec>(dy + row * kHidden + column);
+      xs[i] = mg::load<kVec>(x + row * x_stride + column);
       if constexpr (kHasResidual) {
-        dresiduals[i] = mg::load_hinted<kVec, kOnce>(dresidual + row * kHidden + column);
+        dresiduals[i] = mg::load<kVec>(dresidual + row * kHidden + column);
       }
       scales[i] = rstd[row];
       means_of_rows[i] = means[row];
@@ -126,7 +125,8 @@ __device__ __forceinline__ void backward_tile(const T* __restrict__ dy, const T*
         dw[j] += d[j] * xhat;
         result[j] += scales[i] * (d[j] * weights[j] - xhat * means_of_rows[i]);
       }
-      mg::store_streaming<kVec>(dx + row * kHidden + column, mg::from_floats<T>(result));
+      mg::store_hinted<kVec, mg::Cache::normal>(dx + row * kHidden + column,
+                                                mg::from_floats<T>(result));
     }
   }
 

@@ -335,10 +335,10 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
     mg::init(arrived[step], 1);
     mg::publish_init();
     mg::arrive_expecting(arrived[step], bytes * (kAdd ? 2 : 1));
-    mg::bulk_load_once(held + column, at.x + row * x_stride + from + column, bytes, arrived[step]);
+    mg::bulk_load(held + column, at.x + row * x_stride + from + column, bytes, arrived[step]);
     if constexpr (kAdd) {
-      mg::bulk_load_once(added + column, at.residual + row * hidden + from + column, bytes,
-                         arrived[step]);
+      mg::bulk_load(added + column, at.residual + row * hidden + from + column, bytes,
+                    arrived[step]);
     }
   }
   if constexpr (S::kCluster > 1) mg::cluster_arrive();

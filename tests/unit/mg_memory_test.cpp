@@ -74,7 +74,7 @@ __global__ void staged_copy(const float* in, float* out, int rounds) {
   const auto load = [&](int round) {
     mg::arrive_expecting(arrived[round % 2], kFloats * 4);
     mg::bulk_load(stage + round % 2 * kFloats, in + round * kFloats, kFloats * 2, arrived[round % 2]);
-    mg::bulk_load_once(stage + round % 2 * kFloats + kFloats / 2, in + round * kFloats + kFloats / 2,
+    mg::bulk_load(stage + round % 2 * kFloats + kFloats / 2, in + round * kFloats + kFloats / 2,
                        kFloats * 2, arrived[round % 2]);
   };
   if (threadIdx.x == 0) {

@@ -42,7 +42,7 @@ template <int kRowBytes, bool kTransposed>
 __global__ void fragments(const unsigned short* in, unsigned int* out, int rows) {
   constexpr int kRows = 16, kPieces = kRowBytes / 16;
   unsigned char* const tile = mg::dynamic_shared<unsigned char>();
-  mg::AsyncCopies<kRows * kPieces / 32 + 1, mg::InL2::normal> copies;
+  mg::AsyncCopies<kRows * kPieces / 32 + 1> copies;
   for (int i = threadIdx.x; i < kRows * kPieces; i += 32) {
     const int row = i / kPieces, piece = i % kPieces;
     copies.template copy_or_zero<16>(tile + mg::swizzled<kRowBytes>(row, piece),

@@ -9,8 +9,7 @@
 //
 // After the wait the thread that copied sees what arrived; other threads do after a barrier. Until
 // then neither place may be written, nor the shared one be read. A thread that has read a place may
-// copy into it again. The memory that is read is marked to leave L2 first, or stays there like any
-// other with AsyncCopies<12, mg::InL2::normal>: what other blocks read as well.
+// copy into it again.
 // On the cpu device copies arrive as late as the rules allow: at the wait. Before, the place holds
 // NaN.
 
@@ -20,11 +19,9 @@
 
 namespace mg {
 
-enum class InL2 { leaves_first, normal };
-
 #if defined(MGTUNE_CPU_DEVICE)
 
-template <int kMostUnfinished, InL2 kInL2 = InL2::leaves_first>
+template <int kMostUnfinished>
 class AsyncCopies {
  public:
   template <int kBytes>
@@ -65,36 +62,27 @@ class AsyncCopies {
 
 #else
 
-template <int kMostUnfinished, InL2 kInL2 = InL2::leaves_first>
+template <int kMostUnfinished>
 class AsyncCopies {
  public:
-  __device__ __forceinline__ AsyncCopies() {
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(evict_first_));
-  }
-
   template <int kBytes>
   __device__ __forceinline__ void copy(void* shared, const void* global) {
     static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what cp.async copies");
     const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
-    if constexpr (kInL2 == InL2::normal) {
-      static_assert(kBytes == 16, "what kernels have needed so far");
+    if constexpr (kBytes == 16) {  // .cg passes L1 by; it takes 16 bytes alone
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
                    "l"(__cvta_generic_to_global(global))
                    : "memory");
-    } else if constexpr (kBytes == 16) {  // .cg passes L1 by; it takes 16 bytes alone
-      asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
-                   "l"(__cvta_generic_to_global(global)), "l"(evict_first_)
-                   : "memory");
     } else {
-      asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;" ::"r"(to),
-                   "l"(__cvta_generic_to_global(global)), "n"(kBytes), "l"(evict_first_)
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to),
+                   "l"(__cvta_generic_to_global(global)), "n"(kBytes)
                    : "memory");
     }
   }
 
   template <int kBytes>
   __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, bool is_there) {
-    static_assert(kBytes == 16 && kInL2 == InL2::normal, "what kernels have needed so far");
+    static_assert(kBytes == 16, "what kernels have needed so far");
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                      static_cast<u32>(__cvta_generic_to_shared(shared))),
                  "l"(__cvta_generic_to_global(global)), "r"(is_there ? kBytes : 0)
@@ -109,9 +97,6 @@ class AsyncCopies {
   __device__ __forceinline__ void wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
   }
-
- private:
-  u64 evict_first_;
 };
 
 #endif

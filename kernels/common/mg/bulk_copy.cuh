@@ -64,10 +64,6 @@ inline void bulk_load(void* shared, const void* global, u32 bytes, CopyBarrier& 
   end_phase_when_complete(barrier);
 }
 
-inline void bulk_load_once(void* shared, const void* global, u32 bytes, CopyBarrier& barrier) {
-  bulk_load(shared, global, bytes, barrier);
-}
-
 inline void bulk_prefetch_to_l2(const void*, u32) {}
 
 inline void bulk_store(void* global, const void* shared, u32 bytes) {
@@ -136,18 +132,6 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
           "r"(shared_address(shared)),
       "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier))
-      : "memory");
-}
-
-// Of memory that is read once: marked to leave L2 first.
-__device__ __forceinline__ void bulk_load_once(void* shared, const void* global, u32 bytes,
-                                               CopyBarrier& barrier) {
-  u64 policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
-      "[%1], %2, [%3], %4;" ::"r"(shared_address(shared)),
-      "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier)), "l"(policy)
       : "memory");
 }
 
