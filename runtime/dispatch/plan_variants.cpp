@@ -94,7 +94,7 @@ class PlanLoader {
 
   std::vector<Wanted> choose() const {
     std::vector<Wanted> ladder;
-    const std::vector<Variant> defaults = default_ladder(op_);
+    const std::vector<Variant> defaults = default_ladder(request_.binding, info_.limits);
     const auto want_default = [&](const Problem& point, bool any_pointer) {
       for (const Variant& variant : defaults) {
         if (!is_usable(variant) || !may_serve(point, variant, info_.limits)) continue;

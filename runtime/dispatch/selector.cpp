@@ -145,7 +145,7 @@ std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) c
 }
 
 std::optional<Variant> Selector::default_at(const Problem& problem) const {
-  for (Variant& variant : default_ladder(*problem.op)) {
+  for (Variant& variant : default_ladder(problem.binding(), device_.limits)) {
     if (!has_failed(variant) && may_serve(problem, variant, device_.limits)) return variant;
   }
   return std::nullopt;
@@ -211,7 +211,7 @@ std::vector<SelectedVariant> Selector::rank(const Problem& problem) const {
   consider(by_measurements(problem));
   consider(by_estimate(problem));
   consider(by_picks(problem));
-  for (const Variant& variant : default_ladder(*problem.op)) {
+  for (const Variant& variant : default_ladder(problem.binding(), device_.limits)) {
     consider({{variant, SelectionStep::default_ladder, "a default of the operator"}});
   }
   return candidates;

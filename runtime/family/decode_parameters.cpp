@@ -12,6 +12,8 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
+constexpr std::string_view kWhen = "when";  // of a default, beside the parameters
+
 ValueType type_of(const JsonValue& value) {
   if (value.kind == Kind::boolean) return ValueType::boolean;
   return value.kind == Kind::string ? ValueType::symbol : ValueType::integer;
@@ -53,6 +55,7 @@ Result<std::int64_t> default_value(const JsonCursor& cursor, const Parameter& pa
 }  // namespace
 
 Result<Parameter> decode_parameter(const JsonCursor& cursor, Scope& scope) {
+  if (cursor.key() == kWhen) return cursor.error("'when' is the condition of a default");
   MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, cursor.elements());
   if (elements.empty()) return cursor.error("an empty list of values");
   Parameter parameter{cursor.key(), type_of(elements[0].value()), {}, 0};
@@ -88,18 +91,22 @@ Status decode_defaults(const JsonCursor& defaults, Design& design) {
   for (const JsonCursor& element : elements) {
     MGTUNE_ASSIGN(const std::vector<JsonCursor> members, element.members());
     for (const JsonCursor& member : members) {
-      if (std::ranges::find(names, member.key()) != names.end()) continue;
+      if (member.key() == kWhen || std::ranges::find(names, member.key()) != names.end()) continue;
       return element.error(fmt::format("'{}' is not a parameter of '{}'{}", member.key(),
                                        design.name, did_you_mean(member.key(), names)));
     }
-    std::vector<std::int64_t> values;
+    Default rung;
     for (const Parameter& parameter : design.params) {
       const auto member = element.find(parameter.name);
       if (!member) return element.error(fmt::format("missing parameter '{}'", parameter.name));
       MGTUNE_ASSIGN(const std::int64_t value, default_value(*member, parameter, design.scope));
-      values.push_back(value);
+      rung.values.push_back(value);
     }
-    design.defaults.push_back(std::move(values));
+    if (const auto when = element.find(kWhen)) {
+      MGTUNE_ASSIGN(rung.when,
+                    decode_expression(*when, design.scope, ValueType::boolean, Known::compiling));
+    }
+    design.defaults.push_back(std::move(rung));
   }
   return {};
 }

@@ -38,8 +38,8 @@ std::optional<Slots> default_slots(const Problem& problem, const DeviceLimits& d
                                    int design_index) {
   const Operator& op = *problem.op;
   const Design& design = op.designs[static_cast<std::size_t>(design_index)];
-  for (const std::vector<std::int64_t>& values : design.defaults) {
-    const Variant variant{design_index, values};
+  for (const Default& rung : design.defaults) {
+    const Variant variant{design_index, rung.values};
     Result<Slots> slots = compile_slots(problem.binding(), variant, device);
     if (!slots.ok() || !is_admissible(op, variant, *slots)) continue;
     for (const Dim& dim : op.dims) {

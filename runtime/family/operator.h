@@ -173,6 +173,12 @@ struct Alignment {
   Expression bytes;
 };
 
+// A rung of the ladder: a value for each parameter, and where it is meant for.
+struct Default {
+  std::vector<std::int64_t> values;  // one per parameter of the design, in order
+  std::optional<Expression> when;    // of stage compile; absent: everywhere
+};
+
 struct Design {
   std::string name;
   std::string source;
@@ -184,10 +190,10 @@ struct Design {
   std::vector<Alignment> alignments;
   std::vector<Workspace> workspace;
   std::vector<Launch> launches;
-  std::vector<std::vector<std::int64_t>> defaults;  // the ladder: a value per param, best first
-  bool order_dependent = false;  // results may differ in the last bits between runs (atomics)
-  Scope scope;                   // the operator's names, then params, then lets
-  std::string launch_text;       // canonical JSON of all that shapes a launch; hashed into results
+  std::vector<Default> defaults;  // the ladder, best first
+  bool order_dependent = false;   // results may differ in the last bits between runs (atomics)
+  Scope scope;                    // the operator's names, then params, then lets
+  std::string launch_text;        // canonical JSON of all that shapes a launch; hashed into results
 };
 
 // A problem as the file states it: values by name, not yet bound. A dtype that it leaves out is

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -62,6 +63,12 @@ std::string argument_text(const Design& design, const Expression& argument, std:
   }
   if (is_dtype(value)) return std::string(cuda_name(static_cast<DType>(value)));
   return fmt::format("{}::{}", argument.text(), design.scope.symbol_text(value));
+}
+
+bool holds_for(const Expression& condition, const Binding& binding, const Variant& variant,
+               const DeviceLimits& device) {
+  const Result<Slots> slots = compile_slots(binding, variant, device);
+  return slots.ok() && holds(condition, *slots);
 }
 
 }  // namespace
@@ -177,11 +184,26 @@ Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant&
 std::vector<Variant> default_ladder(const Operator& op) {
   std::vector<Variant> ladder;
   for (std::size_t design = 0; design < op.designs.size(); ++design) {
-    for (const std::vector<std::int64_t>& values : op.designs[design].defaults) {
-      ladder.push_back({static_cast<int>(design), values});
+    for (const Default& rung : op.designs[design].defaults) {
+      ladder.push_back({static_cast<int>(design), rung.values});
     }
   }
   return ladder;
+}
+
+std::vector<Variant> default_ladder(const Binding& binding, const DeviceLimits& device) {
+  const Operator& op = *binding.op;
+  std::vector<Variant> meant, others;
+  for (std::size_t design = 0; design < op.designs.size(); ++design) {
+    for (const Default& rung : op.designs[design].defaults) {
+      Variant variant{static_cast<int>(design), rung.values};
+      const bool is_meant = !rung.when || holds_for(*rung.when, binding, variant, device);
+      (is_meant ? meant : others).push_back(std::move(variant));
+    }
+  }
+  meant.insert(meant.end(), std::make_move_iterator(others.begin()),
+               std::make_move_iterator(others.end()));
+  return meant;
 }
 
 }  // namespace mgtune

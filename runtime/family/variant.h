@@ -70,4 +70,7 @@ Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant&
 // serve a problem is for is_admissible() and serves() to say.
 std::vector<Variant> default_ladder(const Operator& op);
 
+// The same ones, those last whose condition (`when`) does not hold for the binding on the device.
+std::vector<Variant> default_ladder(const Binding& binding, const DeviceLimits& device);
+
 }  // namespace mgtune

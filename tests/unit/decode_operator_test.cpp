@@ -327,6 +327,13 @@ const Mutation kMutations[] = {
      "/designs/row/defaults/0: 'VEK' is not a parameter of 'row'; did you mean 'VEC'?"},
     {"DefaultIncomplete", R"(, "VEC": 8 })", "}",
      "/designs/row/defaults/0: missing parameter 'VEC'"},
+    {"DefaultWhenNotACondition", R"("VEC": 8 })", R"("VEC": 8, "when": "hidden" })",
+     "/designs/row/defaults/0/when: expected boolean, got integer\n  hidden\n  ^~~~~~"},
+    {"DefaultWhenTooLate", R"("VEC": 8 })", R"("VEC": 8, "when": "rows > 4" })",
+     "/designs/row/defaults/0/when: 'rows' is known only at launch; this is fixed before "
+     "compiling"},
+    {"ParameterCalledWhen", R"("VEC": [1, 2, 4, 8])", R"("VEC": [1, 2, 4, 8], "when": [1])",
+     "/designs/row/params/when: 'when' is the condition of a default"},
     {"UnknownArch", R"("source": "forward.cu")", R"("source": "forward.cu", "arch": "sm90")",
      "/designs/row/arch: 'sm90' is not an architecture such as sm_90a"},
     {"AlignOfNoTensor", R"("source": "forward.cu")",

@@ -149,5 +149,33 @@ TEST(VariantTest, LadderHasTheDefaultsOfAllDesignsInOrder) {
   EXPECT_EQ(default_ladder(backward()).size(), 2U);
 }
 
+TEST(VariantTest, DefaultsThatAreNotMeantForTheBindingComeLast) {
+  const char* const rungs =
+      R"({ "when": "hidden * sizeof(T) >= 8192 && device.sm_count > 100", "THREADS_PER_ROW": 256,
+           "ROWS_PER_BLOCK": 1, "VEC": 8 },
+         { "when": "VEC * 100 / (hidden - 64) > 0", "THREADS_PER_ROW": 64, "ROWS_PER_BLOCK": 1, "VEC": 8 },
+         { "THREADS_PER_ROW": 128, "ROWS_PER_BLOCK": 1, "VEC": 8 })";
+  const Operator op =
+      *decode_text("rmsnorm.forward",
+                   replaced(golden_text("rmsnorm.forward"),
+                            R"({ "THREADS_PER_ROW": 128, "ROWS_PER_BLOCK": 1, "VEC": 8 })", rungs));
+  const auto threads = [&op](const char* hidden, const DeviceLimits& device) {
+    std::vector<std::int64_t> found;
+    for (const Variant& variant :
+         default_ladder(bind(op, {{"hidden", hidden}, {"T", "bf16"}}), device)) {
+      found.push_back(variant.values[0]);
+    }
+    return found;
+  };
+  using Threads = std::vector<std::int64_t>;
+  EXPECT_EQ(threads("4096", kH200), (Threads{256, 128, 32, 64}));
+  EXPECT_EQ(threads("80", kH200), (Threads{64, 128, 32, 256}));
+  EXPECT_EQ(threads("64", kH200), (Threads{128, 32, 256, 64}));  // a division by zero holds nowhere
+  DeviceLimits small = kH200;
+  small.sm_count = 40;
+  EXPECT_EQ(threads("4096", small), (Threads{128, 32, 256, 64}));
+  EXPECT_EQ(default_ladder(op).front().values[0], 256);
+}
+
 }  // namespace
 }  // namespace mgtune

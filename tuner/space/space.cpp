@@ -70,7 +70,7 @@ Space::Space(const Problem& problem, const DeviceLimits& device)
     : Space(*problem.op, problem.slots, device, Stage::launch) {}
 
 Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known)
-    : op_(&op) {
+    : op_(&op), defaults_(default_ladder(Binding{&op, slots}, device)) {
   Slots filled = slots;
   filled[kSlotDeviceCc] = device.compute_capability;
   filled[kSlotDeviceSmCount] = device.sm_count;
@@ -232,9 +232,9 @@ bool Space::wander_through(std::size_t design, RandomStream& random, const Visit
 
 std::vector<Variant> Space::ladder() const {
   std::vector<Variant> ladder;
-  for (Variant& variant : default_ladder(*op_)) {
+  for (const Variant& variant : defaults_) {
     const bool repeated = std::ranges::find(ladder, variant) != ladder.end();
-    if (!repeated && admits(variant)) ladder.push_back(std::move(variant));
+    if (!repeated && admits(variant)) ladder.push_back(variant);
   }
   return ladder;
 }

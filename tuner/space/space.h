@@ -101,6 +101,7 @@ class Space final : public VariantSet {
 
   const Operator* op_;
   std::vector<DesignSpace> designs_;
+  std::vector<Variant> defaults_;  // for this binding and device, admissible or not
 };
 
 }  // namespace mgtune

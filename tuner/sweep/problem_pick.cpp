@@ -12,10 +12,8 @@ namespace {
 
 // The variant that runs the problem untuned: the first of the ladder that is admissible.
 std::string default_variant_text(const Space& space) {
-  for (const Variant& variant : default_ladder(space.op())) {
-    if (space.admits(variant)) return variant_text(space.op(), variant);
-  }
-  return "";
+  const std::vector<Variant> ladder = space.ladder();
+  return ladder.empty() ? "" : variant_text(space.op(), ladder.front());
 }
 
 bool same_pick(const TunedRecord& a, const TunedRecord& b) {
