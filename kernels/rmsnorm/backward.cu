@@ -31,9 +31,8 @@
 //                             partial sums
 //            CLUSTER          blocks a row: more hold wider rows and spread few rows over more SMs;
 //                             fewer rows are in flight at once
-//            PDL              the second kernel is already there when the first one ends, and the
-//                             first one's rows are on their way into L2 when the grid before it
-//                             ends
+//            PDL              the second kernel starts when the rows are done, and the first one's
+//                             rows are on their way into L2 when the grid before it ends
 // Numerics   everything in fp32; dx and dw are rounded once. dy * x, xhat and g must be finite in
 //            fp32. The order of additions is fixed by the parameters and the size of the grid: runs
 //            give the same bits.
@@ -56,11 +55,11 @@ enum class LOAD { ldg, cp_async };
 // What the kernel is given. dresidual is null in rmsnorm.backward.
 template <class T, class W>
 struct Gradients {
-  const T* __restrict__ dy;
-  const T* __restrict__ x;
-  const W* __restrict__ weight;
-  const float* __restrict__ rstd;
-  const T* __restrict__ dresidual;
+  const T* dy;
+  const T* x;
+  const W* weight;
+  const float* rstd;
+  const T* dresidual;
   T* __restrict__ dx;
   float* __restrict__ partials;
   mg::i64 rows, x_stride;
@@ -454,8 +453,8 @@ __device__ __forceinline__ void begin_rows(const Gradients<typename K::T, typena
   }
 }
 
-// rmsnorm_backward_dw starts only now: it has nothing to fetch ahead, and what starts after it
-// would fetch its first rows a whole launch too early (16384 x 2048: 50.7 us instead of 50.2).
+// rmsnorm_backward_dw starts only now: it has nothing to fetch ahead, and before its blocks would
+// take room that rows in work could have.
 template <class K, bool kPdl>
 __device__ __forceinline__ void end_rows(const Rows<K>& rows) {
   if constexpr (K::kHasDw) {
@@ -489,8 +488,7 @@ __device__ __forceinline__ void backward_in_cluster(
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec,
           int kRowsAtOnce, int kStages, LOAD kLoad, int kBlocksPerSm, bool kPdl, bool kHasDw>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
-    rmsnorm_backward(const T* __restrict__ dy, const T* __restrict__ x,
-                     const W* __restrict__ weight, const float* __restrict__ rstd,
+    rmsnorm_backward(const T* dy, const T* x, const W* weight, const float* rstd,
                      T* __restrict__ dx, float* __restrict__ partials, mg::i64 rows,
                      mg::i64 x_stride, float weight_offset) {
   backward<Tiling<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kVec, kRowsAtOnce, kStages, kLoad,
@@ -501,11 +499,9 @@ __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kVec,
           int kRowsAtOnce, int kStages, LOAD kLoad, int kBlocksPerSm, bool kPdl, bool kHasDw>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
-    rmsnorm_add_backward(const T* __restrict__ dy, const T* __restrict__ s,
-                         const W* __restrict__ weight, const float* __restrict__ rstd,
-                         const T* __restrict__ dresidual, T* __restrict__ dx,
-                         float* __restrict__ partials, mg::i64 rows, mg::i64 s_stride,
-                         float weight_offset) {
+    rmsnorm_add_backward(const T* dy, const T* s, const W* weight, const float* rstd,
+                         const T* dresidual, T* __restrict__ dx, float* __restrict__ partials,
+                         mg::i64 rows, mg::i64 s_stride, float weight_offset) {
   backward<Tiling<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kVec, kRowsAtOnce, kStages, kLoad,
                   1, kHasDw, true>,
            kPdl>({dy, s, weight, rstd, dresidual, dx, partials, rows, s_stride, weight_offset});
@@ -514,8 +510,7 @@ __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock, kBlocksPerSm)
 template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, int kStages,
           int kCluster, int kBlocksPerSm, bool kPdl, bool kHasDw>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    rmsnorm_backward_cluster(const T* __restrict__ dy, const T* __restrict__ x,
-                             const W* __restrict__ weight, const float* __restrict__ rstd,
+    rmsnorm_backward_cluster(const T* dy, const T* x, const W* weight, const float* rstd,
                              T* __restrict__ dx, float* __restrict__ partials, mg::i64 rows,
                              mg::i64 x_stride, float weight_offset) {
   backward_in_cluster<Tiling<T, W, kHidden, kThreads, 1, kVec, kRowsAtOnce, kStages, LOAD::cp_async,
@@ -527,9 +522,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, int kStages,
           int kCluster, int kBlocksPerSm, bool kPdl, bool kHasDw>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    rmsnorm_add_backward_cluster(const T* __restrict__ dy, const T* __restrict__ s,
-                                 const W* __restrict__ weight, const float* __restrict__ rstd,
-                                 const T* __restrict__ dresidual, T* __restrict__ dx,
+    rmsnorm_add_backward_cluster(const T* dy, const T* s, const W* weight, const float* rstd,
+                                 const T* dresidual, T* __restrict__ dx,
                                  float* __restrict__ partials, mg::i64 rows, mg::i64 s_stride,
                                  float weight_offset) {
   backward_in_cluster<Tiling<T, W, kHidden, kThreads, 1, kVec, kRowsAtOnce, kStages, LOAD::cp_async,
@@ -544,7 +538,7 @@ __global__ void __launch_bounds__(kThreads)
     rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {
   if constexpr (kPdl) {
     mg::wait_for_previous_grid();
-    mg::let_next_grid_start();
+    mg::let_next_grid_start();  // which fetches rows: during the rows before would be too early
   }
   constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
   MG_SHARED(float, scratch, [mg::kPartialSumScratch<kThreads>]);

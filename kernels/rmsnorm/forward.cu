@@ -392,9 +392,8 @@ __global__ void __launch_bounds__(
     blocks_asked_for(Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster,
                            kVec, kHeld, kLoad, kStore, kEarly, kPdlBlocks>::kHeldRegisters,
                      kThreadsPerRow* kRowsPerBlock))
-    rmsnorm_forward(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
-                    float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
-                    float weight_offset) {
+    rmsnorm_forward(const T* x, const W* weight, T* __restrict__ y, float* __restrict__ rstd,
+                    mg::i64 rows, mg::i64 x_stride, float eps, float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
                   kHeld, kLoad, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
@@ -405,9 +404,9 @@ template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, 
           int kCluster, int kVec, bool kHeld, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
           bool kHasRstd>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
-    rmsnorm_add_forward(const T* __restrict__ x, const T* residual, const W* __restrict__ weight,
-                        T* __restrict__ y, T* residual_out, float* __restrict__ rstd, mg::i64 rows,
-                        mg::i64 x_stride, float eps, float weight_offset) {
+    rmsnorm_add_forward(const T* x, const T* residual, const W* weight, T* __restrict__ y,
+                        T* residual_out, float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride,
+                        float eps, float weight_offset) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
                   kHeld, kLoad, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
@@ -417,9 +416,8 @@ __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
 template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
           int kPdlBlocks, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads)
-    rmsnorm_forward_bulk(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
-                         float* __restrict__ rstd, mg::i64 x_stride, float eps,
-                         float weight_offset) {
+    rmsnorm_forward_bulk(const T* x, const W* weight, T* __restrict__ y, float* __restrict__ rstd,
+                         mg::i64 x_stride, float eps, float weight_offset) {
   using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
   normalize_bulk<S, false, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset);
@@ -428,9 +426,8 @@ __global__ void __launch_bounds__(kThreads)
 template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
           int kPdlBlocks, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads)
-    rmsnorm_add_forward_bulk(const T* __restrict__ x, const T* residual,
-                             const W* __restrict__ weight, T* __restrict__ y, T* residual_out,
-                             float* __restrict__ rstd, mg::i64 x_stride, float eps,
+    rmsnorm_add_forward_bulk(const T* x, const T* residual, const W* weight, T* __restrict__ y,
+                             T* residual_out, float* __restrict__ rstd, mg::i64 x_stride, float eps,
                              float weight_offset) {
   using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdlBlocks>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};

@@ -371,9 +371,8 @@ __device__ __forceinline__ void normalize_stream(const StreamTensors<S>& at, flo
 template <class T, class W, int kHidden, int kCluster, int kThreads, int kStages, int kBlocksPerSm,
           HOLD kHold, STORE kStore, bool kEarly, bool kPdl, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    rmsnorm_forward_stream(const T* __restrict__ x, const W* __restrict__ weight, T* __restrict__ y,
-                           float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
-                           float weight_offset) {
+    rmsnorm_forward_stream(const T* x, const W* weight, T* __restrict__ y, float* __restrict__ rstd,
+                           mg::i64 rows, mg::i64 x_stride, float eps, float weight_offset) {
   using S = StreamShape<T, W, kHidden, kCluster, kThreads, kStages, kHold, kStore, kEarly, kPdl>;
   const StreamTensors<S> tensors{x, nullptr, weight, y, nullptr, rstd, rows, x_stride};
   normalize_stream<S, false, kHasRstd>(tensors, eps, weight_offset);
@@ -382,10 +381,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 template <class T, class W, int kHidden, int kCluster, int kThreads, int kStages, int kBlocksPerSm,
           HOLD kHold, STORE kStore, bool kEarly, bool kPdl, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    rmsnorm_add_forward_stream(const T* __restrict__ x, const T* residual,
-                               const W* __restrict__ weight, T* __restrict__ y, T* residual_out,
-                               float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride, float eps,
-                               float weight_offset) {
+    rmsnorm_add_forward_stream(const T* x, const T* residual, const W* weight, T* __restrict__ y,
+                               T* residual_out, float* __restrict__ rstd, mg::i64 rows,
+                               mg::i64 x_stride, float eps, float weight_offset) {
   using S = StreamShape<T, W, kHidden, kCluster, kThreads, kStages, kHold, kStore, kEarly, kPdl>;
   const StreamTensors<S> tensors{x, residual, weight, y, residual_out, rstd, rows, x_stride};
   normalize_stream<S, true, kHasRstd>(tensors, eps, weight_offset);

@@ -4,9 +4,11 @@
 //   mg::let_next_grid_start();         its blocks may take the room that is left
 //   mg::wait_for_previous_grid();      from here on, what earlier grids wrote is visible
 //
-// Nothing that another kernel may have written is read, and nothing that another may still read is
-// written, before the wait; a prefetch into L2, where all writes meet, is no read. In a launch
-// without `pdl` both do nothing.
+// A kernel that uses this marks no pointer to const `__restrict__`: the compiler would read through
+// the read-only path, whose lines an earlier grid may have left stale in the L1 of an SM. Nothing
+// that another kernel may have written is read, and nothing that another may still read is written,
+// before the wait; a prefetch into L2, where all writes meet, is no read. In a launch without `pdl`
+// both do nothing.
 
 #pragma once
 
