@@ -94,9 +94,8 @@ class PlanLoader {
 
   std::vector<Wanted> choose() const {
     std::vector<Wanted> ladder;
-    const std::vector<Variant> defaults = default_ladder(request_.binding, info_.limits);
     const auto want_default = [&](const Problem& point, bool any_pointer) {
-      for (const Variant& variant : defaults) {
+      for (const Variant& variant : ladder_) {
         if (!is_usable(variant) || !may_serve(point, variant, info_.limits)) continue;
         if (any_pointer && !accepts_any_pointer(point, variant, info_.limits)) continue;
         add(ladder, {variant, true});
@@ -246,23 +245,17 @@ class PlanLoader {
       add_row(point, candidate, static_cast<std::size_t>(loaded - result.variants.begin()), result);
       return;
     }
-    // Nothing that is loaded was measured here: the default is never worse than the default.
-    for (std::size_t i = 0; i < result.variants.size(); ++i) {
-      if (!may_serve(points_[point], result.variants[i]->variant(), info_.limits) ||
-          !is_of_ladder(result.variants[i]->variant())) {
+    // Nothing that is loaded was measured here: the first of the ladder that is loaded.
+    for (const Variant& variant : ladder_) {
+      const auto loaded = std::find_if(result.variants.begin(), result.variants.end(),
+                                       [&](const auto& one) { return one->variant() == variant; });
+      if (loaded == result.variants.end() || !may_serve(points_[point], variant, info_.limits)) {
         continue;
       }
-      add_row(point,
-              {result.variants[i]->variant(), SelectionStep::default_ladder,
-               "a default of the operator"},
-              i, result);
+      add_row(point, {variant, SelectionStep::default_ladder, "a default of the operator"},
+              static_cast<std::size_t>(loaded - result.variants.begin()), result);
       return;
     }
-  }
-
-  bool is_of_ladder(const Variant& variant) const {
-    const std::vector<Variant> ladder = default_ladder(op_);
-    return std::find(ladder.begin(), ladder.end(), variant) != ladder.end();
   }
 
   void add_row(std::size_t point, const SelectedVariant& candidate, std::size_t variant,
@@ -286,6 +279,7 @@ class PlanLoader {
   const PlanRequest& request_;
   const Operator& op_;
   const DeviceInfo& info_;
+  const std::vector<Variant> ladder_ = default_ladder(request_.binding, info_.limits);
   std::vector<TunedDistance> tuned_distances_;
   std::vector<Problem> points_;
   std::optional<Selector> selector_;

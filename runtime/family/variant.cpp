@@ -181,7 +181,7 @@ Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant&
   return names;
 }
 
-std::vector<Variant> default_ladder(const Operator& op) {
+std::vector<Variant> all_defaults(const Operator& op) {
   std::vector<Variant> ladder;
   for (std::size_t design = 0; design < op.designs.size(); ++design) {
     for (const Default& rung : op.designs[design].defaults) {

@@ -66,11 +66,12 @@ bool serves(const Operator& op, const Variant& variant, const Slots& slots);
 Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant& variant,
                                               const Slots& slots);
 
-// The ladder: the defaults of all designs, in the file's order. Which of them run on a device and
-// serve a problem is for is_admissible() and serves() to say.
-std::vector<Variant> default_ladder(const Operator& op);
+// The defaults of all designs, in the file's order.
+std::vector<Variant> all_defaults(const Operator& op);
 
-// The same ones, those last whose condition (`when`) does not hold for the binding on the device.
+// The ladder: all defaults, those last whose condition (`when`) does not hold for the binding on
+// the device. Which of them run there and serve a problem is for is_admissible() and serves() to
+// say.
 std::vector<Variant> default_ladder(const Binding& binding, const DeviceLimits& device);
 
 }  // namespace mgtune

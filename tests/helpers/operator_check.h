@@ -124,8 +124,8 @@ class OperatorCheck {
     const auto problem = bind_problem(op_, parse_assignments(words).value());
     if (!problem.ok()) return problem.status().message();
     const Space space(*problem, device);
-    for (const Variant& variant : default_ladder(op_)) {
-      if (wanted(variant) && space.admits(variant)) return variant_text(op_, variant);
+    for (const Variant& variant : space.ladder()) {
+      if (wanted(variant)) return variant_text(op_, variant);
     }
     return "none";
   }
@@ -148,7 +148,7 @@ class OperatorCheck {
 
  private:
   std::vector<Variant> choose(const std::vector<Problem>& problems, std::size_t samples) const {
-    std::vector<Variant> chosen = default_ladder(op_), others;
+    std::vector<Variant> chosen = all_defaults(op_), others;
     for (const Problem& problem : problems) {
       for (const Variant& variant : Space(problem, device_->info().limits).all()) {
         const auto known = [&](const auto& list) {

@@ -25,7 +25,7 @@ TEST(RmsnormBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
   for (const char* name : {"rmsnorm.backward", "rmsnorm.add_backward"}) {
     const Operator& op = rmsnorm_backward_operator(name);
     const std::string stride = op.name == "backward" ? "x_stride" : "s_stride";
-    const std::vector<Variant> ladder = default_ladder(op);
+    const std::vector<Variant> ladder = all_defaults(op);
     for (const char* dtypes : {"T=f32", "T=bf16", "T=f16,W=f32"}) {
       for (const std::int64_t hidden : sizes) {
         for (const std::int64_t more : {0, 1}) {
@@ -88,6 +88,9 @@ TEST(RmsnormBackwardLadder, BeginsWithWhatBringsEnoughBytesOnTheirWay) {
   EXPECT_THAT(first("9216,T=bf16"), cluster(256, 2, 3, 2));
   EXPECT_THAT(first("12288,T=bf16"), cluster(512, 2, 3, 2));
   EXPECT_THAT(first("16384,T=bf16"), cluster(512, 1, 4, 2));
+  EXPECT_THAT(first("24576,T=bf16"), cluster(512, 1, 4, 2));
+  EXPECT_THAT(first("28672,T=bf16"), cluster(512, 1, 4, 4));
+  EXPECT_THAT(first("40960,T=bf16"), cluster(512, 1, 4, 4));
   EXPECT_THAT(first("65536,T=bf16"), cluster(512, 1, 4, 8));
   EXPECT_THAT(first("65537,T=bf16"), StartsWith("two_pass"));
   EXPECT_THAT(first("1024,T=f32"), persistent(128, 4, 1));

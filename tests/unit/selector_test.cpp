@@ -178,7 +178,7 @@ TEST_F(SelectorTest, CountsOnlyMeasurementsOfTheSameDtypes) {
 TEST_F(SelectorTest, APlanIsNeverSlowerThanTheDefaultAtAMeasuredProblem) {
   const auto made = plan();
   EXPECT_LE(made->variants().size(), 8U);
-  const Variant fallback = default_ladder(op_).front();
+  const Variant fallback = all_defaults(op_).front();
   for (const Evidence::Row& row : evidence_.rows) {
     if (evidence_.variants[row.variant] != fallback) continue;
     const std::int64_t rows = evidence_.problems[row.problem].dim("rows");
@@ -197,7 +197,7 @@ TEST_F(SelectorTest, CrossValidationLosesLittleWhereTheBestIsSmooth) {
   EXPECT_EQ(all.front().problem->dim("rows"), 256) << "the nearest first";
   EXPECT_EQ(median_regret(regrets(all)), 0);
   EXPECT_EQ(worst_regret({}), 0);
-  const Variant fallback = default_ladder(op_).front();
+  const Variant fallback = all_defaults(op_).front();
   for (const HeldOut& one : all) {
     for (const Evidence::Row& row : evidence_.rows) {
       if (evidence_.variants[row.variant] != fallback) continue;

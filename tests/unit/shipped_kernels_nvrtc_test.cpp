@@ -135,7 +135,7 @@ bool has_what_is_required(const Operator& op, const Problem& problem, const Vari
 // lane.
 void add_ladder(const Operator& op, const std::vector<Problem>& problems, const Target& target,
                 Kernels& kernels) {
-  for (const Variant& rung : default_ladder(op)) {
+  for (const Variant& rung : all_defaults(op)) {
     std::set<std::string> dtypes_done;
     for (const Problem& problem : problems) {
       const std::string text = problem.text();
@@ -167,7 +167,7 @@ void add_sample(const std::vector<Problem>& problems, const Target& target, std:
     const Space space(problem, target.limits);
     const auto search = make_search("random", space, i + 1).value();
     // The ladder comes first.
-    for (std::size_t skipped = 0; skipped < default_ladder(*problem.op).size(); ++skipped) {
+    for (std::size_t skipped = 0; skipped < all_defaults(*problem.op).size(); ++skipped) {
       if (!search->next()) break;
     }
     const auto variant = search->next();

@@ -104,7 +104,7 @@ class Wanted {
         if (!same_compiled_words(op_, bound.problem.slots, other.problem.slots)) continue;
         MGTUNE_TRY(add(binding, other.variant, builds));
       }
-      for (const Variant& variant : default_ladder(op_)) MGTUNE_TRY(add(binding, variant, builds));
+      for (const Variant& variant : all_defaults(op_)) MGTUNE_TRY(add(binding, variant, builds));
     }
     return {};
   }
