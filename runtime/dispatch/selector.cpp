@@ -34,6 +34,7 @@ Selector::Selector(const Problem& near, const DeviceInfo& device, const Evidence
       here_(gpu_record(device)),
       source_(here_),
       binding_(near.binding()),
+      ladder_(default_ladder(binding_, device.limits)),
       failed_(failed_variants(evidence, here_)),
       picks_(tuned_distances(binding_, device, evidence.tuned)) {
   std::erase_if(picks_, [&](const TunedDistance& pick) { return has_failed(pick.entry->variant); });
@@ -145,7 +146,7 @@ std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) c
 }
 
 std::optional<Variant> Selector::default_at(const Problem& problem) const {
-  for (Variant& variant : default_ladder(problem.binding(), device_.limits)) {
+  for (const Variant& variant : ladder_) {
     if (!has_failed(variant) && may_serve(problem, variant, device_.limits)) return variant;
   }
   return std::nullopt;
@@ -211,7 +212,7 @@ std::vector<SelectedVariant> Selector::rank(const Problem& problem) const {
   consider(by_measurements(problem));
   consider(by_estimate(problem));
   consider(by_picks(problem));
-  for (const Variant& variant : default_ladder(problem.binding(), device_.limits)) {
+  for (const Variant& variant : ladder_) {
     consider({{variant, SelectionStep::default_ladder, "a default of the operator"}});
   }
   return candidates;

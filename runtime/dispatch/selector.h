@@ -46,6 +46,7 @@ class Selector {
   const Evidence& evidence_;
   GpuRecord here_, source_;  // the GPU whose measurements are learned from
   Binding binding_;
+  std::vector<Variant> ladder_;  // of the binding on the device
   std::vector<Variant> failed_;
   std::vector<TunedDistance> picks_;
   std::vector<MeasuredProblem> measured_;  // on source_

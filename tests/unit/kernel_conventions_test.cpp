@@ -57,6 +57,19 @@ const std::vector<std::regex>& patterns() {
   return compiled;
 }
 
+// Where NVRTC may choose ld.global.nc, or is told to. Its lines in an SM's L1 may be older than
+// what the grid before writes, if this one began before that ended.
+const std::regex& read_only_path() {
+  static const std::regex compiled(
+      R"(\bconst [\w:]+\s*\*\s*__restrict__|\b__ldg\s*\(|ld\.global\.nc)", std::regex::optimize);
+  return compiled;
+}
+
+bool may_be_in_dependent_launches(const std::string& path, const std::string& content) {
+  return path.starts_with(kDeviceHeaders) ||
+         content.find("#include <mg/grid_dependency.cuh>") != std::string::npos;
+}
+
 std::string without_comment(const std::string& line) { return line.substr(0, line.find("//")); }
 
 std::string place(const std::string& path, std::size_t line, const std::string& reason) {
@@ -86,6 +99,7 @@ std::vector<std::string> required_words(const std::string& path) {
 std::vector<std::string> breaches(const std::string& path, const std::string& content) {
   std::vector<std::string> found;
   const bool device_header = path.starts_with(kDeviceHeaders);
+  const bool dependent = may_be_in_dependent_launches(path, content);
 
   std::istringstream lines(content);
   std::string line;
@@ -96,6 +110,9 @@ std::vector<std::string> breaches(const std::string& path, const std::string& co
       if (std::regex_search(code, patterns()[i])) {
         found.push_back(place(path, number, kRules[i].reason));
       }
+    }
+    if (dependent && std::regex_search(code, read_only_path())) {
+      found.push_back(place(path, number, "dependent launches use no read-only path"));
     }
   }
 
@@ -197,6 +214,22 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"namespace cg = cooperative_groups;", "cooperative_groups"},
         Planted{"\"mov.u32 %0, %smid;\"", "SM's number"},
         Planted{"child<<<1, 32>>>(x);", "null stream"}));
+
+TEST(KernelConventions, DependentLaunchesUseNoReadOnlyPath) {
+  for (const char* code : {"f(const T* __restrict__ x) {}", "f(const mg::i32 *__restrict__ n) {}",
+                           "y = __ldg(x);", "\"ld.global.nc.f32 %0, [%1];\""}) {
+    EXPECT_THAT(breaches("kernels/planted/forward.cu",
+                         std::string(kHeader) + "#include <mg/grid_dependency.cuh>\n" + code),
+                testing::ElementsAre(
+                    "kernels/planted/forward.cu:8: dependent launches use no read-only path"));
+    EXPECT_THAT(breaches("kernels/planted/forward.cu", std::string(kHeader) + code),
+                testing::IsEmpty());
+  }
+  EXPECT_THAT(breaches("kernels/planted/forward.cu",
+                       std::string(kHeader) + "#include <mg/grid_dependency.cuh>\n" +
+                           "f(const T* x, T* __restrict__ y) {}  // no const T* __restrict__\n"),
+              testing::IsEmpty());
+}
 
 TEST(KernelConventions, SeeMissingPartsOfTheOpeningComment) {
   EXPECT_THAT(
