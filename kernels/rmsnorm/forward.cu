@@ -9,12 +9,12 @@
 //            shared memory of the others in a cluster), and a second walk over the same columns
 //            scales and writes. Rows past the end join the sum and neither read nor write.
 //            Design row: THREADS_PER_ROW threads hold ROWS_PER_THREAD rows in registers; cluster:
-//            the blocks of a cluster hold one; reread, kept: x is read again after the sum; bulk:
-//            the copy engine brings a row, or a block's part of it, into shared memory. Design
-//            stream has a source of its own, forward_stream.cu.
+//            the blocks of a cluster hold one; reread: x is read again after the sum; bulk: the
+//            copy engine brings a row, or a block's part of it, into shared memory. Design stream
+//            has a source of its own, forward_stream.cu.
 // Traffic    reads rows * hidden elements of T (add_forward: twice that) and hidden of W, writes
 //            rows * hidden (twice), and 4 * rows bytes when rstd is wanted; weight is read once a
-//            row, from the caches. reread, kept: the second read of x comes from L1 or L2 or not.
+//            row, from the caches. reread: the second read of x comes from L1 or L2 or not.
 // Work       4 * rows * hidden flops (5), 1 flop per byte or less: bound by memory.
 // Tunables   THREADS_PER_ROW  few: no barrier (<= 32) and many rows in flight; many: less to hold
 //                             per thread, more loads in flight when there are few rows
@@ -69,10 +69,8 @@ struct Shape {
   static constexpr int kStep = kThreadsPerRow * kCluster * kVec;  // columns covered at once
   static constexpr int kSteps = (kHidden + kStep - 1) / kStep;
   static constexpr int kUnroll = kHeld ? kSteps : 4;
-  // Of residual and of what is read again: no_allocate was never measured there.
-  static constexpr LOAD kLoadOfWritten =
-      kLoad == LOAD::no_allocate || kLoad == LOAD::kept ? LOAD::streaming : kLoad;
-  static constexpr LOAD kUntilReread = kLoad == LOAD::kept ? kLoad : LOAD::normal;
+  // Of residual: no_allocate was never measured there.
+  static constexpr LOAD kLoadOfResidual = kLoad == LOAD::no_allocate ? LOAD::streaming : kLoad;
 
   // Registers that hold data while the sum is on its way. Where these leave room, 1024 threads an
   // SM are asked for, which is 64 registers each: the compiler takes a few more without need.
@@ -147,7 +145,7 @@ __device__ __forceinline__ void normalize_held(const Tensors<S>& at, int lane, m
       held[i][step] = mg::load_hinted<kVec, S::kLoad>(at.x + row * x_stride + column);
       if constexpr (kAdd) {
         added[i][step] =
-            mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + row * S::kHidden + column);
+            mg::load_hinted<kVec, S::kLoadOfResidual>(at.residual + row * S::kHidden + column);
       }
     });
   }
@@ -211,12 +209,11 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
     for_each_vector<S>(lane, [&](int, int column) {
       mg::Vec<T, kVec> value;
       if constexpr (kAdd) {
-        constexpr LOAD kOnce = S::kLoad == LOAD::kept ? LOAD::streaming : LOAD::normal;
-        value = mg::sum_of(mg::load_hinted<kVec, kOnce>(x_row + column),
-                           mg::load_hinted<kVec, S::kLoadOfWritten>(at.residual + first + column));
-        mg::store_hinted<kVec, S::kUntilReread>(at.residual_out + first + column, value);
+        value = mg::sum_of(mg::load<kVec>(x_row + column),
+                           mg::load_hinted<kVec, S::kLoad>(at.residual + first + column));
+        mg::store_hinted<kVec, STORE::normal>(at.residual_out + first + column, value);
       } else {
-        value = mg::load_hinted<kVec, S::kUntilReread>(x_row + column);
+        value = mg::load<kVec>(x_row + column);
       }
       squares += mg::sum_of_squares(value);
     });
@@ -225,7 +222,7 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
   if (active) {
     for_each_vector<S>(lane, [&](int, int column) {
       const T* const again = kAdd ? at.residual_out + first + column : x_row + column;
-      const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kLoadOfWritten>(again);
+      const mg::Vec<T, kVec> value = mg::load_hinted<kVec, S::kLoad>(again);
       mg::store_hinted<kVec, S::kStore>(
           at.y + first + column,
           mg::scaled(value, mg::load_pieces<kVec>(at.weight + column), weight_offset, scales[0]));

@@ -120,9 +120,9 @@ class Piece {
     if (count_ == 0) return;
     T* const to = shared_ + stage * kStageSize + first_;
     const int from = slice() + first_;
-    mg::bulk_load(to, at_.x + row * at_.x_stride + from, bytes(), arrived);
+    mg::bulk_load_kept(to, at_.x + row * at_.x_stride + from, bytes(), arrived);
     if constexpr (kAdd) {
-      mg::bulk_load(to + S::kSlice, at_.residual + row * S::kHidden + from, bytes(), arrived);
+      mg::bulk_load_kept(to + S::kSlice, at_.residual + row * S::kHidden + from, bytes(), arrived);
     }
   }
 

@@ -38,6 +38,7 @@ class Selector {
   std::vector<SelectedVariant> by_measurements(const Problem& problem) const;
   std::vector<SelectedVariant> by_estimate(const Problem& problem) const;
   std::optional<Variant> default_at(const Problem& problem) const;  // what the ladder would choose
+  double distance_to_measured(const Problem& problem) const;        // binding and dims
   std::vector<SelectedVariant> by_picks(const Problem& problem) const;
   void learn(const Problem& near);
   bool has_other_driver(const Variant& variant) const;

@@ -14,21 +14,6 @@ constexpr double kStaticWeight = 4;      // a static dim is compiled in: other c
 constexpr double kPresenceWeight = 0.5;  // an optional tensor more or less is a small difference
 constexpr double kPerGpu = 1e6;          // above any sum of log distances
 
-double binding_distance(const Operator& op, const Slots& a, const Slots& b) {
-  double distance = 0;
-  for (const Dim& dim : op.dims) {
-    if (dim.kind != DimKind::fixed) continue;
-    const auto slot = std::size_t(dim.slot);
-    distance += kStaticWeight * std::abs(log_extent(a[slot]) - log_extent(b[slot]));
-  }
-  for (const Tensor& tensor : op.tensors) {
-    if (tensor.has_slot < 0) continue;
-    const auto slot = std::size_t(tensor.has_slot);
-    if (a[slot] != b[slot]) distance += kPresenceWeight;
-  }
-  return distance;
-}
-
 bool same_dims(const Problem& a, const Problem& b) {
   return std::all_of(a.op->dims.begin(), a.op->dims.end(), [&](const Dim& dim) {
     return a.slots[std::size_t(dim.slot)] == b.slots[std::size_t(dim.slot)];
@@ -80,6 +65,21 @@ std::string_view to_string(SelectionStep step) {
 
 double log_extent(std::int64_t dim) {
   return std::log2(static_cast<double>(std::max<std::int64_t>(dim, 1)));
+}
+
+double binding_distance(const Operator& op, const Slots& a, const Slots& b) {
+  double distance = 0;
+  for (const Dim& dim : op.dims) {
+    if (dim.kind != DimKind::fixed) continue;
+    const auto slot = std::size_t(dim.slot);
+    distance += kStaticWeight * std::abs(log_extent(a[slot]) - log_extent(b[slot]));
+  }
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.has_slot < 0) continue;
+    const auto slot = std::size_t(tensor.has_slot);
+    if (a[slot] != b[slot]) distance += kPresenceWeight;
+  }
+  return distance;
 }
 
 double dims_distance(const Operator& op, const Slots& a, const Slots& b) {

@@ -67,6 +67,9 @@ SelectionStep step_of(const TunedDistance& tuned_distance, const Problem& proble
 std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceInfo& device,
                                            const std::vector<TunedEntry>& tuned);
 
+// Sum over static dims of 4 * |log2 a - log2 b|, and 0.5 for each optional tensor that one has.
+double binding_distance(const Operator& op, const Slots& a, const Slots& b);
+
 // Sum over dynamic and hint dims of |log2 a - log2 b|.
 double dims_distance(const Operator& op, const Slots& a, const Slots& b);
 

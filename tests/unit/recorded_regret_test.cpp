@@ -73,9 +73,10 @@ TEST_P(RecordedRegret, StaysWithinWhatItMayLose) {
 
 // 3 % and 10 % are wanted, of every operator.
 INSTANTIATE_TEST_SUITE_P(H200, RecordedRegret,
-                         testing::Values(Recorded{"rmsnorm.forward", 12, 8669, 0.03, 0.10},
+                         testing::Values(Recorded{"rmsnorm.forward", 16, 10893, 0.03, 0.10},
+                                         Recorded{"rmsnorm.add_forward", 14, 9184, 0.03, 0.10},
                                          Recorded{"swiglu.forward", 4, 1216, 0.03, 0.10},
-                                         Recorded{"rmsnorm.backward", 18, 20603, 0.03, 0.10}),
+                                         Recorded{"rmsnorm.backward", 20, 21511, 0.03, 0.10}),
                          [](const auto& recorded) {
                            std::string name = recorded.param.op;
                            std::replace(name.begin(), name.end(), '.', '_');

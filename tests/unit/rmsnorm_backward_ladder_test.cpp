@@ -90,8 +90,10 @@ TEST(RmsnormBackwardLadder, BeginsWithWhatBringsEnoughBytesOnTheirWay) {
   EXPECT_THAT(first("16384,T=bf16"), cluster(512, 1, 4, 2));
   EXPECT_THAT(first("24576,T=bf16"), cluster(512, 1, 4, 2));
   EXPECT_THAT(first("28672,T=bf16"), cluster(512, 1, 4, 4));
-  EXPECT_THAT(first("40960,T=bf16"), cluster(512, 1, 4, 4));
-  EXPECT_THAT(first("65536,T=bf16"), cluster(512, 1, 4, 8));
+  EXPECT_THAT(first("32768,T=bf16"), cluster(128, 1, 3, 16));
+  EXPECT_THAT(first("40960,T=bf16"), cluster(128, 1, 3, 16));
+  EXPECT_THAT(first("65536,T=bf16"), cluster(128, 1, 3, 16));
+  EXPECT_THAT(first("131072,T=bf16"), cluster(256, 1, 3, 16));
   EXPECT_THAT(first("65537,T=bf16"), StartsWith("two_pass"));
   EXPECT_THAT(first("1024,T=f32"), persistent(128, 4, 1));
   EXPECT_THAT(first("4096,T=f32"), persistent(512, 2, 1));

@@ -169,32 +169,60 @@ TEST(RmsnormForwardLadder, FollowsRowsColumnsAndTheirAlignment) {
   EXPECT_EQ(first(16384, 2048, 2048, kBf16), row(128, 1, 8));
   EXPECT_EQ(first(32768, 1024, 1024, kBf16), row(64, 2, 8));
   EXPECT_EQ(first(4096, 1536, 1536, kBf16), row(128, 2, 8));
+  EXPECT_EQ(first(65536, 256, 256, kBf16), row(16, 8, 8));
+  EXPECT_EQ(first(65536, 192, 192, kBf16), row(8, 16, 8));
+  // Fewer threads where more than a quarter of them would idle.
+  EXPECT_EQ(first(8192, 2560, 2560, kBf16), row(128, 1, 8));
+  EXPECT_EQ(first(8192, 1280, 1280, kBf16), row(64, 2, 8));
+  EXPECT_EQ(first(16384, 640, 640, kBf16), row(32, 4, 8));
   EXPECT_EQ(first(4096, 128, 128, kBf16), row(16, 8, 8));
-  EXPECT_EQ(first(131072, 128, 128, kBf16), row(16, 16, 8));
+  EXPECT_EQ(first(131072, 128, 128, kBf16), row(8, 16, 8));
   EXPECT_EQ(first(4096, 1, 1, kBf16), row(8, 16, 1));
   // At most 8 MiB: fewer threads, which hold more.
   EXPECT_EQ(first(512, 4096, 4096, kBf16), row(128, 1, 8));
-  // Many rows of 16 and 32 KiB are read twice, but not where a third of the threads would idle.
-  EXPECT_EQ(first(8192, 8192, 8192, kBf16), "kept THREADS_PER_ROW=512 ROWS_PER_BLOCK=1");
-  EXPECT_EQ(first(4096, 16384, 16384, kBf16), "kept THREADS_PER_ROW=512 ROWS_PER_BLOCK=1");
-  EXPECT_EQ(first(4096, 4096, 4096, kF32), "kept THREADS_PER_ROW=512 ROWS_PER_BLOCK=1");
+  EXPECT_EQ(first(8192, 8192, 8192, kBf16), row(256, 1, 8));
+  EXPECT_EQ(first(4096, 16384, 16384, kBf16), row(512, 1, 8));
+  EXPECT_EQ(first(2048, 32768, 32768, kBf16), row(512, 1, 8));
+  EXPECT_EQ(first(4096, 4096, 4096, kF32), row(512, 1, 4));
   EXPECT_EQ(first(2048, 5120, 5120, kBf16), row(256, 1, 8));
   EXPECT_EQ(first(8192, 8192, 8192, kBf16, kOldestGpu), row(256, 1, 8));
   // Few rows: as many threads as there are.
   EXPECT_EQ(first(1, 4096, 4096, kBf16), row(1024, 1, 4));
   EXPECT_EQ(first(1, 4096, 4096, kF32), row(1024, 1, 4));
   EXPECT_EQ(first(1, 1536, 1536, kBf16), row(128, 1, 8));
-  // Wide ones: a cluster where they are few, else registers, shared memory, twice.
-  EXPECT_EQ(first(64, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
+  // Wide ones: a cluster where they are few, else one that stays; where neither can, registers, or
+  // twice.
+  const auto stream = [](int cluster, int threads, int stages) {
+    return "stream CLUSTER=" + std::to_string(cluster) + " THREADS=" + std::to_string(threads) +
+           " STAGES=" + std::to_string(stages) +
+           " BLOCKS_PER_SM=1 HOLD=registers STORE=streaming WEIGHT=early PDL=true";
+  };
+  EXPECT_EQ(first(16, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
   EXPECT_EQ(first(1, 262144, 262144, kBf16), "cluster CLUSTER=16 THREADS=512 VEC=8");
-  EXPECT_EQ(first(1024, 65536, 65536, kBf16), row(1024, 1, 4));
+  EXPECT_EQ(first(1024, 65536, 65536, kBf16), stream(4, 1024, 2));
+  EXPECT_EQ(first(1024, 49152, 49152, kBf16), stream(4, 256, 4));
+  EXPECT_EQ(first(64, 65536, 65536, kBf16), stream(8, 512, 2));
+  EXPECT_EQ(first(256, 131072, 131072, kBf16), stream(8, 512, 2));
+  EXPECT_EQ(first(64, 262144, 262144, kBf16), stream(8, 512, 1));
   EXPECT_EQ(first(1024, 65536, 65540, kBf16), row(1024, 1, 4));
-  EXPECT_EQ(first(1024, 98304, 98304, kBf16),
-            "bulk CLUSTER=1 THREADS=1024 STORE=streaming WEIGHT=late PDL=false");
   EXPECT_EQ(first(64, 65536, 65536, kBf16, kOldestGpu),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=8");
   EXPECT_EQ(first(1024, 65535, 65535, kF32, kOldestGpu),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=1");
+}
+
+TEST(RmsnormForwardLadder, KeepsXInTheCachesBeyond8Mib) {
+  const auto load = [](std::int64_t rows, std::int64_t hidden, const DeviceLimits& limits) {
+    const std::string text =
+        first_of_ladder(rmsnorm_problem(forward(), {rows, hidden, hidden}, kBf16, false), limits);
+    const std::size_t at = text.find("LOAD=") + 5;
+    return text.substr(at, text.find(' ', at) - at);
+  };
+  EXPECT_EQ(load(8192, 8192, kHopper), "kept");
+  EXPECT_EQ(load(131072, 128, kHopper), "kept");
+  EXPECT_EQ(load(8192, 512, kHopper), "normal");
+  EXPECT_EQ(load(512, 4096, kHopper), "no_allocate");
+  EXPECT_EQ(load(8192, 8192, kOldestGpu), "normal");
 }
 
 TEST(RmsnormForwardSpace, StaysWhereASearchCanSeeIt) {

@@ -24,6 +24,7 @@
 
 #pragma once
 
+#include <mg/cache_hint.cuh>
 #include <mg/types.cuh>
 
 namespace mg {
@@ -62,6 +63,10 @@ inline void bulk_load(void* shared, const void* global, u32 bytes, CopyBarrier& 
   memcpy(shared, global, bytes);
   barrier.bytes_missing -= static_cast<i32>(bytes);
   end_phase_when_complete(barrier);
+}
+
+inline void bulk_load_kept(void* shared, const void* global, u32 bytes, CopyBarrier& barrier) {
+  bulk_load(shared, global, bytes, barrier);
 }
 
 inline void bulk_prefetch_to_l2(const void*, u32) {}
@@ -132,6 +137,18 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
           "r"(shared_address(shared)),
       "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier))
+      : "memory");
+}
+
+// As bulk_load(), and the lines stay in L2 longer than others (mg::Cache::kept).
+__device__ __forceinline__ void bulk_load_kept(void* shared, const void* global, u32 bytes,
+                                               CopyBarrier& barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+      "[%1], "
+      "%2, [%3], %4;" ::"r"(shared_address(shared)),
+      "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier)),
+      "l"(policy_to_keep())
       : "memory");
 }
 

@@ -12,8 +12,9 @@
 //   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
 //   no_allocate   loads pass L1 by (not the read-only path, which wants memory that nobody writes
 //                 while the grid is there: not so in a dependent launch); stores are streaming ones
-//   kept          what everything else in the caches should make room for, until it is read again,
-//                 streaming; 16 bytes an access (sm_80; an ordinary one before)
+//   kept          loads, of 8 or 16 bytes: leaves L1 and L2 last (sm_80; an ordinary one before).
+//                 Not for its own sake, for most of what streams through is read once: what is
+//                 written meanwhile leaves L2 sooner and in order, and memory is faster for it
 //
 // A kernel's parameter takes these values after `using LOAD = mg::Cache;`.
 
@@ -33,9 +34,10 @@ inline Bits load_no_allocate(const Bits* from) {
   return *from;
 }
 
-inline uint4 load_kept(const uint4* from) { return *from; }
-
-inline void store_kept(uint4* to, uint4 bits) { *to = bits; }
+template <class Bits>
+inline Bits load_kept(const Bits* from) {
+  return *from;
+}
 
 inline void prefetch_to_l2(const void*) {}
 
@@ -84,11 +86,20 @@ __device__ __forceinline__ uint4 load_no_allocate(const uint4* from) {
   return bits;
 }
 
-#if __CUDA_ARCH__ >= 800
+// sm_80 and up.
 __device__ __forceinline__ unsigned long long policy_to_keep() {
   unsigned long long policy;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
   return policy;
+}
+
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ uint2 load_kept(const uint2* from) {
+  uint2 bits;
+  asm volatile("ld.global.L1::evict_last.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+               : "=r"(bits.x), "=r"(bits.y)
+               : "l"(from), "l"(policy_to_keep()));
+  return bits;
 }
 
 __device__ __forceinline__ uint4 load_kept(const uint4* from) {
@@ -98,17 +109,11 @@ __device__ __forceinline__ uint4 load_kept(const uint4* from) {
                : "l"(from), "l"(policy_to_keep()));
   return bits;
 }
-
-__device__ __forceinline__ void store_kept(uint4* to, uint4 bits) {
-  asm volatile(
-      "st.global.L1::evict_last.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to),
-      "r"(bits.x), "r"(bits.y), "r"(bits.z), "r"(bits.w), "l"(policy_to_keep())
-      : "memory");
-}
 #else
-__device__ __forceinline__ uint4 load_kept(const uint4* from) { return *from; }
-
-__device__ __forceinline__ void store_kept(uint4* to, uint4 bits) { *to = bits; }
+template <class Bits>
+__device__ __forceinline__ Bits load_kept(const Bits* from) {
+  return *from;
+}
 #endif
 
 #endif
@@ -135,17 +140,13 @@ __device__ __forceinline__ Vec<T, N> load_hinted(const T* from) {
 
 template <int N, Cache kCache, class T>
 __device__ __forceinline__ void store_hinted(T* to, const Vec<T, N>& value) {
+  static_assert(kCache != Cache::kept, "a hint of loads");
   if constexpr (kCache == Cache::normal) {
     // As an ordinary store, but one instruction: NVRTC 13.0 splits those of 16 bytes into four here
     // and there, as in rmsnorm.forward of 128 columns.
     Access<T, N> bits;
     memcpy(&bits, &value, sizeof(bits));
     __stwb(reinterpret_cast<Access<T, N>*>(to), bits);
-  } else if constexpr (kCache == Cache::kept) {
-    uint4 bits;
-    static_assert(sizeof(value) == sizeof(bits), "only whole 16 bytes are kept");
-    memcpy(&bits, &value, sizeof(bits));
-    store_kept(reinterpret_cast<uint4*>(to), bits);
   } else {
     store_streaming<N>(to, value);
   }
