@@ -2,12 +2,13 @@
 //
 // Algorithm  A grid that stays: each block takes every gridDim.x-th row. Its warps cut a row into
 //            pieces. The copy engine brings a warp's piece of a row into shared memory, STAGES rows
-//            ahead; the warp takes it into registers, and what is free then is at once filled with
-//            its piece of the row STAGES further on. So the loads of the next rows are on their way
-//            while this one is added up and written: the memory never waits for a block that
-//            begins. A warp waits for its own copies alone; one barrier a row adds the warps' sums.
-//            The blocks of a cluster share a row, a slice each, and tell each other their sums: of
-//            rows that would fill a block's shared memory several fit, and weights fit registers.
+//            ahead (with lines that leave L2 last: <mg/cache_hint.cuh>); the warp takes it into
+//            registers, and what is free then is at once filled with its piece of the row STAGES
+//            further on. So the loads of the next rows are on their way while this one is added up
+//            and written: the memory never waits for a block that begins. A warp waits for its own
+//            copies alone; one barrier a row adds the warps' sums. The blocks of a cluster share a
+//            row, a slice each, and tell each other their sums: of rows that would fill a block's
+//            shared memory several fit, and weights fit registers.
 // Traffic    reads rows * hidden elements of T (add_forward: twice that), writes rows * hidden
 //            (twice), and 4 * rows bytes when rstd is wanted; weight once a block (early) or from
 //            the caches (late)

@@ -7,7 +7,7 @@
 //   mg::publish_init(); __syncthreads();
 //   if (threadIdx.x == 0) {
 //     mg::arrive_expecting(arrived, bytes);               first what is to come, then the copies
-//     mg::bulk_load(shared, global, bytes, arrived);
+//     mg::bulk_load(shared, global, bytes, arrived);    or bulk_load_kept(): mg::Cache::kept
 //   }
 //   mg::wait(arrived, 0);                                 every thread that reads; phases 0, 1, 0
 //   ...
@@ -140,7 +140,7 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 
       : "memory");
 }
 
-// As bulk_load(), and the lines stay in L2 longer than others (mg::Cache::kept).
+// As bulk_load(), and the lines leave L2 last.
 __device__ __forceinline__ void bulk_load_kept(void* shared, const void* global, u32 bytes,
                                                CopyBarrier& barrier) {
   asm volatile(
