@@ -175,6 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{kForward, "rows=300,hidden=16384,T=bf16,rstd=true"},
                     Case{kForward, "rows=70,hidden=65536,T=f32"},
                     Case{kAdd, "rows=300,hidden=1024,T=bf16,rstd=true"},
+                    Case{kAdd, "rows=1100,hidden=4100,T=bf16"},
                     Case{kAdd, "rows=140,hidden=32768,T=f16"},
                     Case{kAdd, "rows=3,hidden=20001,T=f16"},
                     Case{kAdd, "rows=2,hidden=65536,x_stride=65544,T=bf16,W=f32"}));

@@ -91,12 +91,15 @@ TEST_F(SelectorTest, EstimatesWhatWasNotMeasured) {
   EXPECT_NEAR(ranked("rows=150,hidden=64,T=f32")[0].expected_ns, 15'000, 1'500);
 }
 
-// hidden is compiled in: 80 is near the 64 that was measured, 256 is not.
+// 16 to 32768 rows of 64 were measured. hidden is compiled in and counts four times: 80 is near, 96
+// is not; of rows twice as many are near, eight times as many are not.
 TEST_F(SelectorTest, BelievesNoEstimateFarFromAllThatWasMeasured) {
   const std::string fallback = variant_text(op_, all_defaults(op_).front());
   EXPECT_EQ(texts("rows=20000,hidden=80,T=f32")[0], "row THREADS=256 VEC=4");
+  EXPECT_EQ(texts("rows=20000,hidden=96,T=f32")[0], fallback);
   EXPECT_EQ(texts("rows=20000,hidden=256,T=f32")[0], fallback);
-  EXPECT_EQ(texts("rows=16,hidden=512,T=f32")[0], fallback);
+  EXPECT_EQ(texts("rows=65536,hidden=64,T=f32")[0], "row THREADS=256 VEC=4");
+  EXPECT_EQ(texts("rows=262144,hidden=64,T=f32")[0], fallback);
 }
 
 TEST_F(SelectorTest, PrefersThePickOfAProblemToItsFastestTime) {

@@ -49,7 +49,8 @@ const std::vector<std::string> kMoreForward = {
     "rows=3,hidden=13001",    "rows=3,hidden=20002",        "rows=3,hidden=40004",
     "rows=900,hidden=262144", "rows=900,hidden=4096,W=f32", "rows=900,hidden=128",
     "rows=3,hidden=16384",    "rows=3,hidden=65536",        "rows=40000,hidden=256",
-    "rows=40000,hidden=128",  "rows=40000,hidden=64"};
+    "rows=40000,hidden=128",  "rows=40000,hidden=64",       "rows=2048,hidden=4100",
+    "rows=900,hidden=65536"};
 
 const std::vector<std::string> kMoreBackward = {
     "rows=3,hidden=333,dw=true",   "rows=3,hidden=1002,dw=true",   "rows=3,hidden=1004",
