@@ -144,9 +144,8 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 
 __device__ __forceinline__ void bulk_load_kept(void* shared, const void* global, u32 bytes,
                                                CopyBarrier& barrier) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
-      "[%1], "
-      "%2, [%3], %4;" ::"r"(shared_address(shared)),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1], %2, [%3], %4;" ::"r"(shared_address(shared)),
       "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&barrier)),
       "l"(policy_to_keep())
       : "memory");
