@@ -1,15 +1,20 @@
-# mgtune_library(NAME [SOURCES ...] [LINKS ...] [PRIVATE_LINKS ...]): one folder, one static library.
+# mgtune_library(NAME FOLDERS ... [SOURCES ...] [LINKS ...] [PRIVATE_LINKS ...]): a static library of
+# all sources of the folders.
 #
-# Sources include the folder's headers as "NAME/header.h". That path exists only for targets that
-# link the library (each gets an include root of its own with one link in it), so an include that
-# points the wrong way through the layers does not compile.
+# A file of the library, or of one that links it, includes a header of folder x/y as "y/header.h".
+# That path exists only for targets that link the library: each library has an include root of its
+# own with one link per folder in it. An include that points the wrong way through the layers does
+# therefore not compile. A folder below another one of the same library, such as device/cuda, needs
+# no root of its own.
 
 add_library(mgtune_options INTERFACE)
 target_compile_options(mgtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # g++ 12 sees overlapping copies in "literal" + std::string at -O3: https://gcc.gnu.org/PR105329
-  target_compile_options(mgtune_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)
+  # g++ 12 sees overlapping copies and impossible sizes in "literal" + std::string when it optimizes:
+  # https://gcc.gnu.org/PR105329, https://gcc.gnu.org/PR105651
+  target_compile_options(mgtune_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict
+    -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow>)
 endif()
 if(MGTUNE_WERROR)
   target_compile_options(mgtune_options INTERFACE -Werror)
@@ -27,19 +32,35 @@ if(MGTUNE_STATIC_LIBRARIES)
   target_link_options(mgtune_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
-function(mgtune_include_root name folder)
-  set(root ${CMAKE_BINARY_DIR}/include_roots/${name})
+# The headers that most sources include, compiled once for all libraries. Its target has no definitions
+# of its own: GCC takes a precompiled header only where all of its definitions hold.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
+add_library(mgtune_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
+target_link_libraries(mgtune_precompiled PRIVATE mgtune_options)
+target_precompile_headers(mgtune_precompiled PRIVATE
+  <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view>
+  <utility> <variant> <vector> ${CMAKE_SOURCE_DIR}/runtime/core/status.h)
+
+# Makes "NAME/header.h" mean FOLDER/header.h in everything that has ROOT among its include folders.
+function(mgtune_include_root root name folder)
   file(MAKE_DIRECTORY ${root})
   file(CREATE_LINK ${folder} ${root}/${name} SYMBOLIC)
-  set(MGTUNE_INCLUDE_ROOT ${root} PARENT_SCOPE)
 endfunction()
 
 function(mgtune_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS")
-  add_library(${name} STATIC ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME mgtune_${name}
-    ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-  mgtune_include_root(${name} ${CMAKE_CURRENT_SOURCE_DIR})
-  target_include_directories(${name} PUBLIC ${MGTUNE_INCLUDE_ROOT})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "FOLDERS;SOURCES;LINKS;PRIVATE_LINKS")
+  set(root ${CMAKE_BINARY_DIR}/include_roots/${name})
+  set(sources ${ARG_SOURCES})
+  foreach(folder IN LISTS ARG_FOLDERS)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    list(APPEND sources ${found})
+    if(NOT folder MATCHES "/")
+      mgtune_include_root(${root} ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    endif()
+  endforeach()
+  add_library(${name} STATIC ${sources})
+  set_target_properties(${name} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  target_include_directories(${name} PUBLIC ${root})
   target_link_libraries(${name} PUBLIC ${ARG_LINKS} PRIVATE mgtune_options ${ARG_PRIVATE_LINKS})
+  target_precompile_headers(${name} REUSE_FROM mgtune_precompiled)
 endfunction()

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "clocks/throttle.h"
-#include "core/shared_library.h"
+#include "system/shared_library.h"
 #include "core/status.h"
 
 namespace mgtune {

@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "core/shared_library.h"
+#include "system/shared_library.h"
 #include "core/status.h"
 
 namespace mgtune {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "timing/activity_recorder.h"
-#include "timing/cupti_library.h"
-#include "timing/cupti_timer.h"
+#include "cupti/activity_recorder.h"
+#include "cupti/cupti_library.h"
+#include "cupti/cupti_timer.h"
 #include "timing/event_timer.h"
 #include "timing/graph_timer.h"
 #include "timing/held_stream.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "core/shared_library.h"
+#include "system/shared_library.h"
 #include "core/status.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/device.h"

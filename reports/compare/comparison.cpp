@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "model/units.h"
+#include "text/units.h"
 #include "store/records.h"
 
 namespace mgtune {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "model/printable.h"
-#include "model/text_table.h"
-#include "model/units.h"
+#include "text/printable.h"
+#include "text/text_table.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "compare/readers.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "json/json_value.h"
 
 namespace mgtune {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "document/document_parts.h"
-#include "model/method_text.h"
+#include "text/method_text.h"
 
 namespace mgtune {
 namespace {

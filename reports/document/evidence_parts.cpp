@@ -4,8 +4,8 @@
 #include <span>
 
 #include "document/document_parts.h"
-#include "model/outcome_text.h"
-#include "model/printable.h"
+#include "text/outcome_text.h"
+#include "text/printable.h"
 
 namespace mgtune {
 namespace {

@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "model/assignments.h"
-#include "model/method_text.h"
+#include "text/method_text.h"
 #include "model/missing_parts.h"
 #include "model/named_ceiling.h"
-#include "model/outcome_text.h"
-#include "model/printable.h"
-#include "model/units.h"
+#include "text/outcome_text.h"
+#include "text/printable.h"
+#include "text/units.h"
 #include "model/verdict.h"
 
 namespace mgtune {

@@ -7,9 +7,9 @@
 #include "core/shell_word.h"
 #include "document/document_parts.h"
 #include "model/assignments.h"
-#include "model/method_text.h"
+#include "text/method_text.h"
 #include "model/missing_parts.h"
-#include "model/units.h"
+#include "text/units.h"
 #include "model/verdict.h"
 
 namespace mgtune {

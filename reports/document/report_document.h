@@ -11,7 +11,7 @@
 #include <string>
 
 #include "compare/baseline.h"
-#include "model/analysis.h"
+#include "analysis/analysis.h"
 #include "model/report_model.h"
 
 namespace mgtune {

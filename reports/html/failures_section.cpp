@@ -2,8 +2,8 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
-#include "model/outcome_text.h"
-#include "model/units.h"
+#include "text/outcome_text.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

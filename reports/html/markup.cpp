@@ -6,8 +6,8 @@
 #include <cassert>
 #include <utility>
 
-#include "model/printable.h"
-#include "model/units.h"
+#include "text/printable.h"
+#include "text/units.h"
 
 namespace mgtune {
 

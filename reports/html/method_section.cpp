@@ -4,7 +4,7 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
-#include "model/method_text.h"
+#include "text/method_text.h"
 
 namespace mgtune {
 namespace {

@@ -6,7 +6,7 @@
 #include "html/markup.h"
 #include "html/sections.h"
 #include "model/named_ceiling.h"
-#include "model/units.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file_descriptor.h"
+#include "system/file_descriptor.h"
 #include "core/status.h"
 
 namespace mgtune {

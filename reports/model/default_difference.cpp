@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "model/assignments.h"
-#include "model/units.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

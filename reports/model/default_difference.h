@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/analysis.h"
+#include "analysis/analysis.h"
 
 namespace mgtune {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/printable.h"
+#include "text/printable.h"
 
 namespace mgtune {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/shell_word.h"
-#include "model/units.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/analysis.h"
+#include "analysis/analysis.h"
 #include "model/report_model.h"
 
 namespace mgtune {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/units.h"
+#include "text/units.h"
 
 namespace mgtune {
 

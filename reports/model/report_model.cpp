@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/natural_order.h"
-#include "core/utc_now.h"
+#include "system/utc_now.h"
 #include "core/version.h"
-#include "model/evaluation_order.h"
-#include "model/evidence.h"
+#include "analysis/evaluation_order.h"
+#include "analysis/evidence.h"
 #include "model/verdict.h"
 #include "store/import.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/units.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

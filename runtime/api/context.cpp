@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "device/registry.h"
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 #include "family/problem.h"
 
 namespace mgtune {

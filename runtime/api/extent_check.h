@@ -10,7 +10,7 @@
 #include <span>
 
 #include "core/status.h"
-#include "dispatch/launch_dims.h"
+#include "launch/launch_dims.h"
 #include "family/problem.h"
 
 namespace mgtune {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/source_file.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "json/json_cursor.h"
 #include "tables/read_tuned_table.h"
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/file_descriptor.h"
-#include "core/user_folders.h"
+#include "system/file_descriptor.h"
+#include "system/user_folders.h"
 #include "core/warn_once.h"
 
 namespace mgtune {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "api/seen_dims.h"
-#include "dispatch/launch_dims.h"
+#include "launch/launch_dims.h"
 #include "dispatch/plan.h"
 #include "family/problem.h"
 

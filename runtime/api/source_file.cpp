@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/file_descriptor.h"
+#include "system/file_descriptor.h"
 #include "pack/pack.h"
 
 namespace mgtune {

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "api/source_file.h"
-#include "core/file_system.h"
-#include "core/user_folders.h"
+#include "system/file_system.h"
+#include "system/user_folders.h"
 #include "core/warn_once.h"
-#include "dispatch/evidence.h"
-#include "dispatch/variant_selection.h"
+#include "selection/evidence.h"
+#include "selection/variant_selection.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "build/cache_entry.h"
-#include "build/private_file.h"
+#include "system/private_file.h"
 #include "core/sha256.h"
-#include "core/user_folders.h"
+#include "system/user_folders.h"
 #include "core/warn_once.h"
 
 namespace mgtune {

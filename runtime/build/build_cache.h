@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "build/build.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "core/status.h"
 
 namespace mgtune {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "build/cache_entry.h"
-#include "build/compiler.h"
-#include "build/include_scan.h"
+#include "compiler/compiler.h"
+#include "compiler/include_scan.h"
 #include "core/embedded.h"
 #include "core/sha256.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "build/build.h"
-#include "build/compiler.h"
+#include "compiler/compiler.h"
 
 namespace mgtune {
 

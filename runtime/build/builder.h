@@ -13,7 +13,7 @@
 
 #include "build/build_cache.h"
 #include "build/build_supply.h"
-#include "build/compiler.h"
+#include "compiler/compiler.h"
 #include "core/status.h"
 #include "family/problem.h"
 #include "family/variant.h"

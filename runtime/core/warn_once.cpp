@@ -4,7 +4,7 @@
 #include <mutex>
 #include <set>
 
-#include "core/user_folders.h"
+#include "system/user_folders.h"
 
 namespace mgtune {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/user_folders.h"
+#include "system/user_folders.h"
 
 namespace mgtune {
 namespace {

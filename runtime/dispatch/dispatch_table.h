@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 #include "family/problem.h"
 
 namespace mgtune {

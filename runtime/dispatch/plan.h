@@ -16,8 +16,8 @@
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/shared_modules.h"
-#include "dispatch/loaded_variant.h"
-#include "dispatch/variant_selection.h"
+#include "launch/loaded_variant.h"
+#include "selection/variant_selection.h"
 #include "family/problem.h"
 
 namespace mgtune {

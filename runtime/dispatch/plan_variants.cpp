@@ -6,10 +6,10 @@
 #include <map>
 #include <optional>
 
-#include "dispatch/admission.h"
+#include "selection/admission.h"
 #include "dispatch/plan_points.h"
-#include "dispatch/selector.h"
-#include "dispatch/variant_features.h"
+#include "selection/selector.h"
+#include "selection/variant_features.h"
 
 namespace mgtune {
 namespace {

@@ -11,9 +11,9 @@
 #include "core/status.h"
 #include "device/shared_modules.h"
 #include "dispatch/dispatch_table.h"
-#include "dispatch/loaded_variant.h"
+#include "launch/loaded_variant.h"
 #include "dispatch/plan.h"
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 
 namespace mgtune {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "core/status.h"
 #include "family/operator.h"
 

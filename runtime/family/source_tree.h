@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "core/status.h"
 
 namespace mgtune {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "build/compiler.h"
+#include "compiler/compiler.h"
 
 namespace mgtune {
 namespace {

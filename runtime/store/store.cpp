@@ -1,7 +1,7 @@
 #include "store/store.h"
 
-#include "core/user_folders.h"
-#include "core/utc_now.h"
+#include "system/user_folders.h"
+#include "system/utc_now.h"
 #include "store/database.h"
 #include "store/ids.h"
 #include "store/store_file.h"

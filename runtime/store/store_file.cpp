@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "store/journal_mode.h"
 #include "store/schema.h"
 

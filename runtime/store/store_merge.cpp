@@ -130,7 +130,7 @@ Value read_value(const Statement& row, int at, const Column& column) {
   return row.text(at);
 }
 
-void bind(Statement& statement, const Value& value) {
+void bind_value(Statement& statement, const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return statement.bind(*integer);
   if (const auto* real = std::get_if<double>(&value)) return statement.bind(*real);
   if (const auto* text = std::get_if<std::string>(&value)) {
@@ -190,7 +190,7 @@ class Merger {
     MGTUNE_ASSIGN(Statement insert,
                   to_.query("INSERT INTO " + quoted(table.name) + " (" +
                             list(table, "", "", ", ", any) + ") VALUES (" + places + ")"));
-    for (const Value& value : values) bind(insert, value);
+    for (const Value& value : values) bind_value(insert, value);
     MGTUNE_TRY(insert.run());
     count(table);
     return to_.last_insert_id();
@@ -201,7 +201,7 @@ class Merger {
                   to_.query("SELECT rowid FROM " + quoted(table.name) + " WHERE " +
                             list(table, "", " IS ?", " AND ", identity) + " ORDER BY rowid"));
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (table.columns[i].is_identity) bind(rows, values[i]);
+      if (table.columns[i].is_identity) bind_value(rows, values[i]);
     }
     MGTUNE_ASSIGN(const bool found, rows.step());
     return found ? std::optional(rows.integer(0)) : std::nullopt;
@@ -218,7 +218,7 @@ class Merger {
     if (table.name == "sweeps") {
       MGTUNE_ASSIGN(Statement update, to_.query("UPDATE sweeps SET finished_at = ?"
                                                 " WHERE finished_at = '' AND id = ?"));
-      bind(update, value_of("finished_at"));
+      bind_value(update, value_of("finished_at"));
       update.bind(id);
       return update.run();
     }
@@ -227,11 +227,11 @@ class Merger {
                             " WHERE id = ?"
                             " AND (SELECT strategy <> ?, started_at FROM sweeps WHERE id = sweep)"
                             " < (SELECT strategy <> ?, started_at FROM sweeps WHERE id = ?)"));
-    for (const Value& value : values) bind(update, value);
+    for (const Value& value : values) bind_value(update, value);
     update.bind(id);
     update.bind(kImportStrategy);
     update.bind(kImportStrategy);
-    bind(update, value_of("sweep"));
+    bind_value(update, value_of("sweep"));
     MGTUNE_TRY(update.run());
     if (to_.changed_rows() > 0) count(table);
     return {};

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "family/catalog.h"
 #include "tests/helpers/test_paths.h"
 

@@ -23,15 +23,15 @@
 #include <thread>
 #include <vector>
 
-#include "build/compiler.h"
+#include "compiler/compiler.h"
 #include "compile/compile_pool.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "family/catalog.h"
 #include "space/space.h"
 #include "tests/helpers/golden_operators.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "worker/compile_target.h"
+#include "compile/compile_target.h"
 
 namespace mgtune {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/helpers/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text.h"
 
 namespace mgtune {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "family/catalog.h"
 #include "search/search.h"
 #include "space/space.h"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/file_descriptor.h"
+#include "system/file_descriptor.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/store_fixture.h"
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/file_descriptor.h"
+#include "system/file_descriptor.h"
 #include "sweep/device_lock.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"

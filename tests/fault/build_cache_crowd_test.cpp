@@ -17,7 +17,7 @@
 
 #include "build/builder.h"
 #include "core/sha256.h"
-#include "tests/helpers/fake_device.h"
+#include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/temporary_folder.h"
 

@@ -21,7 +21,7 @@
 #include "build/cache_entry.h"
 #include "core/sha256.h"
 #include "tests/fault/faulty_file_system.h"
-#include "tests/helpers/fake_device.h"
+#include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/temporary_folder.h"
 

@@ -12,7 +12,7 @@
 #include <random>
 #include <set>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "store/database.h"
 #include "store/schema.h"
 #include "store/store.h"

@@ -27,8 +27,8 @@
 #include <string_view>
 #include <vector>
 
-#include "build/compiler.h"
-#include "build/host_compiler.h"
+#include "compiler/compiler.h"
+#include "compiler/host_compiler.h"
 #include "core/sha256.h"
 #include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/temporary_folder.h"
@@ -58,7 +58,7 @@ class KeptCompiler final : public Compiler {
 
 }  // namespace
 
-// Instead of runtime/build/compiler.cpp and build_key.cpp, which the linker then leaves out. The
+// Instead of runtime/compiler/compiler.cpp and build_key.cpp, which the linker then leaves out. The
 // sources do not change between inputs, and following their includes took two fifths of the time.
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string&) {
   return std::unique_ptr<Compiler>(std::make_unique<KeptCompiler>());

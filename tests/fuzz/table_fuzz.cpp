@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "family/catalog.h"
 #include "family/variant.h"
 #include "json/json_cursor.h"

@@ -9,7 +9,7 @@
 
 #include "build/builder.h"
 #include "ceilings/ceiling.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "tests/helpers/real_gpu.h"
 #include "timing/gpu_timer.h"
 

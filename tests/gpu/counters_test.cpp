@@ -13,7 +13,7 @@
 #include <string>
 
 #include "check/checker.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "counters/launch_counting.h"
 #include "counters/range_counter.h"
 #include "family/catalog.h"
@@ -21,9 +21,9 @@
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "worker/count_process.h"
-#include "worker/measure_process.h"
-#include "worker/timing_method_probe.h"
+#include "measure/count_process.h"
+#include "measure/measure_process.h"
+#include "measure/timing_method_probe.h"
 
 namespace mgtune {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "build/builder.h"
 #include "ceilings/copy_ceiling.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "tests/helpers/real_gpu.h"
 #include "timing/buffer_rotation.h"
 #include "timing/gpu_timer.h"

@@ -2,7 +2,7 @@
 // warm cache, beside the same cubin loaded by hand. Fresh processes in turn, so that what else the
 // machine does strikes all alike; medians are compared.
 
-#include "tests/helpers/first_launch.h"
+#include "tests/helpers/programs/first_launch.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -16,8 +16,8 @@
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "worker/measure_process.h"
-#include "worker/timing_method_probe.h"
+#include "measure/measure_process.h"
+#include "measure/timing_method_probe.h"
 
 namespace mgtune {
 namespace {

@@ -22,7 +22,7 @@
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/real_gpu.h"
-#include "tests/helpers/stand_in_gpu.h"
+#include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {

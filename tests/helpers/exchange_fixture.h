@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/read_results.h"

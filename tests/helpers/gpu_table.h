@@ -5,8 +5,8 @@
 #include <string>
 
 #include "device/device.h"
-#include "dispatch/variant_selection.h"
-#include "tests/helpers/stand_in_gpu.h"
+#include "selection/variant_selection.h"
+#include "tests/helpers/fakes/stand_in_gpu.h"
 
 namespace mgtune {
 

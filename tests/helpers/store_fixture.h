@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "store/store.h"
 #include "tests/helpers/temporary_folder.h"
 

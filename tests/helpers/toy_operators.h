@@ -11,11 +11,11 @@
 #include <string>
 #include <utility>
 
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 #include "family/operator.h"
 #include "family/problem.h"
 #include "family/variant.h"
-#include "tests/helpers/fake_device.h"
+#include "tests/helpers/fakes/fake_device.h"
 
 namespace mgtune {
 

@@ -10,11 +10,11 @@
 #include "check/device_compare.h"
 #include "check/failure_outcome.h"
 #include "check/reference.h"
-#include "check/seeded_inputs.h"
-#include "check/tensor_layout.h"
+#include "tensors/seeded_inputs.h"
+#include "tensors/tensor_layout.h"
 #include "check/thread_orders.h"
-#include "check/timed_sets.h"
-#include "check/workspace_buffer.h"
+#include "tensors/timed_sets.h"
+#include "tensors/workspace_buffer.h"
 
 namespace mgtune {
 namespace {

@@ -25,7 +25,7 @@
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "dispatch/loaded_variant.h"
+#include "launch/loaded_variant.h"
 #include "family/problem.h"
 #include "store/records.h"
 

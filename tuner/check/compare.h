@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
-#include "check/problem_tensors.h"
-#include "check/tensor_layout.h"
+#include "tensors/problem_tensors.h"
+#include "tensors/tensor_layout.h"
 
 namespace mgtune {
 

@@ -15,7 +15,7 @@
 
 #include "build/builder.h"
 #include "check/compare.h"
-#include "check/tensor_layout.h"
+#include "tensors/tensor_layout.h"
 #include "core/status.h"
 #include "device/device.h"
 

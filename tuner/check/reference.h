@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "check/problem_tensors.h"
-#include "check/tensor_layout.h"
+#include "tensors/problem_tensors.h"
+#include "tensors/tensor_layout.h"
 #include "core/scalar_value.h"
 #include "core/status.h"
 #include "device/device.h"

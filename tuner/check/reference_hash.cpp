@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "build/compiler.h"
+#include "compiler/compiler.h"
 #include "check/checker.h"
-#include "check/output_fill.h"
+#include "tensors/output_fill.h"
 #include "core/sha256.h"
 #include "family/source_tree.h"
 

@@ -11,7 +11,7 @@
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "dispatch/loaded_variant.h"
+#include "launch/loaded_variant.h"
 #include "family/problem.h"
 
 namespace mgtune {

@@ -4,7 +4,7 @@
 
 #include "device/gpu_catalog.h"
 #include "device/registry.h"
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 
 namespace mgtune {
 namespace {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "build/temporary_folder.h"
+#include "system/temporary_folder.h"
 #include "store/store.h"
 
 namespace mgtune {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {

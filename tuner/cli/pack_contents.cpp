@@ -12,9 +12,9 @@
 
 #include "build/builder.h"
 #include "cli/stored_results.h"
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "device/registry.h"
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/json_document.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "build/compiler.h"
+#include "compiler/compiler.h"
 #include "core/status.h"
 #include "exchange/results.h"
 #include "family/catalog.h"

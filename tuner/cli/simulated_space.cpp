@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "cli/result_words.h"
-#include "core/file_system.h"
+#include "cli/output/result_words.h"
+#include "system/file_system.h"
 #include "device/registry.h"
 #include "exchange/collect_results.h"
 #include "exchange/read_recorded_space.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/shell_word.h"
-#include "core/user_folders.h"
+#include "system/user_folders.h"
 #include "family/problem.h"
 
 namespace mgtune {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/result_words.h"
+#include "cli/output/result_words.h"
 #include "core/status.h"
 #include "model/report_model.h"
 #include "store/store.h"

@@ -5,13 +5,13 @@
 #include "core/dtype.h"
 #include "core/suggest.h"
 #include "device/registry.h"
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 #include "family/problem_check.h"
 #include "search/search.h"
 #include "search/target.h"
-#include "sweep/problem_set.h"
+#include "plan/problem_set.h"
 #include "timing/gpu_timer.h"
-#include "worker/timing_method_probe.h"
+#include "measure/timing_method_probe.h"
 
 namespace mgtune {
 namespace {

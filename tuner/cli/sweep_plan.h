@@ -14,7 +14,7 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "space/space.h"
-#include "sweep/shard.h"
+#include "plan/shard.h"
 #include "sweep/sweep.h"
 
 namespace mgtune {

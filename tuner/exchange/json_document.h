@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "core/status.h"
 #include "json/json_value.h"
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "core/status.h"
 #include "exchange/recorded_space.h"
 

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <system_error>
 
-#include "core/file_system.h"
-#include "core/user_folders.h"
+#include "system/file_system.h"
+#include "system/user_folders.h"
 
 namespace mgtune {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "build/compiler.h"
-#include "core/file_system.h"
+#include "compiler/compiler.h"
+#include "system/file_system.h"
 #include "core/version.h"
 
 namespace mgtune {

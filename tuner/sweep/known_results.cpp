@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "build/ptxas_report.h"
+#include "compiler/ptxas_report.h"
 #include "check/checker.h"
-#include "dispatch/loaded_variant.h"
+#include "launch/loaded_variant.h"
 
 namespace mgtune {
 namespace {

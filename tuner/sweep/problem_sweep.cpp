@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "search/target.h"
-#include "sweep/final.h"
-#include "sweep/problem_pick.h"
+#include "final/final.h"
+#include "final/problem_pick.h"
 #include "sweep/space_record.h"
 #include "sweep/warm_start.h"
 

@@ -25,8 +25,8 @@
 #include "search/search.h"
 #include "space/space.h"
 #include "sweep/known_results.h"
-#include "sweep/pick.h"
-#include "sweep/problem_ceilings.h"
+#include "final/pick.h"
+#include "calibration/problem_ceilings.h"
 #include "sweep/sweep_shared.h"
 
 namespace mgtune {

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "check/checker.h"
-#include "dispatch/loaded_variant.h"
-#include "dispatch/variant_selection.h"
+#include "launch/loaded_variant.h"
+#include "selection/variant_selection.h"
 #include "space/space.h"
 #include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/sweep_journal.h"
-#include "worker/count_process.h"
+#include "measure/count_process.h"
 
 namespace mgtune {
 namespace {

@@ -6,12 +6,12 @@
 #include <set>
 #include <utility>
 
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 #include "space/space.h"
 #include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
-#include "worker/compile_target.h"
+#include "compile/compile_target.h"
 
 namespace mgtune {
 namespace {

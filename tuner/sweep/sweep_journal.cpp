@@ -1,6 +1,6 @@
 #include "sweep/sweep_journal.h"
 
-#include "core/utc_now.h"
+#include "system/utc_now.h"
 #include "sweep/environment.h"
 
 namespace mgtune {

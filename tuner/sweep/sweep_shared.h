@@ -15,8 +15,8 @@
 #include "compile/compile_pool.h"
 #include "sweep/sweep.h"
 #include "sweep/sweep_journal.h"
-#include "worker/count_process.h"
-#include "worker/measure_pool.h"
+#include "measure/count_process.h"
+#include "measure/measure_pool.h"
 
 namespace mgtune {
 

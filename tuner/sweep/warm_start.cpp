@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "dispatch/variant_selection.h"
+#include "selection/variant_selection.h"
 
 namespace mgtune {
 namespace {

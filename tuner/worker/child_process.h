@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_descriptor.h"
+#include "system/file_descriptor.h"
 #include "core/status.h"
 
 namespace mgtune {

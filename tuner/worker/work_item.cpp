@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "build/ptxas_report.h"
+#include "compiler/ptxas_report.h"
 #include "check/failure_outcome.h"
 
 namespace mgtune {

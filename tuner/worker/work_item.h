@@ -7,7 +7,7 @@
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "dispatch/loaded_variant.h"
+#include "launch/loaded_variant.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/variant.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/file_descriptor.h"
+#include "system/file_descriptor.h"
 #include "core/status.h"
 #include "worker/protocol.h"
 

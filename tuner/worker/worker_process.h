@@ -20,7 +20,7 @@
 #include "core/status.h"
 #include "worker/child_process.h"
 #include "worker/protocol.h"
-#include "worker/variant_deadline.h"
+#include "measure/variant_deadline.h"
 #include "worker/wait_set.h"
 
 namespace mgtune {

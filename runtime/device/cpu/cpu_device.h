@@ -10,7 +10,7 @@
 #include <memory>
 #include <mutex>
 
-#include "build/temporary_folder.h"
+#include "system/temporary_folder.h"
 #include "device/device.h"
 #include "device_memory.h"
 #include "worker_pool.h"

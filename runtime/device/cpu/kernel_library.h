@@ -11,7 +11,7 @@
 
 #include "block.h"
 #include "build/build.h"
-#include "build/temporary_folder.h"
+#include "system/temporary_folder.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "shared_memory.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "build/subprocess.h"
+#include "system/subprocess.h"
 
 namespace mgtune {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "core/file_system.h"
+#include "system/file_system.h"
 #include "device/cuda/cuda_module.h"
 
 namespace mgtune {

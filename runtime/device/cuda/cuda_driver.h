@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/shared_library.h"
+#include "system/shared_library.h"
 #include "core/status.h"
 
 // Every function used, with its symbol: the oldest one whose type is that of cuda.h. The symbols

@@ -1,0 +1,69 @@
+// CuptiLibrary: the functions of CUPTI, NVIDIA's tracing library, opened at run time.
+// CuptiSubscriber: the one place that CUPTI has in a process, held while it records.
+//
+// Opening calls into CUPTI, which from then on watches the process: a program that wants no CUPTI
+// in it opens none.
+
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "system/shared_library.h"
+#include "core/status.h"
+
+#define MGTUNE_CUPTI_FUNCTIONS(X)   \
+  X(cuptiGetVersion)                \
+  X(cuptiGetResultString)           \
+  X(cuptiSubscribe)                 \
+  X(cuptiUnsubscribe)               \
+  X(cuptiActivityRegisterCallbacks) \
+  X(cuptiActivityEnable)            \
+  X(cuptiActivityDisable)           \
+  X(cuptiActivityFlushAll)          \
+  X(cuptiActivityGetNextRecord)     \
+  X(cuptiActivityGetNumDroppedRecords)
+
+namespace mgtune {
+
+struct CuptiLibrary {
+  std::string path;
+  std::uint32_t version = 0;  // 130001 for CUDA 13.0 Update 1
+
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
+#define MGTUNE_DECLARE(function) decltype(&::function) function = nullptr;
+  MGTUNE_CUPTI_FUNCTIONS(MGTUNE_DECLARE)
+#undef MGTUNE_DECLARE
+
+  // ok for CUPTI_SUCCESS, else environment: "what: CUPTI_ERROR_NAME". That another tool holds CUPTI
+  // is said in words.
+  Status status(CUptiResult result, const char* what) const;
+};
+
+// Looked for in this order: $MGTUNE_CUPTI_PATH (a file) alone when it is set; $CUDA_HOME; where the
+// linker looks; /usr/local/cuda. environment when there is none, and when it is not of the release
+// whose headers mgtune was built with: the layout of records changes between releases.
+Result<CuptiLibrary> open_cupti(LibraryLoader& loader = LibraryLoader::real());
+
+// Move-only; gives the place back when it goes.
+class CuptiSubscriber {
+ public:
+  // environment when another tool (a debugger, Nsight, PyTorch's profiler) has the place.
+  static Result<CuptiSubscriber> take(const CuptiLibrary& cupti);
+
+ private:
+  struct Unsubscribe {
+    decltype(&::cuptiUnsubscribe) function;
+    void operator()(CUpti_SubscriberHandle subscriber) const { function(subscriber); }
+  };
+  using Handle = std::unique_ptr<CUpti_Subscriber_st, Unsubscribe>;
+
+  explicit CuptiSubscriber(Handle handle) : handle_(std::move(handle)) {}
+
+  Handle handle_;
+};
+
+}  // namespace mgtune

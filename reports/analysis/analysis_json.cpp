@@ -1,0 +1,163 @@
+// The JSON of `mgtune show summary|importance|progress|sizes|counters|environment`.
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/analysis.h"
+#include "analysis/analysis_tables.h"
+#include "model/missing_parts.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// {"format": 1, NAME: ROWS}
+std::string rows_json(const char* name, Json rows) {
+  const Json document = {{"format", 1}, {name, std::move(rows)}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json identity(const ReportProblem& problem, const std::string& method) {
+  return {{"gpu", problem.gpu.model},
+          {"emulation", problem.gpu.emulation},
+          {"operator", problem.op},
+          {"problem", problem.problem},
+          {"method", method}};
+}
+
+Json effects_json(const ParameterColumn& column, const ParameterImportance& parameter) {
+  Json effects = Json::array();
+  for (const ValueEffect& effect : parameter.effects) {
+    effects.push_back({{"value", column.values[static_cast<std::size_t>(effect.value)]},
+                       {"variants", effect.variants},
+                       {"ratio", effect.ratio},
+                       {"low", effect.low},
+                       {"high", effect.high},
+                       {"best_ratio", effect.best_ratio}});
+  }
+  return effects;
+}
+
+}  // namespace
+
+std::string summary_json(const ReportModel& model) {
+  Json missing = Json::array();
+  for (const MissingPart& part : missing_parts(model, analyze(model), true)) {
+    missing.push_back({{"part", part.part}, {"text", part.text}, {"command", part.command}});
+  }
+  return rows_json("summary", {{"verdict", model.verdict}, {"missing", std::move(missing)}});
+}
+
+std::string importance_json(const ReportModel& model) {
+  const ReportAnalysis analysis = analyze(model);
+  Json rows = Json::array();
+  for (const ProblemImportance& entry : analysis.importance) {
+    const SpaceColumns& space = analysis.spaces[entry.problem];
+    for (const DesignImportance& design : entry.importance.designs) {
+      for (const ParameterImportance& parameter : design.parameters) {
+        const ParameterColumn& column = space.parameters[parameter.parameter];
+        Json row = identity(model.problems[entry.problem], entry.method);
+        row["design"] = space.designs[design.design].name;
+        row["parameter"] = column.name;
+        row["variants"] = design.variants;
+        row["main"] = parameter.main;
+        row["total"] = or_null(parameter.total);
+        row["effects"] = effects_json(column, parameter);
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  return rows_json("importance", std::move(rows));
+}
+
+std::string progress_json(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const BestSoFar& curve : best_so_far(model)) {
+    Json steps = Json::array();
+    for (const BestStep& step : curve.steps) {
+      steps.push_back({{"evaluation", step.evaluation},
+                       {"seconds", or_null(step.seconds)},
+                       {"best_ns", step.best_ns},
+                       {"variant", model.variants[step.row].view.variant}});
+    }
+    Json row = identity(model.problems[curve.problem], curve.method);
+    row["evaluations"] = curve.evaluations;
+    row["seconds"] = or_null(curve.seconds);
+    row["steps"] = std::move(steps);
+    rows.push_back(std::move(row));
+  }
+  return rows_json("progress", std::move(rows));
+}
+
+std::string sizes_json(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const SizeSeries& series : size_series(model)) {
+    Json points = Json::array(), boundaries = Json::array(), fixed = Json::object();
+    for (const auto& [name, value] : series.fixed) fixed[name] = value;
+    for (const SizePoint& point : series.points) {
+      const TunedRecord& tuned = model.picks[point.pick].view.tuned;
+      points.push_back({{"size", point.size},
+                        {"problem", model.picks[point.pick].view.problem},
+                        {"median_ns", tuned.median_ns},
+                        {"variant", tuned.variant}});
+    }
+    for (const SizeBoundary& boundary : series.boundaries) {
+      boundaries.push_back(
+          {{"at", boundary.at}, {"below", boundary.below}, {"above", boundary.above}});
+    }
+    rows.push_back({{"gpu", series.gpu.model},
+                    {"emulation", series.gpu.emulation},
+                    {"operator", series.op},
+                    {"method", series.method},
+                    {"dim", series.dim},
+                    {"fixed", std::move(fixed)},
+                    {"points", std::move(points)},
+                    {"boundaries", std::move(boundaries)}});
+  }
+  return rows_json("sizes", std::move(rows));
+}
+
+std::string counters_json(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const ReportVariant& variant : model.variants) {
+    if (variant.counters.empty()) continue;
+    Json values = Json::object();
+    for (const CounterRecord& counter : variant.counters) values[counter.name] = counter.value;
+    const OutcomeView& view = variant.view;
+    rows.push_back({{"gpu", view.gpu.model},
+                    {"operator", view.op},
+                    {"problem", view.problem},
+                    {"variant", view.variant},
+                    {"is_pick", variant.is_pick},
+                    {"limit", variant.roofline.limit},
+                    {"counters", std::move(values)}});
+  }
+  return rows_json("counters", std::move(rows));
+}
+
+std::string environment_json(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const SweepView& view : model.sweeps) {
+    rows.push_back(
+        {{"sweep", view.sweep.id},
+         {"command", view.sweep.command},
+         {"strategy", view.sweep.strategy},
+         {"budget", view.sweep.budget},
+         {"started_at", view.sweep.started_at},
+         {"finished_at", view.sweep.finished_at.empty() ? Json() : Json(view.sweep.finished_at)},
+         {"gpu", view.gpu.model},
+         {"emulation", view.gpu.emulation},
+         {"mgtune_version", view.environment.mgtune_version},
+         {"compiler", view.environment.compiler},
+         {"driver", view.environment.driver},
+         {"system", view.environment.system}});
+  }
+  return rows_json("environment", std::move(rows));
+}
+
+}  // namespace mgtune

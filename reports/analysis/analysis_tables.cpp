@@ -1,0 +1,221 @@
+#include "analysis/analysis_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/analysis.h"
+#include "model/missing_parts.h"
+#include "text/printable.h"
+#include "text/text_table.h"
+#include "text/units.h"
+
+namespace mgtune {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string heading(const ReportProblem& problem, const std::string& method) {
+  return printable_line(fmt::format("{} {} on {}{}, method {}", problem.op, problem.problem,
+                                    problem.gpu.model, problem.gpu.emulation ? " (emulation)" : "",
+                                    method)) +
+         '\n';
+}
+
+// "No counters were read. This fills it: mgtune sweep ... --counters"
+std::string missing_text(const ReportModel& model, const ReportAnalysis& analysis,
+                         std::string_view part) {
+  const std::vector<MissingPart> parts = missing_parts(model, analysis, false);
+  const auto found = std::ranges::find(parts, part, &MissingPart::part);
+  if (found == parts.end()) return "";
+  return found->command.empty() ? found->text + "\n"
+                                : found->text + " This fills it: " + found->command + "\n";
+}
+
+std::string emulation_note(const ReportModel& model) {
+  return model.emulation ? fmt::format("\n{}\n", kEmulationNote) : "";
+}
+
+std::string effect_text(const ParameterColumn& column, const ValueEffect& effect) {
+  return fmt::format("{} {:+.0f} %", column.values[static_cast<std::size_t>(effect.value)],
+                     100 * (effect.ratio - 1));
+}
+
+std::string effects_text(const ParameterColumn& column, const ParameterImportance& parameter) {
+  std::string text;
+  for (const ValueEffect& effect : parameter.effects) {
+    text += (text.empty() ? "" : ", ") + effect_text(column, effect);
+  }
+  return text;
+}
+
+std::string design_text(const SpaceColumns& space, const DesignImportance& design) {
+  TextTable table({{"parameter"},
+                   {"changing it alone", Align::right},
+                   {"its average", Align::right},
+                   {"time of each value, to the mean"}});
+  for (const ParameterImportance& parameter : design.parameters) {
+    const ParameterColumn& column = space.parameters[parameter.parameter];
+    table.add_row({column.name, parameter.total ? percent_text(*parameter.total) : "",
+                   percent_text(parameter.main), effects_text(column, parameter)});
+  }
+  std::string text = printable_line(
+      fmt::format("{}: {}, the slowest takes {} the fastest", space.designs[design.design].name,
+                  counted(design.variants, "variant"), ratio_text(design.spread)));
+  text = "  " + text + "\n" + table.text(4);
+  for (const Interaction& pair : design.interactions) {
+    text += printable_line(fmt::format("{} and {} together: {} more", space.parameters[pair.a].name,
+                                       space.parameters[pair.b].name, percent_text(pair.share)))
+                .insert(0, "    ") +
+            "\n";
+  }
+  return text;
+}
+
+std::string series_text(const ReportModel& model, const SizeSeries& series) {
+  TextTable table({{series.dim, Align::right},
+                   {"time", Align::right},
+                   {"default", Align::right},
+                   {"of copy", Align::right},
+                   {"pick"}});
+  for (const SizePoint& point : series.points) {
+    const ReportPick& pick = model.picks[point.pick];
+    const TunedRecord& tuned = pick.view.tuned;
+    table.add_row({fmt::format("{:.0f}", point.size), time_text(tuned.median_ns),
+                   tuned.default_median_ns > 0 ? time_text(tuned.default_median_ns) : "",
+                   pick.of_copy ? percent_text(*pick.of_copy) : "", tuned.variant});
+  }
+  std::string fixed;
+  for (const auto& [name, value] : series.fixed) fixed += fmt::format(" {}={}", name, value);
+  std::string text = printable_line(fmt::format(
+                         "{} on {}{}, method {}:{}", series.op, series.gpu.model,
+                         series.gpu.emulation ? " (emulation)" : "", series.method, fixed)) +
+                     "\n" + table.text(2);
+  for (const SizeBoundary& boundary : series.boundaries) {
+    text += "  " +
+            printable_line(
+                fmt::format("from {} = {:.0f} on: {}", series.dim, boundary.at, boundary.above)) +
+            "\n";
+  }
+  return text;
+}
+
+std::string machine_text(const SweepView& view) {
+  std::string text =
+      printable_line(view.gpu.model + (view.gpu.emulation ? " (emulation)" : "")) + "\n";
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {}: {}\n", name, printable_line(value));
+  };
+  add("driver", view.environment.driver);
+  add("compiler", view.environment.compiler);
+  add("system", view.environment.system);
+  add("mgtune", view.environment.mgtune_version);
+  return text;
+}
+
+}  // namespace
+
+std::string summary_table(const ReportModel& model) {
+  std::string text;
+  for (const std::string& sentence : model.verdict) text += printable_line(sentence) + "\n";
+  TextTable table({{"without data"}, {"this fills it"}});
+  bool any = false;
+  for (const MissingPart& part : missing_parts(model, analyze(model), true)) {
+    if (part.command.empty()) continue;
+    table.add_row({part.part, part.command});
+    any = true;
+  }
+  if (any && !model.variants.empty()) text += "\n" + table.text();
+  return text + emulation_note(model);
+}
+
+std::string importance_table(const ReportModel& model) {
+  const ReportAnalysis analysis = analyze(model);
+  if (analysis.importance.empty()) return missing_text(model, analysis, "importance");
+  std::string text;
+  for (const ProblemImportance& entry : analysis.importance) {
+    if (!text.empty()) text += "\n";
+    text += heading(model.problems[entry.problem], entry.method);
+    if (entry.importance.design_share) {
+      text += fmt::format("  the choice of the design: {}\n",
+                          percent_text(*entry.importance.design_share));
+    }
+    for (const DesignImportance& design : entry.importance.designs) {
+      text += design_text(analysis.spaces[entry.problem], design);
+    }
+    if (!entry.note.empty()) text += "  " + entry.note + "\n";
+  }
+  return text +
+         "\nBoth are shares of the variance of log time. changing it alone: what is left once all "
+         "other parameters are\nfixed; empty where too few variants differ in it alone. its "
+         "average: what its value explains, averaged over\nthe others: more than the former where "
+         "its values were tried together with others' good or bad ones.\n" +
+         emulation_note(model);
+}
+
+std::string progress_table(const ReportModel& model) {
+  const ReportAnalysis analysis = analyze(model);
+  std::string text;
+  for (const BestSoFar& curve : analysis.best_so_far) {
+    if (!curve.order_known) continue;
+    TextTable table({{"evaluation", Align::right},
+                     {"after", Align::right},
+                     {"best", Align::right},
+                     {"variant"}});
+    for (const BestStep& step : curve.steps) {
+      table.add_row({std::to_string(step.evaluation),
+                     step.seconds ? fmt::format("{:.1f} s", *step.seconds) : "",
+                     time_text(step.best_ns), model.variants[step.row].view.variant});
+    }
+    text += (text.empty() ? "" : "\n") + heading(model.problems[curve.problem], curve.method) +
+            table.text(2) +
+            fmt::format("  {} in all{}\n", counted(curve.evaluations, "evaluation"),
+                        curve.seconds ? ", " + duration_text(*curve.seconds) : "");
+  }
+  if (text.empty()) return missing_text(model, analysis, "best_so_far");
+  return text + emulation_note(model);
+}
+
+std::string sizes_table(const ReportModel& model) {
+  const ReportAnalysis analysis = analyze(model);
+  if (analysis.sizes.empty()) return missing_text(model, analysis, "sizes");
+  std::string text;
+  for (const SizeSeries& series : analysis.sizes) {
+    text += (text.empty() ? "" : "\n") + series_text(model, series);
+  }
+  return text + emulation_note(model);
+}
+
+std::string counters_table(const ReportModel& model) {
+  std::string text;
+  for (const ReportVariant& variant : model.variants) {
+    if (variant.counters.empty()) continue;
+    TextTable table({{"counter"}, {"of one launch", Align::right}});
+    for (const CounterRecord& counter : variant.counters) {
+      table.add_row({counter.name, fmt::format("{:.6g}", counter.value)});
+    }
+    const OutcomeView& view = variant.view;
+    text += (text.empty() ? "" : "\n") +
+            printable_line(fmt::format("{} {} on {}: {}{}", view.op, view.problem, view.gpu.model,
+                                       view.variant, variant.is_pick ? " (pick)" : "")) +
+            "\n" + table.text(2) + "  " + variant.roofline.limit + "\n";
+  }
+  return text.empty() ? missing_text(model, analyze(model), "counters") : text;
+}
+
+std::string environment_table(const ReportModel& model) {
+  if (model.sweeps.empty()) return missing_text(model, analyze(model), "environment");
+  TextTable sweeps({{"started (UTC)"}, {"device"}, {"strategy"}, {"budget"}, {"command"}});
+  std::set<std::string> seen;
+  std::string machines;
+  for (const SweepView& view : model.sweeps) {
+    const std::string machine = machine_text(view);
+    if (seen.insert(machine).second) machines += machine + "\n";
+    sweeps.add_row({view.sweep.started_at, view.gpu.model, view.sweep.strategy, view.sweep.budget,
+                    view.sweep.command});
+  }
+  return machines + sweeps.text();
+}
+
+}  // namespace mgtune

@@ -1,0 +1,198 @@
+#include "analysis/evidence.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+// GPU, operator, problem, and what else tells rows of them apart: a method, a variant.
+using Key = std::tuple<std::int64_t, std::string, std::string, std::string>;
+
+// The ceilings of one GPU by one method, and the copies among them by bytes.
+struct Ceilings {
+  std::vector<CeilingRecord> all;
+  std::map<std::int64_t, double> copy_ns;
+};
+using CeilingsByMethod = std::map<std::pair<std::int64_t, std::string>, Ceilings>;
+
+CeilingsByMethod by_method(const std::vector<CeilingView>& views) {
+  CeilingsByMethod methods;
+  for (const CeilingView& view : views) {
+    const CeilingRecord& ceiling = view.ceiling;
+    Ceilings& ceilings = methods[{view.gpu_id, ceiling.method}];
+    ceilings.all.push_back(ceiling);
+    if (ceiling.kind == "copy" && ceiling.rate > 0) {
+      ceilings.copy_ns[ceiling.bytes] = static_cast<double>(ceiling.bytes) * 1e9 / ceiling.rate;
+    }
+  }
+  return methods;
+}
+
+// Of the variant's build, had it taken `time_ns`.
+Roofline roofline_of(const ReportVariant& variant, const std::string& method, double time_ns,
+                     const CeilingsByMethod& methods) {
+  static const Ceilings kNone;
+  const OutcomeView& view = variant.view;
+  if (view.gpu.emulation || is_failure(view.outcome)) return {};
+  const auto found = methods.find({view.gpu_id, method});
+  const Ceilings& ceilings = found == methods.end() ? kNone : found->second;
+  RooflineInput input;
+  input.bytes = view.bytes;
+  input.flops = view.flops;
+  input.median_ns = time_ns;
+  input.spill_bytes = view.spill_bytes;
+  input.sm_count = view.gpu.sm_count;
+  input.counters = variant.counters;
+  input.ceilings = ceilings.all;
+  const auto copy = ceilings.copy_ns.find(static_cast<std::int64_t>(view.bytes));
+  if (copy != ceilings.copy_ns.end()) input.copy_ns = copy->second;
+  return roofline(input);
+}
+
+bool is_of(const OutcomeView& view, const std::string& build_sha256,
+           const std::string& launch_hash) {
+  return view.build_sha256 == build_sha256 && view.launch_hash == launch_hash;
+}
+
+// A finalist's time is that of the final, as its pick's is: single measurements drift.
+void add_to_variants(const StoredRows& rows, const CeilingsByMethod& ceilings,
+                     std::vector<ReportVariant>& variants) {
+  std::map<Key, const CounterView*> counters;
+  for (const CounterView& view : rows.counters) {
+    counters[{view.gpu_id, view.op, view.problem, view.variant}] = &view;
+  }
+  for (ReportVariant& variant : variants) {
+    const OutcomeView& view = variant.view;
+    const auto counted = counters.find({view.gpu_id, view.op, view.problem, view.variant});
+    if (counted != counters.end() &&
+        is_of(view, counted->second->build_sha256, counted->second->launch_hash)) {
+      variant.counters = counted->second->counters;
+    }
+    if (const std::optional<double> time_ns = median_ns(view)) {
+      const double shown_ns = variant.final ? variant.final->median_ns : *time_ns;
+      variant.roofline = roofline_of(variant, view.measurement->method, shown_ns, ceilings);
+    }
+  }
+}
+
+// The times of a final are of the same build and method as the measurement.
+void add_finalists(const StoredRows& rows, std::vector<ReportVariant>& variants) {
+  std::map<Key, ReportVariant*> by_variant;
+  for (ReportVariant& variant : variants) {
+    const OutcomeView& view = variant.view;
+    if (view.measurement) {
+      by_variant[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] =
+          &variant;
+    }
+  }
+  for (const FinalView& view : rows.finals) {
+    for (const FinalistRecord& finalist : view.final.finalists) {
+      const auto found = by_variant.find(
+          {view.final.gpu, view.op, view.problem, view.final.method + finalist.variant});
+      if (found == by_variant.end() || found->second->view.build_sha256 != finalist.build_sha256) {
+        continue;
+      }
+      found->second->final = finalist;
+      found->second->final->samples_ns.clear();
+    }
+  }
+}
+
+// A final speaks of the pick that it decided, not of one that single measurements made later.
+bool decided(const FinalRecord& final, const TunedRecord& tuned) {
+  return std::ranges::any_of(final.finalists, [&](const FinalistRecord& finalist) {
+    return finalist.variant == tuned.variant && finalist.build_sha256 == tuned.build_sha256 &&
+           finalist.median_ns == tuned.median_ns;
+  });
+}
+
+// By GPU, operator, problem, and method and variant.
+std::map<Key, std::size_t> rows_by_variant(const std::vector<ReportVariant>& variants) {
+  std::map<Key, std::size_t> rows;
+  for (std::size_t row = 0; row < variants.size(); ++row) {
+    const OutcomeView& view = variants[row].view;
+    if (!view.measurement) continue;
+    rows[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] = row;
+  }
+  return rows;
+}
+
+// What the final that decided it says of the pick: its interval, and that of its ratio to the
+// default, which ran in the same rounds.
+void add_final(const FinalRecord& final, ReportPick& pick) {
+  const TunedRecord& tuned = pick.view.tuned;
+  pick.noise_floor = final.noise_floor;
+  const bool with_default = std::ranges::any_of(final.finalists, [&](const auto& finalist) {
+    return finalist.variant == tuned.default_variant;
+  });
+  for (const FinalistRecord& finalist : final.finalists) {
+    if (finalist.tied) pick.tied.push_back(finalist.variant);
+    if (finalist.variant != tuned.variant) continue;
+    pick.low_ns = finalist.median_low_ns;
+    pick.high_ns = finalist.median_high_ns;
+    if (with_default && pick.speedup && finalist.ratio_low > 0) {
+      pick.speedup = 1 / finalist.ratio;  // within rounds, which drift does not reach
+      pick.speedup_low = 1 / finalist.ratio_high;
+      pick.speedup_high = 1 / finalist.ratio_low;
+    }
+  }
+}
+
+void add_interval(const OutcomeView& view, ReportPick& pick) {
+  if (pick.low_ns || !view.measurement || view.measurement->median_high_ns <= 0) return;
+  if (view.measurement->median_ns != pick.view.tuned.median_ns) return;
+  pick.low_ns = view.measurement->median_low_ns;
+  pick.high_ns = view.measurement->median_high_ns;
+}
+
+void add_to_picks(const CeilingsByMethod& ceilings, ReportModel& model) {
+  std::map<Key, const FinalRecord*> finals;
+  for (const FinalView& view : model.finals) {
+    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view.final;
+  }
+  const std::map<Key, std::size_t> rows = rows_by_variant(model.variants);
+  for (ReportPick& pick : model.picks) {
+    const TunedRecord& tuned = pick.view.tuned;
+    const auto row_of = [&](const std::string& variant) -> std::optional<std::size_t> {
+      const auto row =
+          rows.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method + variant});
+      return row == rows.end() ? std::nullopt : std::optional(row->second);
+    };
+    const auto final = finals.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method});
+    if (final != finals.end() && decided(*final->second, tuned)) add_final(*final->second, pick);
+    for (const std::string& variant : pick.tied) {
+      if (const auto row = row_of(variant)) pick.tied_rows.push_back(*row);
+    }
+    pick.default_row = row_of(tuned.default_variant);
+    pick.row = row_of(tuned.variant);
+    if (!pick.row) continue;
+    const ReportVariant& variant = model.variants[*pick.row];
+    add_interval(variant.view, pick);
+    pick.roofline = roofline_of(variant, tuned.method, tuned.median_ns, ceilings);
+  }
+}
+
+}  // namespace
+
+void add_evidence(const StoredRows& rows, ReportModel& model) {
+  std::map<Key, const FinalView*> finals;
+  for (const FinalView& view : rows.finals) {
+    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view;
+  }
+  for (const ReportPick& pick : model.picks) {
+    const auto final =
+        finals.find({pick.view.tuned.gpu, pick.view.op, pick.view.problem, pick.view.tuned.method});
+    if (final != finals.end()) model.finals.push_back(*final->second);
+  }
+  const CeilingsByMethod ceilings = by_method(rows.ceilings);
+  add_finalists(rows, model.variants);
+  add_to_variants(rows, ceilings, model.variants);
+  add_to_picks(ceilings, model);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,114 @@
+#include "text/printable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+constexpr char32_t kInvalid = 0xFFFFFFFF;
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+struct Decoded {
+  char32_t code;     // kInvalid when these bytes are not UTF-8
+  std::size_t size;  // bytes consumed, at least 1
+};
+
+// The smallest code point that needs a sequence of this length: shorter ones are overlong.
+constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+
+Decoded decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {kInvalid, 1};
+  char32_t code = lead & (0x7Fu >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0u) != 0x80u) return {kInvalid, 1};
+    code = (code << 6) | (byte(i) & 0x3Fu);
+  }
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < kSmallest[size] || code > 0x10FFFF || surrogate) return {kInvalid, 1};
+  return {code, size};
+}
+
+bool within(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
+
+bool is_plain(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
+
+bool is_control(char32_t code) {
+  if (code == '\n' || code == '\t') return false;
+  return code < 0x20 || within(code, 0x7F, 0x9F);
+}
+
+bool is_direction_override(char32_t code) {
+  return within(code, 0x202A, 0x202E) || within(code, 0x2066, 0x2069) ||
+         within(code, 0x200E, 0x200F);
+}
+
+std::size_t width(char32_t code) {
+  if (within(code, 0x300, 0x36F) || within(code, 0x200B, 0x200D) || within(code, 0xFE00, 0xFE0F)) {
+    return 0;
+  }
+  const bool wide = within(code, 0x1100, 0x115F) || within(code, 0x2E80, 0xA4CF) ||
+                    within(code, 0xAC00, 0xD7A3) || within(code, 0xF900, 0xFAFF) ||
+                    within(code, 0xFE30, 0xFE6F) || within(code, 0xFF00, 0xFF60) ||
+                    within(code, 0xFFE0, 0xFFE6) || within(code, 0x1F300, 0x1FAFF) ||
+                    within(code, 0x20000, 0x3FFFD);
+  return wide ? 2 : 1;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (true) {
+    const auto plain = std::ranges::find_if_not(text, is_plain) - text.begin();
+    result += text.substr(0, static_cast<std::size_t>(plain));
+    text.remove_prefix(static_cast<std::size_t>(plain));
+    if (text.empty()) return result;
+    const Decoded next = decode(text);
+    if (next.code == kInvalid) {
+      result += kReplacement;
+    } else if (is_control(next.code)) {
+      result += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(next.code));
+    } else if (is_direction_override(next.code)) {
+      result += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(next.code));
+    } else {
+      result += text.substr(0, next.size);
+    }
+    text.remove_prefix(next.size);
+  }
+}
+
+std::string printable_line(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t start = text.find_first_not_of(kBlank);
+  if (start == std::string_view::npos) return "";
+  const std::size_t line_end = std::min(text.find('\n', start), text.size());
+  const std::size_t last = text.find_last_not_of(kBlank, line_end - 1);
+  const bool more = text.find_first_not_of(kBlank, line_end) != std::string_view::npos;
+  std::string line = printable(text.substr(start, last + 1 - start));
+  for (char& c : line) {
+    if (c == '\t') c = ' ';
+  }
+  return more ? line + " ..." : line;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    columns += next.code == kInvalid ? 1 : width(next.code);
+    text.remove_prefix(next.size);
+  }
+  return columns;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,194 @@
+#include "text/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "model/named_ceiling.h"
+#include "text/outcome_text.h"
+#include "text/printable.h"
+#include "text/text_table.h"
+#include "text/units.h"
+
+namespace mgtune {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string empty_text(std::string_view what) {
+  return fmt::format("{} Fill this store with: {}\n", what, kSweepCommand);
+}
+
+std::string heading(const std::string& what, const GpuRecord& gpu) {
+  return printable_line(
+      fmt::format("{} on {}{}", what, gpu.model, gpu.emulation ? " (emulation)" : ""));
+}
+
+std::string emulation_note(const ReportModel& model) {
+  return model.emulation ? fmt::format("\n{}\n", kEmulationNote) : "";
+}
+
+std::string standing_text(const ReportPick& pick) {
+  switch (pick.standing) {
+    case PickStanding::faster:
+      return pick.speedup ? ratio_text(*pick.speedup) : "";
+    case PickStanding::tie:
+      return "tie";
+    case PickStanding::default_fastest:
+      return "default";
+    case PickStanding::no_default:
+      break;
+  }
+  return "-";
+}
+
+std::string time_or_dash(double time_ns) { return time_ns > 0 ? time_text(time_ns) : "-"; }
+
+std::string origin_text(bool imported) { return imported ? "import" : ""; }
+
+bool same_heading(const ReportPick& a, const ReportPick& b) {
+  return a.view.tuned.gpu == b.view.tuned.gpu && a.view.op == b.view.op;
+}
+
+// "98.9 % of copy": of the ceiling that it is nearest to.
+std::string reached_text(const ReportPick& pick) {
+  const std::vector<CeilingShare> shares = ceiling_shares(pick);
+  if (shares.empty()) return "";
+  // The bytes of the copy follow from the problem.
+  const std::string& name = shares.front().name;
+  return fmt::format("{} of {}", percent_text(shares.front().fraction),
+                     name.starts_with("copy") ? "copy" : name);
+}
+
+std::string picks_of_operator(const ReportModel& model, std::span<const ReportPick> picks) {
+  TextTable table({{"problem"},
+                   {"time", Align::right},
+                   {"default", Align::right},
+                   {"speed-up", Align::right},
+                   {"GB/s", Align::right},
+                   {"reached"},
+                   {"method"},
+                   {"variants", Align::right},
+                   {"failed", Align::right},
+                   {"from"},
+                   {"pick"}});
+  for (const ReportPick& pick : picks) {
+    const TunedRecord& tuned = pick.view.tuned;
+    table.add_row(
+        {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
+         standing_text(pick), pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
+         reached_text(pick), tuned.method, std::to_string(model.problems[pick.problem].count),
+         pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
+         origin_text(pick.imported), tuned.variant});
+  }
+  return heading(picks.front().view.op, picks.front().view.gpu) + '\n' + table.text(2);
+}
+
+// "12.01 .. 12.30 us" would need one unit for both; two times read as well.
+std::string quartiles(const MeasurementRecord& measurement) {
+  return fmt::format("{} .. {}", time_text(measurement.q1_ns), time_text(measurement.q3_ns));
+}
+
+std::string role(const ReportVariant& variant) {
+  if (variant.is_pick) return variant.is_default ? "pick, default" : "pick";
+  return variant.is_default ? "default" : "";
+}
+
+void add_variant(TextTable& table, const ReportVariant& variant) {
+  const OutcomeView& view = variant.view;
+  const bool has_time = median_ns(view).has_value();
+  table.add_row({has_time ? time_text(view.measurement->median_ns) : "-",
+                 variant.slowdown ? ratio_text(*variant.slowdown) : "",
+                 has_time ? quartiles(*view.measurement) : "",
+                 variant.bandwidth_gbps ? bandwidth_text(*variant.bandwidth_gbps) : "",
+                 std::string(to_string(view.outcome)), has_time ? view.measurement->method : "",
+                 view.registers >= 0 ? std::to_string(view.registers) : "",
+                 view.spill_bytes >= 0 ? std::to_string(view.spill_bytes) : "",
+                 view.check ? error_text(view.check->error) : "", role(variant),
+                 origin_text(variant.imported), view.variant});
+}
+
+std::string variants_of_problem(std::span<const ReportVariant> variants) {
+  TextTable table({{"time", Align::right},
+                   {"of fastest", Align::right},
+                   {"q1 .. q3", Align::right},
+                   {"GB/s", Align::right},
+                   {"status"},
+                   {"method"},
+                   {"registers", Align::right},
+                   {"spill bytes", Align::right},
+                   {"error", Align::right},
+                   {"role"},
+                   {"from"},
+                   {"variant"}});
+  for (const ReportVariant& variant : variants) add_variant(table, variant);
+  const OutcomeView& first = variants.front().view;
+  return fmt::format("{}: {}\n{}", heading(first.op + " " + first.problem, first.gpu),
+                     counted(static_cast<std::int64_t>(variants.size()), "variant"), table.text(2));
+}
+
+}  // namespace
+
+std::string picks_table(const ReportModel& model) {
+  if (model.picks.empty() && !model.variants.empty()) {
+    return fmt::format("No picks: none of {} passed; mgtune show failures says why.\n",
+                       counted(static_cast<std::int64_t>(model.variants.size()), "variant"));
+  }
+  if (model.picks.empty()) return empty_text("No picks yet.");
+  std::string text;
+  const std::span<const ReportPick> picks = model.picks;
+  for (std::size_t first = 0; first < picks.size();) {
+    std::size_t end = first + 1;
+    while (end < picks.size() && same_heading(picks[first], picks[end])) ++end;
+    if (!text.empty()) text += '\n';
+    text += picks_of_operator(model, picks.subspan(first, end - first));
+    first = end;
+  }
+  const bool default_stays = std::ranges::any_of(picks, [](const ReportPick& pick) {
+    return pick.standing == PickStanding::tie || pick.standing == PickStanding::default_fastest;
+  });
+  if (default_stays) {
+    text +=
+        "\ntie: nothing beat the default beyond noise, so it stays; default: nothing was faster.\n";
+  }
+  if (std::ranges::any_of(picks, [](const auto& pick) { return !ceiling_shares(pick).empty(); })) {
+    text += fmt::format(
+        "{}reached: of the rate of a copy of as many bytes, or of the peak of its arithmetic, both "
+        "measured here.\n",
+        default_stays ? "" : "\n");
+  }
+  return text + emulation_note(model);
+}
+
+std::string variants_table(const ReportModel& model) {
+  if (model.variants.empty()) return empty_text("No variants yet.");
+  std::string text;
+  const std::span<const ReportVariant> variants = model.variants;
+  for (const ReportProblem& problem : model.problems) {
+    if (problem.count == 0) continue;
+    if (!text.empty()) text += '\n';
+    text += variants_of_problem(variants.subspan(problem.first, problem.count));
+  }
+  return text + emulation_note(model);
+}
+
+std::string failures_table(const ReportModel& model) {
+  if (model.variants.empty()) return empty_text("No variants yet.");
+  if (model.failures.empty()) {
+    return fmt::format("No failures: {} evaluated.\n",
+                       counted(static_cast<std::int64_t>(model.variants.size()), "variant"));
+  }
+  TextTable table({{"status"}, {"device"}, {"problem"}, {"variant"}, {"message"}});
+  for (const ReportFailure& failure : model.failures) {
+    for (const std::size_t index : failure.variants) {
+      const OutcomeView& view = model.variants[index].view;
+      table.add_row({std::string(to_string(view.outcome)), view.gpu.model,
+                     view.op + " " + view.problem, view.variant,
+                     std::string(headline(failure.message))});
+    }
+  }
+  return table.text();
+}
+
+}  // namespace mgtune

@@ -1,0 +1,153 @@
+#include "compiler/host_toolchain.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "compiler/cuda_toolkit.h"
+#include "system/file_system.h"
+#include "system/subprocess.h"
+#include "system/user_folders.h"
+
+namespace mgtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSanitize = MGTUNE_SANITIZE;
+constexpr bool kAddressSanitizer = kSanitize.find("address") != std::string_view::npos;
+constexpr bool kThreadSanitizer = kSanitize.find("thread") != std::string_view::npos;
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(std::move(word));
+  return words;
+}
+
+bool is_program(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+}
+
+// "" when it is nowhere.
+std::string find_program(const std::string& name) {
+  std::error_code ignored;
+  if (name.find('/') != std::string::npos) {
+    return is_program(name) ? fs::absolute(name, ignored).string() : "";
+  }
+  std::istringstream folders(environment_variable("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path path = fs::path(folder) / name;
+    if (path.is_absolute() && is_program(path)) return path.string();
+  }
+  return "";
+}
+
+Result<std::vector<std::string>> find_compiler() {
+  std::vector<std::string> wanted = words_of(environment_variable("CXX"));
+  if (!wanted.empty()) {
+    const std::string path = find_program(wanted[0]);
+    if (path.empty()) return environment_error("$CXX names no program: '" + wanted[0] + "'");
+    wanted[0] = path;
+    return wanted;
+  }
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    std::string path = find_program(name);
+    if (!path.empty()) return std::vector<std::string>{std::move(path)};
+  }
+  return environment_error(
+      "the cpu device needs a C++ compiler: $CXX is not set, and PATH has no c++, g++ or clang++");
+}
+
+Result<std::string> find_cuda_include() {
+  std::string looked;
+  for (const std::string& toolkit : cuda_toolkit_folders()) {
+    const std::string folder = toolkit + "/include";
+    if (FileSystem::real().exists(folder + "/cuda_fp16.h")) return folder;
+    looked += " " + folder;
+  }
+  return environment_error(
+      "the headers of the CUDA Toolkit are not there (cuda_fp16.h); looked in" + looked);
+}
+
+// "CUDA_VERSION 13000": the headers' own arithmetic is part of what a kernel computes.
+std::string cuda_version(const std::string& include) {
+  constexpr std::string_view kDefine = "#define CUDA_VERSION ";
+  const Result<std::string> header = FileSystem::real().read_file(include + "/cuda.h");
+  if (!header.ok()) return "CUDA_VERSION unknown";
+  const std::size_t begin = header.value().find(kDefine);
+  if (begin == std::string::npos) return "CUDA_VERSION unknown";
+  std::istringstream line(header.value().substr(begin + 8));
+  std::string name, number;
+  line >> name >> number;
+  return name + " " + number;
+}
+
+Result<std::string> first_version_line(std::vector<std::string> command) {
+  command.emplace_back("--version");
+  Subprocess call;
+  call.arguments = std::move(command);
+  MGTUNE_ASSIGN(const SubprocessOutcome outcome, run_subprocess(call));
+  if (outcome.exit_code != 0) {
+    return environment_error("'" + call.arguments[0] + " --version' fails: " + outcome.output);
+  }
+  return outcome.output.substr(0, outcome.output.find('\n'));
+}
+
+void append(std::vector<std::string>& flags, std::initializer_list<const char*> more) {
+  flags.insert(flags.end(), more.begin(), more.end());
+}
+
+void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
+  std::vector<std::string>& flags = toolchain.compile_flags;
+  // -ffp-contract=off: the same bits at every optimisation level and machine. DWARF 4: the
+  // assembler writes its own folder into DWARF 5, where no option maps it away. CUDA has no
+  // exceptions either.
+  append(flags,
+         {"-std=gnu++20", "-g", "-gdwarf-4", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
+          "-fno-strict-aliasing", "-ffp-contract=off", "-fstack-clash-protection",
+          "-fno-omit-frame-pointer", "-Wno-unknown-pragmas", "-fdiagnostics-color=never"});
+  append(toolchain.link_flags, {"-shared", "-Wl,--as-needed"});
+  if (is_clang) {
+    append(flags, {"-ferror-limit=3"});
+  } else {
+    // Unique symbols would make builds with equal instantiations share their static storage.
+    append(flags, {"-fno-gnu-unique", "-fmax-errors=3", "-gno-record-gcc-switches",
+                   "-frandom-seed=mgtune"});
+  }
+  if (check_races) {
+    append(flags, {"-O1", "-fsanitize=thread"});
+    if (!is_clang) append(flags, {"--param=tsan-instrument-func-entry-exit=0", "-Wno-tsan"});
+  } else if (kAddressSanitizer) {
+    append(flags, {"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
+    append(toolchain.link_flags, {"-fsanitize=address,undefined"});
+  } else {
+    append(flags, {"-O2"});
+  }
+}
+
+}  // namespace
+
+Result<HostToolchain> find_host_toolchain(const std::string& arch) {
+  const bool check_races = arch == "cpu-race";
+  if (check_races && kThreadSanitizer) {
+    return unsupported("the race checker is not part of a build with ThreadSanitizer");
+  }
+  HostToolchain toolchain;
+  MGTUNE_ASSIGN(toolchain.command, find_compiler());
+  MGTUNE_ASSIGN(toolchain.cuda_include, find_cuda_include());
+  MGTUNE_ASSIGN(const std::string version, first_version_line(toolchain.command));
+  const bool is_clang = version.find("clang") != std::string::npos;
+  toolchain.version = version + ", " + cuda_version(toolchain.cuda_include);
+  toolchain.precompiled_suffix = is_clang ? ".pch" : ".gch";
+  set_flags(toolchain, is_clang, check_races);
+  return toolchain;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,45 @@
+// Nvrtc: the functions of NVIDIA's run-time compiler, opened when first needed.
+//
+// Finding it does not open it: a program whose builds all come from the cache never loads NVRTC's
+// 100 MB. Looked for in this order: $MGTUNE_NVRTC_PATH (a file) alone when it is set; a copy that
+// the process has loaded already (PyTorch's, say); $CUDA_HOME, $LD_LIBRARY_PATH, /usr/local/cuda
+// and the system's library folder. Immutable once opened; different programs may be compiled from
+// different threads.
+
+#pragma once
+
+#include <nvrtc.h>
+
+#include <string>
+
+#include "system/file_system.h"
+#include "system/shared_library.h"
+#include "core/status.h"
+
+namespace mgtune {
+
+struct Nvrtc {
+  std::string path;  // of the library
+  int major = 0, minor = 0;
+
+  decltype(&nvrtcVersion) version;
+  decltype(&nvrtcGetErrorString) error_string;
+  decltype(&nvrtcCreateProgram) create_program;
+  decltype(&nvrtcDestroyProgram) destroy_program;
+  decltype(&nvrtcAddNameExpression) add_name_expression;
+  decltype(&nvrtcCompileProgram) compile_program;
+  decltype(&nvrtcGetLoweredName) lowered_name;
+  decltype(&nvrtcGetProgramLogSize) log_size;
+  decltype(&nvrtcGetProgramLog) log;
+  decltype(&nvrtcGetCUBINSize) cubin_size;
+  decltype(&nvrtcGetCUBIN) cubin;
+};
+
+// The file that would be opened; environment when there is none, saying where it was looked for and
+// how to get it.
+Result<std::string> find_nvrtc(FileSystem& file_system = FileSystem::real());
+
+// environment when `path` does not load, or is older than 12.8, naming its version.
+Result<Nvrtc> open_nvrtc(const std::string& path, LibraryLoader& loader = LibraryLoader::real());
+
+}  // namespace mgtune

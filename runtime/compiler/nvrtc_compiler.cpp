@@ -1,0 +1,194 @@
+#include "compiler/nvrtc_compiler.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "compiler/cuda_headers.h"
+#include "compiler/nvrtc.h"
+#include "compiler/ptxas_report.h"
+#include "core/embedded.h"
+#include "core/sha256.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::string_view kCommonFolder = "kernels/common/";
+
+// -modify-stack-limit=false: NVRTC would otherwise change the whole process's limit during a
+// compile.
+constexpr std::array<const char*, 3> kOptions = {"--std=c++20", "--modify-stack-limit=false",
+                                                 "--ptxas-options=-v"};
+
+// Only NVRTC_ERROR_OUT_OF_MEMORY says nothing about the source.
+StatusCode failure_code(nvrtcResult result) {
+  return result == NVRTC_ERROR_OUT_OF_MEMORY ? StatusCode::environment : StatusCode::compile_failed;
+}
+
+// An nvrtcProgram that destroys itself.
+class Program {
+ public:
+  explicit Program(const Nvrtc& nvrtc) : nvrtc_(nvrtc) {}
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    if (program_ != nullptr) nvrtc_.destroy_program(&program_);
+  }
+
+  nvrtcProgram* out() { return &program_; }
+  nvrtcProgram get() const { return program_; }
+
+  std::string log() const {
+    std::size_t size = 0;
+    if (nvrtc_.log_size(program_, &size) != NVRTC_SUCCESS || size <= 1) return "";
+    std::string log(size, '\0');
+    if (nvrtc_.log(program_, log.data()) != NVRTC_SUCCESS) return "";
+    log.resize(size - 1);  // without the terminating zero
+    return log;
+  }
+
+ private:
+  const Nvrtc& nvrtc_;
+  nvrtcProgram program_ = nullptr;
+};
+
+// The files that `#include` may name, for nvrtcCreateProgram: the family's own, then <mg/...>.
+struct Headers {
+  explicit Headers(const SourceTree& sources) {
+    for (const auto& [path, content] : sources.files) add(path, content);
+    for (const EmbeddedFile& file : embedded_files()) {
+      if (!file.path.starts_with(kCommonFolder)) continue;
+      std::string path(file.path.substr(kCommonFolder.size()));
+      if (!sources.files.contains(path)) add(std::move(path), std::string(file.content));
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      name_pointers.push_back(names[i].c_str());
+      content_pointers.push_back(contents[i].c_str());
+    }
+  }
+
+  void add(std::string name, std::string content) {
+    names.push_back(std::move(name));
+    contents.push_back(std::move(content));
+  }
+
+  std::vector<std::string> names, contents;
+  std::vector<const char*> name_pointers, content_pointers;
+};
+
+class NvrtcCompiler final : public Compiler {
+ public:
+  NvrtcCompiler(std::string nvrtc_path, CudaHeaders cuda_headers, std::string identity,
+                LibraryLoader& loader)
+      : nvrtc_path_(std::move(nvrtc_path)),
+        cuda_headers_(std::move(cuda_headers)),
+        identity_(std::move(identity)),
+        loader_(loader) {}
+
+  const std::string& identity() const override { return identity_; }
+
+  Result<Build> compile(const BuildRequest& request) override {
+    if (!nvrtc_.has_value()) {
+      MGTUNE_ASSIGN(nvrtc_, open_nvrtc(nvrtc_path_, loader_));
+    }
+    const auto source = request.sources->files.find(request.source);
+    if (source == request.sources->files.end()) {
+      return not_found(request.sources->folder + " has no file " + request.source);
+    }
+    const Headers headers(*request.sources);
+    Program program(*nvrtc_);
+    MGTUNE_TRY(expect(
+        nvrtc_->create_program(program.out(), source->second.c_str(), request.source.c_str(),
+                               static_cast<int>(headers.names.size()),
+                               headers.content_pointers.data(), headers.name_pointers.data())));
+
+    std::vector<std::string> kernels;
+    for (const std::string& kernel : request.kernels) {
+      if (std::find(kernels.begin(), kernels.end(), kernel) != kernels.end()) continue;
+      kernels.push_back(kernel);
+      MGTUNE_TRY(expect(nvrtc_->add_name_expression(program.get(), kernel.c_str())));
+    }
+    MGTUNE_TRY(run(program, request.arch));
+    return build(program, request, kernels);
+  }
+
+ private:
+  Status expect(nvrtcResult result) const {
+    if (result == NVRTC_SUCCESS) return {};
+    return {failure_code(result), std::string("NVRTC: ") + nvrtc_->error_string(result)};
+  }
+
+  Status run(const Program& program, const std::string& arch) const {
+    std::vector<std::string> options(kOptions.begin(), kOptions.end());
+    options.push_back("--gpu-architecture=" + arch);
+    options.push_back("--include-path=" + cuda_headers_.folder);
+    std::vector<const char*> pointers;
+    pointers.reserve(options.size());
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    const nvrtcResult result =
+        nvrtc_->compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+    if (result == NVRTC_SUCCESS) return {};
+    const std::string log = program.log();
+    return {failure_code(result), log.empty() ? nvrtc_->error_string(result) : log};
+  }
+
+  Result<Build> build(const Program& program, const BuildRequest& request,
+                      const std::vector<std::string>& kernels) const {
+    Build build;
+    build.key = build_key(request, identity_);
+    build.arch = request.arch;
+    build.log = program.log();
+    std::size_t size = 0;
+    MGTUNE_TRY(expect(nvrtc_->cubin_size(program.get(), &size)));
+    build.binary.resize(size);
+    MGTUNE_TRY(expect(nvrtc_->cubin(program.get(), build.binary.data())));
+    build.sha256 = sha256_hex(build.binary);
+
+    const std::vector<PtxasEntry> report = parse_ptxas_report(build.log);
+    for (const std::string& kernel : kernels) {
+      const char* symbol = nullptr;
+      MGTUNE_TRY(expect(nvrtc_->lowered_name(program.get(), kernel.c_str(), &symbol)));
+      BuildKernel entry{.name = kernel, .symbol = symbol};
+      const auto found = std::ranges::find(report, entry.symbol, &PtxasEntry::symbol);
+      if (found != report.end()) {
+        entry.registers = found->registers;
+        entry.spill_bytes = found->spill_bytes;
+        entry.static_shared_bytes = found->static_shared_bytes;
+      }
+      build.kernels.push_back(std::move(entry));
+    }
+    return build;
+  }
+
+  std::string nvrtc_path_;
+  CudaHeaders cuda_headers_;
+  std::string identity_;
+  LibraryLoader& loader_;
+  std::optional<Nvrtc> nvrtc_;
+};
+
+// NVRTC's build without opening it: the name behind its links ("libnvrtc.so.13.0.88") and its size.
+std::string file_identity(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  const auto bytes = std::filesystem::file_size(real, error);
+  return real.filename().string() + " of " + std::to_string(error ? 0 : bytes) + " bytes";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch,
+                                                      FileSystem& file_system,
+                                                      LibraryLoader& loader) {
+  if (!arch.starts_with("sm_")) return unsupported("NVRTC does not build for '" + arch + "'");
+  MGTUNE_ASSIGN(std::string path, find_nvrtc(file_system));
+  MGTUNE_ASSIGN(CudaHeaders headers, find_cuda_headers(file_system));
+  std::string identity = "nvrtc " + file_identity(path) + ", headers " + headers.sha256;
+  for (const char* option : kOptions) identity += std::string(" ") + option;
+  return std::unique_ptr<Compiler>(std::make_unique<NvrtcCompiler>(
+      std::move(path), std::move(headers), std::move(identity), loader));
+}
+
+}  // namespace mgtune

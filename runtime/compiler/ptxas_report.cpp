@@ -1,0 +1,90 @@
+#include "compiler/ptxas_report.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+
+namespace mgtune {
+namespace {
+
+// By their words, because numbers were added from version to version and the words stayed.
+constexpr std::array<std::string_view, 3> kObjections = {
+    "wgmma.mma_async instructions are serialized", "'setmaxnreg' ignored",
+    "warpgroup.wait is injected"};
+constexpr std::size_t kMostObjections = 3;  // an unrolled loop has one for each of its steps
+
+// The number that stands right before `words`; -1 when `words` is not in the line.
+int number_before(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  if (at == line.npos) return -1;
+  std::size_t begin = at;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  int number = -1;
+  std::from_chars(line.data() + begin, line.data() + at, number);
+  return number;
+}
+
+// What stands behind `words`, up to `end`; "" when `words` is not in the line.
+std::string_view text_after(std::string_view line, std::string_view words, char end) {
+  const std::size_t at = line.find(words);
+  if (at == line.npos) return "";
+  line.remove_prefix(at + words.size());
+  return line.substr(0, line.find(end));
+}
+
+std::string_view take_line(std::string_view& log) {
+  const std::size_t end = std::min(log.find('\n'), log.size());
+  const std::string_view line = log.substr(0, end);
+  log.remove_prefix(std::min(end + 1, log.size()));
+  return line;
+}
+
+}  // namespace
+
+std::vector<PtxasEntry> parse_ptxas_report(std::string_view log) {
+  std::vector<PtxasEntry> entries;
+  std::string_view function;  // whose properties follow
+  int called_spill_bytes = 0;
+  while (!log.empty()) {
+    const std::string_view line = take_line(log);
+    if (const auto symbol = text_after(line, "Compiling entry function '", '\''); !symbol.empty()) {
+      entries.push_back({.symbol = std::string(symbol)});
+    }
+    if (const auto name = text_after(line, "Function properties for ", ' '); !name.empty()) {
+      function = name;
+    }
+    if (entries.empty()) continue;
+    PtxasEntry& entry = entries.back();
+    if (const int bytes = number_before(line, " bytes spill stores"); bytes >= 0) {
+      if (function == entry.symbol) {
+        entry.spill_bytes = bytes;
+      } else {
+        called_spill_bytes += bytes;
+      }
+    }
+    if (const int registers = number_before(line, " registers"); registers >= 0) {
+      entry.registers = registers;
+      entry.static_shared_bytes = std::max(0, number_before(line, " bytes smem"));
+    }
+  }
+  for (PtxasEntry& entry : entries) {
+    if (entry.spill_bytes >= 0) entry.spill_bytes += called_spill_bytes;
+  }
+  return entries;
+}
+
+std::string ptxas_objections(std::string_view log) {
+  std::string objections;
+  for (std::size_t found = 0; !log.empty() && found < kMostObjections;) {
+    const std::string_view line = take_line(log);
+    if (!line.starts_with("ptxas ")) continue;  // not a source's own words, quoted in a warning
+    const auto says = [line](std::string_view words) { return line.find(words) != line.npos; };
+    if (std::ranges::none_of(kObjections, says)) continue;
+    objections.append(objections.empty() ? "" : "\n").append(line);
+    ++found;
+  }
+  return objections;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,181 @@
+// LaunchProgram: what remains to be computed when a loaded variant is launched. compile() evaluates
+// all that is known after loading; bytecode is left for what names a dynamic or hint dim.
+//
+// One launch evaluates into a LaunchFrame on the caller's stack: begin(), admits(),
+// place_workspace(), then per kernel geometry() and encode(). None of them allocates except to
+// describe a failure. Immutable after compile(): any number of threads may evaluate, each with its
+// own frame.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "device/tensor_map.h"
+#include "launch/launch_dims.h"
+#include "launch/loaded_variant.h"
+#include "family/operator.h"
+#include "family/variant.h"
+
+namespace mgtune {
+
+// What a frame has room for; compile() refuses designs that need more.
+inline constexpr std::size_t kMaxSlots = 192;
+inline constexpr std::size_t kMaxArguments = 64;  // per kernel
+inline constexpr std::size_t kMaxBuffers = 16;    // of the workspace
+inline constexpr std::size_t kMaxTensorMaps = 8;  // per kernel
+
+// The values of one launch. About 4 KiB, deliberately not initialized.
+struct LaunchFrame {
+  std::array<std::int64_t, kMaxSlots> slots;
+  std::array<std::int64_t, kMaxBuffers> buffer_bytes;        // 0: absent
+  std::array<void*, kMaxBuffers> buffers;                    // null: absent
+  std::array<std::uint64_t, kMaxArguments> values;           // of one kernel's arguments
+  std::array<void*, kMaxArguments> pointers;                 // to each of `values`, or a tensor map
+  std::array<EncodedTensorMap, kMaxTensorMaps> tensor_maps;  // of one kernel
+};
+
+// An expression folded as far as is known after loading.
+class LaunchValue {
+ public:
+  LaunchValue() = default;
+  explicit LaunchValue(std::int64_t constant) : constant_(constant) {}
+  static Result<LaunchValue> fold(const Expression& expression, const Slots& loaded);
+
+  bool is_constant() const { return expression_ == nullptr; }
+  std::int64_t constant() const { return constant_; }
+
+  Status evaluate(const LaunchFrame& frame, std::int64_t& value) const {
+    if (expression_ == nullptr) {
+      value = constant_;
+      return {};
+    }
+    Result<std::int64_t> result = expression_->evaluate(frame.slots);
+    if (!result.ok()) return std::move(result).take_status();
+    value = *result;
+    return {};
+  }
+
+ private:
+  const Expression* expression_ = nullptr;  // of the operator
+  std::int64_t constant_ = 0;
+};
+
+class LaunchProgram {
+ public:
+  // `loaded` holds the variant's slots with build.* and the lets of stages compile and load.
+  // The operator outlives the program. unsupported for more names, arguments, buffers or tensor
+  // maps than a frame holds, and for tensor maps on a device before sm_90.
+  static Result<LaunchProgram> compile(const Operator& op, const Variant& variant,
+                                       const DeviceLimits& limits, const Slots& loaded);
+
+  // Dims and defaults into the frame. invalid_argument for dims that the operator refuses.
+  Status begin(std::span<const std::int64_t> dims, LaunchFrame& frame) const;
+
+  // invalid_argument for tensors or scalars that are not what the binding declares.
+  Status check_arguments(const LaunchArguments& arguments, const LaunchFrame& frame) const;
+
+  // Evaluates the lets, then whether constraints and alignments hold; explain_refusal() says why
+  // not.
+  bool admits(std::span<void* const> tensors, LaunchFrame& frame) const;
+  Status explain_refusal(std::span<void* const> tensors, LaunchFrame& frame) const;
+
+  // After admits(). Sizes are rounded up to kWorkspaceAlignment per buffer.
+  Result<LoadedVariant::WorkspaceSize> size_workspace(LaunchFrame& frame) const;
+  // Buffers of `zero: once` go to the front, the others from `zeroed_bytes` on.
+  void place_workspace(void* base, std::int64_t zeroed_bytes, LaunchFrame& frame) const;
+  std::size_t buffers() const { return buffers_.size(); }
+  bool zeroed_each_launch(std::size_t buffer) const {
+    return buffers_[buffer].zero == Zero::each_launch;
+  }
+
+  // The kernels that may run: launches whose `when` is known to be false are not among them.
+  std::size_t kernels() const { return kernels_.size(); }
+  std::size_t launch_index(std::size_t kernel) const { return kernels_[kernel].launch; }
+  std::vector<std::size_t> argument_bytes(std::size_t kernel) const;
+
+  // Fills all of `launch` but kernel, args and stream. False: not launched, since `when` is false
+  // or the grid has a zero.
+  Result<bool> geometry(std::size_t kernel, const LaunchFrame& frame, KernelLaunch& launch) const;
+
+  // The tensor maps of a kernel, for the device to encode into the frame before encode().
+  std::size_t tensor_maps(std::size_t kernel) const { return kernels_[kernel].maps.size(); }
+  Status tensor_map(std::size_t kernel, std::size_t map, const LaunchArguments& arguments,
+                    const LaunchFrame& frame, TensorMapRequest& request) const;
+
+  // The arguments' values and pointers into the frame.
+  Status encode(std::size_t kernel, const LaunchArguments& arguments, LaunchFrame& frame) const;
+
+ private:
+  struct TensorRule {
+    LaunchValue present;
+    std::int64_t align;  // bytes that every caller guarantees
+  };
+  struct AlignmentRule {
+    int tensor;
+    LaunchValue bytes;
+  };
+  struct LetRule {
+    const Expression* value;
+    std::size_t slot;
+  };
+  struct BufferRule {
+    LaunchValue present;
+    std::int64_t element_bytes;
+    std::vector<LaunchValue> shape;
+    Zero zero;
+  };
+  struct ArgumentRule {
+    Argument::Kind kind;
+    std::size_t index;
+    DType dtype;
+    LaunchValue value;
+  };
+  struct MapRule {
+    std::size_t tensor;
+    DType dtype;
+    TensorMap::Swizzle swizzle;
+    TensorMap::L2 l2;
+    std::vector<LaunchValue> extent, stride, box;
+  };
+  struct KernelRule {
+    std::size_t launch;
+    LaunchValue when, shared, cooperative, pdl;
+    std::array<LaunchValue, 3> grid, block, cluster;
+    std::vector<ArgumentRule> args;
+    std::vector<MapRule> maps;
+  };
+
+  LaunchProgram(const Operator& op, const Design& design, const DeviceLimits& limits, Slots loaded)
+      : op_(&op), design_(&design), limits_(limits), loaded_(std::move(loaded)), dims_(op) {}
+  Status compile_tensors();
+  Status compile_buffers();
+  Status compile_kernel(std::size_t launch);
+  Result<MapRule> compile_map(const TensorMap& map) const;
+  Result<std::vector<LaunchValue>> fold_all(const std::vector<Expression>& from) const;
+  Result<ArgumentRule> compile_argument(const Argument& argument) const;
+  Result<LaunchValue> fold(const std::optional<Expression>& expression,
+                           std::int64_t otherwise) const;
+  Status fold_extents(const std::vector<Expression>& from, std::array<LaunchValue, 3>& to) const;
+  Status evaluate_lets(LaunchFrame& frame) const;
+  Status check_null(std::size_t tensor, const LaunchFrame& frame) const;
+  Status check_geometry(const KernelRule& rule, const KernelLaunch& launch) const;
+
+  const Operator* op_;
+  const Design* design_;
+  DeviceLimits limits_;
+  Slots loaded_;
+  LaunchDims dims_;
+  std::vector<const Expression*> op_constraints_, constraints_;  // of stages after compile
+  std::vector<LetRule> lets_;                                    // of stage launch
+  std::vector<TensorRule> tensors_;
+  std::vector<AlignmentRule> alignments_;
+  std::vector<BufferRule> buffers_;
+  std::vector<KernelRule> kernels_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,253 @@
+#include "launch/loaded_variant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "core/sha256.h"
+#include "launch/launch_program.h"
+
+namespace mgtune {
+namespace {
+
+using ExpressionVisitor = std::function<void(const Expression&)>;
+
+// Everything of a design that may be evaluated after its build is loaded.
+void for_each_late_expression(const Design& design, const ExpressionVisitor& visit) {
+  const auto visit_all = [&](const std::vector<Expression>& expressions) {
+    std::for_each(expressions.begin(), expressions.end(), visit);
+  };
+  for (const Let& let : design.lets) visit(let.value);
+  visit_all(design.constraints);
+  for (const Alignment& alignment : design.alignments) visit(alignment.bytes);
+  for (const Workspace& buffer : design.workspace) {
+    if (buffer.when) visit(*buffer.when);
+    visit_all(buffer.shape);
+  }
+  for (const Launch& launch : design.launches) {
+    if (launch.when) visit(*launch.when);
+    visit_all(launch.grid);
+    visit_all(launch.block);
+    visit_all(launch.cluster);
+    visit(launch.shared);
+    for (const Argument& argument : launch.args) {
+      if (argument.value) visit(*argument.value);
+    }
+    for (const TensorMap& map : launch.tensor_maps) {
+      visit_all(map.extent);
+      visit_all(map.stride);
+      visit_all(map.box);
+    }
+  }
+}
+
+bool reads(const Design& design, int slot) {
+  bool found = false;
+  for_each_late_expression(design, [&](const Expression& expression) {
+    const std::span<const int> slots = expression.slots();
+    found = found || std::find(slots.begin(), slots.end(), slot) != slots.end();
+  });
+  return found;
+}
+
+// An extent or a size of the first launch, for a question to the device about the loaded build.
+Result<std::uint32_t> known_before_launch(const Expression& expression, const Slots& slots) {
+  if (expression.stage() != Stage::compile) {
+    return invalid_argument("build.* is used, so '" + expression.text() +
+                            "' of the first launch must be known before the build is loaded");
+  }
+  MGTUNE_ASSIGN(const std::int64_t value, expression.evaluate(slots));
+  if (!std::in_range<std::uint32_t>(value)) {
+    return invalid_argument(
+        fmt::format("'{}' of the first launch is {}", expression.text(), value));
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
+// Writes kSlotBuild* where the design uses them.
+Status ask_device(Device& device, const Design& design, const Kernel& kernel, Slots& slots) {
+  const bool wants_blocks = reads(design, kSlotBuildBlocksPerSm);
+  const bool wants_clusters = reads(design, kSlotBuildMaxClusters);
+  if (!wants_blocks && !wants_clusters) return {};
+  const Launch& first = design.launches.front();
+  KernelLaunch launch;
+  launch.kernel = &kernel;
+  for (std::size_t i = 0; i < first.block.size(); ++i) {
+    MGTUNE_ASSIGN(launch.block[i], known_before_launch(first.block[i], slots));
+  }
+  for (std::size_t i = 0; i < first.cluster.size(); ++i) {
+    MGTUNE_ASSIGN(launch.cluster[i], known_before_launch(first.cluster[i], slots));
+    launch.grid[i] = launch.cluster[i];
+  }
+  MGTUNE_ASSIGN(launch.shared_bytes, known_before_launch(first.shared, slots));
+  if (wants_blocks) {
+    const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+    MGTUNE_ASSIGN(slots[kSlotBuildBlocksPerSm],
+                  device.blocks_per_sm(kernel, threads, launch.shared_bytes));
+  }
+  if (wants_clusters) {
+    MGTUNE_ASSIGN(slots[kSlotBuildMaxClusters], device.max_clusters(launch));
+  }
+  return {};
+}
+
+Status check_parameters(const Kernel& kernel, const std::vector<std::size_t>& declared) {
+  const std::vector<KernelParameter>& own = kernel.parameters();
+  if (own.size() != declared.size()) {
+    return {StatusCode::launch_failed,
+            fmt::format("{} takes {} parameters, but its launch declares {} args", kernel.name(),
+                        own.size(), declared.size())};
+  }
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].bytes == declared[i]) continue;
+    return {StatusCode::launch_failed,
+            fmt::format("parameter {} of {} has {} bytes, but its launch declares {}", i,
+                        kernel.name(), own[i].bytes, declared[i])};
+  }
+  return {};
+}
+
+}  // namespace
+
+struct LoadedVariant::Parts {
+  Device& device;
+  Variant variant;
+  std::string text;
+  std::string build_sha256;
+  std::shared_ptr<const Module> module;  // other plans may launch from it too
+  std::vector<const Kernel*> kernels;    // of the program's kernels, in order
+  LaunchProgram program;
+};
+
+Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(Device& device, const Binding& binding,
+                                                           const Variant& variant,
+                                                           const Build& build) {
+  MGTUNE_ASSIGN(std::unique_ptr<Module> module, device.load(build));
+  return assemble(device, binding, variant, build, std::move(module));
+}
+
+Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(SharedModules& modules,
+                                                           const Binding& binding,
+                                                           const Variant& variant,
+                                                           const Build& build) {
+  MGTUNE_ASSIGN(std::shared_ptr<const Module> module, modules.load(build));
+  return assemble(modules.device(), binding, variant, build, std::move(module));
+}
+
+Result<std::unique_ptr<LoadedVariant>> LoadedVariant::assemble(
+    Device& device, const Binding& binding, const Variant& variant, const Build& build,
+    std::shared_ptr<const Module> module) {
+  const Operator& op = *binding.op;
+  const Design& design = op.designs[std::size_t(variant.design)];
+  const DeviceLimits& limits = device.info().limits;
+  MGTUNE_ASSIGN(Slots slots, compile_slots(binding, variant, limits));
+  MGTUNE_ASSIGN(const std::vector<std::string> names, kernel_names(op, variant, slots));
+  MGTUNE_ASSIGN(const Kernel* first, module->kernel(names.front()));
+  MGTUNE_TRY(ask_device(device, design, *first, slots));
+  MGTUNE_TRY(evaluate_lets(design, Stage::load, slots));
+  MGTUNE_ASSIGN(LaunchProgram program, LaunchProgram::compile(op, variant, limits, slots));
+
+  std::vector<const Kernel*> kernels;
+  for (std::size_t i = 0; i < program.kernels(); ++i) {
+    MGTUNE_ASSIGN(const Kernel* kernel, module->kernel(names[program.launch_index(i)]));
+    MGTUNE_TRY(check_parameters(*kernel, program.argument_bytes(i)));
+    kernels.push_back(kernel);
+  }
+  return std::unique_ptr<LoadedVariant>(new LoadedVariant(std::unique_ptr<Parts>(
+      new Parts{device, variant, variant_text(op, variant), build.sha256, std::move(module),
+                std::move(kernels), std::move(program)})));
+}
+
+LoadedVariant::LoadedVariant(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+LoadedVariant::~LoadedVariant() = default;
+
+const Variant& LoadedVariant::variant() const { return parts_->variant; }
+const std::string& LoadedVariant::text() const { return parts_->text; }
+const std::string& LoadedVariant::build_sha256() const { return parts_->build_sha256; }
+
+bool LoadedVariant::serves(const LaunchArguments& arguments) const {
+  LaunchFrame frame;
+  return parts_->program.begin(arguments.dims, frame).ok() &&
+         parts_->program.admits(arguments.tensors, frame);
+}
+
+Status LoadedVariant::refusal(const LaunchArguments& arguments) const {
+  LaunchFrame frame;
+  if (Status begun = parts_->program.begin(arguments.dims, frame); !begun.ok()) {
+    return unsupported(begun.message());
+  }
+  return parts_->program.explain_refusal(arguments.tensors, frame);
+}
+
+Result<LoadedVariant::WorkspaceSize> LoadedVariant::workspace_size(
+    std::span<const std::int64_t> dims) const {
+  LaunchFrame frame;
+  MGTUNE_TRY(parts_->program.begin(dims, frame));
+  if (!parts_->program.admits({}, frame)) return parts_->program.explain_refusal({}, frame);
+  return parts_->program.size_workspace(frame);
+}
+
+Status LoadedVariant::launch(const LaunchArguments& arguments) const {
+  MGTUNE_ASSIGN(const bool served, run(arguments, nullptr));
+  return served ? Status() : refusal(arguments).with_context(text());
+}
+
+Result<bool> LoadedVariant::try_launch(const LaunchArguments& arguments,
+                                       const WorkspaceSize& reserved) const {
+  return run(arguments, &reserved);
+}
+
+Result<bool> LoadedVariant::run(const LaunchArguments& arguments,
+                                const WorkspaceSize* reserved) const {
+  const LaunchProgram& program = parts_->program;
+  LaunchFrame frame;
+  MGTUNE_TRY(program.begin(arguments.dims, frame));
+  MGTUNE_TRY(program.check_arguments(arguments, frame));
+  if (!program.admits(arguments.tensors, frame)) return false;
+
+  MGTUNE_ASSIGN(const WorkspaceSize size, program.size_workspace(frame));
+  if (reserved != nullptr &&
+      (size.zeroed_bytes > reserved->zeroed_bytes ||
+       size.bytes - size.zeroed_bytes > reserved->bytes - reserved->zeroed_bytes)) {
+    return false;
+  }
+  if (size.bytes > 0 &&
+      (arguments.workspace == nullptr ||
+       reinterpret_cast<std::uintptr_t>(arguments.workspace) % kWorkspaceAlignment)) {
+    return invalid_argument(fmt::format("{} needs a workspace of {} bytes, aligned to {}; got {}",
+                                        text(), size.bytes, kWorkspaceAlignment,
+                                        arguments.workspace));
+  }
+  program.place_workspace(arguments.workspace,
+                          reserved != nullptr ? reserved->zeroed_bytes : size.zeroed_bytes, frame);
+  for (std::size_t i = 0; i < program.buffers(); ++i) {
+    if (!program.zeroed_each_launch(i) || frame.buffers[i] == nullptr) continue;
+    MGTUNE_TRY(parts_->device.fill_bytes(
+        frame.buffers[i], 0, static_cast<std::size_t>(frame.buffer_bytes[i]), arguments.stream));
+  }
+  KernelLaunch launch;
+  launch.args = frame.pointers.data();
+  launch.stream = arguments.stream;
+  for (std::size_t i = 0; i < program.kernels(); ++i) {
+    MGTUNE_ASSIGN(const bool launched, program.geometry(i, frame, launch));
+    if (!launched) continue;
+    for (std::size_t map = 0; map < program.tensor_maps(i); ++map) {
+      TensorMapRequest request;
+      MGTUNE_TRY(program.tensor_map(i, map, arguments, frame, request));
+      MGTUNE_TRY(parts_->device.encode_tensor_map(request, frame.tensor_maps[map]));
+    }
+    MGTUNE_TRY(program.encode(i, arguments, frame));
+    launch.kernel = parts_->kernels[i];
+    MGTUNE_TRY(parts_->device.launch(launch));
+  }
+  return true;
+}
+
+std::string launch_hash(const Operator& op, const Variant& variant) {
+  const Design& design = op.designs[std::size_t(variant.design)];
+  return Sha256().update_field(design.launch_text).update_field(variant_text(op, variant)).hex();
+}
+
+}  // namespace mgtune

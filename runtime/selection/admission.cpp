@@ -1,0 +1,81 @@
+#include "selection/admission.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace mgtune {
+namespace {
+
+// The variant's slots with the problem's dims and, for want of a build, 1 for build.*.
+std::optional<Slots> provisional_slots(const Problem& problem, const Variant& variant,
+                                       const DeviceLimits& device) {
+  Result<Slots> slots = compile_slots(problem.binding(), variant, device);
+  if (!slots.ok() || !is_admissible(*problem.op, variant, *slots)) return std::nullopt;
+  for (const Dim& dim : problem.op->dims) {
+    (*slots)[std::size_t(dim.slot)] = problem.slots[std::size_t(dim.slot)];
+  }
+  (*slots)[kSlotBuildBlocksPerSm] = 1;
+  (*slots)[kSlotBuildMaxClusters] = 1;
+  return std::move(slots).value();
+}
+
+// Which of the design's slots depend on build.*, directly or through lets.
+std::vector<bool> build_dependent_slots(const Design& design) {
+  std::vector<bool> dependent(design.scope.size(), false);
+  dependent[kSlotBuildBlocksPerSm] = dependent[kSlotBuildMaxClusters] = true;
+  for (const Let& let : design.lets) {
+    for (const int slot : let.value.slots()) {
+      if (dependent[std::size_t(slot)]) dependent[std::size_t(let.slot)] = true;
+    }
+  }
+  return dependent;
+}
+
+}  // namespace
+
+bool may_serve(const Problem& problem, const Variant& variant, const DeviceLimits& device) {
+  return serving_slots(problem, variant, device).has_value();
+}
+
+std::optional<Slots> serving_slots(const Problem& problem, const Variant& variant,
+                                   const DeviceLimits& device) {
+  std::optional<Slots> slots = provisional_slots(problem, variant, device);
+  if (!slots) return std::nullopt;
+  const Design& design = problem.op->designs[std::size_t(variant.design)];
+  const std::vector<bool> dependent = build_dependent_slots(design);
+  const auto needs_build = [&](const Expression& expression) {
+    const std::span<const int> read = expression.slots();
+    return std::any_of(read.begin(), read.end(),
+                       [&](int slot) { return dependent[std::size_t(slot)]; });
+  };
+  for (const Let& let : design.lets) {
+    if (let.value.stage() == Stage::compile) continue;
+    const Result<std::int64_t> value = let.value.evaluate(*slots);
+    if (!value.ok() && !needs_build(let.value)) return std::nullopt;
+    (*slots)[std::size_t(let.slot)] = value.ok() ? *value : 0;
+  }
+  for (const Expression& constraint : design.constraints) {
+    if (constraint.stage() == Stage::compile || needs_build(constraint)) continue;
+    const Result<std::int64_t> holds = constraint.evaluate(*slots);
+    if (!holds.ok() || *holds == 0) return std::nullopt;
+  }
+  return slots;
+}
+
+bool accepts_any_pointer(const Problem& problem, const Variant& variant,
+                         const DeviceLimits& device) {
+  std::optional<Slots> slots = provisional_slots(problem, variant, device);
+  if (!slots) return false;
+  const Design& design = problem.op->designs[std::size_t(variant.design)];
+  if (!evaluate_lets(design, Stage::launch, *slots).ok()) return false;
+  return std::all_of(design.alignments.begin(), design.alignments.end(),
+                     [&](const Alignment& alignment) {
+                       const Tensor& tensor = problem.op->tensors[std::size_t(alignment.tensor)];
+                       const std::int64_t guaranteed =
+                           std::max(tensor.align, size_in_bytes(tensor.dtype.resolve(*slots)));
+                       const Result<std::int64_t> wanted = alignment.bytes.evaluate(*slots);
+                       return wanted.ok() && *wanted > 0 && guaranteed % *wanted == 0;
+                     });
+}
+
+}  // namespace mgtune

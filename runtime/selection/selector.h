@@ -1,0 +1,59 @@
+// Selector: select_variants() for many problems of one binding: what is the same for all of them is
+// found once. Const methods may run concurrently; what it is made from outlives it.
+
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "selection/evidence.h"
+#include "selection/measured_problems.h"
+#include "selection/slowdown_model.h"
+#include "selection/variant_selection.h"
+
+namespace mgtune {
+
+class Selector {
+ public:
+  // For problems with the binding of `near`, of which those near to it are ranked best.
+  Selector(const Problem& near, const DeviceInfo& device, const Evidence& evidence);
+
+  std::vector<SelectedVariant> rank(const Problem& problem) const;
+
+  // Ranks by measurements of this or the nearest GPU, not by picks alone.
+  bool has_model() const { return model_.has_value(); }
+
+  // From now on the measurements speak for the best few variants of each of these problems only:
+  // an estimate takes about 0.1 ms a variant.
+  void focus_on(std::span<const Problem> problems);
+
+  bool has_failed(const Variant& variant) const;  // on this GPU
+
+  // What was measured of the problem on this GPU; null for nothing.
+  const MeasuredProblem* measured_at(const Problem& problem) const;
+  std::optional<double> measured_ns(const MeasuredProblem& at, const Variant& variant) const;
+
+ private:
+  std::vector<SelectedVariant> by_measurements(const Problem& problem) const;
+  std::vector<SelectedVariant> by_estimate(const Problem& problem) const;
+  std::optional<Variant> default_at(const Problem& problem) const;  // what the ladder would choose
+  double distance_to_measured(const Problem& problem) const;        // binding and dims
+  std::vector<SelectedVariant> by_picks(const Problem& problem) const;
+  void learn(const Problem& near);
+  bool has_other_driver(const Variant& variant) const;
+
+  const DeviceInfo& device_;
+  const Evidence& evidence_;
+  GpuRecord here_, source_;  // the GPU whose measurements are learned from
+  Binding binding_;
+  std::vector<Variant> ladder_;  // of the binding on the device
+  std::vector<Variant> failed_;
+  std::vector<TunedDistance> picks_;
+  std::vector<MeasuredProblem> measured_;  // on source_
+  std::vector<Variant> candidates_;        // of the model: passed their checks on source_
+  std::vector<Variant> by_other_driver_;   // whatever was measured of them
+  std::optional<SlowdownModel> model_;
+};
+
+}  // namespace mgtune

@@ -1,0 +1,151 @@
+#include "system/file_system.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "system/file_descriptor.h"
+
+namespace mgtune {
+namespace {
+
+Status errno_status(const char* action, const std::string& path, int error) {
+  const StatusCode code = error == ENOENT ? StatusCode::not_found : StatusCode::io;
+  return {code, std::string("cannot ") + action + " " + path + ": " + std::strerror(error)};
+}
+
+Status write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_status("write", path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+// A new file for this user alone: `name` with six letters or digits appended, as mkostemp(3) does,
+// in an opened folder.
+FileDescriptor create_beside(int folder, std::string& name) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  const std::size_t bytes = name.size();
+  std::array<unsigned char, 6> drawn;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (::getrandom(drawn.data(), drawn.size(), 0) != std::ssize(drawn)) return {};
+    name.resize(bytes);
+    name += '.';
+    for (const unsigned char number : drawn) name += kLetters[number % kLetters.size()];
+    FileDescriptor file(
+        ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.is_open() || errno != EEXIST) return file;
+  }
+  return {};
+}
+
+class RealFileSystem final : public FileSystem {
+ public:
+  Result<std::string> read_file(const std::string& path) override {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return errno_status("read", path, errno);
+    std::string content;
+    std::array<char, 1 << 16> chunk;
+    while (true) {
+      const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return errno_status("read", path, errno);
+      if (got == 0) return content;
+      content.append(chunk.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+  Status write_file(const std::string& path, std::string_view content) override {
+    MGTUNE_TRY(replace(AT_FDCWD, path, path, content, true));
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    const FileDescriptor folder(
+        ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.get() >= 0 && ::fsync(folder.get()) != 0 && errno != EINVAL) {
+      return errno_status("sync folder", parent, errno);
+    }
+    return {};
+  }
+
+  Status write_file_unsynced(int folder, const std::string& path,
+                             std::string_view content) override {
+    return replace(folder, path.substr(path.rfind('/') + 1), path, content, false);
+  }
+
+  Status create_directories(const std::string& path, unsigned mode) override {
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    if (!parent.empty() && !is_directory(parent)) MGTUNE_TRY(create_directories(parent, mode));
+    if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
+      return errno_status("create folder", path, errno);
+    }
+    return {};
+  }
+
+  Status remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return errno_status("remove", path, errno);
+    return {};
+  }
+
+  bool is_directory(const std::string& path) override {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  }
+
+  bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+
+  Result<std::vector<std::string>> list_files(const std::string& directory) override {
+    std::error_code error;
+    std::vector<std::string> files;
+    std::filesystem::recursive_directory_iterator walk(directory, error);
+    for (; !error && walk != std::filesystem::recursive_directory_iterator();
+         walk.increment(error)) {
+      if (walk->is_symlink(error) || !walk->is_regular_file(error)) continue;
+      files.push_back(walk->path().lexically_relative(directory).string());
+    }
+    if (error) return errno_status("list", directory, error.value());
+    std::ranges::sort(files);
+    return files;
+  }
+
+ private:
+  // `path` is what messages call the file `name` in `folder`.
+  static Status replace(int folder, const std::string& name, const std::string& path,
+                        std::string_view content, bool sync) {
+    std::string temporary = name;
+    FileDescriptor file = create_beside(folder, temporary);
+    if (!file.is_open()) return errno_status("create", path, errno);
+    Status status = fill(file, path, content, sync);
+    if (status.ok() && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) {
+      status = errno_status("write", path, errno);
+    }
+    if (!status.ok()) ::unlinkat(folder, temporary.c_str(), 0);
+    return status;
+  }
+
+  static Status fill(FileDescriptor& file, const std::string& path, std::string_view content,
+                     bool sync) {
+    MGTUNE_TRY(write_all(file.get(), content, path));
+    if (sync && ::fsync(file.get()) != 0) return errno_status("sync", path, errno);
+    if (file.close() != 0) return errno_status("close", path, errno);
+    return {};
+  }
+};
+
+}  // namespace
+
+FileSystem& FileSystem::real() {
+  static RealFileSystem file_system;
+  return file_system;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,87 @@
+#include "system/private_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "system/file_descriptor.h"
+
+namespace mgtune {
+namespace {
+
+constexpr mode_t kWritableByOthers = S_IWGRP | S_IWOTH;
+
+Status refuse(const std::string& path, const char* why) { return corrupt(path + " " + why); }
+
+Status check_owner(const std::string& path, const struct stat& info) {
+  if (info.st_uid != ::geteuid()) return refuse(path, "belongs to another user");
+  if ((info.st_mode & kWritableByOthers) != 0) return refuse(path, "can be written by other users");
+  return {};
+}
+
+Status open_failure(const std::string& path, int error) {
+  const std::string message = "cannot read " + path + ": " + std::strerror(error);
+  if (error == ENOENT) return not_found(message);
+  if (error == ELOOP || error == ENOTDIR) return corrupt(message);
+  return io_error(message);
+}
+
+Status check_directory(const std::string& directory, int fd) {
+  if (fd < 0) return open_failure(directory, errno);
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return open_failure(directory, errno);
+  return check_owner(directory, info);
+}
+
+int open_directory(const std::string& directory) {
+  return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes) {
+  std::string content(bytes, '\0');
+  std::size_t have = 0;
+  while (have < bytes) {
+    const ssize_t got = ::read(fd, content.data() + have, bytes - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return open_failure(path, errno);
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  content.resize(have);
+  return content;
+}
+
+}  // namespace
+
+Status check_private_directory(const std::string& directory) {
+  return PrivateDirectory::open(directory).status();
+}
+
+Result<PrivateDirectory> PrivateDirectory::open(const std::string& directory) {
+  FileDescriptor folder(open_directory(directory));
+  MGTUNE_TRY(check_directory(directory, folder.get()));
+  return PrivateDirectory(std::move(folder));
+}
+
+Result<std::string> read_private_file(const std::string& directory, const std::string& name,
+                                      std::size_t max_bytes) {
+  const std::string path = directory + "/" + name;
+  const FileDescriptor folder(open_directory(directory));
+  MGTUNE_TRY(check_directory(directory, folder.get()));
+  // O_NONBLOCK: opening a FIFO would wait for its writer.
+  const FileDescriptor file(
+      ::openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) return open_failure(path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return open_failure(path, errno);
+  if (!S_ISREG(info.st_mode)) return refuse(path, "is not a regular file");
+  MGTUNE_TRY(check_owner(path, info));
+  const auto bytes = static_cast<std::size_t>(info.st_size);
+  if (bytes > max_bytes) return refuse(path, "is too large");
+  return read_all(file.get(), path, bytes);
+}
+
+}  // namespace mgtune

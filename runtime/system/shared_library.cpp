@@ -1,0 +1,79 @@
+#include "system/shared_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <string_view>
+
+namespace mgtune {
+namespace {
+
+class RealLibraryLoader final : public LibraryLoader {
+ public:
+  void* open(const std::string& path, std::string* error) override {
+    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* const text = ::dlerror();
+      *error = text != nullptr ? text : "it does not open";
+    }
+    return library;
+  }
+
+  void* symbol(void* library, const char* name) override { return ::dlsym(library, name); }
+
+  std::string path_of(void* library) override {
+    const link_map* map = nullptr;
+    if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return "";
+    return map->l_name;
+  }
+};
+
+// The linker's text begins with the file that it could not open: the candidate itself when that is
+// absent, another one when a library that it needs is.
+bool is_absent(std::string_view candidate, std::string_view error) {
+  return error.starts_with(candidate) && error.ends_with(": No such file or directory");
+}
+
+void append(std::string& list, std::string_view separator, std::string_view item) {
+  if (!list.empty()) list += separator;
+  list += item;
+}
+
+}  // namespace
+
+LibraryLoader& LibraryLoader::real() {
+  static RealLibraryLoader loader;
+  return loader;
+}
+
+Result<SharedLibrary> SharedLibrary::open(std::span<const std::string> candidates,
+                                          LibraryLoader& loader) {
+  std::string absent;
+  std::string failures;
+  for (const std::string& candidate : candidates) {
+    std::string error;
+    void* const handle = loader.open(candidate, &error);
+    if (handle != nullptr) {
+      std::string path = loader.path_of(handle);
+      if (path.empty()) path = candidate;
+      return SharedLibrary(loader, handle, std::move(path));
+    }
+    if (is_absent(candidate, error)) {
+      append(absent, ", ", candidate);
+      continue;
+    }
+    append(failures, "; ", error.starts_with(candidate) ? "" : candidate + ": ");
+    failures += error;
+  }
+  // One that is there and does not load says more than all that are not there.
+  if (!failures.empty()) return environment_error(failures);
+  return environment_error(absent.empty() ? "no library to look for" : "not found: " + absent);
+}
+
+Result<void*> SharedLibrary::symbol(const char* name) const {
+  void* const address = loader_->symbol(handle_, name);
+  if (address == nullptr) return environment_error(path_ + " has no " + name);
+  return address;
+}
+
+}  // namespace mgtune

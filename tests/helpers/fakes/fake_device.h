@@ -1,0 +1,156 @@
+// FakeDevice: a device whose memory is the host's and whose kernels do nothing but be counted, so
+// that everything up to the launch can be tested without a compiler and without emulation.
+// FakeCompiler: a build for any kernels, at once; it fails where a kernel's name has `broken`.
+
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/builder.h"
+#include "compiler/compiler.h"
+#include "core/sha256.h"
+#include "device/device.h"
+
+namespace mgtune {
+
+class FakeKernel : public Kernel {
+ public:
+  FakeKernel(std::string name, std::vector<KernelParameter> parameters)
+      : name_(std::move(name)), parameters_(std::move(parameters)) {}
+  const std::string& name() const override { return name_; }
+  const std::vector<KernelParameter>& parameters() const override { return parameters_; }
+
+ private:
+  std::string name_;
+  std::vector<KernelParameter> parameters_;
+};
+
+class FakeModule : public Module {
+ public:
+  FakeModule(std::vector<std::unique_ptr<FakeKernel>> kernels, std::atomic<std::int64_t>& alive)
+      : kernels_(std::move(kernels)), alive_(alive) {
+    ++alive_;
+  }
+  FakeModule(const FakeModule&) = delete;
+  FakeModule& operator=(const FakeModule&) = delete;
+  ~FakeModule() override { --alive_; }
+  Result<const Kernel*> kernel(const std::string& name) const override {
+    for (const auto& kernel : kernels_) {
+      if (kernel->name() == name) return kernel.get();
+    }
+    return not_found("no kernel " + name);
+  }
+
+ private:
+  std::vector<std::unique_ptr<FakeKernel>> kernels_;
+  std::atomic<std::int64_t>& alive_;
+};
+
+class FakeDevice : public Device {
+ public:
+  FakeDevice() {
+    device_info.kind = DeviceKind::cuda;
+    device_info.id = "GPU-fake";
+    device_info.name = "Fake H200";
+    device_info.arch = "sm_90";
+    device_info.limits = {90, 132, 232448, 62914560};
+    device_info.memory_bytes = std::int64_t{141} << 30;
+  }
+
+  // What tests set. `parameters`: sizes by the kernel's name without its template arguments.
+  DeviceInfo device_info;
+  std::map<std::string, std::vector<std::size_t>> parameters;
+  std::function<Status(const KernelLaunch&)> on_launch;
+  std::function<void(void*, std::size_t)> on_fill;
+  std::function<Status(const TensorMapRequest&, EncodedTensorMap&)> on_tensor_map;
+  std::function<Status(const Build&)> on_load;
+  std::int64_t resident_blocks = 4, resident_clusters = 16;
+
+  // What tests read.
+  std::atomic<std::int64_t> launches = 0, loads = 0, modules_alive = 0;
+
+  const DeviceInfo& info() const override { return device_info; }
+  Result<void*> allocate(std::size_t bytes) override {
+    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  }
+  void free(void* memory) override { std::free(memory); }
+  Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    std::memcpy(host, device, bytes);
+    return {};
+  }
+  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) override {
+    if (on_fill) on_fill(device, bytes);
+    std::memset(device, value, bytes);
+    return {};
+  }
+  Result<std::unique_ptr<Module>> load(const Build& build) override {
+    ++loads;
+    if (on_load) MGTUNE_TRY(on_load(build));
+    std::vector<std::unique_ptr<FakeKernel>> kernels;
+    for (const BuildKernel& kernel : build.kernels) {
+      std::vector<KernelParameter> sizes;
+      for (const std::size_t bytes : parameters[kernel.name.substr(0, kernel.name.find('<'))]) {
+        sizes.push_back({bytes});
+      }
+      kernels.push_back(std::make_unique<FakeKernel>(kernel.name, std::move(sizes)));
+    }
+    return std::unique_ptr<Module>(std::make_unique<FakeModule>(std::move(kernels), modules_alive));
+  }
+  Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t threads, std::uint32_t) override {
+    return threads > 0 ? resident_blocks : 0;
+  }
+  Result<std::int64_t> max_clusters(const KernelLaunch&) override { return resident_clusters; }
+  Status launch(const KernelLaunch& launch) override {
+    launches.fetch_add(1, std::memory_order_relaxed);
+    return on_launch ? on_launch(launch) : Status();
+  }
+  Status synchronize(Stream) override { return {}; }
+  Status encode_tensor_map(const TensorMapRequest& request, EncodedTensorMap& map) const override {
+    return on_tensor_map ? on_tensor_map(request, map) : Status();
+  }
+  Status set_thread_order(ThreadOrder) override { return unsupported("no threads here"); }
+};
+
+class FakeCompiler : public Compiler {
+ public:
+  explicit FakeCompiler(std::string broken) : broken_(std::move(broken)) {}
+  const std::string& identity() const override { return identity_; }
+  Result<Build> compile(const BuildRequest& request) override {
+    Build build;
+    build.arch = request.arch;
+    for (const std::string& name : request.kernels) {
+      if (!broken_.empty() && name.find(broken_) != std::string::npos) {
+        return Status(StatusCode::compile_failed, "error: broken on purpose");
+      }
+      build.binary += name + ";";
+      build.kernels.push_back({name, name});
+    }
+    build.sha256 = sha256_hex(build.binary);
+    return build;
+  }
+
+ private:
+  std::string identity_ = "fake 1";
+  std::string broken_;
+};
+
+// A builder without a cache.
+inline Builder fake_builder(std::string broken = "") {
+  return Builder(BuildCache(FileSystem::real(), ""),
+                 [broken](const std::string&) -> Result<std::unique_ptr<Compiler>> {
+                   return std::unique_ptr<Compiler>(std::make_unique<FakeCompiler>(broken));
+                 });
+}
+
+}  // namespace mgtune

@@ -1,0 +1,299 @@
+// A worker that misbehaves on command: what it does for a request stands in the request's variant,
+// or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
+// "GPU-1 final: crash" in a final. Any other variant compiles, and passes with the same time.
+// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure
+// worker of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names
+// is there: the variant "harms" makes it, and crashes.
+//
+// FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
+// FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
+// the one variant that is measured to be faster than the others.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "system/utc_now.h"
+#include "worker/protocol.h"
+#include "worker/worker_failure.h"
+
+namespace mgtune {
+namespace {
+
+constexpr char kAsanReport[] = R"(served one request before
+=================================================================
+==42==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000110 at pc 0x7f11 bp 0x7f22
+WRITE of size 4 at 0x602000000110 thread T1
+    #0 0x7f11 in void vector_add<float, 4>(float const*, float*, long) /tmp/vector_add.cu:17
+    #1 0x7f12 in run_thread /tmp/scheduler.cpp:88
+    #2 0x7f13 in run_block /tmp/scheduler.cpp:120
+    #3 0x7f14 in worker_main /tmp/pool.cpp:40
+
+0x602000000110 is located 0 bytes to the right of 16-byte region [0x602000000100,0x602000000110)
+allocated by thread T0 here:
+    #0 0x7f15 in posix_memalign (/lib/libasan.so.8+0xb9)
+
+SUMMARY: AddressSanitizer: heap-buffer-overflow /tmp/vector_add.cu:17 in vector_add<float, 4>
+Shadow bytes around the buggy address:
+  0x0c047fff7fd0: fa fa fa fa fa fa fa fa fa fa fa fa fa fa fa fa
+==42==ABORTING
+)";
+
+void say(const std::string& line) { std::cout << line << std::endl; }
+
+[[noreturn]] void hang() {
+  while (true) ::pause();
+}
+
+void begin(const WorkRequest& request) {
+  WorkReply reply;
+  reply.kind = WorkReply::Kind::begin;
+  reply.id = request.id;
+  say(encode(reply));
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write:
+// several workers append to the file.
+void log(const WorkRequest& request, const char* event) {
+  const std::string path = variable("FAKE_WORKER_LOG");
+  if (path.empty()) return;
+  const char* kind = request.kind == WorkRequest::Kind::compile ? "compile" : "measure";
+  std::ostringstream line;
+  line << kind << ' ' << event << ' ' << request.stop_above_ns << ' ' << request.device << ' '
+       << request.variant << '\n';
+  std::ofstream(path, std::ios::app) << line.str() << std::flush;
+}
+
+void take_time(const WorkRequest& request) {
+  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  const std::string text = variable(compiles ? "FAKE_WORKER_COMPILE_MS" : "FAKE_WORKER_MEASURE_MS");
+  if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
+}
+
+void done(const WorkRequest& request) {
+  WorkReply reply;
+  reply.id = request.id;
+  reply.message = request.variant;
+  reply.build = BuildRecord{};
+  if (request.kind == WorkRequest::Kind::compile) reply.build->sha256 = "sha of " + request.variant;
+  if (request.kind == WorkRequest::Kind::measure) {
+    reply.check = CheckRecord{};
+    MeasurementRecord& measurement = reply.measurement.emplace();
+    measurement.method = "emulation";
+    measurement.median_ns = request.variant == variable("FAKE_WORKER_FAST") ? 500 : 1000;
+    measurement.q1_ns = measurement.q3_ns = measurement.min_ns = measurement.median_ns;
+    measurement.samples = 5;
+  }
+  if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
+    reply.build->sha256 = "sha";
+    reply.counters = VariantCounters{
+        "GH100", 16, 2, "", {{"dram_read_bytes", 6000}, {"dram_write_bytes", 6120}}, {"l2_bytes"}};
+  }
+  say(encode(reply));
+}
+
+void wrong(const WorkRequest& request) {
+  WorkReply reply;
+  reply.id = request.id;
+  reply.outcome = Outcome::wrong;
+  reply.message = "z[3] is 7, not 8";
+  say(encode(reply));
+}
+
+void fail(const WorkRequest& request, const Status& failure) {
+  say(encode(failed_reply(request, failure)));
+}
+
+[[noreturn]] void crash(int signal) {
+  std::signal(signal, SIG_DFL);  // not a sanitizer's, which would report and exit
+  std::raise(signal);
+  ::_exit(9);
+}
+
+void begin_reference(const WorkRequest& request) {
+  WorkReply reply;
+  reply.kind = WorkReply::Kind::begin;
+  reply.id = request.id;
+  reply.phase = WorkReply::Phase::reference;
+  reply.message = "family/reference.cu: add_reference";
+  say(encode(reply));
+}
+
+// For as long as it runs there is the file.
+void be_busy(const std::string& file) {
+  std::ofstream(file) << "busy";
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  ::unlink(file.c_str());
+}
+
+// Whether the file comes within the time that two processes need to start.
+bool sees_busy(const std::string& file) {
+  for (int i = 0; i < 30; ++i) {
+    if (::access(file.c_str(), F_OK) == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+// A device without wgmma; the rates are numbers that a test knows.
+void serve_ceiling(const WorkRequest& request) {
+  begin(request);
+  const auto asks_for = [&](const char* what) {
+    return request.device.ends_with(" " + request.ceiling + ": " + what);
+  };
+  if (asks_for("crash")) crash(SIGSEGV);
+  if (asks_for("failure")) return fail(request, Status(StatusCode::internal, "it does not copy"));
+  WorkReply reply;
+  reply.id = request.id;
+  if (request.ceiling.starts_with("wgmma")) {
+    reply.outcome = Outcome::unsupported;
+    reply.message = "no wgmma here";
+  } else {
+    reply.ceiling = CeilingRecord{
+        request.ceiling, "rotating", request.bytes, 4e12, utc_now(), {1980, 3201, 300, 40, "", 0}};
+  }
+  say(encode(reply));
+}
+
+// Whether the request's device orders this of a final: "final: crash" of any, "final: crash in
+// company" of several variants, "final: crash at VEC=2" of those with such a variant.
+bool is_ordered(const WorkRequest& request, const std::string& what) {
+  const std::string order = " final: " + what;
+  const std::size_t at = request.device.find(order);
+  if (at == std::string::npos) return false;
+  const std::string rest = request.device.substr(at + order.size());
+  if (rest == " in company") return request.variants.size() > 1;
+  if (!rest.starts_with(" at ")) return rest.empty();
+  return std::ranges::any_of(request.variants, [&](const std::string& variant) {
+    return variant.find(rest.substr(4)) != std::string::npos;
+  });
+}
+
+// Each variant is 10 % of the first faster than the one before it in the request.
+void serve_final(const WorkRequest& request) {
+  begin(request);
+  const auto asks_for = [&](const char* what) { return is_ordered(request, what); };
+  if (asks_for("crash")) crash(SIGSEGV);
+  if (asks_for("hang")) hang();
+  WorkReply reply;
+  reply.id = request.id;
+  if (asks_for("failure")) {
+    reply.outcome = Outcome::launch_failed;
+    reply.message = "no launch";
+    return say(encode(reply));
+  }
+  FinalSamples& final = reply.final.emplace();
+  final.note = "problem too small to rotate";
+  for (const std::string& variant : request.variants) {
+    const auto first = std::find(request.variants.begin(), request.variants.end(), variant);
+    const auto place = static_cast<double>(first - request.variants.begin());
+    final.samples_ns.emplace_back(10, 1000 - 100 * place);
+  }
+  if (asks_for("short")) final.samples_ns.back().pop_back();
+  say(encode(reply));
+}
+
+void serve(const WorkRequest& request, int served) {
+  if (request.kind == WorkRequest::Kind::ceiling) return serve_ceiling(request);
+  if (request.kind == WorkRequest::Kind::final) return serve_final(request);
+  const std::string& variant = request.variant;
+  const bool is_fresh = served == 0;
+  if (variant == "die before begin") ::_exit(3);
+  if (variant == "garbage before begin") say("Segmentation fault (core dumped)");
+  if (variant == "hang before begin") hang();
+  begin(request);
+  if (variant == "crash" || (variant == "crash unless fresh" && !is_fresh)) {
+    std::cerr << "block (3,0,0) thread 5: byte 64 of a buffer of 64" << std::endl;
+    crash(SIGSEGV);
+  }
+  if (variant == "sanitizer report") {
+    std::cerr << kAsanReport << std::flush;
+    ::_exit(1);
+  }
+  if (variant == "harms") {
+    std::ofstream(variable("FAKE_WORKER_HARM")) << "harmed";
+    crash(SIGSEGV);
+  }
+  if (variant == "exit") ::_exit(7);
+  if (variant == "hang" || (variant == "hang unless fresh" && !is_fresh)) hang();
+  if (variant == "garbage") say("{\"did\": ");
+  if (variant == "other id") {
+    WorkRequest other = request;
+    ++other.id;
+    done(other);
+  }
+  if (variant == "no space" || (variant == "no space unless fresh" && !is_fresh)) {
+    return fail(request, io_error("cannot write /tmp/x: No space left on device"));
+  }
+  if (variant == "refused") {
+    return fail(request, environment_error("only administrators may count"));
+  }
+  if (variant.ends_with("MODE=wrong")) return wrong(request);
+  if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
+  if (variant == "killed" || (variant == "killed unless fresh" && !is_fresh)) crash(SIGKILL);
+  if (variant.starts_with("busy ")) be_busy(variant.substr(5));
+  if (variant.starts_with("killed beside ") && sees_busy(variant.substr(14))) crash(SIGKILL);
+  if (variant.ends_with("in the reference")) begin_reference(request);
+  if (variant == "crash in the reference") crash(SIGSEGV);
+  if (variant == "hang in the reference") hang();
+  if (variant == "crash after the reference") {
+    begin_reference(request);
+    begin(request);
+    crash(SIGSEGV);
+  }
+  if (variant == "chatter") std::cerr << std::string(1 << 20, 'x') << std::endl;
+  if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  log(request, "begins");
+  take_time(request);
+  log(request, "is done");
+  done(request);
+}
+
+// Whether the GPU that a measure worker is started for is well.
+bool is_well(const std::string& device) {
+  const std::string harm = variable("FAKE_WORKER_HARM");
+  const bool is_harmed = !harm.empty() && ::access(harm.c_str(), F_OK) == 0;
+  return device.find("sick") == std::string::npos &&
+         !(is_harmed && device.find("frail") != std::string::npos);
+}
+
+int run() {
+  int served = 0;
+  for (std::string line; std::getline(std::cin, line); ++served) {
+    const Result<WorkRequest> request = decode_request(line);
+    if (!request.ok()) {
+      std::cerr << request.status().message() << std::endl;
+      return 2;
+    }
+    serve(*request, served);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace mgtune
+
+int main(int count, char** arguments) {
+  if (count > 1 && std::string(arguments[1]) == "dead") {
+    std::cerr << "no device here" << std::endl;
+    return 4;
+  }
+  if (count > 3 && std::string(arguments[2]) == "measure" && !mgtune::is_well(arguments[3])) {
+    std::cerr << arguments[3] << " does not work" << std::endl;
+    return 4;
+  }
+  return mgtune::run();
+}

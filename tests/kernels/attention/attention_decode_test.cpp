@@ -1,0 +1,190 @@
+// attention.decode on the cpu device: lengths at the edges of tiles, parts and pages, groups, both
+// ways of adding parts up, by the tuner's own check (NaN behind the lengths and in pages that are
+// not used, entries of the block table that name no page). And where its ladder leads.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/helpers/long_lane.h"
+#include "tests/helpers/kernels/operator_check.h"
+
+namespace mgtune {
+namespace {
+
+constexpr DeviceLimits kA100{80, 108, 163 << 10, 40 << 20};
+constexpr DeviceLimits kAda{89, 58, 99 << 10, 48 << 20};
+constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
+
+struct Split {
+  int rows = 16, block_n = 16, warps = 2, stages = 2;
+  const char* combine = "last_block";
+  int grid_blocks = 16, blocks_per_sm = 1;
+
+  std::string text() const {
+    const auto word = [](const char* name, int value) {
+      return " " + std::string(name) + "=" + std::to_string(value);
+    };
+    return "split" + word("ROWS", rows) + word("BLOCK_N", block_n) + word("WARPS", warps) +
+           word("STAGES", stages) + word("BLOCKS_PER_SM", blocks_per_sm) +
+           word("GRID_BLOCKS", grid_blocks) + " COMBINE=" + combine + " PDL=false";
+  }
+};
+
+struct Shape {
+  int kv_len, q_len = 1, heads = 1, kv_heads = 1, batch = 1, head_dim = 64;
+
+  std::string text(const std::string& more) const {
+    const auto word = [](const char* name, int value) {
+      return std::string(name) + "=" + std::to_string(value) + ",";
+    };
+    return word("batch", batch) + word("q_len", q_len) + word("kv_len", kv_len) +
+           word("heads", heads) + word("kv_heads", kv_heads) + word("head_dim", head_dim) + more;
+  }
+};
+
+// One for all tests: it keeps what it builds.
+OperatorCheck& decode() {
+  static OperatorCheck check("attention.decode");
+  return check;
+}
+
+void expect_right(const Split& variant, const std::vector<Shape>& shapes, const std::string& more) {
+  std::vector<std::string> problems;
+  for (const Shape& shape : shapes) problems.push_back(shape.text(more));
+  decode().expect_right({{variant.text(), problems}});
+}
+
+TEST(AttentionDecode, EqualsTheReferenceAtEveryLength) {
+  std::vector<Shape> shapes;
+  for (const int kv_len : {0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130}) {
+    shapes.push_back({kv_len, 1, 4, 1});
+  }
+  expect_right({}, shapes, "lse=true,T=bf16");
+}
+
+// Lengths differ: some sequences end in their first part, some are empty.
+TEST(AttentionDecode, SequencesHaveTheirOwnLengths) {
+  expect_right({}, {{100, 1, 4, 2, 7}}, "total_kv=260,lse=true,T=f16");
+  expect_right({16, 16, 2, 2, "kernel"}, {{100, 1, 4, 2, 7}, {65, 3, 2, 1, 3}},
+               "total_kv=90,causal=true,lse=true,T=f16");
+}
+
+TEST(AttentionDecode, RowsAreTheQueriesOfAGroup) {
+  for (const char* combine : {"last_block", "kernel"}) {
+    expect_right({16, 16, 2, 2, combine},
+                 {{70, 1, 6, 2},
+                  {70, 2, 8, 1},
+                  {70, 5, 3, 3},
+                  {70, 16, 2, 2},
+                  {9, 16, 1, 1},
+                  {70, 3, 16, 1}},
+                 "causal=true,lse=true,T=bf16");
+  }
+  expect_right({32, 16, 4, 2}, {{70, 5, 8, 1}, {40, 16, 4, 2}}, "causal=true,lse=true,T=f16");
+}
+
+TEST(AttentionDecode, QueriesMaySeeEachOther) {
+  expect_right({16, 32, 2, 3}, {{50, 4, 4, 2}}, "T=bf16");
+}
+
+TEST(AttentionDecode, CachesMayLieInPages) {
+  std::vector<Shape> shapes;
+  for (const int kv_len : {0, 1, 15, 16, 17, 64, 100}) shapes.push_back({kv_len, 1, 4, 2, 2});
+  expect_right({}, shapes, "paged=true,lse=true,T=bf16");
+  const Shape uneven{70, 2, 2, 1, 5};
+  for (const char* pages : {"page_size=1,pages=300", "page_size=7,pages=60",
+                            "page_size=64,pages=12,max_pages=4", "page_size=256,pages=6"}) {
+    expect_right({16, 64, 2, 2, "kernel"}, {uneven},
+                 std::string(pages) + ",total_kv=180,paged=true,causal=true,T=f16");
+  }
+}
+
+TEST(AttentionDecode, StridesMayLeaveGaps) {
+  expect_right({}, {{40, 2, 4, 2, 2}},
+               "q_sb=1024,q_ss=320,q_sh=72,k_sb=8000,k_ss=184,k_sh=80,v_sb=9600,v_ss=240,v_sh=64,"
+               "o_sb=1600,o_ss=272,o_sh=64,capacity=43,T=f16");
+  // Pages of whole heads.
+  expect_right({}, {{40, 1, 4, 2, 2}},
+               "k_ss=64,k_sh=1024,v_ss=64,v_sh=1024,page_size=16,paged=true,T=f16");
+}
+
+TEST(AttentionDecode, WindowsHideWhatIsFar) {
+  for (const char* combine : {"last_block", "kernel"}) {
+    expect_right({16, 16, 2, 2, combine}, {{150, 1, 2, 1, 2}, {90, 5, 2, 1}, {20, 3, 2, 1}},
+                 "windowed=true,window=37,causal=true,lse=true,T=bf16");
+  }
+  expect_right({}, {{90, 5, 2, 1}}, "windowed=true,window=2,paged=true,capped=true,T=f16");
+}
+
+TEST(AttentionDecode, LogitsMayBeCapped) {
+  expect_right({}, {{70, 2, 4, 2}}, "capped=true,lse=true,T=bf16");
+}
+
+TEST(AttentionDecode, HasEveryHeadDimension) {
+  expect_right({16, 32, 4, 2}, {{140, 2, 4, 2, 1, 96}}, "causal=true,lse=true,T=f16");
+  expect_right({16, 16, 8, 2}, {{140, 1, 4, 1, 1, 128}, {300, 1, 4, 1, 1, 128}}, "lse=true,T=bf16");
+  expect_right({16, 16, 2, 2}, {{70, 1, 4, 1, 1, 256}}, "paged=true,T=bf16");
+  expect_right({32, 16, 2, 2}, {{70, 5, 4, 1, 1, 128}}, "causal=true,T=f16");
+}
+
+TEST(AttentionDecode, SampleOfTheSpaceIsRight) {
+  if (!in_long_lane(true, false)) GTEST_SKIP() << "in the long lane";
+  for (const int head_dim : {64, 96, 128, 256}) {
+    decode().expect_right(
+        {Shape{200, 3, 8, 1, 2, head_dim}.text("causal=true,lse=true,total_kv=300,T=bf16"),
+         Shape{333, 1, 4, 1, 2, head_dim}.text("paged=true,T=f16"),
+         Shape{150, 7, 4, 1, 1, head_dim}.text("windowed=true,window=30,T=bf16")},
+        12);
+  }
+}
+
+TEST(AttentionDecodeLadder, ServesEveryProblemFromAmpereOn) {
+  for (const int head_dim : {64, 96, 128, 256}) {
+    for (const char* flags : {"", "causal=true,", "windowed=true,window=9,", "capped=true,",
+                              "paged=true,page_size=3,"}) {
+      for (const Shape& shape : {Shape{1, 1, 1, 1, 1, head_dim}, Shape{0, 16, 64, 1, 7, head_dim},
+                                 Shape{100000, 1, 32, 8, 300, head_dim}}) {
+        for (const DeviceLimits& device : {kA100, kAda, kH200}) {
+          const std::string words = shape.text(std::string(flags) + "T=bf16");
+          EXPECT_NE(decode().first_of_ladder(words, device), "none") << words;
+        }
+      }
+    }
+  }
+}
+
+// 4 warps with 3 tiles of 16 keys each on their way, or less where shared memory holds less.
+TEST(AttentionDecodeLadder, TakesAsManyTilesAsFit) {
+  const auto first = [&](int head_dim, const DeviceLimits& device) {
+    return decode().first_of_ladder(Shape{8192, 1, 32, 8, 8, head_dim}.text("T=bf16"), device);
+  };
+  const auto rung = [](int warps, int stages) {
+    return Split{16, 16, warps, stages, "last_block", 2}.text();
+  };
+  for (const int head_dim : {64, 96, 128}) EXPECT_EQ(first(head_dim, kA100), rung(4, 3));
+  EXPECT_EQ(first(256, kA100), rung(4, 2));
+  EXPECT_EQ(first(96, kAda), rung(4, 3));
+  EXPECT_EQ(first(128, kAda), rung(4, 2));
+  EXPECT_EQ(first(256, kAda), rung(2, 2));
+  for (const int head_dim : {64, 96, 128, 256}) {
+    EXPECT_THAT(first(head_dim, kH200), testing::HasSubstr("STAGES=3 "));
+    EXPECT_THAT(first(head_dim, kH200), testing::EndsWith("PDL=true"));
+  }
+}
+
+TEST(AttentionDecodeSpace, StaysWhereASearchCanSeeIt) {
+  for (const int head_dim : {64, 96, 128, 256}) {
+    for (const int q_len : {1, 8}) {
+      const auto count =
+          decode().count(Shape{8192, q_len, 32, 8, 8, head_dim}.text("T=bf16"), kH200);
+      EXPECT_GT(count, 100U) << head_dim;
+      EXPECT_LT(count, 6000U) << head_dim;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,119 @@
+// attention.prefill on the cpu device: variants with every parameter value over edge shapes, by the
+// tuner's own check: at most twice the error of the same mathematics in low precision, fresh
+// inputs, guard bands, poisoned outputs and strides, threads in any order. And where its ladder
+// leads. Windows, caps and head dimensions: attention_flags_test.cpp.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/helpers/kernels/attention_problems.h"
+#include "tests/helpers/kernels/operator_check.h"
+
+namespace mgtune {
+namespace {
+
+constexpr DeviceLimits kA100{80, 108, 163 << 10, 40 << 20};
+constexpr DeviceLimits kAda{89, 58, 99 << 10, 48 << 20};
+constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
+
+// One for all tests: it keeps what it builds.
+OperatorCheck& prefill() {
+  static OperatorCheck check("attention.prefill");
+  return check;
+}
+
+void expect_right(const MmaSync& variant, const std::vector<PrefillShape>& shapes,
+                  const std::string& more) {
+  prefill().expect_right({{variant.text(), prefill_problems(shapes, more)}});
+}
+
+// One key, one query, tails of tiles, whole tiles.
+TEST(AttentionPrefill, EqualsTheReference) {
+  expect_right({64, 32, 4, 1},
+               {{1, 1, 64}, {1, 3, 64}, {2, 1, 64}, {3, 65, 64}, {64, 64, 64}, {70, 40, 64}},
+               "lse=true,T=bf16");
+}
+
+TEST(AttentionPrefill, WarpsMayHaveTwoRowTiles) {
+  expect_right({128, 64, 4, 2, false, false, "mma", "seldom"}, {{130, 200, 64}, {33, 17, 64}},
+               "T=f16");
+}
+
+// Rows that see nothing, one key, all; the diagonal through every tile.
+TEST(AttentionPrefill, CausalEndsAtTheLastKey) {
+  expect_right({64, 32, 4, 3}, {{1, 70, 64}, {70, 70, 64}, {40, 100, 64}, {100, 33, 64}},
+               "causal=true,lse=true,T=f16");
+}
+
+TEST(AttentionPrefill, ProductsMayOverlapTheSoftmax) {
+  expect_right({64, 32, 4, 2, true, true, "mma", "seldom", 2, 16},
+               {{70, 70, 64}, {1, 33, 64}, {90, 20, 64}}, "causal=true,T=bf16");
+  expect_right({64, 64, 4, 3, false, true, "alu", "always"}, {{65, 300, 64}}, "T=f16");
+}
+
+TEST(AttentionPrefill, GroupsShareKeysAndBatchesLieApart) {
+  expect_right({64, 32, 4, 1, false, false, "mma", "seldom", 2, 16},
+               {{20, 40, 64, 6, 2, 2}, {9, 9, 64, 18, 1, 1}}, "causal=true,lse=true,T=bf16");
+}
+
+TEST(AttentionPrefill, StridesMayLeaveGaps) {
+  expect_right({64, 32, 4, 1}, {{10, 40, 64, 2, 2, 2}},
+               "q_sb=2000,q_ss=160,q_sh=72,k_sb=8000,k_ss=184,k_sh=80,v_sb=9600,v_ss=240,v_sh=64,"
+               "o_sb=1600,o_ss=136,o_sh=64,T=f16");
+  // Heads before rows.
+  expect_right({64, 32, 4, 1}, {{10, 40, 64, 2, 2, 1}},
+               "q_ss=64,q_sh=640,k_ss=64,k_sh=2560,v_ss=64,v_sh=2560,o_ss=64,o_sh=640,T=f16");
+}
+
+TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
+  for (const int head_dim : {64, 96, 128, 256}) {
+    for (const char* flags : {"", "causal=true,", "windowed=true,window=9,", "capped=true,"}) {
+      for (const PrefillShape& shape :
+           {PrefillShape{1, 1, head_dim}, PrefillShape{100000, 3, head_dim, 32, 1, 7}}) {
+        for (const DeviceLimits& device : {kA100, kAda, kH200}) {
+          const std::string words = prefill_problem(shape, std::string(flags) + "T=bf16");
+          EXPECT_NE(prefill().first_of_ladder(words, device), "none") << words;
+        }
+      }
+    }
+  }
+}
+
+TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
+  const auto first = [&](int head_dim, const DeviceLimits& device, const char* flags = "") {
+    const std::string words =
+        prefill_problem({4096, 4096, head_dim}, std::string(flags) + "T=bf16");
+    return prefill().first_of_ladder(words, device);
+  };
+  const auto rung = [](int block_m, int block_n, int warps, int stages, int blocks) {
+    return MmaSync{block_m, block_n, warps, stages, false, false, "alu", "seldom", blocks}.text();
+  };
+  EXPECT_EQ(first(64, kH200), (MmaSync{128, 64, 4, 3, true, false, "mma", "seldom", 2}.text()));
+  EXPECT_EQ(first(128, kH200), rung(128, 64, 4, 2, 2));
+  EXPECT_EQ(first(256, kH200), rung(64, 64, 4, 1, 2));
+  EXPECT_EQ(first(128, kA100), rung(128, 64, 4, 1, 2));
+  EXPECT_EQ(first(256, kA100), rung(128, 64, 8, 1, 1));
+  EXPECT_EQ(first(64, kAda), rung(128, 64, 4, 2, 2));
+  EXPECT_EQ(first(128, kH200, "causal=true,"),
+            (MmaSync{128, 64, 4, 2, false, false, "alu", "seldom", 2, 16}.text()));
+  EXPECT_EQ(first(128, kAda), rung(128, 32, 4, 1, 2));
+  EXPECT_EQ(first(256, kAda), rung(64, 32, 4, 1, 1));
+}
+
+TEST(AttentionPrefillSpace, StaysWhereASearchCanSeeIt) {
+  for (const int head_dim : {64, 96, 128, 256}) {
+    for (const char* flags : {"", "causal=true,"}) {
+      const auto count = prefill().count(
+          prefill_problem({4096, 4096, head_dim}, std::string(flags) + "T=bf16"), kH200);
+      EXPECT_GE(count, 20U) << head_dim << flags;
+      EXPECT_LE(count, 1000U) << head_dim << flags;
+      RecordProperty(std::string(flags) + std::to_string(head_dim), static_cast<int>(count));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,273 @@
+// Every shipped operator, compiled by NVRTC for every architecture that mgtune serves. No GPU
+// needed: the ladder's variants, each at least once, and a random sample of the space.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "build/builder.h"
+#include "compiler/nvrtc_compiler.h"
+#include "ceilings/arithmetic_kernel.h"
+#include "system/file_system.h"
+#include "family/catalog.h"
+#include "family/problem.h"
+#include "family/source_tree.h"
+#include "search/search.h"
+#include "space/space.h"
+#include "plan/problem_set.h"
+#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/long_lane.h"
+
+namespace mgtune {
+namespace {
+
+struct Target {
+  const char* arch;
+  DeviceLimits limits;  // of the smallest GPU of the architecture
+};
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> kTargets = {
+      {"sm_75", {75, 40, 64 << 10, 4 << 20}},     {"sm_80", {80, 56, 163 << 10, 24 << 20}},
+      {"sm_86", {86, 20, 99 << 10, 2 << 20}},     {"sm_89", {89, 24, 99 << 10, 24 << 20}},
+      {"sm_90a", {90, 114, 227 << 10, 50 << 20}}, {"sm_100a", {100, 148, 227 << 10, 126 << 20}},
+      {"sm_120", {120, 20, 99 << 10, 24 << 20}},
+  };
+  return kTargets;
+}
+
+const std::vector<std::string> kMoreForward = {
+    "rows=1000,hidden=1024",  "rows=3,hidden=120",          "rows=3,hidden=60",
+    "rows=3,hidden=30",       "rows=3,hidden=15",           "rows=3,hidden=64",
+    "rows=3,hidden=333",      "rows=3,hidden=1002",         "rows=3,hidden=1004",
+    "rows=3,hidden=13001",    "rows=3,hidden=20002",        "rows=3,hidden=40004",
+    "rows=900,hidden=262144", "rows=900,hidden=4096,W=f32", "rows=900,hidden=128",
+    "rows=3,hidden=16384",    "rows=3,hidden=65536",        "rows=40000,hidden=256",
+    "rows=40000,hidden=128",  "rows=40000,hidden=64",       "rows=2048,hidden=4100",
+    "rows=900,hidden=65536"};
+
+const std::vector<std::string> kMoreBackward = {
+    "rows=3,hidden=333,dw=true",   "rows=3,hidden=1002,dw=true",   "rows=3,hidden=1004",
+    "rows=3,hidden=4100,dw=true",  "rows=3,hidden=12292,dw=true",  "rows=3,hidden=40004,dw=true",
+    "rows=3,hidden=13001,dw=true", "rows=3,hidden=131080,dw=true", "rows=3,hidden=262144,dw=true",
+    "rows=3,hidden=30,dw=true",    "rows=3,hidden=60,dw=true",     "rows=3,hidden=8200,dw=true",
+    "rows=3,hidden=64,dw=true",    "rows=3,hidden=128,dw=true",    "rows=3,hidden=512,dw=true",
+    "rows=3,hidden=1024,dw=true",  "rows=3,hidden=16384,dw=true",  "rows=3,hidden=32768,dw=true"};
+
+const std::vector<std::string> kMorePrefill = {
+    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=96,lse=true",
+    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=256,causal=true,windowed=true,capped=true",
+    "batch=1,seq_q=9,seq_k=9,heads=1,kv_heads=1,head_dim=64,windowed=true"};
+const std::vector<std::string> kMoreVarlen = {
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,lse=true",
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=64,causal=true",
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=96,causal=true,windowed=true",
+    "sequences=2,tokens_q=9,max_q=9,heads=1,kv_heads=1,head_dim=256,capped=true"};
+const std::vector<std::string> kMoreDecode = {
+    "batch=1,q_len=1,kv_len=99,heads=1,kv_heads=1,head_dim=64,lse=true",
+    "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=128,causal=true,paged=true",
+    "batch=1,q_len=5,kv_len=99,heads=8,kv_heads=1,head_dim=96,windowed=true,capped=true",
+    "batch=1,q_len=16,kv_len=99,heads=4,kv_heads=1,head_dim=256,causal=true,lse=true"};
+
+// Where the default problems leave rungs of a ladder out: sizes that only narrow loads divide.
+const std::map<std::string, std::vector<std::string>>& more_problems() {
+  static const std::map<std::string, std::vector<std::string>> kProblems = {
+      {"rmsnorm.forward", kMoreForward},
+      {"rmsnorm.add_forward", kMoreForward},
+      // Gaps between rows, many and few vectors to a row.
+      {"swiglu.forward",
+       {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
+        "rows=8,hidden=252,gate_stride=256"}},
+      {"swiglu.packed_forward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
+      {"swiglu.backward",
+       {"rows=8192,hidden=8192,gate_stride=16384", "rows=8,hidden=512,gate_stride=520",
+        "rows=8,hidden=252,gate_stride=256"}},
+      {"swiglu.packed_backward", {"rows=8,hidden=512", "rows=8,hidden=252"}},
+      {"attention.prefill", kMorePrefill},
+      {"attention.varlen", kMoreVarlen},
+      {"attention.decode", kMoreDecode},
+      {"rmsnorm.backward", kMoreBackward},
+      {"rmsnorm.add_backward", kMoreBackward},
+  };
+  return kProblems;
+}
+
+std::vector<Problem> problems_of(const Operator& op) {
+  ProblemRequest request;
+  std::vector<Problem> problems = make_problems({&op}, request, DeviceKind::cuda).value();
+  if (const auto more = more_problems().find(op.full_name()); more != more_problems().end()) {
+    request.problems = more->second;
+    const auto others = make_problems({&op}, request, DeviceKind::cuda).value();
+    problems.insert(problems.end(), others.begin(), others.end());
+  }
+  return problems;
+}
+
+// Kernels by the source that has them.
+using Kernels = std::map<std::string, std::set<std::string>>;
+
+void add(const Problem& problem, const Variant& variant, const Target& target, Kernels& kernels) {
+  const Operator& op = *problem.op;
+  const auto slots = compile_slots(problem.binding(), variant, target.limits);
+  ASSERT_TRUE(slots.ok()) << slots.status().message();
+  const auto names = kernel_names(op, variant, *slots);
+  ASSERT_TRUE(names.ok()) << names.status().message();
+  kernels[op.designs[static_cast<std::size_t>(variant.design)].source].insert(names->begin(),
+                                                                              names->end());
+}
+
+// Whether the architecture has what the variant asks of a device.
+bool has_what_is_required(const Operator& op, const Problem& problem, const Variant& variant,
+                          const Target& target) {
+  const auto slots = compile_slots(problem.binding(), variant, target.limits);
+  const auto& requirements = op.designs[static_cast<std::size_t>(variant.design)].requirements;
+  return !slots.ok() || std::ranges::all_of(requirements, [&](const Expression& requirement) {
+    const auto holds = requirement.evaluate(*slots);
+    return holds.ok() && *holds != 0;
+  });
+}
+
+// Each rung at the first problem of each dtype that it serves; of one dtype, except in the long
+// lane.
+void add_ladder(const Operator& op, const std::vector<Problem>& problems, const Target& target,
+                Kernels& kernels) {
+  for (const Variant& rung : all_defaults(op)) {
+    std::set<std::string> dtypes_done;
+    for (const Problem& problem : problems) {
+      const std::string text = problem.text();
+      const std::size_t dtype = text.find("T=");
+      const std::string key = text.substr(std::min(dtype, text.size()));
+      if (dtypes_done.contains(key)) continue;
+      if (dtypes_done.size() >= in_long_lane<std::size_t>(2, 1)) break;
+      if (!Space(problem, target.limits).admits(rung)) continue;
+      dtypes_done.insert(key);
+      add(problem, rung, target, kernels);
+    }
+    const Design& design = op.designs[static_cast<std::size_t>(rung.design)];
+    const bool elsewhere = !design.arch.empty() && design.arch != target.arch;
+    const bool is_for_larger = std::ranges::any_of(problems, [&](const Problem& problem) {
+      return Space(problem, kH200).admits(rung);  // what shared memory and registers hold there
+    });
+    if (!elsewhere && !is_for_larger && has_what_is_required(op, problems.front(), rung, target)) {
+      EXPECT_FALSE(dtypes_done.empty())
+          << variant_text(op, rung) << " serves none of the test's problems on " << target.arch;
+    }
+  }
+}
+
+// `count` variants of the whole space, spread over the problems.
+void add_sample(const std::vector<Problem>& problems, const Target& target, std::size_t count,
+                Kernels& kernels) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Problem& problem = problems[(i * 7) % problems.size()];
+    const Space space(problem, target.limits);
+    const auto search = make_search("random", space, i + 1).value();
+    // The ladder comes first.
+    for (std::size_t skipped = 0; skipped < all_defaults(*problem.op).size(); ++skipped) {
+      if (!search->next()) break;
+    }
+    const auto variant = search->next();
+    if (variant) add(problem, *variant, target, kernels);
+  }
+}
+
+class ShippedKernels : public testing::TestWithParam<Target> {};
+
+TEST_P(ShippedKernels, Compile) {
+  if (!std::string_view(MGTUNE_SANITIZE).empty()) {
+    GTEST_SKIP() << "NVRTC is not instrumented, and takes ten times as long";
+  }
+  const Target& target = GetParam();
+  const auto compiler = make_nvrtc_compiler(target.arch);
+  ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+  Catalog catalog(FileSystem::real());
+  std::size_t compiled = 0;
+  for (const std::string& family : Catalog::shipped_families()) {
+    const auto operators = catalog.find(family);
+    ASSERT_TRUE(operators.ok()) << operators.status().message();
+    for (const Operator* op : *operators) {
+      const std::vector<Problem> problems = problems_of(*op);
+      Kernels kernels;
+      add_ladder(*op, problems, target, kernels);
+      add_sample(problems, target, 4, kernels);
+      for (const auto& [source, names] : kernels) {
+        const BuildRequest request{
+            op->sources.get(), source, {names.begin(), names.end()}, target.arch};
+        const Result<Build> build = (*compiler)->compile(request);
+        ASSERT_TRUE(build.ok()) << source << " for " << target.arch << ":\n"
+                                << build.status().message();
+        ASSERT_EQ(build->kernels.size(), names.size());
+        compiled += names.size();
+        for (const BuildKernel& kernel : build->kernels) {
+          EXPECT_GT(kernel.registers, 0) << kernel.name;
+          EXPECT_LE(kernel.static_shared_bytes, 48 << 10) << kernel.name;
+        }
+      }
+    }
+  }
+  EXPECT_GE(compiled, 40U);
+  RecordProperty("kernels", static_cast<int>(compiled));
+}
+
+// What the ceilings of the device run.
+std::vector<std::unique_ptr<ArithmeticKernel>> arithmetic_kernels(const Target& target) {
+  DeviceInfo device;
+  device.kind = DeviceKind::cuda;
+  device.arch = target.arch;
+  device.limits = target.limits;
+  std::vector<std::unique_ptr<ArithmeticKernel>> kernels;
+  kernels.push_back(make_fma_kernel(device));
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    for (const auto make : {make_mma_kernel, make_wgmma_kernel}) {
+      auto kernel = make(device, dtype);
+      if (kernel.ok()) kernels.push_back(*std::move(kernel));
+    }
+  }
+  return kernels;
+}
+
+// Their accumulators stay in registers, and no product of wgmma waits for the one before it: ptxas
+// says so under the numbers C7510 to C7519.
+TEST_P(ShippedKernels, OfCeilingsCompileToWhatTheyMeasure) {
+  const Target& target = GetParam();
+  const SourceTree sources = embedded_source_tree("kernels/common");
+  const auto kernels = arithmetic_kernels(target);
+  const std::int64_t capability = target.limits.compute_capability;
+  EXPECT_EQ(kernels.size(), capability == 90 ? 5U : capability < 80 ? 2U : 3U);
+  for (const auto& kernel : kernels) {
+    const auto compiler = make_nvrtc_compiler(kernel->arch());
+    ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+    std::vector<std::string> names;
+    for (const ArithmeticShape& shape : kernel->shapes()) names.push_back(shape.kernel);
+    const Result<Build> build =
+        (*compiler)->compile({&sources, kernel->source(), names, kernel->arch()});
+    ASSERT_TRUE(build.ok()) << kernel->source() << ":\n" << build.status().message();
+    EXPECT_EQ(build->log.find("(C75"), std::string::npos) << build->log;
+    for (const ArithmeticShape& shape : kernel->shapes()) {
+      const auto built = std::ranges::find(build->kernels, shape.kernel, &BuildKernel::name);
+      ASSERT_NE(built, build->kernels.end());
+      EXPECT_EQ(built->spill_bytes, 0) << shape.kernel;
+      EXPECT_LE(built->registers * shape.threads * shape.blocks_per_sm, 64 << 10) << shape.kernel;
+      EXPECT_LE(shape.shared_bytes * shape.blocks_per_sm, target.limits.max_shared_bytes);
+    }
+  }
+  const auto compiler = make_nvrtc_compiler(target.arch);
+  for (const auto& [source, name] :
+       {std::pair{"read.cu", "read<8>"}, std::pair{"copy.cu", "copy<8, true>"},
+        std::pair{"fill.cu", "fill_uniform<__half>"}}) {
+    const Result<Build> build = (*compiler)->compile({&sources, source, {name}, target.arch});
+    EXPECT_TRUE(build.ok()) << source << ":\n" << build.status().message();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, ShippedKernels, testing::ValuesIn(targets()),
+                         [](const auto& target) { return std::string(target.param.arch); });
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,110 @@
+// rmsnorm.add_forward on the cpu device: as rmsnorm_forward_test.cpp, and the sum that it writes is
+// the exact one, rounded once, in place or not.
+
+#include "tests/helpers/kernels/rmsnorm_rows.h"
+
+namespace mgtune {
+namespace {
+
+using Types = RmsnormTypes;
+
+constexpr Types kBf16{DType::bf16, DType::bf16};
+
+const Operator& add_forward() {
+  static const Operator op = rmsnorm_operator("add_forward");
+  return op;
+}
+
+class RmsnormAddForward : public testing::TestWithParam<Types> {};
+
+TEST_P(RmsnormAddForward, EqualsTheReferenceInEveryThreadOrder) {
+  expect_right_everywhere(
+      add_forward(),
+      {{17, 1, 1}, {5, 31, 33}, {99, 64, 72}, {5, 1000, 1003}, {1, 4096, 4096}, {1, 20001, 20001}},
+      GetParam(), in_long_lane<std::size_t>(6, 2));
+}
+
+INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormAddForward,
+                         testing::Values(Types{DType::f32, DType::f32},
+                                         Types{DType::f16, DType::f16}, kBf16,
+                                         Types{DType::bf16, DType::f32}),
+                         [](const auto& each) { return text_of(each.param); });
+
+TEST(RmsnormAddForwardBulk, RowsComeThroughSharedMemory) {
+  expect_right_everywhere(add_forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, kBf16, 3,
+                          "bulk CLUSTER=1 ");
+}
+
+TEST(RmsnormAddForwardStream, RowsFollowEachOtherThroughSharedMemory) {
+  expect_right_everywhere(add_forward(), {{264, 1032, 1040}, {265, 4120, 4120}}, kBf16, 3,
+                          "stream ");
+}
+
+TEST(RmsnormAddForwardInPlace, TheSumMayReplaceTheResidual) {
+  const RmsnormShape shape{5, 1024, 1024};
+  const Problem problem = rmsnorm_problem(add_forward(), shape, kBf16, false);
+  std::vector<RmsnormVariant> variants = chosen_variants(problem, 2);
+  const Space space(problem, kOldestGpu);
+  for (const Variant& variant : space.all()) {  // the design that writes it before it reads again
+    if (!variant_text(add_forward(), variant).starts_with("reread")) continue;
+    variants.push_back(launchable(problem, variant));
+    break;
+  }
+  std::vector<std::string> kernels;
+  for (const RmsnormVariant& variant : variants) kernels.push_back(variant.kernel);
+  std::ranges::sort(kernels);
+  kernels.erase(std::ranges::unique(kernels).begin(), kernels.end());
+  const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
+                                          {RmsnormRows::reference_kernel(true, kBf16)})
+                             .value();
+  const auto module = CpuModule::build("kernels/rmsnorm", "forward.cu", kernels).value();
+  for (const RmsnormVariant& variant : variants) {
+    auto rows = RmsnormRows::make(reference, true, shape, kBf16).value();
+    const Status status =
+        rows.run(module, variant, false, {ThreadOrder::Kind::shuffled, 1}, /*in_place=*/true);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(rows.residual.download().value(), rows.expected_sum) << variant.kernel;
+    EXPECT_LE(relative_l2(rows.y.download().value(), rows.expected_y), 4.5e-3) << variant.kernel;
+  }
+}
+
+TEST(RmsnormAddForwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
+  expect_ladder_serves_everything(add_forward());
+}
+
+// Two rows a thread: more threads than forward's where x leaves the caches last, fewer and no
+// dependent launch for many rows of at most 8 MiB.
+TEST(RmsnormAddForwardLadder, FollowsRowsAndColumns) {
+  const auto first = [](std::int64_t rows, std::int64_t hidden) {
+    return first_of_ladder(rmsnorm_problem(add_forward(), {rows, hidden, hidden}, kBf16, false),
+                           kHopper);
+  };
+  const auto row = [](int threads, int rows, const std::string& rest) {
+    return "row THREADS_PER_ROW=" + std::to_string(threads) +
+           " ROWS_PER_BLOCK=" + std::to_string(rows) + " ROWS_PER_THREAD=1 VEC=8 LOAD=" + rest;
+  };
+  const std::string early = "kept STORE=normal WEIGHT=early PDL=true";
+  const std::string late = "kept STORE=normal WEIGHT=late PDL=true";
+  EXPECT_EQ(first(8192, 8192), row(512, 1, early));
+  EXPECT_EQ(first(4096, 4096), row(256, 1, early));
+  EXPECT_EQ(first(16384, 2048), row(128, 1, early));
+  EXPECT_EQ(first(4096, 1536), row(128, 2, late));
+  EXPECT_EQ(first(32768, 1024), row(64, 2, early));
+  EXPECT_EQ(first(131072, 128), row(16, 16, early));
+  EXPECT_EQ(first(2048, 12288), row(512, 1, early));
+  EXPECT_EQ(first(4096, 16384), row(1024, 1, late));
+  EXPECT_EQ(first(512, 4096), row(256, 1, "normal STORE=streaming WEIGHT=early PDL=false"));
+  EXPECT_EQ(first(1024, 2048), row(64, 2, "streaming STORE=streaming WEIGHT=early PDL=false"));
+  EXPECT_EQ(first(32, 2048), row(128, 1, "no_allocate STORE=normal WEIGHT=early PDL=true"));
+  EXPECT_EQ(first(2048, 32768),
+            "stream CLUSTER=4 THREADS=256 STAGES=3 BLOCKS_PER_SM=1 HOLD=registers STORE=streaming "
+            "WEIGHT=early PDL=true");
+}
+
+TEST(RmsnormAddForwardLaunch, OfNoRowsHasAnEmptyGrid) {
+  const Problem problem = rmsnorm_problem(add_forward(), {0, 256, 256}, kBf16, false);
+  EXPECT_EQ(chosen_variants(problem, 0).at(0).grid, 0U);
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,324 @@
+// Where a context's tuned rows come from: databases, tables and packs, whole, damaged and hostile.
+
+#include "api/tuned_source.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/sha256.h"
+#include "selection/variant_selection.h"
+#include "pack/pack.h"
+#include "store/store.h"
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/fakes/stand_in_gpu.h"
+#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
+
+namespace mgtune {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return place == std::string::npos ? text : text.replace(place, from.size(), to);
+}
+
+class TunedSourceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_.kind = DeviceKind::cuda;
+    device_.name = "NVIDIA H200";
+    device_.arch = "sm_90";
+    device_.limits = {90, 132, 232448, 62914560};
+    device_.memory_bytes = 150'000'000'000;
+    device_.driver = "580.1, CUDA 13.0";
+  }
+
+  std::string write(const std::string& content, const std::string& name = "source") const {
+    std::ofstream(folder_.file(name), std::ios::binary) << content;
+    return folder_.file(name);
+  }
+  Result<TunedSource> read(const std::string& content) {
+    return read_tuned_source(write(content), catalog_, device_);
+  }
+  void expect_refused(const std::string& content, StatusCode code, const std::string& message) {
+    const Result<TunedSource> source = read(content);
+    EXPECT_EQ(source.status().code(), code) << source.status().message();
+    EXPECT_THAT(source.status().message(),
+                AllOf(HasSubstr(folder_.file("source")), HasSubstr(message)));
+  }
+
+  std::string pack_of(const std::string& table) const {
+    Pack pack;
+    pack.compiler = "nvrtc libnvrtc.so.13.0.88 of 1 bytes";
+    pack.cuda_version = 13000;
+    pack.table = table;
+    PackedBuild build;
+    build.request = sha256_hex("request");
+    build.build.key = sha256_hex("key");
+    build.build.arch = "sm_90";
+    build.build.binary = "cubin";
+    build.build.sha256 = sha256_hex("cubin");
+    pack.builds = {build};
+    return encode_pack(pack);
+  }
+
+  // A database whose one pick of rmsnorm.forward is this variant.
+  std::string database(const std::string& variant, const std::string& name = "results.db") const {
+    const std::string path = folder_.file(name);
+    Store store = *Store::open(path, Store::Mode::read_write);
+    TunedRecord tuned;
+    tuned.gpu = *store.gpu_id(gpu_record(device_));
+    tuned.problem = *store.problem_id("rmsnorm.forward", "rows=64 hidden=1024 T=bf16", 1, 1);
+    SweepRecord sweep;
+    sweep.gpu = tuned.gpu;
+    sweep.environment = *store.environment_id({"0.1.0", "nvrtc", "", "Linux"});
+    tuned.sweep = *store.begin_sweep(sweep);
+    tuned.variant = tuned.default_variant = variant;
+    tuned.method = "rotating";
+    tuned.median_ns = tuned.default_median_ns = 2500;
+    EXPECT_TRUE(store.record_tuned(tuned).ok());
+    return path;
+  }
+
+  void measure(const std::string& path, const std::string& problem,
+               const std::string& variant) const {
+    Store store = *Store::open(path, Store::Mode::read_write);
+    SweepRecord sweep;
+    sweep.gpu = *store.gpu_id(gpu_record(device_));
+    sweep.environment = *store.environment_id({"0.1.0", "nvrtc", "", "Linux"});
+    OutcomeRecord record;
+    record.sweep = *store.begin_sweep(sweep);
+    record.key.gpu = sweep.gpu;
+    record.key.problem = *store.problem_id("rmsnorm.forward", problem, 1, 1);
+    record.variant = variant;
+    record.outcome = Outcome::wrong;
+    ASSERT_TRUE(store.record(record).ok());
+  }
+
+  const TemporaryFolder folder_;
+  Catalog catalog_{FileSystem::real()};
+  DeviceInfo device_;
+};
+
+constexpr char kVariant[] =
+    "row THREADS_PER_ROW=64 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=no_allocate "
+    "STORE=streaming WEIGHT=early PDL=false";
+
+TEST_F(TunedSourceTest, ATableIsReadWhateverItsName) {
+  const Result<TunedSource> source = read("\n  " + rmsnorm_table());
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  ASSERT_EQ(source->rows.size(), 1U);
+  EXPECT_EQ(source->rows.front().tuned.variant, kVariant);
+  EXPECT_EQ(source->rows.front().gpu, gpu_record(device_));
+  EXPECT_THAT(source->text, HasSubstr("source, 1 tuned problem"));
+  EXPECT_EQ(source->builds, nullptr);
+}
+
+TEST_F(TunedSourceTest, ATableOfStrangersIsRefused) {
+  const std::string table = rmsnorm_table();
+  const auto corrupt = StatusCode::corrupt;
+  expect_refused(replaced(table, "\"VEC\": 8", "\"VEC\": 3"), corrupt, "/tables/0/picks/0");
+  expect_refused(replaced(table, "\"VEC\": 8", "\"VEC\": \"8>(); system(\""), corrupt,
+                 "/tables/0/picks/0/parameters/VEC");
+  expect_refused(replaced(table, "\"design\": \"row\"", "\"design\": \"rows\""), corrupt, "rows");
+  expect_refused(replaced(table, "hidden=1024", "hidden=1024x"), corrupt, "1024x");
+  expect_refused(replaced(table, "\"VEC\": 8,", ""), corrupt, "VEC");
+  expect_refused(replaced(table, "\"tie\"", "\"options\": \"-I/\", \"tie\""), corrupt, "options");
+  expect_refused(replaced(table, "3874.5", "-1"), corrupt, "median_ns");
+  expect_refused(table.substr(0, table.size() / 2), corrupt, "");
+  expect_refused(replaced(table, "\"format\": 1", "\"format\": 2"), StatusCode::incompatible,
+                 "format 2 is newer");
+  expect_refused("{}", corrupt, "a tuned table");
+  expect_refused("{\"format\": 1, \"tables\": 7}", corrupt, "/tables");
+  expect_refused(std::string(100'000, '{'), corrupt, "");
+}
+
+TEST_F(TunedSourceTest, OperatorsOfOtherFamiliesArePassedOver) {
+  const Result<TunedSource> source =
+      read(replaced(rmsnorm_table(), "rmsnorm.forward", "somebody.elses"));
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_TRUE(source->rows.empty());
+}
+
+// A bit that flips in a table is either noticed or makes another table that is right.
+TEST_F(TunedSourceTest, NoDamagedTableNamesWhatThereIsNot) {
+  const std::string table = rmsnorm_table();
+  const Operator& op = **catalog_.find_operator("rmsnorm.forward");
+  for (std::size_t place = 0; place < table.size(); ++place) {
+    std::string damaged = table;
+    damaged[place] = static_cast<char>(damaged[place] ^ (1U << (place % 8)));
+    const Result<TunedSource> source = read(damaged);
+    if (source.ok()) {
+      for (const TunedView& row : source->rows) {
+        EXPECT_TRUE(parse_variant(op, row.tuned.variant).ok()) << damaged;
+      }
+    }
+    EXPECT_FALSE(read(table.substr(0, place)).ok()) << place;
+  }
+}
+
+TEST_F(TunedSourceTest, APackBringsRowsAndBuilds) {
+  const Result<TunedSource> source = read(pack_of(rmsnorm_table()));
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ(source->rows.size(), 1U);
+  EXPECT_NE(source->builds, nullptr);
+  EXPECT_TRUE(source->notes.empty());
+  EXPECT_THAT(source->text, HasSubstr("source, 1 tuned problem and 1 build"));
+}
+
+TEST_F(TunedSourceTest, SkewIsNoted) {
+  testing::internal::CaptureStderr();
+  device_.driver = "550.54, CUDA 12.4";
+  const Result<TunedSource> old_driver = read(pack_of(rmsnorm_table()));
+  ASSERT_TRUE(old_driver.ok());
+  EXPECT_EQ(old_driver->builds, nullptr);
+  EXPECT_THAT(old_driver->notes, testing::ElementsAre(HasSubstr("the driver is of CUDA 12.4")));
+  device_.driver = "580.1, CUDA 13.0";
+  device_.limits.sm_count = 16;  // a MIG instance
+  const Result<TunedSource> other_gpu = read(pack_of(rmsnorm_table()));
+  ASSERT_TRUE(other_gpu.ok());
+  EXPECT_EQ(other_gpu->rows.size(), 1U);
+  EXPECT_NE(other_gpu->builds, nullptr);
+  EXPECT_THAT(other_gpu->notes,
+              testing::ElementsAre(HasSubstr("is for NVIDIA H200, not for this")));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("mgtune: warning: "));
+}
+
+TEST_F(TunedSourceTest, QuietIsQuiet) {
+  const Variable quiet("MGTUNE_QUIET", "1");
+  testing::internal::CaptureStderr();
+  device_.driver = "535.1, CUDA 12.2";
+  EXPECT_EQ(read(pack_of(rmsnorm_table()))->notes.size(), 1U);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(TunedSourceTest, APackWithAHostileTableIsRefused) {
+  expect_refused(pack_of(replaced(rmsnorm_table(), "\"VEC\": 8", "\"VEC\": 3")),
+                 StatusCode::corrupt, "VEC");
+  expect_refused(pack_of("no table"), StatusCode::corrupt, "");
+}
+
+TEST_F(TunedSourceTest, APackThatEverybodyCanWriteIsRefused) {
+  const std::string path = write(pack_of(rmsnorm_table()));
+  ::chmod(path.c_str(), 0666);
+  const Status status = read_tuned_source(path, catalog_, device_).status();
+  EXPECT_EQ(status.code(), StatusCode::corrupt);
+  EXPECT_THAT(status.message(), HasSubstr("chmod o-w"));
+}
+
+TEST_F(TunedSourceTest, WhatIsNoFileIsRefusedAtOnce) {
+  const std::string fifo = folder_.file("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(read_tuned_source(fifo, catalog_, device_).ok());
+  EXPECT_FALSE(read_tuned_source(folder_.path(), catalog_, device_).ok());
+  EXPECT_EQ(read_tuned_source(folder_.file("none"), catalog_, device_).status().code(),
+            StatusCode::not_found);
+}
+
+TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignVariantIsRefused) {
+  EXPECT_EQ(read_tuned_source(database(kVariant), catalog_, device_)->rows.size(), 1U);
+  for (const std::string& hostile :
+       {replaced(kVariant, "VEC=8", "VEC=3"), std::string("row>(); asm(\"exit\")"),
+        replaced(kVariant, "VEC=8", "VEC=8>__nv_bfloat16")}) {
+    const std::string path = database(hostile, "hostile.db");
+    const Status status = open_tuned_sources(path, catalog_, device_).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt) << hostile;
+    EXPECT_THAT(status.message(), HasSubstr("the pick of rmsnorm.forward rows=64"));
+    const Variable named("MGTUNE_DB", path);
+    EXPECT_EQ(open_tuned_sources("", catalog_, device_).status().code(), StatusCode::corrupt);
+    std::filesystem::remove(path);
+  }
+}
+
+// A named database goes on serving when an operator gets or loses a design or a parameter.
+TEST_F(TunedSourceTest, ANamedDatabaseLosesThePicksOfAnotherVersion) {
+  for (const std::string& other :
+       {replaced(kVariant, " VEC=8", ""), std::string(kVariant) + " NEW=1",
+        std::string("gone THREADS=1")}) {
+    const std::string path = database(other, "other.db");
+    const Result<TunedSource> source = open_tuned_sources(path, catalog_, device_);
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    EXPECT_TRUE(source->rows.empty()) << other;
+    ASSERT_EQ(source->notes.size(), 1U);
+    EXPECT_THAT(source->notes.front(),
+                HasSubstr("1 tuned problem that the operators do not offer"));
+    std::filesystem::remove(path);
+  }
+}
+
+// What was measured counts as well as what was picked.
+TEST_F(TunedSourceTest, ANamedDatabaseWithAForeignMeasurementIsRefused) {
+  const struct {
+    std::string problem, variant, named;
+  } cases[] = {
+      {"rows=64 hidden=1024 T=bf16", replaced(kVariant, "VEC=8", "VEC=3"), "3"},
+      {"rows=64 hidden=1024 T=bf16", replaced(kVariant, "VEC=8", "VEC=8>();__trap();//"), "__trap"},
+      {"rows=64 hidden=1024 T=f8", kVariant, "f8"},
+  };
+  for (const auto& [problem, variant, named] : cases) {
+    const std::string path = database(kVariant, "measured.db");
+    measure(path, "rows=64 hidden=1024 T=bf16", kVariant);
+    measure(path, "rows=64 hidden=1024 T=bf16", replaced(kVariant, "VEC=8", "VEC=8 EXTRA=1"));
+    EXPECT_TRUE(read_tuned_source(path, catalog_, device_).ok());
+    measure(path, problem, variant);
+    const Status status = read_tuned_source(path, catalog_, device_).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt) << variant;
+    EXPECT_THAT(status.message(),
+                AllOf(HasSubstr(path), HasSubstr("a measurement of rmsnorm"), HasSubstr(named)));
+    std::filesystem::remove(path);
+  }
+}
+
+// They are installed with the library: an operator that changes takes its tables along.
+TEST_F(TunedSourceTest, TheTablesThatShipAreOfTodaysOperators) {
+  std::size_t tables = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(source_path("results"))) {
+    if (!file.path().string().ends_with(".tuned.json")) continue;
+    const Result<TunedSource> source = read_tuned_source(file.path(), catalog_, device_);
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    EXPECT_FALSE(source->rows.empty()) << file.path();
+    EXPECT_TRUE(source->notes.empty()) << file.path();
+    ++tables;
+  }
+  EXPECT_GE(tables, 7U);
+}
+
+TEST_F(TunedSourceTest, StaleRowsOfTheUsersOwnAreLeftOut) {
+  const Variable none("MGTUNE_DB", "");
+  const Variable data("XDG_DATA_HOME", folder_.path());
+  std::filesystem::create_directory(folder_.file("mgtune"));
+  database(replaced(kVariant, "VEC=8", "VEC=3"), "mgtune/results.db");
+  testing::internal::CaptureStderr();
+  const Result<TunedSource> source = open_tuned_sources("", catalog_, device_);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_TRUE(source->rows.empty());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("1 tuned problem that the operators"));
+}
+
+TEST_F(TunedSourceTest, TheFirstSourceOfAProblemCounts) {
+  std::vector<TunedView> rows = read(rmsnorm_table())->rows;
+  std::vector<TunedView> more = rows;
+  more.front().tuned.median_ns = 1;
+  more.push_back(more.front());
+  more.back().problem = "rows=1 hidden=1024 T=bf16";
+  more.push_back(more.front());
+  more.back().gpu.model = "NVIDIA L4";
+  add_rows(more, rows);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].tuned.median_ns, 3874.5);
+  EXPECT_EQ(rows[1].tuned.gpu, rows[0].tuned.gpu);
+  EXPECT_NE(rows[2].tuned.gpu, rows[0].tuned.gpu);
+}
+
+}  // namespace
+}  // namespace mgtune

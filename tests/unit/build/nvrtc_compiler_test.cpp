@@ -1,0 +1,330 @@
+#include "compiler/nvrtc_compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/nvrtc.h"
+#include "compiler/ptxas_report.h"
+#include "tests/helpers/fakes/fake_loader.h"
+#include "tests/helpers/test_paths.h"
+
+namespace mgtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kSource[] = R"(
+#include <mg/vec.cuh>
+#include "scale.cuh"
+template <typename T, int N>
+__global__ void __launch_bounds__(64) scaled(T* out, const T* in, float by) {
+  __shared__ float held[100];
+  held[threadIdx.x] = mg::to_float(in[threadIdx.x]);
+  __syncthreads();
+  const float value = held[(threadIdx.x * 7) % 64];
+  if (threadIdx.x < N) out[threadIdx.x] = mg::from_float<T>(scale(value, by));
+}
+)";
+constexpr char kScale[] = "__device__ inline float scale(float x, float by) { return x * by; }\n";
+
+SourceTree tree(const std::string& source = kSource) {
+  return {"kernels/test", {{"scaled.cu", source}, {"scale.cuh", kScale}}};
+}
+
+Result<Build> compile(const SourceTree& sources, const std::string& arch,
+                      std::vector<std::string> kernels = {"scaled<__nv_bfloat16, 32>"}) {
+  MGTUNE_ASSIGN(const std::unique_ptr<Compiler> compiler, make_nvrtc_compiler(arch));
+  return compiler->compile({&sources, "scaled.cu", std::move(kernels), arch});
+}
+
+class NvrtcEveryArch : public testing::TestWithParam<const char*> {};
+
+TEST_P(NvrtcEveryArch, CompilesToACubin) {
+  const SourceTree sources = tree();
+  const Result<Build> build = compile(sources, GetParam());
+  ASSERT_TRUE(build.ok()) << build.status().message();
+  EXPECT_EQ(build->arch, GetParam());
+  EXPECT_THAT(build->binary, StartsWith("\x7f"
+                                        "ELF"));
+  EXPECT_EQ(build->sha256.size(), 64U);
+  EXPECT_EQ(build->key.size(), 64U);
+  ASSERT_EQ(build->kernels.size(), 1U);
+  const BuildKernel& kernel = build->kernels.front();
+  EXPECT_EQ(kernel.name, "scaled<__nv_bfloat16, 32>");
+  EXPECT_THAT(kernel.symbol, StartsWith("_Z6scaled"));
+  EXPECT_GT(kernel.registers, 4);
+  EXPECT_LT(kernel.registers, 64);
+  EXPECT_EQ(kernel.spill_bytes, 0);
+  EXPECT_EQ(kernel.static_shared_bytes, 400);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, NvrtcEveryArch,
+                         testing::Values("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a",
+                                         "sm_120"));
+
+TEST(NvrtcCompiler, EqualInputsGiveEqualCubins) {
+  const SourceTree sources = tree();
+  const Build first = compile(sources, "sm_90").value();
+  const Build second = compile(sources, "sm_90").value();
+  EXPECT_EQ(first.sha256, second.sha256);
+  EXPECT_EQ(first.key, second.key);
+  const Build other = compile(tree(std::string(kSource) + "\n// more"), "sm_90").value();
+  EXPECT_EQ(other.sha256, first.sha256);  // the same code
+  EXPECT_NE(other.key, first.key);        // from another source
+}
+
+TEST(NvrtcCompiler, KernelsStandInTheirOrderOnce) {
+  const SourceTree sources = tree();
+  const Build build =
+      compile(sources, "sm_80", {"scaled<float, 8>", "scaled<__half, 4>", "scaled<float, 8>"})
+          .value();
+  ASSERT_EQ(build.kernels.size(), 2U);
+  EXPECT_EQ(build.kernels[0].name, "scaled<float, 8>");
+  EXPECT_EQ(build.kernels[1].name, "scaled<__half, 4>");
+  EXPECT_NE(build.kernels[0].symbol, build.kernels[1].symbol);
+}
+
+TEST(NvrtcCompiler, SpillsAreReported) {
+  const std::string source = R"(
+__global__ void __launch_bounds__(1024, 2) scaled(float* a) {
+  float held[64];
+  for (int i = 0; i < 64; ++i) held[i] = a[i * 1024 + threadIdx.x];
+  __syncthreads();
+  for (int i = 0; i < 64; ++i) a[i * 1024 + threadIdx.x] = held[i] * held[(i + 7) % 64];
+})";
+  const SourceTree sources = tree(source);
+  const Build build = compile(sources, "sm_80", {"scaled"}).value();
+  EXPECT_EQ(build.kernels.front().registers, 32);
+  EXPECT_GT(build.kernels.front().spill_bytes, 0);
+}
+
+// Two products into one accumulator, with `between` between them.
+std::string products(const std::string& between, const std::string& before = "") {
+  return R"(
+#include <mg/shared.cuh>
+#include <mg/wgmma.cuh>
+)" + before +
+         R"(
+__global__ void __launch_bounds__(128) scaled(const float* x, float* y) {
+  MG_SHARED(__nv_bfloat16, a, [64 * 64]);
+  MG_SHARED(__nv_bfloat16, b, [128 * 64]);
+  float d[64];
+  for (int i = 0; i < 64; ++i) d[i] = x[i * 128 + threadIdx.x];
+  mg::wgmma_fence();
+  mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b);
+)" + between +
+         R"(
+  mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b);
+  mg::wgmma_commit();
+  mg::wgmma_wait<0>(d);
+  for (int i = 0; i < 64; ++i) y[i * 128 + threadIdx.x] = d[i];
+})";
+}
+
+std::string objections_to(const std::string& source, const std::string& arch = "sm_90a") {
+  const SourceTree sources = tree(source);
+  const Result<Build> build = compile(sources, arch, {"scaled"});
+  EXPECT_TRUE(build.ok()) << build.status().message();
+  return build.ok() ? ptxas_objections(build->log) : "does not compile";
+}
+
+TEST(NvrtcCompiler, TheLogSaysWhereProductsDoNotOverlap) {
+  EXPECT_EQ(objections_to(products("")), "");
+  EXPECT_THAT(objections_to(products("for (int i = 0; i < 64; ++i) d[i] += x[i];")),
+              HasSubstr("warpgroup.wait is injected"));
+  EXPECT_THAT(
+      objections_to(products("multiply(d, a, b);",
+                             "__device__ __noinline__ void multiply(float (&d)[64], void* a, void* "
+                             "b) { mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b); }")),
+      HasSubstr("wgmma.mma_async instructions are serialized due to"));
+}
+
+TEST(NvrtcCompiler, TheLogSaysThatSetmaxnregIsIgnored) {
+  EXPECT_THAT(objections_to("__global__ void scaled(float* y) {\n"
+                            "  asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\n"
+                            "  y[threadIdx.x] = 1;\n}"),
+              HasSubstr("'setmaxnreg' ignored"));
+}
+
+TEST(NvrtcCompiler, KernelsOfTheBinaryCompileWithoutSpills) {
+  const SourceTree common = embedded_source_tree("kernels/common");
+  const std::vector<std::string> copies = {"copy<1, false>", "copy<4, true>", "copy<8, false>"};
+  for (const char* arch : {"sm_75", "sm_90a", "sm_120"}) {
+    const auto compiler = make_nvrtc_compiler(arch).value();
+    const auto build = compiler->compile({&common, "copy.cu", copies, arch});
+    ASSERT_TRUE(build.ok()) << arch << build.status().message();
+    for (const BuildKernel& kernel : build->kernels) {
+      EXPECT_EQ(kernel.spill_bytes, 0) << arch << " " << kernel.name;
+      EXPECT_LE(kernel.registers, 64) << arch << " " << kernel.name;
+    }
+    EXPECT_TRUE(compiler->compile({&common, "fill.cu", {"fill_uniform<float>"}, arch}).ok());
+  }
+}
+
+TEST(NvrtcCompiler, AnErrorIsTheCompilersText) {
+  const SourceTree sources = tree("__global__ void scaled(float* a) { a[0] = nowhere; }");
+  const Status status = compile(sources, "sm_80", {"scaled"}).status();
+  EXPECT_EQ(status.code(), StatusCode::compile_failed);
+  EXPECT_THAT(status.message(),
+              HasSubstr("scaled.cu(1): error: identifier \"nowhere\" is undefined"));
+}
+
+TEST(NvrtcCompiler, AKernelThatIsNotThereIsNamed) {
+  const SourceTree sources = tree();
+  const Status status = compile(sources, "sm_80", {"absent<3>"}).status();
+  EXPECT_EQ(status.code(), StatusCode::compile_failed);
+  EXPECT_THAT(status.message(), HasSubstr("absent"));
+}
+
+TEST(NvrtcCompiler, AFileThatIsNotThereIsNamed) {
+  const SourceTree sources{"kernels/test", {}};
+  const Status status = compile(sources, "sm_80").status();
+  EXPECT_EQ(status.code(), StatusCode::not_found);
+  EXPECT_EQ(status.message(), "kernels/test has no file scaled.cu");
+}
+
+TEST(NvrtcCompiler, OneCompilerServesManyCompiles) {
+  const auto compiler = make_nvrtc_compiler("sm_80").value();
+  const SourceTree sources = tree();
+  const SourceTree broken = tree("broken");
+  const BuildRequest good{&sources, "scaled.cu", {"scaled<float, 8>"}, "sm_80"};
+  EXPECT_TRUE(compiler->compile(good).ok());
+  EXPECT_FALSE(compiler->compile({&broken, "scaled.cu", {"scaled<float, 8>"}, "sm_80"}).ok());
+  EXPECT_TRUE(compiler->compile(good).ok());
+}
+
+TEST(NvrtcCompiler, IsIdentifiedByLibraryHeadersAndOptions) {
+  const auto compiler = make_nvrtc_compiler("sm_80").value();
+  EXPECT_THAT(compiler->identity(),
+              testing::MatchesRegex(
+                  "nvrtc libnvrtc.* of [0-9]+ bytes, headers [0-9a-f]+ --std=c\\+\\+20 .*"));
+  EXPECT_EQ(compiler->identity(), make_nvrtc_compiler("sm_90a").value()->identity());
+}
+
+TEST(NvrtcCompiler, OtherArchitecturesAreNotForIt) {
+  const Status status = make_nvrtc_compiler("gfx942").status();
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
+  EXPECT_EQ(status.message(), "NVRTC does not build for 'gfx942'");
+}
+
+// A machine with nothing on it.
+class EmptyFileSystem : public FileSystem {
+ public:
+  Result<std::string> read_file(const std::string& path) override { return not_found(path); }
+  Status write_file(const std::string&, std::string_view) override { return io_error("no"); }
+  Status create_directories(const std::string&, unsigned) override { return io_error("no"); }
+  Status remove(const std::string&) override { return {}; }
+  bool is_directory(const std::string&) override { return false; }
+  bool exists(const std::string& path) override { return path == only_; }
+  Result<std::vector<std::string>> list_files(const std::string& path) override {
+    return not_found(path);
+  }
+
+  std::string only_;
+};
+
+// In a process of its own: this one may have loaded the real NVRTC.
+TEST(NvrtcSearchDeathTest, SaysWhereItLooked) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto search = [] {
+    ::unsetenv("MGTUNE_NVRTC_PATH");
+    ::unsetenv("LD_LIBRARY_PATH");
+    ::setenv("CUDA_HOME", "/opt/cuda", 1);
+    EmptyFileSystem nothing;
+    const Status status = find_nvrtc(nothing).status();
+    const bool right =
+        status.code() == StatusCode::environment &&
+        status.message().starts_with(
+            "NVRTC, which compiles CUDA kernels, is not here: looked for libnvrtc.so.13 in "
+            "/opt/cuda/lib64, /opt/cuda/lib, /usr/local/cuda/lib64, ") &&
+        status.message().ends_with("or set CUDA_HOME or MGTUNE_NVRTC_PATH");
+    std::exit(right ? 0 : 1);
+  };
+  EXPECT_EXIT(search(), testing::ExitedWithCode(0), "");
+}
+
+class NvrtcSearch : public testing::Test {
+ protected:
+  void TearDown() override { ::unsetenv("MGTUNE_NVRTC_PATH"); }
+  EmptyFileSystem files_;
+};
+
+TEST_F(NvrtcSearch, ANamedFileIsTheOnlyOne) {
+  ::setenv("MGTUNE_NVRTC_PATH", "/my/libnvrtc.so", 1);
+  const Status status = make_nvrtc_compiler("sm_80", files_).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_EQ(status.message(), "MGTUNE_NVRTC_PATH names no file: /my/libnvrtc.so");
+  files_.only_ = "/my/libnvrtc.so";
+  EXPECT_EQ(find_nvrtc(files_).value(), "/my/libnvrtc.so");
+  EXPECT_THAT(make_nvrtc_compiler("sm_80", files_).status().message(),
+              StartsWith("the CUDA Toolkit's headers are not here: looked for cuda_fp16.h in "));
+}
+
+TEST(NvrtcOpen, SaysWhyItDoesNotLoad) {
+  FakeLoader loader;
+  EXPECT_THAT(open_nvrtc("/my/libnvrtc.so", loader).status().message(),
+              StartsWith("NVRTC does not load: not found: /my/libnvrtc.so; install the CUDA"));
+}
+
+FakeLoader::Symbols fake_nvrtc() {
+  FakeLoader::Symbols symbols;
+  for (const char* name :
+       {"nvrtcGetErrorString", "nvrtcCreateProgram", "nvrtcDestroyProgram",
+        "nvrtcAddNameExpression", "nvrtcCompileProgram", "nvrtcGetLoweredName",
+        "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize", "nvrtcGetCUBIN"}) {
+    symbols[name] = as_symbol(+[] { return NVRTC_ERROR_INTERNAL_ERROR; });
+  }
+  symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {
+    *major = 12;
+    *minor = 4;
+    return NVRTC_SUCCESS;
+  });
+  return symbols;
+}
+
+TEST(NvrtcOpen, AnOldOneIsNamed) {
+  FakeLoader loader;
+  loader.libraries["/old/libnvrtc.so.12"] = fake_nvrtc();
+  const Status status = open_nvrtc("/old/libnvrtc.so.12", loader).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), StartsWith("NVRTC 12.4 at /old/libnvrtc.so.12 is too old; "));
+}
+
+TEST(NvrtcOpen, TooLittleMemorySaysNothingOfTheSource) {
+  ::setenv("MGTUNE_NVRTC_PATH", fake_worker_path().c_str(), 1);  // a file that is there
+  FakeLoader loader;
+  FakeLoader::Symbols& symbols = loader.libraries[fake_worker_path()] = fake_nvrtc();
+  symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {
+    *major = 13;
+    *minor = 0;
+    return NVRTC_SUCCESS;
+  });
+  symbols["nvrtcCreateProgram"] = as_symbol(+[] { return NVRTC_ERROR_OUT_OF_MEMORY; });
+  symbols["nvrtcGetErrorString"] = as_symbol(+[](nvrtcResult) { return "no memory"; });
+  const SourceTree sources = tree();
+  const auto compiler = make_nvrtc_compiler("sm_80", FileSystem::real(), loader);
+  ::unsetenv("MGTUNE_NVRTC_PATH");
+  ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+  const Status status =
+      (*compiler)->compile({&sources, "scaled.cu", {"scaled<3>"}, "sm_80"}).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_EQ(status.message(), "NVRTC: no memory");
+}
+
+TEST(NvrtcOpen, AMissingFunctionIsNamed) {
+  FakeLoader loader;
+  loader.libraries["/my/libnvrtc.so"] = fake_nvrtc();
+  loader.libraries["/my/libnvrtc.so"].erase("nvrtcGetCUBIN");
+  EXPECT_EQ(open_nvrtc("/my/libnvrtc.so", loader).status().message(),
+            "/my/libnvrtc.so has no nvrtcGetCUBIN");
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,187 @@
+#include "selection/variant_selection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/helpers/toy_operators.h"
+
+namespace mgtune {
+namespace {
+
+using testing::ElementsAre;
+
+class SelectionTest : public testing::Test {
+ protected:
+  SelectionTest() {
+    near_.name = "Fake H100";
+    far_.name = "Fake L4";
+    far_.arch = "sm_89";
+    far_.limits = {89, 58, 101376, 50331648};
+    cpu_.kind = DeviceKind::cpu;
+    cpu_.name = cpu_.arch = "cpu";
+  }
+
+  Problem problem(const std::string& words) const {
+    const auto parsed = parse_assignments(words);
+    Result<Problem> bound = bind_problem(op_, *parsed);
+    EXPECT_TRUE(bound.ok()) << bound.status().message();
+    return std::move(bound).value();
+  }
+
+  TunedEntry entry(const std::string& words, const std::string& variant,
+                   const DeviceInfo& device) const {
+    return tuned_entry(op_, words, variant, device);
+  }
+
+  std::vector<std::string> chosen(const std::string& words, const std::vector<TunedEntry>& tuned,
+                                  const DeviceInfo& device) const {
+    std::vector<std::string> lines;
+    for (const SelectedVariant& candidate : select_variants(problem(words), device, tuned)) {
+      lines.push_back(std::string(to_string(candidate.step)) + ": " +
+                      variant_text(op_, candidate.variant));
+    }
+    return lines;
+  }
+
+  const Operator op_ = toy_norm();
+  const DeviceInfo here_ = FakeDevice().device_info;
+  DeviceInfo near_ = here_, far_ = here_, cpu_ = here_;
+};
+
+TEST_F(SelectionTest, EndsWithTheWholeLadder) {
+  const std::vector<SelectedVariant> candidates =
+      select_variants(problem("rows=8,hidden=64,T=f32"), here_, {});
+  ASSERT_EQ(candidates.size(), 3U);
+  EXPECT_EQ(variant_text(op_, candidates[0].variant), "row THREADS=128 VEC=4");
+  EXPECT_EQ(candidates[0].step, SelectionStep::default_ladder);
+  EXPECT_EQ(candidates[0].reason, "a default of the operator");
+  EXPECT_EQ(candidates[0].expected_ns, 0);
+  EXPECT_THAT(chosen("rows=8,hidden=63,T=f32", {}, here_),
+              ElementsAre("default ladder: row THREADS=32 VEC=1"));
+}
+
+TEST_F(SelectionTest, TakesTheExactProblemThenTheNearest) {
+  const std::vector<TunedEntry> tuned = {
+      entry("rows=1024,hidden=64,T=f32", "row THREADS=64 VEC=4", here_),
+      entry("rows=16,hidden=64,T=f32", "row THREADS=256 VEC=4", here_),
+      entry("rows=128,hidden=64,T=f32", "row THREADS=32 VEC=2", here_)};
+  EXPECT_THAT(
+      chosen("rows=128,hidden=64,T=f32", tuned, here_),
+      ElementsAre("exact problem: row THREADS=32 VEC=2", "nearest problem: row THREADS=64 VEC=4",
+                  "nearest problem: row THREADS=256 VEC=4", "default ladder: row THREADS=128 VEC=4",
+                  "default ladder: row THREADS=64 VEC=2", "default ladder: row THREADS=32 VEC=1"));
+  EXPECT_EQ(chosen("rows=30,hidden=64,T=f32", tuned, here_).front(),
+            "nearest problem: row THREADS=256 VEC=4");
+  const SelectedVariant best =
+      select_variants(problem("rows=300,hidden=64,T=f32"), here_, tuned).front();
+  EXPECT_EQ(best.reason, "tuned for rows=128 hidden=64 T=f32 on Fake H200");
+  EXPECT_EQ(best.expected_ns, 1000);
+}
+
+TEST_F(SelectionTest, WeighsStaticDimsFourTimes) {
+  const std::vector<TunedEntry> tuned = {
+      entry("rows=100,hidden=128,T=f32", "row THREADS=64 VEC=4", here_),
+      entry("rows=800,hidden=64,T=f32", "row THREADS=256 VEC=4", here_)};
+  // Twice the hidden size is as far as 16 times the rows; x_stride follows hidden.
+  EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", tuned, here_).front(),
+            "nearest problem: row THREADS=256 VEC=4");
+  EXPECT_EQ(chosen("rows=4,hidden=64,T=f32", tuned, here_).front(),
+            "nearest problem: row THREADS=256 VEC=4");
+  EXPECT_EQ(chosen("rows=1,hidden=128,T=f32", tuned, here_).front(),
+            "nearest problem: row THREADS=64 VEC=4");
+}
+
+TEST_F(SelectionTest, LeavesOutVariantsThatDoNotServeTheProblem) {
+  const std::vector<TunedEntry> tuned = {
+      entry("rows=100,hidden=64,T=f32", "row THREADS=64 VEC=4", here_),
+      entry("rows=100,hidden=64,T=f32,x_stride=66", "row THREADS=256 VEC=2", here_)};
+  EXPECT_EQ(chosen("rows=100,hidden=66,T=f32", tuned, here_).front(),
+            "nearest problem: row THREADS=256 VEC=2");
+}
+
+TEST_F(SelectionTest, CountsOnlyRowsOfTheSameDtypes) {
+  const std::vector<TunedEntry> tuned = {
+      entry("rows=100,hidden=64,T=bf16", "row THREADS=64 VEC=4", here_)};
+  EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", tuned, here_).front(),
+            "default ladder: row THREADS=128 VEC=4");
+}
+
+TEST_F(SelectionTest, IsNotExactWithAnotherOptionalTensor) {
+  const std::vector<TunedEntry> tuned = {
+      entry("rows=100,hidden=64,T=f32,rstd=true", "row THREADS=64 VEC=4", here_)};
+  EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", tuned, here_).front(),
+            "nearest problem: row THREADS=64 VEC=4");
+}
+
+TEST_F(SelectionTest, PrefersThisGpuThenTheNearest) {
+  const TunedEntry on_far = entry("rows=100,hidden=64,T=f32", "row THREADS=64 VEC=4", far_);
+  const TunedEntry on_near = entry("rows=9,hidden=64,T=f32", "row THREADS=256 VEC=4", near_);
+  const TunedEntry on_here = entry("rows=1,hidden=64,T=f32", "row THREADS=32 VEC=2", here_);
+  EXPECT_THAT(chosen("rows=100,hidden=63,T=f32", {on_far, on_near, on_here}, here_),
+              ElementsAre("default ladder: row THREADS=32 VEC=1"));
+  const std::vector<std::string> lines =
+      chosen("rows=100,hidden=64,T=f32", {on_far, on_near, on_here}, here_);
+  EXPECT_EQ(lines[0], "nearest problem: row THREADS=32 VEC=2");
+  EXPECT_EQ(lines[1], "nearest GPU: row THREADS=256 VEC=4");
+  EXPECT_EQ(lines[2], "nearest GPU: row THREADS=64 VEC=4");
+}
+
+TEST_F(SelectionTest, KeepsEmulationAndGpusApart) {
+  const TunedEntry emulated = entry("rows=100,hidden=64,T=f32", "row THREADS=64 VEC=4", cpu_);
+  const TunedEntry measured = entry("rows=100,hidden=64,T=f32", "row THREADS=256 VEC=4", here_);
+  EXPECT_TRUE(emulated.emulation());
+  EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", {emulated}, here_).front(),
+            "default ladder: row THREADS=128 VEC=4");
+  EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", {emulated, measured}, cpu_).front(),
+            "exact problem: row THREADS=64 VEC=4");
+  EXPECT_EQ(chosen("rows=100,hidden=64,T=f32", {measured}, cpu_).front(),
+            "default ladder: row THREADS=128 VEC=4");
+}
+
+TunedView view(const std::string& problem, const std::string& variant, const std::string& method,
+               double median_ns) {
+  TunedView row;
+  row.op = "toy.norm";
+  row.problem = problem;
+  row.tuned.gpu = 1;
+  row.tuned.variant = variant;
+  row.tuned.method = method;
+  row.tuned.median_ns = median_ns;
+  row.tuned.build_sha256 = "abc";
+  return row;
+}
+
+TEST_F(SelectionTest, DecodesRowsAndLeavesOutWhatTheOperatorNoLongerOffers) {
+  TunedView foreign = view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "rotating", 1);
+  foreign.op = "other.op";
+  const std::vector<TunedEntry> entries = decode_tuned(
+      op_, {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "rotating", 7),
+            view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=8", "rotating", 7),
+            view("rows=5 hidden=64 T=f64", "row THREADS=64 VEC=4", "rotating", 7),
+            view("rows=6 columns=64 T=f32", "row THREADS=64 VEC=4", "rotating", 7), foreign});
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].problem.text(), "rows=4 hidden=64 T=f32");
+  EXPECT_EQ(entries[0].median_ns, 7);
+  EXPECT_EQ(entries[0].build_sha256, "abc");
+}
+
+TEST_F(SelectionTest, DecodesOneMethodPerProblem) {
+  const auto decoded = [&](double graph_ns) {
+    return decode_tuned(
+        op_, {view("rows=4 hidden=64 T=f32", "row THREADS=64 VEC=4", "graph", graph_ns),
+              view("rows=4 hidden=64 T=f32", "row THREADS=32 VEC=4", "rotating", 25'000),
+              view("rows=4 hidden=64 T=f32", "row THREADS=128 VEC=4", "rotating_events", 30'000)});
+  };
+  ASSERT_EQ(decoded(21'000).size(), 1U);
+  EXPECT_EQ(decoded(21'000)[0].median_ns, 25'000);
+  EXPECT_EQ(decoded(19'000)[0].median_ns, 19'000) << "graph ranks what takes less than 20 us";
+}
+
+TEST(SelectionStepText, IsWhatPeopleRead) {
+  EXPECT_EQ(to_string(SelectionStep::exact), "exact problem");
+  EXPECT_EQ(to_string(SelectionStep::least_regret), "least regret");
+  EXPECT_EQ(to_string(SelectionStep::nearest_gpu), "nearest GPU");
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,86 @@
+#include "final/pick.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace mgtune {
+namespace {
+
+// A contender whose quartiles lie `spread` below and above its median.
+Contender at(const std::string& variant, double median_ns, double spread, int registers = -1) {
+  return {variant,           "sha-" + variant, "", registers, median_ns, median_ns - spread,
+          median_ns + spread};
+}
+
+TEST(Beats, NeedsQuartilesApartAndOnePercent) {
+  EXPECT_TRUE(beats(at("a", 90, 4), at("b", 100, 5)));
+  EXPECT_FALSE(beats(at("a", 90, 5), at("b", 100, 5)));  // quartiles touch
+  EXPECT_FALSE(beats(at("a", 99, 0.1), at("b", 100, 0.1)));
+  EXPECT_TRUE(beats(at("a", 98.9, 0.1), at("b", 100, 0.1)));
+  EXPECT_FALSE(beats(at("a", 100, 1), at("b", 90, 1)));
+  EXPECT_FALSE(beats(at("a", 100, 0), at("a", 100, 0)));
+}
+
+TEST(PickWinner, NothingOfNothing) { EXPECT_FALSE(pick_winner({}, "a").has_value()); }
+
+TEST(PickWinner, ClearlyFasterThanTheDefault) {
+  const std::vector<Contender> all = {at("default", 100, 2), at("fast", 50, 2), at("slow", 70, 2)};
+  const auto pick = pick_winner(all, "default");
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, "fast");
+  EXPECT_EQ(pick->winner.build_sha256, "sha-fast");
+  EXPECT_EQ(pick->default_median_ns, 100);
+  EXPECT_FALSE(pick->tie);
+}
+
+TEST(PickWinner, FasterWithinNoiseIsATieAndTheDefaultStays) {
+  const std::vector<Contender> all = {at("default", 100, 10), at("faster", 92, 10)};
+  const auto pick = pick_winner(all, "default");
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, "default");
+  EXPECT_EQ(pick->default_median_ns, 100);
+  EXPECT_TRUE(pick->tie);
+}
+
+TEST(PickWinner, FastestDefaultIsNoTie) {
+  const std::vector<Contender> all = {at("default", 80, 5), at("other", 82, 5)};
+  const auto pick = pick_winner(all, "default");
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, "default");
+  EXPECT_FALSE(pick->tie);
+}
+
+TEST(PickWinner, TiedWinnersGoByRegistersThenText) {
+  std::vector<Contender> all = {at("default", 100, 1, 10), at("c", 50, 3, 40), at("b", 51, 3, 32),
+                                at("a", 52, 3, 32)};
+  for (int turn = 0; turn < 4; ++turn) {
+    const auto pick = pick_winner(all, "default");
+    ASSERT_TRUE(pick.has_value());
+    EXPECT_EQ(pick->winner.variant, "a");
+    EXPECT_FALSE(pick->tie);
+    std::rotate(all.begin(), all.begin() + 1, all.end());
+  }
+}
+
+TEST(PickWinner, OneTiedWithTheFastestMustBeatTheDefaultItself) {
+  // "few" is tied with the fastest but its quartiles reach the default's.
+  const std::vector<Contender> all = {at("default", 100, 2, 8), at("fast", 80, 10, 64),
+                                      at("few", 88, 12, 16)};
+  const auto pick = pick_winner(all, "default");
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, "fast");
+}
+
+TEST(PickWinner, WithoutAMeasuredDefaultTheFastestServes) {
+  const std::vector<Contender> all = {at("a", 70, 1), at("b", 60, 1)};
+  const auto pick = pick_winner(all, "default");
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, "b");
+  EXPECT_EQ(pick->default_median_ns, 0);
+  EXPECT_FALSE(pick->tie);
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,405 @@
+// The sweep's loop with workers that take their time and write down what they do when.
+
+#include "sweep/problem_sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "system/file_system.h"
+#include "selection/variant_selection.h"
+#include "family/catalog.h"
+#include "space/space.h"
+#include "sweep/device_lock.h"
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/store_fixture.h"
+#include "tests/helpers/test_paths.h"
+
+namespace mgtune {
+namespace {
+
+struct Event {
+  std::string kind, event;  // "measure", "begins" or "is"
+  double stop_above_ns = 0;
+  std::string device, variant;
+};
+
+class ProblemSweepTest : public StoreTest {
+ protected:
+  ProblemSweepTest() : catalog_(FileSystem::real()) {
+    problem_ = bind_problem(*catalog_.find_operator("rmsnorm.forward").value(),
+                            {{"rows", "4"}, {"hidden", "64"}, {"T", "f32"}})
+                   .value();
+    DeviceInfo& device = devices_.front();
+    device.kind = DeviceKind::cpu;
+    device.id = device.name = device.arch = "cpu";
+    device.limits = {90, 1, 232448, 1000000};
+    options_.kernel = "rmsnorm";
+    options_.strategy = "exhaustive";
+    options_.budget.evaluations = 6;
+    options_.method = {"emulation", ""};
+    options_.program = fake_worker_path();
+    options_.lock_directory = folder_.path();
+  }
+
+  SweepSummary sweep() { return sweep({problem_}); }
+
+  SweepSummary sweep(const std::vector<Problem>& problems) {
+    order_.clear();
+    const auto note = [this](const SweepProgress& progress) {
+      if (order_.empty() || order_.back() != progress.problem_index) {
+        order_.push_back(progress.problem_index);
+      }
+    };
+    const Result<SweepSummary> summary =
+        run_sweep(options_, devices_, problems, store_, note, [] { return false; });
+    EXPECT_TRUE(summary.ok()) << summary.status().message();
+    return summary.ok() ? *summary : SweepSummary();
+  }
+
+  // A problem nearby.
+  Problem neighbor() const {
+    return bind_problem(*problem_.op, {{"rows", "4"}, {"hidden", "63"}, {"T", "f32"}}).value();
+  }
+
+  // Admissible variants of the problem that are not in its ladder.
+  std::vector<std::string> beside_ladder() const {
+    const Space space(problem_, devices_[0].limits);
+    const std::vector<Variant> ladder = space.ladder();
+    std::vector<std::string> texts;
+    for (const Variant& variant : space.all()) {
+      if (std::ranges::find(ladder, variant) == ladder.end()) {
+        texts.push_back(variant_text(*problem_.op, variant));
+      }
+    }
+    return texts;
+  }
+
+  // What an earlier sweep found of another problem, each variant slower than the one before.
+  void record_neighbor(const std::vector<std::string>& variants) {
+    OutcomeRecord row = outcome_in(store_, gpu_record(devices_[0]));
+    row.key.problem = *store_.problem_id("rmsnorm.forward", "rows=8 hidden=64 T=f32", 1, 1);
+    double median_ns = 500;
+    for (const std::string& variant : variants) {
+      row.variant = variant;
+      row.key.build_sha256 = row.build.sha256 = row.build.key = "neighbor's " + variant;
+      row.measurement->median_ns = median_ns;
+      median_ns *= 1.1;
+      ASSERT_TRUE(store_.record(row).ok());
+    }
+    TunedRecord tuned;
+    tuned.sweep = row.sweep;
+    tuned.gpu = row.key.gpu;
+    tuned.problem = row.key.problem;
+    tuned.variant = variants.front();
+    tuned.build_sha256 = "neighbor's " + variants.front();
+    tuned.method = "emulation";
+    tuned.median_ns = 500;
+    ASSERT_TRUE(store_.record_tuned(tuned).ok());
+  }
+
+  std::vector<std::string> measured() const {
+    std::vector<std::string> variants;
+    for (const Event& event : events()) {
+      if (event.kind == "measure" && event.event == "begins") variants.push_back(event.variant);
+    }
+    return variants;
+  }
+
+  std::vector<Event> events() const {
+    std::vector<Event> events;
+    std::ifstream log(folder_.file("log"));
+    for (std::string line; std::getline(log, line);) {
+      Event event;
+      std::istringstream words(line);
+      words >> event.kind >> event.event;
+      if (event.event == "is") words.ignore(5);  // " done"
+      words >> event.stop_above_ns >> event.device >> std::ws;
+      std::getline(words, event.variant);
+      events.push_back(event);
+    }
+    return events;
+  }
+
+  // Three GPUs, as far as the loop can tell: their workers are fakes.
+  void use_three_devices() {
+    devices_.resize(3, devices_.front());
+    devices_[1].id = "cpu-1";
+    devices_[2].id = "cpu-2";
+  }
+
+  static std::size_t count(const std::vector<Event>& events, const std::string& kind) {
+    return static_cast<std::size_t>(std::ranges::count(events, kind, &Event::kind));
+  }
+
+  Catalog catalog_;
+  Problem problem_;
+  std::vector<DeviceInfo> devices_ = std::vector<DeviceInfo>(1);
+  SweepOptions options_;
+  Store store_ = open();
+  std::vector<std::int64_t> order_;  // of the problems that the last sweep was at
+  const Variable log_{"FAKE_WORKER_LOG", folder_.file("log")};
+};
+
+TEST_F(ProblemSweepTest, CompilingGoesOnWhileAVariantIsMeasured) {
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "400");
+  options_.compile_processes = 2;
+  options_.budget.evaluations = 5;
+  EXPECT_EQ(sweep().evaluated, 5);
+  const std::vector<Event> all = events();
+  const auto first_measured = std::ranges::find_if(
+      all, [](const Event& e) { return e.kind == "measure" && e.event == "is"; });
+  // The window is five. Three of them wait until a compile worker is done with the first two, and
+  // nothing but the loop gives them to it.
+  EXPECT_EQ(count({all.begin(), first_measured}, "compile"), 10U);
+}
+
+TEST_F(ProblemSweepTest, TheDefaultHasItsResultBeforeAnyOther) {
+  const Variable slow("FAKE_WORKER_COMPILE_MS", "50");
+  options_.compile_processes = 4;
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  ASSERT_EQ(summary.picks.size(), 1U);
+  std::vector<Event> measured = events();
+  std::erase_if(measured, [](const Event& e) { return e.kind == "compile"; });
+  ASSERT_EQ(measured.size(), 12U);
+  EXPECT_EQ(measured[0].variant, summary.picks[0].tuned.default_variant);
+  EXPECT_EQ(measured[0].stop_above_ns, 0);
+  EXPECT_EQ(measured[1].event, "is");
+  EXPECT_EQ(measured[2].stop_above_ns, 1000) << "the default is the incumbent";
+}
+
+TEST_F(ProblemSweepTest, WhatRulesLeftOfTheSpaceIsRecordedOnce) {
+  sweep();
+  const Space space(problem_, devices_[0].limits);
+  const std::vector<DesignStatistics> statistics = space.statistics();
+  const std::vector<SpaceView> spaces = *store_.spaces();
+  ASSERT_EQ(spaces.size(), statistics.size());
+  for (std::size_t i = 0; i < spaces.size(); ++i) {
+    const SpaceRecord& space_record = spaces[i].space;
+    EXPECT_EQ(space_record.design, statistics[i].design);
+    EXPECT_EQ(space_record.points, static_cast<std::int64_t>(statistics[i].points));
+    EXPECT_EQ(space_record.admissible, static_cast<std::int64_t>(statistics[i].admissible));
+    EXPECT_EQ(space_record.unavailable, statistics[i].unavailable);
+    std::int64_t lost = 0;
+    for (const PrunedRecord& pruned : space_record.pruned) lost += pruned.points;
+    EXPECT_EQ(space_record.admissible + lost, space_record.points) << space_record.design;
+  }
+  sweep();
+  EXPECT_EQ(store_.spaces()->front().sweep, spaces.front().sweep) << "all was known: no new row";
+}
+
+TEST_F(ProblemSweepTest, NoMoreThanTheWindowIsAtWork) {
+  options_.compile_processes = 1;
+  options_.budget.evaluations = 12;
+  EXPECT_EQ(sweep().evaluated, 12);
+  std::size_t at_work = 0;  // compiled, not yet measured
+  for (const Event& event : events()) {
+    if (event.event != "is") continue;
+    at_work += event.kind == "compile" ? 1U : 0U;
+    EXPECT_LE(at_work, 3U);
+    at_work -= event.kind == "measure" ? 1U : 0U;
+  }
+}
+
+TEST_F(ProblemSweepTest, SeveralDevicesShareTheVariantsOfAProblem) {
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "100");
+  use_three_devices();
+  options_.compile_processes = 3;
+  options_.budget.evaluations = 10;
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 10);
+  std::set<std::string> devices;
+  std::size_t at_work = 0;
+  std::size_t most = 0;
+  std::size_t measured = 0;
+  for (const Event& event : events()) {
+    if (event.kind != "measure") continue;
+    devices.insert(event.device);
+    at_work = event.event == "is" ? at_work - 1 : at_work + 1;
+    most = std::max(most, at_work);
+    if (measured == 0) {
+      EXPECT_LE(at_work, 1U) << "beside the default";
+    }
+    if (event.event == "is") ++measured;
+  }
+  EXPECT_EQ(devices, (std::set<std::string>{"cpu", "cpu-1", "cpu-2"}));
+  EXPECT_EQ(most, 3U);
+  EXPECT_EQ(measured, 10U) << "each once";
+  EXPECT_EQ(store_.outcomes()->size(), 10U);
+  EXPECT_EQ(store_.sweeps()->size(), 1U);
+}
+
+TEST_F(ProblemSweepTest, ADeviceThatIsNotWellIsLeftAloneAndSaidSo) {
+  use_three_devices();
+  devices_[1].id = "cpu-1-sick";
+  devices_[1].name = "NVIDIA H200";
+  devices_[1].index = 1;
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "50");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  ASSERT_EQ(summary.skipped.size(), 1U);
+  EXPECT_THAT(summary.skipped[0],
+              testing::StartsWith("the GPU NVIDIA H200 (1): no measure worker begins its work"));
+  EXPECT_THAT(summary.skipped[0], testing::HasSubstr("cpu-1-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, WithoutAnyDeviceThatIsWellTheSweepEnds) {
+  devices_[0].id = "cpu-sick";
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("cpu-sick does not work"));
+}
+
+TEST_F(ProblemSweepTest, EveryDeviceIsLocked) {
+  use_three_devices();
+  const Result<DeviceLock> held = DeviceLock::acquire(folder_.path(), "cpu-1");
+  ASSERT_TRUE(held.ok());
+  const Result<SweepSummary> summary = run_sweep(
+      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+  EXPECT_EQ(summary.status().code(), StatusCode::environment);
+  EXPECT_THAT(summary.status().message(), testing::HasSubstr("is using device cpu-1;"));
+  EXPECT_TRUE(DeviceLock::acquire(folder_.path(), "cpu").ok()) << "given back";
+}
+
+TEST_F(ProblemSweepTest, ASecondSweepCompilesAndMeasuresNothing) {
+  EXPECT_EQ(sweep().compiled, 6);
+  const std::size_t before = events().size();
+  const SweepSummary again = sweep();
+  EXPECT_EQ(again.compiled, 0);
+  EXPECT_EQ(again.reused, 6);
+  EXPECT_EQ(events().size(), before);
+}
+
+TEST_F(ProblemSweepTest, WhoCrashesTheFinalIsARowAndContendsNoMore) {
+  sweep();
+  const std::string culprit = store_.finals()->front().final.finalists.front().variant;
+  store_ = Store::open(folder_.file("other.db"), Store::Mode::read_write).value();
+  devices_.front().id = "cpu final: crash at " + culprit;
+  const auto expect_expelled = [&](SweepSummary summary) {
+    EXPECT_EQ(summary.outcomes[Outcome::ok], 5);
+    EXPECT_EQ(summary.outcomes[Outcome::crashed], 1);
+    ASSERT_EQ(summary.picks.size(), 1U);
+    EXPECT_NE(summary.picks[0].tuned.variant, culprit);
+  };
+  expect_expelled(sweep());
+  std::size_t rows = 0;
+  for (const OutcomeView& row : *store_.outcomes()) {
+    if (row.variant != culprit) continue;
+    ++rows;
+    EXPECT_EQ(row.outcome, Outcome::crashed);
+    EXPECT_THAT(row.message, testing::HasSubstr("in the final, "));
+    EXPECT_EQ(row.check->outcome, Outcome::ok);
+  }
+  EXPECT_EQ(rows, 1U);
+  const std::size_t before = events().size();
+  expect_expelled(sweep());
+  EXPECT_EQ(events().size(), before) << "it is known";
+}
+
+TEST_F(ProblemSweepTest, TimeThatIsOverEndsItWithTheDefaultMeasured) {
+  const Variable slow("FAKE_WORKER_COMPILE_MS", "100");
+  options_.budget.evaluations.reset();
+  options_.budget.seconds = 0.001;
+  options_.compile_processes = 1;
+  const SweepSummary summary = sweep();
+  EXPECT_TRUE(summary.stopped_early);
+  EXPECT_EQ(summary.evaluated, 1);
+  ASSERT_EQ(summary.picks.size(), 1U);
+  EXPECT_EQ(summary.picks[0].tuned.variant, summary.picks[0].tuned.default_variant);
+}
+
+TEST_F(ProblemSweepTest, AfterTheLadderComeTheWinnersOfANeighbor) {
+  const std::vector<std::string> others = beside_ladder();
+  ASSERT_GT(others.size(), 20U);
+  const std::vector<std::string> winners = {others[17], others[3], others[11]};
+  record_neighbor({winners[0], winners[1], winners[2], others[5]});
+  const std::size_t ladder = Space(problem_, devices_[0].limits).ladder().size();
+  options_.strategy = "adaptive";
+  options_.compile_processes = 1;
+  options_.budget.evaluations = static_cast<std::int64_t>(ladder + 4);
+  EXPECT_EQ(sweep().evaluated, static_cast<std::int64_t>(ladder + 4));
+  const std::vector<std::string> variants = measured();
+  ASSERT_EQ(variants.size(), ladder + 4);
+  const auto first = variants.begin() + static_cast<std::ptrdiff_t>(ladder);
+  EXPECT_THAT(std::vector<std::string>(first, first + 3), testing::ElementsAreArray(winners));
+}
+
+TEST_F(ProblemSweepTest, AProblemStartsFromTheOneBeforeItInTheSweep) {
+  const Space space(problem_, devices_[0].limits);
+  const std::string fast = beside_ladder()[9];
+  const Variable named("FAKE_WORKER_FAST", fast);
+  options_.strategy = "adaptive";
+  options_.compile_processes = 1;
+  options_.budget.evaluations = static_cast<std::int64_t>(space.count());
+  const Problem next =
+      bind_problem(*problem_.op, {{"rows", "8"}, {"hidden", "64"}, {"T", "f32"}}).value();
+  sweep({problem_, next});
+  const std::vector<std::string> variants = measured();
+  ASSERT_EQ(variants.size(), 2 * space.count());
+  EXPECT_EQ(variants[space.count() + space.ladder().size()], fast);
+}
+
+TEST_F(ProblemSweepTest, ASecondAdaptiveSweepOfSeveralProblemsHasNothingToDo) {
+  options_.strategy = "adaptive";
+  options_.compile_processes = 2;
+  options_.budget.evaluations = 20;
+  const std::vector<Problem> problems = {problem_, neighbor()};
+  const SweepSummary first = sweep(problems);
+  const std::size_t before = events().size();
+  const SweepSummary again = sweep(problems);
+  EXPECT_EQ(again.compiled, 0);
+  EXPECT_EQ(again.evaluated, 0);
+  EXPECT_EQ(again.reused, first.evaluated);
+  EXPECT_EQ(again.outcomes, first.outcomes);
+  EXPECT_EQ(events().size(), before);
+  // A larger number is what is still to do.
+  options_.budget.evaluations = 30;
+  const SweepSummary more = sweep({problem_});
+  EXPECT_EQ(more.reused, 20);
+  EXPECT_EQ(more.evaluated, 10);
+}
+
+TEST_F(ProblemSweepTest, ATargetEndsIt) {
+  options_.strategy = "random";
+  options_.budget = Budget();
+  options_.target = 0.98;
+  const SweepSummary summary = sweep();
+  const auto variants = static_cast<std::int64_t>(Space(problem_, devices_[0].limits).count());
+  ASSERT_EQ(summary.settled.size(), 1U);
+  EXPECT_EQ(summary.settled[0].problem, "rmsnorm.forward rows=4 hidden=64 T=f32");
+  EXPECT_EQ(summary.settled[0].done, summary.evaluated);
+  EXPECT_EQ(summary.settled[0].total, variants);
+  EXPECT_LT(summary.evaluated, variants);
+  EXPECT_GT(summary.evaluated, variants / 2);
+  EXPECT_FALSE(summary.stopped_early);
+  EXPECT_EQ(summary.picks.size(), 1U);
+
+  const SweepSummary again = sweep();
+  EXPECT_EQ(again.evaluated, 0) << "a target that is reached stays reached";
+  EXPECT_EQ(again.settled.size(), 1U);
+}
+
+TEST_F(ProblemSweepTest, TimeThatAProblemLeavesGoesToThoseThatItWasShortFor) {
+  sweep({neighbor()});
+  // Now the neighbor is done at once. The other takes 3.6 s, of which it has 3 at first.
+  const Variable slow("FAKE_WORKER_MEASURE_MS", "600");
+  options_.compile_processes = 2;
+  options_.budget.seconds = 6;
+  const SweepSummary summary = sweep({problem_, neighbor()});
+  EXPECT_THAT(order_, testing::ElementsAre(0, 1, 0));
+  EXPECT_GE(summary.evaluated, 5);
+  EXPECT_EQ(summary.stopped_early, summary.evaluated < 6);
+  EXPECT_EQ(summary.reused, 6);
+  EXPECT_EQ(summary.picks.size(), 2U);
+}
+
+}  // namespace
+}  // namespace mgtune

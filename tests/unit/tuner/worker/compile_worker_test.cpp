@@ -1,0 +1,156 @@
+// The real compile worker, driven as a sweep drives it.
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "build/build_cache.h"
+#include "compile/compile_pool.h"
+#include "system/file_system.h"
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
+#include "compile/absent_driver.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kTarget[] = R"({"id": "cpu", "arch": "cpu", "compute_capability": 90,
+    "sm_count": 1, "max_shared_bytes": 232448, "l2_bytes": 1000000})";
+
+class CompileWorkerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ::setenv("MGTUNE_CACHE_DIR", cache_.path().c_str(), 1); }
+
+  WorkReply compile(const std::string& variant) {
+    const Result<std::optional<WorkReply>> reply = submit(variant, "cpu");
+    EXPECT_TRUE(reply.ok()) << reply.status().message();
+    return reply.ok() && reply->has_value() ? **reply : WorkReply();
+  }
+
+  Status failure(const std::string& variant, const std::string& device = "cpu") {
+    return submit(variant, device).status();
+  }
+
+  // A compiler that says its version and otherwise does `action`.
+  std::string script(const std::string& action) const {
+    const std::string path = cache_.file("compiler");
+    std::ofstream(path)
+        << "#!/bin/sh\nfor word; do [ \"$word\" = --version ] && exec c++ --version; "
+           "done\n"
+        << action << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+  Result<std::optional<WorkReply>> submit(const std::string& variant, const std::string& device) {
+    WorkRequest request;
+    request.kind = WorkRequest::Kind::compile;
+    request.id = 1;
+    request.kernel = source_path("tests/families/vector_add");
+    request.op = "vector_add.add";
+    request.problem = "n=1000 T=f32";
+    request.variant = variant;
+    request.device = device;
+    pool_.submit(request);
+    return pool_.next();
+  }
+
+  const TemporaryFolder cache_;
+  CompilePool pool_{{mgtune_path(), "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
+};
+
+TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {
+  const WorkReply reply = compile("flat THREADS=64 MODE=good");
+  ASSERT_EQ(reply.outcome, Outcome::ok) << reply.message;
+  ASSERT_TRUE(reply.build.has_value());
+  EXPECT_EQ(reply.build->key.size(), 64U);
+  EXPECT_EQ(reply.build->sha256.size(), 64U);
+  EXPECT_EQ(reply.build->arch, "cpu");
+  EXPECT_EQ(reply.build->registers, -1);
+  const std::optional<Build> build =
+      BuildCache(FileSystem::real(), cache_.path()).load(reply.build->key);
+  ASSERT_TRUE(build.has_value());
+  EXPECT_EQ(build->sha256, reply.build->sha256);
+}
+
+TEST_F(CompileWorkerTest, WhatDoesNotCompileSaysWhere) {
+  const WorkReply reply = compile("flat THREADS=64 MODE=broken");
+  EXPECT_EQ(reply.outcome, Outcome::compile_failed);
+  EXPECT_THAT(reply.message, HasSubstr("add.cu:17"));
+  EXPECT_THAT(reply.message, HasSubstr("this variant is broken on purpose"));
+  ASSERT_TRUE(reply.build.has_value());
+  EXPECT_EQ(reply.build->key.size(), 64U);
+  EXPECT_EQ(reply.build->sha256, "");
+  EXPECT_EQ(reply.build->message, reply.message);
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+}
+
+TEST_F(CompileWorkerTest, AWrongWordIsNoVariantsFailure) {
+  EXPECT_EQ(failure("flat THREADS=63 MODE=good").code(), StatusCode::invalid_argument);
+  const Status status = failure("flat THREADS=64 MODE=good", "GPU-0");
+  EXPECT_EQ(status.code(), StatusCode::internal);
+  EXPECT_THAT(status.message(), StartsWith("no device GPU-0\n"));
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+}
+
+TEST_F(CompileWorkerTest, ACompilerThatIsKilledSaysNothingOfTheVariant) {
+  const Variable cxx("CXX", script("kill -9 $$"));
+  const Status status = failure("flat THREADS=64 MODE=good");
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("the compiler was ended by signal 9 (Killed)"));
+}
+
+TEST_F(CompileWorkerTest, AFullDiskSaysNothingOfTheVariant) {
+  const Variable cxx("CXX", script("echo 'cc1plus: fatal error: error writing to /tmp/x.s: "
+                                   "No space left on device' >&2; exit 1"));
+  const Status status = failure("flat THREADS=64 MODE=good");
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_THAT(status.message(), HasSubstr("No space left on device"));
+}
+
+TEST_F(CompileWorkerTest, ATemporaryFolderThatIsNotThereSaysNothingOfTheVariant) {
+  const Variable folder("TMPDIR", "/nowhere");
+  const Status status = failure("flat THREADS=64 MODE=good");
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_THAT(status.message(), HasSubstr("/nowhere"));
+}
+
+TEST_F(CompileWorkerTest, AMissingCompilerSaysNothingOfTheVariant) {
+  const Variable cxx("CXX", "/nowhere/g++");
+  EXPECT_EQ(failure("flat THREADS=64 MODE=good").code(), StatusCode::environment);
+}
+
+TEST_F(CompileWorkerTest, WhatTheMachineDidOnceIsNotSeen) {
+  const std::string mark = cache_.file("killed-once");
+  const Variable cxx("CXX", script("[ -e " + mark + " ] || { touch " + mark + "; kill -9 $$; }\n" +
+                                   "exec c++ \"$@\""));
+  EXPECT_EQ(compile("flat THREADS=64 MODE=good").outcome, Outcome::ok);
+  EXPECT_TRUE(FileSystem::real().exists(mark));
+}
+
+// NVRTC opens the driver by this name, and would start it in every process.
+TEST(AbsentDriver, WhoOpensTheDriverIsToldThatThereIsNoGpu) {
+  const auto says_no_device = [] {
+    keep_driver_out();
+    void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW);
+    if (driver == nullptr) return false;
+    const auto init = reinterpret_cast<int (*)(unsigned int)>(::dlsym(driver, "cuInit"));
+    return init != nullptr && init(0) == 100;
+  };
+  // In a process of its own, which then has no driver.
+  EXPECT_EXIT(::_exit(says_no_device() ? 0 : 1), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace mgtune

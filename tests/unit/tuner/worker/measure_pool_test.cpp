@@ -1,0 +1,161 @@
+// One worker for each of several GPUs, which crash, hang and fall ill.
+
+#include "measure/measure_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_paths.h"
+
+namespace mgtune {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+
+MeasurePool pool(const std::vector<std::string>& ids, milliseconds deadline = milliseconds(3000)) {
+  std::vector<DeviceInfo> devices;
+  for (const std::string& id : ids) {
+    DeviceInfo& device = devices.emplace_back();
+    device.id = id;
+    device.name = "NVIDIA H200";
+    device.index = static_cast<int>(devices.size()) - 1;
+  }
+  return {fake_worker_path(), devices, {"rotating", ""}, deadline};
+}
+
+// Everything of `variants`, submitted as there is room, by variant.
+Result<std::map<std::string, WorkReply>> run(MeasurePool& workers,
+                                             const std::vector<std::string>& variants) {
+  std::map<std::int64_t, std::string> at_work;
+  std::map<std::string, WorkReply> replies;
+  std::int64_t next = 0;
+  while (replies.size() < variants.size()) {
+    while (workers.has_idle() && next < std::ssize(variants)) {
+      WorkRequest request;
+      request.id = next;
+      request.variant = at_work[next] = variants[std::size_t(next)];
+      ++next;
+      workers.submit(std::move(request));
+    }
+    MGTUNE_ASSIGN(std::optional<WorkReply> reply, workers.poll());
+    if (reply) {
+      replies[at_work.at(reply->id)] = *std::move(reply);
+      continue;
+    }
+    WaitSet waiting;
+    workers.join(waiting);
+    waiting.wait();
+  }
+  return replies;
+}
+
+TEST(MeasurePool, AllGpusAreAtWorkAtTheSameTime) {
+  MeasurePool workers = pool({"GPU-0", "GPU-1", "GPU-2", "GPU-3"}, milliseconds(10'000));
+  EXPECT_EQ(workers.size(), 4U);
+  for (std::int64_t id = 0; id < 4; ++id) {
+    ASSERT_TRUE(workers.has_idle());
+    WorkRequest request;
+    request.id = id;
+    request.variant = id == 3 ? "v" : "hang";
+    workers.submit(request);
+  }
+  EXPECT_FALSE(workers.has_idle());
+  std::optional<WorkReply> reply;
+  while (!reply) {
+    WaitSet waiting;
+    workers.join(waiting);
+    waiting.wait();
+    reply = workers.poll().value();
+  }
+  EXPECT_EQ(reply->id, 3);
+  EXPECT_TRUE(workers.has_idle());
+}
+
+TEST(MeasurePool, ACrashOrHangIsItsVariantsAlone) {
+  MeasurePool workers = pool({"GPU-0", "GPU-1"}, milliseconds(800));
+  const auto replies =
+      run(workers, {"a", "crash", "b", "hang", "c", "garbage", "d", "e", "crash unless fresh"});
+  ASSERT_TRUE(replies.ok()) << replies.status().message();
+  for (const auto& [variant, reply] : *replies) {
+    const Outcome expected = variant == "hang"                            ? Outcome::timeout
+                             : variant == "crash" || variant == "garbage" ? Outcome::crashed
+                                                                          : Outcome::ok;
+    EXPECT_EQ(reply.outcome, expected) << variant;
+  }
+  EXPECT_THAT(workers.left_alone(), IsEmpty());
+}
+
+TEST(MeasurePool, AGpuThatIsNotWellIsLeftAlone) {
+  MeasurePool workers = pool({"GPU-0-sick", "GPU-1", "GPU-2-sick"});
+  const auto replies = run(workers, {"a", "b", "c", "d", "e"});
+  ASSERT_TRUE(replies.ok()) << replies.status().message();
+  for (const auto& [variant, reply] : *replies) EXPECT_EQ(reply.outcome, Outcome::ok) << variant;
+  EXPECT_THAT(
+      workers.left_alone(),
+      UnorderedElementsAre(
+          AllOf(StartsWith("NVIDIA H200 (0): no measure worker begins its work (3 tried): "),
+                HasSubstr("(exited with 4: GPU-0-sick does not work)")),
+          AllOf(StartsWith("NVIDIA H200 (2): "), HasSubstr("GPU-2-sick does not work)"))));
+}
+
+TEST(MeasurePool, TheLastGpusFailureEndsTheSweep) {
+  MeasurePool workers = pool({"GPU-0-sick", "GPU-1-sick"});
+  const Status status = run(workers, {"a", "b"}).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("sick does not work"));
+  EXPECT_EQ(workers.left_alone().size(), 1U);
+}
+
+TEST(MeasurePool, WhatHarmsAGpuIsTriedOnceMoreElsewhereAndRecorded) {
+  const TemporaryFolder folder;
+  const Variable harm("FAKE_WORKER_HARM", folder.file("harm"));
+  MeasurePool workers = pool({"GPU-0-frail", "GPU-1"});
+  const auto replies = run(workers, {"harms", "a", "b", "c"});
+  ASSERT_TRUE(replies.ok()) << replies.status().message();
+  EXPECT_EQ(replies->at("harms").outcome, Outcome::crashed) << "its second crash, on the other GPU";
+  for (const char* variant : {"a", "b", "c"}) EXPECT_EQ(replies->at(variant).outcome, Outcome::ok);
+  ASSERT_EQ(workers.left_alone().size(), 1U);
+  EXPECT_THAT(workers.left_alone()[0], HasSubstr("GPU-0-frail does not work"));
+}
+
+TEST(MeasurePool, WhatTheMachineDoesTwiceOnOneGpuIsTriedOnAnother) {
+  MeasurePool one = pool({"GPU-0"});
+  EXPECT_EQ(run(one, {"refused"}).status().code(), StatusCode::environment);
+  MeasurePool two = pool({"GPU-0", "GPU-1"});
+  const Status status = run(two, {"refused"}).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_EQ(two.left_alone().size(), 1U);
+  MeasurePool full_disk = pool({"GPU-0", "GPU-1"});
+  EXPECT_EQ(run(full_disk, {"no space"}).status().code(), StatusCode::io);
+  EXPECT_THAT(full_disk.left_alone(), IsEmpty()) << "the disk is every GPU's";
+}
+
+TEST(MeasurePool, WaitingForOneUsesTheFirstThatIsWell) {
+  MeasurePool workers = pool({"GPU-0-sick", "GPU-1"});
+  WorkRequest request;
+  request.variant = "v";
+  const Result<WorkReply> reply = workers.measure(request);
+  ASSERT_TRUE(reply.ok()) << reply.status().message();
+  EXPECT_EQ(reply->outcome, Outcome::ok);
+  EXPECT_EQ(workers.left_alone().size(), 1U);
+}
+
+TEST(MeasurePool, AMissingProgramIsNamed) {
+  MeasurePool workers("/no/such/program", {DeviceInfo()}, {"rotating", ""}, milliseconds(3000));
+  EXPECT_THAT(workers.measure({}).status().message(), HasSubstr("cannot run /no/such/program"));
+}
+
+}  // namespace
+}  // namespace mgtune

@@ -1,0 +1,50 @@
+// Calibrate: every ceiling of one GPU, measured one after the other by the measure worker and
+// recorded under a sweep of strategy "calibrate". The parent process only; one thread.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "store/store.h"
+#include "calibration/ceiling_source.h"
+#include "timing/timer.h"
+
+namespace mgtune {
+
+struct CalibrateOptions {
+  TimingMethod method;
+  std::string command;         // as typed
+  std::string program;         // absolute path of mgtune, to start the worker
+  std::string lock_directory;  // the one of sweeps
+};
+
+struct CalibrateProgress {
+  std::int64_t done = 0, total = 0;
+  CeilingNeed next;
+};
+
+struct CalibrateSummary {
+  std::int64_t sweep_id = 0;
+  std::vector<CeilingRecord> ceilings;  // in the order measured
+  std::vector<std::string> lacking;     // what the GPU has no ceiling of, in sentences
+  std::vector<std::string> failed;      // "fp32: the worker was killed ..."
+  bool stopped_early = false;
+};
+
+// What calibrate measures: copy and read of 1 MiB to 512 MiB in powers of two, then the rest.
+std::vector<CeilingNeed> calibration_plan(const std::string& method);
+
+// Each ceiling is recorded as soon as it is measured; one that fails leaves the others.
+// unsupported for the cpu device, which emulates; environment when a sweep uses the GPU or no
+// worker can use it; io and the like when the store does not take what was measured.
+Result<CalibrateSummary> calibrate(const CalibrateOptions& options, const DeviceInfo& device,
+                                   Store& store,
+                                   const std::function<void(const CalibrateProgress&)>& on_progress,
+                                   const std::function<bool()>& should_stop);
+
+}  // namespace mgtune

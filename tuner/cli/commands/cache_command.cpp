@@ -1,0 +1,89 @@
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "build/build_cache.h"
+#include "cli/argument_list.h"
+#include "cli/command.h"
+#include "system/file_system.h"
+#include "core/suggest.h"
+#include "text/units.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class CacheCommand final : public Command {
+ public:
+  std::string_view name() const override { return "cache"; }
+  std::string_view summary() const override {
+    return "The builds that are kept: where, how many, how large";
+  }
+  std::string_view details() const override {
+    return "MGTUNE_CACHE_DIR names another folder. Over its limit the oldest builds go by "
+           "themselves.\n"
+           "What 'mgtune cache clear' removes, the next sweep compiles again; results stay.\n"
+           "Example: mgtune cache clear";
+  }
+  void declare(ArgumentList& arguments) override {
+    arguments.words("ACTION", words_, "clear: remove them all; sweeps may be running");
+    arguments.flag("--json", json_, "Print JSON");
+  }
+
+  Result<ExitCode> run(const Invocation&) override {
+    const std::vector<std::string> actions = {"clear"};
+    if (!words_.empty() && words_ != actions) {
+      const std::string& word = words_[words_[0] == "clear" ? 1 : 0];
+      return invalid_argument("unknown word '" + word + "' of mgtune cache" +
+                              did_you_mean(word, actions));
+    }
+    const std::string folder = BuildCache::default_directory();
+    if (folder.empty()) return BuildCache::check(folder);
+    BuildCache cache(FileSystem::real(), folder);
+    return words_.empty() ? show(cache) : clear(cache);
+  }
+
+ private:
+  Result<ExitCode> show(BuildCache& cache) const {
+    MGTUNE_ASSIGN(const BuildCache::Usage usage, cache.usage());
+    if (json_) {
+      std::cout << Json({{"format", 1},
+                         {"folder", cache.directory()},
+                         {"entries", usage.entries},
+                         {"bytes", usage.bytes},
+                         {"limit_bytes", cache.max_bytes()}})
+                       .dump(2)
+                << "\n";
+    } else {
+      std::cout << cache.directory() << ": " << counted(usage.entries, "build") << ", "
+                << bytes_text(usage.bytes) << " of at most " << bytes_text(cache.max_bytes())
+                << "\n";
+    }
+    return ExitCode::ok;
+  }
+
+  Result<ExitCode> clear(BuildCache& cache) const {
+    MGTUNE_ASSIGN(const BuildCache::Usage removed, cache.clear());
+    if (json_) {
+      std::cout << Json({{"format", 1},
+                         {"folder", cache.directory()},
+                         {"removed_entries", removed.entries},
+                         {"removed_bytes", removed.bytes}})
+                       .dump(2)
+                << "\n";
+    } else {
+      std::cout << cache.directory() << ": removed " << counted(removed.entries, "build") << ", "
+                << bytes_text(removed.bytes) << "\n";
+    }
+    return ExitCode::ok;
+  }
+
+  std::vector<std::string> words_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_cache_command() { return std::make_unique<CacheCommand>(); }
+
+}  // namespace mgtune

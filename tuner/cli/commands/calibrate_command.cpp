@@ -1,0 +1,181 @@
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "ceilings/ceiling.h"
+#include "cli/argument_list.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/leave.h"
+#include "cli/stored_results.h"
+#include "device/registry.h"
+#include "text/text_table.h"
+#include "text/units.h"
+#include "calibration/calibrate.h"
+#include "sweep/device_lock.h"
+#include "measure/timing_method_probe.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// One GPU's.
+struct Calibration {
+  DeviceInfo device;
+  TimingMethod method;
+  CalibrateSummary summary;
+};
+
+std::string rounded(double value) {
+  return value > 0 ? std::to_string(std::lround(value)) : std::string();
+}
+
+std::string ceilings_table(const CalibrateSummary& summary) {
+  using Align = TextTable::Align;
+  TextTable table({{"ceiling"},
+                   {"bytes", Align::right},
+                   {"GB/s", Align::right},
+                   {"TFLOP/s", Align::right},
+                   {"SM MHz", Align::right},
+                   {"held down by"}});
+  for (const CeilingRecord& ceiling : summary.ceilings) {
+    const bool is_memory = is_memory_ceiling(ceiling.kind);
+    table.add_row({ceiling.kind, is_memory ? bytes_text(ceiling.bytes) : "",
+                   is_memory ? bandwidth_text(ceiling.rate / 1e9) : "",
+                   is_memory ? "" : bandwidth_text(ceiling.rate / 1e12),
+                   rounded(ceiling.clocks.sm_mhz), ceiling.clocks.throttle_reasons});
+  }
+  return table.text();
+}
+
+Json ceiling_json(const CeilingRecord& ceiling) {
+  const bool is_memory = is_memory_ceiling(ceiling.kind);
+  return {{"kind", ceiling.kind},
+          {"method", ceiling.method},
+          {"bytes", ceiling.bytes},
+          {"rate", ceiling.rate},
+          {"unit", is_memory ? "bytes/s" : "flop/s"},
+          {"measured_at", ceiling.measured_at},
+          {"sm_mhz", ceiling.clocks.sm_mhz},
+          {"memory_mhz", ceiling.clocks.memory_mhz},
+          {"power_w", ceiling.clocks.power_w},
+          {"temperature_c", ceiling.clocks.temperature_c},
+          {"throttle_reasons", ceiling.clocks.throttle_reasons}};
+}
+
+std::string calibrations_json(const std::vector<Calibration>& calibrations, const Store& store) {
+  Json all = Json::array();
+  for (const Calibration& calibration : calibrations) {
+    const CalibrateSummary& summary = calibration.summary;
+    Json ceilings = Json::array();
+    for (const CeilingRecord& ceiling : summary.ceilings) ceilings.push_back(ceiling_json(ceiling));
+    all.push_back({{"device", calibration.device.id},
+                   {"name", calibration.device.name},
+                   {"method", calibration.method.name},
+                   {"database", store.path()},
+                   {"stopped_early", summary.stopped_early},
+                   {"ceilings", ceilings},
+                   {"lacking", summary.lacking},
+                   {"failed", summary.failed}});
+  }
+  return Json({{"format", 1}, {"calibrations", all}}).dump(2) + "\n";
+}
+
+std::string sentences(const CalibrateSummary& summary, const Store& store) {
+  std::string text;
+  for (const std::string& what : summary.lacking) text += "not measured: " + what + "\n";
+  for (const std::string& what : summary.failed) text += "failed: " + what + "\n";
+  if (summary.stopped_early) text += "stopped early; what was measured is recorded\n";
+  return text + "ceilings in " + store.path() + "\n";
+}
+
+void print_progress(const CalibrateProgress& progress) {
+  const CeilingNeed& next = progress.next;
+  std::cerr << "measuring " << progress.done + 1 << " of " << progress.total << ": " << next.kind
+            << (next.bytes > 0 ? " of " + bytes_text(next.bytes) : "") << "\n";
+}
+
+class CalibrateCommand final : public Command {
+ public:
+  std::string_view name() const override { return "calibrate"; }
+  std::string_view summary() const override {
+    return "Measure what a GPU can do at most: bandwidth by size, arithmetic peaks";
+  }
+  std::string_view details() const override {
+    return "Copy and read bandwidth from 1 MiB to 512 MiB, fp32 and tensor-core arithmetic, on "
+           "random data,\n"
+           "by the method that times kernels. Takes about a minute a GPU. Sweeps measure their "
+           "kernels\n"
+           "against these ceilings. For 30 days they use the arithmetic ones, and a copy of "
+           "exactly\n"
+           "as many bytes as a problem moves, instead of measuring them.\n"
+           "Exit code 3 when one of them could not be measured; 4 on the cpu device, which has "
+           "none.\n"
+           "Example: mgtune calibrate --gpu all";
+  }
+  void declare(ArgumentList& arguments) override {
+    arguments.value("--gpu", gpu_, "NAME", "L4, an index, a UUID, all, or auto (the first GPU)");
+    arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
+    arguments.flag("--json", json_, "Print JSON");
+  }
+
+  Result<ExitCode> run(const Invocation& invocation) override {
+    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(gpu_));
+    if (devices.front().kind == DeviceKind::cpu) {
+      return environment_error(
+          "calibrate needs a GPU: the cpu device emulates one and has no ceilings to measure");
+    }
+    MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(invocation.program));
+    MGTUNE_ASSIGN(const std::string path, database_path(database_));
+    MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
+    install_interrupt_handlers(path);
+    std::vector<Calibration> calibrations;
+    for (const DeviceInfo& device : devices) {
+      if (interrupted()) break;
+      announce(device, method);
+      MGTUNE_ASSIGN(CalibrateSummary summary, calibrate(options(device, method, invocation), device,
+                                                        store, print_progress, interrupted));
+      std::cerr << sentences(summary, store);
+      if (!json_) std::cout << ceilings_table(summary);
+      calibrations.push_back({device, method, std::move(summary)});
+    }
+    stop_interrupt_timer();
+    if (json_) std::cout << calibrations_json(calibrations, store);
+    if (interrupted()) {
+      leave_nothing_behind("");
+      return interrupt_exit_code();
+    }
+    for (const Calibration& calibration : calibrations) {
+      if (!calibration.summary.failed.empty()) return ExitCode::partial;
+    }
+    return ExitCode::ok;
+  }
+
+ private:
+  static void announce(const DeviceInfo& device, const TimingMethod& method) {
+    std::cerr << "ceilings of " << device.name << ", method " << method.name << "\n";
+    if (method.name == "rotating_events") {
+      std::cerr << "timed with CUDA events, launch gaps included: " << method.reason << "\n";
+    }
+  }
+
+  static CalibrateOptions options(const DeviceInfo& device, const TimingMethod& method,
+                                  const Invocation& invocation) {
+    CalibrateOptions options;
+    options.method = method;
+    options.command = invocation.command_line;
+    options.program = invocation.program;
+    options.lock_directory = DeviceLock::default_directory(device.kind);
+    return options;
+  }
+
+  std::string gpu_ = "auto", database_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_calibrate_command() { return std::make_unique<CalibrateCommand>(); }
+
+}  // namespace mgtune

@@ -1,0 +1,150 @@
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/argument_list.h"
+#include "cli/command.h"
+#include "system/file_system.h"
+#include "device/registry.h"
+#include "family/catalog.h"
+#include "text/text_table.h"
+#include "space/space.h"
+#include "plan/problem_set.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What one design offers, with its size on an example.
+struct ListedDesign {
+  const Operator* op;
+  const Design* design;
+  std::string example;  // problem text; "" when the operator brings none
+  DesignStatistics statistics = {};
+};
+
+// One of so many operators that are listed together.
+Result<std::vector<ListedDesign>> list_operator(const Operator& op, const DeviceInfo& device,
+                                                std::size_t operators) {
+  std::vector<ListedDesign> designs;
+  for (const Design& design : op.designs) designs.push_back({&op, &design, ""});
+  const bool emulation = device.kind == DeviceKind::cpu;
+  if ((emulation ? op.emulation_problems : op.problems).empty()) return designs;  // no example
+  MGTUNE_ASSIGN(const std::vector<Problem> problems, make_problems({&op}, {}, device.kind));
+  const Problem& example = problems.front();
+  std::vector<DesignStatistics> statistics =
+      Space(example, device.limits).statistics(kCountedNodes / operators);
+  for (std::size_t i = 0; i < designs.size(); ++i) {
+    designs[i].example = example.text();
+    designs[i].statistics = std::move(statistics[i]);
+  }
+  return designs;
+}
+
+std::string parameters_text(const Design& design) {
+  std::string text;
+  for (const Parameter& parameter : design.params) {
+    text += (text.empty() ? "" : " ") + parameter.name + "(" +
+            std::to_string(parameter.values.size()) + ")";
+  }
+  return text;
+}
+
+std::string designs_table(const std::vector<ListedDesign>& designs) {
+  using Align = TextTable::Align;
+  TextTable table({{"operator"},
+                   {"design"},
+                   {"variants", Align::right},
+                   {"points", Align::right},
+                   {"of the example"},
+                   {"unavailable here"},
+                   {"parameters (values)"}});
+  for (const ListedDesign& listed : designs) {
+    const DesignStatistics& of = listed.statistics;
+    table.add_row({listed.op->full_name(), listed.design->name,
+                   (of.counted ? "" : ">= ") + std::to_string(of.admissible),
+                   std::to_string(of.points), listed.example, of.unavailable,
+                   parameters_text(*listed.design)});
+  }
+  return table.text();
+}
+
+Json parameter_json(const Design& design, const Parameter& parameter) {
+  Json values = Json::array();
+  for (const std::int64_t value : parameter.values) {
+    if (parameter.type == ValueType::integer) {
+      values.push_back(value);
+    } else if (parameter.type == ValueType::boolean) {
+      values.push_back(value != 0);
+    } else {
+      values.push_back(design.scope.symbol_text(value));
+    }
+  }
+  return {{"name", parameter.name}, {"values", values}};
+}
+
+std::string designs_json(const std::vector<ListedDesign>& designs) {
+  Json rows = Json::array();
+  for (const ListedDesign& listed : designs) {
+    Json parameters = Json::array();
+    for (const Parameter& parameter : listed.design->params) {
+      parameters.push_back(parameter_json(*listed.design, parameter));
+    }
+    rows.push_back({{"family", listed.op->family},
+                    {"operator", listed.op->full_name()},
+                    {"design", listed.design->name},
+                    {"parameters", parameters},
+                    {"example", listed.example},
+                    {"points", listed.statistics.points},
+                    {"admissible", listed.statistics.admissible},
+                    {"counted", listed.statistics.counted},
+                    {"unavailable", listed.statistics.unavailable}});
+  }
+  return Json({{"format", 1}, {"designs", rows}}).dump(2) + "\n";
+}
+
+class ListCommand final : public Command {
+ public:
+  std::string_view name() const override { return "list"; }
+  std::string_view summary() const override {
+    return "The kernels that can be swept: operators, designs, parameters";
+  }
+  std::string_view details() const override {
+    return "Variants are counted for the operator's first problem on the device of --gpu.\n"
+           "Example: mgtune list --kernel rmsnorm";
+  }
+  void declare(ArgumentList& arguments) override {
+    arguments.value("--kernel", kernel_, "NAME|DIR", "Only this family, operator or folder");
+    arguments.value("--gpu", gpu_, "NAME", "Device to count for (default: auto)");
+    arguments.flag("--json", json_, "Print JSON");
+  }
+  Result<ExitCode> run(const Invocation&) override {
+    Catalog catalog(FileSystem::real());
+    const std::vector<std::string> kernels =
+        kernel_.empty() ? Catalog::shipped_families() : std::vector<std::string>{kernel_};
+    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(gpu_));
+    std::vector<const Operator*> operators;
+    for (const std::string& kernel : kernels) {
+      MGTUNE_ASSIGN(const std::vector<const Operator*> of_kernel, catalog.find(kernel));
+      operators.insert(operators.end(), of_kernel.begin(), of_kernel.end());
+    }
+    std::vector<ListedDesign> all;
+    for (const Operator* op : operators) {
+      MGTUNE_ASSIGN(const std::vector<ListedDesign> designs,
+                    list_operator(*op, devices.front(), operators.size()));
+      all.insert(all.end(), designs.begin(), designs.end());
+    }
+    std::cout << (json_ ? designs_json(all) : designs_table(all));
+    return ExitCode::ok;
+  }
+
+ private:
+  std::string kernel_, gpu_ = "auto";
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list_command() { return std::make_unique<ListCommand>(); }
+
+}  // namespace mgtune

@@ -1,0 +1,76 @@
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <vector>
+
+#include "cli/argument_list.h"
+#include "cli/command.h"
+#include "text/units.h"
+#include "store/store.h"
+
+namespace mgtune {
+namespace {
+
+class MergeCommand final : public Command {
+ public:
+  std::string_view name() const override { return "merge"; }
+  std::string_view summary() const override { return "Join the databases of a sweep's shards"; }
+  std::string_view details() const override {
+    return "OUT keeps what it has, or is made; the others are only read. Merging twice changes "
+           "nothing.\n"
+           "Results of one GPU by different drivers, compilers or versions of mgtune are not "
+           "mixed.\n"
+           "Of two picks of a problem that of the later sweep holds.\n"
+           "Example: mgtune merge results.db results.shard-*.db";
+  }
+  void declare(ArgumentList& arguments) override {
+    arguments.words("FILES", files_, "OUT IN...: where to, and what");
+    arguments.flag("--json", json_, "Print the result as JSON");
+  }
+  Result<ExitCode> run(const Invocation&) override {
+    if (files_.size() < 2) return invalid_argument("merge: expected OUT and at least one IN");
+    const std::string& to = files_.front();
+    std::vector<Store> sources;
+    for (std::size_t i = 1; i < files_.size(); ++i) {
+      std::error_code missing;
+      if (files_[i] == to || std::filesystem::equivalent(files_[i], to, missing)) {
+        return invalid_argument("merge: " + files_[i] + " is where to merge to");
+      }
+      MGTUNE_ASSIGN(Store source, Store::open(files_[i], Store::Mode::read_only));
+      sources.push_back(std::move(source));
+    }
+    MGTUNE_ASSIGN(Store store, Store::open(to, Store::Mode::read_write));
+    MGTUNE_ASSIGN(const MergeCounts counts, store.merge(sources));
+    print(counts, sources.size());
+    return ExitCode::ok;
+  }
+
+ private:
+  void print(const MergeCounts& counts, std::size_t files) const {
+    if (json_) {
+      std::cout << nlohmann::ordered_json({{"format", 1},
+                                           {"database", files_.front()},
+                                           {"files", files},
+                                           {"sweeps", counts.sweeps},
+                                           {"outcomes", counts.outcomes},
+                                           {"picks", counts.picks}})
+                       .dump(2)
+                << '\n';
+      return;
+    }
+    std::cout << "merged " << counted(static_cast<std::int64_t>(files), "file") << " into "
+              << files_.front() << ": new are " << counted(counts.sweeps, "sweep") << ", "
+              << counted(counts.outcomes, "variant") << " and " << counted(counts.picks, "pick")
+              << '\n';
+  }
+
+  std::vector<std::string> files_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_merge_command() { return std::make_unique<MergeCommand>(); }
+
+}  // namespace mgtune

@@ -1,0 +1,134 @@
+#include "cli/output/profile_output.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "counters/counter_sets.h"
+#include "text/text_table.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::optional<double> value_of(const VariantCounters& counters, std::string_view name) {
+  for (const CounterRecord& counter : counters.values) {
+    if (counter.name == name) return counter.value;
+  }
+  return std::nullopt;
+}
+
+// Whole where it is a count or large, else four digits.
+std::string number_text(double value) {
+  const bool whole = value == std::floor(value) || std::abs(value) >= 1000;
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+// Of a name that this mgtune does not know (a database may be newer) the name alone is left.
+struct CounterText {
+  std::string unit, meaning;
+};
+CounterText text_of(const std::string& name) {
+  const Counter* counter = find_counter(name);
+  if (counter == nullptr) return {};
+  return {std::string(counter->unit), std::string(counter->meaning)};
+}
+
+std::string source_text(const std::string& source) {
+  if (source == "pick") return "the problem's pick";
+  if (source == "default") return "the default: the store has no pick of this problem";
+  return "as named";
+}
+
+}  // namespace
+
+std::vector<DerivedFigure> derived_figures(const VariantCounters& counters, double cost_bytes) {
+  const std::optional<double> read = value_of(counters, "dram_read_bytes");
+  const std::optional<double> written = value_of(counters, "dram_write_bytes");
+  std::vector<DerivedFigure> figures;
+  if (!read.has_value() || !written.has_value()) return figures;
+  const double bytes = *read + *written;
+  if (cost_bytes > 0) {
+    figures.push_back({"dram_of_cost_percent", 100 * bytes / cost_bytes, "%",
+                       "bytes of device memory, of those that the operator's cost says must move"});
+  }
+  const std::optional<double> elapsed_ns = value_of(counters, "elapsed_ns");
+  if (elapsed_ns.has_value() && *elapsed_ns > 0) {
+    figures.push_back(
+        {"dram_gbps", bytes / *elapsed_ns, "GB/s",
+         "bytes of device memory by elapsed_ns, which gaps between launches lengthen"});
+  }
+  return figures;
+}
+
+std::string profile_announcement(const DeviceInfo& device, const Problem& problem,
+                                 const std::string& variant, const std::string& source) {
+  return fmt::format("Counting {} {} on {}: {} ({}).\n", problem.op->full_name(), problem.text(),
+                     device.name, variant, source_text(source));
+}
+
+std::string profile_table(const ProfileReport& report) {
+  using Align = TextTable::Align;
+  const VariantCounters& counters = report.profile.counters;
+  TextTable table({{"counter"}, {"value", Align::right}, {"unit"}, {"meaning"}});
+  for (const CounterRecord& counter : counters.values) {
+    const CounterText text = text_of(counter.name);
+    table.add_row({counter.name, number_text(counter.value), text.unit, text.meaning});
+  }
+  TextTable derived({{"derived"}, {"value", Align::right}, {"unit"}, {"meaning"}});
+  const std::vector<DerivedFigure> figures = derived_figures(counters, report.profile.cost_bytes);
+  for (const DerivedFigure& figure : figures) {
+    derived.add_row({figure.name, number_text(figure.value), figure.unit, figure.meaning});
+  }
+  std::string text = table.text();
+  if (!figures.empty()) text += "\n" + derived.text();
+  text += fmt::format("\nOne launch, the mean of {} on {} ({}), counted in {} {}.\n",
+                      counters.launches, report.device.name, counters.chip, counters.passes,
+                      counters.passes == 1 ? "pass" : "passes");
+  if (!counters.note.empty()) text += counters.note + "\n";
+  for (const std::string& left_out : counters.left_out) text += "Not counted: " + left_out + "\n";
+  return text;
+}
+
+std::string profile_json(const ProfileReport& report) {
+  const VariantCounters& counters = report.profile.counters;
+  Json rows = Json::array();
+  for (const CounterRecord& counter : counters.values) {
+    const CounterText text = text_of(counter.name);
+    rows.push_back({{"name", counter.name},
+                    {"value", counter.value},
+                    {"unit", text.unit},
+                    {"meaning", text.meaning}});
+  }
+  Json derived = Json::array();
+  for (const DerivedFigure& figure : derived_figures(counters, report.profile.cost_bytes)) {
+    derived.push_back({{"name", figure.name},
+                       {"value", figure.value},
+                       {"unit", figure.unit},
+                       {"meaning", figure.meaning}});
+  }
+  return Json({{"format", 1},
+               {"device", report.device.id},
+               {"name", report.device.name},
+               {"chip", counters.chip},
+               {"operator", report.problem.op->full_name()},
+               {"problem", report.problem.text()},
+               {"variant", report.profile.variant},
+               {"source", report.source},
+               {"tier", report.tier},
+               {"launches", counters.launches},
+               {"passes", counters.passes},
+               {"note", counters.note},
+               {"sweep", report.profile.sweep},
+               {"counters", rows},
+               {"derived", derived},
+               {"left_out", counters.left_out}})
+             .dump(2) +
+         "\n";
+}
+
+}  // namespace mgtune

@@ -1,0 +1,121 @@
+#include "cli/output/result_words.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "system/file_system.h"
+#include "core/suggest.h"
+#include "device/device_selection.h"
+#include "device/registry.h"
+#include "family/problem.h"
+#include "timing/gpu_timer.h"
+
+namespace mgtune {
+namespace {
+
+std::string did_you_mean(const std::string& word, const Names& names) {
+  return mgtune::did_you_mean(word, std::vector(names.begin(), names.end()));
+}
+
+// The recorded operators and the shipped ones, with their families.
+Names known_kernels(Catalog& catalog, Names operators) {
+  for (const std::string& family : Catalog::shipped_families()) {
+    const Result<std::vector<const Operator*>> shipped = catalog.find(family);
+    if (!shipped.ok()) continue;
+    for (const Operator* op : *shipped) operators.insert(op->full_name());
+  }
+  Names names = operators;
+  for (const std::string& op : operators) names.insert(op.substr(0, op.find('.')));
+  return names;
+}
+
+std::string no_results(const std::string& option, const std::string& word, const Names& recorded) {
+  return option + " " + word + ": no results of it in this store; it has those of " +
+         listed(recorded);
+}
+
+}  // namespace
+
+bool means_operator(const std::string& kernel, const std::string& full_name) {
+  if (kernel.empty()) return true;
+  std::string name = kernel;
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  name = name.substr(name.rfind('/') + 1);
+  return full_name == name || full_name.starts_with(name + ".");
+}
+
+bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
+               const std::string& model) {
+  if (same_word(word, model)) return true;
+  return std::ranges::any_of(products, [&](const GpuProduct& product) {
+    return product.is_called(word) && product.is_called(model);
+  });
+}
+
+Status check_kernel(const std::string& kernel, const Names& recorded) {
+  const auto is_meant = [&](const std::string& name) { return means_operator(kernel, name); };
+  if (kernel.empty() || std::ranges::any_of(recorded, is_meant)) return {};
+  Catalog catalog(FileSystem::real());
+  Status found = catalog.find(kernel).status();
+  if (found.code() != StatusCode::not_found || recorded.empty()) return found;
+  return invalid_argument(no_results("--kernel", kernel, recorded) +
+                          did_you_mean(kernel, known_kernels(catalog, recorded)));
+}
+
+Status check_gpu(const std::string& word, const Names& recorded) {
+  MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
+  const auto is_meant = [&](const std::string& model) { return means_gpu(products, word, model); };
+  if (word.empty() || std::ranges::any_of(recorded, is_meant)) return {};
+  if (!recorded.empty()) {
+    return invalid_argument(no_results("--gpu", word, recorded) +
+                            gpu_suggestion(word, products, recorded));
+  }
+  const auto is_called = [&](const GpuProduct& product) { return product.is_called(word); };
+  if (same_word(word, "cpu") || std::ranges::any_of(products, is_called)) return {};
+  Names here;  // a GPU that configs/gpus does not know among them
+  for (const DeviceInfo& device : list_devices()) here.insert(device.name);
+  if (std::ranges::any_of(here, is_meant)) return {};
+  return invalid_argument("--gpu " + word + ": no GPU is called so" +
+                          gpu_suggestion(word, products, here));
+}
+
+std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct>& products,
+                           const Names& names) {
+  std::vector<std::string> all(names.begin(), names.end());
+  all.emplace_back("cpu");
+  return suggest_gpu(word, products, std::move(all));
+}
+
+Names problem_names(Catalog& catalog, const std::string& full_name) {
+  const Result<const Operator*> op = catalog.find_operator(full_name);
+  if (!op.ok()) return {};
+  const std::vector<std::string> words = problem_words(**op);
+  return {words.begin(), words.end()};
+}
+
+Status check_problem(const std::map<std::string, std::string>& words, const Names& names) {
+  for (const auto& [name, value] : words) {
+    if (names.contains(name)) continue;
+    return invalid_argument("--problem: unknown name '" + name + "'; there are " + listed(names) +
+                            did_you_mean(name, names));
+  }
+  return {};
+}
+
+Status check_method(const std::string& method, const Names& recorded) {
+  Names known = {"rotating_events", "emulation"};
+  known.insert(gpu_methods().begin(), gpu_methods().end());
+  known.insert(recorded.begin(), recorded.end());
+  if (method.empty() || known.contains(method)) return {};
+  const std::string there = recorded.empty() ? "" : "; this store has those by " + listed(recorded);
+  return invalid_argument("--method " + method + ": no method is called so" + there +
+                          did_you_mean(method, known));
+}
+
+std::string listed(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,293 @@
+#include "cli/output/sweep_output.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "model/report_model.h"
+#include "text/tables.h"
+#include "text/text_table.h"
+#include "text/units.h"
+#include "search/search.h"
+#include "search/target.h"
+#include "space/space.h"
+#include "sweep/warm_start.h"
+
+namespace mgtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A sweep on the cpu device is slow from about here on: some nanoseconds an element, several
+// launches.
+constexpr std::int64_t kLargeForEmulation = 16 << 20;
+
+// "5184 admissible variants", "at least 5184 admissible variants".
+std::string variants_text(const SweepPlan& plan) {
+  std::uint64_t sum = 0;
+  bool counted_all = true;
+  for (const PlannedProblem& problem : plan.problems) {
+    sum += problem.admissible;
+    counted_all = counted_all && problem.counted;
+  }
+  return (counted_all ? "" : "at least ") +
+         counted(static_cast<std::int64_t>(sum), "admissible variant");
+}
+
+std::string operators_text(const SweepPlan& plan) {
+  std::set<std::string> names;
+  for (const PlannedProblem& planned : plan.problems) names.insert(planned.problem.op->full_name());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string budget_text(const Budget& budget) {
+  if (budget.evaluations.has_value()) {
+    return fmt::format("at most {} a problem", counted(*budget.evaluations, "variant"));
+  }
+  return "ends after " + duration_text(budget.seconds.value_or(0));
+}
+
+std::string target_text(const std::optional<double>& target) {
+  if (!target.has_value()) return "";
+  return ", or a problem earlier when a further " + gain_text(*target) + " is unlikely";
+}
+
+std::string pruned_text(const DesignStatistics& design) {
+  if (!design.unavailable.empty()) return design.unavailable;
+  std::string text;
+  for (const auto& [reason, points] : design.pruned) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", reason, points);
+  }
+  return text;
+}
+
+// ">= 5184" where there are too many to count them.
+std::string admissible_text(const DesignStatistics& design) {
+  return (design.counted ? "" : ">= ") + std::to_string(design.admissible);
+}
+
+std::string problem_name(const PlannedProblem& planned) {
+  return planned.problem.op->full_name() + " " + planned.problem.text();
+}
+
+Json design_json(const DesignStatistics& design) {
+  Json pruned = Json::object();
+  for (const auto& [reason, points] : design.pruned) pruned[reason] = points;
+  return {{"design", design.design},           {"points", design.points},
+          {"admissible", design.admissible},   {"counted", design.counted},
+          {"unavailable", design.unavailable}, {"pruned", pruned}};
+}
+
+Json plan_json(const SweepPlan& plan) {
+  Json devices = Json::array();
+  for (const DeviceInfo& device : plan.devices) devices.push_back(device.id);
+  return {{"device", plan.device.id},
+          {"devices", devices},
+          {"name", plan.device.name},
+          {"emulation", plan.emulation()},
+          {"strategy", plan.strategy},
+          {"budget", plan.budget.text},
+          {"shard", plan.shard.has_value() ? plan.shard->text() : ""}};
+}
+
+// The rows of the store that belong to the sweep's problems.
+Result<ReportModel> model_of(const SweepSummary& summary, Store& store) {
+  MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
+  rows.tuned = summary.picks;
+  rows.sweeps.clear();
+  std::set<std::pair<std::string, std::string>> problems;
+  std::set<std::int64_t> gpus;
+  for (const TunedView& pick : summary.picks) {
+    problems.emplace(pick.op, pick.problem);
+    gpus.insert(pick.tuned.gpu);
+  }
+  std::erase_if(rows.outcomes, [&](const OutcomeView& row) {
+    return !gpus.contains(row.gpu_id) || !problems.contains({row.op, row.problem});
+  });
+  return make_report_model(std::move(rows));
+}
+
+std::string outcomes_text(const SweepSummary& summary) {
+  std::string text;
+  for (const auto& [outcome, count] : summary.outcomes) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
+  }
+  return text;
+}
+
+// "rmsnorm.forward rows=64 T=bf16: stopped after 130 of 4312: a further 2 % is unlikely".
+std::string settled_text(const FinishedSweep& sweep) {
+  std::string text;
+  for (const SettledProblem& settled : sweep.summary.settled) {
+    text += fmt::format("{}: stopped after {}{}: a further {} is unlikely\n", settled.problem,
+                        settled.done, settled.total > 0 ? fmt::format(" of {}", settled.total) : "",
+                        gain_text(sweep.plan->target.value_or(1)));
+  }
+  return text;
+}
+
+Json settled_json(const SweepSummary& summary) {
+  Json all = Json::array();
+  for (const SettledProblem& settled : summary.settled) {
+    all.push_back(
+        {{"problem", settled.problem}, {"evaluations", settled.done}, {"variants", settled.total}});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string device_text(const SweepPlan& plan) {
+  const std::size_t count = plan.devices.size();
+  return (count > 1 ? std::to_string(count) + " x " : "") + plan.device.name;
+}
+
+std::string announcement(const SweepPlan& plan) {
+  std::string text = fmt::format(
+      "{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
+      counted(static_cast<std::int64_t>(plan.problems.size()), "problem"), variants_text(plan),
+      plan.strategy, budget_text(plan.budget) + target_text(plan.target));
+  if (plan.method.name == "rotating_events") {
+    text += "timed with CUDA events, launch gaps included: " + plan.method.reason + "\n";
+  }
+  if (plan.shard.has_value()) {
+    text +=
+        fmt::format("shard {}: {} of {}; mgtune merge joins the files of all\n", plan.shard->text(),
+                    plan.problems.size(), counted(plan.all_problems, "problem"));
+  }
+  if (!plan.emulation()) return text;
+  text += "cpu emulation: times exercise the pipeline, they say nothing about a GPU\n";
+  if (plan.largest_bytes > kLargeForEmulation) {
+    text += fmt::format(
+        "The largest problem moves {}: emulation takes minutes for each variant of it; Ctrl-C "
+        "keeps what is done, --problem names smaller ones\n",
+        bytes_text(plan.largest_bytes));
+  }
+  return text;
+}
+
+Result<std::string> warm_start_text(const SweepPlan& plan, Store& store) {
+  if (!starts_warm(plan.strategy) || plan.problems.empty()) return std::string();
+  const Problem& first = plan.problems.front().problem;
+  MGTUNE_ASSIGN(const WarmSource source,
+                find_warm_start(store, first, plan.device, Space(first, plan.device.limits),
+                                plan.method.name));
+  const bool several = plan.problems.size() > 1;
+  if (!source.variants.empty()) {
+    return fmt::format(
+        "starts from the fastest variants of {}{}\n", source.origin,
+        several ? "; each further problem from the nearest that is known by then" : "");
+  }
+  return std::string(several ? "each problem after the first starts from the fastest variants of "
+                               "the nearest that is known by then\n"
+                             : "");
+}
+
+std::string dry_run_table(const std::vector<SweepPlan>& plans) {
+  using Align = TextTable::Align;
+  TextTable table({{"device"},
+                   {"problem"},
+                   {"design"},
+                   {"points", Align::right},
+                   {"admissible", Align::right},
+                   {"pruned by"}});
+  for (const SweepPlan& plan : plans) {
+    for (const PlannedProblem& planned : plan.problems) {
+      for (const DesignStatistics& design : planned.designs) {
+        table.add_row({plan.device.name, problem_name(planned), design.design,
+                       std::to_string(design.points), admissible_text(design),
+                       pruned_text(design)});
+      }
+    }
+  }
+  return table.text();
+}
+
+std::string dry_run_json(const std::vector<SweepPlan>& plans) {
+  Json all = Json::array();
+  for (const SweepPlan& plan : plans) {
+    Json json = plan_json(plan);
+    json["problems"] = Json::array();
+    for (const PlannedProblem& planned : plan.problems) {
+      Json designs = Json::array();
+      for (const DesignStatistics& design : planned.designs) designs.push_back(design_json(design));
+      json["problems"].push_back({{"operator", planned.problem.op->full_name()},
+                                  {"problem", planned.problem.text()},
+                                  {"admissible", planned.admissible},
+                                  {"counted", planned.counted},
+                                  {"designs", designs}});
+    }
+    all.push_back(std::move(json));
+  }
+  return Json({{"format", 1}, {"dry_run", all}}).dump(2) + "\n";
+}
+
+Result<std::string> picks_of(const SweepSummary& summary, Store& store) {
+  MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
+  return picks_table(model);
+}
+
+Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store) {
+  Json all = Json::array();
+  for (const FinishedSweep& sweep : sweeps) {
+    const SweepSummary& summary = sweep.summary;
+    Json json = plan_json(*sweep.plan);
+    json["database"] = store.path();
+    json["problems"] = summary.problems;
+    json["evaluated"] = summary.evaluated;
+    json["reused"] = summary.reused;
+    json["compiled"] = summary.compiled;
+    json["failed"] = failed_variants(summary);
+    json["unserved"] = summary.unserved;
+    json["stopped_early"] = summary.stopped_early;
+    json["settled"] = settled_json(summary);
+    json["seconds"] = sweep.seconds;
+    json["outcomes"] = Json::object();
+    for (const auto& [outcome, count] : summary.outcomes) {
+      json["outcomes"][std::string(to_string(outcome))] = count;
+    }
+    json["skipped"] = summary.skipped;
+    MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
+    json["picks"] = Json::parse(picks_json(model), nullptr, false)["picks"];
+    all.push_back(std::move(json));
+  }
+  return Json({{"format", 1}, {"sweeps", all}}).dump(2) + "\n";
+}
+
+std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, const Store& store) {
+  const SweepSummary& summary = sweep.summary;
+  const std::string problems = counted(summary.problems, "problem");
+  std::string text;
+  for (const std::string& what : summary.skipped) text += "skipped " + what + "\n";
+  if (summary.evaluated == 0 && summary.compiled == 0 && !summary.stopped_early) {
+    text += fmt::format("nothing to do: all {} of {} are known; compiled 0, measured 0\n",
+                        counted(summary.reused, "variant"), problems);
+  } else {
+    text += fmt::format("evaluated {} of {} in {}; compiled {}, reused {}\n",
+                        counted(summary.evaluated, "variant"), problems,
+                        duration_text(sweep.seconds), summary.compiled, summary.reused);
+  }
+  if (!summary.outcomes.empty()) text += "all variants: " + outcomes_text(summary) + "\n";
+  if (const std::int64_t failed = failed_variants(summary); failed > 0) {
+    text += fmt::format("{} failed: mgtune show failures{}{}\n", counted(failed, "variant"),
+                        words.kernel.empty() ? "" : " --kernel " + words.kernel,
+                        words.database.empty() ? "" : " --db " + words.database);
+  }
+  text += settled_text(sweep);
+  if (summary.stopped_early) text += "stopped early; the same command goes on from here\n";
+  return text + "results in " + store.path() + "\n";
+}
+
+std::int64_t failed_variants(const SweepSummary& summary) {
+  std::int64_t failed = 0;
+  for (const auto& [outcome, count] : summary.outcomes) {
+    if (is_failure(outcome)) failed += count;
+  }
+  return failed;
+}
+
+}  // namespace mgtune

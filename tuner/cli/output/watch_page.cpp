@@ -1,0 +1,137 @@
+#include "cli/output/watch_page.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/stored_results.h"
+#include "document/report_document.h"
+#include "html/report_page.h"
+#include "live/page_server.h"
+
+namespace mgtune {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kToStart{10};
+constexpr seconds kToFinish{10};
+constexpr milliseconds kBetweenDocuments{1000};
+// A document of 100,000 variants takes two seconds: no more than a tenth of a core goes into them.
+constexpr int kShareOfTime = 10;
+constexpr milliseconds kToLeave{3000};  // for browsers to read the last document
+
+// When the files of a store were last written, with their sizes.
+using Stamp = std::array<std::int64_t, 6>;
+
+Stamp stamp_of(const std::string& database) {
+  Stamp stamp{};
+  std::size_t at = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat file {};
+    if (::stat((database + suffix).c_str(), &file) == 0) {
+      stamp[at] = file.st_mtim.tv_sec;
+      stamp[at + 1] = file.st_mtim.tv_nsec;
+      stamp[at + 2] = file.st_size;
+    }
+    at += 3;
+  }
+  return stamp;
+}
+
+class Watcher {
+ public:
+  Watcher(std::string database, std::string kernel, PageServer server)
+      : database_(std::move(database)), kernel_(std::move(kernel)), server_(std::move(server)) {}
+
+  Status run() {
+    publish(true);
+    while (!input_ended()) {
+      MGTUNE_TRY(server_.serve(milliseconds(200), STDIN_FILENO));
+      if (SteadyClock::now() >= next_ && stamp_of(database_) != published_) publish(true);
+    }
+    publish(false);
+    server_.end();
+    const SteadyClock::time_point limit = SteadyClock::now() + kToLeave;
+    while (!server_.is_done() && SteadyClock::now() < limit)
+      MGTUNE_TRY(server_.serve(milliseconds(50)));
+    return {};
+  }
+
+ private:
+  // What cannot be read now (a locked file) is read the next time.
+  void publish(bool live) {
+    const SteadyClock::time_point start = SteadyClock::now();
+    const Stamp stamp = stamp_of(database_);
+    Result<ReportModel> model = read();
+    if (model.ok()) {
+      DocumentOptions options;
+      options.live = live;
+      options.database = database_;
+      Result<std::string> page = render_page(*model, "");
+      if (page.ok()) {
+        server_.publish(*std::move(page), report_document(*model, analyze(*model), options));
+        published_ = stamp;
+      }
+    }
+    const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - start);
+    next_ = SteadyClock::now() + std::max(kBetweenDocuments, kShareOfTime * took);
+  }
+
+  // Closed at once: an open reader would keep the sweep from folding the log.
+  Result<ReportModel> read() {
+    MGTUNE_ASSIGN(std::optional<Store> store, Store::open(database_, Store::Mode::read_only));
+    MGTUNE_ASSIGN(FoundResults found, find_results(store, {kernel_, ""}));
+    return std::move(found.model);
+  }
+
+  // The sweep says "end", or is gone.
+  bool input_ended() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return ::poll(&input, 1, 0) > 0;
+  }
+
+  std::string database_, kernel_;
+  PageServer server_;
+  Stamp published_{};
+  SteadyClock::time_point next_;
+};
+
+}  // namespace
+
+Result<WatchPage> WatchPage::start(const std::string& program, const std::string& database,
+                                   const std::string& kernel) {
+  std::vector<std::string> command = {program, "watch", "--db", database};
+  if (!kernel.empty()) command.insert(command.end(), {"--kernel", kernel});
+  MGTUNE_ASSIGN(ChildProcess process, ChildProcess::start(command));
+  Result<std::string> url = process.read_line(SteadyClock::now() + kToStart);
+  if (url.ok()) return WatchPage(std::move(process), *std::move(url));
+  const std::string why = process.take_error_output();
+  return environment_error("the page for --watch does not start: " +
+                           (why.empty() ? url.status().message() : why));
+}
+
+void WatchPage::finish() {
+  if (!process_.write_line("end").ok()) return;
+  // It says nothing more: the line that comes is its end.
+  static_cast<void>(process_.read_line(SteadyClock::now() + kToFinish));
+}
+
+Status serve_watch_page(const std::string& database, const std::string& kernel) {
+  MGTUNE_ASSIGN(PageServer server, PageServer::listen());
+  std::cout << server.url() << std::endl;
+  return Watcher(database, kernel, std::move(server)).run();
+}
+
+}  // namespace mgtune

@@ -1,0 +1,63 @@
+#include "final/final_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "timing/timer.h"
+
+namespace mgtune {
+namespace {
+
+// Of the launches alone: rounds that are warm-up or repeated for the clocks' sake, samples of
+// several launches.
+constexpr double kAllowance = 4;
+constexpr double kMoreRounds = 2;
+
+std::chrono::milliseconds launches_time(std::span<const Contender> entries) {
+  double round_s = 0;
+  for (const Contender& entry : entries) round_s += entry.median_ns / 1e9;
+  const TurnBudget budget;
+  const double rounds = static_cast<double>(budget.min_rounds) + kMoreRounds;
+  const std::chrono::duration<double> time(kAllowance *
+                                           std::max(budget.max_seconds, rounds * round_s));
+  return std::chrono::ceil<std::chrono::milliseconds>(time);
+}
+
+}  // namespace
+
+Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
+                            std::span<const Contender> entries, std::optional<std::size_t> twice) {
+  WorkRequest work;
+  work.kind = WorkRequest::Kind::final;
+  work.id = shared.next_request++;
+  work.kernel = shared.options.kernel_of(view.op);
+  work.op = view.op;
+  work.problem = view.problem;
+  work.variant = fmt::format("a final of {} variants", entries.size());  // for messages alone
+  for (const Contender& entry : entries) work.variants.push_back(entry.variant);
+  if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
+  return shared.workers.measure(work, launches_time(entries));
+}
+
+bool is_broken_off(const WorkReply& reply) {
+  return reply.outcome == Outcome::crashed || reply.outcome == Outcome::timeout ||
+         reply.outcome == Outcome::launch_failed;
+}
+
+std::vector<Expelled> find_culprits(SweepShared& shared, const TunedView& view,
+                                    std::span<const Contender> entries) {
+  std::vector<Expelled> culprits;
+  for (std::size_t i = 0; i < entries.size() && !shared.should_stop(); ++i) {
+    const Result<WorkReply> reply = run_final(shared, view, entries.subspan(i, 1), std::nullopt);
+    if (!reply.ok() || !is_broken_off(*reply) || shared.should_stop()) continue;
+    culprits.push_back(
+        {entries[i].variant, reply->outcome,
+         "in the final, after it had passed its check and been measured: " + reply->message});
+  }
+  if (culprits.size() == entries.size()) culprits.clear();
+  return culprits;
+}
+
+}  // namespace mgtune

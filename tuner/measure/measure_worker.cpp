@@ -1,0 +1,148 @@
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ceilings/ceiling.h"
+#include "check/failure_outcome.h"
+#include "system/utc_now.h"
+#include "device/registry.h"
+#include "timing/gpu_timer.h"
+#include "timing/statistics.h"
+#include "timing/timer.h"
+#include "measure/health_check.h"
+#include "measure/variant_bench.h"
+#include "worker/worker.h"
+#include "worker/worker_channel.h"
+#include "worker/worker_loop.h"
+
+namespace mgtune {
+namespace {
+
+Result<std::unique_ptr<Timer>> make_timer(Device& device, Builder& builder,
+                                          const TimingMethod& method) {
+  if (device.info().kind == DeviceKind::cpu) return make_emulation_timer();
+  return make_gpu_timer(device, builder, method);
+}
+
+ClockRecord clock_record(const ClockSummary& clocks) {
+  return {clocks.sm_mhz,
+          clocks.memory_mhz,
+          clocks.power_w,
+          clocks.temperature_c,
+          throttle_text(clocks.reasons),
+          clocks.throttled_samples};
+}
+
+std::string joined_notes(const std::string& a, const std::string& b) {
+  return a + (a.empty() || b.empty() ? "" : "; ") + b;
+}
+
+class MeasureWorker {
+ public:
+  MeasureWorker(VariantBench& bench, std::unique_ptr<Timer> timer)
+      : bench_(bench), timer_(std::move(timer)) {}
+
+  Status handle(const WorkRequest& request, WorkReply& reply) {
+    if (request.kind == WorkRequest::Kind::ceiling) return measure_ceiling(request, reply);
+    if (request.kind == WorkRequest::Kind::final) return measure_final(request, reply);
+    return measure(request, reply);
+  }
+
+ private:
+  Status measure(const WorkRequest& request, WorkReply& reply) {
+    MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, bench_.prepare(request, reply));
+    if (variant == nullptr) return {};
+    MGTUNE_ASSIGN(reply.measurement, time(*variant, request.stop_above_ns));
+    reply.outcome = reply.measurement->outcome;
+    reply.message = reply.measurement->message;
+    return {};
+  }
+
+  Status measure_final(const WorkRequest& request, WorkReply& reply) {
+    MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request));
+    std::vector<const LoadedVariant*> variants;
+    variants.reserve(loaded.size());
+    for (const std::unique_ptr<LoadedVariant>& variant : loaded) variants.push_back(variant.get());
+    MGTUNE_ASSIGN(const VariantBench::Launches launches,
+                  bench_.launches(variants, turns_through_sets(timer_->method())));
+    TurnBudget budget;
+    budget.buffer_sets = launches.buffer_sets;
+    if (bench_.device().info().kind == DeviceKind::cpu) {
+      // Its times say nothing: as little as shows that it works.
+      budget.min_rounds = 3;
+      budget.max_seconds = 0.1;
+    }
+    MGTUNE_ASSIGN(TurnTiming timing, timer_->time_in_turn(launches.works, budget));
+    reply.final = {std::move(timing.samples_ns), joined_notes(launches.note, timing.note),
+                   clock_record(timing.clocks)};
+    return {};
+  }
+
+  Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
+    bench_.forget_problem();  // the ceilings want the memory
+    MGTUNE_ASSIGN(const MeasuredCeiling measured,
+                  mgtune::measure_ceiling(bench_.device(), bench_.builder(), *timer_,
+                                          request.ceiling, request.bytes));
+    CeilingRecord& ceiling = reply.ceiling.emplace();
+    ceiling.kind = request.ceiling;
+    ceiling.method = timer_->method();
+    ceiling.bytes = is_memory_ceiling(request.ceiling) ? request.bytes : 0;
+    ceiling.rate = measured.rate;
+    ceiling.measured_at = utc_now();
+    ceiling.clocks = clock_record(measured.clocks);
+    return {};
+  }
+
+  Result<MeasurementRecord> time(const LoadedVariant& variant, double stop_above_ns) {
+    MGTUNE_ASSIGN(const VariantBench::Launches launches,
+                  bench_.launches(std::array<const LoadedVariant*, 1>{&variant},
+                                  turns_through_sets(timer_->method())));
+    TimingBudget budget;
+    budget.stop_above_ns = stop_above_ns;
+    budget.buffer_sets = launches.buffer_sets;
+    MeasurementRecord record;
+    record.method = timer_->method();
+    const Result<Timing> timing = timer_->time(launches.works.front(), budget);
+    if (!timing.ok()) {
+      const std::optional<Outcome> outcome = outcome_of(timing.status());
+      if (!outcome || timing.status().code() == StatusCode::device_lost) return timing.status();
+      record.outcome = *outcome;
+      record.message = timing.status().message();
+      return record;
+    }
+    const SampleSummary summary = summarise(timing->samples_ns);
+    record.outcome = timing->censored ? Outcome::raced_out : Outcome::ok;
+    record.median_ns = summary.median;
+    record.q1_ns = summary.q1;
+    record.q3_ns = summary.q3;
+    record.min_ns = summary.min;
+    record.samples = summary.count;
+    record.median_low_ns = summary.median_low;
+    record.median_high_ns = summary.median_high;
+    record.clocks = clock_record(timing->clocks);
+    record.note = joined_notes(launches.note, timing->note);
+    return record;
+  }
+
+  VariantBench& bench_;
+  std::unique_ptr<Timer> timer_;
+};
+
+}  // namespace
+
+Status run_measure_worker(const std::string& device_id, const TimingMethod& method) {
+  MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
+  MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
+  VariantBench bench(std::move(device), channel);
+  MGTUNE_TRY(check_health(bench.device(), bench.builder()));
+  MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(bench.device(), bench.builder(), method));
+  MeasureWorker worker(bench, std::move(timer));
+  return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
+    return worker.handle(request, reply);
+  });
+}
+
+}  // namespace mgtune

@@ -1,0 +1,29 @@
+// ModelShapes: what a model brings to a sweep: the integer fields of a file of configs/shapes (or
+// of the user's own in that format) and the token counts worth tuning. Plain data;
+// the functions are pure but for reading the file.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "system/file_system.h"
+#include "core/status.h"
+
+namespace mgtune {
+
+struct ModelShapes {
+  std::string name;                            // "Llama 3.1 8B"
+  std::map<std::string, std::int64_t> fields;  // "hidden_size" -> 4096
+  std::vector<std::int64_t> tokens;
+};
+
+std::vector<std::string> shipped_models();  // "llama-3.1-8b", ...: sorted
+
+// `name_or_file` is one of shipped_models() or a path (it has a '/' or ends in ".json").
+// invalid_argument for an unknown name (with a suggestion) or a malformed file, naming the place.
+Result<ModelShapes> load_model_shapes(FileSystem& file_system, const std::string& name_or_file);
+
+}  // namespace mgtune

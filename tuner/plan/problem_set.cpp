@@ -1,0 +1,191 @@
+#include "plan/problem_set.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "expression/expression.h"
+#include "family/problem_check.h"
+
+namespace mgtune {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+// The dtypes that a variable takes where a problem leaves it open.
+Result<std::vector<DType>> open_dtypes(const Operator& op, const DTypeVariable& variable,
+                                       const std::vector<DType>& asked) {
+  if (asked.empty()) return variable.values;
+  std::vector<DType> dtypes;
+  std::string offered;
+  for (const DType dtype : variable.values) {
+    offered += (offered.empty() ? "" : ", ") + std::string(to_string(dtype));
+    if (std::find(asked.begin(), asked.end(), dtype) != asked.end()) dtypes.push_back(dtype);
+  }
+  if (!dtypes.empty()) return dtypes;
+  return invalid_argument(op.full_name() + ": " + variable.name +
+                          " is none of the dtypes asked for; " + "it can be " + offered);
+}
+
+// `words` once for each combination of the dtypes it leaves open.
+Result<std::vector<Words>> with_dtypes(const Operator& op, const Words& words,
+                                       const std::vector<DType>& asked) {
+  std::vector<Words> combinations = {words};
+  for (const DTypeVariable& variable : op.dtypes) {
+    if (words.contains(variable.name) || variable.default_slot) continue;
+    MGTUNE_ASSIGN(const std::vector<DType> dtypes, open_dtypes(op, variable, asked));
+    std::vector<Words> longer;
+    for (const Words& combination : combinations) {
+      for (const DType dtype : dtypes) {
+        longer.push_back(combination);
+        longer.back()[variable.name] = to_string(dtype);
+      }
+    }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+// Whether `words` fix every dtype of the operator, and none to one of `asked`.
+bool contradicts(const Operator& op, const Words& words, const std::vector<DType>& asked) {
+  const auto misses = [&](const DTypeVariable& variable) {
+    const auto word = words.find(variable.name);
+    if (word == words.end()) return variable.default_slot.has_value();  // as another decides
+    return std::ranges::none_of(asked,
+                                [&](DType dtype) { return to_string(dtype) == word->second; });
+  };
+  return !asked.empty() && !op.dtypes.empty() && std::ranges::all_of(op.dtypes, misses);
+}
+
+std::string list_text(const std::vector<DType>& dtypes) {
+  std::string text;
+  for (const DType dtype : dtypes)
+    text += (text.empty() ? "" : ",") + std::string(to_string(dtype));
+  return text;
+}
+
+bool is_dim(const Operator& op, const std::string& name) {
+  return std::any_of(op.dims.begin(), op.dims.end(),
+                     [&](const Dim& dim) { return dim.name == name; });
+}
+
+// The words of a mapping for one token count: dims are expressions over the model's fields.
+Result<Words> evaluate_mapping(const Operator& op, const ModelMapping& mapping,
+                               const ModelShapes& model, std::int64_t tokens) {
+  Scope scope;
+  Slots values;
+  const auto declare = [&](const std::string& name, std::int64_t value) -> Status {
+    MGTUNE_ASSIGN(const int slot, scope.declare(name, ValueType::integer, Stage::compile));
+    values.resize(scope.size());
+    values[std::size_t(slot)] = value;
+    return {};
+  };
+  MGTUNE_TRY(declare("tokens", tokens));
+  for (const auto& [name, value] : model.fields) MGTUNE_TRY(declare(name, value));
+
+  Words words;
+  for (const auto& [name, text] : mapping.values) {
+    words[name] = text;
+    if (!is_dim(op, name)) continue;
+    MGTUNE_ASSIGN(const Expression dim, Expression::parse(text, scope, ValueType::integer));
+    MGTUNE_ASSIGN(const std::int64_t value, dim.evaluate(values));
+    words[name] = std::to_string(value);
+  }
+  return words;
+}
+
+Result<std::vector<Words>> words_of_model(const Operator& op, const ModelShapes& model) {
+  if (op.model_problems.empty()) {
+    return invalid_argument(op.file + ": /problems/model: " + op.full_name() +
+                            " does not say which problems a model brings; use --problem");
+  }
+  std::vector<Words> all;
+  for (const ModelMapping& mapping : op.model_problems) {
+    for (const std::int64_t tokens : model.tokens) {
+      Result<Words> words = evaluate_mapping(op, mapping, model, tokens);
+      if (!words.ok()) {
+        return std::move(words).take_status().with_context(op.file + ": /problems/model, for " +
+                                                           model.name);
+      }
+      all.push_back(*std::move(words));
+    }
+  }
+  return all;
+}
+
+Result<std::vector<Words>> words_of_recording(const Operator& op, const RecordedShapes& recorded) {
+  std::vector<Words> all;
+  const auto problems = recorded.find(op.full_name());
+  if (problems == recorded.end()) return all;
+  for (const std::string& text : problems->second) {
+    MGTUNE_ASSIGN(Words words, parse_assignments(text));
+    all.push_back(std::move(words));
+  }
+  return all;
+}
+
+Result<std::vector<Words>> words_of_operator(const Operator& op, DeviceKind device) {
+  const bool emulation = device == DeviceKind::cpu;
+  const auto& templates = emulation ? op.emulation_problems : op.problems;
+  std::vector<Words> all;
+  all.reserve(templates.size());
+  for (const ProblemTemplate& problem : templates) all.push_back(problem.values);
+  if (!all.empty()) return all;
+  return invalid_argument(op.file + ": /problems/" + (emulation ? "emulation" : "default") + ": " +
+                          op.full_name() + " has no problems for this device; use --problem");
+}
+
+Result<std::vector<Words>> asked_words(const Operator& op, const ProblemRequest& request,
+                                       DeviceKind device) {
+  std::vector<Words> all;
+  for (const std::string& text : request.problems) {
+    MGTUNE_ASSIGN(Words words, parse_assignments(text));
+    if (contradicts(op, words, request.dtypes)) {
+      return invalid_argument("--dtype " + list_text(request.dtypes) + " contradicts --problem " +
+                              text + ", which names its dtypes itself");
+    }
+    all.push_back(std::move(words));
+  }
+  if (!all.empty() && !request.model.has_value() && !request.recorded.has_value()) return all;
+  MGTUNE_ASSIGN(std::vector<Words> brought,
+                request.recorded.has_value() ? words_of_recording(op, *request.recorded)
+                : request.model.has_value()  ? words_of_model(op, *request.model)
+                                             : words_of_operator(op, device));
+  std::erase_if(brought, [&](const Words& w) { return contradicts(op, w, request.dtypes); });
+  all.insert(all.end(), brought.begin(), brought.end());
+  if (!all.empty()) return all;
+  return invalid_argument("--dtype " + list_text(request.dtypes) + ": no problem of " +
+                          op.full_name() + " has it; name one with --problem");
+}
+
+}  // namespace
+
+Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
+                                           const ProblemRequest& request, DeviceKind device) {
+  std::vector<Problem> problems;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const Operator* op : operators) {
+    MGTUNE_ASSIGN(const std::vector<Words> asked, asked_words(*op, request, device));
+    for (const Words& words : asked) {
+      MGTUNE_ASSIGN(const std::vector<Words> combinations, with_dtypes(*op, words, request.dtypes));
+      Status refusal;  // of the first combination
+      bool any = false;
+      for (const Words& combination : combinations) {
+        Result<Problem> problem = bind_problem(*op, combination);
+        if (!problem.ok()) {
+          if (refusal.ok()) refusal = std::move(problem).take_status();
+          continue;
+        }
+        any = true;
+        MGTUNE_TRY(check_tensors(*problem));
+        if (seen.emplace(op->full_name(), problem->text()).second) {
+          problems.push_back(*std::move(problem));
+        }
+      }
+      if (!any) return refusal;
+    }
+  }
+  return problems;
+}
+
+}  // namespace mgtune

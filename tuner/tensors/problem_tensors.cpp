@@ -1,0 +1,164 @@
+#include "tensors/problem_tensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "core/dtype.h"
+
+namespace mgtune {
+namespace {
+
+unsigned char poison(DType dtype) { return is_floating(dtype) ? 0xff : 0xa5; }
+
+// Which elements of the span belong to the shape.
+std::vector<bool> occupied(const TensorLayout& layout) {
+  std::vector<bool> inside(static_cast<std::size_t>(layout.span), false);
+  for_each_element(layout, [&](std::int64_t, std::int64_t offset) {
+    inside[static_cast<std::size_t>(offset)] = true;
+  });
+  return inside;
+}
+
+// The first element of the span outside the shape that does not hold poison.
+std::optional<std::size_t> changed_padding(const TensorLayout& layout, const Bytes& image) {
+  if (layout.count >= layout.span) return std::nullopt;
+  const std::vector<bool> inside = occupied(layout);
+  const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
+  const Bytes poisoned(size, poison(layout.dtype));
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    if (!inside[i] && std::memcmp(&image[i * size], poisoned.data(), size) != 0) return i;
+  }
+  return std::nullopt;
+}
+
+std::string name_of_offset(const TensorLayout& layout, std::size_t offset) {
+  std::string name = fmt::format("element {} of its memory", offset);
+  for_each_element(layout, [&](std::int64_t element, std::int64_t at) {
+    if (static_cast<std::size_t>(at) == offset) name = element_name(layout, element);
+  });
+  return name;
+}
+
+}  // namespace
+
+Bytes strided_image(const TensorLayout& layout, const Bytes& elements) {
+  if (layout.is_contiguous()) return elements;
+  Bytes image(layout.bytes(), poison(layout.dtype));
+  const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
+  for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
+    std::memcpy(&image[static_cast<std::size_t>(offset) * size],
+                &elements[static_cast<std::size_t>(element) * size], size);
+  });
+  return image;
+}
+
+Result<ProblemTensors> ProblemTensors::allocate(Device& device,
+                                                const std::vector<TensorLayout>& layouts,
+                                                Placement placement) {
+  ProblemTensors tensors(device, layouts);
+  tensors.contents_.resize(layouts.size());
+  for (const TensorLayout& layout : layouts) {
+    if (!layout.present) {
+      tensors.buffer_of_.push_back(-1);
+      tensors.pointers_.push_back(nullptr);
+      continue;
+    }
+    Result<GuardedBuffer> buffer = GuardedBuffer::allocate(
+        device, layout.bytes(), static_cast<std::size_t>(layout.align), placement);
+    if (!buffer.ok()) return std::move(buffer).take_status().with_context("tensor " + layout.name);
+    tensors.buffer_of_.push_back(static_cast<int>(tensors.buffers_.size()));
+    tensors.pointers_.push_back(buffer->data());
+    tensors.buffers_.push_back(std::move(*buffer));
+  }
+  return tensors;
+}
+
+void ProblemTensors::set_content(std::size_t tensor, Bytes image) {
+  contents_[tensor] = std::move(image);
+}
+
+bool is_untouched(const TensorLayout& layout, const Bytes& image) {
+  return layout.role == Role::out && image == Bytes(image.size(), poison(layout.dtype));
+}
+
+Status ProblemTensors::prepare() { return prepare(contents_, true); }
+
+Status ProblemTensors::prepare_outputs() { return prepare(contents_, false); }
+
+Status ProblemTensors::prepare_as(const ProblemTensors& other) {
+  return prepare(other.contents_, true);
+}
+
+Status ProblemTensors::prepare(const std::vector<Bytes>& contents, bool with_inputs) {
+  for (std::size_t i = 0; i < layouts_->size(); ++i) {
+    const TensorLayout& layout = (*layouts_)[i];
+    if (!layout.present) continue;
+    MGTUNE_TRY(buffers_[static_cast<std::size_t>(buffer_of_[i])].write_guards());
+    if (layout.bytes() == 0) continue;
+    if (layout.role == Role::out) {
+      MGTUNE_TRY(device_->fill_bytes(pointers_[i], poison(layout.dtype), layout.bytes(), nullptr));
+    } else if (with_inputs || layout.role == Role::inout) {
+      MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents[i].data(), layout.bytes()));
+    }
+  }
+  return device_->synchronize(nullptr);
+}
+
+Result<Bytes> ProblemTensors::read(std::size_t tensor) const {
+  Bytes image((*layouts_)[tensor].bytes());
+  if (image.empty()) return image;
+  MGTUNE_TRY(device_->copy_to_host(image.data(), pointers_[tensor], image.size()));
+  return image;
+}
+
+Result<std::vector<Bytes>> ProblemTensors::read_outputs() const {
+  std::vector<Bytes> outputs(layouts_->size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!(*layouts_)[i].is_output()) continue;
+    MGTUNE_ASSIGN(outputs[i], read(i));
+  }
+  return outputs;
+}
+
+Result<std::string> ProblemTensors::damage_of(std::size_t tensor, const Bytes& output) const {
+  const TensorLayout& layout = (*layouts_)[tensor];
+  MGTUNE_ASSIGN(std::string outside,
+                buffers_[static_cast<std::size_t>(buffer_of_[tensor])].damage());
+  if (!outside.empty()) return outside;
+  if (layout.is_output()) {
+    const std::optional<std::size_t> padding = changed_padding(layout, output);
+    return padding ? "the padding between its strides was written, at " +
+                         name_of_offset(layout, *padding)
+                   : std::string();
+  }
+  MGTUNE_ASSIGN(const Bytes image, read(tensor));
+  const Bytes& content = contents_[tensor];
+  if (image == content) return std::string();  // memcmp: many times faster than mismatch
+  const auto now = std::ranges::mismatch(image, content).in1;
+  const auto place = static_cast<std::size_t>(now - image.begin());
+  const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
+  return "an input was changed, first at " + name_of_offset(layout, place / size);
+}
+
+Result<bool> ProblemTensors::guards_are_intact() const {
+  for (const GuardedBuffer& buffer : buffers_) {
+    MGTUNE_ASSIGN(const std::string outside, buffer.damage());
+    if (!outside.empty()) return false;
+  }
+  return true;
+}
+
+Result<std::string> ProblemTensors::damage(const std::vector<Bytes>& outputs) const {
+  for (std::size_t i = 0; i < layouts_->size(); ++i) {
+    if (!(*layouts_)[i].present) continue;
+    MGTUNE_ASSIGN(const std::string what, damage_of(i, outputs[i]));
+    if (!what.empty()) return (*layouts_)[i].name + ": " + what;
+  }
+  return std::string();
+}
+
+}  // namespace mgtune

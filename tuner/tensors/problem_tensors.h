@@ -1,0 +1,68 @@
+// ProblemTensors: device memory for every tensor of a problem, and what a launch may not change in
+// it.
+//
+// Outputs are poisoned before a launch (0xff bytes, NaN, in floating dtypes; 0xa5 in integers), and
+// so is the padding between the strides of every tensor. After it, guard bands, inputs and padding
+// must be as they were. Move-only. Not thread-safe; device and layouts outlive it.
+
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensors/guarded_buffer.h"
+#include "tensors/tensor_layout.h"
+#include "core/status.h"
+#include "device/device.h"
+
+namespace mgtune {
+
+using Bytes = std::vector<unsigned char>;
+
+// `elements`, contiguous, put where the layout has them; padding is poison.
+Bytes strided_image(const TensorLayout& layout, const Bytes& elements);
+
+// Whether the launch left an output as it was poisoned, every byte of it.
+bool is_untouched(const TensorLayout& layout, const Bytes& image);
+
+class ProblemTensors {
+ public:
+  static Result<ProblemTensors> allocate(Device& device, const std::vector<TensorLayout>& layouts,
+                                         Placement placement);
+
+  // What an in or inout tensor holds before every launch: layout.bytes() of them.
+  void set_content(std::size_t tensor, Bytes image);
+  const Bytes& content(std::size_t tensor) const { return contents_[tensor]; }
+
+  Status prepare();          // everything as it has to be before a launch
+  Status prepare_outputs();  // likewise, where inputs are known to be as prepare() left them
+  Status prepare_as(const ProblemTensors& other);  // with the content of `other`, of equal layouts
+  std::span<void* const> pointers() const { return pointers_; }  // null for absent tensors
+
+  // The memory of every output after a launch; empty for inputs.
+  Result<std::vector<Bytes>> read_outputs() const;
+
+  // What the launch changed and must not have: "x: an input was changed, first at x[3, 5]"; ""
+  // for nothing. `outputs` comes from read_outputs().
+  Result<std::string> damage(const std::vector<Bytes>& outputs) const;
+
+  Result<bool> guards_are_intact() const;
+
+ private:
+  ProblemTensors(Device& device, const std::vector<TensorLayout>& layouts)
+      : device_(&device), layouts_(&layouts) {}
+  Status prepare(const std::vector<Bytes>& contents, bool with_inputs);
+  Result<Bytes> read(std::size_t tensor) const;
+  Result<std::string> damage_of(std::size_t tensor, const Bytes& output) const;
+
+  Device* device_;
+  const std::vector<TensorLayout>* layouts_;
+  std::vector<GuardedBuffer> buffers_;  // of the tensors that are present, in order
+  std::vector<int> buffer_of_;          // tensor -> index of its buffer, or -1
+  std::vector<void*> pointers_;
+  std::vector<Bytes> contents_;  // of in and inout tensors
+};
+
+}  // namespace mgtune
