@@ -34,7 +34,7 @@ node live_test.mjs
 "$build/mgtune" report --db "$work/results.db" -o "$work/report.html" >/dev/null
 shopt -s nullglob
 if [ ${#recorded[@]} -eq 0 ]; then recorded=(../../results/h200/recorded/*.db.gz); fi
-if [ ${#recorded[@]} -eq 0 ]; then recorded=(../../results/h200/recorded/*.t4.json.gz); fi
+if [ ${#recorded[@]} -eq 0 ]; then recorded=(../../results/h200/recorded/*/*.t4.json.gz); fi
 reports=()
 for file in "${recorded[@]}"; do
   name=$(basename "${file%.gz}" .db)

@@ -32,13 +32,10 @@ struct Recorded {
 class RecordedRegret : public testing::TestWithParam<Recorded> {
  protected:
   void SetUp() override {
-    const std::string name = std::string(GetParam().op) + ".rows=";
     std::vector<std::string> paths;
-    for (const auto& file :
-         std::filesystem::directory_iterator(source_path("results/h200/recorded"))) {
-      if (file.path().filename().string().find(name) != std::string::npos) {
-        paths.push_back(file.path());
-      }
+    for (const auto& file : std::filesystem::directory_iterator(
+             source_path("results/h200/recorded/" + std::string(GetParam().op)))) {
+      paths.push_back(file.path());
     }
     std::sort(paths.begin(), paths.end());
     ASSERT_EQ(paths.size(), GetParam().problems);
