@@ -1,6 +1,6 @@
-// A thin C++17 layer over mgruntime.h: handles that free themselves, and Result<T> for what can
-// fail. Nothing here throws but std::bad_alloc. Threads and lifetimes: as mgruntime.h says; a
-// Buffer belongs to its Context and must go before it.
+// A thin C++17 layer over mgruntime.h: handles that free themselves, and Result<T> for functions
+// that can fail. Nothing here throws except std::bad_alloc. mgruntime.h says what threads may do
+// and how long objects live. A Buffer belongs to its Context and must be destroyed before it.
 
 #ifndef MGRUNTIME_MGRUNTIME_HPP_
 #define MGRUNTIME_MGRUNTIME_HPP_
@@ -21,7 +21,7 @@ struct Error {
   std::string message;
 };
 
-// A value, or the error that says why there is none.
+// A value, or the error that says why there is no value.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -50,7 +50,7 @@ class [[nodiscard]] Status {
   Error error_;
 };
 
-// Device memory, freed with the object. Move-only.
+// Device memory. The destructor frees it. Move-only.
 class Buffer {
  public:
   Buffer() = default;
@@ -109,7 +109,7 @@ class Plan {
 
 struct OpenOptions {
   std::string device = "auto";
-  std::string database;  // empty: $MGTUNE_DB, else the user's
+  std::string database;  // empty: $MGTUNE_DB, otherwise the user's
   std::vector<std::string> family_folders;
 };
 
