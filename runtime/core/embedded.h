@@ -1,5 +1,5 @@
-// Files of this repository that travel inside the binary: kernels/, configs/ and the headers of the
-// cpu device, under their paths in the repository ("kernels/rmsnorm/forward.json"). Immutable.
+// Files of this repository that are embedded in the binary: kernels/, configs/ and the headers of
+// the cpu device, under their paths in the repository ("kernels/rmsnorm/forward.json"). Immutable.
 
 #pragma once
 

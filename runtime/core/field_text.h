@@ -1,5 +1,5 @@
-// Fields of a text that is written and read in one order: each is a line "<name> <bytes>", that
-// many bytes, and a newline. What cache entries and packs are made of. Pure.
+// A text made of fields that are written and read in the same order. A field is a line "<name>
+// <bytes>", that many bytes, and a newline. Cache entries and packs have this form. Pure.
 
 #pragma once
 
@@ -11,8 +11,9 @@ namespace mgtune {
 
 void append_field(std::string& text, std::string_view name, std::string_view value);
 
-// Takes fields off the front of a text, in the order that they were appended. After the first one
-// that is not as expected, ok() is false and every further value empty. The text outlives it.
+// Reads fields from the front of a text, in the order in which they were appended. After the first
+// field that is not the expected one, ok() is false and every further value is empty. The text must
+// outlive the reader.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : rest_(text) {}

@@ -1,5 +1,5 @@
-// The order of texts in which runs of digits compare as numbers, so that rows=64 comes before
-// rows=4096. A pure function.
+// Compares texts so that runs of digits compare as numbers: rows=64 comes before rows=4096. A pure
+// function.
 
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace mgtune {
 
-// Below, at or above 0 as `a` comes before `b`, with it or after it. 0 only for texts that are the
-// same up to leading zeros.
+// Returns a number below 0 if `a` comes before `b`, 0 if they are equal, and above 0 otherwise.
+// Texts that differ only in leading zeros are equal.
 int compare_naturally(std::string_view a, std::string_view b);
 
 }  // namespace mgtune

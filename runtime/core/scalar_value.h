@@ -1,6 +1,6 @@
-// ScalarValue: a scalar kernel argument as its bytes lie in the argument block, and the one place
-// where numbers are turned into them: those that programs pass, those that checks pass, and those
-// that an operator's expressions give.
+// ScalarValue: a scalar kernel argument in the form in which it is in the argument block. All
+// numbers are converted here: those of programs, those of checks, and those of an operator's
+// expressions.
 //
 // Pure functions on plain values: any number of threads may call them.
 
@@ -12,7 +12,7 @@
 
 namespace mgtune {
 
-// In the declared dtype, which lies in the low bytes; the others are zero.
+// The value in its declared dtype is in the low bytes. The other bytes are zero.
 union ScalarValue {
   double f64;
   float f32;
@@ -20,8 +20,8 @@ union ScalarValue {
   std::int32_t i32;
 };
 
-// False where `dtype` cannot hold `value`: an integer dtype not exactly, a floating one not as a
-// finite number. Floating dtypes round to nearest even; NaN and infinities stay what they are.
+// Returns false if `dtype` cannot hold `value`. An integer dtype must hold it exactly, a floating
+// dtype as a finite number. Floating dtypes round to nearest even. NaN and infinities are kept.
 bool encode_scalar(double value, DType dtype, ScalarValue& scalar);
 
 // The same for an exact integer.

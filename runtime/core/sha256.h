@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4). Keys and identities of builds, sources and problems are SHA-256 in
-// lower-case hex. A Sha256 is for one thread; sha256_hex() is a pure function.
+// SHA-256 (FIPS 180-4). The keys and identities of builds, sources and problems are SHA-256 hashes
+// in lower-case hex. Only one thread may use a Sha256 object. sha256_hex() is a pure function.
 
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace mgtune {
 
-// Feed data in pieces; hex() may be called once.
+// Takes data in pieces. hex() may be called once.
 class Sha256 {
  public:
   Sha256();
   Sha256& update(std::string_view data);
 
-  // Like update(), but with the length in front, so that ("ab", "c") and ("a", "bc") differ.
+  // Like update(), but puts the length first, so that ("ab", "c") and ("a", "bc") differ.
   Sha256& update_field(std::string_view data);
 
   std::string hex();  // 64 characters

@@ -1,6 +1,6 @@
-// The compression function of SHA-256 over whole blocks of 64 bytes: in portable C++, and with the
-// processor's own instructions where it has them, which is some five times as fast. Pure
-// functions.
+// The compression function of SHA-256 over whole blocks of 64 bytes. There is a portable version,
+// and one with the processor's own instructions if it has them, which is about five times as fast.
+// Pure functions.
 
 #pragma once
 
@@ -15,7 +15,7 @@ using Sha256Blocks = void (*)(Sha256State& state, const unsigned char* blocks, s
 
 void portable_sha256_blocks(Sha256State& state, const unsigned char* blocks, std::size_t count);
 
-// Null where the processor has no such instructions.
+// Null if the processor does not have such instructions.
 Sha256Blocks native_sha256_blocks();
 
 inline constexpr std::array<std::uint32_t, 64> kSha256Rounds = {

@@ -7,8 +7,8 @@
 
 namespace mgtune {
 
-// `word` as one word of a POSIX shell: as it is where nothing in it would be split or expanded,
-// else in single quotes.
+// Returns `word` as one word of a POSIX shell: unchanged if the shell would neither split nor
+// expand it, otherwise in single quotes.
 std::string shell_word(std::string_view word);
 
 }  // namespace mgtune

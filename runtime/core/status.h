@@ -1,8 +1,8 @@
-// Status and Result<T>: how every function here reports failure. No mgtune code throws; exceptions
-// of third-party libraries are caught where those libraries are called.
+// Status and Result<T>: every function here reports failure by them. No mgtune code throws. If a
+// third-party library throws, the exception is caught where that library is called.
 //
-// A Status is one pointer wide and costs nothing when ok. Both types are plain values: use from
-// several threads needs the caller's own synchronization.
+// A Status is one pointer wide and costs nothing when it is ok. Both types are plain values: if
+// several threads use the same object, the caller must synchronize them.
 
 #pragma once
 
@@ -17,18 +17,18 @@ namespace mgtune {
 
 enum class StatusCode {
   ok,
-  invalid_argument,  // the caller's words are wrong: a name, a number, a malformed operator file
-  not_found,         // a well-formed name of something that is not there
-  environment,       // this machine lacks it: a GPU, a driver, a compiler
-  corrupt,           // a file's content is damaged
-  incompatible,      // a file of a newer or foreign format
-  io,                // the operating system refused: path and errno text in the message
+  invalid_argument,  // the caller's input is wrong: a name, a number, a malformed operator file
+  not_found,         // a well-formed name of something that does not exist
+  environment,       // the machine has no such GPU, driver or compiler
+  corrupt,           // the content of a file is damaged
+  incompatible,      // a file of a newer or unknown format
+  io,                // the operating system reported an error; the message has path and errno text
   compile_failed,
   launch_failed,
   timeout,
-  device_lost,  // nothing more can run on this device in this process
+  device_lost,  // this process can run nothing more on this device
   unsupported,  // valid, but not on this device or in this build
-  internal,     // a broken invariant of our own
+  internal,     // a bug of mgtune
 };
 
 std::string_view to_string(StatusCode code);
@@ -55,7 +55,7 @@ class [[nodiscard]] Status {
   StatusCode code() const { return failure_ ? failure_->code : StatusCode::ok; }
   const std::string& message() const;  // empty when ok
 
-  // The same failure with "context: " in front of its message; ok stays ok.
+  // The same failure with "context: " in front of its message. An ok status stays ok.
   Status with_context(std::string_view context) &&;
 
  private:
@@ -85,7 +85,7 @@ inline Status internal_error(std::string message) {
   return {StatusCode::internal, std::move(message)};
 }
 
-// Either a T or the Status that says why there is none.
+// Either a T, or the Status that says why there is no T.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -8,8 +8,9 @@
 
 namespace mgtune {
 
-// "; did you mean 'rmsnorm'?" for the candidate within a third of the word's length in edits
-// (insert, delete, change, swap of neighbours), or "" when none is that near.
+// Returns "; did you mean 'rmsnorm'?" for the nearest candidate, or "" if none is near. A candidate
+// is near if it differs by at most a third of the word's length in edits (insert, delete, change,
+// swap of neighbours).
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace mgtune

@@ -1,4 +1,4 @@
-// The version of mgtune, as the root's CMakeLists.txt states it.
+// The version of mgtune, as CMakeLists.txt in the root folder states it.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Warnings of a library: a line on standard error, the same thing once a process, nothing where
-// MGTUNE_QUIET is set. Thread-safe.
+// Warnings of the library: a line on standard error. The same warning is printed once per process,
+// and nothing is printed if MGTUNE_QUIET is set. Thread-safe.
 
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace mgtune {
 
-// "mgtune: warning: TEXT", unless something was said of `subject` (a path, say) before.
+// Prints "mgtune: warning: TEXT", unless there was a warning about `subject` (for example a path)
+// before.
 void warn_once(const std::string& subject, std::string_view text);
 
 }  // namespace mgtune

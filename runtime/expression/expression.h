@@ -1,19 +1,19 @@
-// Expression: the small language of operator files, parsed and type-checked once against a Scope
-// and kept as flat bytecode that evaluates in some nanoseconds without allocating.
+// Expression: the small language of operator files. A text is parsed and type-checked once against
+// a Scope. The result is flat bytecode that evaluates in some nanoseconds without allocating.
 //
 //   64-bit integers, booleans, identifiers      1024  true  VEC  device.cc  cp_async
 //   + - * / %   == != < <= > >=   && || !   c ? a : b   (precedences of C)
 //   min max ceil_div round_up gcd is_pow2 sizeof(dtype) has(tensor)
 //
-// Division truncates as in C. Overflow, division by zero, and domain errors are errors of the
-// evaluation; unknown names, wrong types, and comparing a name with a symbol it can never be are
-// errors of parsing. Both carry the text with a caret under the place:
+// Division truncates as in C. Overflow, division by zero and domain errors are errors of
+// evaluation. Unknown names, wrong types, and comparing a name with a symbol that it can never be
+// are errors of parsing. Both kinds of errors show the text with a caret under the place:
 //
 //   unknown name 'hiden'; did you mean 'hidden'?
 //     hiden % VEC == 0
 //     ^~~~~
 //
-// Text is at most 4096 bytes long and 64 levels deep. Immutable after parse(): any number of
+// A text has at most 4096 bytes and 64 levels of nesting. Immutable after parse(): any number of
 // threads may evaluate.
 
 #pragma once
@@ -31,7 +31,7 @@ namespace mgtune {
 
 class Expression {
  public:
-  // invalid_argument when `text` is malformed or not of type `expected`.
+  // invalid_argument if `text` is malformed or does not have the type `expected`.
   static Result<Expression> parse(std::string_view text, const Scope& scope, ValueType expected);
   static Result<Expression> parse(std::string_view text, const Scope& scope);  // of any type
   static Expression integer(std::int64_t value);
@@ -39,14 +39,14 @@ class Expression {
 
   const std::string& text() const { return text_; }
   ValueType type() const { return type_; }
-  Stage stage() const { return stage_; }  // the latest among its names; compile for a constant
-  std::span<const int> slots() const { return slots_; }  // that it reads; sorted, unique
+  Stage stage() const { return stage_; }  // the latest stage of its names; compile for a constant
+  std::span<const int> slots() const { return slots_; }  // the slots that it reads; sorted, unique
 
-  // `values` holds at least every slot of slots(). Allocates only to describe a failure.
+  // `values` must have at least every slot of slots(). Allocates only to describe a failure.
   Result<std::int64_t> evaluate(std::span<const std::int64_t> values) const;
 
-  // invalid_argument: `message`, then the text with all of it underlined. For a value that
-  // evaluates but cannot be.
+  // invalid_argument with `message`, then the whole text underlined. For a value that can be
+  // evaluated but is not allowed.
   Status refusal(std::string message) const;
 
  private:
@@ -57,8 +57,8 @@ class Expression {
     load,
     jump,
     jump_if_false,       // drops the condition
-    jump_if_false_keep,  // keeps it when it jumps, drops it when not: &&
-    jump_if_true_keep,   // likewise: ||
+    jump_if_false_keep,  // keeps the condition if it jumps, otherwise drops it: &&
+    jump_if_true_keep,   // the same for ||
     negate,
     logical_not,
     is_pow2,
@@ -80,8 +80,8 @@ class Expression {
     round_up,
     gcd,
   };
-  // Where a binary operation finds its right side: on the stack, or in the instruction itself,
-  // which saves the one that would put it there.
+  // Where a binary operation finds its right side: on the stack, or in the instruction itself. The
+  // latter saves an instruction that would push it.
   enum class Source : std::uint8_t { stack, constant, slot };
 
   struct Instruction {
@@ -93,7 +93,7 @@ class Expression {
 
   enum class Fault : std::uint8_t { none, overflow, division_by_zero, not_positive };
 
-  static constexpr int kMaxStack = 64;  // words an evaluation may need; parse() refuses more
+  static constexpr int kMaxStack = 64;  // words that an evaluation may use; parse() refuses more
 
   Expression() = default;
 

@@ -1,5 +1,5 @@
-// ExpressionParser: precedence climbing over one text, checking types and emitting bytecode as it
-// goes. Made for one parse(). Internal to this folder.
+// ExpressionParser: precedence climbing over one text. It checks types and emits bytecode while it
+// parses. An object is for one call of parse(). Internal to this folder.
 
 #pragma once
 
@@ -25,11 +25,11 @@ class ExpressionParser {
  private:
   using Op = Expression::Op;
 
-  // A part that has been parsed: the code that leaves its value on the stack is emitted.
+  // A part that has been parsed. The code that leaves its value on the stack has been emitted.
   struct Operand {
     std::size_t begin = 0, end = 0;  // in the text
     ValueType type = ValueType::integer;
-    std::vector<std::int64_t> symbols;  // of type symbol: what it can be; empty: an unknown word
+    std::vector<std::int64_t> symbols;  // of type symbol: its possible values; empty: an unknown word
   };
 
   Result<Operand> conditional();  // c ? a : b, and everything that binds tighter
@@ -58,7 +58,7 @@ class ExpressionParser {
 
   void emit(Op op, std::size_t place, std::int64_t operand = 0);
   void emit_binary(Op op, std::size_t place);
-  std::size_t emit_jump(Op op, std::size_t place);  // returns what land() wants
+  std::size_t emit_jump(Op op, std::size_t place);  // returns the argument of land()
   void land(std::size_t jump);                      // the jump's target is the next instruction
 
   const Scope& scope_;

@@ -1,8 +1,8 @@
-// Scope: the names an expression may use, each with a type, the stage at which its value is known,
-// and the slot where evaluation finds the value. A design's scope extends its operator's.
+// Scope: the names that an expression may use. Each name has a type, the stage at which its value
+// is known, and the slot where evaluation finds the value. A design's scope extends its operator's.
 //
 // A value is one 64-bit word: an integer, a boolean (0 or 1), or a symbol. Symbols are identifiers
-// such as `cp_async` or `bf16`, interned to small numbers; a dtype's number is its DType.
+// such as `cp_async` or `bf16`, each with a small number. The number of a dtype is its DType.
 // Copyable; const methods may run concurrently.
 
 #pragma once
@@ -21,10 +21,11 @@ namespace mgtune {
 
 enum class ValueType : std::uint8_t { integer, boolean, symbol };
 
-// When the value of a name is known. What an expression names says when it can be evaluated.
+// The stage at which the value of a name is known. An expression can be evaluated at the latest
+// stage of its names.
 enum class Stage : std::uint8_t {
   compile,  // params, static dims, dtypes, flags, has(...), device.*
-  load,     // build.*: what the device says of the loaded build
+  load,     // build.*: facts about the loaded build, from the device
   launch,   // dynamic and hint dims
 };
 
@@ -43,21 +44,21 @@ struct Name {
 
 class Scope {
  public:
-  Scope();  // knows the dtypes' symbols and no name
+  Scope();  // has the symbols of the dtypes and no name
 
-  // The slot of a new name; invalid_argument when the name is taken, is a reserved word or a dtype,
-  // or when it or one of `symbols` would make a word mean both a name and a symbol.
+  // Returns the slot of a new name. invalid_argument if the name is taken, is a reserved word or a
+  // dtype, or if a word would mean both a name and a symbol because of it or of `symbols`.
   Result<int> declare(std::string_view text, ValueType type, Stage stage,
                       std::span<const std::string> symbols = {});
 
-  // A word that a reader could take for a name though it has no value here (a tensor, a let further
-  // down): an expression that uses it fails with `reason`, until the word is declared.
+  // Forbids a word that looks like a name but has no value here (a tensor, or a let that comes
+  // later). Until the word is declared, an expression that uses it fails with `reason`.
   void refuse(std::string_view text, std::string reason);
   const std::string* refusal(std::string_view text) const;  // null unless refused
 
   const Name* find(std::string_view text) const;
   std::span<const Name> names() const { return names_; }  // in slot order
-  std::size_t size() const { return names_.size(); }      // slots an evaluation needs
+  std::size_t size() const { return names_.size(); }      // slots that an evaluation needs
 
   std::int64_t intern(std::string_view symbol);
   std::optional<std::int64_t> find_symbol(std::string_view symbol) const;

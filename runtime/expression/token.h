@@ -18,7 +18,7 @@ struct Token {
   std::size_t end() const { return place + text.size(); }
 };
 
-// The first token at or behind `place`, blanks skipped. A dotted name is one token.
+// The first token at or after `place`; blanks are skipped. A dotted name is one token.
 Token token_at(std::string_view text, std::size_t place);
 
 std::string quoted(std::string_view word);  // 'word'

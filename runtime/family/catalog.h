@@ -1,4 +1,6 @@
-// Catalog: the families at hand, those that travel in the binary and those of users' folders.
+// Catalog: the available families: those that are embedded in the binary and those of users'
+// folders. It owns the operators; their addresses do not change. Not thread-safe, because an
+// operator is decoded when somebody asks for it.
 
 #pragma once
 
@@ -17,21 +19,22 @@ namespace mgtune {
 // is asked for.
 class Catalog {
  public:
-  // The families of kernels/. A folder is read once. An operator is decoded when first asked for,
-  // with those whose outputs its tensors are filled from: most programs plan a few of them.
+  // Starts with the families of kernels/. Each folder is read once. An operator is decoded when it
+  // is first asked for, together with the operators whose outputs fill its tensors, because most
+  // programs plan only a few operators.
   explicit Catalog(FileSystem& file_system) : file_system_(file_system) {}
 
-  // "rmsnorm", "rmsnorm.forward", or a folder ("path/to/my_family", optionally ending in
-  // ".operator"): the operators meant, in order. A shipped family goes before a folder of that
-  // name; "./rmsnorm" is always a folder. not_found with "did you mean" for a word that is none of
-  // these; invalid_argument with file, path and place for the first malformed one of those meant,
-  // for a source that is not in the folder, for a folder without an operator, and for a second
-  // folder of the same name.
+  // `kernel` is "rmsnorm", "rmsnorm.forward", or a folder ("path/to/my_family", optionally ending
+  // in ".operator"). Returns the operators that it means, in order. A shipped family has precedence
+  // over a folder of the same name; "./rmsnorm" is always a folder. not_found with "did you mean"
+  // if it is none of these. invalid_argument, with file, path and place, for the first malformed
+  // operator among them, for a source that is not in the folder, for a folder without an operator,
+  // and for a second folder of the same name.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
-  // One operator by its full name "rmsnorm.forward", of a folder that find() was asked for, or else
-  // a shipped one. not_found for a word that is none, with those of a family where the word is the
-  // family's name alone; invalid_argument as find().
+  // Returns one operator by its full name "rmsnorm.forward": of a folder that find() was called
+  // for, or else a shipped one. not_found for an unknown name; if it is only the name of a family,
+  // the message lists the family's operators. invalid_argument as for find().
   Result<const Operator*> find_operator(const std::string& full_name);
 
   static std::vector<std::string> shipped_families();  // names, sorted
@@ -41,7 +44,7 @@ class Catalog {
     std::string family;  // a shipped name or a folder
     std::string op;      // "" for all of them
   };
-  // A folder of operators: a file each, decoded or not.
+  // A folder of operators, one file each. An operator may be decoded or not.
   struct Family {
     std::string name;  // of its folder
     std::shared_ptr<const SourceTree> sources;
@@ -56,7 +59,7 @@ class Catalog {
   Status check_fill(Family& family, const Operator& op, const Tensor& tensor);
 
   FileSystem& file_system_;
-  std::map<std::string, Family> families_;  // by name those that ship, by absolute path folders
+  std::map<std::string, Family> families_;  // shipped families by name, folders by absolute path
 };
 
 }  // namespace mgtune

@@ -1,6 +1,6 @@
-// The parts of decode_operator(), one file each: every function reads one key of the operator file
-// into an Operator whose earlier parts are decoded, in the order in which they stand here.
-// Internal to this folder.
+// The parts of decode_operator(), one file each. Each function reads one key of the operator file
+// into an Operator whose earlier parts are decoded already. They are called in the order of this
+// file. Internal to this folder.
 
 #pragma once
 
@@ -17,22 +17,23 @@
 
 namespace mgtune {
 
-// Every name of an operator file means one thing, so that no reader has to ask which.
+// The names of an operator file. Each name means one thing only, so that no reader has to ask
+// which.
 class NameTable {
  public:
-  // Fails unless the cursor's key is a C identifier that nothing else is called.
+  // Fails if the cursor's key is not a C identifier, or if something else already has this name.
   Status claim(const JsonCursor& named, std::string_view what);  // "a dim"
 
  private:
   std::map<std::string, std::string, std::less<>> taken_;
 };
 
-// How late a value may be known, and whether it may differ between devices.
+// The latest stage at which a value may be known, and whether it may differ between devices.
 enum class Known : std::uint8_t {
   binding,        // static dims, dtypes, flags, has(...)
   problem,        // dynamic and hint dims as well
-  compiling,      // of a design: params and device.* too, but no dynamic or hint dim
-  before_launch,  // of a design: everything
+  compiling,      // in a design: also params and device.*, but no dynamic or hint dim
+  before_launch,  // in a design: everything
 };
 
 // An expression, or a plain integer or boolean in its place.
@@ -42,7 +43,7 @@ Result<std::vector<Expression>> decode_expressions(
     const JsonCursor& cursor, const Scope& scope, ValueType type, Known known,
     std::size_t fewest = 0, std::size_t most = std::numeric_limits<std::size_t>::max());
 
-// Fails where `expression` needs what is not known then, naming it.
+// Fails, naming the value, if `expression` needs a value that is not known then.
 Status check_known(const JsonCursor& cursor, const Expression& expression, const Scope& scope,
                    Known known);
 

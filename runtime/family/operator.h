@@ -1,6 +1,7 @@
-// Operator: what an operator file (kernels/<family>/<operator>.json) states, decoded and checked:
-// every expression parsed against its scope, every name resolved. Plain data; immutable once
-// decoded, so any number of threads may read it. The format is described in kernels/README.md.
+// Operator: the content of an operator file (kernels/<family>/<operator>.json), decoded and
+// checked: every expression is parsed against its scope, and every name is resolved. Plain data.
+// Immutable once decoded, so any number of threads may read it. kernels/README.md describes the
+// format.
 
 #pragma once
 
@@ -23,13 +24,13 @@ namespace mgtune {
 enum class DimKind : std::uint8_t {
   fixed,    // "static" in JSON: compiled in
   dynamic,  // passed on every launch
-  hint,     // an upper bound of lengths that lie in device memory; never changes the result
+  hint,     // an upper bound of lengths in device memory; never changes the result
 };
 
 struct Dim {
   std::string name;
   DimKind kind;
-  std::optional<Expression> fallback;  // "default": its value where a problem names none
+  std::optional<Expression> fallback;  // "default": its value if a problem does not name it
   int slot;
 };
 
@@ -37,7 +38,7 @@ struct DTypeVariable {
   std::string name;
   std::vector<DType> values;
   int slot;
-  std::optional<int> default_slot;  // of the variable whose dtype it has where a problem names none
+  std::optional<int> default_slot;  // default: the dtype of the variable with this slot
 };
 
 struct Flag {
@@ -48,7 +49,7 @@ struct Flag {
 struct Scalar {
   std::string name;
   DType dtype;
-  double check_value = 1;  // "check": what checks and measurements pass for it
+  double check_value = 1;  // "check": the value that checks and measurements pass
 };
 
 // A dtype that is written out (f32) or the value of a dtype variable (T).
@@ -65,10 +66,10 @@ enum class Role : std::uint8_t { in, out, inout };
 
 struct Fill {
   enum class Kind : std::uint8_t {
-    none,                  // outputs: poisoned by the check
+    none,                  // outputs: the check fills them with NaN
     normal,                // mean 0, deviation 1
     uniform,               // in [low, high)
-    normal_poisoned_tail,  // normal where a reader may look, NaN behind the lengths
+    normal_poisoned_tail,  // normal within the lengths, NaN beyond them
     kernel,                // a fill kernel of reference.cu
     output,                // an output of another operator, computed by its reference
   };
@@ -84,9 +85,9 @@ struct Tensor {
   DTypeRef dtype;
   std::vector<Expression> shape;
   std::vector<Expression> strides;  // in elements; empty: contiguous, last dim fastest
-  std::int64_t align = 0;           // bytes that every caller guarantees; 0: the element's size
+  std::int64_t align = 0;           // in bytes, guaranteed by every caller; 0: the element's size
   bool optional = false;            // may be absent; then null at launch
-  std::optional<Expression> when;   // absent where false
+  std::optional<Expression> when;   // absent if false
   Fill fill;
   int has_slot = -1;  // of has(name); -1 unless optional
 };
@@ -103,7 +104,7 @@ struct Check {
   std::map<DType, double> tolerance;
   std::string baseline;
   std::map<DType, double> slack;
-  std::int64_t sample_rows = 0;  // compare this many leading-dim rows, spread evenly; 0: all
+  std::int64_t sample_rows = 0;  // how many rows to compare, spread evenly; 0: all
 };
 
 struct Parameter {
@@ -121,7 +122,7 @@ struct Let {
 
 enum class Zero : std::uint8_t {
   never,
-  once,         // zeroed by the owner; every launch leaves it zeroed
+  once,         // the owner zeroes it; every launch leaves it zeroed
   each_launch,  // a memset on the stream, inside the measured time
 };
 
@@ -167,13 +168,13 @@ struct Launch {
   std::vector<Argument> args;
 };
 
-// What a pointer must be aligned to for this design: {"x": "VEC * sizeof(T)"}.
+// The alignment that this design needs for a pointer: {"x": "VEC * sizeof(T)"}.
 struct Alignment {
   int tensor;
   Expression bytes;
 };
 
-// A rung of the ladder: a value for each parameter, and where it is meant for.
+// One entry of the default ladder: a value for each parameter, and the condition for using it.
 struct Default {
   std::vector<std::int64_t> values;  // one per parameter of the design, in order
   std::optional<Expression> when;    // of stage compile; absent: everywhere
@@ -190,38 +191,39 @@ struct Design {
   std::vector<Alignment> alignments;
   std::vector<Workspace> workspace;
   std::vector<Launch> launches;
-  std::vector<Default> defaults;  // the ladder, best first
+  std::vector<Default> defaults;  // the default ladder, best first
   bool order_dependent = false;   // results may differ in the last bits between runs (atomics)
   Scope scope;                    // the operator's names, then params, then lets
-  std::string launch_text;        // canonical JSON of all that shapes a launch; hashed into results
+  std::string launch_text;        // canonical JSON of everything that affects a launch; hashed into results
 };
 
-// A problem as the file states it: values by name, not yet bound. A dtype that it leaves out is
-// taken in turn.
+// A problem as the file states it: values by name, not yet bound. If it has no dtype, all dtypes
+// are used in turn.
 struct ProblemTemplate {
   std::map<std::string, std::string> values;  // "rows" -> "4096", "T" -> "bf16", "rstd" -> "true"
 };
 
-// How a model of configs/shapes brings problems: dim -> expression over the model's fields.
+// How a problem is made from a model of configs/shapes: dim -> expression over the fields of the
+// model.
 struct ModelMapping {
   std::map<std::string, std::string> values;
 };
 
 struct Operator {
   std::string family, name;  // "rmsnorm", "forward"
-  std::string file;          // as messages name it
+  std::string file;          // as in messages
   std::vector<Dim> dims;
   std::vector<DTypeVariable> dtypes;
   std::vector<Flag> flags;
   std::vector<Scalar> scalars;
   std::vector<Expression> constraints;
   std::vector<Tensor> tensors;
-  Expression bytes = Expression::integer(0);  // that must move
+  Expression bytes = Expression::integer(0);  // the bytes that must move
   Expression flops = Expression::integer(0);
   Check check;
   std::vector<Design> designs;
-  std::vector<ProblemTemplate> problems;            // of a sweep on a GPU that names none
-  std::vector<ProblemTemplate> emulation_problems;  // likewise on the cpu device
+  std::vector<ProblemTemplate> problems;            // for a sweep on a GPU without --problem
+  std::vector<ProblemTemplate> emulation_problems;  // the same for the cpu device
   std::vector<ModelMapping> model_problems;
   Scope scope;  // dims, dtypes, flags, has(...), device.*, build.*
   std::shared_ptr<const SourceTree> sources;
@@ -234,7 +236,7 @@ struct Operator {
 Result<Operator> decode_operator(const std::string& family, const std::string& name,
                                  std::shared_ptr<const SourceTree> sources);
 
-// The slots of names that every operator's scope declares, in this order, from slot 0.
+// The slots of the names that the scope of every operator declares, in this order, from slot 0.
 enum DeviceSlot : int {
   kSlotDeviceCc,          // device.cc: 90 for sm_90
   kSlotDeviceSmCount,     // device.sm_count

@@ -1,10 +1,10 @@
 // Binding and Problem: an operator with some or all of its free names fixed.
 //
-// A Binding fixes what is compiled in: static dims, dtypes, flags, and which optional tensors are
-// there. A Problem fixes the dynamic and hint dims as well. Both have one canonical text, which is
-// their identity in the store: "hidden=4096 T=bf16", "rows=4096 hidden=4096 T=bf16 rstd=true".
-// A dim or dtype that has its default value, a false flag and an absent optional tensor are left
-// out.
+// A Binding fixes everything that is compiled in: static dims, dtypes, flags, and which optional
+// tensors are present. A Problem also fixes the dynamic and hint dims. Both have one canonical
+// text, which is their identity in the store: "hidden=4096 T=bf16", "rows=4096 hidden=4096 T=bf16
+// rstd=true". The text leaves out dims and dtypes with their default value, false flags and absent
+// optional tensors.
 
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace mgtune {
 
-// Values by the operator's scope slots; slots that are not bound yet hold 0.
+// Values by the slots of the operator's scope. Slots that are not bound yet are 0.
 using Slots = std::vector<std::int64_t>;
 
 struct Binding {
@@ -33,28 +33,29 @@ struct Problem {
   const Operator* op = nullptr;  // outlives this
   Slots slots;                   // every dim as well
 
-  Binding binding() const;  // dynamic and hint dims forgotten
+  Binding binding() const;  // without the dynamic and hint dims
   std::string text() const;
-  std::int64_t dim(std::string_view name) const;  // of a name that the operator has
+  std::int64_t dim(std::string_view name) const;  // the operator must have this name
 };
 
-// Binds words as they come from a command line, JSON or a C caller. Defaults fill missing dims and
-// dtypes; missing flags and optional tensors are false. invalid_argument, naming the word, for an
-// unknown name (with a suggestion), a missing or negative dim, an unparsable value, a dtype the
-// operator does not offer, or a violated operator constraint.
+// Binds words from a command line, JSON or a C caller. Defaults fill missing dims and dtypes.
+// Missing flags and optional tensors are false. invalid_argument, naming the word, for an unknown
+// name (with a suggestion), a missing or negative dim, a value that cannot be parsed, a dtype that
+// the operator does not offer, or a violated constraint of the operator.
 //
-// bind_static takes no dynamic or hint dim, and checks the constraints that need none.
+// bind_static accepts no dynamic or hint dim. It checks the constraints that need none of them.
 Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std::string>& values);
 Result<Binding> bind_static(const Operator& op, const std::map<std::string, std::string>& values);
 
-// "rows=4096,hidden=4096" (commas or spaces) -> words; invalid_argument when a part has no '='.
+// Splits "rows=4096,hidden=4096" (commas or spaces) into words. invalid_argument if a part has no
+// '='.
 Result<std::map<std::string, std::string>> parse_assignments(std::string_view text);
 
-// The words that bind_problem() takes, in canonical order: dims, dtypes, flags, optional tensors.
+// The words that bind_problem() accepts, in canonical order: dims, dtypes, flags, optional tensors.
 std::vector<std::string> problem_words(const Operator& op);
 
-// The problem of `binding` with its dynamic and hint dims set: `dims` by name, defaults for
-// the rest. invalid_argument for a static dim, and as bind_problem().
+// The problem of `binding` with its dynamic and hint dims set: `dims` by name, defaults for the
+// rest. invalid_argument for a static dim, and as for bind_problem().
 Result<Problem> complete(const Binding& binding, const std::map<std::string, std::int64_t>& dims);
 
 }  // namespace mgtune

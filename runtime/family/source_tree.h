@@ -1,5 +1,5 @@
-// SourceTree: the text files of a family's folder, held in memory, so that a family that travels in
-// the binary and one in a user's folder are the same thing from here on.
+// SourceTree: the text files of a family's folder, in memory. So an embedded family and one in a
+// user's folder look the same to all other code.
 
 #pragma once
 
@@ -12,14 +12,14 @@
 namespace mgtune {
 
 struct SourceTree {
-  std::string folder;                        // as messages name it: "kernels/rmsnorm"
+  std::string folder;                        // as in messages: "kernels/rmsnorm"
   std::map<std::string, std::string> files;  // path below the folder -> content
 };
 
-// Every *.json, *.cu, *.cuh and *.h below `folder`. invalid_argument when one is over 4 MiB.
+// Reads every *.json, *.cu, *.cuh and *.h below `folder`. invalid_argument if a file is over 4 MiB.
 Result<SourceTree> read_source_tree(FileSystem& file_system, const std::string& folder);
 
-// The files that travel in the binary below `folder`, e.g. "kernels/common" for <mg/...>.
+// The embedded files below `folder`, for example "kernels/common" for <mg/...>.
 SourceTree embedded_source_tree(const std::string& folder);
 
 }  // namespace mgtune

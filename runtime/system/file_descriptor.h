@@ -1,5 +1,5 @@
-// FileDescriptor: an open file of this process, closed with the object. Move-only; one
-// thread at a time per object.
+// FileDescriptor: an open file of this process. The destructor closes it. Move-only; one thread at
+// a time per object.
 
 #pragma once
 
@@ -28,7 +28,7 @@ class FileDescriptor {
 
   int get() const { return descriptor_; }
   bool is_open() const { return descriptor_ >= 0; }
-  // What close(2) says: a file system may report only then that a write failed.
+  // The result of close(2). Some file systems report only then that a write failed.
   int close() {
     const int descriptor = std::exchange(descriptor_, -1);
     return descriptor >= 0 ? ::close(descriptor) : 0;

@@ -1,5 +1,6 @@
-// Files in folders that only this user can write to. Code that a GPU or this process runs is
-// loaded from nowhere else: a checksum tells damage, not who wrote the file. Thread-safe.
+// Reads files from folders that only this user can write to. Code that runs on a GPU or in this
+// process is loaded only from such folders, because a checksum detects damage but does not say who
+// wrote a file. Thread-safe.
 
 #pragma once
 
@@ -12,11 +13,11 @@
 
 namespace mgtune {
 
-// ok when `directory` is one, is owned by this user, and nobody else can write to it.
+// ok if `directory` is a directory, belongs to this user, and nobody else can write to it.
 Status check_private_directory(const std::string& directory);
 
-// A directory that passed this check. Whoever may write to a folder above it can make its path
-// stand for another one afterwards; descriptor() is of the one that was checked.
+// A directory that passed this check. Somebody who may write to a folder above it can later make
+// its path mean another directory. descriptor() always refers to the one that was checked.
 class PrivateDirectory {
  public:
   static Result<PrivateDirectory> open(const std::string& directory);
@@ -27,9 +28,9 @@ class PrivateDirectory {
   FileDescriptor descriptor_;
 };
 
-// The content of the regular file `name` in `directory`; both are checked as above, through the
-// descriptors that are then read, and a link is not followed. not_found when there is no such file,
-// corrupt when it is something else, somebody else's, or larger than `max_bytes`.
+// The content of the regular file `name` in `directory`. Both are checked as above, through the
+// descriptors that are then read. A link is not followed. not_found if there is no such file;
+// corrupt if it is not a regular file, belongs to somebody else, or is larger than `max_bytes`.
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,
                                       std::size_t max_bytes);
 

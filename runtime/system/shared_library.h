@@ -1,8 +1,8 @@
-// SharedLibrary: a library of this machine opened at run time (libcuda, NVRTC, CUPTI, NVML), so
-// that one program starts with and without it. LibraryLoader is the seam where tests put fakes.
+// SharedLibrary: a library of this machine that is opened at run time (libcuda, NVRTC, CUPTI,
+// NVML), so that the program also starts without it. Tests replace LibraryLoader by a fake.
 //
-// A library once opened stays open: code and data of what it made live in it. Copies are cheap and
-// refer to the same library; any number of threads may use one.
+// A library that was opened stays open, because objects that it made use its code and data. Copies
+// are cheap and refer to the same library. Any number of threads may use one.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace mgtune {
 
-// What the operating system's dynamic linker offers.
+// The functions of the operating system's dynamic linker.
 class LibraryLoader {
  public:
   virtual ~LibraryLoader() = default;
@@ -32,15 +32,15 @@ class LibraryLoader {
 
 class SharedLibrary {
  public:
-  // The first of `candidates` (paths, or names that the linker looks for) that opens. environment
-  // when none does: "not found: libcuda.so.1, libcuda.so", or, where one is there and does not
-  // load, the linker's reason.
+  // Opens the first of `candidates` (paths, or names that the linker looks for) that can be opened.
+  // environment if none can: "not found: libcuda.so.1, libcuda.so", or the linker's reason if one
+  // exists but does not load.
   static Result<SharedLibrary> open(std::span<const std::string> candidates,
                                     LibraryLoader& loader = LibraryLoader::real());
 
   const std::string& path() const { return path_; }
 
-  // Sets *function to the symbol; environment when the library lacks it.
+  // Sets *function to the symbol. environment if the library does not have it.
   template <typename Function>
   Status bind(const char* name, Function** function) const {
     MGTUNE_ASSIGN(void* const address, symbol(name));

@@ -1,9 +1,10 @@
 // TemporaryFolder: a private folder (0700) in $TMPDIR or /tmp for files that other programs must
-// read: sources for a compiler, libraries for the loader. Removed with everything in it when the
-// object goes. Move-only; any number of threads may write different files of one.
+// read: sources for a compiler, libraries for the loader. The destructor removes it with everything
+// in it. Move-only. Any number of threads may write different files of one folder.
 //
-// A killed process cannot remove its own. So each folder has a file `.lock` that its owner holds
-// locked, and the first folder that a process creates removes those of ours that nobody holds.
+// A killed process cannot remove its folder. So each folder has a file `.lock` that its owner keeps
+// locked. When a process creates its first folder, it removes those of our folders that nobody
+// locks.
 
 #pragma once
 
@@ -26,11 +27,12 @@ class TemporaryFolder {
 
   const std::string& path() const { return path_; }
 
-  // Creates the folders of `name` ("mg/vec.cuh"). Not synced: nothing here outlives the process.
-  // invalid_argument for a name that leads out of the folder.
+  // Creates the folders of `name` ("mg/vec.cuh") too. The file is not synced, because nothing here
+  // outlives the process. invalid_argument if the name leads out of the folder.
   Status write(const std::string& name, std::string_view content) const;
 
-  // Removes the folders of killed processes in $TMPDIR or /tmp; create() does so once a process.
+  // Removes the folders of killed processes in $TMPDIR or /tmp. create() does this once per
+  // process.
   static void remove_abandoned();
 
  private:

@@ -1,5 +1,5 @@
-// Where mgtune keeps a user's files, by the XDG base directory specification: data (the results
-// database) and cache (builds). Read from the environment on each call; thread-safe as long as
+// The folders where mgtune keeps a user's files, by the XDG base directory specification: data (the
+// results database) and cache (builds). Each call reads the environment. Thread-safe as long as
 // nobody changes the environment.
 
 #pragma once
@@ -8,14 +8,15 @@
 
 namespace mgtune {
 
-// "" when it is not set. Nothing in a program that was started setuid: what names files to write or
-// code to load is not taken from somebody else's environment.
+// "" if the variable is not set. Always "" in a program that was started setuid: such a program
+// must not take names of files or code from somebody else's environment.
 std::string environment_variable(const char* name);
 
-// $XDG_DATA_HOME/mgtune, else ~/.local/share/mgtune; "" when neither variable is an absolute path.
+// $XDG_DATA_HOME/mgtune, otherwise ~/.local/share/mgtune. "" if neither variable is an absolute
+// path.
 std::string user_data_folder();
 
-// $XDG_CACHE_HOME/mgtune, else ~/.cache/mgtune; likewise.
+// $XDG_CACHE_HOME/mgtune, otherwise ~/.cache/mgtune. "" if neither variable is an absolute path.
 std::string user_cache_folder();
 
 }  // namespace mgtune

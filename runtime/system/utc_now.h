@@ -10,7 +10,7 @@ namespace mgtune {
 std::string utc_now();     // "2026-11-21T09:00:00Z"
 std::string utc_now_ms();  // "2026-11-21T09:00:00.123Z"
 
-// Any time so; texts are in the order of their times.
+// The same form for any time. The texts sort in the order of their times.
 std::string utc_text(std::chrono::system_clock::time_point time);
 
 }  // namespace mgtune
