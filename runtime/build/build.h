@@ -1,4 +1,4 @@
-// Build: what a compiler makes of one variant for one architecture: a cubin, or a host library
+// Build: the output of a compiler for one variant and one architecture: a cubin, or a host library
 // for the cpu device. Plain data.
 
 #pragma once
@@ -10,15 +10,15 @@ namespace mgtune {
 
 struct BuildKernel {
   std::string name;    // the name expression asked for: "rmsnorm_forward<float, 64, 32>"
-  std::string symbol;  // what the binary calls it
-  // From the compiler's report; -1 where it gives none (cpu).
+  std::string symbol;  // its name in the binary
+  // From the compiler's report. -1 if it does not report them (cpu).
   int registers = -1;
   int spill_bytes = -1;
   int static_shared_bytes = -1;
 };
 
 struct Build {
-  std::string key;     // BuildRequest's key: what went in
+  std::string key;     // the key of the BuildRequest: what went in
   std::string sha256;  // of `binary`: what came out; results belong to this
   std::string arch;    // "sm_90a", "cpu"
   std::string binary;

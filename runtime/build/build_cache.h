@@ -1,13 +1,13 @@
 // BuildCache: builds on disk by key, so that a second process does not compile again.
 //
-// One file an entry: a text header (format, key, kernels, SHA-256 of the payload) and the binary,
-// published by rename, not synced; README.md specifies it. An entry that does not verify is removed
-// and counts as a miss: a damaged cache costs a compile, never a wrong result. The directory is
-// created 0700 and refused when others can write to it or it is not ours. A build that is not kept,
-// for whatever reason, is said once a process and directory on stderr. Once the directory holds
-// more than its limit, the oldest entries go; whatever the number of processes that write, it is
-// over by a few hundredths of the limit at most. Safe for any number of processes at once; one
-// object is for one thread.
+// There is one file per entry: a text header (format, key, kernels, SHA-256 of the payload) and the
+// binary. It is published by rename and not synced; README.md specifies it. An entry that does not
+// verify is removed and counts as a miss, so a damaged cache costs a compile, but never gives a
+// wrong result. The directory is created with mode 0700. It is refused if others can write to it or
+// it is not ours. If builds are not kept, for whatever reason, that is said once per process and
+// directory on stderr. If the directory holds more than its limit, the oldest entries are removed.
+// However many processes write, it exceeds the limit by a few hundredths at most. Any number of
+// processes may use it at the same time; one object is for one thread.
 
 #pragma once
 
@@ -26,19 +26,20 @@ class BuildCache {
  public:
   static constexpr std::int64_t kDefaultMaxBytes = std::int64_t{2} << 30;
 
-  // `directory` empty: a cache is not wanted; loads miss and stores succeed without effect.
-  // `file_system` outlives this.
+  // If `directory` is empty, there is no cache: loads miss, and stores succeed without effect.
+  // `file_system` must outlive this object.
   BuildCache(FileSystem& file_system, std::string directory,
              std::int64_t max_bytes = kDefaultMaxBytes);
 
-  // $MGTUNE_CACHE_DIR, else $XDG_CACHE_HOME/mgtune, else ~/.cache/mgtune; "" when none is usable.
+  // $MGTUNE_CACHE_DIR, otherwise $XDG_CACHE_HOME/mgtune, otherwise ~/.cache/mgtune. "" if none is
+  // usable.
   static std::string default_directory();
 
-  // The cache in the default directory; warns where there is none.
+  // The cache in the default directory. Warns if there is none.
   static BuildCache of_user();
 
-  // Whether builds would be kept in `directory`, which is created: environment for "", else what
-  // is wrong with it.
+  // Whether builds would be kept in `directory`, which is created. environment for "", otherwise
+  // the reason why not.
   static Status check(const std::string& directory);
 
   std::optional<Build> load(const std::string& key);

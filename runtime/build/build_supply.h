@@ -1,5 +1,5 @@
-// BuildSupply: builds that were made beforehand, such as those of a pack. A Builder asks it before
-// its cache and before any compiler is looked for. Thread-safe.
+// BuildSupply: builds that were made beforehand, for example those of a pack. A Builder asks it
+// before its cache, and before it looks for a compiler. Thread-safe.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // Builder: from a variant to its build, through the cache. The tuner's compile processes and the
-// runtime's planning build through it, so both find each other's builds.
-// Not thread-safe: one per thread or process. Threads whose builders share a cache compile a key
-// once: the others wait for it.
+// runtime's planning both use it, so they find each other's builds. Not thread-safe: use one per
+// thread or process. If the builders of several threads share a cache, a key is compiled once and
+// the other threads wait.
 
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace mgtune {
 
-// What to compile for a variant whose compile-stage slots are `slots` (compile_slots()), on a
-// device of `device_arch`; a design's own arch goes before it, except on the cpu device.
+// The request for a variant whose compile-stage slots are `slots` (compile_slots()), on a device of
+// `device_arch`. A design's own arch has precedence, except on the cpu device.
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
                                            const Slots& slots, const std::string& device_arch);
 
@@ -29,25 +29,25 @@ class Builder {
  public:
   using CompilerFactory = std::function<Result<std::unique_ptr<Compiler>>(const std::string& arch)>;
 
-  // `make` is asked once for each architecture.
+  // `make` is called once per architecture.
   explicit Builder(BuildCache cache, CompilerFactory make = make_compiler)
       : cache_(std::move(cache)), make_(std::move(make)) {}
 
-  // What build() asks first.
+  // The supply that build() asks first.
   void take_from(std::shared_ptr<const BuildSupply> supply) { supply_ = std::move(supply); }
 
-  // A lock that the caller of build() holds, and that is not held for as long as it runs: others
-  // can go on meanwhile. Null for none.
+  // A lock that the caller of build() holds. build() releases it while it works, so that others can
+  // go on. Null for none.
   void release_while_building(std::unique_lock<std::mutex>* lock) { released_ = lock; }
 
-  // The key alone: starts the compiler at most once, for its identity.
+  // The key without a build. Starts the compiler at most once, to learn its identity.
   Result<std::string> key(const BuildRequest& request);
 
-  // From the supply, the cache, or compiled and put there (a cache that cannot be written is no
-  // failure).
+  // Takes the build from the supply or the cache, or compiles it and stores it in the cache. A
+  // cache that cannot be written is not a failure.
   Result<Build> build(const BuildRequest& request);
 
-  // How often build() had to compile, failures included.
+  // How often build() had to compile, including failures.
   std::int64_t compiled() const { return compiled_; }
 
  private:

@@ -10,15 +10,15 @@
 
 namespace mgtune {
 
-// What an entry starts with. Its number is that of the format of keys.
+// An entry starts with this text. Its number is that of the format of keys.
 inline constexpr std::string_view kCacheEntryFormat = "mgtune build 1";
 
-// Of the file name without its suffix, and of every hash in an entry.
+// For the file name without its suffix, and for every hash in an entry.
 bool is_sha256_hex(std::string_view text);
 
 std::string encode_cache_entry(const Build& build);
 
-// The key that an entry says it has; "" where it does not say one.
+// The key in an entry. "" if it has none.
 std::string cache_entry_key(std::string_view entry);
 
 // corrupt for anything that encode_cache_entry() did not write under this key, to the last bit.

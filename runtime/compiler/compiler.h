@@ -1,5 +1,6 @@
-// Compiler: source text and kernel name expressions in, a Build out. One implementation per
-// kind of architecture; make_compiler() picks it, so callers never ask which device they serve.
+// Compiler: turns a source text and kernel name expressions into a Build. There is one
+// implementation per kind of architecture. make_compiler() picks it, so callers need not know which
+// device they serve.
 
 #pragma once
 
@@ -14,7 +15,7 @@
 namespace mgtune {
 
 struct BuildRequest {
-  const SourceTree* sources;         // of the family; <mg/...> comes from the binary itself
+  const SourceTree* sources;         // of the family; <mg/...> is embedded in the binary
   std::string source;                // file in `sources`: "forward.cu"
   std::vector<std::string> kernels;  // name expressions; duplicates are compiled once
   std::string arch;  // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
@@ -25,11 +26,12 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  // What of the toolchain decides the output: name, version, options. Part of every key.
+  // The parts of the toolchain that determine the output: name, version, options. Part of every
+  // key.
   virtual const std::string& identity() const = 0;
 
-  // compile_failed with the compiler's own message, and only where that is about the source;
-  // timeout; environment or io for what the machine did (no compiler, one that was killed, no
+  // compile_failed, with the compiler's own message, only if the source is at fault. timeout.
+  // environment or io if the machine is at fault (no compiler, a compiler that was killed, no
   // space).
   virtual Result<Build> compile(const BuildRequest& request) = 0;
 
@@ -39,13 +41,13 @@ class Compiler {
   Compiler& operator=(const Compiler&) = default;
 };
 
-// For "cpu" and "cpu-race": the host C++ compiler; for "sm_...": NVRTC. environment when there is
-// none, naming what was looked for; unsupported for an architecture that no compiler here serves.
+// For "cpu" and "cpu-race" the host C++ compiler, for "sm_..." NVRTC. environment if there is none,
+// naming where it was looked for. unsupported for an architecture that no compiler here serves.
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 
-// SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
-// kernels, the architecture and the compiler's identity. Equal keys give equal builds. With an
-// empty identity it names what is asked for, whatever compiles it.
+// The SHA-256 over the source, every header that it includes (by "..." and <mg/...>), the kernels,
+// the architecture and the compiler's identity. Equal keys give equal builds. With an empty
+// identity the key names the request, whatever compiles it.
 std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
 
 }  // namespace mgtune

@@ -1,5 +1,5 @@
-// Why a host compiler failed: because of the source, which is for whoever wrote it to hear, or
-// because of the machine, which says nothing about the source. Pure.
+// Why a host compiler failed: because of the source, which its author must know, or because of the
+// machine, which says nothing about the source. Pure.
 
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace mgtune {
 
-// Of a run that did not end with 0: io when there was no room to write or no permission to,
-// environment when a signal ended the compiler, memory ran out, a part of it is missing or it gave
-// no reason. ok when the source is at fault. Knows the words of g++, clang and ld in English; what
-// it does not know counts as the source's.
+// For a run that did not end with 0. io if there was no room or no permission to write. environment
+// if a signal ended the compiler, memory ran out, a part of the compiler is missing, or it gave no
+// reason. ok if the source is at fault. It knows the English messages of g++, clang and ld. A
+// message that it does not know counts as a fault of the source.
 Status machine_failure(const SubprocessOutcome& outcome);
 
 }  // namespace mgtune

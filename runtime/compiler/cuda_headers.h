@@ -1,5 +1,5 @@
-// The CUDA Toolkit's headers that kernels may include: cuda_fp16.h, cuda_bf16.h, cuda_fp8.h. A
-// function of the file system and the environment; from any thread.
+// The CUDA Toolkit's headers that kernels may include: cuda_fp16.h, cuda_bf16.h, cuda_fp8.h. The
+// result depends on the file system and the environment. Callable from any thread.
 
 #pragma once
 
@@ -15,8 +15,8 @@ struct CudaHeaders {
   std::string sha256;  // of those headers: part of every build's key
 };
 
-// In $CUDA_HOME/include, the folder that this program was built with, /usr/local/cuda/include.
-// environment when none has them, naming the folders.
+// Looks in $CUDA_HOME/include, the folder that this program was built with, and
+// /usr/local/cuda/include. environment if none has the headers, naming the folders.
 Result<CudaHeaders> find_cuda_headers(FileSystem& file_system);
 
 }  // namespace mgtune

@@ -1,11 +1,11 @@
-// HostCompiler: builds for the cpu device: the machine's C++ compiler over the same sources that
-// NVRTC gets, with the headers of runtime/device/cpu/include in front.
+// HostCompiler: builds for the cpu device. It runs the machine's C++ compiler over the same sources
+// that NVRTC gets, with the headers of runtime/device/cpu/include in front.
 //
-// Sources and headers lie in a private temporary folder for as long as the object lives. Paths of
-// it never reach the binary: equal requests give equal bytes, wherever and however often they are
-// built. The headers are precompiled before the third compile: tests/bench/cpu_device_benchmark
-// says what that costs and saves. The compiler is run with an argument vector and a deadline of two
-// minutes. Not thread-safe.
+// Sources and headers are in a private temporary folder while the object lives. The paths of that
+// folder never reach the binary: equal requests give equal bytes, wherever and however often they
+// are built. The headers are precompiled before the third compile; tests/bench/cpu_device_benchmark
+// measures what that costs and saves. The compiler is run with an argument vector and a deadline of
+// two minutes. Not thread-safe.
 
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace mgtune {
 
-// For "cpu" and "cpu-race"; errors as find_host_toolchain() has them.
+// For "cpu" and "cpu-race". The errors are those of find_host_toolchain().
 Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch);
 
 class HostCompiler : public Compiler {
@@ -30,7 +30,7 @@ class HostCompiler : public Compiler {
   const std::string& identity() const override { return identity_; }
   Result<Build> compile(const BuildRequest& request) override;
 
-  // Puts the headers into the folder; before the first compile.
+  // Writes the headers into the folder. Call it before the first compile.
   Status write_headers();
 
  private:

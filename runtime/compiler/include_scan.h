@@ -10,11 +10,11 @@ namespace mgtune {
 
 struct IncludeScan {
   std::vector<std::string> files;  // as written between "" or <>, in order, duplicates kept
-  bool computed = false;           // some #include names its file through a macro
+  bool computed = false;           // an #include names its file by a macro
 };
 
-// Includes that a condition or a comment disables are listed too: one too many costs a rebuild, one
-// too few a stale build.
+// Includes that a condition or a comment disables are listed too. One too many costs a rebuild; one
+// too few would give a stale build.
 IncludeScan scan_includes(std::string_view source);
 
 }  // namespace mgtune

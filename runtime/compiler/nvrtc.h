@@ -1,10 +1,10 @@
-// Nvrtc: the functions of NVIDIA's run-time compiler, opened when first needed.
+// Nvrtc: the functions of NVIDIA's run-time compiler, opened when they are first needed.
 //
-// Finding it does not open it: a program whose builds all come from the cache never loads NVRTC's
-// 100 MB. Looked for in this order: $MGTUNE_NVRTC_PATH (a file) alone when it is set; a copy that
-// the process has loaded already (PyTorch's, say); $CUDA_HOME, $LD_LIBRARY_PATH, /usr/local/cuda
-// and the system's library folder. Immutable once opened; different programs may be compiled from
-// different threads.
+// Finding the library does not open it: a program whose builds all come from the cache never loads
+// the 100 MB of NVRTC. It is looked for in this order: only $MGTUNE_NVRTC_PATH (a file) if it is
+// set; a copy that the process has loaded already (for example by PyTorch); $CUDA_HOME,
+// $LD_LIBRARY_PATH, /usr/local/cuda and the system's library folder. Immutable once opened.
+// Different threads may compile different programs.
 
 #pragma once
 
@@ -35,11 +35,11 @@ struct Nvrtc {
   decltype(&nvrtcGetCUBIN) cubin;
 };
 
-// The file that would be opened; environment when there is none, saying where it was looked for and
+// The file that would be opened. environment if there is none, saying where it was looked for and
 // how to get it.
 Result<std::string> find_nvrtc(FileSystem& file_system = FileSystem::real());
 
-// environment when `path` does not load, or is older than 12.8, naming its version.
+// environment if `path` does not load or is older than 12.8, naming its version.
 Result<Nvrtc> open_nvrtc(const std::string& path, LibraryLoader& loader = LibraryLoader::real());
 
 }  // namespace mgtune

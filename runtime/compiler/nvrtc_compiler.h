@@ -1,5 +1,5 @@
-// NvrtcCompiler: cubins for "sm_..." architectures. Needs no GPU and no driver. Not thread-safe, as
-// all compilers: one per thread or process.
+// NvrtcCompiler: cubins for "sm_..." architectures. It needs no GPU and no driver. Like all
+// compilers it is not thread-safe: use one per thread or process.
 
 #pragma once
 
@@ -13,8 +13,7 @@
 
 namespace mgtune {
 
-// environment when there is no NVRTC or no CUDA headers; neither is opened before the first
-// compile.
+// environment if there is no NVRTC, or no CUDA headers. Neither is opened before the first compile.
 Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(
     const std::string& arch, FileSystem& file_system = FileSystem::real(),
     LibraryLoader& loader = LibraryLoader::real());

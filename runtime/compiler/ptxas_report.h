@@ -1,5 +1,5 @@
-// What ptxas says of each kernel under -v: registers, spills, static shared memory, and where the
-// machine code is not what was asked for. Pure.
+// What ptxas -v reports for each kernel: registers, spills, static shared memory, and whether the
+// machine code differs from what the source asked for. Pure.
 
 #pragma once
 
@@ -12,19 +12,20 @@ namespace mgtune {
 struct PtxasEntry {
   std::string symbol;
   int registers = -1;
-  // Stored; what is loaded again is usually the same. Spills of functions that were not inlined
-  // count for every kernel: the report does not say who calls them.
+  // Bytes stored; usually as many are loaded again. Spills of functions that were not inlined count
+  // for every kernel, because the report does not say which kernel calls them.
   int spill_bytes = -1;
   int static_shared_bytes = -1;
 };
 
-// In the log's order; lines it does not know are passed over.
+// In the order of the log. Unknown lines are skipped.
 std::vector<PtxasEntry> parse_ptxas_report(std::string_view log);
 
-// The lines which say that ptxas gave up what a kernel is written for: asynchronous products that
-// run one after the other (C7509 to C7516, C7520), a wait put between them (C7517), setmaxnreg
-// ignored (C7508). The kernel is right, but its time is that of another one. "" where there are
-// none; of many, the first three. An arrive put before a product (C7519) costs nothing.
+// The lines in which ptxas says that it gave up an optimization that the kernel is written for:
+// asynchronous products that run one after the other (C7509 to C7516, C7520), a wait put between
+// them (C7517), setmaxnreg ignored (C7508). The kernel computes the right result, but its time is
+// that of another kernel. "" if there are none, and at most the first three. An arrive that is put
+// before a product (C7519) costs nothing.
 std::string ptxas_objections(std::string_view log);
 
 }  // namespace mgtune

@@ -1,5 +1,4 @@
-// Kernels of our own that do not belong to a variant (references, fills, copies), built for a
-// device and loaded.
+// Builds and loads kernels of mgtune that do not belong to a variant (references, fills, copies).
 
 #pragma once
 
@@ -14,8 +13,8 @@
 
 namespace mgtune {
 
-// The kernels `names` of `source` in `sources`. Failures are the builder's and the device's. As
-// thread-safe as both: one thread.
+// Builds the kernels `names` of `source` in `sources`. Failures are those of the builder and of the
+// device. One thread, as for both of them.
 Result<std::unique_ptr<Module>> build_module(Device& device, Builder& builder,
                                              const SourceTree& sources, const std::string& source,
                                              std::vector<std::string> names);

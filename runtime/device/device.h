@@ -1,9 +1,9 @@
-// Device: what runs kernels, a CUDA GPU or the `cpu` device, behind one interface. The tuner and
-// the runtime launch through it and nothing else, so what was measured is what runs.
+// Device: runs kernels, on a CUDA GPU or on the `cpu` device, behind one interface. The tuner and
+// the runtime launch only through it, so what was measured is what runs.
 //
-// Ownership: buffers, modules and kernels belong to their device and must go before it.
-// Threads: info(), launch() and fill_bytes() may run concurrently, which is what a launch of a
-// variant takes; everything else needs external order.
+// Ownership: buffers, modules and kernels belong to their device and must be destroyed before it.
+// Threads: info(), launch() and fill_bytes() may run concurrently; a launch of a variant needs no
+// more. For all other functions the caller must make sure that only one runs at a time.
 
 #pragma once
 
@@ -28,9 +28,9 @@ struct DeviceInfo {
   std::string id;    // UUID "GPU-…", or "cpu"
   std::string name;  // "NVIDIA H200", or "cpu"
   int index = -1;    // CUDA's ordinal; -1 for cpu
-  std::string arch;  // what builds are made for: "sm_90", "cpu"
+  std::string arch;  // the architecture of builds: "sm_90", "cpu"
   DeviceLimits limits;
-  std::int64_t memory_bytes = 0;  // 0 for cpu: not part of its identity
+  std::int64_t memory_bytes = 0;  // 0 for cpu, where it is not part of the identity
   std::string mig_profile;        // "" unless a MIG instance
   std::string driver;             // version text; "" for cpu
 };
@@ -75,12 +75,12 @@ struct KernelLaunch {
   std::uint32_t shared_bytes = 0;
   bool cooperative = false;
   bool pdl = false;
-  void* const* args = nullptr;  // a pointer to each argument's value, as cuLaunchKernel takes them
+  void* const* args = nullptr;  // a pointer to each argument's value, as for cuLaunchKernel
   Stream stream = nullptr;
 };
 
-// The order in which the cpu device runs the threads of a block between two barriers. A kernel
-// whose result depends on it misses a barrier.
+// The order in which the cpu device runs the threads of a block between two barriers. If the result
+// of a kernel depends on it, the kernel lacks a barrier.
 struct ThreadOrder {
   enum class Kind : std::uint8_t { forward, reversed, shuffled };
   Kind kind = Kind::forward;
@@ -92,7 +92,7 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
 
-  // Memory is not initialized. environment when there is not enough. On the cpu device each
+  // The memory is not initialized. environment if there is not enough. On the cpu device each
   // allocation ends at an inaccessible page (or is exact under AddressSanitizer).
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual void free(void* memory) = 0;
@@ -103,24 +103,25 @@ class Device {
 
   virtual Result<std::unique_ptr<Module>> load(const Build& build) = 0;
 
-  // What the build.* names of expressions stand for.
+  // The values of the build.* names of expressions.
   virtual Result<std::int64_t> blocks_per_sm(const Kernel& kernel, std::uint32_t threads,
                                              std::uint32_t shared_bytes) = 0;
   virtual Result<std::int64_t> max_clusters(const KernelLaunch& launch) = 0;
 
-  // Asynchronous on a GPU; on the cpu device the kernel has run when this returns, and its errors
-  // (deadlock, failed assert) come back as launch_failed naming block, thread, line. A bad address
-  // ends the process there, with the same said on standard error; on a GPU it is device_lost.
+  // Asynchronous on a GPU. On the cpu device the kernel has ended when this returns. Its errors
+  // (deadlock, failed assert) are returned as launch_failed, naming block, thread and line. A bad
+  // address ends the process on the cpu device, with the same facts on standard error; on a GPU it
+  // is device_lost.
   virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status synchronize(Stream stream) = 0;
 
-  // May run concurrently, like launch(). invalid_argument for a request that the copy engine cannot
-  // serve (a stride that is no multiple of 16 bytes, a box of over 256 elements: the driver does
-  // not say which); unsupported where there is no such engine.
+  // May run concurrently, like launch(). invalid_argument if the copy engine cannot serve the
+  // request (a stride that is not a multiple of 16 bytes, a box of more than 256 elements; the
+  // driver does not say which). unsupported if there is no such engine.
   virtual Status encode_tensor_map(const TensorMapRequest& request,
                                    EncodedTensorMap& map) const = 0;
 
-  // Of the cpu device; unsupported elsewhere.
+  // Only the cpu device has this; on other devices it is unsupported.
   virtual Status set_thread_order(ThreadOrder order) = 0;
 
  protected:
@@ -129,7 +130,7 @@ class Device {
   Device& operator=(const Device&) = default;
 };
 
-// Memory of a device, freed with the object. Move-only; the device outlives it.
+// Memory of a device. The destructor frees it. Move-only; the device must outlive it.
 class Buffer {
  public:
   Buffer() = default;

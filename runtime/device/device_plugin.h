@@ -1,5 +1,5 @@
-// Loading of a device plugin library (plugin.h). A library once loaded stays: code and data of its
-// devices live in it. Thread-safe.
+// Loads a device plugin library (plugin.h). A loaded library is never unloaded, because its devices
+// use its code and data. Thread-safe.
 
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace mgtune {
 
-// Where libmgruntime-cpu.so may lie, in the order of looking: $MGTUNE_CPU_PLUGIN alone when it is
-// set; else beside the library or program that contains this code, beside the running program, and
-// in ../lib of both.
+// The places where libmgruntime-cpu.so may be, in the order of looking: only $MGTUNE_CPU_PLUGIN if
+// it is set; otherwise beside the library or program that contains this code, beside the running
+// program, and in ../lib of both.
 std::vector<std::string> cpu_plugin_places();
 
-// The plugin in the first of `places` where there is a file, its symbols visible to the libraries
-// loaded after it (kernels call into it). environment when there is none, when it does not load,
-// and when it was built from other sources than this program.
+// Loads the plugin in the first of `places` that has a file. Its symbols are visible to libraries
+// that are loaded later, because kernels call into it. environment if there is none, if it does not
+// load, or if it was built from other sources than this program.
 Result<const DevicePlugin*> load_device_plugin(const std::vector<std::string>& places);
 
 }  // namespace mgtune

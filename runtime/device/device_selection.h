@@ -1,4 +1,4 @@
-// What the word after `--gpu` means among given devices. Pure; registry.h asks it about this
+// What the word after `--gpu` means among given devices. Pure. registry.h asks the same about this
 // machine.
 
 #pragma once
@@ -12,13 +12,14 @@
 
 namespace mgtune {
 
-// As select_devices() in registry.h says, with `devices` in the machine and `products` known.
+// Like select_devices() in registry.h, if the machine had `devices` and the known products were
+// `products`.
 Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devices,
                                              const std::vector<GpuProduct>& products,
                                              const std::string& word);
 
 // "; did you mean 'L4'?" for the product, or the one of `names`, that is nearest to a misspelt
-// word; "" where none is near.
+// word. "" if none is near.
 std::string suggest_gpu(const std::string& word, const std::vector<GpuProduct>& products,
                         std::vector<std::string> names);
 

@@ -1,5 +1,5 @@
-// GpuProduct: what configs/gpus says of one GPU product: the words that mean it and its data
-// sheet's figures. Plain data and pure functions.
+// GpuProduct: the facts in configs/gpus about one GPU product: the names that mean it, and the
+// figures of its data sheet. Plain data and pure functions.
 
 #pragma once
 
@@ -19,11 +19,11 @@ struct GpuProduct {
   std::int64_t sm_count = 0, memory_gb = 0, l2_mb = 0;
   struct {
     double bandwidth_gbps = 0, fp32_tflops = 0, fp16_dense_tflops = 0;
-    double bf16_dense_tflops = 0;  // 0 where there is no bf16
+    double bf16_dense_tflops = 0;  // 0 if it has no bf16
   } peak;
-  std::string source;  // the documents that the figures come from
+  std::string source;  // the documents with these figures
 
-  // Whether `word` is its name or an alias, in any case of letters.
+  // Whether `word` is its name or an alias. Upper and lower case are equal.
   bool is_called(std::string_view word) const;
 };
 
@@ -33,7 +33,7 @@ Result<GpuProduct> decode_gpu_product(const std::string& file, std::string_view 
 // The products that this binary knows, in the order of their files.
 Result<std::vector<GpuProduct>> shipped_gpu_products();
 
-// Letters' case apart.
+// Compares words; upper and lower case are equal.
 bool same_word(std::string_view a, std::string_view b);
 
 }  // namespace mgtune

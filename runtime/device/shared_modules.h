@@ -1,12 +1,13 @@
-// SharedModules: what a device has loaded for the plans of a context. Plans that need one build
-// hold one module, so its code is on the GPU and in its instruction caches once; it is unloaded
-// when the last of them goes. Kernels may share it because none keeps state in its module
-// (kernels/README.md asks for that): what lasts from launch to launch is in workspaces. A module
-// that somebody holds is handed out without a word to the device: that it is lost, the launch says.
+// SharedModules: the modules that a device has loaded for the plans of a context. Plans that need
+// the same build share one module, so its code is on the GPU and in the instruction caches once. It
+// is unloaded when the last plan that uses it is destroyed. Kernels may share a module because none
+// keeps state in its module (kernels/README.md requires that); state between launches is in
+// workspaces. If somebody holds a module already, it is returned without asking the device. If the
+// device is lost, the launch will report that.
 //
-// Ownership: modules belong to those who loaded them; both they and this go before the device.
-// Threads: any number may load at once, and one build is loaded once. Letting go of a module wants
-// the same order with other uses of the device as Device::load() does.
+// Ownership: modules belong to those who loaded them. They and this object must be destroyed before
+// the device. Threads: any number of threads may load at the same time, and a build is loaded once.
+// Releasing a module needs the same order with other uses of the device as Device::load() does.
 
 #pragma once
 
@@ -29,8 +30,8 @@ class SharedModules {
 
   Device& device() const { return device_; }
 
-  // The module of the build, loaded unless somebody holds it. Failures are the device's; they are
-  // not kept.
+  // Returns the module of the build. It is loaded unless somebody holds it. Failures are those of
+  // the device; they are not kept.
   Result<std::shared_ptr<const Module>> load(const Build& build);
 
  private:

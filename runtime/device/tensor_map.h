@@ -1,5 +1,5 @@
-// Tensor maps: how the copy engine of GPUs from sm_90 on sees a tensor (cuTensorMapEncodeTiled). A
-// kernel takes one as a `const __grid_constant__ CUtensorMap` of 128 bytes. Plain data.
+// Tensor maps describe a tensor for the copy engine of GPUs from sm_90 on (cuTensorMapEncodeTiled).
+// A kernel takes one as a `const __grid_constant__ CUtensorMap` of 128 bytes. Plain data.
 
 #pragma once
 
@@ -14,8 +14,8 @@ namespace mgtune {
 
 inline constexpr std::size_t kMaxTensorMapRank = 5;
 
-// The first `rank` places of each array count, the fastest dimension first; `stride_bytes` is of
-// all but that one.
+// The first `rank` elements of each array count, the fastest dimension first. `stride_bytes` leaves
+// out the fastest dimension.
 struct TensorMapRequest {
   void* memory = nullptr;  // aligned to 16 bytes
   DType dtype = DType::f32;
@@ -27,7 +27,7 @@ struct TensorMapRequest {
   TensorMap::L2 l2 = TensorMap::L2::none;
 };
 
-// What the driver makes of a request; opaque.
+// The result of the driver for a request. Opaque.
 struct alignas(64) EncodedTensorMap {
   std::array<std::byte, 128> bytes;
 };

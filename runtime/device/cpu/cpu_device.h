@@ -1,9 +1,9 @@
-// CpuDevice: the device that needs no GPU. Kernels are host code; README.md beside this file says
-// how they run and what is found out about them. Its limits are the same on every machine, so that
-// a space is; they are those of a small device of compute capability 8.0.
+// CpuDevice: the device that needs no GPU. Kernels are host code. README.md in this folder says how
+// they run and which faults are found. The limits are those of a small device of compute capability
+// 8.0. They are the same on every machine, so that a space is the same everywhere.
 //
-// Threads: as Device says; launches of one object take turns.
-// Environment: MGTUNE_CPU_DEADLINE_S, after how many seconds a launch counts as endless (20).
+// Threads: as for Device. Launches of one object run one after the other. Environment:
+// MGTUNE_CPU_DEADLINE_S is the number of seconds after which a launch counts as endless (20).
 
 #pragma once
 
@@ -44,7 +44,7 @@ class CpuDevice : public Device {
   Status check(const KernelLaunch& launch) const;
 
   DeviceInfo info_ = describe();
-  TemporaryFolder folder_;  // of the loaded libraries
+  TemporaryFolder folder_;  // for the loaded libraries
   double deadline_s_;
   std::mutex mutex_;  // guards order_ and the pool
   ThreadOrder order_;

@@ -1,7 +1,7 @@
-// DeviceMemory: the cpu device's global memory. Each buffer is a mapping of its own that ends at an
-// inaccessible page, so that a kernel faults on the first 16-byte unit beyond it; under
-// AddressSanitizer a buffer is exact to the byte instead. New memory is full of 0xff bytes (NaN).
-// Thread-safe; describe() is for signal handlers and takes no lock.
+// DeviceMemory: the global memory of the cpu device. Each buffer is its own mapping that ends at an
+// inaccessible page, so that a kernel faults on the first 16-byte unit beyond the buffer. Under
+// AddressSanitizer a buffer is exact to the byte instead. New memory is filled with 0xff bytes
+// (NaN). Thread-safe. describe() is for signal handlers and takes no lock.
 
 #pragma once
 
@@ -21,11 +21,11 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // environment when there is not enough memory.
+  // environment if there is not enough memory.
   Result<void*> allocate(std::size_t bytes);
   void free(void* memory);
 
-  // "byte 1024 of a buffer of 1024 bytes", or the address when no buffer is near.
+  // "byte 1024 of a buffer of 1024 bytes", or the address if no buffer is near.
   void describe(const void* address, SignalText& text) const;
 
  private:

@@ -1,5 +1,5 @@
-// Fault: what went wrong on a fiber, as plain data. A failing thread is abandoned where it stands,
-// so it must own nothing: it leaves a Fault, and the worker turns it into text on its own stack.
+// Fault: an error on a fiber, as plain data. A thread that fails is abandoned where it is, so it
+// must own nothing. It leaves a Fault, and the worker makes the text on its own stack.
 
 #pragma once
 
@@ -16,7 +16,7 @@ std::string to_string(Dim3 index);                 // "(0,0,0)"
 Dim3 index_in(std::uint64_t linear, Dim3 extent);  // x runs fastest
 std::uint64_t count(Dim3 extent);
 
-// Where a thread is: a function that waits, and its caller's source line.
+// Where a thread is: the function in which it waits, and the source line of the caller.
 struct Place {
   const char* name = nullptr;
   const char* file = nullptr;
@@ -43,9 +43,9 @@ struct Fault {
     mask_without_self,
     bad_width,
     bad_barrier,
-    different_collectives,  // other_thread, other_place: who came to the collective first
-    different_barriers,     // likewise
-    gone_source,            // a shuffle reads a lane that its mask names and that has returned
+    different_collectives,  // other_thread, other_place: the thread that arrived first
+    different_barriers,     // the same for barriers
+    gone_source,            // a shuffle reads a lane in its mask that has returned
     race,
     deadline,
   };
@@ -59,7 +59,7 @@ struct Fault {
   const void* interrupted_address = nullptr;  // deadline: where the thread was; null: see its place
 };
 
-// One line for every kind but deadline; `block` is the extent of the block.
+// One line for every kind except deadline. `block` is the extent of the block.
 std::string fault_text(const Fault& fault, Dim3 block);
 
 }  // namespace mgtune

@@ -1,11 +1,13 @@
 // Signals of the worker threads.
 //
-// SIGSEGV, SIGBUS, SIGFPE and SIGILL of kernel code write one line to standard error (block,
-// thread, and the buffer or stack that was left, then the source line) and end the process the way
-// the signal does: nothing can be known about memory any more. Whoever launches runs in a process
-// to spare. SIGRTMIN+1 takes a worker out of an endless loop of kernel code: see WorkerPool.
+// SIGSEGV, SIGBUS, SIGFPE and SIGILL of kernel code write one line to standard error: block and
+// thread, the buffer or stack that was exceeded, then the source line. Then the process ends as the
+// signal ends it, because memory can no longer be trusted. So whoever launches must run in a
+// process that may die. SIGRTMIN+1 takes a worker out of an endless loop of kernel code: see
+// WorkerPool.
 //
-// Threads: install_fault_handlers() before any; interrupt_worker() from any.
+// Threads: call install_fault_handlers() before any thread starts. Any thread may call
+// interrupt_worker().
 
 #pragma once
 
@@ -21,12 +23,12 @@
 
 namespace mgtune {
 
-// Once per process, before workers start; `memory` stays.
+// Call it once per process, before workers start. `memory` must live until the process ends.
 void install_fault_handlers(const DeviceMemory& memory);
 
 void interrupt_worker(pthread_t worker);
 
-// What a signal handler leaves for report_crash().
+// What a signal handler stores for report_crash().
 struct Crash {
   int signal = 0;  // 0: none yet
   const void* address = nullptr;
@@ -34,10 +36,10 @@ struct Crash {
   bool writes = false;
 };
 
-// Makes the calling thread the worker of `block`. Signals get stacks of their own, as the fiber's
-// may be what overflowed: one for the handlers and one for the report, which is
-// written after the handler has returned where that can be arranged (x86-64), and needs no heap
-// until all but the source line is out.
+// Makes the calling thread the worker of `block`. Signals have their own stacks, because the stack
+// of the fiber may be the one that overflowed: one stack for the handlers and one for the report.
+// Where possible (x86-64) the report is written after the handler has returned. It uses the heap
+// only for the source line, which comes last.
 class WorkerSignals {
  public:
   explicit WorkerSignals(Block& block);
@@ -51,7 +53,7 @@ class WorkerSignals {
 
  private:
   std::unique_ptr<char[]> handler_stack_, report_stack_;
-  stack_t previous_stack_{};  // a sanitizer's; its mapping is lost where it is not put back
+  stack_t previous_stack_{};  // of a sanitizer; must be restored, or its mapping is lost
 };
 
 }  // namespace mgtune

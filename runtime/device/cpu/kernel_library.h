@@ -1,5 +1,5 @@
-// KernelLibrary: a build for the cpu device, loaded: a shared library that the host compiler made.
-// Unloaded, and its file removed, with the object; its kernels must not run any more by then.
+// KernelLibrary: a loaded build for the cpu device, a shared library that the host compiler made.
+// The destructor unloads it and removes its file; its kernels must not run any more at that time.
 // Immutable once loaded: any number of threads may read it.
 
 #pragma once
@@ -18,18 +18,18 @@
 
 namespace mgtune {
 
-// Where the library that this thread is loading registers its static shared arrays.
+// The library that this thread is loading registers its static shared arrays here.
 SharedLayout* layout_being_loaded();
 
 class CpuKernel : public Kernel {
  public:
-  // `task`: what is the same for each launch of the kernel.
+  // `task`: the part that is the same for each launch of the kernel.
   CpuKernel(std::string name, const BlockTask& task, std::size_t static_shared_bytes);
   const std::string& name() const override { return name_; }
   const std::vector<KernelParameter>& parameters() const override { return parameters_; }
   const BlockTask& task() const { return task_; }
-  // Of its static arrays, where that is known: those of a module belong to its kernels together, so
-  // a kernel's own are known when it is the only one. 0 otherwise.
+  // The bytes of its static arrays, if known. The arrays of a module belong to all its kernels
+  // together, so they are known only if the module has one kernel. Otherwise 0.
   std::size_t static_shared_bytes() const { return static_shared_bytes_; }
 
  private:
@@ -41,7 +41,7 @@ class CpuKernel : public Kernel {
 
 class KernelLibrary : public Module {
  public:
-  // Writes the binary into `folder`, which outlives the library, and loads it.
+  // Writes the binary into `folder`, which must outlive the library, and loads it.
   static Result<std::unique_ptr<KernelLibrary>> load(const Build& build,
                                                      const TemporaryFolder& folder);
   ~KernelLibrary() override;
@@ -58,7 +58,7 @@ class KernelLibrary : public Module {
   std::string path_;
   void* handle_ = nullptr;
   SharedLayout layout_;
-  std::deque<CpuKernel> kernels_;  // whose addresses callers hold
+  std::deque<CpuKernel> kernels_;  // callers hold their addresses
 };
 
 }  // namespace mgtune

@@ -1,6 +1,6 @@
-// SignalText: a line put together in memory of its own, for what must be said from a signal handler
-// or after one, where memory of the heap may be what is broken. Text beyond its room is cut off.
-// One thread at a time.
+// SignalText: a line that is written into memory of its own. It is for messages from a signal
+// handler or after one, when the heap may be damaged. Text that does not fit is cut off. One thread
+// at a time.
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace mgtune {
 
 class SignalText {
  public:
-  // Numbers, pointers and plain strings: fmt then neither allocates nor looks at a locale.
+  // Takes numbers, pointers and plain strings. For these fmt neither allocates nor uses a locale.
   template <typename... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
     const auto result = fmt::format_to_n(text_.data() + size_, text_.size() - size_, format,
@@ -24,7 +24,7 @@ class SignalText {
     size_ = std::min(size_ + result.size, text_.size());
   }
 
-  // To standard error; what was added is then gone.
+  // Writes the text to standard error and clears it.
   void write() {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text_.data(), size_);
     size_ = 0;

@@ -6,9 +6,10 @@
 
 namespace mgtune {
 
-// "forward.cu:45", for the instruction before `return_address`. Of a chain of inlined functions the
-// innermost line outside the device headers (mg/, mgcpu/). Runs addr2line (binutils); without it,
-// or without debug information: the symbol and the offset. Thread-safe; costs milliseconds.
+// Returns "forward.cu:45" for the instruction before `return_address`. In a chain of inlined
+// functions it is the innermost line outside the device headers (mg/, mgcpu/). Runs addr2line
+// (binutils). Without it, or without debug information, the result is the symbol and the offset.
+// Thread-safe; takes milliseconds.
 std::string source_line(const void* return_address);
 
 }  // namespace mgtune

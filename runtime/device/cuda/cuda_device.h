@@ -1,7 +1,7 @@
-// CudaDevice: a CUDA GPU behind the Device interface, in its primary context, so that it shares
-// memory and streams with whatever else the process runs (PyTorch, the CUDA runtime).
+// CudaDevice: a CUDA GPU behind the Device interface. It uses the GPU's primary context, so that it
+// shares memory and streams with everything else in the process (PyTorch, the CUDA runtime).
 //
-// Every call makes the context current on its thread where it is not, and leaves it so.
+// Every call makes the context current on its thread, and leaves it current.
 
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace mgtune {
 
-// Every GPU the driver shows, by ordinal. Makes no context.
+// All GPUs that the driver shows, by ordinal. Makes no context.
 Result<std::vector<DeviceInfo>> list_cuda_devices(const CudaDriver& driver);
 
-// Retains the primary context of the GPU with this ordinal. `driver` outlives the device.
+// Retains the primary context of the GPU with this ordinal. `driver` must outlive the device.
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDriver& driver, int index);
 
-// A CUkernel behind Kernel, for whoever needs the driver's own handle.
+// The CUkernel of a Kernel, for code that needs the driver's own handle.
 CUkernel cuda_kernel_handle(const Kernel& kernel);
 
 }  // namespace mgtune

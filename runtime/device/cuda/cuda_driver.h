@@ -1,5 +1,5 @@
 // CudaDriver: the functions of libcuda that mgtune calls, opened at run time, so that the program
-// starts on machines without a driver. One table a process; immutable, usable from any thread.
+// starts on machines without a driver. One table per process. Immutable; usable from any thread.
 
 #pragma once
 
@@ -11,9 +11,9 @@
 #include "system/shared_library.h"
 #include "core/status.h"
 
-// Every function used, with its symbol: the oldest one whose type is that of cuda.h. The symbols
-// are written out because cuda.h names the newest: a program built with the headers of CUDA 13
-// would ask for cuEventElapsedTime_v2, which drivers before 12.8 lack.
+// Every function that is used, with its symbol: the oldest symbol whose type is that of cuda.h. The
+// symbols are written out because cuda.h names the newest ones: a program built with the headers of
+// CUDA 13 would ask for cuEventElapsedTime_v2, which drivers before 12.8 do not have.
 #define MGTUNE_CUDA_FUNCTIONS(X)                                                                \
   X(cuInit, "cuInit")                                                                           \
   X(cuDriverGetVersion, "cuDriverGetVersion")                                                   \
@@ -81,17 +81,17 @@ struct CudaDriver {
   MGTUNE_CUDA_FUNCTIONS(MGTUNE_DECLARE)
 #undef MGTUNE_DECLARE
 
-  // ok for CUDA_SUCCESS; device_lost after a kernel's fault that ends this process's use of the
-  // device; environment for what the machine or a neighbour did (no memory, an uncorrectable memory
-  // error); otherwise launch_failed. The message reads "what: CUDA_ERROR_NAME: its text".
+  // ok for CUDA_SUCCESS. device_lost after a fault of a kernel that ends this process's use of the
+  // device. environment if the machine or another process is at fault (no memory, an uncorrectable
+  // memory error). Otherwise launch_failed. The message reads "what: CUDA_ERROR_NAME: its text".
   Status status(CUresult result, const char* what) const;
 
-  // Unused memory of the GPU whose context is current on this thread.
+  // The free memory of the GPU whose context is current on this thread.
   Result<std::int64_t> free_bytes() const;
 };
 
-// Opened and initialized once a process (cuInit; no context is made). environment when there is no
-// driver, when it has no usable GPU, or when it is older than CUDA 12.4, each with its own message.
+// Opened and initialized once per process (cuInit; no context is made). environment if there is no
+// driver, if it has no usable GPU, or if it is older than CUDA 12.4, each with its own message.
 const Result<CudaDriver>& cuda_driver();
 
 // The same with a given loader, for tests.

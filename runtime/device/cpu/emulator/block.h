@@ -1,13 +1,14 @@
-// Block: runs one block of a kernel on the calling OS thread, its threads as fibers that take
-// turns.
+// Block: runs one block of a kernel on the calling OS thread. The threads of the block are fibers
+// that take turns.
 //
-// A thread runs until it waits (barrier, warp collective, spin) or returns; the next in the ready
-// queue goes on, straight from fiber to fiber. Those whom a barrier or collective releases join the
-// queue in the thread order of the launch. When nothing is ready and threads are left, the block is
-// stuck: each is listed with the place it waits at. A fault abandons the block where it stands.
+// A thread runs until it waits (barrier, warp collective, spin) or returns. Then the next thread of
+// the ready queue runs, by a direct switch from fiber to fiber. Threads that a barrier or
+// collective releases enter the queue in the thread order of the launch. If the queue is empty and
+// threads are left, the block is stuck: each thread is listed with the place where it waits. A
+// fault abandons the block at once.
 //
-// One per worker, used by its thread alone; the others that are for signal handlers and watchdogs
-// say so.
+// There is one per worker, and only the worker's thread uses it. Functions for signal handlers and
+// watchdogs are marked as such.
 
 #pragma once
 
@@ -35,15 +36,15 @@ struct CodeRange {
   std::uintptr_t begin = 0, end = 0;
 };
 
-// What all blocks of a launch share.
+// The data that all blocks of a launch share.
 struct BlockTask {
   const mgcpu::KernelEntry* entry = nullptr;
   void* const* args = nullptr;
   Dim3 grid, block;
   std::size_t dynamic_bytes = 0;
   const SharedLayout* layout = nullptr;
-  CodeRange code;            // of the library that holds the kernel
-  bool check_races = false;  // of a kernel built for "cpu-race"
+  CodeRange code;            // of the library with the kernel
+  bool check_races = false;  // the kernel was built for "cpu-race"
   ThreadOrder order;
   double deadline_s = 0;  // for messages
 };
@@ -52,10 +53,10 @@ class Block {
  public:
   Block();
 
-  // launch_failed with the block and what went wrong in it.
+  // launch_failed, with the block and what went wrong in it.
   Status run(const BlockTask& task, std::uint64_t block_index);
 
-  // From kernel code, through mgcpu/runtime_abi.h.
+  // Called from kernel code, through mgcpu/runtime_abi.h.
   std::uint32_t sync_block(bool predicate, const Place& place);
   void sync_named(std::uint32_t barrier, std::uint32_t threads, const Place& place);
   void warp_call(mgcpu::WarpCall& call);
@@ -64,14 +65,14 @@ class Block {
   void check_race(const void* address, std::size_t bytes, RaceChecker::Kind kind,
                   const void* return_address);
 
-  // From the watchdog: the block fails when a thread next pauses.
+  // Called by the watchdog: the block fails when a thread pauses next.
   void expire() { expired_.store(true, std::memory_order_relaxed); }
   bool expired() const { return expired_.load(std::memory_order_relaxed); }
   void clear_expired() { expired_.store(false, std::memory_order_relaxed); }
-  // On a fiber that a signal of the watchdog interrupted at `address`.
+  // Called on a fiber that a signal of the watchdog interrupted at `address`.
   [[noreturn]] void fail_expired(const void* address);
 
-  // Of the fiber that runs; for signal handlers. False outside kernel code.
+  // About the running fiber, for signal handlers. False outside kernel code.
   bool in_thread() const { return current_ >= 0; }
   bool in_kernel_code(std::uintptr_t instruction) const {
     return in_thread() && instruction >= task_->code.begin && instruction < task_->code.end;
@@ -95,7 +96,7 @@ class Block {
     std::uint32_t true_predicates = 0, result = 0;
     std::uint32_t first_thread = 0;
   };
-  struct Meeting {  // of the lanes of one mask, in one collective
+  struct Meeting {  // the lanes of one mask, in one collective
     std::uint32_t mask = 0, arrived = 0;
     std::uint32_t first_thread = 0;
   };
@@ -132,7 +133,7 @@ class Block {
   std::vector<Thread> threads_;
   std::array<Warp, kMaxThreads / kWarpThreads> warps_;
   std::array<Barrier, 16> barriers_;
-  std::array<std::uint16_t, kMaxThreads> order_{};  // in which a barrier releases
+  std::array<std::uint16_t, kMaxThreads> order_{};  // the order in which a barrier releases
   std::array<std::uint16_t, kMaxThreads> ready_{};  // a ring
   std::uint32_t ready_first_ = 0, ready_count_ = 0;
 
@@ -144,7 +145,7 @@ class Block {
   std::atomic<bool> expired_{false};
 };
 
-// The block that the calling OS thread runs kernels for; null on other threads.
+// The block whose kernels the calling OS thread runs. Null on other threads.
 Block*& current_block();
 
 }  // namespace mgtune

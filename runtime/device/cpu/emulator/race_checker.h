@@ -1,19 +1,21 @@
-// RaceChecker: finds two accesses to one byte of a block's shared memory, by different threads, at
-// least one of them a write, that no barrier orders. It names both threads and lines, where
-// comparing thread orders only says that something is missing.
+// RaceChecker: finds two accesses to one byte of a block's shared memory by different threads, at
+// least one of them a write, that no barrier orders. It names both threads and lines. A comparison
+// of thread orders only says that a barrier is missing somewhere.
 //
-// Kernels for it (arch "cpu-race") are compiled with -fsanitize=thread, but linked without libtsan:
-// the plugin supplies the __tsan_* functions itself (race_hooks.cpp). libtsan would watch OS
-// threads where we need the threads of a block, holds 8,128 of them in one process, must be linked
-// into the program that loads us, and ends the process instead of reporting to us.
+// Kernels for it (arch "cpu-race") are compiled with -fsanitize=thread but linked without libtsan.
+// The plugin defines the __tsan_* functions itself (race_hooks.cpp). libtsan is not suitable: it
+// watches OS threads, but we need the threads of a block; it can have 8,128 of them in one process;
+// it must be linked into the program that loads us; and it ends the process instead of reporting to
+// us.
 //
-// Ordering: a barrier of the block orders all its threads; a __syncwarp those of its warp. Shuffles
-// and votes order nothing, as in CUDA. Atomics do not race with atomics. Not found: races through
-// global memory; races of which one side is a call of memcpy (clang makes one of each copy of a
-// struct, so uint4 accesses are seen with GCC only). A named barrier and a __syncwarp of part of a
-// warp count as if the whole block or warp had met. Not understood: order made by fences and flags.
+// Ordering: a barrier of the block orders all its threads, and a __syncwarp those of its warp.
+// Shuffles and votes order nothing, as in CUDA. Atomics do not race with atomics. Not found: races
+// through global memory, and races of which one side is a call of memcpy (clang makes a memcpy of
+// each copy of a struct, so uint4 accesses are seen with GCC only). A named barrier, and a
+// __syncwarp of a part of a warp, count as if the whole block or warp took part. Order that is made
+// by fences and flags is not understood.
 //
-// One per worker; not thread-safe.
+// There is one per worker. Not thread-safe.
 
 #pragma once
 
@@ -29,7 +31,8 @@ namespace mgtune {
 
 class RaceChecker {
  public:
-  // What to watch from now on; nothing until this is called. Here, not on a fiber, memory is taken.
+  // Sets the memory to watch. Nothing is watched before the first call. It allocates memory here,
+  // because a fiber must not.
   void start_block(const unsigned char* arena, std::size_t arena_bytes,
                    const unsigned char* dynamic, std::size_t dynamic_bytes);
   void block_barrier() { ++block_epoch_; }
@@ -43,7 +46,7 @@ class RaceChecker {
   };
   enum class Kind : std::uint8_t { read, write, atomic_read, atomic_write };
 
-  // Records an access; the race it makes with an earlier one, if it does.
+  // Records an access. Returns the race that it makes with an earlier access, if any.
   std::optional<Race> access(const void* address, std::size_t bytes, Kind kind,
                              std::uint32_t thread, const void* return_address) {
     for (Region& region : regions_) {
@@ -59,8 +62,8 @@ class RaceChecker {
   }
 
  private:
-  // Of the readers of a byte since the last barrier, two suffice to tell whether a writer races
-  // with any: two of different warps, or else the last two threads of the one warp.
+  // Two readers of a byte since the last barrier are enough to tell whether a writer races with any
+  // reader: two of different warps, or else the last two threads of the one warp.
   struct Byte {
     Access write;
     std::array<Access, 2> reads;

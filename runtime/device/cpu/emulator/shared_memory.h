@@ -1,6 +1,6 @@
-// Shared memory of the block that a worker runs: an arena for the static arrays of a module and an
-// exact allocation for the dynamic part. Every block finds both full of 0xff bytes, so that a value
-// read before it was written is a NaN.
+// Shared memory of the block that a worker runs: an arena for the static arrays of a module, and an
+// exact allocation for the dynamic part. Every block finds both filled with 0xff bytes, so that a
+// value that is read before it was written is a NaN.
 
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace mgtune {
 
-// Where a module's static shared arrays lie in the arena. Between them lie gaps of at least 64
-// bytes, which AddressSanitizer guards. Filled while the module loads, then only
-// read, by any number of threads.
+// The places of a module's static shared arrays in the arena. Between them are gaps of at least 64
+// bytes, which AddressSanitizer guards. The layout is filled while the module loads. After that any
+// number of threads may read it.
 class SharedLayout {
  public:
   std::size_t add(std::size_t bytes, std::size_t alignment);
@@ -34,7 +34,7 @@ class SharedLayout {
 // One per worker; not thread-safe.
 class SharedMemory {
  public:
-  // Memory for a block, as it starts. launch_failed when there is none.
+  // Prepares the memory for a block that starts. launch_failed if there is no memory.
   Status reset(const SharedLayout& layout, std::size_t dynamic_bytes);
 
   unsigned char* arena() const { return arena_.get(); }

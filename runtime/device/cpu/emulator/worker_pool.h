@@ -1,7 +1,6 @@
 // WorkerPool: OS threads that run the blocks of a launch, one block each at a time, lowest index
-// first. The thread that launches waits and is the watchdog: blocks still running at the deadline
-// are expired, and a thread in an endless loop of kernel code is taken out of it by a signal
-// (SIGRTMIN+1).
+// first. The thread that launches waits and is the watchdog: blocks that still run at the deadline
+// are expired, and a signal (SIGRTMIN+1) takes a thread out of an endless loop of kernel code.
 
 #pragma once
 
@@ -26,7 +25,8 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Runs all blocks of the task; the failure of the lowest block that failed. One call at a time.
+  // Runs all blocks of the task. Returns the failure of the lowest block that failed. One call at a
+  // time.
   Status run(const BlockTask& task);
 
  private:

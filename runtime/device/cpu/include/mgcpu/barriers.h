@@ -1,4 +1,4 @@
-// Barriers of the block. All threads that have not returned must come to the same source line.
+// Barriers of the block. All threads that have not returned must arrive at the same source line.
 
 #pragma once
 
@@ -25,7 +25,7 @@ inline int __syncthreads_and(int predicate, const char* file = __builtin_FILE(),
 
 namespace mgcpu {
 
-// What the PTX instruction "barrier.sync barrier, threads" does; 1 <= barrier <= 15.
+// Does the same as the PTX instruction "barrier.sync barrier, threads"; 1 <= barrier <= 15.
 inline void named_barrier(unsigned int barrier, unsigned int threads,
                           const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   mgcpu_sync_named(barrier, threads, file, line);

@@ -1,5 +1,5 @@
-// MGTUNE_CPU_ENTRY(symbol, kernel): exports a kernel under `symbol`. `kernel` is the name
-// expression that NVRTC would get; an overloaded kernel would need a cast.
+// MGTUNE_CPU_ENTRY(symbol, kernel): exports a kernel as `symbol`. `kernel` is the name expression
+// that NVRTC would get. An overloaded kernel would need a cast.
 
 #pragma once
 
@@ -17,7 +17,7 @@ template <class... P, void (*kKernel)(P...)>
 struct EntryOf<kKernel> {
   static_assert((std::is_trivially_copyable_v<P> && ...), "kernel parameters are copied as bytes");
 
-  // The one more element keeps the array from being empty.
+  // The additional element keeps the array from being empty.
   static constexpr std::size_t kBytes[sizeof...(P) + 1] = {sizeof(P)...};
 
   template <std::size_t... I>

@@ -1,6 +1,6 @@
-// Where a thread finds itself: the built-in variables, the clock, and the ways to stop or to wait.
-// threadIdx and its kin are real objects of CUDA's types (`auto i = threadIdx` works); switching to
-// another thread of the block writes twelve bytes.
+// The position of a thread: the built-in variables, the clock, and the ways to stop or to wait.
+// threadIdx and the others are real objects of CUDA's types (`auto i = threadIdx` works). Switching
+// to another thread of the block writes twelve bytes.
 
 #pragma once
 
@@ -19,7 +19,7 @@ inline constexpr int warpSize = 32;
   mgcpu_trap(file, line);
 }
 
-// Every waiting loop needs one: threads of a block take turns on one OS thread.
+// Every waiting loop needs this call, because the threads of a block take turns on one OS thread.
 inline void __nanosleep(unsigned int, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
   mgcpu_spin_pause(file, line);

@@ -53,7 +53,8 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 
-// Each nibble of `selector` names a byte of b:a; its top bit spreads that byte's sign instead.
+// Each nibble of `selector` selects a byte of b:a. If its top bit is set, the result is the sign of
+// that byte, repeated.
 inline unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {
   const unsigned long long bytes = (static_cast<unsigned long long>(b) << 32) | a;
   unsigned int result = 0;
@@ -100,7 +101,8 @@ inline float __frsqrt_rn(float x) { return mgcpu::reciprocal_square_root(x); }
 #define __powf(x, y) powf(x, y)
 #define rsqrtf(x) ::mgcpu::reciprocal_square_root(x)
 
-// As CUDA's overloads: mixed types meet in their common type; of a number and a NaN, the number.
+// Like CUDA's overloads: mixed types are converted to their common type. Of a number and a NaN the
+// result is the number.
 template <class A, class B>
 requires mgcpu::Numbers<A, B>
 inline std::common_type_t<A, B> min(A a, B b) {

@@ -1,4 +1,4 @@
-// Shared memory (behind <mg/shared.cuh>) and the loads and stores that carry a cache hint.
+// Shared memory (used by <mg/shared.cuh>), and loads and stores with a cache hint.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace mgcpu {
 
-// One static shared array of a kernel: its place in the block's arena, given out when the library
-// is loaded. `Name` is a local type of the kernel, so each instantiation has its own.
+// One static shared array of a kernel. Its place in the block's arena is assigned when the library
+// is loaded. `Name` is a local type of the kernel, so each instantiation has its own array.
 template <class T, class Name>
 struct StaticShared {
   static_assert(std::is_trivially_destructible_v<T>, "shared memory is raw storage");

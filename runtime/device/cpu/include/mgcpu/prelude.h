@@ -1,12 +1,13 @@
-// Included before the first line of every kernel source: makes a host C++ compiler accept CUDA C++
-// as it stands. The CUDA headers then find their keywords defined, as nothing they would redefine.
+// Included before the first line of every kernel source. It lets a host C++ compiler accept CUDA
+// C++ without changes. The CUDA headers find their keywords already defined and do not redefine
+// them.
 
 #pragma once
 
 #define MGTUNE_CPU_DEVICE 1
 
-// Before any CUDA header: host_defines.h keeps what it finds, and would otherwise define __shared__
-// as nothing, which turns a shared array into one per thread without a word.
+// Comes before any CUDA header: host_defines.h keeps existing definitions. Otherwise it would
+// define __shared__ as nothing, which silently turns a shared array into one array per thread.
 #define __host__
 #define __device__
 #define __global__
@@ -15,12 +16,13 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
-// One OS thread runs a block from start to end, so its thread-local storage is the block's. Works,
-// but unseen by the sanitizers and the race checker: kernels of this repository use MG_SHARED.
+// One OS thread runs a block from start to end, so its thread-local storage is the block's. This
+// works, but the sanitizers and the race checker do not see it. The kernels of this repository use
+// MG_SHARED.
 #define __shared__ static thread_local
 
-// <assert.h> may be included any number of times and redefines assert() each time; so its failure
-// function is what gets replaced.
+// <assert.h> may be included any number of times and redefines assert() each time. So its failure
+// function is replaced instead.
 #define __assert_fail mgcpu_assert_fail
 
 #include <assert.h>

@@ -1,6 +1,6 @@
-// Collectives of a warp, in their _sync forms. The mask names the lanes that come to this line: a
-// named lane that is elsewhere in the kernel, or a lane outside its own mask, is reported. A
-// shuffle from a lane outside the mask yields 0xff bytes (a NaN).
+// Collectives of a warp, in their _sync forms. The mask names the lanes that arrive at this line.
+// If a named lane is elsewhere in the kernel, or a lane is outside its own mask, that is reported.
+// A shuffle from a lane outside the mask yields 0xff bytes (a NaN).
 
 #pragma once
 
@@ -84,5 +84,5 @@ MGCPU_REDUCE(__reduce_xor_sync, bit_xor, unsigned int)
 #undef MGCPU_REDUCE
 #undef MGCPU_PLACE
 
-// Which lanes happen to be converged is nothing a program may build on: masks are explicit.
+// A program must not depend on which lanes happen to be converged. Masks are explicit.
 unsigned int __activemask() = delete;
