@@ -1,6 +1,6 @@
-// Arithmetic ceilings: how many floating-point operations a second a kernel reaches that does
-// nothing else, the best of several launch shapes, in bursts: a power limit shows after some tenths
-// of a second, and kernels are timed in shorter bursts.
+// Arithmetic ceilings: how many floating-point operations per second a kernel reaches that does
+// nothing else. It is the best of several launch shapes, in short bursts: a power limit acts after
+// some tenths of a second, and kernels are timed in shorter bursts too.
 
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace mgtune {
 
-// By the timer's method, in launches of a millisecond and more. internal when the kernel's results
-// are not what its arithmetic gives.
+// Uses the timer's method, with launches of a millisecond or more. internal if the results of the
+// kernel are not those of its arithmetic.
 Result<MeasuredCeiling> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
                                            const ArithmeticKernel& kernel);
 

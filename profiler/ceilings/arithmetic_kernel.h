@@ -1,9 +1,9 @@
 // ArithmeticKernel: a kernel of kernels/common that does nothing but arithmetic, the launch shapes
-// that it is tried in, and whether what it left behind is what its arithmetic gives.
+// to try, and a check of its results.
 //
-// All of them take (float* out, const void* in, int words, int steps): `in` is a table of `words`
-// 32-bit words, taken round and round, each step does the same work again, and every block writes
-// its own part of `out`. What they compute is written at the head of their sources. Immutable.
+// All of them take (float* out, const void* in, int words, int steps). `in` is a table of `words`
+// 32-bit words that is read in a circle. Each step does the same work again, and every block writes
+// its own part of `out`. The heads of the sources say what they compute. Immutable.
 
 #pragma once
 
@@ -24,13 +24,13 @@ struct ArithmeticShape {
   std::uint32_t threads = 0;
   std::int64_t blocks_per_sm = 1;
   std::uint32_t shared_bytes = 0;
-  std::int64_t block_floats = 0;  // that a block writes
-  std::int64_t block_flops = 0;   // of a block in one step
+  std::int64_t block_floats = 0;  // written by one block
+  std::int64_t block_flops = 0;   // done by one block in one step
 };
 
 class ArithmeticKernel {
  public:
-  // What one block has read and written.
+  // The input and the output of one block.
   struct Block {
     std::int64_t index = 0;
     std::int64_t steps = 0;
@@ -40,7 +40,7 @@ class ArithmeticKernel {
 
   virtual ~ArithmeticKernel() = default;
   virtual const std::string& source() const = 0;  // "mma.cu"
-  virtual const std::string& arch() const = 0;    // that it is built for
+  virtual const std::string& arch() const = 0;    // the architecture that it is built for
   virtual DType dtype() const = 0;                // of the table's numbers
   virtual const std::vector<ArithmeticShape>& shapes() const = 0;
 
@@ -55,7 +55,7 @@ class ArithmeticKernel {
 
 std::unique_ptr<ArithmeticKernel> make_fma_kernel(const DeviceInfo& device);
 
-// `dtype` is f16 or bf16. unsupported, with the reason, where the device has no such products.
+// `dtype` is f16 or bf16. unsupported, with the reason, if the device does not have such products.
 Result<std::unique_ptr<ArithmeticKernel>> make_mma_kernel(const DeviceInfo& device, DType dtype);
 Result<std::unique_ptr<ArithmeticKernel>> make_wgmma_kernel(const DeviceInfo& device, DType dtype);
 

@@ -1,4 +1,4 @@
-// MeasuredCeiling: what measuring a ceiling gives. Plain data.
+// MeasuredCeiling: the result of measuring a ceiling. Plain data.
 
 #pragma once
 

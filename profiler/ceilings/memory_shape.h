@@ -1,5 +1,5 @@
-// How the kernels that move memory (copy.cu, read.cu) are launched: tiles of vectors, one block a
-// tile or blocks that stride over the tiles. Pure.
+// How the kernels that move memory (copy.cu, read.cu) are launched: in tiles of vectors, with one
+// block per tile, or with blocks that stride over the tiles. Pure.
 
 #pragma once
 
@@ -12,8 +12,8 @@ inline constexpr std::int64_t kVectorBytes = 16;  // of one access
 
 struct MemoryShape {
   std::uint32_t threads;
-  std::int64_t tile;           // accesses a thread
-  std::int64_t blocks_per_sm;  // that stride over the tiles; 0: a block for each tile
+  std::int64_t tile;           // accesses per thread
+  std::int64_t blocks_per_sm;  // blocks that stride over the tiles; 0: one block per tile
 
   std::uint32_t blocks(std::int64_t vectors, std::int64_t sm_count) const {
     const std::int64_t in_tile = tile * threads;
@@ -25,7 +25,7 @@ struct MemoryShape {
   }
 };
 
-// Whole vectors in about so many bytes, at least one.
+// The number of whole vectors in about so many bytes, at least one.
 inline std::int64_t vectors_in(std::int64_t bytes) {
   return std::max<std::int64_t>(1, (bytes + kVectorBytes / 2) / kVectorBytes);
 }

@@ -1,4 +1,4 @@
-// What the tensor-core kernels' results are compared with: products of small matrices, in double.
+// The expected results of the tensor-core kernels: products of small matrices, computed in double.
 // Pure.
 
 #pragma once
@@ -18,10 +18,10 @@ inline double number_in(std::uint32_t word, std::uint32_t half, DType dtype) {
   return dtype == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
 }
 
-// One element of a * b, summed up over the pairs (a, b) that are added to it.
+// One element of a * b, as the sum over its pairs (a, b).
 struct ProductSum {
   double sum = 0;
-  double size = 0;  // of what was added, signs aside
+  double size = 0;  // the sum of the absolute values
 
   void add(double a, double b) {
     sum += a * b;
@@ -29,8 +29,8 @@ struct ProductSum {
   }
 
   // Whether `got` is `steps` times the sum. The fp32 accumulators of a tensor core drift by up to
-  // 2^-23 of themselves an addition, 0.5 % in the 40,000 of a millisecond; a product that is left
-  // out shows more.
+  // 2^-23 of their value per addition. That is 0.5 % for the 40,000 additions of a millisecond; a
+  // missing product changes more.
   Status check(float got, std::int64_t steps, const std::string& what) const {
     const double expected = sum * static_cast<double>(steps);
     const double error = got < expected ? expected - got : got - expected;

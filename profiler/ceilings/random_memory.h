@@ -1,6 +1,6 @@
-// RandomMemory: buffers of random numbers for ceilings. Zeros would be faster than what kernels see
-// (13 % in a matrix product on an H200): fewer wires change, so the clocks stay higher.
-// One thread; the device outlives it and its buffers.
+// RandomMemory: buffers of random numbers for ceilings. With zeros the kernels would be faster than
+// with real data (13 % in a matrix product on an H200): fewer wires change, so the clocks stay
+// higher. One thread; the device must outlive this object and its buffers.
 
 #pragma once
 
@@ -20,7 +20,8 @@ class RandomMemory {
   // Of numbers of `dtype`: f32, f16 or bf16.
   static Result<RandomMemory> make(Device& device, Builder& builder, DType dtype);
 
-  // Filled with numbers in [-1, 1) that the seed decides, once the device has synchronized.
+  // A buffer of numbers in [-1, 1) that depend on the seed. They are there when the device has
+  // synchronized.
   Result<Buffer> allocate(std::int64_t bytes, std::uint64_t seed);
 
  private:

@@ -1,6 +1,6 @@
-// The read ceiling: how fast the fastest read of so many bytes is. A kernel that reads far more
-// than it writes (decoding attention, a reduction) may pass the copy ceiling: memory that only
-// reads need not turn around.
+// The read ceiling: the rate of the fastest read of so many bytes. A kernel that reads much more
+// than it writes (attention decode, a reduction) may be faster than the copy ceiling, because
+// memory that only reads never has to switch direction.
 
 #pragma once
 
@@ -15,8 +15,8 @@
 namespace mgtune {
 
 // The fastest of several kernels and launch shapes that read `bytes` (rounded to 16), by the
-// timer's method, over random data: rotating sets of it where the method turns through sets.
-// internal when one did not read them all.
+// timer's method, over random data. The data is in rotating sets if the method rotates. internal if
+// a kernel did not read all of it.
 Result<MeasuredCeiling> measure_read(Device& device, Builder& builder, Timer& timer,
                                      std::int64_t bytes);
 

@@ -1,4 +1,4 @@
-// A race of launch shapes: the ceilings' way to the fastest of several.
+// Finds the fastest of several launch shapes of a ceiling.
 
 #pragma once
 
@@ -14,11 +14,12 @@
 namespace mgtune {
 
 struct ShapeCost {
-  double cost = 0;  // the less the better
+  double cost = 0;  // lower is better
   ClockSummary clocks;
 };
 
-// What one launch of the work costs, in nanoseconds. Above `best_ns` it may be of few samples.
+// The cost of one launch of the work, in nanoseconds. If it is above `best_ns`, it may come from
+// few samples.
 inline Result<ShapeCost> time_shape(Timer& timer, const TimedWork& work, double best_ns,
                                     std::size_t buffer_sets) {
   TimingBudget budget;
@@ -34,8 +35,8 @@ struct ShapeRace {
   ShapeCost cost;  // the winner's
 };
 
-// The first of those of least cost. `cost_of(shape, best)` says a shape's; above `best`, the least
-// so far (0: none yet), it need not be precise.
+// Returns the first shape with the lowest cost. `cost_of(shape, best)` returns the cost of a shape.
+// `best` is the lowest cost so far (0: none yet); a cost above it need not be precise.
 template <class Shape, class CostOf>
 Result<ShapeRace<Shape>> race_shapes(std::span<const Shape> shapes, const CostOf& cost_of) {
   ShapeRace<Shape> race;

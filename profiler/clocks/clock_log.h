@@ -1,5 +1,5 @@
-// ClockLog: the clocks while one thing is measured, and whether samples have to be taken again
-// because the GPU held its clocks down. One thread.
+// ClockLog: the clocks during one measurement, and whether samples must be taken again because the
+// GPU held its clocks down. One thread.
 
 #pragma once
 
@@ -14,21 +14,22 @@ namespace mgtune {
 struct ClockSummary {
   double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;  // medians of the readings
   std::uint64_t reasons = 0;           // of all readings that showed the clocks held down
-  std::int64_t throttled_samples = 0;  // flagged: taken again, or kept once patience was spent
+  std::int64_t throttled_samples = 0;  // flagged: taken again, or kept when patience was used up
 };
 
 class ClockLog {
  public:
-  // `watch` may be null: nothing is known then, and nothing flagged. Samples are repeated until
-  // that has taken `patience_ns`: a GPU that its own load keeps at the power cap would never end.
+  // `watch` may be null; then nothing is known and nothing is flagged. Samples are repeated until
+  // the repetitions have taken `patience_ns`. Without this limit a GPU whose own load keeps it at
+  // the power cap would never finish.
   ClockLog(ClockWatch* watch, double patience_ns) : watch_(watch), patience_ns_(patience_ns) {}
 
-  // Reads the clocks. True when these samples, which took `took_ns` together, are to be dropped and
-  // taken again.
+  // Reads the clocks. Returns true if these samples, which took `took_ns` together, must be dropped
+  // and taken again.
   bool repeats(std::int64_t samples, double took_ns);
 
   ClockSummary summary() const;
-  std::string note() const;  // "" unless samples were kept that were taken with clocks held down
+  std::string note() const;  // "" unless samples with low clocks were kept
 
  private:
   ClockWatch* watch_;

@@ -1,7 +1,7 @@
-// ClockWatch: what a GPU's clocks, power and temperature are just now, by NVML. They are watched
-// and never set. A reading takes some tens of microseconds and no context of the GPU.
+// ClockWatch: reads a GPU's clocks, power and temperature by NVML. It never sets them. A reading
+// takes some tens of microseconds and needs no context on the GPU.
 //
-// One thread. A watch keeps NVML started; any number may be open.
+// One thread. A watch keeps NVML started; any number of watches may be open.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace mgtune {
 
-// 0 where NVML does not say: every field is asked for by itself.
+// A field is 0 if NVML does not report it. Every field is read separately.
 struct ClockSample {
   double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;
   std::uint64_t reasons = 0;  // see throttle.h
@@ -32,15 +32,15 @@ class ClockWatch {
   ClockWatch& operator=(const ClockWatch&) = default;
 };
 
-// `device_id` is DeviceInfo::id. A MIG instance gets the readings of its GPU. environment, with
-// the reason, when NVML is missing, does not start or does not know the device.
+// `device_id` is DeviceInfo::id. For a MIG instance the readings are those of its GPU. environment,
+// with the reason, if NVML is missing, does not start, or does not know the device.
 Result<std::unique_ptr<ClockWatch>> open_clock_watch(const std::string& device_id,
                                                      LibraryLoader& loader = LibraryLoader::real());
 
-// What the GPU may reach; 0 where NVML does not say.
+// The limits of the GPU; 0 if NVML does not report them.
 struct ClockLimits {
   double sm_mhz = 0, memory_mhz = 0;
-  double power_w = 0;  // that the driver keeps it to
+  double power_w = 0;  // the limit that the driver enforces
 };
 
 // Fails as open_clock_watch() does.

@@ -1,11 +1,12 @@
 // NvmlLibrary: the functions of NVML, the driver's management library, that read clocks, power and
-// temperature; opened at run time. None that is here sets anything.
+// temperature, opened at run time. No function here sets anything.
 //
-// nvml.h need not be on the machine that builds mgtune: names, types and values below are those of
-// NVIDIA's documented ABI (NVML API Reference Guide, docs.nvidia.com/deploy/nvml-api), which is
-// kept from driver to driver: a change of meaning gets a new name (nvmlInit_v2).
+// The machine that builds mgtune does not need nvml.h: the names, types and values below are those
+// of NVIDIA's documented ABI (NVML API Reference Guide, docs.nvidia.com/deploy/nvml-api). The ABI
+// does not change from driver to driver: a function with a new meaning gets a new name
+// (nvmlInit_v2).
 //
-// A value of this type may be copied and used from several threads, as NVML may.
+// Values of this type may be copied and used from several threads, as NVML may.
 
 #pragma once
 
@@ -16,7 +17,7 @@
 
 namespace mgtune {
 
-struct NvmlDeviceHandle;  // what nvmlDevice_t points at
+struct NvmlDeviceHandle;  // the type that nvmlDevice_t points to
 using NvmlDevice = NvmlDeviceHandle*;
 
 // nvmlReturn_t, nvmlClockType_t and nvmlTemperatureSensors_t.
@@ -36,7 +37,7 @@ struct NvmlLibrary {
   const char* (*error_string)(int result) = nullptr;
   int (*handle_by_uuid)(const char* uuid, NvmlDevice* device) = nullptr;
 
-  // Null where this driver has none.
+  // Null if this driver does not have it.
   int (*parent_of_mig)(NvmlDevice instance, NvmlDevice* gpu) = nullptr;
   ReadNumberOf* clock_mhz = nullptr;
   ReadNumberOf* max_clock_mhz = nullptr;
@@ -45,18 +46,18 @@ struct NvmlLibrary {
   ReadNumber* enforced_power_limit_mw = nullptr;
   ReadReasons* clock_reasons = nullptr;
 
-  // ok for NVML_SUCCESS, else environment: "what: NVML's text".
+  // ok for NVML_SUCCESS, otherwise environment: "what: NVML's text".
   Status status(int result, const std::string& what) const;
 };
 
-// libnvidia-ml.so.1 of the driver. environment when it is not there or lacks what every use needs.
-// Not started: see NvmlSession.
+// Opens libnvidia-ml.so.1 of the driver. environment if it does not exist, or does not have the
+// functions that every use needs. It is not started: see NvmlSession.
 Result<NvmlLibrary> open_nvml(LibraryLoader& loader = LibraryLoader::real());
 
-// NVML started. It counts its starts, so sessions do not disturb each other. Move-only.
+// A started NVML. NVML counts its starts, so sessions do not disturb each other. Move-only.
 class NvmlSession {
  public:
-  // environment, with NVML's reason, when it does not start: the driver is not loaded, or is of
+  // environment, with NVML's reason, if it does not start: the driver is not loaded, or is of
   // another release than the library.
   static Result<NvmlSession> start(NvmlLibrary nvml);
 
@@ -68,8 +69,9 @@ class NvmlSession {
 
   const NvmlLibrary& nvml() const { return nvml_; }
 
-  // By DeviceInfo::id. For a MIG instance it is the GPU that the instance is a part of: an instance
-  // has no clocks and no power of its own. environment when NVML knows no such device.
+  // Finds a device by DeviceInfo::id. For a MIG instance it is the GPU that the instance is a part
+  // of, because an instance has no clocks and no power of its own. environment if NVML does not
+  // know the device.
   Result<NvmlDevice> device(const std::string& id) const;
 
  private:

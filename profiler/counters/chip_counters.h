@@ -1,6 +1,6 @@
-// ChipCounters: a counter set as one chip can count it. Chips differ: a consumer Blackwell names
-// its memory's bytes otherwise than a Hopper, and only a Hopper has wgmma. What a chip lacks is
-// left out and said, never an error.
+// ChipCounters: the counters of a set that one chip has. Chips differ: a consumer Blackwell has
+// other names for its memory's bytes than a Hopper, and only a Hopper has wgmma. If a chip does not
+// have a counter, the counter is left out with a note. That is never an error.
 
 #pragma once
 

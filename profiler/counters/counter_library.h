@@ -1,10 +1,10 @@
-// CounterLibrary: CUPTI's functions for hardware counters: the Range Profiler, its host half, and
-// the few functions of the target that both need. From the same library that times kernels
-// (timing/cupti_library.h), opened at run time.
+// CounterLibrary: CUPTI's functions for hardware counters: the Range Profiler, its host part, and
+// the few functions of the target that both need. They are from the same library that times kernels
+// (cupti/cupti_library.h), which is opened at run time.
 //
-// The functions cuptiProfilerHost... need neither a GPU nor a driver. The others need privilege:
-// counters tell one process what others do on the GPU. Of the deprecated Profiling, Event and
-// Metric APIs nothing is here.
+// The functions cuptiProfilerHost... need neither a GPU nor a driver. The others need privilege,
+// because counters tell one process what other processes do on the GPU. Nothing of the deprecated
+// Profiling, Event and Metric APIs is used.
 
 #pragma once
 
@@ -56,12 +56,12 @@ struct CounterLibrary {
   MGTUNE_COUNTER_FUNCTIONS(MGTUNE_DECLARE)
 #undef MGTUNE_DECLARE
 
-  // ok for CUPTI_SUCCESS, else environment: "what: CUPTI_ERROR_NAME". Missing privilege, counters
-  // that another program uses and a CUPTI that another tool holds come with what to do.
+  // ok for CUPTI_SUCCESS, otherwise environment: "what: CUPTI_ERROR_NAME". If privilege is missing,
+  // or another program uses the counters or CUPTI, the message says what to do.
   Status status(CUptiResult result, const char* what) const;
 };
 
-// As open_cupti(); environment as well when that library is too old to count.
+// Like open_cupti(). Also environment if the library is too old to count.
 Result<CounterLibrary> open_counter_library(LibraryLoader& loader = LibraryLoader::real());
 
 // Every function takes one struct that says its own size: X_Params_STRUCT_SIZE of its header.

@@ -1,9 +1,9 @@
-// Counters: what mgtune counts on a GPU, in its own words, as data: a plain name, a unit, one line
-// of meaning, and the metrics of NVIDIA's chips that give it. A set is counted together; a tier is
-// the sets up to it. Constant data.
+// Counters: the counters of mgtune, as data: a plain name, a unit, one line that says what it
+// means, and the metrics of NVIDIA's chips that give it. The counters of a set are counted
+// together. A tier includes all sets up to it. Constant data.
 //
-// To add a counter: a row in its set's file. To add a set: one file that defines a CounterSet, its
-// declaration below and its row in counter_sets.cpp.
+// To add a counter, add a row to its set's file. To add a set, add a file that defines a
+// CounterSet, its declaration below, and its row in counter_sets.cpp.
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace mgtune {
 
 enum class CounterKind : std::uint8_t {
   per_launch,  // a sum over the counted launches, divided by their number
-  average,     // a ratio, a share or a rate: as it is
+  average,     // a ratio, a share or a rate: not divided
 };
 
 struct Counter {
@@ -24,7 +24,7 @@ struct Counter {
   std::string_view unit;     // "bytes", "%", "" for a plain number
   std::string_view meaning;  // one line
   CounterKind kind = CounterKind::per_launch;
-  // The first that a chip has is counted. "" ends the list.
+  // The first of these metrics that a chip has is counted. "" ends the list.
   std::array<std::string_view, 2> metrics;
   double scale = 1;  // from the metric's unit to ours
 };
@@ -41,7 +41,7 @@ extern const CounterSet kStallsSet;
 
 inline constexpr int kTiers = 2;
 
-std::span<const CounterSet* const> counter_sets();   // in the order of tables
-const Counter* find_counter(std::string_view name);  // null for a name that is none
+std::span<const CounterSet* const> counter_sets();   // in the order of the tables that are printed
+const Counter* find_counter(std::string_view name);  // null for an unknown name
 
 }  // namespace mgtune

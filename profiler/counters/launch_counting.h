@@ -1,6 +1,6 @@
-// The counters of a launch: all sets of a tier over a row of launches on rotating buffer sets,
-// counted as one range. A sum is divided by the number of launches, so that what the first launch
-// finds in the L2 cache and what the last leaves there do not matter.
+// The counters of a launch. All sets of a tier count many launches on rotating buffer sets as one
+// range. A sum is divided by the number of launches. So it does not matter what the first launch
+// finds in the L2 cache, or what the last launch leaves there.
 
 #pragma once
 
@@ -24,15 +24,15 @@ struct CountedLaunches {
   std::vector<Value> values;          // in the order of the sets
   std::vector<std::string> left_out;  // "counter: why"
   std::int64_t launches = 0;          // in the range
-  std::int64_t passes = 0;            // over all sets: the range ran this often, and once before
+  std::int64_t passes = 0;  // of all sets: how often the range ran, besides one run before
 };
 
-// How many launches one range holds: at least 16, every buffer set equally often.
+// The number of launches in one range: at least 16, and the same number for every buffer set.
 std::int64_t launches_in_range(std::int64_t buffer_sets);
 
-// The work takes turns through `buffer_sets` sets of buffers, on the null stream. invalid_argument
-// for a tier that is none; environment when the chip counts nothing of it, and as RangeCounter; the
-// work's own failures as they are.
+// The work rotates through `buffer_sets` sets of buffers, on the null stream. invalid_argument for
+// an unknown tier. environment if the chip has no counter of it, and as for RangeCounter. The
+// work's own failures are returned unchanged.
 Result<CountedLaunches> count_launches(RangeCounter& counter, Device& device, const TimedWork& work,
                                        std::int64_t buffer_sets, int tier);
 

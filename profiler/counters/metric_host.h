@@ -1,8 +1,9 @@
-// MetricHost: what a chip can count, and in how many passes: the host half of CUPTI's Range
-// Profiler. Needs neither a GPU nor a driver, so that lists of metrics are checked anywhere.
+// MetricHost: which metrics a chip can count, and in how many passes: the host part of CUPTI's
+// Range Profiler. It needs neither a GPU nor a driver, so lists of metrics can be checked on any
+// machine.
 //
-// A chip is CUPTI's word for a GPU's silicon ("GH100" in an H100 and an H200). A metric is a base
-// name with a rollup behind it: "dram__bytes_read" + ".sum". Move-only; one thread at a time.
+// A chip is CUPTI's word for the silicon of a GPU ("GH100" in an H100 and an H200). A metric is a
+// base name with a rollup after it: "dram__bytes_read" + ".sum". Move-only; one thread at a time.
 
 #pragma once
 
@@ -22,10 +23,10 @@ struct MetricText {
   std::string unit;         // "byte"
 };
 
-// How a GPU is told to count some metrics.
+// The configuration that tells a GPU to count some metrics.
 struct MetricConfig {
   std::vector<std::uint8_t> image;
-  std::int64_t passes = 0;  // the same work has to run this often
+  std::int64_t passes = 0;  // how often the same work must run
 };
 
 // Every chip that this CUPTI knows, in its order.
@@ -33,9 +34,9 @@ Result<std::vector<std::string>> supported_chips(const CounterLibrary& library);
 
 class MetricHost {
  public:
-  // `availability` comes from a GPU (range_counter.h): what it lacks is then not counted. Without
-  // one every metric of the chip is there. invalid_argument, with the chips there are, for a chip
-  // that CUPTI does not know.
+  // `availability` comes from a GPU (range_counter.h): metrics that the GPU does not have are not
+  // counted. Without it, all metrics of the chip are available. invalid_argument, with a list of
+  // chips, if CUPTI does not know the chip.
   static Result<MetricHost> open(const CounterLibrary& library, const std::string& chip,
                                  std::vector<std::uint8_t> availability = {});
 
@@ -43,16 +44,16 @@ class MetricHost {
 
   Result<std::vector<std::string>> base_metrics() const;  // sorted, each once
 
-  // Of a base name or a metric; not_found when the chip has none of that name.
+  // Describes a base name or a metric. not_found if the chip does not have it.
   Result<MetricText> describe(const std::string& metric) const;
 
-  // Whether schedule() takes it. Tries it: 2 ms.
+  // Whether schedule() accepts the metric. It tries; that takes 2 ms.
   bool can_count(const std::string& metric) const;
 
-  // All in one: metrics that are added one by one get passes of their own.
+  // Schedules all metrics in one list, because metrics that are added one by one get a pass each.
   Result<MetricConfig> schedule(std::span<const std::string> metrics) const;
 
-  // The metrics' values in the one range of a counter data image. Not a number where there was
+  // The values of the metrics in the one range of a counter data image. NaN if a division has
   // nothing to divide by.
   Result<std::vector<double>> evaluate(std::span<const std::uint8_t> counter_data,
                                        std::span<const std::string> metrics) const;

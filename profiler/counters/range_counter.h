@@ -1,11 +1,12 @@
-// RangeCounter: hardware counters over one range of work on a GPU: the target half of CUPTI's Range
-// Profiler, in user ranges and user replay. The GPU has fewer counters than metrics want, so the
-// same work runs once a pass, launched again by whoever counts: its inputs must still be there, and
-// what it writes it may write again. Nothing is flushed, saved or restored between passes, and no
+// RangeCounter: hardware counters over one range of work on a GPU: the target part of CUPTI's Range
+// Profiler, with user ranges and user replay. The GPU has fewer counters than metrics need, so the
+// same work runs once per pass. The caller launches it again: its inputs must still be there, and
+// it may write its outputs again. Between passes nothing is flushed, saved or restored, and no
 // clock is locked.
 //
-// A process that records activity (timing/activity_recorder.h) must not count: CUPTI allows either.
-// At most one object a process and GPU. One thread, with the GPU's context current.
+// A process that records activity (cupti/activity_recorder.h) must not count, because CUPTI allows
+// only one of the two. At most one object per process and GPU. One thread, with the GPU's context
+// current.
 
 #pragma once
 
@@ -24,14 +25,14 @@
 
 namespace mgtune {
 
-// Launches everything that is to be counted, and returns when the GPU has done it.
+// Launches everything that is to be counted, and returns when the GPU has finished.
 using CountedWork = std::function<Status()>;
 
 class RangeCounter {
  public:
-  // `index` is CUDA's ordinal of the context's GPU. environment, with what to do, where counters
-  // need privilege that this process lacks, or another tool has them; asks the GPU for what it can
-  // count to find out.
+  // `index` is CUDA's ordinal of the context's GPU. environment, saying what to do, if counters
+  // need privilege that this process does not have, or another tool uses them. To find out, it asks
+  // the GPU for its available counters.
   static Result<std::unique_ptr<RangeCounter>> make(const CounterLibrary& library,
                                                     CUcontext context, int index);
   ~RangeCounter();
@@ -40,9 +41,9 @@ class RangeCounter {
 
   const MetricHost& host() const { return *host_; }  // of this GPU
 
-  // The metrics' values over the work, which runs config.passes times. `config` is host()'s for
-  // exactly these metrics. Any number of times with other metrics; environment when CUPTI lost the
-  // range. What the work itself reports comes back as it is.
+  // The values of the metrics over the work, which runs config.passes times. `config` must be
+  // host()'s configuration for exactly these metrics. Callable any number of times with other
+  // metrics. environment if CUPTI lost the range. The work's own failures are returned unchanged.
   Result<std::vector<double>> count(const MetricConfig& config,
                                     std::span<const std::string> metrics, const CountedWork& work);
 

@@ -1,9 +1,10 @@
-// ActivityRecorder: start and end of every kernel and memset that this process runs on a GPU, as
-// CUPTI's activity records give them (kinds CONCURRENT_KERNEL and MEMSET, 1 ns ticks).
+// ActivityRecorder: start and end of every kernel and memset that this process runs on a GPU, from
+// CUPTI's activity records (kinds CONCURRENT_KERNEL and MEMSET, 1 ns ticks).
 //
-// Recording is on from make() until it goes; begin() and end() mark what is wanted of it. It costs
-// about 0.8 us of host time a launch. At most one a process: CUPTI's callbacks know no owner.
-// begin() and end() belong to one thread; buffers may come back on threads of CUPTI's own.
+// It records from make() until it is destroyed. begin() and end() select a part. Recording costs
+// about 0.8 us of host time per launch. At most one per process, because CUPTI's callbacks do not
+// say which object they are for. begin() and end() must be called by one thread. CUPTI may return
+// buffers on threads of its own.
 
 #pragma once
 
@@ -32,14 +33,14 @@ struct Activity {
 
 class ActivityRecorder {
  public:
-  // environment, with CUPTI's reason, where it cannot record here.
+  // environment, with CUPTI's reason, if it cannot record here.
   static Result<std::unique_ptr<ActivityRecorder>> make(const CuptiLibrary& cupti);
   ~ActivityRecorder();
   ActivityRecorder(const ActivityRecorder&) = delete;
   ActivityRecorder& operator=(const ActivityRecorder&) = delete;
 
-  // Forgets what was recorded so far. Before both the caller lets the GPU finish: a record is
-  // delivered once its operation has ended.
+  // begin() drops all earlier records. Before both calls the caller must wait until the GPU has
+  // finished, because a record is delivered after its operation has ended.
   Status begin();
   Result<Activity> end();
 

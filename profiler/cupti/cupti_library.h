@@ -1,8 +1,9 @@
 // CuptiLibrary: the functions of CUPTI, NVIDIA's tracing library, opened at run time.
-// CuptiSubscriber: the one place that CUPTI has in a process, held while it records.
+// CuptiSubscriber: a process can have one subscriber of CUPTI. This object is that subscriber while
+// it records.
 //
-// Opening calls into CUPTI, which from then on watches the process: a program that wants no CUPTI
-// in it opens none.
+// Opening calls into CUPTI, which watches the process from then on. A program that does not want
+// that must not open it.
 
 #pragma once
 
@@ -38,20 +39,20 @@ struct CuptiLibrary {
   MGTUNE_CUPTI_FUNCTIONS(MGTUNE_DECLARE)
 #undef MGTUNE_DECLARE
 
-  // ok for CUPTI_SUCCESS, else environment: "what: CUPTI_ERROR_NAME". That another tool holds CUPTI
-  // is said in words.
+  // ok for CUPTI_SUCCESS, otherwise environment: "what: CUPTI_ERROR_NAME". If another tool uses
+  // CUPTI, the message says so in words.
   Status status(CUptiResult result, const char* what) const;
 };
 
-// Looked for in this order: $MGTUNE_CUPTI_PATH (a file) alone when it is set; $CUDA_HOME; where the
-// linker looks; /usr/local/cuda. environment when there is none, and when it is not of the release
-// whose headers mgtune was built with: the layout of records changes between releases.
+// Looked for in this order: only $MGTUNE_CUPTI_PATH (a file) if it is set; $CUDA_HOME; where the
+// linker looks; /usr/local/cuda. environment if there is none, or if it is not of the release whose
+// headers mgtune was built with: the layout of records changes between releases.
 Result<CuptiLibrary> open_cupti(LibraryLoader& loader = LibraryLoader::real());
 
-// Move-only; gives the place back when it goes.
+// Move-only. The destructor unsubscribes.
 class CuptiSubscriber {
  public:
-  // environment when another tool (a debugger, Nsight, PyTorch's profiler) has the place.
+  // environment if another tool (a debugger, Nsight, PyTorch's profiler) is the subscriber.
   static Result<CuptiSubscriber> take(const CuptiLibrary& cupti);
 
  private:

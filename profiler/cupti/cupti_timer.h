@@ -1,8 +1,8 @@
-// The primary timer of GPUs, by CUPTI's activity records: methods "rotating", "cold" and "hot".
-// Calls are queued back to back; the time of a call is the span from the first start to the last
-// end of its own kernels and memsets, so neither launch gaps between calls nor the cost of a clock
-// are in it. A dependent launch, which starts before the call before it ends, counts from that end:
-// of such a gap what it does not hide is in its time.
+// The primary timer of GPUs: methods "rotating", "cold" and "hot", by CUPTI's activity records.
+// Calls are queued one after the other. Time runs from the start of a call's first kernel or memset
+// to the end of its last one. So neither launch gaps between calls nor the cost of a clock are
+// included. A dependent launch starts before the previous call ends; its time runs from the end of
+// the previous call, so the part of its prologue that is not hidden counts.
 
 #pragma once
 
@@ -24,8 +24,8 @@ struct CuptiTimerParts {
   std::unique_ptr<CacheEviction> eviction;  // runs before each call, outside its time; may be null
 };
 
-// The timer takes all over. Timer::time() fails with environment when CUPTI loses records twice in
-// a row, and with unsupported for work that launches nothing.
+// The timer takes ownership of all parts. Timer::time() fails with environment if CUPTI loses
+// records twice in a row, and with unsupported if the work launches nothing.
 std::unique_ptr<Timer> make_cupti_timer(std::string method, CuptiTimerParts parts);
 
 }  // namespace mgtune

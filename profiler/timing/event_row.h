@@ -1,6 +1,6 @@
-// EventRow: CUDA events recorded one after the other, and the times between neighbours. Ticks are
-// 32 ns on Hopper, up to 0.5 us on older GPUs; an event between two kernels costs about 2 us. One
-// thread, in the context that is current when it is used.
+// EventRow: CUDA events that are recorded one after the other, and the times between neighbours. A
+// tick is 32 ns on Hopper and up to 0.5 us on older GPUs. An event between two kernels costs about
+// 2 us. One thread, in the context that is current when it is used.
 
 #pragma once
 
@@ -23,7 +23,7 @@ class EventRow {
   void clear() { recorded_ = 0; }  // keeps the events for the next row
   Status record(Stream stream);
 
-  // One time fewer than there are events. After the stream has been waited for.
+  // There is one time fewer than events. Wait for the stream first.
   Result<std::vector<double>> times_ns() const;
 
  private:

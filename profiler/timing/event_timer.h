@@ -1,6 +1,6 @@
 // The fall-back timer of GPUs: method "rotating_events", CUDA events around batches of calls over
-// the rotating buffer sets. The gaps between launches (0.8 us each on an H200) are in it, so its
-// rows are a method of their own. Needs no CUPTI: it works beside any other tool.
+// the rotating buffer sets. The gaps between launches (0.8 us each on an H200) are included, so it
+// is a method of its own. It needs no CUPTI, so it works together with any other tool.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace mgtune {
 
-// `reason`: why not CUPTI, for Timing::note. `driver` outlives the timer.
+// `reason`: why CUPTI is not used, for Timing::note. `driver` must outlive the timer.
 std::unique_ptr<Timer> make_event_timer(const CudaDriver& driver,
                                         std::unique_ptr<HeldStream> stream,
                                         const std::string& reason,

@@ -1,4 +1,4 @@
-// The timers of GPUs by their method's name, and which of them this machine allows.
+// The timers of GPUs by the names of their methods, and which methods this machine allows.
 
 #pragma once
 
@@ -15,36 +15,36 @@
 
 namespace mgtune {
 
-// "rotating" where CUPTI is to be had, else "rotating_events" with the reason. It opens CUPTI and
-// records for a moment, so CUPTI watches this process from then on: ask in a short-lived
-// one.
+// "rotating" if CUPTI can be used, otherwise "rotating_events" with the reason. This opens CUPTI
+// and records for a moment, and CUPTI watches this process from then on. So call it in a
+// short-lived process.
 TimingMethod default_gpu_method(LibraryLoader& loader = LibraryLoader::real());
 
 // method             clock            data
-// "rotating"         CUPTI            buffer sets that turn, so that none is in the L2
+// "rotating"         CUPTI            buffer sets that rotate, so that none is in the L2
 // "cold"             CUPTI            the L2 is emptied by reading before each call
 // "hot"              CUPTI            the same buffers in each call: in the L2 as far as they fit
 // "graph"            CUDA events      as rotating, in replays of a graph
 // "rotating_events"  CUDA events      as rotating; Timing::note says method.reason
 //
-// The device outlives the timer; the builder compiles what empties the cache. environment, with the
-// reason, where CUPTI is needed and not to be had; invalid_argument for another word; unsupported
-// on the cpu device.
+// The device must outlive the timer. The builder compiles the kernel that empties the cache.
+// environment, with the reason, if CUPTI is needed and cannot be used; invalid_argument for an
+// unknown method; unsupported on the cpu device.
 Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, Builder& builder,
                                               const TimingMethod& method);
 
-// The same with a given driver, which outlives the timer, and loader, for tests.
+// The same with a given driver, which must outlive the timer, and a given loader, for tests.
 Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, Builder& builder,
                                               const TimingMethod& method, const CudaDriver& driver,
                                               LibraryLoader& loader);
 
-// What a sweep's --method may say.
+// The methods that a sweep's --method accepts.
 const std::vector<std::string>& gpu_methods();
 
-// Whether the method's calls turn through buffer sets, so that there must be several.
+// Whether the method's calls rotate through buffer sets, so that there must be several.
 bool turns_through_sets(const std::string& method);
 
-// Whether it is CUPTI that times it.
+// Whether the method uses CUPTI.
 bool needs_cupti(const std::string& method);
 
 }  // namespace mgtune

@@ -1,11 +1,11 @@
-// Method "graph": many calls over the rotating buffer sets captured into one CUDA graph, which is
-// replayed; a call's time is the replay's divided by them. It ranks variants with programmatic
-// dependent launch, whose calls overlap, and problems under 20 us, as a program that uses graphs
-// runs them.
+// Method "graph": many calls over the rotating buffer sets are captured into one CUDA graph. The
+// time of a call is the time of a replay divided by the number of calls. This method ranks variants
+// with programmatic dependent launch, whose calls overlap, and problems under 20 us, in the way in
+// which a program with graphs runs them.
 //
-// Always by CUDA events around a replay of about 1 ms, whose 2 us are then 0.2 %: one clock, so all
-// its rows compare. A timer that records with CUPTI in the same process would slow its kernels
-// down; have one at a time.
+// It always uses CUDA events around a replay of about 1 ms. Their 2 us are then 0.2 %. It is always
+// the same clock, so all rows of the method can be compared. A timer that records with CUPTI in the
+// same process would slow the kernels down, so have only one timer at a time.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace mgtune {
 
-// `driver` outlives the timer.
+// `driver` must outlive the timer.
 std::unique_ptr<Timer> make_graph_timer(const CudaDriver& driver,
                                         std::unique_ptr<HeldStream> stream,
                                         std::unique_ptr<ClockWatch> watch = nullptr);

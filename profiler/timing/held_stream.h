@@ -1,9 +1,10 @@
-// HeldStream: a CUDA stream of a timer's own that runs nothing before all of it is queued, so that
-// the host's 2 to 3 us a launch do not show between kernels that are shorter.
+// HeldStream: a CUDA stream of a timer's own that starts only when all work is queued. So the 2 to
+// 3 us that the host needs per launch do not show between shorter kernels.
 //
-// It waits on a word of host memory (cuStreamWaitValue32), which takes no SM. Work that makes the
-// driver wait for the GPU while the stream is held would wait for ever: a watchdog lets it go after
-// `patience`, and from then on nothing is held. One thread; the device outlives it.
+// It waits for a word of host memory (cuStreamWaitValue32), which uses no SM. If the work makes the
+// driver wait for the GPU while the stream is held, it would wait for ever. So a watchdog releases
+// the stream after `patience`, and from then on the stream is not held any more. One thread; the
+// device must outlive it.
 
 #pragma once
 
@@ -21,10 +22,10 @@ namespace mgtune {
 
 class HeldStream {
  public:
-  // Queues work on the stream that it is given.
+  // Queues work on the given stream.
   using Enqueue = std::function<Status(Stream stream)>;
 
-  // `driver` outlives it. In the device's context.
+  // `driver` must outlive it. Call this in the device's context.
   static Result<std::unique_ptr<HeldStream>> make(
       const CudaDriver& driver, Device& device,
       std::chrono::milliseconds patience = std::chrono::seconds(2));
@@ -32,9 +33,9 @@ class HeldStream {
   HeldStream(const HeldStream&) = delete;
   HeldStream& operator=(const HeldStream&) = delete;
 
-  // Queues, then waits until it has run. What runs for the first time in a process is run free: the
-  // driver may wait for the GPU to load it. The Status is the first failure, of queueing or
-  // running.
+  // Queues the work, then waits until it has run. Work that runs for the first time in a process
+  // must run free, because the driver may wait for the GPU to load it. The Status is the first
+  // failure of queueing or running.
   Status run_free(const Enqueue& enqueue);
   Status run_held(const Enqueue& enqueue);
 
@@ -44,7 +45,7 @@ class HeldStream {
   // Captures what `enqueue` queues instead of running it. The caller destroys the graph.
   Result<CUgraph> capture(const Enqueue& enqueue);
 
-  // "" or why the host's launches may show in what was measured.
+  // "", or why the host's launches may show in the times.
   const std::string& note() const { return note_; }
 
  private:
@@ -57,7 +58,7 @@ class HeldStream {
   const CudaDriver& driver_;
   CUcontext context_;
   CUstream stream_;
-  std::unique_ptr<Gate> gate_;  // null where the stream cannot be held
+  std::unique_ptr<Gate> gate_;  // null if the stream cannot be held
   std::string note_;
 };
 

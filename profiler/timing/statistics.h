@@ -12,9 +12,9 @@ struct SampleSummary {
   // sorted samples (what NumPy calls "linear").
   double median = 0, q1 = 0, q3 = 0, min = 0;
   std::int64_t count = 0;
-  // 95 % interval of the median: the innermost pair of samples, symmetric in rank, that encloses
-  // the true median with at least that probability whatever the distribution (exact binomial
-  // ranks). [min, max] below 6 samples, where no pair reaches 95 %.
+  // The 95 % interval of the median: the innermost pair of samples, symmetric in rank, that
+  // encloses the true median with at least that probability for any distribution (exact binomial
+  // ranks). With fewer than 6 samples no pair reaches 95 %, and the interval is [min, max].
   double median_low = 0, median_high = 0;
 };
 

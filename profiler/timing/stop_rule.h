@@ -1,4 +1,4 @@
-// The stop rule: when a measurement has samples enough. One rule for every method.
+// The stop rule: when a measurement has enough samples. All methods use the same rule.
 
 #pragma once
 
@@ -10,7 +10,7 @@ namespace mgtune {
 
 enum class StopRule { go_on, enough, censored };
 
-// `measured_ns`: the work's time so far, the sum over all its timed launches.
+// `measured_ns`: the time of the work so far, the sum over all its timed launches.
 StopRule stop_rule(const std::vector<double>& samples_ns, double measured_ns,
                    const TimingBudget& budget);
 

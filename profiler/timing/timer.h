@@ -1,5 +1,5 @@
-// Timer: samples of how long a piece of device work takes, by one named method. A method is part of
-// every measurement's key: numbers of different methods are never ranked together.
+// Timer: samples of the time of a piece of device work, by one named method. The method is part of
+// every measurement's key: times of different methods are never ranked together.
 
 #pragma once
 
@@ -16,23 +16,23 @@
 
 namespace mgtune {
 
-// How a sweep times, decided before it starts.
+// The timing method of a sweep, decided before it starts.
 struct TimingMethod {
   std::string name;    // "rotating", "cold", "hot", "graph", "rotating_events", "emulation"
-  std::string reason;  // of rotating_events: why CUPTI does not time here; else ""
+  std::string reason;  // of rotating_events: why CUPTI is not used; otherwise ""
 };
 
 // Launches the work once on the stream, with the `turn`-th of the rotating buffer sets.
 using TimedWork = std::function<Status(std::int64_t turn, Stream stream)>;
 
-// Timing ends at the first of these that holds, none of them before min_samples.
+// Timing ends when the first of these limits is reached, but not before min_samples.
 struct TimingBudget {
   std::int64_t min_samples = 6;  // fewer have no 95 % interval of their median
   std::int64_t max_samples = 200;
   double max_seconds = 0.2;            // of measured time
-  std::int64_t buffer_sets = 1;        // that the work turns through
+  std::int64_t buffer_sets = 1;        // that the work rotates through
   double relative_half_width = 0.005;  // of the median's interval: stop once it is this narrow
-  // Racing: stop, censored, once the median's interval lies above; 0: never.
+  // Racing: stop as censored when the median's interval lies above this. 0: never.
   double stop_above_ns = 0;
 };
 
@@ -43,18 +43,18 @@ struct Timing {
   ClockSummary clocks;
 };
 
-// Several pieces of work timed in rounds: in each round every one of them once, in random order, so
-// that what drifts (clocks, heat, neighbours) meets all alike.
+// Several pieces of work timed in rounds. Each round has each of them once, in random order, so
+// that drift (clocks, heat, neighbours) affects all alike.
 struct TurnBudget {
   std::int64_t min_rounds = 6;  // fewer have no 95 % interval
   std::int64_t max_rounds = 60;
   double max_seconds = 1;        // of measured time; ends it after min_rounds
-  std::int64_t buffer_sets = 1;  // that the works turn through, together
+  std::int64_t buffer_sets = 1;  // that all works together rotate through
   std::uint64_t seed = 1;        // of the order
 };
 
 struct TurnTiming {
-  std::vector<std::vector<double>> samples_ns;  // of each work, one a round
+  std::vector<std::vector<double>> samples_ns;  // of each work, one per round
   std::string note;
   ClockSummary clocks;
 };
@@ -65,8 +65,8 @@ class Timer {
   virtual const std::string& method() const = 0;
   virtual Result<Timing> time(const TimedWork& work, const TimingBudget& budget) = 0;
 
-  // The works are launched with one count of turns: none finds in the caches what the one before it
-  // left there. The first failure ends it.
+  // The works share one count of turns, so that none finds data of the previous one in the caches.
+  // The first failure ends it.
   virtual Result<TurnTiming> time_in_turn(std::span<const TimedWork> works,
                                           const TurnBudget& budget) = 0;
 
@@ -79,8 +79,8 @@ class Timer {
 // Nanoseconds of a monotonic clock of this machine.
 using HostClock = std::function<std::int64_t()>;
 
-// The cpu device's: method "emulation", the host's clock around each launch, after one launch that
-// is not timed. It exercises the pipeline; what it says has no bearing on a GPU.
+// The timer of the cpu device: method "emulation", the host's clock around each launch, after one
+// launch that is not timed. It exercises the pipeline. Its times say nothing about a GPU.
 std::unique_ptr<Timer> make_emulation_timer();
 std::unique_ptr<Timer> make_emulation_timer(HostClock clock);
 
