@@ -1,5 +1,5 @@
-// ReportAnalysis: what a report works out from a model's rows beyond them. Made once and read by
-// every form of the report. Plain data; immutable once made.
+// ReportAnalysis: what a report computes from the rows of a model. It is made once, and every form
+// of the report reads it. Plain data; immutable once made.
 
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace mgtune {
 
-// Of one problem by one method.
+// The importance for one problem and one method.
 struct ProblemImportance {
   std::size_t problem = 0;  // of the model's problems
   std::string method;
   Importance importance;  // with at least one design
-  std::string note;       // what the figures fall short of; "" for nothing
+  std::string note;       // in which way the figures are limited; "" if they are not
 };
 
 struct ReportAnalysis {

@@ -1,5 +1,6 @@
-// What a report works out, as plain text for a terminal: the views of `mgtune show` beside those of
-// tables.h. Each ends with a newline; one without rows says which command fills it. Pure.
+// The computed parts of a report as plain text for a terminal: the views of `mgtune show` besides
+// those of tables.h. Each ends with a newline. A view without rows names the command that produces
+// them. Pure.
 
 #pragma once
 

@@ -13,23 +13,23 @@
 namespace mgtune {
 
 struct BestStep {
-  std::int64_t evaluation = 0;    // the how-many-th of the problem, from 1
+  std::int64_t evaluation = 0;    // the number of the evaluation within the problem, from 1
   std::optional<double> seconds;  // spent on the problem until then
   double best_ns = 0;
   std::size_t row = 0;  // of the model's variants
 };
 
-// Of one problem by one method. Failures count as evaluations, as they cost time.
+// For one problem and one method. Failures count as evaluations, because they cost time.
 struct BestSoFar {
   std::size_t problem = 0;  // of the model's problems
   std::string method;
   std::int64_t evaluations = 0;
   std::optional<double> seconds;  // of all of them
-  bool order_known = false;       // an import has its steps empty
-  std::vector<BestStep> steps;    // only where it got better
+  bool order_known = false;       // for an import the steps are empty
+  std::vector<BestStep> steps;    // only those with a faster variant
 };
 
-// In the order of problems, then methods; none for a problem without a time.
+// In the order of problems, then methods. A problem without a time has none.
 std::vector<BestSoFar> best_so_far(const ReportModel& model);
 
 }  // namespace mgtune

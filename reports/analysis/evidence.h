@@ -1,5 +1,5 @@
-// What finals, counters and ceilings add to a report's picks and variants: ties, the noise, what
-// limits a kernel.
+// Adds what finals, counters and ceilings say to a report's picks and variants: ties, the noise,
+// what limits a kernel.
 
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace mgtune {
 
-// `model` has its picks and variants; rows.tuned and rows.outcomes are not looked at.
+// `model` already has its picks and variants. rows.tuned and rows.outcomes are not used.
 void add_evidence(const StoredRows& rows, ReportModel& model);
 
 }  // namespace mgtune

@@ -1,5 +1,5 @@
-// SizeSeries: the time of the picks against the size of the problem, and where one variant takes
-// over from another. Pure.
+// SizeSeries: the times of the picks over the size of the problem, and the sizes at which the pick
+// changes. Pure.
 
 #pragma once
 
@@ -19,16 +19,16 @@ struct SizePoint {
 };
 
 // Between two neighboring points with different picks: halfway in the logarithm, where the runtime
-// changes over. (It keeps few variants: some sizes it serves with another than their pick, as
-// `mgtune explain` tells.)
+// changes from one to the other. (The runtime keeps only a few variants, so at some sizes another
+// variant than the pick runs; `mgtune explain` says which.)
 struct SizeBoundary {
   double at = 0;
   std::string below, above;  // variants
 };
 
 // Picks of one GPU, operator and method on problems that differ in one number, `dim`. With dim
-// "bytes": all of them, by the bytes that must move, without boundaries; left out where all move as
-// many.
+// "bytes" the series has all picks, by the bytes that must move, without boundaries; it is left out
+// if all problems move the same number.
 struct SizeSeries {
   GpuRecord gpu;
   std::string op, method, dim;

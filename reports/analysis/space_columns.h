@@ -1,5 +1,5 @@
-// SpaceColumns: the designs and parameter values of one problem's variants as columns, as charts
-// and statistics want them. Pure.
+// SpaceColumns: the designs and parameter values of one problem's variants as columns, for charts
+// and statistics. Pure.
 
 #pragma once
 
@@ -12,14 +12,15 @@
 
 namespace mgtune {
 
-// A parameter of any design; designs share a column where they have a name in common.
+// A parameter of any design. Designs that use the same name share a column.
 struct ParameterColumn {
   std::string name;
   std::vector<std::string> values;  // those that occur, in natural order
-  std::vector<std::int32_t> index;  // one per variant, into values; -1: its design has none such
+  std::vector<std::int32_t> index;  // one per variant, into values; -1: its design does not have it
 };
 
-// Designs of one name with other parameters (an operator that was edited) are two.
+// Designs with the same name and different parameters (of an operator that was edited) are two
+// designs.
 struct DesignColumns {
   std::string name;
   std::vector<std::size_t> parameters;  // in the order of the variant's text

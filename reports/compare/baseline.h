@@ -1,4 +1,5 @@
-// The picks of a report against those of another database, its baseline, by the noise rule. Pure.
+// Compares the picks of a report with those of another database, its baseline, by the noise rule.
+// Pure.
 
 #pragma once
 
@@ -15,11 +16,12 @@ namespace mgtune {
 struct BaselinePick {
   std::string variant;
   double time_ns = 0;
-  double speedup = 1, speedup_low = 1, speedup_high = 1;  // of ours over it, with its 95 % interval
-  Verdict verdict = Verdict::unsure;                      // on ours
+  double speedup = 1, speedup_low = 1,
+         speedup_high = 1;            // of our pick over the baseline's, with its 95 % interval
+  Verdict verdict = Verdict::unsure;  // about our pick
 };
 
-// One per pick of `model`; nullopt where the baseline has none.
+// One per pick of `model`; nullopt if the baseline has no pick for it.
 std::vector<std::optional<BaselinePick>> against_baseline(const ReportModel& model,
                                                           const ReportModel& baseline);
 

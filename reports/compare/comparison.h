@@ -1,5 +1,6 @@
-// Comparison: two measured tables side by side, old (A) and new (B): the rows that both have,
-// judged by the noise rule, and what became of the others. Plain data; pure functions.
+// Comparison: two measured tables side by side, old (A) and new (B). It has the rows that both
+// tables have, judged by the noise rule, and what happened to the others. Plain data; pure
+// functions.
 
 #pragma once
 
@@ -18,14 +19,14 @@ struct ComparedRow {
   Difference difference;
 };
 
-// A row with a time in one table only. `other` says what the other table has of it: an outcome or a
-// message; "" when it has no such row.
+// A row that has a time in one table only. `other` is what the other table has for it: an outcome
+// or a message, or "" if it has no such row.
 struct LoneRow {
   RowName name;
   std::string other;
 
-  // Whether the other table has it as failed: wrong, crashed, an error of a benchmark; not merely
-  // as untimed, which raced_out, unstable and unsupported are.
+  // Whether the row failed in the other table: wrong, crashed, an error of a benchmark. A row that
+  // only has no time (raced_out, unstable, unsupported) did not fail.
   bool fails_in_other() const;
 };
 
@@ -49,11 +50,11 @@ struct Comparison {
   bool has_regression() const { return count(Verdict::slower) > 0 || broken() > 0; }
 };
 
-// invalid_argument, with the reason, when no row of A can be compared with one of B, nor fails
+// invalid_argument, with the reason, if no row of A can be compared with a row of B, and none fails
 // there.
 Result<Comparison> compare_tables(const MeasuredTable& a, const MeasuredTable& b);
 
-// For a terminal: ends with a newline and a line that sums up.
+// For a terminal. It ends with a line that sums up, and a newline.
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_json(const Comparison& comparison);  // reports/README.md has the keys
 

@@ -1,6 +1,6 @@
-// MeasuredTable: the times that one file holds, as rows that can be matched with another file's.
-// The file is a database of results, an export of ours (`show variants --json`, `show best --json`,
-// `sweep --json`, a tuned table of `export`) or the JSON of Google Benchmark. Plain data.
+// MeasuredTable: the times in one file, as rows that can be matched with those of another file. The
+// file is a database of results, one of our exports (`show variants --json`, `show best --json`,
+// `sweep --json`, a tuned table of `export`), or the JSON of Google Benchmark. Plain data.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace mgtune {
 
-// What a time is of. Rows of two files are compared when all of it is equal.
+// The identity of a row. Rows of two files are compared if their identities are equal.
 struct RowName {
   std::string op, problem;  // empty for a benchmark
   std::string variant;      // or the benchmark's name
@@ -32,7 +32,7 @@ struct MeasuredRow {
   Clock clock = Clock::gpu;
 };
 
-// A row that has no time, and why: the outcome, or what the benchmark reported.
+// A row that has no time, and the reason: the outcome, or the message of the benchmark.
 inline constexpr std::string_view kNoTime =
     "no time";  // of an UntimedRow that nothing else is known of
 
@@ -50,8 +50,8 @@ struct MeasuredTable {
   std::vector<UntimedRow> untimed;
 };
 
-// not_found when there is no such file; corrupt, incompatible or io, with the file's name and, in
-// JSON, the place, when it is none of these or damaged.
+// not_found if there is no such file. corrupt, incompatible or io, with the file's name and, for
+// JSON, the place, if it is none of these kinds, or damaged.
 Result<MeasuredTable> read_measured_table(const std::string& path);
 
 }  // namespace mgtune

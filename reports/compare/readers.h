@@ -1,4 +1,4 @@
-// What read_measured_table() knows of each kind of file. Private to this folder.
+// The readers for each kind of file. Private to this folder.
 
 #pragma once
 
@@ -16,7 +16,7 @@ Status read_store(Store& store, MeasuredTable& table);
 Status read_export(const JsonCursor& document, MeasuredTable& table);
 
 // {"context": {...}, "benchmarks": [...]}, with repetitions, their aggregates, or both. The
-// repetitions of a name are one row: their median, with an interval from their scatter.
+// repetitions of one name are one row: their median, with an interval from their scatter.
 Status read_benchmarks(const JsonCursor& document, MeasuredTable& table);
 
 }  // namespace mgtune

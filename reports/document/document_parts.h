@@ -1,4 +1,4 @@
-// The parts of the document, each a file of its own. Private to document/.
+// The parts of the document, one file each. Private to document/.
 
 #pragma once
 
@@ -16,8 +16,8 @@ namespace mgtune {
 
 using Json = nlohmann::ordered_json;
 
-// The lists that other parts point into, and the places of their entries. Not copied: parts point
-// into the model.
+// The lists that other parts refer to, and the places of their entries. Not copyable, because parts
+// point into the model.
 class DocumentIndex {
  public:
   explicit DocumentIndex(const ReportModel& model);
@@ -30,7 +30,8 @@ class DocumentIndex {
   std::int64_t gpu(const GpuRecord& gpu) const;
   std::int64_t sweep(std::int64_t id) const;  // into the model's sweeps; -1: unknown
 
-  // Distinct pairs of a GPU (into gpus) and an environment; of each sweep its place among them.
+  // The distinct pairs of a GPU (into gpus) and an environment, and for each sweep its place among
+  // them.
   std::vector<std::pair<std::int64_t, const EnvironmentRecord*>> machines;
   std::vector<std::size_t> machine_of_sweep;
 
@@ -46,7 +47,7 @@ struct DocumentInput {
   const DocumentIndex& index;
 };
 
-// With seven significant digits; null where it is not finite.
+// Written with seven significant digits; null if it is not finite.
 Json number(double value);
 Json number(const std::optional<double>& value);
 
@@ -55,8 +56,8 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// "4096" is a number and "true" a boolean, as the operator's file had them; else a text. Only where
-// the value gives the same text again.
+// Writes "4096" as a number and "true" as a boolean, as in the operator's file, and everything else
+// as a text. It does so only if the value gives the same text again.
 Json typed(std::string_view word);
 // " --db results.db", or "" for the default database.
 std::string database_words(const DocumentInput& input);

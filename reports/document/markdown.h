@@ -1,5 +1,5 @@
-// The report as Markdown: verdict, picks, what matters, failures, environment, how it was measured.
-// For pull requests and wikis: text of the store cannot become markup. Pure.
+// The report as Markdown: verdict, picks, important parameters, failures, environment, how it was
+// measured. For pull requests and wikis: text of the store cannot become markup. Pure.
 
 #pragma once
 
@@ -12,9 +12,9 @@ namespace mgtune {
 std::string report_markdown(const ReportModel& model, const ReportAnalysis& analysis,
                             const DocumentOptions& options);
 
-// One row a pick, with everything that is known of it; empty where nothing is. Quoting is RFC
-// 4180's, lines end in a newline, units are in the names of the columns. (The variants as CSV:
-// `mgtune export --format csv`.)
+// One row per pick with everything that is known about it; a cell is empty if nothing is. Quoting
+// follows RFC 4180, lines end with a newline, and the names of the columns have the units. (`mgtune
+// export --format csv` writes the variants as CSV.)
 std::string picks_csv(const ReportModel& model, const DocumentOptions& options);
 
 }  // namespace mgtune

@@ -1,8 +1,8 @@
-// The report as one JSON document: what the page draws, `mgtune report --format json` writes and
-// `mgtune sweep --watch` sends. configs/schema/report.schema.json has every key; keys are added,
-// never changed, while "format" is 2. Text is valid UTF-8 as it was stored, not made printable;
-// a number that is not finite is null; times have seven significant digits. Variants are columns,
-// so that 100,000 of them are about 12 MB. Pure, thread-safe.
+// The report as one JSON document. The page draws it, `mgtune report --format json` writes it, and
+// `mgtune sweep --watch` sends it. configs/schema/report.schema.json has every key. While "format"
+// is 2, keys are added and never changed. Text is valid UTF-8 as it was stored, and not made
+// printable. A number that is not finite is null. Times have seven significant digits. Variants are
+// stored as columns, so that 100,000 of them are about 12 MB. Pure, thread-safe.
 
 #pragma once
 
@@ -21,7 +21,7 @@ struct DocumentOptions {
   // One per pick of the model; empty without a baseline.
   std::span<const std::optional<BaselinePick>> baseline;
   bool with_baseline = false;
-  std::string database;  // as --db named it: commands in the document name it too; "": the default
+  std::string database;  // as --db named it; commands in the document name it too; "": the default
 };
 
 // Without white space and without a newline at its end.

@@ -1,5 +1,5 @@
-// The pieces of HTML that every section is made of. What is called `html` is markup already; what
-// is called `text` is anything that others wrote and gets escaped here. Pure.
+// The pieces of HTML that all sections use. Arguments named `html` are markup already. Arguments
+// named `text` come from outside and are escaped here. Pure.
 
 #pragma once
 
@@ -15,8 +15,8 @@ namespace mgtune {
 // For content and quoted attributes; control characters and invalid UTF-8 become visible.
 std::string escape(std::string_view text);
 
-// JSON that cannot end the script element it stands in: '<', '>', '&', U+2028 and U+2029 as \u003c
-// and so on.
+// JSON that cannot end the script element around it: '<', '>', '&', U+2028 and U+2029 are written
+// as \u003c and so on.
 std::string escape_json(std::string_view json);
 
 std::string code(std::string_view text);   // <code>text</code>
@@ -28,7 +28,7 @@ std::string section(std::string_view id, std::string_view title, const std::stri
 // "No picks yet. Fill this part with: mgtune sweep ..."
 std::string empty_part(std::string_view what);
 
-// What a GPU is called, and a time of it: both with the badge when they are the cpu device's.
+// The name of a GPU, and a time on it. Both have the badge if they are of the cpu device.
 std::string device_name(const GpuRecord& gpu);
 std::string time_cell(const GpuRecord& gpu, double time_ns);
 

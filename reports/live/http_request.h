@@ -1,4 +1,4 @@
-// The head of an HTTP/1.1 request, as far as the page's server looks at it. Pure.
+// The parts of an HTTP/1.1 request's head that the page's server uses. Pure.
 
 #pragma once
 
@@ -14,7 +14,7 @@ struct HttpRequest {
   std::string host;    // "127.0.0.1:4711"; "" without the header
 };
 
-// `head` ends with an empty line. nullopt for what is no request, or names two hosts.
+// `head` ends with an empty line. nullopt if it is not a request, or names two hosts.
 std::optional<HttpRequest> parse_http_request(std::string_view head);
 
 }  // namespace mgtune

@@ -1,12 +1,13 @@
 // PageServer: serves a report's page to browsers on this machine while a sweep runs, and sends them
 // newer documents as server-sent events.
 //
-// Listens on 127.0.0.1 alone, at a port that the system chooses, under a path that begins with a
-// random token of 128 bits: other users of the machine, and web pages that a browser has open, do
-// not know it. Answers GET of URL (the page) and of URL + "events"; a request that names another
-// host (a page that resolved its own name to 127.0.0.1) gets 403, another path 404, another method
-// 405. Nothing that a client sends changes anything. One thread, never waits for a client: one that
-// reads slowly gets the newest document when it is ready for it, one that stops reading is dropped.
+// It listens on 127.0.0.1 only, at a port that the system chooses. The path begins with a random
+// token of 128 bits, which other users of the machine and web pages in a browser do not know. It
+// answers GET of URL (the page) and of URL + "events". A request that names another host (from a
+// page that resolved its own name to 127.0.0.1) gets 403, another path 404, another method 405.
+// Nothing that a client sends changes anything. The server has one thread and never waits for a
+// client: a client that reads slowly gets the newest document when it is ready for it, and a client
+// that stops reading is dropped.
 //
 // Move-only; one thread at a time.
 
@@ -33,7 +34,7 @@ struct PageServerLimits {
 
 class PageServer {
  public:
-  // environment when no socket is to be had.
+  // environment if no socket is available.
   static Result<PageServer> listen(const PageServerLimits& limits = {});
 
   PageServer(PageServer&&) = default;
@@ -41,14 +42,15 @@ class PageServer {
 
   const std::string& url() const { return url_; }  // "http://127.0.0.1:4711/TOKEN/"
 
-  // From now on: the page, and a document on one line for everyone who listens to events.
+  // Serves this page from now on, and sends the document, on one line, to everyone who listens to
+  // events.
   void publish(std::string page, const std::string& document);
 
-  // Tells everyone who listens that no more will come, after the last document.
+  // Tells everyone who listens that the last document was sent.
   void end() { ended_ = true; }
 
-  // Waits until a client needs something, `wake` is readable or `limit` is over, and sees to the
-  // clients. io when waiting itself fails.
+  // Waits until a client needs something, `wake` is readable or `limit` is over, and serves the
+  // clients. io if waiting itself fails.
   Status serve(std::chrono::milliseconds limit, int wake = -1);
 
   bool is_done() const { return ended_ && clients_.empty(); }

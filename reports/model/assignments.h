@@ -13,20 +13,20 @@ namespace mgtune {
 
 using Assignment = std::pair<std::string_view, std::string_view>;  // parts of the text
 
-// "4096"; nullopt for what would not give the same text again.
+// The number in "4096". nullopt if the number would not give the same text again.
 std::optional<std::int64_t> whole_number(std::string_view word);
 
 // Words without '=' are left out.
 std::vector<Assignment> assignments(std::string_view text);
 
-// A variant's text in its parts.
+// The parts of a variant's text.
 struct VariantWords {
   std::string_view design;
   std::vector<Assignment> parameters;
 };
 
-// A text that is no design followed by assignments to different names, one blank between words, is
-// a design whole: the parts always give the text again.
+// If a text is not a design followed by assignments to different names with one blank between
+// words, all of it is the design. So the parts always give the text again.
 VariantWords variant_words(std::string_view text);
 
 }  // namespace mgtune

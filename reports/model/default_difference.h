@@ -1,5 +1,5 @@
-// What sets a pick apart from its problem's default: the answer to "why does it win?" as far as
-// variants and importance give one. Pure.
+// How a pick differs from its problem's default. This answers "why is it faster?" as far as
+// variants and importance allow. Pure.
 
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace mgtune {
 
-// Plain sentences: whether the pick is the default or of another design, which parameters differ
-// (default -> pick), and which of them matters most by the importance within the pick's design,
-// where enough variants have a time to say. `analysis` is of `model`, `pick` one of its picks.
+// Plain sentences: whether the pick is the default or has another design, which parameters differ
+// (default -> pick), and which of them is the most important within the pick's design, if enough
+// variants have a time. `analysis` is of `model`, and `pick` is one of its picks.
 std::vector<std::string> difference_sentences(const ReportModel& model,
                                               const ReportAnalysis& analysis,
                                               const ReportPick& pick);

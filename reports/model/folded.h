@@ -1,5 +1,5 @@
-// Text for a terminal of a certain width: what a terminal would break in the middle of a word is
-// broken at a blank, and goes on under its line, indented. Pure.
+// Text for a terminal of a certain width. A line that is too long is broken at a blank, and
+// continues on an indented line. Pure.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace mgtune {
 
-// Lines of at most `width` columns, but for words that are longer. A continuation is indented by
+// Lines of at most `width` columns, except for words that are longer. A continuation is indented by
 // four more than its line.
 std::string folded(std::string_view text, std::size_t width);
 

@@ -1,4 +1,4 @@
-// The parts of a report that have no data, with the command that fills each. Pure.
+// The parts of a report that have no data, with the command that produces the data. Pure.
 
 #pragma once
 
@@ -15,7 +15,7 @@ namespace mgtune {
 struct MissingPart {
   std::string part;     // one of report_parts()
   std::string text;     // a sentence
-  std::string command;  // "" where no command would fill it
+  std::string command;  // "" if no command produces it
 };
 
 // picks, roofline, importance, heat_map, parallel, best_so_far, finals, sizes, counters, failures,
@@ -25,7 +25,8 @@ std::span<const std::string_view> report_parts();
 std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAnalysis& analysis,
                                        bool with_baseline);
 
-// "mgtune sweep --kernel rmsnorm.forward --gpu 'NVIDIA H200'": of what the model is mostly about.
+// "mgtune sweep --kernel rmsnorm.forward --gpu 'NVIDIA H200'", for the operator and GPU that most
+// of the model is about.
 std::string sweep_command(const ReportModel& model);
 
 }  // namespace mgtune

@@ -1,5 +1,4 @@
-// How near a pick comes to what its GPU was measured to do, with the name of the ceiling that each
-// share is of. Pure.
+// How near a pick comes to the measured ceilings of its GPU. Each share names its ceiling. Pure.
 
 #pragma once
 
@@ -15,8 +14,8 @@ struct CeilingShare {
   double fraction = 0;  // 0.964
 };
 
-// Of the copy of as many bytes and of the peak of its arithmetic, as far as they are known; the one
-// that it is nearest to first. None for emulation.
+// The shares of the copy of the same number of bytes and of the peak of its arithmetic, as far as
+// they are known. The nearest ceiling comes first. None for emulation.
 std::vector<CeilingShare> ceiling_shares(const ReportPick& pick);
 
 std::string share_text(const CeilingShare& share);  // "96.4 % of the copy of 64.0 MiB"

@@ -1,5 +1,5 @@
-// Parts of the report as JSON. The keys are documented in reports/README.md and stable: keys
-// are added, never changed, while "format" is 1. Text is valid UTF-8; a number that is not finite
+// Parts of the report as JSON. reports/README.md documents the keys. They are stable: while
+// "format" is 1, keys are added and never changed. Text is valid UTF-8. A number that is not finite
 // is null.
 
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace mgtune {
 
-// For `mgtune show best|variants|failures|finals|limits --json`: one self-contained object per row,
-// ends with a newline.
+// For `mgtune show best|variants|failures|finals|limits --json`: one self-contained object per row.
+// Each ends with a newline.
 std::string picks_json(const ReportModel& model);
 std::string variants_json(const ReportModel& model);
 std::string failures_json(const ReportModel& model);

@@ -1,6 +1,6 @@
 // ReportModel: everything that a report shows, read from the store alone. `mgtune show` prints
-// parts of it, `mgtune report` writes all of it; both say the same because both read this. Plain
-// data, immutable once made; any number of threads may read one.
+// parts of it, and `mgtune report` writes all of it. Both say the same because both read this.
+// Plain data, immutable once made; any number of threads may read one.
 
 #pragma once
 
@@ -17,52 +17,52 @@
 
 namespace mgtune {
 
-// How a pick stands to its problem's default.
+// How a pick compares with its problem's default.
 enum class PickStanding : std::uint8_t {
-  faster,           // beyond noise
-  tie,              // the best did not beat the default beyond noise: the default stays
+  faster,  // beyond noise
+  tie,     // the best did not beat the default by more than the noise, so the default stays
   default_fastest,  // nothing was faster than the default
   no_default,       // the default has no time on this problem: it failed, or was not measured
 };
 std::string_view to_string(PickStanding standing);
 
-// The pick for one problem on one GPU by one method, beside its default.
+// The pick for one problem on one GPU by one method, with its default.
 struct ReportPick {
   TunedView view;
   PickStanding standing = PickStanding::no_default;
-  std::optional<double> speedup;         // over the default, where that has a time
+  std::optional<double> speedup;         // over the default, if that has a time
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
-  std::optional<double> of_copy;         // rate over that of the fastest copy of as many bytes
+  std::optional<double> of_copy;  // rate relative to the fastest copy of the same number of bytes
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
-  std::optional<double> noise_floor;                  // of its final; none where none was held
-  std::vector<std::string> tied;          // finalists that are not told apart from the fastest
+  std::optional<double> noise_floor;                  // of its final; none if there was no final
+  std::vector<std::string> tied;          // finalists not significantly slower than the fastest
   Roofline roofline;                      // empty for emulation
-  bool imported = false;                  // found elsewhere
+  bool imported = false;                  // measured elsewhere
   std::optional<double> low_ns, high_ns;  // the 95 % interval of its time
-  std::optional<double> speedup_low, speedup_high;  // where a final timed both in turn
+  std::optional<double> speedup_low, speedup_high;  // if a final timed both in turn
   std::optional<std::size_t> row, default_row;      // of the model's variants, by its method
   std::vector<std::size_t> tied_rows;
   std::size_t problem = 0;  // of the model's problems
 };
 
-// One variant on one problem, with what follows from its numbers.
+// One variant on one problem, with the figures that follow from its numbers.
 struct ReportVariant {
   OutcomeView view;
-  std::optional<double> slowdown;  // its time over the fastest's by the same method on this problem
+  std::optional<double> slowdown;        // its time divided by the fastest, same method and problem
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
   bool is_pick = false;                  // by any method
-  bool is_default = false;               // what the pick is compared with
+  bool is_default = false;               // the pick is compared with this
   Roofline
-      roofline;  // by the final's time where it ran in one; empty for emulation, without a time
+      roofline;  // by its time in the final if it has one; empty for emulation and without a time
   std::vector<CounterRecord> counters;  // of one launch of this build; empty: not counted
   std::optional<FinalistRecord> final;  // its place in the final of its method, without samples
   bool imported = false;                // found elsewhere
-  std::optional<std::int64_t> order;    // the how-many-th evaluation of its problem, from 0
+  std::optional<std::int64_t> order;    // the number of the evaluation within its problem, from 0
   std::optional<double> seconds;        // spent on its problem until it was recorded
 };
 
-// One problem on one GPU: variants[first, first + count) of the model. None, where the store has
-// the pick alone.
+// One problem on one GPU: variants[first, first + count) of the model. count is 0 if the store has
+// only the pick.
 struct ReportProblem {
   std::size_t first = 0, count = 0;
   GpuRecord gpu;
@@ -100,7 +100,7 @@ struct ReportModel {
   std::vector<SpaceView> spaces;        // of the problems, before anything was compiled
 };
 
-// What the store has, in any order.
+// The rows of the store, in any order.
 struct StoredRows {
   std::vector<TunedView> tuned;
   std::vector<OutcomeView> outcomes;
@@ -115,13 +115,14 @@ Result<StoredRows> read_stored_rows(Store& store);
 
 Result<ReportModel> read_report_model(Store& store);
 
-// The same from rows at hand: those of one sweep, say.
+// The same from given rows, for example those of one sweep.
 ReportModel make_report_model(StoredRows rows);
 
-// Whether the variant ended without a time that can be ranked: anything but ok and raced_out.
+// Whether the variant ended without a time that can be ranked: every outcome except ok and
+// raced_out.
 bool is_failure(Outcome outcome);
 
-// The median that stands for the variant in tables: of ok and raced_out, and of unstable as a hint.
+// The median that tables show for the variant: for ok and raced_out, and for unstable as a hint.
 std::optional<double> median_ns(const OutcomeView& view);
 
 }  // namespace mgtune

@@ -1,4 +1,4 @@
-// The title and the sentences that open a report: who won, by how much, what failed. Pure.
+// The title and the first sentences of a report: which variant won, by how much, what failed. Pure.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace mgtune {
 
-// From the model's picks, variants and counts. Times of the cpu device are never called fast, and a
-// store without results says which command fills it.
+// Made from the model's picks, variants and counts. Times of the cpu device are never called fast.
+// For a store without results the sentence names the command that produces them.
 std::vector<std::string> verdict_sentences(const ReportModel& model);
 
 // "mgtune report: rmsnorm.forward on NVIDIA H200": browser tabs and bookmarks tell reports apart.

@@ -1,4 +1,4 @@
-// How it was measured, in plain words: the same in every form of a report. Pure.
+// How the results were measured, in plain words, the same in every form of a report. Pure.
 
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace mgtune {
 
-// Of every result: checked first, then timed, then a final. One paragraph each.
+// The steps of every result: checked first, then timed, then a final. One paragraph each.
 std::vector<std::string> measuring_steps();
 
 // The methods that the model's times were taken by, sorted.
 std::vector<std::string> methods_used(const ReportModel& model);
 
-// What a method does; a sentence that says so where this version has no description.
+// Describes a method. If this version has no description, a sentence says so.
 std::string_view method_description(std::string_view method);
 
 }  // namespace mgtune

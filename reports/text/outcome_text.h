@@ -1,4 +1,4 @@
-// What an outcome and its message say to a person. Pure.
+// Explains an outcome and its message to a person. Pure.
 
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace mgtune {
 
-// "the compiler refused it"; "" of outcomes that are no failures.
+// "the compiler refused it"; "" for outcomes that are not failures.
 std::string_view explanation(Outcome outcome);
 
-// The part of a message that says what is wrong: compilers open with where a file was included, and
-// the line that counts says "error".
+// The part of a message that says what is wrong. Compilers begin with the places where a file was
+// included; the important line has the word "error".
 std::string_view headline(std::string_view message);
 
 }  // namespace mgtune

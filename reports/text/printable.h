@@ -1,4 +1,4 @@
-// Text that others wrote (names, compiler messages, command lines), made safe to print. Pure.
+// Makes text from outside (names, compiler messages, command lines) safe to print. Pure.
 
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace mgtune {
 
-// Valid UTF-8 that draws nothing but itself: bytes that are not UTF-8 become U+FFFD, and control
-// characters and text-direction overrides their escape ("\x1b", "\u202e"), so that a kernel's name
-// cannot move a terminal's cursor. Newlines and tabs stay.
+// Returns valid UTF-8 that has no effect on a terminal except its own characters. Bytes that are
+// not UTF-8 become U+FFFD. Control characters and text-direction overrides become their escape
+// ("\x1b", "\u202e"), so that the name of a kernel cannot move the cursor. Newlines and tabs stay.
 std::string printable(std::string_view text);
 
 // The same on one line: the first line that is not empty, with " ..." after it when others follow.

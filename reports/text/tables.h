@@ -1,6 +1,6 @@
-// The parts of a report as plain text for a terminal; each ends with a newline. A table that shows
-// times of the cpu device says "emulation"; one without rows says which command fills it. The same
-// as JSON: model/report_json.h.
+// The parts of a report as plain text for a terminal; each ends with a newline. A table with times
+// of the cpu device says "emulation". A table without rows names the command that produces them.
+// model/report_json.h has the same as JSON.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// TextTable: aligned columns for a terminal. A column whose cells are all empty is left out; the
-// last column is not padded, so put the long texts there. Cells pass through printable_line().
+// TextTable: aligned columns for a terminal. A column is left out if all its cells are empty. The
+// last column is not padded, so put long texts there. Cells pass through printable_line().
 
 #pragma once
 
