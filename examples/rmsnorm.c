@@ -1,5 +1,6 @@
 /* RMSNorm in fp32 through the C interface: opens a device, plans rmsnorm.forward once, launches it
- * with two row counts, compares with a reference in double precision, and says which variant ran.
+ * with two row counts, compares the results with a reference in double precision, and says which
+ * variant ran.
  *
  *   rmsnorm_c [DEVICE]      "auto" (default), "cpu", "H200", a CUDA index or a UUID
  */
@@ -53,7 +54,7 @@ static int run(const mgr_plan_t* plan, mgr_context_t* context, int rows) {
         failed("copy", mgr_copy_to_device(context, device_weight, weight, weight_bytes));
   if (!bad) {
     /* In the operator's order: rows and x_stride (its default); x, weight, y and no rstd; eps
-       and what is added to every weight. */
+       and the value that is added to every weight. */
     const int64_t dims[] = {rows, -1};
     void* const tensors[] = {device_x, device_weight, device_y, NULL};
     const double scalars[] = {kEps, 0};

@@ -1,5 +1,5 @@
-// RMSNorm in bf16, with the optional output rstd, through the C++ interface: plans once, launches,
-// compares with a reference in double precision, and says which variant ran and why.
+// RMSNorm in bf16 with the optional output rstd, through the C++ interface: plans once, launches,
+// compares the result with a reference in double precision, and says which variant ran and why.
 //
 //   rmsnorm_cpp [DEVICE]      "auto" (default), "cpu", "H200", a CUDA index or a UUID
 
@@ -71,8 +71,8 @@ int run(const mgr::Context& context, const mgr::Plan& plan) {
     if (!*buffer) return fail("allocate", buffer->error());
   }
   const double eps = kEps;
-  // In the operator's order: rows and x_stride (its default); x, weight, y, rstd; eps and
-  // what is added to every weight.
+  // In the operator's order: rows and x_stride (its default); x, weight, y, rstd; eps and the value
+  // that is added to every weight.
   for (const mgr::Status& status :
        {context.copy_to_device(x->data(), host.x.data(), bytes),
         context.copy_to_device(weight->data(), host.weight.data(), weight_bytes),

@@ -1,6 +1,6 @@
-// RMSNorm at row counts and hidden sizes that nobody tuned, drawn at random: plans each hidden size
-// once for a range of rows, launches several row counts with each plan, and holds every element
-// against a reference in double precision.
+// RMSNorm at random row counts and hidden sizes that nobody tuned. Plans each hidden size once for
+// a range of rows, launches several row counts with each plan, and compares every element with a
+// reference in double precision.
 //
 //   rmsnorm_any_shape [DEVICE [SHAPES [SEED]]]      "auto", 12 hidden sizes, seed 1
 
@@ -63,7 +63,7 @@ struct Matrix {
   }
 };
 
-// The error of one launch, or a negative number after a message.
+// The error of one launch. Negative after a message was printed.
 double launch(const mgr::Context& context, const mgr::Plan& plan, Matrix& matrix) {
   const std::size_t bytes = matrix.x.size() * 2, weight_bytes = matrix.weight.size() * 2;
   auto x = context.allocate(bytes), y = context.allocate(bytes);

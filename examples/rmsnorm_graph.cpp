@@ -1,9 +1,10 @@
-// RMSNorm in bf16 inside a CUDA graph: a plan made beforehand is launched while a stream is being
-// captured, and the graph is replayed on new inputs. Times the replays beside plain launches.
+// RMSNorm in bf16 inside a CUDA graph. The plan is made first. It is launched while a stream is
+// being captured, and the graph is replayed on new inputs. Prints the times of the replays and of
+// plain launches.
 //
 //   rmsnorm_graph [DEVICE]      "auto" (default), "H200", a CUDA index or a UUID: a GPU
 //
-// In a graph the dims are frozen as they were launched; the pointers are those of the capture.
+// A graph always uses the dims and the pointers of the capture.
 
 #include <cuda_runtime_api.h>
 
@@ -86,7 +87,7 @@ int run(const mgr::Plan& plan) {
   CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
   CHECK_CUDA(cudaGraphInstantiate(&replay, graph, 0));
 
-  // New inputs behind the pointers of the capture.
+  // New inputs at the pointers of the capture.
   x = random_values(kRows * kHidden, 3);
   CHECK_CUDA(cudaMemcpy(x_device, x.data(), bytes, cudaMemcpyHostToDevice));
   CHECK_CUDA(cudaGraphLaunch(replay, stream));

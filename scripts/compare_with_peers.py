@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Tunes the norms and SwiGLU on a GPU, times them beside other implementations, prints one table.
+"""Tunes the norms and SwiGLU on a GPU, times them together with other implementations, and prints one table.
 
   scripts/compare_with_peers.py --peers bench_norm.py --mgtune build/mgtune \\
       --library build/libmgruntime.so.0 --database peers.db --folder out --gpu H200
 
-Sweeps every case of CASES into the database, by the method `graph`, in which launches follow one
-another as the peers' script has them, then runs that script RUNS times with scripts/mgtune_for_peers.py beside its own implementations. It
-writes JSON, {"results": [{"op", "dtype", "shape", "impl", "status", "us",
-"pct_copy_same_bytes"}]}, one file a run. The table has the median over the runs, the fastest other
-implementation's, and the bar: percent of the copy rate at the same bytes, or microseconds. --only
-takes operations; --table prints the table of files that are there, without a GPU.
+It sweeps every case of CASES into the database by the method `graph`, in which launches follow one another as in the peers' script. Then
+it runs that script RUNS times, with scripts/mgtune_for_peers.py in addition to the script's own implementations. The script writes one
+JSON file per run: {"results": [{"op", "dtype", "shape", "impl", "status", "us", "pct_copy_same_bytes"}]}. The table has the median over
+the runs, that of the fastest other implementation, and the bar: percent of the copy rate at the same bytes, or microseconds. --only
+selects operations. --table prints the table of existing files and needs no GPU.
 """
 import argparse
 import json

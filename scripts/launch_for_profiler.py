@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Launches tuned RMSNorm kernels over rotating buffers, for a profiler to watch (needs NumPy).
+"""Launches tuned RMSNorm kernels over rotating buffers under a profiler (needs NumPy).
 
-What `mgtune sweep` measured is compared with what Nsight Compute says of the same variants:
+This compares the measurements of `mgtune sweep` with those of Nsight Compute for the same variants:
 
   ncu --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv \\
       -k regex:rmsnorm_forward scripts/launch_for_profiler.py --database results.db 4096x4096 > ncu.csv
   scripts/launch_for_profiler.py --table ncu.csv --database results.db --mgtune mgtune 4096x4096
 
-The second form prints one row a shape: the median that is in the database, the median of ncu's
-durations, the difference. Shapes are ROWSxHIDDEN, bf16, each launched 60 times, the first 10 not
-counted.
+The second form prints one row per shape: the median in the database, the median of ncu's durations, and the difference. Shapes are
+ROWSxHIDDEN in bf16. Each is launched 60 times; the first 10 launches are not counted.
 """
 import argparse
 import csv

@@ -1,4 +1,4 @@
-"""The structures of mgruntime.h for ctypes, as the scripts here pass them to libmgruntime."""
+"""The structures of mgruntime.h for ctypes. The scripts in this folder pass them to libmgruntime."""
 
 import ctypes
 

@@ -4,23 +4,21 @@
   PYTHONPATH=scripts MGTUNE_LIBRARY=build/libmgruntime.so.0 MGTUNE_DB=results.db \\
       python3 bench_norm.py out.json --extra mgtune_for_peers:implementations
 
-implementations() gives {name of the operation: {"mgtune": callable}}. Such a script calls one with a
-set of buffers `t`: T rows, H columns, dtype "bf16", "fp16" or "fp32", eps, stream() (a CUstream as an
-integer, or an object with .cuda_stream), and tensors with data_ptr(), contiguous, at the attributes
-that OPERATIONS names. The call fills the outputs in place and returns None. It enqueues launches on
-that stream and does nothing else, so it can be captured into a graph; plans and workspace are made by
-callable.prepare(sets), or by a first call that is not captured. A set's tensors stay where they are.
+implementations() returns {name of the operation: {"mgtune": callable}}. The script calls one with a set of buffers `t`: T rows, H columns,
+dtype "bf16", "fp16" or "fp32", eps, stream() (a CUstream as an integer, or an object with .cuda_stream), and contiguous tensors with
+data_ptr() at the attributes that OPERATIONS names. The call fills the outputs in place and returns None. It only enqueues launches on that
+stream, so it can be captured into a graph. Plans and workspace are made by callable.prepare(sets), or by a first call that is not captured.
+The tensors of a set must stay where they are.
 
-attention(torch) gives what scripts that time attention call: a list of one object with prefill(q, k, v,
-causal), varlen(q, k, v, cu_seqlens, longest, causal) and decode(q, k, v), whose tensors are torch's, (batch,
-rows, heads, head_dim) or (tokens, heads, head_dim). Each returns a callable that enqueues the launch on torch's current
-stream and returns the output, which it allocated.
+attention(torch) returns a list of one object, which scripts that time attention call: prefill(q, k, v, causal), varlen(q, k, v, cu_seqlens,
+longest, causal) and decode(q, k, v). The tensors are torch's, (batch, rows, heads, head_dim) or (tokens, heads, head_dim). Each function
+returns a callable. The callable enqueues the launch on torch's current stream and returns the output that it allocated.
 
   ... python3 bench_attn.py out.json --extra mgtune_for_peers:attention
 
-The order of tensors, dims and scalars is read from kernels/FAMILY/OPERATOR.json beside this folder.
-Which variant serves a case is printed to stderr. MGTUNE_LIBRARY names the library (else
-libmgruntime.so.0), MGTUNE_DB the results (else the user's), MGTUNE_GPU the device (else "auto").
+The order of tensors, dims and scalars is read from kernels/FAMILY/OPERATOR.json beside this folder. The variant that serves a case is
+printed to stderr. MGTUNE_LIBRARY names the library (otherwise libmgruntime.so.0), MGTUNE_DB the results (otherwise those of the user), and
+MGTUNE_GPU the device (otherwise "auto").
 """
 import ctypes
 import functools
@@ -34,8 +32,8 @@ from mgruntime_structures import Assignment, OpenOptions, PlanOptions, Range
 
 KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
-# operation -> operator, and the attribute of a set that each of its tensors is. Optional tensors
-# that are not named are left out.
+# operation -> operator, and for each of its tensors the attribute of a set. Optional tensors that
+# are not named are left out.
 OPERATIONS = {
     "rmsnorm_fwd": ("rmsnorm.forward", {"x": "x", "weight": "w", "y": "y"}),
     "add_rmsnorm_fwd": ("rmsnorm.add_forward",
@@ -56,7 +54,7 @@ DTYPES = {"bf16": "bf16", "fp16": "f16", "fp32": "f32"}
 
 
 class Runtime:
-    """libmgruntime with one context; every failure is a RuntimeError with the library's message."""
+    """libmgruntime with one context. Every failure is a RuntimeError with the library's message."""
 
     def __init__(self, library=None, device=None):
         self.mgr = ctypes.CDLL(library or os.environ.get("MGTUNE_LIBRARY", "libmgruntime.so.0"))
@@ -84,7 +82,7 @@ class Runtime:
         return plan
 
     def workspace(self, plan, stream):
-        """Prepared on the stream; None where the plan needs none."""
+        """A workspace prepared on the stream; None if the plan needs none."""
         size, memory = self.mgr.mgr_workspace_bytes(plan), ctypes.c_void_p()
         if size == 0:
             return None
@@ -109,7 +107,7 @@ def read_operator(name):
 
 @functools.cache
 def shared_runtime():
-    """One for all, opened by the first plan."""
+    """The one Runtime that all plans share. The first plan opens it."""
     return Runtime()
 
 
@@ -139,7 +137,7 @@ class Operation:
             plan, stream, dims, len(dims), tensors, len(tensors), scalars, len(scalars), workspace))
 
     def arguments(self, t):
-        """What mgr_launch takes for this set on its stream, kept with the set."""
+        """The arguments of mgr_launch for this set on its stream. They are kept with the set."""
         stream, key = stream_of(t), (t.T, t.H, t.dtype)
         description = read_operator(self.name)
         if key not in self.plans:
@@ -212,7 +210,7 @@ class Attention:
         return self.launcher("attention.varlen", dims, {**tensors, "q_starts": starts, "k_starts": starts}, causal)
 
     def decode(self, q, k, v):
-        """Every sequence of the cache has all its rows."""
+        """All sequences of the cache are full."""
         batch, kv_len = k.shape[0], k.shape[1]
         if (batch, kv_len) not in self.lengths:
             self.lengths[batch, kv_len] = self.torch.full((batch,), kv_len, dtype=self.torch.int32, device=q.device)
@@ -224,7 +222,7 @@ class Attention:
         return self.launcher("attention.decode", dims, {**tensors, "kv_lens": self.lengths[batch, kv_len]}, False)
 
     def launcher(self, name, dims, tensors, causal):
-        """Plans for these dims; the callable holds the tensors."""
+        """Makes a plan for these dims. The callable keeps the tensors."""
         q, k = tensors["q"], tensors["k"]
         dtype = {"torch.bfloat16": "bf16", "torch.float16": "f16"}.get(str(q.dtype))
         if dtype is None:
@@ -254,7 +252,7 @@ class Attention:
 
 
 def tell(case, plan, dims):
-    """Which variant serves the case, to stderr."""
+    """Prints to stderr which variant serves the case."""
     lines = [" ".join(line.split()) for line in shared_runtime().explain(plan, dims).splitlines()]
     told = [line for line in lines if line.startswith(("variant ", "chosen "))]
     print(f"mgtune: {case}: " + ", ".join(told), file=sys.stderr, flush=True)

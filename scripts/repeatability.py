@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Runs one sweep many times in fresh processes and says how well the times repeat.
+"""Runs one sweep many times in fresh processes and reports how well the times repeat.
 
   scripts/repeatability.py --runs 15 --keep runs/ -- --kernel rmsnorm --gpu H200 --dtype bf16 \\
       --problem rows=4096,hidden=4096 --strategy random --budget 8
 
-Everything after -- is passed to `mgtune sweep`; each run has a database of its own, and one that is
-there already is not made again. Printed are, for each problem, the medians of the picks over the
-runs and which variants were picked, and then what `mgtune compare` says of all pairs of runs: of the
-same code, of the second run with every time made 3 % longer, and with one pick at a time made 3 %
-longer. A pick counts as the same when it is the same variant, or when one of the two runs declares
-the other's pick tied with the fastest.
+Everything after -- is passed to `mgtune sweep`. Each run has its own database; a run whose database exists already is not repeated. For
+each problem it prints the medians of the picks over the runs, and which variants were picked. Then it prints the results of
+`mgtune compare` for all pairs of runs: with the same code, with every time of the second run made 3 % longer, and with one pick at a time
+made 3 % longer. Two picks count as the same if they are the same variant, or if one of the two runs declares the other's pick tied with
+the fastest.
 """
 import argparse
 import itertools
@@ -36,7 +35,7 @@ def slow_down(row):
 
 
 def compare(mgtune, a, b, slow):
-    """The rows of `mgtune compare` for database a and the export b, in which the rows `slow` take 3 % longer."""
+    """Returns the rows of `mgtune compare` for database a and the export b. The rows `slow` of b take 3 % longer."""
     changed = json.loads(json.dumps(b))
     for index in slow:
         slow_down(changed["variants"][index])

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""How near to the fastest variant the default strategy comes with a quarter of the evaluations.
+"""Reports how near the default strategy comes to the fastest variant with a quarter of the evaluations.
 
   scripts/search_quality.py --mgtune build/ci/mgtune --db results.db --kernel rmsnorm.forward
   scripts/search_quality.py --mgtune build/ci/mgtune exports/*.t4.json
 
-The first form takes every problem of the operator of which a sweep visited all variants
-(`mgtune sweep --strategy exhaustive`), the second recorded spaces, such as T4 exports of those. Each
-is replayed with 100 seeds: no GPU is needed. A row says how many variants the space has, how many
-evaluations there were, and the fastest variant's time over that of the fastest found, mean and
-worst over the seeds, beside the expectation of drawing at random. A raced-out variant counts with
-the median that was measured of it. Exit code 1 when a mean is below --least.
+The first form uses every problem of the operator for which a sweep visited all variants (`mgtune sweep --strategy exhaustive`). The second
+form uses recorded spaces, such as T4 exports of such problems. Each is replayed with 100 seeds; no GPU is needed. A row has the number of
+variants in the space, the number of evaluations, and the time of the fastest variant divided by that of the fastest found: mean and worst
+over the seeds, and the expectation of random draws. A raced-out variant counts with its measured median. Exit code 1 if a mean is below
+--least.
 """
 import argparse
 import json

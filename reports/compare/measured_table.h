@@ -44,7 +44,7 @@ struct UntimedRow {
 struct MeasuredTable {
   std::string file;
   std::string kind;     // "database", "variants", "picks", "sweeps", "tables", "Google Benchmark"
-  std::string host;     // of a benchmark, as it says itself
+  std::string host;     // of a benchmark, as its file names it
   std::string caution;  // a sentence on how its times were taken; "" for none
   std::vector<MeasuredRow> rows;
   std::vector<UntimedRow> untimed;

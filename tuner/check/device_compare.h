@@ -1,9 +1,8 @@
-// DeviceCompare: a check's questions about tensors, answered where the tensors lie. Copying them
-// to the host and comparing there takes 2 s a variant for 2 x 134 MB; reading them on the GPU takes
-// less than a millisecond. The host looks at the data only where something is not plainly right, to
-// say what.
+// DeviceCompare: compares a check's tensors on the device. For 2 x 134 MB, copying to the host and
+// comparing there takes 2 s per variant; reading them on the GPU takes less than a millisecond. The
+// host looks at the data only to describe something that is not plainly right.
 //
-// Not thread-safe. The device outlives it.
+// Not thread-safe. The device must outlive it.
 
 #pragma once
 
@@ -23,18 +22,20 @@ namespace mgtune {
 
 class DeviceCompare {
  public:
-  // Builds the kernels that the outputs' dtypes need, and f64 where `doubles` are compared too.
+  // Builds the kernels for the dtypes of the outputs, and for f64 if `doubles` are compared too.
   static Result<DeviceCompare> make(Device& device, Builder& builder,
                                     const std::vector<TensorLayout>& layouts, bool doubles = false);
 
-  // Whether compare() serves such an output: a contiguous one.
+  // Whether compare() supports such an output: it must be contiguous.
   static bool serves(const TensorLayout& layout) { return layout.is_contiguous(); }
 
-  // `output` and `reference` are on the device, the latter contiguous doubles; waits for it.
+  // `output` and `reference` are on the device; `reference` is contiguous doubles. Waits for the
+  // result.
   Result<DifferenceSums> compare(const TensorLayout& layout, const void* output,
                                  const void* reference, std::int64_t sample_rows) const;
 
-  // Equal for equal memory, and for no other but by a chance of 2^-64. `memory` is 8-byte aligned.
+  // Equal for equal memory. For different memory it is equal with a probability of 2^-64. `memory`
+  // is 8-byte aligned.
   Result<std::uint64_t> fingerprint(const void* memory, std::size_t bytes) const;
 
  private:
@@ -45,7 +46,7 @@ class DeviceCompare {
   std::unique_ptr<Module> module_;
   std::map<DType, const Kernel*> compare_;
   const Kernel* fingerprint_ = nullptr;
-  Buffer blocks_;  // what each block found
+  Buffer blocks_;  // the result of each block
 };
 
 }  // namespace mgtune

@@ -9,13 +9,13 @@
 
 namespace mgtune {
 
-// nullopt when it says nothing about the variant: the machine's, the family's or our own, which end
-// a sweep.
+// nullopt if the failure says nothing about the variant. Failures of the machine, of the family or
+// of mgtune itself end a sweep.
 std::optional<Outcome> outcome_of(const Status& failure);
 
-// What loading or launching says when a variant's expressions cannot be evaluated or give what
-// cannot be launched: invalid_argument to the caller of a plan, launch_failed where variants are
-// tried. Every other status stays.
+// The status of loading or launching if a variant's expressions cannot be evaluated, or give values
+// that cannot be launched. For the caller of a plan it is invalid_argument; if variants are tried,
+// it is launch_failed. Every other status stays.
 Status launch_failure(Status status);
 
 }  // namespace mgtune

@@ -1,11 +1,12 @@
 // Reference: the operator's reference and fill kernels on one device, for one problem.
 //
-// The kernels' signatures are a contract with every reference.cu:
+// The signatures of the kernels are a contract with every reference.cu:
 //   NAME<dtype variables>(tensors, scalars, flags as bool, all dims as long long), each in declared
-//     order; inputs as a variant gets them, outputs (inout too, holding the input) contiguous
-//     double*, absent tensors null; a check's baseline likewise
+//     order. Inputs are those of a variant. Outputs (also inout, which has the input) are
+//     contiguous double*. Absent tensors are null. A check's baseline has the same signature.
 //   FILL<T>(T* out, unsigned long long seed, all dims as long long), contiguous
-// Launched as 64 blocks of 128 threads. Not thread-safe; device, problem and layouts outlive it.
+// They are launched as 64 blocks of 128 threads. Not thread-safe; device, problem and layouts must
+// outlive it.
 
 #pragma once
 
@@ -26,22 +27,22 @@ namespace mgtune {
 
 class Reference {
  public:
-  // Compiles and loads the kernels. unsupported, naming it, for a fill not served here.
-  // Here and below, what reference.cu gets wrong is invalid_argument and names it.
+  // Compiles and loads the kernels. unsupported, naming it, for a fill that is not supported here.
+  // Here and below, a mistake in reference.cu is invalid_argument, and the message names it.
   static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
                                 const std::vector<TensorLayout>& layouts);
 
-  // Gives every in and inout tensor fresh content, a function of `seed` and the tensor's place;
-  // but for those that fill_from_outputs() serves.
+  // Gives every in and inout tensor new content, which depends on `seed` and the tensor's place.
+  // Tensors that fill_from_outputs() fills are left out.
   Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
 
-  // Runs the reference on the content of `tensors`. On the device: layout.count doubles an output,
-  // an empty buffer an input.
+  // Runs the reference on the content of `tensors`. The results are on the device: layout.count
+  // doubles for an output, an empty buffer for an input.
   Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const {
     return compute(kernel_, tensors);
   }
 
-  // Likewise of the kernel by whose errors variants are judged; only where the check names one.
+  // The same for the kernel whose errors are the measure for variants. Only if the check names one.
   Result<std::vector<Buffer>> compute_baseline(ProblemTensors& tensors) const {
     return compute(baseline_, tensors);
   }
@@ -63,11 +64,11 @@ class Reference {
   std::vector<std::int64_t> dims_;  // all, in declared order
   std::vector<std::unique_ptr<Module>> modules_;
   const Kernel* kernel_ = nullptr;
-  const Kernel* baseline_ = nullptr;  // null where the check has none
+  const Kernel* baseline_ = nullptr;  // null if the check has none
   std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
 };
 
-// What compute() gave for a tensor of `count` elements, on the host.
+// The result of compute() for a tensor of `count` elements, on the host.
 Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count);
 
 }  // namespace mgtune

@@ -1,6 +1,6 @@
-// The search for missing barriers, on the cpu device: a variant whose outputs depend on the order
-// in which the threads of a block run misses one. Where two orders differ, the variant is built
-// once more with the race checker compiled in, which names threads and lines.
+// Searches for missing barriers on the cpu device. If the outputs of a variant depend on the order
+// in which the threads of a block run, a barrier is missing. If two orders give different results,
+// the variant is built once more with the race checker, which names threads and lines.
 
 #pragma once
 
@@ -21,10 +21,10 @@ struct NamedOrder {
   ThreadOrder order;
 };
 
-// Besides forward, which every check starts with.
+// The orders besides forward, with which every check starts.
 const std::vector<NamedOrder>& other_thread_orders();
 
-// Puts the device back to forward when it goes.
+// Its destructor sets the device back to forward.
 class ThreadOrderGuard {
  public:
   explicit ThreadOrderGuard(Device& device) : device_(device) {}
@@ -36,8 +36,8 @@ class ThreadOrderGuard {
   Device& device_;
 };
 
-// What the race checker says of one launch of the variant; "" when it says nothing or this build
-// has no race checker. `arguments` are of a launch of the variant itself.
+// The report of the race checker on one launch of the variant. "" if it reports nothing, or this
+// build has no race checker. `arguments` are those of a launch of the variant itself.
 Result<std::string> race_report(Device& device, Builder& builder, const Binding& binding,
                                 const Variant& variant, const LaunchArguments& arguments);
 

@@ -1,10 +1,10 @@
-// GuardedBuffer: device memory of one tensor or workspace that notices writes outside its bounds.
+// GuardedBuffer: device memory of one tensor or workspace that detects writes outside its bounds.
 //
-// `guarded` puts bands of at least 256 bytes with a known pattern on both sides; damage() compares
-// them. The pattern is NaN in every floating dtype, so that a read out of bounds shows in the
-// result. `exact` allocates no more than is needed, so that on the cpu device the memory ends at an
-// inaccessible page (or at AddressSanitizer's red zone) and even a read past it is caught.
-// Move-only. Not thread-safe; the device outlives it.
+// `guarded` puts bands of at least 256 bytes with a known pattern on both sides. damage() compares
+// them with the pattern. The pattern is NaN in every floating dtype, so that a read out of bounds
+// shows in the result. `exact` allocates no more than needed. So on the cpu device the memory ends
+// at an inaccessible page (or at AddressSanitizer's red zone), and even a read past the end is
+// detected. Move-only. Not thread-safe; the device must outlive it.
 
 #pragma once
 

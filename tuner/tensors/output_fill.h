@@ -1,10 +1,10 @@
 // Inputs that are outputs of another operator: {"op": "rmsnorm.forward", "output": "rstd"}. The
-// other operator's reference computes them from the tensors that both operators name alike, and
-// from fills of its own for those that the problem has not; so inputs that one operator gave stay
-// consistent with each other.
+// reference of the other operator computes them from the tensors with the same names in both
+// operators, and from its own fills for tensors that the problem does not have. So inputs that come
+// from one operator stay consistent with each other.
 //
-// The other operator's problem takes its dims, dtypes, flags and scalars from this one by name. Not
-// thread-safe.
+// The problem of the other operator takes its dims, dtypes, flags and scalars from this one by
+// name. Not thread-safe.
 
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace mgtune {
 
-// Gives every such tensor its content; all others have theirs already. `scalars` are the problem's.
-// unsupported, naming the tensor, where the other operator is neither of the family nor shipped;
-// invalid_argument where it cannot be bound, or its output has another shape or dtype.
+// Fills every such tensor. All other tensors already have their content. `scalars` are the
+// problem's. unsupported, naming the tensor, if the other operator is neither of the family nor
+// shipped. invalid_argument if it cannot be bound, or its output has another shape or dtype.
 Status fill_from_outputs(Device& device, Builder& builder, const Problem& problem,
                          const std::vector<TensorLayout>& layouts,
                          const std::vector<ScalarValue>& scalars, std::uint64_t seed,

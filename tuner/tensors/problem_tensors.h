@@ -1,9 +1,10 @@
-// ProblemTensors: device memory for every tensor of a problem, and what a launch may not change in
-// it.
+// ProblemTensors: device memory for every tensor of a problem, and a check of what a launch must
+// not change.
 //
-// Outputs are poisoned before a launch (0xff bytes, NaN, in floating dtypes; 0xa5 in integers), and
-// so is the padding between the strides of every tensor. After it, guard bands, inputs and padding
-// must be as they were. Move-only. Not thread-safe; device and layouts outlive it.
+// Before a launch outputs are poisoned (0xff bytes, which are NaN, in floating dtypes; 0xa5 in
+// integers), and so is the padding between the strides of every tensor. After the launch, guard
+// bands, inputs and padding must be unchanged. Move-only. Not thread-safe; device and layouts must
+// outlive it.
 
 #pragma once
 
@@ -21,10 +22,10 @@ namespace mgtune {
 
 using Bytes = std::vector<unsigned char>;
 
-// `elements`, contiguous, put where the layout has them; padding is poison.
+// The contiguous `elements`, put at their places in the layout. Padding is poisoned.
 Bytes strided_image(const TensorLayout& layout, const Bytes& elements);
 
-// Whether the launch left an output as it was poisoned, every byte of it.
+// Whether every byte of an output is still poisoned after the launch.
 bool is_untouched(const TensorLayout& layout, const Bytes& image);
 
 class ProblemTensors {
@@ -32,19 +33,19 @@ class ProblemTensors {
   static Result<ProblemTensors> allocate(Device& device, const std::vector<TensorLayout>& layouts,
                                          Placement placement);
 
-  // What an in or inout tensor holds before every launch: layout.bytes() of them.
+  // The content of an in or inout tensor before every launch: layout.bytes() bytes.
   void set_content(std::size_t tensor, Bytes image);
   const Bytes& content(std::size_t tensor) const { return contents_[tensor]; }
 
-  Status prepare();          // everything as it has to be before a launch
-  Status prepare_outputs();  // likewise, where inputs are known to be as prepare() left them
+  Status prepare();          // makes everything ready for a launch
+  Status prepare_outputs();  // the same if the inputs did not change since prepare()
   Status prepare_as(const ProblemTensors& other);  // with the content of `other`, of equal layouts
   std::span<void* const> pointers() const { return pointers_; }  // null for absent tensors
 
   // The memory of every output after a launch; empty for inputs.
   Result<std::vector<Bytes>> read_outputs() const;
 
-  // What the launch changed and must not have: "x: an input was changed, first at x[3, 5]"; ""
+  // What the launch changed but must not change: "x: an input was changed, first at x[3, 5]"; ""
   // for nothing. `outputs` comes from read_outputs().
   Result<std::string> damage(const std::vector<Bytes>& outputs) const;
 

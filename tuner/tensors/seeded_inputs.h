@@ -1,9 +1,9 @@
-// SeededInputs: a problem's tensors with the inputs of one seed, what the reference makes of them,
-// and whether outputs of a variant agree with that.
+// SeededInputs: a problem's tensors with the inputs of one seed, the reference's results for them,
+// and whether outputs of a variant agree with these results.
 //
-// Compares on the device where it is given a DeviceCompare, on the host otherwise; what does not
-// pass there is for the host to describe. Holds the tensors' memory, and the reference's results
-// where they are needed. Move-only. Not thread-safe.
+// Compares on the device if it has a DeviceCompare, otherwise on the host. If outputs do not pass
+// on the device, the host describes the error. It owns the memory of the tensors, and the
+// reference's results where they are needed. Move-only. Not thread-safe.
 
 #pragma once
 
@@ -24,12 +24,12 @@
 
 namespace mgtune {
 
-// Whether a problem's outputs are held to twice the error of a baseline kernel.
+// Whether a problem's outputs may have twice the error of a baseline kernel.
 bool is_by_baseline(const Problem& problem);
 
 class SeededInputs {
  public:
-  // What the seeds of a problem share; all of it outlives them.
+  // What the seeds of a problem share. All of it must outlive them.
   struct Parts {
     Device& device;
     Builder& builder;
@@ -38,7 +38,7 @@ class SeededInputs {
     const DeviceCompare* device_compare;  // null: the host compares
   };
 
-  // Fills the tensors and computes the reference; `reference` is needed for this alone.
+  // Fills the tensors and computes the reference. `reference` is needed only for this.
   static Result<SeededInputs> make(const Parts& parts, const Reference& reference,
                                    std::uint64_t seed, Placement placement);
 
@@ -48,13 +48,13 @@ class SeededInputs {
 
   Status prepare();  // the tensors, for a launch
 
-  // Of a launch's outputs where they lie. False where the host has to look: the launch is wrong, or
-  // its worst element needs a bound of its own. Then the record is as it was. Only with a
+  // Compares a launch's outputs on the device. False if the host must look: the launch is wrong, or
+  // its worst element needs a bound of its own. The record is then unchanged. Only with a
   // DeviceCompare.
   Result<bool> passes_on_device(CheckRecord& record) const;
 
-  // What is wrong with the outputs, "" when nothing is. The record keeps the worst error so far, as
-  // a share of its tolerance.
+  // What is wrong with the outputs; "" if nothing is. The record keeps the worst error so far, as a
+  // share of its tolerance.
   Result<std::string> compare(const std::vector<Bytes>& outputs, CheckRecord& record);
 
  private:
@@ -70,11 +70,11 @@ class SeededInputs {
   Placement placement_;
   ProblemTensors tensors_;
   std::vector<Buffer> reference_;              // per tensor; empty for inputs
-  std::vector<std::vector<double>> expected_;  // the same on the host, once it was asked for
-  std::vector<double> largest_difference_;     // per tensor, that an element may have; where the
+  std::vector<std::vector<double>> expected_;  // the same on the host, if it was needed
+  std::vector<double> largest_difference_;     // per tensor, allowed for an element if the
                                                // measure is twice_low_precision
-  std::vector<std::uint64_t> fingerprints_;    // per tensor; of inputs that are compared on the
-                                               // device
+  std::vector<std::uint64_t> fingerprints_;    // per tensor, for inputs that are compared
+                                               // on the device
 };
 
 }  // namespace mgtune

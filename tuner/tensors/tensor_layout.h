@@ -1,4 +1,4 @@
-// TensorLayout: where the elements of one tensor of a problem lie in its memory. Plain data.
+// TensorLayout: where the elements of one tensor of a problem are in its memory. Plain data.
 
 #pragma once
 
@@ -29,8 +29,8 @@ struct TensorLayout {
   std::size_t bytes() const { return static_cast<std::size_t>(span * size_in_bytes(dtype)); }
 };
 
-// Of all tensors of the operator, in declared order. invalid_argument for a negative extent or
-// stride, and for a tensor beyond 2^62 bytes.
+// The layouts of all tensors of the operator, in declared order. invalid_argument for a negative
+// extent or stride, and for a tensor larger than 2^62 bytes.
 Result<std::vector<TensorLayout>> tensor_layouts(const Problem& problem);
 
 // "y[3, 17]" for the element with this number in row-major order.

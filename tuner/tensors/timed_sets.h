@@ -1,8 +1,8 @@
-// TimedSets: the sets of tensors that a problem's variants are timed on in turn.
+// TimedSets: the sets of tensors through which the timing of a problem's variants rotates.
 //
-// Without guard bands, as a program has its tensors, since where big ones lie to each other may
-// decide how DRAM takes their traffic (results/h200/norms.md). They stay allocated as long as the
-// object. Not thread-safe; device and layouts outlive it.
+// They have no guard bands, as in a program, because the distance between large tensors may affect
+// how DRAM handles their traffic (results/h200/norms.md). They stay allocated as long as the object
+// exists. Not thread-safe; device and layouts must outlive it.
 
 #pragma once
 
@@ -21,8 +21,9 @@ class TimedSets {
   TimedSets(Device& device, const std::vector<TensorLayout>& layouts)
       : device_(device), layouts_(layouts) {}
 
-  // From here on there are at least `sets`, with the content of `first`; what launches may have
-  // changed of it is fresh in all of them, and in `first`. environment when they do not fit.
+  // Makes sure that there are at least `sets` sets with the content of `first`. Everything that
+  // launches may have changed is fresh in all of them, and in `first`. environment if they do not
+  // fit into memory.
   Status provide(std::int64_t sets, ProblemTensors& first);
 
   const ProblemTensors& operator[](std::int64_t set) const {

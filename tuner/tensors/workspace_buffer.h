@@ -1,6 +1,6 @@
-// WorkspaceBuffer: the scratch memory that one variant's launches on a problem share, with the
-// bytes that it wants zeroed once and has to leave so. Between guard bands or without
-// (check/guarded_buffer.h). Move-only. Not thread-safe; the device outlives it.
+// WorkspaceBuffer: the scratch memory that the launches of one variant on a problem share. It
+// includes the bytes that must be zeroed once and that launches must leave zeroed. It has guard
+// bands or not (tensors/guarded_buffer.h). Move-only. Not thread-safe; the device must outlive it.
 
 #pragma once
 
@@ -17,16 +17,16 @@ namespace mgtune {
 
 class WorkspaceBuffer {
  public:
-  WorkspaceBuffer() = default;  // of a variant that needs none
+  WorkspaceBuffer() = default;  // for a variant that needs none
 
-  // Poisoned, but for what is to be zeroed. unsupported where the device's memory could not hold it
-  // beside `set_bytes` of tensors; environment where it does not fit now.
+  // Poisoned, except for the bytes that must be zero. unsupported if the device's memory is too
+  // small for it and for `set_bytes` of tensors. environment if it does not fit now.
   static Result<WorkspaceBuffer> allocate(Device& device, const LoadedVariant::WorkspaceSize& size,
                                           std::int64_t set_bytes, Placement placement);
 
   void* data() const { return buffer_ ? buffer_->data() : nullptr; }
 
-  // What launches changed and must not have: "workspace: written past its end, ..."; "" for
+  // What launches changed but must not change: "workspace: written past its end, ..."; "" for
   // nothing.
   Result<std::string> damage() const;
 
