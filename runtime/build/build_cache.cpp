@@ -26,8 +26,8 @@ constexpr double kLooksALimit = 64;  // so often is looked while as much as the 
 
 enum class Kind : std::uint8_t { entry, temporary, foreign };
 
-// "<key>.build", or "<key>.build.XXXXXX" while it is being written. Whatever else lies in the
-// directory is not ours to touch.
+// "<key>.build", or "<key>.build.XXXXXX" while it is being written. Other files in the directory
+// are not ours, and are not touched.
 Kind kind_of(std::string_view name) {
   const std::size_t key_end = std::min(name.find('.'), name.size());
   if (!is_sha256_hex(name.substr(0, key_end))) return Kind::foreign;
@@ -38,7 +38,7 @@ Kind kind_of(std::string_view name) {
   return temporary ? Kind::temporary : Kind::foreign;
 }
 
-// A sweep asks thousands of times.
+// A sweep calls this thousands of times.
 void warn(const std::string& directory, const std::string& reason) {
   warn_once("cache " + directory, "builds are not cached: " + reason);
 }
@@ -49,7 +49,7 @@ Status no_folder() {
 
 }  // namespace
 
-// One of the cache's own.
+// A file of the cache.
 struct BuildCache::File {
   std::string path;
   std::int64_t bytes = 0;
@@ -60,7 +60,7 @@ struct BuildCache::File {
     if (written.tv_sec != other.written.tv_sec) return written.tv_sec < other.written.tv_sec;
     return written.tv_nsec < other.written.tv_nsec;
   }
-  // No store takes that long: its process is gone.
+  // No store takes that long, so its process is dead.
   bool is_abandoned() const {
     return temporary && written.tv_sec + kAbandonedSeconds < std::time(nullptr);
   }
@@ -134,9 +134,9 @@ Status BuildCache::keep(const Build& build) {
   return {};
 }
 
-// Looking costs a stat for every entry, so a process looks at first and then by chance, the more
-// likely the more it wrote. So the looks of all processes together keep pace with what they write,
-// and none has to know of the others. The key is the chance: its digits are as good as random.
+// Looking costs one stat per entry. So a process looks at its first store, and later at random: the
+// more it writes, the more often. So all processes together look as often as their writes require,
+// and none has to know about the others. The key decides, because its digits are as good as random.
 bool BuildCache::looks_after(const std::string& key, std::size_t bytes) {
   const bool first = !std::exchange(looked_, true);
   std::uint32_t drawn = 0;

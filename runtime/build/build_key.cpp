@@ -14,8 +14,9 @@
 namespace mgtune {
 namespace {
 
-// Bump when what a key covers, or how, changes, and with the cache's entries: those of another
-// format then lie under other names, and no version reads what another one wrote.
+// Increase this when the content of a key changes, and when the format of the cache's entries
+// changes. Entries of another format then have other names, and no version reads what another one
+// wrote.
 constexpr std::string_view kKeyFormat = "mgtune build key 1";
 
 constexpr std::string_view number_of(std::string_view format) {
@@ -23,12 +24,12 @@ constexpr std::string_view number_of(std::string_view format) {
 }
 static_assert(number_of(kKeyFormat) == number_of(kCacheEntryFormat));
 
-// Where <mg/...> lies among the files in the binary.
+// The folder of <mg/...> among the embedded files.
 constexpr std::string_view kCommonFolder = "kernels/common/";
 
 std::string normal(const std::filesystem::path& path) { return path.lexically_normal().string(); }
 
-// The files that a compile may read, by a name that says where from: "family forward.cu",
+// The files that a compile may read, by a name that says where they come from: "family forward.cu",
 // "common mg/vec.cuh".
 class Closure {
  public:
@@ -54,7 +55,7 @@ class Closure {
     std::string_view content;
   };
 
-  // Every file that could be meant: which one a compiler takes depends on its include paths.
+  // Every file that the include could mean: the compiler's include paths decide which one it takes.
   void resolve(const Pending& from, const std::string& file) {
     const std::string beside = normal(std::filesystem::path(from.folder) / file);
     if (from.common) {

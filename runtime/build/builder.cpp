@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-// Held while an entry of a cache is made; another thread that wants the same one waits.
+// Held while an entry of a cache is made. Another thread that needs the same entry waits.
 class EntryLock {
  public:
   explicit EntryLock(std::string entry) : entry_(std::move(entry)) {
@@ -38,7 +38,7 @@ class EntryLock {
   std::string entry_;
 };
 
-// A lock let go for a scope, where there is one.
+// Releases a lock for a scope, if there is one.
 class Released {
  public:
   explicit Released(std::unique_lock<std::mutex>* lock) : lock_(lock) {
@@ -97,7 +97,7 @@ Result<Build> Builder::obtain(const BuildRequest& request) {
   ++compiled_;
   MGTUNE_ASSIGN(Build build, made->compile(request));
   build.key = key;
-  // The build is good whether or not it could be kept: the next process compiles again.
+  // The build is good even if it could not be stored. The next process will compile again.
   static_cast<void>(cache_.store(build));
   return build;
 }

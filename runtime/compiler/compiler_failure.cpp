@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSignalled = 128;
 
-// strerror's words, as compilers and linkers end their last line.
+// The texts of strerror, with which compilers and linkers end their last line.
 constexpr std::array<std::string_view, 5> kNoRoom = {"No space left on device",
                                                      "Disk quota exceeded", "Read-only file system",
                                                      "Input/output error", "File too large"};
@@ -25,8 +25,8 @@ constexpr std::array<std::string_view, 7> kNotTheSource = {
     "Cannot allocate memory",
     "Too many open files"};
 
-// A diagnostic of the source quotes it ("error: static assertion failed: ..."), so that its words
-// prove nothing.
+// A diagnostic of the source quotes the source ("error: static assertion failed: ..."), so its
+// words prove nothing.
 bool is_of_the_source(std::string_view line) {
   return line.find(": error: ") != std::string_view::npos ||
          line.find(": warning: ") != std::string_view::npos ||

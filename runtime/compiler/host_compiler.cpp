@@ -18,12 +18,12 @@ namespace {
 constexpr std::chrono::minutes kDeadline{2};
 constexpr std::string_view kDeviceHeaders = "runtime/device/cpu/include/";
 constexpr std::string_view kCommonHeaders = "kernels/common/";
-// The whole prelude, under a name of its own so that it can be precompiled.
+// The whole prelude, under its own name so that it can be precompiled.
 constexpr const char* kPrelude = "../cpu/mgtune_prelude.h";
 constexpr const char* kUnit = "mgtune_unit.cpp";
 constexpr const char* kLibrary = "mgtune_unit.so";
 constexpr std::size_t kMaxLogBytes = 4000;
-// From here on precompiling pays: it costs as much as it saves on two or three compiles.
+// From here on precompiling pays: it costs as much as it saves in two or three compiles.
 constexpr int kPrecompileBefore = 3;
 
 std::string device_headers_hash() {
@@ -63,7 +63,7 @@ std::vector<BuildKernel> kernels_of(const BuildRequest& request) {
   return kernels;
 }
 
-// Errors in a name expression are then reported as "kernel NAME:1".
+// With this, errors in a name expression are reported as "kernel NAME:1".
 std::string unit_text(const std::string& source, const std::vector<BuildKernel>& kernels) {
   std::string text = "#include " + string_literal(source) + "\n";
   for (const BuildKernel& kernel : kernels) {
@@ -79,7 +79,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-// "forward.cu:12:5: error" and "In file included from forward.cu:12" get the family's folder.
+// Puts the family's folder in front of "forward.cu:12:5: error" and "In file included from
+// forward.cu:12".
 void name_folder(std::string& line, const SourceTree& sources) {
   for (const auto& [path, content] : sources.files) {
     for (const std::string_view before : {"", "In file included from ", "                 from "}) {
@@ -121,7 +122,7 @@ Status HostCompiler::write_headers() {
   return folder_.write("cpu/mgtune_prelude.h", "#include \"mgcpu/prelude.h\"\n");
 }
 
-// Trees are told apart by what is in them: two families may have a forward.cu each.
+// The content distinguishes trees, because two families may each have a forward.cu.
 Result<std::string> HostCompiler::write_sources(const SourceTree& sources) {
   Sha256 hash;
   for (const auto& [path, content] : sources.files) hash.update_field(path).update_field(content);
@@ -135,8 +136,8 @@ Result<std::string> HostCompiler::write_sources(const SourceTree& sources) {
   return directory;
 }
 
-// All paths are relative to a folder beside the headers: UBSan writes them into the binary as they
-// are.
+// All paths are relative to a folder beside the headers, because UBSan writes them into the binary
+// unchanged.
 std::vector<std::string> HostCompiler::compile_arguments() const {
   std::vector<std::string> arguments = toolchain_.command;
   arguments.insert(arguments.end(), toolchain_.compile_flags.begin(),
@@ -149,7 +150,7 @@ std::vector<std::string> HostCompiler::compile_arguments() const {
   return arguments;
 }
 
-// Without it every compile takes longer, and none fails.
+// Without it every compile takes longer, but none fails.
 void HostCompiler::precompile_header() {
   const std::string header = kPrelude;
   Subprocess call;
@@ -179,7 +180,8 @@ Status HostCompiler::run(std::vector<std::string> arguments, const std::string& 
   return Status(StatusCode::compile_failed, std::exchange(log, std::string()));
 }
 
-// The compiler's message with files named as the family's, without our own unit, and not too long.
+// The compiler's message. Files have the names of the family's files, our own unit is left out, and
+// the text is not too long.
 std::string HostCompiler::readable(const std::string& output, const SourceTree& sources) const {
   std::string text;
   std::istringstream lines(output);

@@ -35,7 +35,7 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
 }
 
-// "" when it is nowhere.
+// "" if it is not found.
 std::string find_program(const std::string& name) {
   std::error_code ignored;
   if (name.find('/') != std::string::npos) {
@@ -76,7 +76,7 @@ Result<std::string> find_cuda_include() {
       "the headers of the CUDA Toolkit are not there (cuda_fp16.h); looked in" + looked);
 }
 
-// "CUDA_VERSION 13000": the headers' own arithmetic is part of what a kernel computes.
+// "CUDA_VERSION 13000". The version matters because kernels use the arithmetic of the headers.
 std::string cuda_version(const std::string& include) {
   constexpr std::string_view kDefine = "#define CUDA_VERSION ";
   const Result<std::string> header = FileSystem::real().read_file(include + "/cuda.h");
@@ -106,9 +106,9 @@ void append(std::vector<std::string>& flags, std::initializer_list<const char*> 
 
 void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
   std::vector<std::string>& flags = toolchain.compile_flags;
-  // -ffp-contract=off: the same bits at every optimisation level and machine. DWARF 4: the
-  // assembler writes its own folder into DWARF 5, where no option maps it away. CUDA has no
-  // exceptions either.
+  // -ffp-contract=off gives the same bits at every optimisation level and on every machine. DWARF
+  // 4, because the assembler writes its own folder into DWARF 5, and no option changes that. No
+  // exceptions, because CUDA has none either.
   append(flags,
          {"-std=gnu++20", "-g", "-gdwarf-4", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
           "-fno-strict-aliasing", "-ffp-contract=off", "-fstack-clash-protection",

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\v\f\r";
 
-// Lines that end in a backslash joined with the next one, as the compiler reads them.
+// Joins lines that end in a backslash with the next one, as the compiler does.
 std::string splice_lines(std::string_view source) {
   std::string text;
   text.reserve(source.size());
@@ -27,7 +27,8 @@ std::string splice_lines(std::string_view source) {
   return text;
 }
 
-// Takes blanks and /* comments */ off the front; false when a comment does not end on the line.
+// Removes blanks and /* comments */ from the front. Returns false if a comment does not end on the
+// line.
 bool skip_blanks(std::string_view& line) {
   while (true) {
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
@@ -44,7 +45,7 @@ bool take(std::string_view& line, std::string_view token) {
   return true;
 }
 
-// `rest` is what follows a '#'.
+// `rest` is the text after a '#'.
 void scan_directive(std::string_view rest, IncludeScan& scan) {
   if (!skip_blanks(rest)) {
     scan.computed = true;  // the next lines could go on with "include"
@@ -61,7 +62,7 @@ void scan_directive(std::string_view rest, IncludeScan& scan) {
   }
 }
 
-// A directive may follow the end of a comment that began lines before, so every '#' counts.
+// A directive may come after the end of a comment that began lines before, so every '#' counts.
 void scan_line(std::string_view line, IncludeScan& scan) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '#') scan_directive(line.substr(i + 1), scan);

@@ -19,7 +19,7 @@ constexpr char kAdvice[] =
     "install the CUDA Toolkit 12.8 or newer (package cuda-nvrtc), or set CUDA_HOME or "
     "MGTUNE_NVRTC_PATH";
 
-// The copy that is in this process already, "" when there is none.
+// The copy that this process has loaded already; "" if there is none.
 std::string loaded_nvrtc() {
   std::string path;
   ::dl_iterate_phdr(
@@ -106,12 +106,12 @@ Result<Nvrtc> open_nvrtc(const std::string& path, LibraryLoader& loader) {
                              std::to_string(nvrtc.minor) + " at " + nvrtc.path + " is too old; " +
                              kAdvice);
   }
-  // The compiler opens this library by its bare name. The system's loader does not look beside
-  // NVRTC where that comes from a Python wheel, but takes a library of the name that is loaded
-  // already. If there is none here, the loader may still find it elsewhere.
+  // The compiler opens this library by its bare name. If NVRTC comes from a Python wheel, the
+  // system's loader does not look beside it, but it uses a library of that name that is loaded
+  // already. If there is none in this place, the loader may still find it elsewhere.
   const std::string folder = nvrtc.path.substr(0, nvrtc.path.rfind('/') + 1);
-  const std::array builtins = {folder + "libnvrtc-builtins.so." + std::to_string(nvrtc.major) + "." +
-                               std::to_string(nvrtc.minor)};
+  const std::array builtins = {folder + "libnvrtc-builtins.so." + std::to_string(nvrtc.major) +
+                               "." + std::to_string(nvrtc.minor)};
   (void)SharedLibrary::open(builtins, loader);
   return nvrtc;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCommonFolder = "kernels/common/";
 
-// -modify-stack-limit=false: NVRTC would otherwise change the whole process's limit during a
+// -modify-stack-limit=false: otherwise NVRTC changes the stack limit of the whole process during a
 // compile.
 constexpr std::array<const char*, 3> kOptions = {"--std=c++20", "--modify-stack-limit=false",
                                                  "--ptxas-options=-v"};
@@ -27,7 +27,7 @@ StatusCode failure_code(nvrtcResult result) {
   return result == NVRTC_ERROR_OUT_OF_MEMORY ? StatusCode::environment : StatusCode::compile_failed;
 }
 
-// An nvrtcProgram that destroys itself.
+// An nvrtcProgram with a destructor.
 class Program {
  public:
   explicit Program(const Nvrtc& nvrtc) : nvrtc_(nvrtc) {}
@@ -169,7 +169,8 @@ class NvrtcCompiler final : public Compiler {
   std::optional<Nvrtc> nvrtc_;
 };
 
-// NVRTC's build without opening it: the name behind its links ("libnvrtc.so.13.0.88") and its size.
+// Identifies NVRTC's build without opening it: the name that its links lead to
+// ("libnvrtc.so.13.0.88"), and its size.
 std::string file_identity(const std::string& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);

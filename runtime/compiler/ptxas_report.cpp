@@ -8,13 +8,13 @@
 namespace mgtune {
 namespace {
 
-// By their words, because numbers were added from version to version and the words stayed.
+// They are recognized by their words. Versions add new numbers, but the words stay the same.
 constexpr std::array<std::string_view, 3> kObjections = {
     "wgmma.mma_async instructions are serialized", "'setmaxnreg' ignored",
     "warpgroup.wait is injected"};
 constexpr std::size_t kMostObjections = 3;  // an unrolled loop has one for each of its steps
 
-// The number that stands right before `words`; -1 when `words` is not in the line.
+// The number directly before `words`; -1 if `words` is not in the line.
 int number_before(std::string_view line, std::string_view words) {
   const std::size_t at = line.find(words);
   if (at == line.npos) return -1;
@@ -25,7 +25,7 @@ int number_before(std::string_view line, std::string_view words) {
   return number;
 }
 
-// What stands behind `words`, up to `end`; "" when `words` is not in the line.
+// The text after `words`, up to `end`; "" if `words` is not in the line.
 std::string_view text_after(std::string_view line, std::string_view words, char end) {
   const std::size_t at = line.find(words);
   if (at == line.npos) return "";

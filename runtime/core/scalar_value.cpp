@@ -15,7 +15,7 @@ bool put(T value, ScalarValue& scalar) {
   return true;
 }
 
-// A conversion that makes an infinity of a finite number has lost it.
+// If the conversion turns a finite number into an infinity, the number is lost.
 template <typename Bits>
 bool put_half(float value, Bits (*from_float)(float), float (*to_float)(Bits),
               ScalarValue& scalar) {
@@ -66,7 +66,7 @@ bool encode_scalar(double value, DType dtype, ScalarValue& scalar) {
   if (is_floating(dtype)) return put_float(value, dtype, scalar);
   return with_integer_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    // The largest 64-bit integers are no doubles; the power of two above them is.
+    // The largest 64-bit integers are not representable as doubles. The power of two above them is.
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     const auto smallest = static_cast<double>(std::numeric_limits<T>::min());
     if (!(value >= smallest && value < end) || value != std::trunc(value)) return false;

@@ -44,8 +44,8 @@ void compress(Sha256State& state, const unsigned char* block) {
 
 #if defined(__x86_64__)
 
-// The instructions keep a..h in two registers, as a b e f and c d g h, and do four rounds at a time
-// on four words of the schedule.
+// The instructions keep a..h in two registers, as a b e f and c d g h. They do four rounds at a
+// time on four words of the schedule.
 __attribute__((target("sha,sse4.1"))) void x86_blocks(Sha256State& state,
                                                       const unsigned char* blocks,
                                                       std::size_t count) {

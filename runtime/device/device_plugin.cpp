@@ -74,7 +74,7 @@ Result<const DevicePlugin*> load_device_plugin(const std::vector<std::string>& p
                              plugin->build_id +
                              ", not " MGTUNE_BUILD_ID "); install both together");
   }
-  // Accepted: only now its symbols are there for kernels to call.
+  // The plugin is accepted. Only now its symbols become visible for kernels.
   ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   return plugin;
 }

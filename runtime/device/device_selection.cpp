@@ -23,14 +23,14 @@ std::string devices_here(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
-// The driver calls a MIG instance "NVIDIA H200 MIG 1g.18gb": the product is what stands in front.
+// The driver calls a MIG instance "NVIDIA H200 MIG 1g.18gb". The product is the part before " MIG".
 std::string_view product_part(std::string_view name) { return name.substr(0, name.find(" MIG ")); }
 
 bool is_one_of(const DeviceInfo& device, const GpuProduct& product) {
   return device.kind == DeviceKind::cuda && product.is_called(product_part(device.name));
 }
 
-// A GPU that no file of configs/gpus knows still answers to what its driver calls it.
+// A GPU that has no file in configs/gpus can still be selected by the driver's name for it.
 bool answers_to(const DeviceInfo& device, std::string_view word) {
   if (device.kind != DeviceKind::cuda) return false;
   std::string_view name = product_part(device.name);

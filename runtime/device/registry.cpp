@@ -23,7 +23,7 @@ Result<std::vector<DeviceInfo>> gpus() {
   return list_cuda_devices(*cuda_driver());
 }
 
-// A word that asks for a GPU: why there is none says more than that there is none.
+// The word asks for a GPU. The reason why there is none says more than the fact.
 bool means_gpu(const std::string& word) { return word != "cpu" && word != "auto"; }
 
 }  // namespace
@@ -36,7 +36,8 @@ std::vector<DeviceInfo> list_devices() {
 }
 
 Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
-  // Neither the driver is started nor the cpu device's library loaded for what the other answers.
+  // The driver is not started if the cpu device is enough, and the cpu device's library is not
+  // loaded if a GPU is enough.
   if (word == kCpuDeviceId) {
     MGTUNE_ASSIGN(const DevicePlugin* plugin, cpu_plugin());
     return std::vector<DeviceInfo>{plugin->info()};
@@ -47,7 +48,7 @@ Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
     if (selected.ok()) return selected;
   }
   const std::vector<DeviceInfo> devices = list_devices();
-  // Why the cpu device is missing says more than that it is.
+  // The reason why the cpu device is missing says more than the fact.
   if (word == "auto" && devices.empty()) MGTUNE_TRY(cpu_plugin().status());
   Result<std::vector<DeviceInfo>> selected = select_among(devices, products, word);
   if (selected.status().code() != StatusCode::environment || !means_gpu(word)) return selected;

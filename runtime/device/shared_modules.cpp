@@ -5,8 +5,8 @@
 namespace mgtune {
 namespace {
 
-// The binary, and what its kernels are asked for by: two spellings of one template argument come to
-// equal binaries, and a module knows the names of its own build alone.
+// The binary and the names of its kernels. Two spellings of one template argument give equal
+// binaries, but a module knows only the names of its own build.
 std::string key_of(const Build& build) {
   std::string key = build.sha256 + '\n' + build.arch;
   for (const BuildKernel& kernel : build.kernels) key += '\n' + kernel.name + '\n' + kernel.symbol;

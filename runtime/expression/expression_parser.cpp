@@ -278,7 +278,7 @@ void ExpressionParser::emit(Op op, std::size_t place, std::int64_t operand) {
   deepest_ = std::max(deepest_, depth_);
 }
 
-// A right side that is one push or load, and that no jump ends behind, becomes part of `op`.
+// If the right side is one push or load, and no jump ends after it, it becomes part of `op`.
 void ExpressionParser::emit_binary(Op op, std::size_t place) {
   const Expression::Instruction right = result_.code_.back();
   const bool single = right.op == Op::push || right.op == Op::load;

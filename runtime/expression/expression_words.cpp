@@ -33,8 +33,8 @@ Result<ExpressionParser::Operand> ExpressionParser::name() {
   if (const std::string* reason = scope_.refusal(word.text)) {
     return error(*reason, word.place, word.text.size());
   }
-  // A word that is not a symbol either stays an operand for now: compared with a parameter, the
-  // error can say which values that has.
+  // A word that is not a symbol either stays an operand for now. If it is compared with a
+  // parameter, the error can list the parameter's values.
   Operand operand{word.place, word.end(), ValueType::symbol, {}};
   const auto symbol = scope_.find_symbol(word.text);
   if (symbol) operand.symbols = {*symbol};

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kShippedRoot = "kernels/";
 constexpr std::string_view kCommon = "common";  // headers for every family, not one itself
 
-// Without a slash at its end; as given where the current folder is gone.
+// Without a slash at its end. Unchanged if the current folder does not exist any more.
 std::filesystem::path absolute_path(const std::string& folder) {
   std::error_code gone;
   const std::filesystem::path path = std::filesystem::absolute(folder, gone).lexically_normal();
@@ -26,7 +26,7 @@ std::filesystem::path absolute_path(const std::string& folder) {
   return path.has_filename() ? path : path.parent_path();
 }
 
-// Sources that an operator names are there.
+// Checks that the sources which an operator names exist.
 Status check_sources(const Operator& op) {
   const auto check = [&op](const std::string& place, const std::string& file) -> Status {
     if (op.sources->files.contains(file)) return {};
@@ -40,7 +40,8 @@ Status check_sources(const Operator& op) {
   return {};
 }
 
-// "family.operator" split at the last dot behind the last slash; the operator is "" without a dot.
+// Splits "family.operator" at the last dot after the last slash. The operator is "" if there is no
+// dot.
 std::pair<std::string, std::string> split_operator(const std::string& kernel) {
   const std::size_t dot = kernel.rfind('.');
   const std::size_t slash = kernel.rfind('/');
@@ -52,14 +53,14 @@ bool is_shipped(const std::string& name) {
   return std::ranges::binary_search(Catalog::shipped_families(), name);
 }
 
-// "forward" of "forward.json" at the top of a family's folder, "" of every other path in it.
+// "forward" for "forward.json" at the top of a family's folder, "" for every other path in it.
 std::string_view operator_of(std::string_view path) {
   constexpr std::string_view kExtension = ".json";
   if (!path.ends_with(kExtension) || path.find('/') != std::string_view::npos) return {};
   return path.substr(0, path.size() - kExtension.size());
 }
 
-// Of the shipped families. For messages: whether their files decode is not looked at.
+// The operators of the shipped families, for messages. The files need not be valid.
 std::vector<std::string> shipped_operators() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
@@ -81,7 +82,8 @@ std::vector<std::string> Catalog::shipped_families() {
   return {names.begin(), names.end()};
 }
 
-// Operators are told apart by their family's name, in results too: no two folders have one name.
+// The name of the family distinguishes operators, in results too, so no two folders may have the
+// same name.
 Status Catalog::check_name(const std::string& folder, const Family& family) const {
   for (const auto& [key, known] : families_) {
     if (known.name != family.name || is_shipped(key)) continue;
@@ -169,7 +171,7 @@ Status Catalog::check_fill(Family& family, const Operator& op, const Tensor& ten
                                       source->full_name(), output, did_you_mean(output, outputs)));
 }
 
-// A name of kernels/ first, so that what lies in the current folder never changes what it means; a
+// A name of kernels/ comes first, so that files in the current folder never change its meaning. A
 // word with a slash is always a folder.
 Result<Catalog::Named> Catalog::resolve(const std::string& kernel) {
   if (is_shipped(kernel)) return Named{kernel, ""};

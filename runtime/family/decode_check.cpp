@@ -1,4 +1,4 @@
-// What a problem costs at least, and how results are judged.
+// The minimum cost of a problem, and how results are judged.
 
 #include <fmt/format.h>
 

@@ -20,7 +20,7 @@ bool is_arch(std::string_view word) {
          std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Points are numbered: an operator's designs together stay far below 2^64.
+// Points are numbered. The designs of an operator together stay far below 2^64.
 constexpr std::uint64_t kMostPoints = 1'000'000'000'000'000;
 
 Status decode_parameters(const JsonCursor& params, Design& design, NameTable& names) {
@@ -117,8 +117,8 @@ bool reads_build(const Expression& expression) {
   });
 }
 
-// build.* tells how often the first launch fits on the device, so its shared memory cannot wait for
-// the dims of a launch.
+// build.* says how often the first launch fits on the device, so its shared memory must not depend
+// on the dims of a launch.
 Status check_first_launch(const JsonCursor& launches, const Design& design) {
   const auto lets = std::ranges::any_of(design.lets, reads_build, &Let::value);
   const auto constraints = std::ranges::any_of(design.constraints, reads_build);
@@ -142,7 +142,7 @@ Status decode_launches(const JsonCursor& launches, const Operator& op, Design& d
   return check_first_launch(launches, design);
 }
 
-// What of the design decides how a build is launched.
+// The parts of the design that determine how a build is launched.
 std::string launch_text(const JsonCursor& cursor) {
   JsonValue shaping;
   shaping.kind = JsonValue::Kind::object;

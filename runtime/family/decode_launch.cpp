@@ -23,7 +23,7 @@ void append_names(const std::vector<Named>& all, std::vector<std::string>& names
   for (const Named& named : all) names.push_back(named.name);
 }
 
-// Those that a tensor map has for each dim but the first, whose stride is 1.
+// A tensor map has these for each dim except the first, whose stride is 1.
 Status decode_map_geometry(const JsonCursor& cursor, const Design& design, TensorMap& map) {
   const auto read = [&](const char* key, std::size_t fewest, std::size_t most) {
     return decode_expressions(cursor.at(key), design.scope, ValueType::integer,
@@ -102,7 +102,7 @@ Status unknown_argument(const JsonCursor& cursor, const std::string& text, const
                   text, did_you_mean(text, names)));
 }
 
-// "rows:i64"; what follows the last colon is the C type.
+// "rows:i64". The text after the last colon is the C type.
 Result<Argument> decode_argument(const JsonCursor& cursor, const Operator& op, const Design& design,
                                  const Launch& launch) {
   MGTUNE_ASSIGN(const std::string text, cursor.string());
@@ -159,7 +159,7 @@ Status decode_modes(const JsonCursor& cursor, const Scope& scope, Launch& launch
   return {};
 }
 
-// The parts between commas that stand in no parentheses.
+// The parts between commas that are not inside parentheses.
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> parts(1);
   int open = 0;
@@ -174,7 +174,8 @@ std::vector<std::string> split_arguments(std::string_view text) {
   return parts;
 }
 
-// An identifier of a parameter is written "LOAD::cp_async" in C++: that takes the parameter's name.
+// An identifier of a parameter is written "LOAD::cp_async" in C++, so the name of the parameter is
+// needed.
 bool names_its_symbol(const Expression& argument, const Design& design) {
   if (argument.slots().size() != 1) return false;
   const Name& name = design.scope.names()[static_cast<std::size_t>(argument.slots()[0])];

@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-// Keeps every count of points within 64 bits, whatever is added to it.
+// Keeps every count of points within 64 bits, whatever is added.
 constexpr std::uint64_t kMaxPoints = 1ULL << 62U;
 
 Status check_size(const JsonCursor& designs, const Operator& op) {

@@ -19,7 +19,7 @@ ValueType type_of(const JsonValue& value) {
   return value.kind == Kind::string ? ValueType::symbol : ValueType::integer;
 }
 
-// A dtype among identifiers would be a type in one variant and an enumerator in the next.
+// A dtype among identifiers would be a type in one variant and an enumerator in the next one.
 Status check_symbols(const JsonCursor& cursor, const std::vector<std::string>& symbols) {
   const auto dtypes = std::ranges::count_if(
       symbols, [](const std::string& symbol) { return dtype_from_string(symbol).has_value(); });

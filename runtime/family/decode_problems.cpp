@@ -1,4 +1,5 @@
-// The problems a sweep tunes when it names none, and how models of configs/shapes bring problems.
+// The problems that a sweep tunes if it names none, and how problems are made from models of
+// configs/shapes.
 
 #include <fmt/format.h>
 
@@ -40,7 +41,8 @@ Result<Values> decode_values(const JsonCursor& cursor, const Operator& op) {
   return values;
 }
 
-// A template may leave dtypes open, to be taken in turn: one combination has to bind.
+// A template may leave dtypes open; a sweep then uses each in turn. At least one combination must
+// bind.
 Status check_bindable(const Operator& op, Values values) {
   for (const DTypeVariable& variable : op.dtypes) {
     if (values.contains(variable.name) || variable.default_slot) continue;

@@ -1,4 +1,4 @@
-// check_launches(): what all variants of a design have in common at launch.
+// check_launches(): checks the parts of a launch that all variants of a design share.
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ std::vector<bool> varying_slots(const Design& design) {
   return varies;
 }
 
-// The slots of the first of the design's defaults that runs this problem; a build of it is taken to
+// The slots of the first of the design's defaults that runs this problem. Its build is assumed to
 // fit once on each multiprocessor.
 std::optional<Slots> default_slots(const Problem& problem, const DeviceLimits& device,
                                    int design_index) {
@@ -98,7 +98,7 @@ class LaunchCheck {
     return {};
   }
 
-  // Whether what hangs on `when` is there in all variants.
+  // Whether a part with this `when` is present in all variants.
   Result<bool> always_runs(const std::optional<Expression>& when, const std::string& path) const {
     if (!when) return true;
     if (reads_any(*when, varies_)) return false;

@@ -31,8 +31,8 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   return {};
 }
 
-// A new file for this user alone: `name` with six letters or digits appended, as mkostemp(3) does,
-// in an opened folder.
+// A new file that only this user may read: `name` with six letters or digits appended, as
+// mkostemp(3) does, in an open folder.
 FileDescriptor create_beside(int folder, std::string& name) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -118,7 +118,7 @@ class RealFileSystem final : public FileSystem {
   }
 
  private:
-  // `path` is what messages call the file `name` in `folder`.
+  // `path` is the name that messages use for the file `name` in `folder`.
   static Status replace(int folder, const std::string& name, const std::string& path,
                         std::string_view content, bool sync) {
     std::string temporary = name;

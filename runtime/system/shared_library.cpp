@@ -28,8 +28,8 @@ class RealLibraryLoader final : public LibraryLoader {
   }
 };
 
-// The linker's text begins with the file that it could not open: the candidate itself when that is
-// absent, another one when a library that it needs is.
+// The linker's text begins with the file that it could not open. That is the candidate itself if it
+// does not exist, or a library that the candidate needs.
 bool is_absent(std::string_view candidate, std::string_view error) {
   return error.starts_with(candidate) && error.ends_with(": No such file or directory");
 }
@@ -65,7 +65,7 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const std::string> candidate
     append(failures, "; ", error.starts_with(candidate) ? "" : candidate + ": ");
     failures += error;
   }
-  // One that is there and does not load says more than all that are not there.
+  // An existing library that does not load says more than all those that do not exist.
   if (!failures.empty()) return environment_error(failures);
   return environment_error(absent.empty() ? "no library to look for" : "not found: " + absent);
 }

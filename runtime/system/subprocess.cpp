@@ -23,7 +23,8 @@ constexpr std::size_t kMaxOutputBytes = 4 << 20;
 constexpr int kFailure = 3;  // the descriptor that brings errno where there is no such program
 constexpr int kNotRun = 127;
 
-// What the processes below need, made before the first fork: they may not allocate memory.
+// The data that the processes below need. It is made before the first fork, because they may not
+// allocate memory.
 struct Prepared {
   std::vector<char*> arguments, environment;
   const char* directory;
@@ -40,7 +41,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return result;
 }
 
-// This process's own, with TMPDIR replaced where that is asked for.
+// The environment of this process, with another TMPDIR if the caller asks for it.
 std::vector<std::string> environment_of(const Subprocess& command) {
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -57,8 +58,8 @@ std::vector<std::string> environment_of(const Subprocess& command) {
   ::_exit(kNotRun);
 }
 
-// Nothing but the standard descriptors and kFailure stays open: not the locks of this process,
-// which would outlive it, nor the pipes that tell others of its end.
+// Only the standard descriptors and kFailure stay open. The locks of this process must not outlive
+// it, and neither must the pipes whose closing tells others that it has ended.
 void connect(const Prepared& prepared) {
   const int output = ::fcntl(prepared.output, F_DUPFD, kFailure + 1);
   const int failure = ::fcntl(prepared.failure, F_DUPFD, kFailure + 1);
@@ -72,8 +73,9 @@ void connect(const Prepared& prepared) {
   ::close_range(kFailure + 1, ~0U, 0);
 }
 
-// In place of the program's parent. Its group dies with that parent, by whatever signal: the kernel
-// tells of a death its direct children alone, and a compiler has children of its own.
+// The keeper takes the place of the program's parent. If the parent dies, by whatever signal, the
+// keeper kills the whole group. The kernel reports a death only to direct children, and a compiler
+// has children of its own.
 [[noreturn]] void keep(const Prepared& prepared) {
   ::setpgid(0, 0);
   ::signal(SIGTERM, SIG_DFL);
@@ -101,7 +103,7 @@ void connect(const Prepared& prepared) {
   ::_exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-// Starts the program below a keeper, which leads a process group of its own.
+// Starts the program as a child of a keeper, which leads its own process group.
 Result<pid_t> spawn(const Subprocess& command, int output, int failure) {
   const std::vector<std::string> environment = environment_of(command);
   Prepared prepared{pointers(command.arguments),
@@ -126,7 +128,7 @@ Result<pid_t> spawn(const Subprocess& command, int output, int failure) {
   return keeper;
 }
 
-// Reads until the end of the output; false when the deadline came first.
+// Reads until the end of the output. Returns false if the deadline came first.
 bool read_all(int input, Clock::time_point deadline, std::string& output) {
   std::array<char, 16 << 10> chunk;
   for (;;) {

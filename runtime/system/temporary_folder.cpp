@@ -36,7 +36,7 @@ bool is_own_folder(const fs::path& path) {
   return lstat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == geteuid();
 }
 
-// The lock goes last: should this process be killed meanwhile, the rest is still known as
+// The lock is removed last. If this process is killed before that, the rest is still recognized as
 // abandoned.
 void remove_folder(const fs::path& folder) {
   std::error_code error;
@@ -55,8 +55,8 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   static std::once_flag cleaned;
   std::call_once(cleaned, remove_abandoned);
 
-  // Again when somebody who cleans up took the folder, still without its lock, for an abandoned
-  // one.
+  // Tries again if another process that cleans up took the folder, which had no lock yet, for an
+  // abandoned one.
   Status status;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     TemporaryFolder folder;
@@ -71,7 +71,7 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   return status;
 }
 
-// The file has its name only once it is locked: nobody finds it in between.
+// The file gets its name only after it is locked, so nobody finds it unlocked.
 Status TemporaryFolder::lock() {
   const std::string name = path_ + "/" + kLock, unlocked = path_ + "/" + kNewLock;
   lock_ = FileDescriptor(open(unlocked.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
@@ -92,7 +92,8 @@ void TemporaryFolder::remove_abandoned() {
     if (lock.is_open()) {
       if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) remove_folder(path);
     } else if (errno == ENOENT && path.filename().string().size() == kPrefix.size() + kRandom) {
-      // Its owner died before it was locked, or after its content was removed; else rmdir fails.
+      // Its owner died before the folder was locked, or after its content was removed. Otherwise
+      // rmdir fails.
       unlink((path / kNewLock).c_str());
       rmdir(path.c_str());
     }

@@ -5,7 +5,7 @@
 namespace mgtune {
 namespace {
 
-// The specification: relative paths are to be ignored.
+// The specification says that relative paths must be ignored.
 std::string user_folder(const char* variable, const char* below_home) {
   const std::string base = environment_variable(variable);
   if (base.starts_with('/')) return base + "/mgtune";

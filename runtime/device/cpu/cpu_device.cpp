@@ -21,7 +21,7 @@ constexpr std::uint32_t kMaxGridYZ = 65535;
 // Each worker maps up to 1024 stacks, two mappings each; a process has 65,530 by default.
 constexpr unsigned kMaxWorkers = 16;
 
-// Signal handlers hold on to it, so it lives as long as the process.
+// Signal handlers use it, so it lives as long as the process.
 DeviceMemory& memory_of_process() {
   static DeviceMemory memory;
   return memory;

@@ -19,7 +19,7 @@ Status no_memory(std::size_t bytes, int error) {
       fmt::format("no memory for a buffer of {} bytes: {}", bytes, std::strerror(error)));
 }
 
-// Linux hands out addresses for more memory than there is, and ends processes when they are used.
+// Linux gives out addresses for more memory than there is, and kills processes when they use it.
 std::size_t memory_of_machine() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -39,9 +39,9 @@ void describe(const Block& block, const Crash& crash, SignalText& text) {
   device_memory->describe(crash.address, text);
 }
 
-// Says what happened and ends the process by the signal that it happened by. What is known without
-// the heap is out before the source line is looked for, which needs all of C++: if the kernel left
-// the heap broken, or locked, only that is missing.
+// Writes what happened and ends the process by the same signal. Everything that needs no heap is
+// written before the source line is looked up, which needs all of C++. So if the kernel left the
+// heap damaged or locked, only the source line is missing.
 [[noreturn]] void report_crash() {
   WorkerSignals& signals = *signals_of_this_thread;
   const Block& block = *current_block();
@@ -65,7 +65,7 @@ void describe(const Block& block, const Crash& crash, SignalText& text) {
 
 #if defined(__x86_64__)
 
-// Makes the interrupted thread go on in `function` instead, called with `argument`.
+// Makes the interrupted thread continue in `function` with `argument`.
 void redirect(ucontext_t& context, std::uintptr_t stack, void (*function)(),
               std::uintptr_t argument) {
   auto& registers = context.uc_mcontext.gregs;
@@ -78,8 +78,8 @@ void on_fault(int signal, siginfo_t* info, void* raw_context) {
   auto& context = *static_cast<ucontext_t*>(raw_context);
   WorkerSignals* const signals = signals_of_this_thread;
   if (signals == nullptr || !current_block()->in_thread() || signals->crash.signal != 0) {
-    // Not of a kernel, or of the report itself: returning repeats it, with what was there before
-    // us.
+    // The signal is not from a kernel, or it is from the report itself. Returning repeats it, with
+    // the previous handler.
     for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
       if (kFaultSignals[i] == signal) sigaction(signal, &previous_actions[i], nullptr);
     }
@@ -94,9 +94,9 @@ void on_fault(int signal, siginfo_t* info, void* raw_context) {
 
 [[noreturn]] void abandon_thread(const void* address) { current_block()->fail_expired(address); }
 
-// Kernel code holds no lock and owns nothing, so it can be left anywhere. Any other code (our own,
-// libm, a sanitizer that reports) is let finish: the next reminder finds the thread back in the
-// kernel.
+// Kernel code holds no lock and owns nothing, so it can be left anywhere. Other code (our own,
+// libm, a sanitizer that reports) must finish first: the next signal will find the thread back in
+// the kernel.
 void on_interrupt(int, siginfo_t*, void* raw_context) {
   auto& context = *static_cast<ucontext_t*>(raw_context);
   const Block* const block = current_block();

@@ -29,7 +29,7 @@ int look_in_library(dl_phdr_info* info, std::size_t, void* raw_search) {
   return 0;
 }
 
-// The segment that holds a kernel's entry holds all code of its library.
+// The segment with a kernel's entry has all code of its library.
 CodeRange code_around(void (*function)(void* const*)) {
   CodeSearch search{reinterpret_cast<std::uintptr_t>(function), {}};
   dl_iterate_phdr(look_in_library, &search);

@@ -33,7 +33,7 @@ Result<std::int64_t> attribute(const CudaDriver& driver, CUdevice device,
   return std::int64_t{value};
 }
 
-// "580.159.04, CUDA 13.0"; the first part only where the kernel module says it.
+// "580.159.04, CUDA 13.0". The first part is there only if the kernel module reports it.
 std::string driver_text(const CudaDriver& driver) {
   std::string text = "CUDA " + cuda_version_text(driver.version);
   const Result<std::string> module = FileSystem::real().read_file("/sys/module/nvidia/version");
@@ -134,7 +134,7 @@ class CudaDevice final : public Device {
   }
 
   void free(void* memory) override {
-    // After a lost device there is nobody to tell.
+    // If the device is lost, there is nothing left to report to.
     if (make_current().ok()) driver_.cuMemFree(address(memory));
   }
 
@@ -158,7 +158,7 @@ class CudaDevice final : public Device {
 
   Result<std::unique_ptr<Module>> load(const Build& build) override {
     MGTUNE_TRY(make_current());
-    // Loading while another thread captures a stream must not break its capture.
+    // Loading must not break the capture of a stream by another thread.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     MGTUNE_TRY(driver_.status(driver_.cuThreadExchangeStreamCaptureMode(&mode), "loading"));
     auto module = CudaModule::load(driver_, device_, info_.limits, build);
@@ -228,7 +228,7 @@ class CudaDevice final : public Device {
   }
 
  private:
-  // A KernelLaunch as cuLaunchKernelEx takes it.
+  // Converts a KernelLaunch into the arguments of cuLaunchKernelEx.
   struct LaunchConfig {
     explicit LaunchConfig(const KernelLaunch& launch) {
       config.gridDimX = launch.grid[0];
@@ -263,7 +263,8 @@ class CudaDevice final : public Device {
     std::array<CUlaunchAttribute, 3> attributes{};
   };
 
-  // About 10 ns when the context is current already, as it is in all but a thread's first call.
+  // Takes about 10 ns if the context is current already, which is so in all calls of a thread
+  // except the first.
   Status make_current() const {
     CUcontext current = nullptr;
     if (driver_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context_) return {};

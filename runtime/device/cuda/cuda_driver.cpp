@@ -5,10 +5,10 @@
 namespace mgtune {
 namespace {
 
-// cuKernelGetParamInfo and cuFuncLoad came with it.
+// This version added cuKernelGetParamInfo and cuFuncLoad.
 constexpr int kOldestVersion = 12040;
 
-// A kernel did something after which, cuda.h says, the context cannot be used any more.
+// A kernel caused an error after which, according to cuda.h, the context cannot be used any more.
 bool is_fault_of_a_kernel(CUresult result) {
   switch (result) {
     case CUDA_ERROR_ILLEGAL_ADDRESS:
@@ -28,7 +28,7 @@ bool is_fault_of_a_kernel(CUresult result) {
   }
 }
 
-// The machine's or a neighbour's doing, whatever runs here.
+// Caused by the machine or by another process, whatever runs here.
 bool is_fault_of_the_machine(CUresult result) {
   switch (result) {
     case CUDA_ERROR_OUT_OF_MEMORY:
@@ -76,7 +76,8 @@ Result<CudaDriver> open_cuda_driver(LibraryLoader& loader) {
   }
   CudaDriver driver;
   driver.path = library->path();
-  // The version first: an old driver lacks some of the functions, and its age is what to say.
+  // The version is checked first: an old driver does not have some of the functions, and the
+  // message should say that it is old.
   MGTUNE_TRY(library->bind("cuDriverGetVersion", &driver.cuDriverGetVersion));
   if (driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS) {
     return environment_error(driver.path + " does not say its version");

@@ -11,7 +11,7 @@ std::vector<KernelParameter> parameters_of(const CudaDriver& driver, CUkernel ke
   std::vector<KernelParameter> parameters;
   std::size_t offset = 0;
   std::size_t bytes = 0;
-  // The driver has no count: the first index past the end is an error.
+  // The driver does not report the number: the first index past the end is an error.
   while (driver.cuKernelGetParamInfo(kernel, parameters.size(), &offset, &bytes) == CUDA_SUCCESS) {
     parameters.push_back({bytes});
   }
@@ -56,8 +56,8 @@ Status CudaModule::add_kernel(CUdevice device, const DeviceLimits& limits,
                            CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, handle, device),
                        "allowing clusters of 16"));
   }
-  // Drivers load a kernel at its first launch, which may be inside somebody's capture: load it
-  // here.
+  // Drivers load a kernel at its first launch, which may be inside somebody's capture. So it is
+  // loaded here.
   CUfunction function = nullptr;
   MGTUNE_TRY(driver_.status(driver_.cuKernelGetFunction(&function, handle), "loading the kernel"));
   MGTUNE_TRY(driver_.status(driver_.cuFuncLoad(function), "loading the kernel"));

@@ -88,7 +88,7 @@ void Block::thread_main() {
   block.thread_returned();
 }
 
-// Those who wait no longer wait for a thread that has returned.
+// Threads that wait no longer wait for a thread that has returned.
 void Block::thread_returned() {
   const auto thread = static_cast<std::uint32_t>(current_);
   threads_[thread].state = State::returned;

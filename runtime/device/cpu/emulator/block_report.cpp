@@ -1,4 +1,4 @@
-// What a block says when it did not end well.
+// The report of a block that did not end well.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kListedThreads = 3;
 
-// Threads that are at one place, in the order in which they were found.
+// The threads at one place, in the order in which they were found.
 struct Group {
   std::string place;
   std::vector<std::uint32_t> threads;

@@ -42,9 +42,9 @@ void enter_sanitizer_stack(const FiberContext& entered) {
 #endif
 }
 
-// A thread leaves the redzones of the frames that it never returns from on its stack: its last
-// frame, all of them when a fault abandoned it. AddressSanitizer before GCC 13 knows of no munmap,
-// and would report whoever gets these addresses next.
+// If a thread never returns from some frames, their redzones stay on its stack: always its last
+// frame, and all frames if a fault abandoned it. AddressSanitizer before GCC 13 does not notice
+// munmap, and would report whoever gets these addresses next.
 void forget_frames(const std::byte* stack_bottom) {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(stack_bottom, kStackBytes);
@@ -53,7 +53,7 @@ void forget_frames(const std::byte* stack_bottom) {
 #endif
 }
 
-// What a new fiber's switch "returns" to: reports the arrival, then runs the entry.
+// The first switch to a new fiber "returns" here. It reports the arrival, then runs the entry.
 thread_local void (*fiber_entry)() = nullptr;
 
 [[noreturn]] void start_fiber() {
@@ -66,8 +66,9 @@ thread_local void (*fiber_entry)() = nullptr;
 
 #if defined(__x86_64__)
 
-// Saves the callee-saved registers on the old stack and takes them from the new one. `pop; jmp`
-// instead of `ret`: the return predictor never guesses a fiber's return, and costs 4 ns when asked.
+// Saves the callee-saved registers on the old stack and loads them from the new one. `pop; jmp` is
+// used instead of `ret`: the return predictor never predicts a fiber's return correctly, and a
+// wrong prediction costs 4 ns.
 asm(R"(
 .text
 .p2align 4
@@ -155,7 +156,8 @@ void FiberStacks::prepare(std::size_t index, void (*entry)(), FiberContext& cont
   context.sanitizer_frames = nullptr;
   fiber_entry = entry;
 #if defined(__x86_64__)
-  // Equal offsets of all stacks would fall into the same cache sets: 20 % on some kernels.
+  // If all stacks had equal offsets, they would use the same cache sets: 20 % slower on some
+  // kernels.
   const std::size_t stagger = index * 192 % 4096;
   auto* top = reinterpret_cast<std::uintptr_t*>(bottom + kStackBytes - stagger);
   *--top = 0;  // where unwinding ends; the stack is then aligned as after a call

@@ -1,6 +1,6 @@
-// The functions that -fsanitize=thread makes a compiler call, for kernels of arch "cpu-race"; see
-// race_checker.h for why they are ours. Left out when mgtune itself is built with ThreadSanitizer:
-// libtsan then has these names.
+// The functions that the compiler calls with -fsanitize=thread, for kernels of arch "cpu-race".
+// race_checker.h says why mgtune defines them. They are left out if mgtune itself is built with
+// ThreadSanitizer, because libtsan then defines these names.
 
 #include <cstdint>
 

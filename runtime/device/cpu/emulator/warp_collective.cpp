@@ -1,5 +1,5 @@
-// Collectives of a warp: each lane leaves its WarpCall and waits; the last of the mask's lanes that
-// have not returned computes for all. Meetings are told apart by their mask, so the halves of a
+// Collectives of a warp. Each lane leaves its WarpCall and waits. The last lane of the mask that
+// has not returned computes the result for all. The mask distinguishes meetings, so the halves of a
 // warp can meet independently.
 
 #include <algorithm>
@@ -21,7 +21,8 @@ bool is_shuffle(WarpOperation operation) {
   return operation >= WarpOperation::shuffle_index && operation <= WarpOperation::shuffle_xor;
 }
 
-// The lane that `lane` reads, as PTX's shfl.sync has it; itself where it would leave its segment.
+// The lane that `lane` reads, as PTX's shfl.sync defines it. It is `lane` itself if it would leave
+// its segment.
 std::uint32_t source_lane(const WarpCall& call, std::uint32_t lane) {
   const std::uint32_t segment = lane & ~(call.width - 1);
   const std::uint32_t last = segment + call.width - 1;
@@ -118,7 +119,7 @@ void Block::complete(std::uint32_t warp_index, std::uint32_t meeting_index) {
   const std::uint32_t first_thread = warp_index * kWarpThreads;
   combine(first_thread, participants);
 
-  // An odd factor and an offset permute the lanes: forward, reversed, or by chance.
+  // An odd factor and an offset permute the lanes: forward, reversed, or at random.
   std::uint32_t factor = 1, offset = 0;
   if (task_->order.kind == ThreadOrder::Kind::reversed) {
     factor = offset = kWarpThreads - 1;
