@@ -45,7 +45,7 @@ class ArithmeticBench {
     return device_.synchronize(nullptr);
   }
 
-  // Nanoseconds per operation. Above `best` it may be of few samples.
+  // Nanoseconds per operation. If it is above `best`, it may come from few samples.
   Result<ShapeCost> cost(Timer& timer, const ArithmeticShape& shape, double best) {
     MGTUNE_ASSIGN(const std::int64_t steps, steps_for(timer, shape));
     TimingBudget budget;
@@ -88,7 +88,8 @@ class ArithmeticBench {
     return static_cast<double>(blocks(shape) * shape.block_flops) * static_cast<double>(steps);
   }
 
-  // So many that a launch takes as long as it should: starting and ending it must not count.
+  // So many steps that a launch takes as long as it should, so that its start and end do not
+  // matter.
   Result<std::int64_t> steps_for(Timer& timer, const ArithmeticShape& shape) {
     TimingBudget budget;
     budget.max_samples = budget.min_samples;
@@ -97,7 +98,7 @@ class ArithmeticBench {
       MGTUNE_ASSIGN(const ShapeCost time, median_ns(timer, shape, steps, budget));
       const double ns = time.cost;
       if (ns >= kLaunchNs) break;
-      // Of a short launch most is starting it: what is missing shows in the next round.
+      // A short launch is mostly its start. If steps are missing, the next round shows it.
       const double factor = std::clamp(1.2 * kLaunchNs / std::max(ns, 1.0), 1.5, 64.0);
       steps = std::min(kMostSteps, static_cast<std::int64_t>(factor * static_cast<double>(steps)));
     }

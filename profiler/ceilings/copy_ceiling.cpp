@@ -26,7 +26,7 @@ struct CopyShape : MemoryShape {
   }
 };
 
-// Small copies want all SMs busy at once, large ones many bytes in flight.
+// Small copies need all SMs to start at the same time; large copies need many bytes in flight.
 constexpr std::array kShapes = {
     CopyShape{{256, 1, 0}, false}, CopyShape{{512, 1, 0}, false},  CopyShape{{1024, 1, 0}, false},
     CopyShape{{256, 2, 0}, false}, CopyShape{{256, 4, 0}, false},  CopyShape{{512, 4, 0}, false},
@@ -72,7 +72,7 @@ class CopyBench {
     return time_shape(timer, work, best_ns, sets_.size());
   }
 
-  // Whether the shape copies every byte and none beyond.
+  // Whether the shape copies every byte, and none beyond the end.
   Status check(const CopyShape& shape) {
     MGTUNE_ASSIGN(const Kernel* const kernel, copies_->kernel(shape.kernel()));
     const CopySet& set = sets_.front();

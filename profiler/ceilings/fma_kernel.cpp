@@ -17,8 +17,8 @@ struct FmaShape {
   std::int64_t blocks_per_sm;
 };
 
-// A scheduler issues one instruction a clock and needs a few independent ones for that; more
-// threads bring them as well as more pairs do.
+// A scheduler issues one instruction per clock, and needs a few independent ones for that. More
+// threads provide them as well as more pairs do.
 constexpr std::array kFmaShapes = {FmaShape{4, 256, 4}, FmaShape{4, 1024, 1}, FmaShape{8, 256, 2},
                                    FmaShape{8, 256, 4}, FmaShape{8, 512, 2},  FmaShape{12, 256, 2},
                                    FmaShape{16, 128, 4}};
@@ -41,7 +41,7 @@ class FmaKernel final : public ArithmeticKernel {
   DType dtype() const override { return DType::f32; }
   const std::vector<ArithmeticShape>& shapes() const override { return shapes_; }
 
-  // To the bit: each operation is rounded once, on every device.
+  // Compared to the bit, because each operation is rounded once on every device.
   Status check(const ArithmeticShape& shape, const Block& block) const override {
     const std::int64_t pairs = shape.block_flops / (std::int64_t{shape.threads} * kTurns * 4);
     for (std::size_t i = 0; i < block.out.size(); i += kThreadStride) {

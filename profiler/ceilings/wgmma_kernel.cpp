@@ -74,7 +74,8 @@ class WgmmaKernel final : public ArithmeticKernel {
     return number_in(block.in[index % block.in.size()], static_cast<std::uint32_t>(k % 2), dtype_);
   }
 
-  // Where the accumulator lies in what the block wrote; <mg/wgmma.cuh> says whose it is.
+  // The place of the accumulator in the output of the block. <mg/wgmma.cuh> says which thread has
+  // it.
   static std::size_t place(const WgmmaShape& wgmma, std::int64_t row, std::int64_t column) {
     const std::int64_t warpgroup = row / kRows;
     const std::int64_t warp = row % kRows / 16;

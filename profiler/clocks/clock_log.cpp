@@ -5,7 +5,8 @@
 namespace mgtune {
 namespace {
 
-// The upper of the two middle ones: clocks come in steps, and a mean of two would be neither.
+// The upper one of the two middle values: clocks come in steps, and the mean of two steps would be
+// neither.
 double median(const std::vector<ClockSample>& readings, double ClockSample::*field) {
   std::vector<double> values;
   values.reserve(readings.size());

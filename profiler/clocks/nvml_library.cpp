@@ -6,7 +6,7 @@
 namespace mgtune {
 namespace {
 
-// Leaves *function null where the library has none of these names.
+// Leaves *function null if the library has none of these names.
 template <typename Function>
 void bind_optional(const SharedLibrary& library, std::initializer_list<const char*> names,
                    Function** function) {
@@ -40,7 +40,7 @@ Result<NvmlLibrary> open_nvml(LibraryLoader& loader) {
   bind_optional(*library, {"nvmlDeviceGetTemperature"}, &nvml.temperature_c);
   bind_optional(*library, {"nvmlDeviceGetPowerUsage"}, &nvml.power_mw);
   bind_optional(*library, {"nvmlDeviceGetEnforcedPowerLimit"}, &nvml.enforced_power_limit_mw);
-  // The second is what drivers before 535 call it; the bits are the same.
+  // The second name is that of drivers before 535. The bits are the same.
   bind_optional(
       *library,
       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"},

@@ -3,7 +3,7 @@
 namespace mgtune {
 namespace {
 
-// "" when the chip has none of them.
+// "" if the chip has none of them.
 std::string metric_of_chip(const Counter& counter, const MetricHost& host) {
   for (const std::string_view name : counter.metrics) {
     if (name.empty()) break;

@@ -1,6 +1,7 @@
-// What says most of a kernel for two passes, on every chip from Turing to Blackwell. One more
-// counter of the L1 cache makes it three: its unit has room for few at a time. The sum of all
-// shared wavefronts would, those of loads and of stores do not.
+// The counters that say the most about a kernel in two passes, on every chip from Turing to
+// Blackwell. One more counter of the L1 cache would make it three passes, because its unit counts
+// only a few at a time. The sum of all shared wavefronts would be one too many; those of loads and
+// of stores are not.
 
 #include "counters/counter_sets.h"
 

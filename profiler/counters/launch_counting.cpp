@@ -50,7 +50,8 @@ Result<CountedLaunches> count_launches(RangeCounter& counter, Device& device, co
     for (std::int64_t turn = 0; turn < counted.launches; ++turn) MGTUNE_TRY(work(turn, nullptr));
     return device.synchronize(nullptr);
   };
-  // Once uncounted: kernels are loaded, and the caches are as after any other pass.
+  // Runs once without counting. After that the kernels are loaded, and the caches are as after any
+  // other pass.
   MGTUNE_TRY(all());
   for (const CounterSet* set : counter_sets()) {
     if (set->tier <= tier) MGTUNE_TRY(count_set(*set, counter, all, counted));

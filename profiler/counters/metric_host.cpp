@@ -91,12 +91,12 @@ Result<MetricText> MetricHost::describe(const std::string& metric) const {
 }
 
 bool MetricHost::can_count(const std::string& metric) const {
-  // A name that the chip has may still be without the counters behind it on this GPU.
+  // The chip may have the name although this GPU does not have its counters.
   return describe(metric).ok() && schedule(std::span(&metric, 1)).ok();
 }
 
 Result<MetricConfig> MetricHost::schedule(std::span<const std::string> metrics) const {
-  // An object of its own: it keeps what it was given, and one that was given a bad name is lost.
+  // A new object each time: it keeps what it was given, and after a bad name it is unusable.
   MGTUNE_ASSIGN(const Handle host, make_handle());
   std::vector<const char*> names = c_strings(metrics);
   auto add = params_of_size<CUpti_Profiler_Host_ConfigAddMetrics_Params>(

@@ -8,8 +8,9 @@ namespace {
 constexpr char kRangeName[] = "launches";
 constexpr std::size_t kRanges = 1;
 
-// The profiler enabled on a context: from here to its end the GPU's counters are this process's.
-// One for each list of metrics: a second configuration on an enabled profiler fails.
+// The profiler, enabled on a context. While the object lives, the GPU's counters belong to this
+// process. There is one per list of metrics, because a second configuration on an enabled profiler
+// fails.
 class Session {
  public:
   static Result<Session> enable(const CounterLibrary& library, CUcontext context) {
@@ -21,7 +22,7 @@ class Session {
     return Session(library, params.pRangeProfilerObject);
   }
 
-  // Makes `counter_data`, which has to stay where it is until decode().
+  // Makes `counter_data`, which must not move until decode().
   Status configure(const MetricConfig& config, std::span<const std::string> metrics,
                    std::vector<std::uint8_t>& counter_data);
   Result<bool> run_pass(const CountedWork& work);  // whether it was the last
@@ -97,7 +98,8 @@ Result<bool> Session::run_pass(const CountedWork& work) {
   push.pRangeName = kRangeName;
   MGTUNE_TRY(library_->status(library_->cuptiRangeProfilerPushRange(&push), "opening the range"));
 
-  // Whatever came of it, the range ends: a session with an open one cannot be disabled cleanly.
+  // The range ends even after a failure, because a session with an open range cannot be disabled
+  // cleanly.
   Status worked = work();
   auto pop = params_of_size<CUpti_RangeProfiler_PopRange_Params>(
       CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
@@ -135,7 +137,7 @@ Status Session::decode(std::span<const std::uint8_t> counter_data) {
 
 Result<std::unique_ptr<RangeCounter>> RangeCounter::make(const CounterLibrary& library,
                                                          CUcontext context, int index) {
-  // Before all else: asking an uninitialized profiler for the chip ends the process.
+  // This comes first: asking a profiler that is not initialized for the chip ends the process.
   auto initialize = params_of_size<CUpti_Profiler_Initialize_Params>(
       CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
   MGTUNE_TRY(library.status(library.cuptiProfilerInitialize(&initialize),

@@ -1,5 +1,5 @@
-// What a scheduler's warps wait for, in warps per issued instruction: 5.2 of a reason says that for
-// each instruction issued 5.2 warps waited for it. Five to seven passes.
+// The reasons for which a scheduler's warps wait, in warps per issued instruction: 5.2 for a reason
+// means that per issued instruction 5.2 warps waited for it. Five to seven passes.
 
 #include "counters/counter_sets.h"
 

@@ -1,4 +1,4 @@
-// How near the busiest part of each unit comes to what it can do: seven to nine passes.
+// How near the busiest part of each unit comes to its maximum: seven to nine passes.
 
 #include "counters/counter_sets.h"
 

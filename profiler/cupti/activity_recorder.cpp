@@ -24,8 +24,8 @@ constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTI
 constexpr std::size_t kBufferBytes = 1 << 20;  // about 4000 records
 constexpr std::size_t kBufferAlignment = 8;    // what CUPTI asks for
 
-// What the callbacks work on. CUPTI passes them no pointer and may call them until the process
-// ends, so this is never destroyed.
+// The data of the callbacks. CUPTI passes them no pointer and may call them until the process ends,
+// so this is never destroyed.
 struct Collector {
   std::mutex mutex;
   std::optional<CuptiLibrary> cupti;  // none while nobody records
@@ -62,7 +62,7 @@ void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* size, std::size
   *max_records = 0;  // as many as fit
   *size = kBufferBytes;
   if (to.pool.empty()) {
-    // Null when there is no memory: CUPTI then drops records and counts them.
+    // Null if there is no memory. CUPTI then drops records and counts them.
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
     return;
   }
@@ -89,7 +89,7 @@ void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint
   to.pool.push_back(buffer);
 }
 
-// environment when another recorder of this process has it.
+// environment if another recorder of this process is active.
 Status claim_collector(const CuptiLibrary& cupti) {
   Collector& to = collector();
   const std::lock_guard lock(to.mutex);
@@ -124,7 +124,7 @@ Result<std::unique_ptr<ActivityRecorder>> ActivityRecorder::make(const CuptiLibr
   return recorder;
 }
 
-// Its results are of no use to anybody: the records of a recorder that goes are not wanted.
+// The results are ignored: nobody wants the records of a recorder that is being destroyed.
 ActivityRecorder::~ActivityRecorder() {
   for (const CUpti_ActivityKind kind : kKinds) cupti_.cuptiActivityDisable(kind);
   cupti_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

@@ -11,9 +11,10 @@ namespace mgtune {
 namespace {
 
 constexpr std::uint32_t kBuiltWith = CUPTI_API_VERSION;
-// From CUDA 13.0 on versions read 130001: release 13.0, update 1. Before, they just counted up.
+// From CUDA 13.0 on versions read 130001: release 13.0, update 1. Before, they were consecutive
+// numbers.
 constexpr std::uint32_t kFirstDated = 130000;
-// Disabling the records of kernels can hang it; update 1 does not.
+// Disabling the records of kernels can hang in this version; update 1 does not.
 constexpr std::uint32_t kHangs = 130000;
 
 std::vector<std::string> candidates() {
@@ -81,7 +82,7 @@ Result<CuptiLibrary> open_cupti(LibraryLoader& loader) {
 }
 
 Result<CuptiSubscriber> CuptiSubscriber::take(const CuptiLibrary& cupti) {
-  // No callback is enabled; CUPTI wants a function all the same.
+  // No callback is enabled, but CUPTI requires a function.
   const auto ignore = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
   CUpti_SubscriberHandle subscriber = nullptr;
   MGTUNE_TRY(

@@ -11,7 +11,8 @@
 namespace mgtune {
 namespace {
 
-// The driver takes about 1000 operations before a launch blocks; a held stream must stay far below.
+// The driver queues about 1000 operations before a launch blocks. A held stream must stay far below
+// that.
 constexpr std::int64_t kMaxOperations = 200;
 
 std::uint64_t last_end_ns(std::span<const DeviceOperation> operations) {
@@ -20,8 +21,8 @@ std::uint64_t last_end_ns(std::span<const DeviceOperation> operations) {
   return end_ns;
 }
 
-// A dependent launch starts while what is before it runs, and waits for that: its time begins where
-// the stream was free at `before_ns`.
+// A dependent launch starts while the previous launch runs, and waits for it. Its time begins when
+// the stream was free, at `before_ns`.
 double span_ns(std::span<const DeviceOperation> operations, std::uint64_t before_ns) {
   const std::uint64_t end_ns = last_end_ns(operations);
   const std::uint64_t start_ns = std::max(operations.front().start_ns, before_ns);
@@ -46,7 +47,7 @@ class CuptiClock final : public BatchClock {
   }
 
   Result<std::vector<double>> time(std::int64_t calls, std::int64_t batches) override {
-    // The first call follows an idle GPU; it is not of the sample.
+    // The first call follows an idle GPU, so it does not belong to the sample.
     const std::int64_t expected = (1 + calls * batches) * operations_per_call_;
     Result<Activity> activity = record(1 + calls * batches);
     if (activity.ok() && !is_complete(*activity, expected)) activity = record(1 + calls * batches);
@@ -69,7 +70,7 @@ class CuptiClock final : public BatchClock {
     return {};
   }
 
-  // At the front of a call's operations, and not of its time.
+  // These come first among a call's operations, and do not belong to its time.
   std::int64_t evictions() const { return eviction_ == nullptr ? 0 : 1; }
 
   Result<Activity> record(std::int64_t count) {

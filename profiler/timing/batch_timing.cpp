@@ -17,16 +17,16 @@
 namespace mgtune {
 namespace {
 
-// Warm-up goes in windows of 1 ms. It ends when three in a row have medians within 1 % of each
-// other's neighbour, after 30 windows, or when it has taken a quarter of the budget's time.
+// The warm-up has windows of 1 ms. It ends when three windows in a row have medians within 1 % of
+// their neighbour, after 30 windows, or when it has taken a quarter of the budget's time.
 constexpr double kWindowNs = 1e6;
 constexpr double kSettled = 0.01;
 constexpr int kSettledWindows = 3;
 constexpr int kMaxWindows = 30;
 constexpr double kWarmUpShare = 0.25;
 
-// In turn, a sample is longer: the pause between two works is 0.1 ms, and a pair of samples is what
-// a ratio is made of.
+// When works are timed in turn, a sample is longer: the pause between two works is 0.1 ms, and each
+// ratio is made from one pair of samples.
 constexpr double kTurnNs = 200e3;
 constexpr double kTurnWarmUpNs = 10e6;
 
@@ -38,7 +38,7 @@ struct WarmUp {
 
 std::int64_t at_least_one(double count) { return count > 1 ? static_cast<std::int64_t>(count) : 1; }
 
-// Clocks of coarse ticks may read 0.
+// A clock with coarse ticks may read 0.
 Result<double> time_window(BatchClock& clock, std::int64_t calls, std::int64_t batches) {
   MGTUNE_ASSIGN(const std::vector<double> samples, clock.time(calls, batches));
   return std::max(1.0, summarise(samples).median);
@@ -91,7 +91,7 @@ std::string joined(std::initializer_list<std::string> notes) {
   return text;
 }
 
-// A batch that holds every buffer set, where the method lets it.
+// A batch that uses every buffer set, if the method allows it.
 BatchSize size_for(BatchSize size, std::int64_t buffer_sets) {
   size.least_calls = std::max(size.least_calls, buffer_sets);
   return size;

@@ -8,7 +8,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::int64_t kCachesFull = 3;
-// Each set is allocations and fills of its own. This many sets of 64 KiB are three times an L2 of
+// Each set needs its own allocations and fills. This many sets of 64 KiB are three times an L2 of
 // 20 MiB.
 constexpr std::int64_t kMaxSets = 1024;
 

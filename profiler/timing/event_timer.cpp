@@ -12,8 +12,8 @@ namespace {
 // The two events cost 2 us: 1 % of this.
 constexpr BatchSize kBatch{.batch_ns = 200e3};
 
-// Events do not say how many operations a call has; up to four, and the events, fit the driver's
-// queue of about 1000.
+// Events do not say how many operations a call has. Up to four operations per call, and the events,
+// fit the driver's queue of about 1000.
 constexpr std::int64_t kMaxCalls = 200;
 
 class EventClock final : public BatchClock {

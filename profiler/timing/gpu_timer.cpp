@@ -49,7 +49,7 @@ Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, Builder& builder,
     return invalid_argument("no method '" + name + "' times a GPU");
   }
   MGTUNE_ASSIGN(std::unique_ptr<HeldStream> stream, HeldStream::make(driver, device));
-  // Without NVML the clocks are not known, which `mgtune doctor` says; times are as good.
+  // Without NVML the clocks are not known, and `mgtune doctor` says so. The times are as good.
   Result<std::unique_ptr<ClockWatch>> opened = open_clock_watch(device.info().id, loader);
   std::unique_ptr<ClockWatch> watch = opened.ok() ? *std::move(opened) : nullptr;
   if (name == kGraph) return make_graph_timer(driver, std::move(stream), std::move(watch));

@@ -11,11 +11,11 @@
 namespace mgtune {
 namespace {
 
-// Long work still rotates: a graph holds 32 calls, and all buffer sets, unless that takes more than
+// Long work still rotates: a graph has 32 calls, and all buffer sets, unless that takes more than
 // 20 ms.
 constexpr BatchSize kBatch{.batch_ns = 1e6, .least_calls = 32, .longest_ns = 20e6};
 
-// Instantiating takes about 2 us a node.
+// Instantiating takes about 2 us per node.
 constexpr std::int64_t kMaxCalls = 1024;
 constexpr std::int64_t kMaxBatches = 16;
 
@@ -32,7 +32,7 @@ class GraphClock final : public BatchClock {
     return stream_.run_free([this](Stream stream) { return call(1, stream); });
   }
 
-  // A graph of fewer calls than there are sets uses the same ones in every replay.
+  // If a graph has fewer calls than there are sets, it uses the same sets in every replay.
   std::string note(std::int64_t buffer_sets) const override {
     if (calls_ >= buffer_sets) return "";
     return "a graph turns through " + std::to_string(calls_) + " of " +
@@ -72,7 +72,7 @@ class GraphClock final : public BatchClock {
                           "replaying the graph");
   }
 
-  // Makes the graph of `calls` calls the one that replay() runs.
+  // Makes a graph of `calls` calls, which replay() then runs.
   Status hold(std::int64_t calls) {
     if (calls == calls_) return {};
     forget();
@@ -82,7 +82,7 @@ class GraphClock final : public BatchClock {
     driver_.cuGraphDestroy(captured);
     MGTUNE_TRY(driver_.status(result, "instantiating the graph"));
     calls_ = calls;
-    // Uploads the graph, for which the driver may wait for the GPU.
+    // Uploads the graph. The driver may wait for the GPU in this call.
     return stream_.run_free([this](Stream stream) { return replay(stream); });
   }
 

@@ -8,10 +8,10 @@
 
 namespace mgtune {
 
-// The word, and the thread that opens the gate when nobody else does.
+// The word, and the thread that opens the gate if nobody else does.
 class HeldStream::Gate {
  public:
-  // Null when there is no memory for the word.
+  // Null if there is no memory for the word.
   static std::unique_ptr<Gate> make(const CudaDriver& driver, std::chrono::milliseconds patience) {
     void* word = nullptr;
     CUdeviceptr address = 0;
@@ -42,7 +42,7 @@ class HeldStream::Gate {
   // Whether the stream now waits at the gate.
   bool close(CUstream stream) {
     const std::lock_guard lock(mutex_);
-    // The wait is for a word of at least this value: each ticket is one more than the last.
+    // The stream waits for a word of at least this value. Each ticket is one more than the last.
     if (driver_.cuStreamWaitValue32(stream, address_, ticket_ + 1, CU_STREAM_WAIT_VALUE_GEQ) !=
         CUDA_SUCCESS) {
       return false;
@@ -54,7 +54,7 @@ class HeldStream::Gate {
     return true;
   }
 
-  // False when the watchdog had to.
+  // False if the watchdog had to open it.
   bool open() {
     const std::lock_guard lock(mutex_);
     return std::exchange(closed_, false) ? (let_go(), true) : false;

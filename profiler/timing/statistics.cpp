@@ -16,9 +16,9 @@ double quantile(const std::vector<double>& sorted, double p) {
   return sorted[below] + weight * (sorted[above] - sorted[below]);
 }
 
-// How many samples lie outside the interval on each side: the largest k for which
-// P(Binomial(count, 1/2) <= k) is at most 2.5 %, since the true median lies below the (k+1)-th
-// smallest sample only if at most k samples lie below it. Logarithms, because 2^-count underflows.
+// How many samples are outside the interval on each side: the largest k for which P(Binomial(count,
+// 1/2) <= k) is at most 2.5 %. The true median is below the (k+1)-th smallest sample only if at
+// most k samples are below it. Uses logarithms, because 2^-count underflows.
 std::size_t ranks_outside(std::size_t count) {
   const auto n = static_cast<double>(count);
   double log_term = -n * std::log(2.0);  // of P(exactly k below), from k = 0

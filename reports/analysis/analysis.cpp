@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-// The sweeps that evaluated every variant in turn: their rows are no choice of a search's.
+// The sweeps that evaluated every variant: their rows were not chosen by a search.
 std::set<std::int64_t> complete_sweeps(const ReportModel& model) {
   std::set<std::int64_t> sweeps;
   for (const SweepView& view : model.sweeps) {

@@ -71,7 +71,8 @@ void add_evaluation_order(const std::vector<SweepView>& sweeps, ReportModel& mod
     sweep = variant.view.sweep;
     const std::optional<double> now = seconds_of_utc(variant.view.recorded_at);
     std::optional<double>& total = spent[problem_of[row]];
-    // One row without its time leaves those after it without theirs: no part of it can be guessed.
+    // If one row has no time, the rows after it have none either, because no part of it can be
+    // guessed.
     total = total && now && before ? std::optional(*total + std::max(0.0, *now - *before))
                                    : std::nullopt;
     if (total) variant.seconds = std::round(*total * 1000) / 1000;

@@ -10,7 +10,7 @@
 namespace mgtune {
 namespace {
 
-// GPU, operator, problem, and what else tells rows of them apart: a method, a variant.
+// GPU, operator, problem, and the thing that distinguishes their rows: a method, a variant.
 using Key = std::tuple<std::int64_t, std::string, std::string, std::string>;
 
 // The ceilings of one GPU by one method, and the copies among them by bytes.
@@ -33,7 +33,7 @@ CeilingsByMethod by_method(const std::vector<CeilingView>& views) {
   return methods;
 }
 
-// Of the variant's build, had it taken `time_ns`.
+// The roofline of the variant's build if it had taken `time_ns`.
 Roofline roofline_of(const ReportVariant& variant, const std::string& method, double time_ns,
                      const CeilingsByMethod& methods) {
   static const Ceilings kNone;
@@ -59,7 +59,8 @@ bool is_of(const OutcomeView& view, const std::string& build_sha256,
   return view.build_sha256 == build_sha256 && view.launch_hash == launch_hash;
 }
 
-// A finalist's time is that of the final, as its pick's is: single measurements drift.
+// The time of a finalist is its time in the final, like that of its pick, because single
+// measurements drift.
 void add_to_variants(const StoredRows& rows, const CeilingsByMethod& ceilings,
                      std::vector<ReportVariant>& variants) {
   std::map<Key, const CounterView*> counters;
@@ -103,7 +104,8 @@ void add_finalists(const StoredRows& rows, std::vector<ReportVariant>& variants)
   }
 }
 
-// A final speaks of the pick that it decided, not of one that single measurements made later.
+// A final says something about the pick that it decided, not about one that single measurements
+// made later.
 bool decided(const FinalRecord& final, const TunedRecord& tuned) {
   return std::ranges::any_of(final.finalists, [&](const FinalistRecord& finalist) {
     return finalist.variant == tuned.variant && finalist.build_sha256 == tuned.build_sha256 &&
@@ -122,7 +124,7 @@ std::map<Key, std::size_t> rows_by_variant(const std::vector<ReportVariant>& var
   return rows;
 }
 
-// What the final that decided it says of the pick: its interval, and that of its ratio to the
+// What the final that decided a pick says about it: its interval, and that of its ratio to the
 // default, which ran in the same rounds.
 void add_final(const FinalRecord& final, ReportPick& pick) {
   const TunedRecord& tuned = pick.view.tuned;

@@ -25,7 +25,7 @@ struct Group {
   double scatter() const { return std::max(0.0, squares - sum * sum / static_cast<double>(count)); }
 };
 
-// How the scatter of all splits into groups.
+// How the variance of all values splits into groups.
 struct Split {
   double within = 0;
   std::int64_t groups = 0;
@@ -41,7 +41,7 @@ Split split(const std::vector<Group>& groups) {
   return split;
 }
 
-// The adjusted share that these groups, together all of `all`, explain.
+// The adjusted share that these groups explain. Together they are all of `all`.
 double explained(const std::vector<Group>& groups, const Group& all) {
   const Split parts = split(groups);
   const auto left = static_cast<double>(all.count - parts.groups);
@@ -60,7 +60,7 @@ std::uint64_t mixed(std::uint64_t x) {  // the finalizer of splitmix64
 
 class OfDesign {
  public:
-  // `log_time`: of every variant of the space; `rows`: those of the design that have one.
+  // `log_time`: one per variant of the space. `rows`: the variants of the design that have a time.
   OfDesign(const SpaceColumns& space, std::size_t design, std::span<const double> log_time,
            const std::vector<std::size_t>& rows)
       : space_(space), design_(design), log_time_(log_time), rows_(rows) {
@@ -97,7 +97,7 @@ class OfDesign {
     return mixed((std::uint64_t{parameter} << 32) | static_cast<std::uint32_t>(value));
   }
 
-  // A sum, so that what all parameters but one give is a subtraction.
+  // A sum of hashes, so that the hash of all parameters but one is a subtraction.
   void hash_variants() {
     hashes_.assign(rows_.size(), 0);
     for (const std::size_t parameter : space_.designs[design_].parameters) {
@@ -115,7 +115,7 @@ class OfDesign {
     return groups;
   }
 
-  // `values`: how many of them occur in this design; others may have more.
+  // `values`: how many values occur in this design; other designs may have more.
   std::optional<double> total(std::size_t parameter, double values) const {
     std::unordered_map<std::uint64_t, Group> siblings(rows_.size());
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -156,8 +156,9 @@ class OfDesign {
     return effects;
   }
 
-  // What the groups with equal a and b explain beyond those of a and of b, less what chance would:
-  // the scatter within those groups, for every degree of freedom that the pair has more.
+  // The share that the groups with equal a and b explain beyond those of a and of b, minus what
+  // chance would explain: the variance within those groups, per additional degree of freedom of the
+  // pair.
   double interaction(std::size_t a, std::size_t b) const {
     const std::size_t width = space_.parameters[b].values.size();
     std::vector<Group> groups(space_.parameters[a].values.size() * width);

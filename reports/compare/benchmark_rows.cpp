@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-// What the entries of one name add up to.
+// The combined entries of one name.
 struct Benchmark {
   std::vector<double> times_ns;                         // of the repetitions
   double median_ns = 0, mean_ns = 0, deviation_ns = 0;  // of the aggregates; 0: not there
@@ -20,8 +20,8 @@ struct Benchmark {
   std::string error;
 };
 
-// As the name says when the benchmark chose: /real_time, /manual_time; else the time of the CPU,
-// which is also what the number of iterations came from.
+// The name says it if the benchmark chose: /real_time, /manual_time. Otherwise it is the CPU time,
+// which also determined the number of iterations.
 std::string_view method_of(std::string_view name) {
   if (name.find("/manual_time") != std::string_view::npos) return "manual time";
   return name.find("/real_time") != std::string_view::npos ? "real time" : "cpu time";
@@ -109,7 +109,7 @@ Status add_entry(const JsonCursor& entry, Benchmarks& benchmarks) {
   return {};
 }
 
-// 97.5 % of Student's t lies below it, to 1 %.
+// 97.5 % of Student's t is below this, to 1 %.
 double student(double degrees) {
   static constexpr std::array<double, 10> kFew = {12.71, 4.303, 3.182, 2.776, 2.571,
                                                   2.447, 2.365, 2.306, 2.262, 2.228};
@@ -117,7 +117,7 @@ double student(double degrees) {
   return index < kFew.size() ? kFew[index] : 1.96 + 2.5 / degrees;
 }
 
-// The median's standard error is 1.2533 of the mean's.
+// The standard error of the median is 1.2533 times that of the mean.
 TimeEstimate estimate(double median_ns, double deviation_ns, double repetitions) {
   TimeEstimate time{median_ns};
   if (repetitions < 2) return time;  // nothing known of its interval
@@ -150,7 +150,7 @@ TimeEstimate summarise_benchmark(const Benchmark& benchmark) {
 
 }  // namespace
 
-// A host with more to do than it has CPUs runs a whole process up to 50 % slower than the next.
+// If a host has more to do than it has CPUs, a whole process may run 50 % slower than the next one.
 constexpr double kNoiseFloorOfBusyHost = 0.25;
 
 Result<bool> was_busy(const JsonCursor& context) {

@@ -21,7 +21,7 @@ Subject subject(const RowName& name) { return {name.op, name.problem, name.varia
 
 using Key = std::tuple<Subject, std::string, std::string, std::string, bool>;
 
-// An export has no more of a GPU than its model: then that alone has to do.
+// An export has only the model of a GPU, so the model alone must be enough.
 class Keys {
  public:
   Keys(const MeasuredTable& a, const MeasuredTable& b)
@@ -41,7 +41,7 @@ class Keys {
   bool with_details_;
 };
 
-// The first of a name counts: a document may say twice what one variant took.
+// The first row of a name counts, because a document may have the time of one variant twice.
 class RowIndex {
  public:
   RowIndex(const MeasuredTable& table, const Keys& key) {
@@ -65,7 +65,7 @@ std::string device_text(const RowName& name) {
   return name.emulation ? name.device + " (emulation)" : name.device;
 }
 
-// Why these two, of one operator, problem and variant, are not compared.
+// The reason why these two rows of one operator, problem and variant are not compared.
 std::string reason(const RowName& a, const RowName& b) {
   if (a.emulation != b.emulation) {
     return fmt::format("emulation times are never compared with real ones: {} in A, {} in B",
@@ -81,7 +81,8 @@ std::string reason(const RowName& a, const RowName& b) {
                      b.device, b.device_details);
 }
 
-// What found no partner: mismatches where both have the subject, lone rows otherwise.
+// Rows without a partner. They are mismatches if both tables have the operator, problem and
+// variant, and lone rows otherwise.
 void sort_out(const std::vector<const MeasuredRow*>& a, const std::vector<const MeasuredRow*>& b,
               const MeasuredTable& table_a, const MeasuredTable& table_b, Comparison& comparison) {
   std::map<Subject, const MeasuredRow*> by_subject;

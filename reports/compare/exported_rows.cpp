@@ -81,8 +81,8 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
   return {};
 }
 
-// Two rows: the pick, and the default that it was compared with where that is another variant. How
-// well their medians are known is not in the document.
+// Two rows: the pick, and the default that it was compared with if that is another variant. The
+// document does not have the intervals of their medians.
 Status read_pick(const JsonCursor& pick, MeasuredTable& table) {
   MGTUNE_ASSIGN(RowName name, name_at(pick));
   MGTUNE_ASSIGN(name.method, text_at(pick, "method"));

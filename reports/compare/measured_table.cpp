@@ -17,7 +17,7 @@ bool is_database(const std::string& path) {
          start == kMagic;
 }
 
-// The reader's complaints are of the file, not of words that someone typed.
+// The errors of the reader are about the file, not about words that somebody typed.
 Status as_corrupt(const Status& status) {
   return status.code() == StatusCode::invalid_argument ? corrupt(status.message()) : status;
 }

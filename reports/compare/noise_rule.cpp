@@ -62,8 +62,8 @@ struct Interval {
   double middle() const { return (low + high) / 2; }
 };
 
-// The shortest that holds a quarter of the sorted values: where most of them lie. A quarter, since
-// half of them may have changed alike.
+// The shortest interval with a quarter of the sorted values: most values are near it. A quarter,
+// because half of them may have changed alike.
 Interval densest_quarter(std::span<const double> sorted) {
   const std::size_t span = sorted.size() / 4;
   std::size_t first = 0;
@@ -74,8 +74,9 @@ Interval densest_quarter(std::span<const double> sorted) {
   return {sorted[first], sorted[first + span]};
 }
 
-// The rows that lie together: within 3.5 standard deviations of where most scores lie, were they
-// normally distributed (half the length of a quarter is then 0.3186 of one).
+// The rows that are close together: within 3.5 standard deviations of the place with most scores,
+// if scores were normally distributed (half the length of a quarter is then 0.3186 standard
+// deviations).
 std::span<const double> together(std::span<const double> sorted) {
   const Interval dense = densest_quarter(sorted);
   const double reach = 3.5 * (dense.high - dense.low) / 2 / 0.3186;
@@ -98,7 +99,7 @@ double common_change(std::vector<double> logs) {
   return densest_quarter(logs).middle();
 }
 
-// How many expected deviations the rows scatter by, those set aside that changed.
+// The scatter of the rows in expected deviations, without the rows that changed.
 double widening_of(std::vector<double> scores) {
   if (scores.size() < kFewestRowsThatSpread) return 1;
   std::ranges::sort(scores);
@@ -136,7 +137,8 @@ Judgement judge(std::span<const TimedPair> pairs) {
   for (const TimedPair& pair : pairs) {
     logs.push_back(std::log(pair.b.median_ns / pair.a.median_ns));
   }
-  // A change that all rows share is no scatter: its scores would differ with the rows' intervals.
+  // A change that all rows share is not scatter, but with it the scores would differ with the rows'
+  // intervals.
   const double common = common_change(logs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     scores.push_back((logs[i] - common) / expected_deviation(pairs[i]));

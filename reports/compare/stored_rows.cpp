@@ -40,7 +40,8 @@ Result<Finals> read_finals(Store& store) {
   return finals;
 }
 
-// A finalist's time is that of the final: up to 60 samples between those of the others.
+// The time of a finalist is its time in the final: up to 60 samples that alternate with those of
+// the others.
 void add_final(const FinalRecord& final, const OutcomeView& view, TimeEstimate& time) {
   for (const FinalistRecord& finalist : final.finalists) {
     const bool is_this = finalist.variant == view.variant &&

@@ -1,4 +1,4 @@
-// What was worked out: importance, convergence, time against size.
+// The computed parts: importance, convergence, time against size.
 
 #include "document/document_parts.h"
 

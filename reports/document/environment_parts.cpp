@@ -1,4 +1,4 @@
-// On what, by what and how it was measured.
+// The machines, the software and the commands of the measurements.
 
 #include <map>
 

@@ -1,4 +1,4 @@
-// What was measured beside the variants' times: finals, counters, failures.
+// What was measured besides the variants' times: finals, counters, failures.
 
 #include <algorithm>
 #include <span>
@@ -21,7 +21,7 @@ Json clocks_json(const ClockRecord& clocks) {
           {"throttled_samples", clocks.throttled_samples}};
 }
 
-// The pick that the final is of: a final is shown with its pick alone.
+// The pick that the final decided. A final is shown only with its pick.
 const ReportPick* pick_of(const ReportModel& model, const FinalView& view) {
   for (const ReportPick& pick : model.picks) {
     const bool same = pick.view.tuned.gpu == view.final.gpu && pick.view.op == view.op &&
@@ -108,7 +108,7 @@ Json counters_part(const DocumentInput& input) {
   return list;
 }
 
-// A design that is ruled out whole has one rule.
+// A design that is excluded completely has one rule.
 Json pruning_part(const DocumentInput& input) {
   Json list = Json::array();
   for (const SpaceView& view : input.model.spaces) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kParameters = 3;  // of the design that won
 
-// Text on one line that Markdown, and the HTML in it, takes for nothing but text.
+// Text on one line that Markdown, and HTML within it, treats only as text.
 std::string plain(std::string_view text) {
   static constexpr std::string_view kSpecial = "\\`*_[]|~";
   std::string result;
@@ -59,7 +59,7 @@ std::string section(const std::string& title, const std::string& text) {
   return "\n## " + title + "\n\n" + text;
 }
 
-// What stands in place of a part without data, or "".
+// The text in place of a part without data, or "".
 class Missing {
  public:
   Missing(const ReportModel& model, const ReportAnalysis& analysis, bool with_baseline)

@@ -43,7 +43,8 @@ Json count_of(const OutcomeView* view, int OutcomeView::*field) {
   return view != nullptr && view->*field >= 0 ? Json(view->*field) : Json();
 }
 
-// Whether programs run it: the fastest of a recording stands for a pick, and serves none.
+// Whether programs run it. The fastest variant of a recording is shown as a pick, but no program
+// runs it.
 bool serves(const ReportPick& pick) {
   return !pick.imported || pick.standing != PickStanding::no_default;
 }

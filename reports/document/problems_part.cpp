@@ -100,7 +100,7 @@ Json parameters_json(const SpaceColumns& space) {
   return parameters;
 }
 
-// What all checks of a problem are held against: it belongs to the operator and the dtypes.
+// The tolerance of all checks of a problem. It belongs to the operator and the dtypes.
 Json tolerance(const DocumentInput& input, const ReportProblem& problem) {
   for (std::size_t i = 0; i < problem.count; ++i) {
     const std::optional<CheckRecord>& check = input.model.variants[problem.first + i].view.check;

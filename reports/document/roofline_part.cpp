@@ -17,7 +17,7 @@ std::string label(const CeilingRecord& ceiling) {
   return moves_bytes(ceiling) ? ceiling.kind : ceiling.kind + " peak";
 }
 
-// A GPU's kind by one method.
+// A kind of ceiling on one GPU, by one method.
 struct Kind {
   std::int64_t gpu = 0;  // row id
   std::string method, kind;
@@ -69,7 +69,7 @@ void add_ceilings(const DocumentInput& input, Json& ceilings, Json& by_size) {
   }
 }
 
-// Operations for each byte of device memory that did move.
+// Operations per byte that device memory actually moved.
 std::optional<double> measured_intensity(const ReportVariant& variant) {
   double bytes = 0;
   for (const CounterRecord& counter : variant.counters) {

@@ -13,7 +13,7 @@ std::string place(const OutcomeView& view) {
                      device_name(view.gpu));
 }
 
-// Compilers repeat themselves: what failed with the same message shares one row.
+// Compilers repeat themselves, so variants that failed with the same message share one row.
 std::string places(const ReportModel& model, const ReportFailure& failure) {
   if (failure.variants.size() == 1) return place(model.variants[failure.variants.front()].view);
   std::string html =

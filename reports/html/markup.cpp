@@ -13,8 +13,8 @@ namespace mgtune {
 
 namespace {
 
-// `text` with every character of `special` replaced; what lies between is copied at once, since a
-// report of 10,000 variants holds some ten million characters.
+// `text` with every character of `special` replaced. The text between them is copied in one piece,
+// because a report of 10,000 variants has about ten million characters.
 template <typename Replacement>
 std::string replace_each(std::string_view text, std::string_view special, Replacement replacement) {
   std::string result;
@@ -43,7 +43,7 @@ std::string_view entity(char c) {
   }
 }
 
-// They end a line in a script, though not in JSON.
+// These characters end a line in a script, but not in JSON.
 constexpr std::pair<std::string_view, std::string_view> kLineSeparators[] = {
     {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}};
 

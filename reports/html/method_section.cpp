@@ -9,7 +9,7 @@
 namespace mgtune {
 namespace {
 
-// The sentence up to the first full stop says which step it is.
+// The text up to the first full stop names the step.
 std::string paragraph(std::string_view step) {
   const std::size_t end = step.find('.') + 1;
   return fmt::format("<p><strong>{}</strong>{}</p>\n", escape(step.substr(0, end)),

@@ -50,7 +50,8 @@ std::string default_cell(const TunedRecord& tuned) {
   return default_stays(tuned) || tuned.default_variant.empty() ? "" : code(tuned.default_variant);
 }
 
-// "2 others, 0.3 %": what the final did not tell apart from the fastest, and its noise.
+// "2 others, 0.3 %": the variants that are not significantly slower than the fastest in the final,
+// and its noise.
 std::string tied_cell(const ReportPick& pick) {
   if (!pick.noise_floor) return "";
   const std::size_t others = pick.tied.empty() ? 0 : pick.tied.size() - 1;

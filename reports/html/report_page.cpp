@@ -13,7 +13,7 @@ extern "C" const char mgtune_report_page[], mgtune_report_page_end[];
 namespace mgtune {
 namespace {
 
-// A place of the template and what stands there in a report.
+// A place in the template, and the text that a report has there.
 struct Place {
   std::string_view marker;
   std::string text;
@@ -49,7 +49,7 @@ Result<std::string> render_page(const ReportModel& model, std::string_view docum
   }};
   std::string html;
   html.reserve(page.size() + document.size() + document.size() / 8);
-  // By their order in the template, so that what was put in is never searched.
+  // In their order in the template, so that inserted text is never searched.
   for (std::size_t filled = 0; filled < places.size(); ++filled) {
     const Place* next = nullptr;
     std::size_t at = std::string_view::npos;

@@ -13,7 +13,8 @@ namespace {
 
 using Align = HtmlTable::Align;
 
-// Of each problem: the page has them all, and a browser needs a third of a millisecond per row.
+// The limit per problem. The page has all variants, and a browser needs a third of a millisecond
+// per row of a static table.
 constexpr std::size_t kShownRows = 20;
 
 std::string outcome_badge(Outcome outcome) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
-// frame-ancestors is the one rule that a page cannot state itself.
+// frame-ancestors is the only rule that a page cannot state itself.
 constexpr std::string_view kHeaders =
     "Cache-Control: no-store\r\nConnection: close\r\nX-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
@@ -122,7 +122,8 @@ void PageServer::accept_clients() {
   }
 }
 
-// Of its request until that is whole; what comes later is read to see the end and is no matter.
+// Reads the client's request until it is complete. Later data is read only to see the end of the
+// connection.
 void PageServer::read(Client& client) {
   std::array<char, 4096> buffer;
   const ssize_t count = ::recv(client.socket.get(), buffer.data(), buffer.size(), 0);
@@ -183,7 +184,7 @@ void PageServer::write(Client& client) {
   }
 }
 
-// The newest document where it has an older one, then the end.
+// Sends the newest document if the client has an older one, then the end.
 void PageServer::offer_next(Client& client) const {
   if (!client.listens) return;
   if (client.version != version_) {

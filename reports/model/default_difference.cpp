@@ -62,7 +62,8 @@ std::string changed_sentence(const Difference& difference, bool same_design) {
                      counted(static_cast<std::int64_t>(difference.shared), "parameter"), list);
 }
 
-// Of the pick's design by the pick's method; nullptr where too few variants have a time.
+// The importance of the pick's design by the pick's method; nullptr if too few variants have a
+// time.
 const DesignImportance* importance_of(const ReportModel& model, const ReportAnalysis& analysis,
                                       const ReportPick& pick) {
   if (!pick.row) return nullptr;
@@ -81,7 +82,7 @@ std::string share(double part) {
   return part < 0.01 ? "less than 1 %" : fmt::format("{:.0f} %", 100 * part);
 }
 
-// Which of `names` matters most; "" where that is not known.
+// The most important one of `names`; "" if that is not known.
 std::string importance_sentence(const SpaceColumns& space, const DesignImportance* design,
                                 const std::vector<std::string_view>& names) {
   if (design == nullptr) return "";

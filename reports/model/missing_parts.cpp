@@ -40,8 +40,8 @@ std::string gpu_word(const ReportModel& model) {
   return model.problems.empty() ? "auto" : shell_word(model.problems.front().gpu.model);
 }
 
-// " --method graph" where all picks are by one that is not the default: what fills a gap is then
-// comparable with them.
+// " --method graph" if all picks are by one method that is not the default, so that the new results
+// can be compared with them.
 std::string method_words(const ReportModel& model) {
   const std::string method = model.picks.empty() ? "" : model.picks.front().view.tuned.method;
   const bool settable = method == "cold" || method == "hot" || method == "graph";

@@ -66,7 +66,7 @@ Json clocks_json(const ClockRecord& clocks) {
           {"throttled_samples", clocks.throttled_samples}};
 }
 
-// Without its samples, which stand in the final.
+// Without its samples, which are part of the final.
 Json finalist_json(const FinalistRecord& finalist) {
   return {{"median_ns", finalist.median_ns},
           {"median_low_ns", finalist.median_low_ns},
@@ -106,7 +106,7 @@ Json measurement_json(const MeasurementRecord& measurement) {
           {"message", measurement.message}};
 }
 
-// What belongs to the variant alone, appended to what says on which problem it ran.
+// The keys of the variant alone, appended to those that say on which problem it ran.
 Json with_variant(Json row, const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
   row["variant"] = view.variant;

@@ -63,7 +63,7 @@ std::optional<double> bandwidth(const GpuRecord& gpu, double bytes, double time_
   return bytes / time_ns;  // bytes per nanosecond are GB/s
 }
 
-// `outcomes` in the order of outcome_before(): the first ok one of a method is its fastest.
+// `outcomes` is in the order of outcome_before(), so the first ok one of a method is its fastest.
 std::vector<ReportVariant> make_variants(const std::vector<OutcomeView>& outcomes) {
   std::vector<ReportVariant> variants;
   variants.reserve(outcomes.size());
@@ -105,7 +105,8 @@ bool problem_before(const ReportProblem& a, const ReportProblem& b) {
   return compare(key_of(a), key_of(b)) < 0;
 }
 
-// Both in one order. A pick whose variants the store has not adds a problem without any.
+// Both are in the same order. If the store does not have the variants of a pick, the pick adds a
+// problem without variants.
 void place_picks(ReportModel& model) {
   std::vector<ReportProblem>& problems = model.problems;
   const auto place_of = [&](const TunedView& view) {
@@ -194,8 +195,9 @@ std::vector<ReportPick> make_picks(std::vector<TunedView> tuned, const ReportMod
   return picks;
 }
 
-// A recording has times and no picks: its fastest stands for the pick, without a default. What a
-// sweep of this store measured has its own picks, or none because it was stopped.
+// A recording has times but no picks, so its fastest variant is shown as the pick, without a
+// default. A problem that a sweep of this store measured has its own pick, or none because the
+// sweep was stopped.
 void add_fastest_of_recordings(const std::vector<SweepView>& sweeps,
                                const std::vector<ReportVariant>& variants,
                                std::vector<TunedView>& tuned) {

@@ -100,8 +100,8 @@ std::string emulation_sentence(const Tally& tally) {
                      counted(tally.problems, "problem"), tally.problems == 1 ? "has" : "have");
 }
 
-// " of 4374 that the constraints admit"; "" where that is not known of every problem yet, or
-// all were.
+// " of 4374 that the constraints admit". "" if the number is not known for every problem yet, or
+// all were evaluated.
 std::string of_admissible(const ReportModel& model) {
   // A sweep that runs has problems whose space is not counted yet.
   if (!model.sweeps.empty() && model.sweeps.front().sweep.finished_at.empty()) return "";

@@ -8,7 +8,7 @@
 namespace mgtune {
 namespace {
 
-// Near a ceiling: what is left is start, end and refresh, not something to be gained.
+// Near a ceiling: the rest is start, end and refresh, which cannot be gained.
 constexpr double kNearCopy = 0.85;
 constexpr double kNearPeak = 0.7;
 // Percent of all cycles.
@@ -17,7 +17,7 @@ constexpr double kBusyIssue = 70;
 constexpr double kFewWarps = 25;
 // Of all cycles of all SMs.
 constexpr double kManyConflicts = 0.2;
-// A quarter more than must move.
+// A quarter more than the bytes that must move.
 constexpr double kMuchTraffic = 1.25;
 // Of all instructions.
 constexpr double kManySpills = 0.02;
@@ -45,9 +45,8 @@ bool uses_tensor_cores(const Counted& counted) {
          counted.get("wgmma_instructions").value_or(0) > 0;
 }
 
-// The ceiling of arithmetic that the work is held against: the tensor cores' where they were seen
-// at work or where the rate is beyond fp32's, fp32's where they were seen idle. Not known for the
-// rest.
+// The ceiling of arithmetic to compare with: that of the tensor cores if they were active or the
+// rate is higher than that of fp32, that of fp32 if they were idle, and unknown otherwise.
 const CeilingRecord* peak_of(const RooflineInput& input, const Counted& counted) {
   const double rate = input.flops / input.median_ns * 1e9;
   const CeilingRecord* scalar = nullptr;
@@ -73,7 +72,7 @@ std::string near_peak(const Roofline& line) {
                      percent(*line.of_peak), line.peak);
 }
 
-// Of the cycles that passed on all SMs, those that shared memory spent on bank conflicts.
+// The share of all cycles of all SMs that shared memory spent on bank conflicts.
 double conflict_share(const RooflineInput& input, const Counted& counted) {
   const double cycles = counted.get("elapsed_ns").value_or(0) * 1e-3 *
                         counted.get("sm_clock_mhz").value_or(0) *
@@ -82,7 +81,7 @@ double conflict_share(const RooflineInput& input, const Counted& counted) {
   return cycles > 0 ? conflicts / cycles : 0;
 }
 
-// What the counters say; the strongest evidence first.
+// The limit according to the counters, the strongest evidence first.
 std::string counted_limit(const RooflineInput& input, const Roofline& line,
                           const Counted& counted) {
   if (line.of_copy.value_or(0) >= kNearCopy) return near_copy(*line.of_copy);
@@ -134,7 +133,7 @@ std::string counted_limit(const RooflineInput& input, const Roofline& line,
       *occupancy, *issue);
 }
 
-// What time and cost say alone.
+// The limit according to time and cost alone.
 std::string uncounted_limit(const RooflineInput& input, const Roofline& line) {
   if (line.of_copy.value_or(0) >= kNearCopy) return near_copy(*line.of_copy);
   if (line.of_peak.value_or(0) >= kNearPeak) return near_peak(line);

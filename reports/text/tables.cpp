@@ -51,7 +51,7 @@ bool same_heading(const ReportPick& a, const ReportPick& b) {
   return a.view.tuned.gpu == b.view.tuned.gpu && a.view.op == b.view.op;
 }
 
-// "98.9 % of copy": of the ceiling that it is nearest to.
+// "98.9 % of copy": the share of the nearest ceiling.
 std::string reached_text(const ReportPick& pick) {
   const std::vector<CeilingShare> shares = ceiling_shares(pick);
   if (shares.empty()) return "";
@@ -85,7 +85,7 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
   return heading(picks.front().view.op, picks.front().view.gpu) + '\n' + table.text(2);
 }
 
-// "12.01 .. 12.30 us" would need one unit for both; two times read as well.
+// "12.01 .. 12.30 us" would need one unit for both; two times are as readable.
 std::string quartiles(const MeasurementRecord& measurement) {
   return fmt::format("{} .. {}", time_text(measurement.q1_ns), time_text(measurement.q3_ns));
 }

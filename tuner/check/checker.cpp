@@ -19,7 +19,7 @@
 namespace mgtune {
 namespace {
 
-// How one launch ended.
+// The result of one launch.
 struct Run {
   Outcome outcome = Outcome::ok;
   std::string message;
@@ -28,7 +28,8 @@ struct Run {
   bool ok() const { return outcome == Outcome::ok; }
 };
 
-// A failure of the variant is a result; any other, and a device that is lost with it, is not.
+// A failure of the variant is a result. Any other failure, and a device that is lost with it, is
+// not.
 Result<Run> failed_run(Status failure) {
   const std::optional<Outcome> outcome = outcome_of(failure);
   if (!outcome || failure.code() == StatusCode::device_lost) return failure;
@@ -98,8 +99,8 @@ Status ReferenceChecker::prepare(Compare compare) {
   return {};
 }
 
-// Both seeds' references, and a baseline's results for a while, take a quarter of the device's
-// memory at most: variants need the rest.
+// The references of both seeds, and for a while the results of a baseline, take at most a quarter
+// of the device's memory: variants need the rest.
 bool ReferenceChecker::can_compare_on_device() const {
   std::int64_t bytes = 0;
   for (const TensorLayout& layout : layouts_) {
@@ -118,7 +119,7 @@ Result<WorkspaceBuffer> ReferenceChecker::make_workspace(const LoadedVariant& va
   return WorkspaceBuffer::allocate(device_, size, set_bytes(), placement);
 }
 
-// Those of the last variants make room first.
+// The workspaces of the previous variants are freed first.
 Status ReferenceChecker::prepare_workspace(const LoadedVariant& variant, Placement placement) {
   timed_workspaces_.clear();
   workspace_ = WorkspaceBuffer();
@@ -145,7 +146,7 @@ Result<Run> ReferenceChecker::launch(const LoadedVariant& variant, SeededInputs&
   return Run{};
 }
 
-// The outputs of a launch, and what it changed and must not have.
+// The outputs of a launch, and what it changed but must not change.
 Result<Run> ReferenceChecker::read(const SeededInputs& inputs) const {
   Run run;
   MGTUNE_ASSIGN(run.outputs, inputs.tensors().read_outputs());
@@ -185,7 +186,7 @@ Result<std::string> ReferenceChecker::race_note(const LoadedVariant& variant) {
   MGTUNE_TRY(prepare_workspace(variant, inputs.placement()));
   Result<std::string> report = race_report(device_, builder_, problem_.binding(), variant.variant(),
                                            arguments(inputs.tensors(), workspace_));
-  // The difference between the orders stands without it.
+  // The difference between the orders is reported even without it.
   if (!report.ok()) return " (the race checker failed: " + report.status().message() + ")";
   return report->empty() ? std::string() : " " + *report;
 }
@@ -234,7 +235,8 @@ Result<CheckRecord> ReferenceChecker::check(const LoadedVariant& variant) {
     if (run.ok()) {
       MGTUNE_ASSIGN(run.message, inputs.compare(run.outputs, record));
       if (!run.message.empty()) run.outcome = Outcome::wrong;
-      // After a wrong result too: that the orders differ says why it is wrong.
+      // This is done after a wrong result too, because different results of the orders explain why
+      // it is wrong.
       if (is_cpu && &inputs == &inputs_.front()) {
         MGTUNE_ASSIGN(Run other, try_other_orders(variant, run, record));
         if (!other.ok()) {

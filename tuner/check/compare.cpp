@@ -113,7 +113,7 @@ double DifferenceSums::relative_error() const {
   return std::sqrt(squared_difference / squared_reference);  // x / 0 is infinity
 }
 
-// No element's bound is below that of one at the root mean square.
+// No element has a lower bound than one at the root mean square.
 bool DifferenceSums::surely_within(double tolerance) const {
   return relative_error() <= tolerance &&
          worst <= kElementFactor * tolerance * root_mean_square(*this);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kBlocks = 64, kThreads = 128;
 
-// "rmsnorm_forward_reference<float>"; the bare name where the operator has no dtype variables.
+// "rmsnorm_forward_reference<float>"; only the name if the operator has no dtype variables.
 std::string instance_name(const std::string& name, const Problem& problem) {
   std::string arguments;
   for (const DTypeVariable& variable : problem.op->dtypes) {
@@ -51,13 +51,14 @@ bool needs_fill(const TensorLayout& layout, const Tensor& tensor) {
   return layout.present && layout.role != Role::out && tensor.fill.kind != Fill::Kind::output;
 }
 
-// Seeds of different tensors and runs must not be near each other for a generator that adds.
+// The seeds of different tensors and runs must be far apart, because the generator adds to them.
 std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
   return (seed << 32U) + 0x9e3779b97f4a7c15U * (tensor + 1);
 }
 
-// A failure of kernels that every variant of the problem is checked with: the family's where they
-// are of its reference.cu, ours otherwise. What the machine says stays what it is.
+// The status for a failure of kernels that check every variant of the problem. The family is at
+// fault if they are from its reference.cu, otherwise mgtune. Failures of the machine stay as they
+// are.
 Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   switch (failure.code()) {
     case StatusCode::invalid_argument:

@@ -11,7 +11,7 @@
 namespace mgtune {
 namespace {
 
-// Changes with what a check does, so that results of older rules are checked again.
+// Changes whenever a check changes, so that results of older rules are checked again.
 constexpr char kRules[] = "1: relative L2, one element 16 times, finiteness, guards, two seeds";
 
 void add(Sha256& hash, const std::vector<Expression>& expressions) {

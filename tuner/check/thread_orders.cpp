@@ -17,7 +17,7 @@ const std::vector<NamedOrder>& other_thread_orders() {
 }
 
 ThreadOrderGuard::~ThreadOrderGuard() {
-  // A device that took one order takes forward: there is nothing to report here.
+  // A device that accepted one order accepts forward too, so there is nothing to report here.
   static_cast<void>(device_.set_thread_order({}));
 }
 

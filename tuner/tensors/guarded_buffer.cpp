@@ -12,14 +12,16 @@ namespace {
 
 constexpr std::size_t kBand = 256;
 
-// What Device::allocate gives for any size: a page's end less the bytes, in steps of 16.
+// The alignment that Device::allocate gives for any size: the end of a page minus the bytes, in
+// steps of 16.
 constexpr std::size_t kDeviceAlignment = 16;
 
 std::size_t round_up(std::size_t value, std::size_t step) {
   return (value + step - 1) / step * step;
 }
 
-// 0xfff5 in every 16-bit word: a NaN as f16, bf16, f32 and f64, and none that arithmetic produces.
+// 0xfff5 in every 16-bit word: a NaN as f16, bf16, f32 and f64, and one that arithmetic never
+// produces.
 unsigned char guard_byte(std::size_t place) { return place % 2 == 0 ? 0xf5 : 0xff; }
 
 }  // namespace
@@ -31,7 +33,8 @@ Result<GuardedBuffer> GuardedBuffer::allocate(Device& device, std::size_t bytes,
   buffer.bytes_ = bytes;
   std::size_t total = std::max<std::size_t>(bytes, 1);
   if (placement == Placement::guarded) {
-    // A multiple of the alignment in front and in all keeps the data aligned wherever it ends.
+    // The front and the total are multiples of the alignment, which keeps the data aligned wherever
+    // it ends.
     const std::size_t unit = std::max(kBand, alignment);
     buffer.front_ = unit;
     total = round_up(unit + bytes + kBand, unit);

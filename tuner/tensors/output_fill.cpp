@@ -22,7 +22,7 @@ std::pair<std::string, std::string> split_name(const std::string& full_name) {
   return {full_name.substr(0, dot), full_name.substr(dot + 1)};
 }
 
-// What `source` can take over of `problem`, and the optional outputs that are wanted.
+// The values of `problem` that `source` can use, and the optional outputs that are wanted.
 Result<Problem> source_problem(const Operator& source, const Problem& problem,
                                const std::set<std::string>& outputs) {
   std::map<std::string, std::string> words;

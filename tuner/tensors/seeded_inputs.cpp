@@ -50,8 +50,8 @@ Result<SeededInputs> SeededInputs::make(const Parts& parts, const Reference& ref
   return inputs;
 }
 
-// Twice what the baseline is off by, and the slack of the output's dtype. What is not finite in the
-// baseline alone says nothing of variants.
+// Twice the error of the baseline, and the slack of the output's dtype. If only the baseline is not
+// finite, that says nothing about variants.
 Status SeededInputs::add_bounds(const Reference& reference) {
   MGTUNE_ASSIGN(const std::vector<Buffer> baseline, reference.compute_baseline(tensors_));
   const Check& check = parts_.problem.op->check;
@@ -87,7 +87,7 @@ Result<double> SeededInputs::worst_of_baseline(std::size_t tensor, const Buffer&
   return worst;
 }
 
-// Gives the device's memory back where the host compares from here on.
+// Frees the device's memory if the host compares from here on.
 Status SeededInputs::read_expected() {
   if (!expected_.empty()) return {};
   std::vector<std::vector<double>> expected(parts_.layouts.size());
@@ -100,7 +100,7 @@ Status SeededInputs::read_expected() {
   return {};
 }
 
-// Decoding sees to an entry for every output.
+// Decoding makes sure that every output has an entry.
 double SeededInputs::tolerance(const TensorLayout& layout) const {
   const std::map<DType, double>& tolerances = parts_.problem.op->check.tolerance;
   const auto found = tolerances.find(layout.dtype);
@@ -117,7 +117,7 @@ Result<bool> SeededInputs::inputs_are_intact() const {
   return true;
 }
 
-// Inputs that are still what they were need no copy from the host.
+// Inputs that did not change need no copy from the host.
 Status SeededInputs::prepare() {
   if (parts_.device_compare == nullptr) return tensors_.prepare();
   MGTUNE_ASSIGN(const bool intact, inputs_are_intact());

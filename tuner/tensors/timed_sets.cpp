@@ -6,7 +6,7 @@
 namespace mgtune {
 
 Status TimedSets::provide(std::int64_t sets, ProblemTensors& first) {
-  // A launch leaves an inout tensor changed, and on and on from there its values may overflow.
+  // A launch changes an inout tensor. After many launches its values might overflow.
   const bool refresh = std::ranges::any_of(
       layouts_, [](const TensorLayout& layout) { return layout.role == Role::inout; });
   if (refresh) {
