@@ -1,5 +1,5 @@
-// LaunchDims: the dynamic and hint dims of an operator as every launch passes them, in declared
-// order. Immutable; any number of threads may resolve. The operator outlives it.
+// LaunchDims: the dynamic and hint dims of an operator in the order in which every launch passes
+// them. Immutable; any number of threads may call resolve(). The operator must outlive it.
 
 #pragma once
 
@@ -20,9 +20,9 @@ class LaunchDims {
   std::size_t size() const { return dims_.size(); }
   const Dim& operator[](std::size_t index) const { return *dims_[index]; }
 
-  // Writes each dim into its slot of `slots`, which holds the static values already; -1 stands for
-  // the dim's default. invalid_argument for a wrong count, a negative dim, and -1 where there is
-  // no default. Allocates only to describe a failure.
+  // Writes each dim into its slot of `slots`, which already has the static values. -1 means the
+  // dim's default. invalid_argument for a wrong count, a negative dim, and -1 if there is no
+  // default. Allocates only to describe a failure.
   Status resolve(std::span<const std::int64_t> dims, std::span<std::int64_t> slots) const;
 
   // "rows=4096 x_stride=1024", for messages.

@@ -1,10 +1,11 @@
-// LaunchProgram: what remains to be computed when a loaded variant is launched. compile() evaluates
-// all that is known after loading; bytecode is left for what names a dynamic or hint dim.
+// LaunchProgram: the computations that remain when a loaded variant is launched. compile()
+// evaluates everything that is known after loading. Bytecode is left only for expressions with a
+// dynamic or hint dim.
 //
-// One launch evaluates into a LaunchFrame on the caller's stack: begin(), admits(),
-// place_workspace(), then per kernel geometry() and encode(). None of them allocates except to
-// describe a failure. Immutable after compile(): any number of threads may evaluate, each with its
-// own frame.
+// A launch evaluates into a LaunchFrame on the caller's stack: begin(), admits(),
+// place_workspace(), then geometry() and encode() for each kernel. None of them allocates, except
+// to describe a failure. Immutable after compile(): any number of threads may evaluate, each with
+// its own frame.
 
 #pragma once
 
@@ -23,7 +24,7 @@
 
 namespace mgtune {
 
-// What a frame has room for; compile() refuses designs that need more.
+// The room in a frame. compile() refuses designs that need more.
 inline constexpr std::size_t kMaxSlots = 192;
 inline constexpr std::size_t kMaxArguments = 64;  // per kernel
 inline constexpr std::size_t kMaxBuffers = 16;    // of the workspace
@@ -39,7 +40,7 @@ struct LaunchFrame {
   std::array<EncodedTensorMap, kMaxTensorMaps> tensor_maps;  // of one kernel
 };
 
-// An expression folded as far as is known after loading.
+// An expression, evaluated as far as possible after loading.
 class LaunchValue {
  public:
   LaunchValue() = default;
@@ -67,47 +68,47 @@ class LaunchValue {
 
 class LaunchProgram {
  public:
-  // `loaded` holds the variant's slots with build.* and the lets of stages compile and load.
-  // The operator outlives the program. unsupported for more names, arguments, buffers or tensor
-  // maps than a frame holds, and for tensor maps on a device before sm_90.
+  // `loaded` has the variant's slots with build.* and the lets of stages compile and load. The
+  // operator must outlive the program. unsupported for more names, arguments, buffers or tensor
+  // maps than a frame has room for, and for tensor maps on a device before sm_90.
   static Result<LaunchProgram> compile(const Operator& op, const Variant& variant,
                                        const DeviceLimits& limits, const Slots& loaded);
 
-  // Dims and defaults into the frame. invalid_argument for dims that the operator refuses.
+  // Writes dims and defaults into the frame. invalid_argument for dims that the operator refuses.
   Status begin(std::span<const std::int64_t> dims, LaunchFrame& frame) const;
 
-  // invalid_argument for tensors or scalars that are not what the binding declares.
+  // invalid_argument if tensors or scalars are not those that the binding declares.
   Status check_arguments(const LaunchArguments& arguments, const LaunchFrame& frame) const;
 
-  // Evaluates the lets, then whether constraints and alignments hold; explain_refusal() says why
-  // not.
+  // Evaluates the lets, then whether constraints and alignments are true. explain_refusal() says
+  // why not.
   bool admits(std::span<void* const> tensors, LaunchFrame& frame) const;
   Status explain_refusal(std::span<void* const> tensors, LaunchFrame& frame) const;
 
   // After admits(). Sizes are rounded up to kWorkspaceAlignment per buffer.
   Result<LoadedVariant::WorkspaceSize> size_workspace(LaunchFrame& frame) const;
-  // Buffers of `zero: once` go to the front, the others from `zeroed_bytes` on.
+  // Buffers with `zero: once` are at the front, the others from `zeroed_bytes` on.
   void place_workspace(void* base, std::int64_t zeroed_bytes, LaunchFrame& frame) const;
   std::size_t buffers() const { return buffers_.size(); }
   bool zeroed_each_launch(std::size_t buffer) const {
     return buffers_[buffer].zero == Zero::each_launch;
   }
 
-  // The kernels that may run: launches whose `when` is known to be false are not among them.
+  // The kernels that may run, without launches whose `when` is known to be false.
   std::size_t kernels() const { return kernels_.size(); }
   std::size_t launch_index(std::size_t kernel) const { return kernels_[kernel].launch; }
   std::vector<std::size_t> argument_bytes(std::size_t kernel) const;
 
-  // Fills all of `launch` but kernel, args and stream. False: not launched, since `when` is false
-  // or the grid has a zero.
+  // Fills all of `launch` except kernel, args and stream. Returns false if the kernel is not
+  // launched, because `when` is false or the grid has a zero.
   Result<bool> geometry(std::size_t kernel, const LaunchFrame& frame, KernelLaunch& launch) const;
 
-  // The tensor maps of a kernel, for the device to encode into the frame before encode().
+  // The tensor maps of a kernel. The device encodes them into the frame before encode().
   std::size_t tensor_maps(std::size_t kernel) const { return kernels_[kernel].maps.size(); }
   Status tensor_map(std::size_t kernel, std::size_t map, const LaunchArguments& arguments,
                     const LaunchFrame& frame, TensorMapRequest& request) const;
 
-  // The arguments' values and pointers into the frame.
+  // Writes the arguments' values and pointers into the frame.
   Status encode(std::size_t kernel, const LaunchArguments& arguments, LaunchFrame& frame) const;
 
  private:

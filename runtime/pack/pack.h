@@ -1,5 +1,5 @@
-// Pack: a tuned table and builds in one checksummed file; README.md specifies its bytes. Plain data
-// and pure functions.
+// Pack: a tuned table and builds in one file with checksums. README.md specifies its bytes. Plain
+// data and pure functions.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace mgtune {
 
 struct PackedBuild {
-  std::string request;  // build_key() of what was asked for, with an empty identity
+  std::string request;  // build_key() of the request, with an empty identity
   Build build;          // without its log
 };
 
@@ -25,14 +25,14 @@ struct Pack {
   std::vector<PackedBuild> builds;
 };
 
-// Builds in the order of their requests, each once.
+// Writes the builds in the order of their requests, each once.
 std::string encode_pack(Pack pack);
 
-// Whether a file that starts like this is a pack, of whatever format.
+// Whether a file that starts like this is a pack of any format.
 bool is_pack(std::string_view start);
 
-// corrupt for anything that encode_pack() did not write, to the last bit; incompatible for a newer
-// format. The table's text is not looked into.
+// corrupt for anything that encode_pack() did not write, to the last bit. incompatible for a newer
+// format. The text of the table is not examined.
 Result<Pack> decode_pack(std::string_view bytes);
 
 }  // namespace mgtune

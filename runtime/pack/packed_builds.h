@@ -1,5 +1,5 @@
 // PackedBuilds: the builds of a pack as a Builder's supply. Immutable: any number of threads may
-// find.
+// call find().
 
 #pragma once
 

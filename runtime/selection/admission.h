@@ -1,6 +1,5 @@
-// Admission: whether a variant may serve a problem, as far as can be told before it is built.
-// Constraints that need build.* count as holding; LoadedVariant::serves() has the last word.
-// Pure functions.
+// Admission: whether a variant may serve a problem, as far as that is known before it is built.
+// Constraints that need build.* count as true; LoadedVariant::serves() decides. Pure functions.
 
 #pragma once
 
@@ -11,16 +10,16 @@
 
 namespace mgtune {
 
-// Whether requirements and constraints hold. False also where evaluating one fails.
+// Whether requirements and constraints are true. Also false if evaluating one fails.
 bool may_serve(const Problem& problem, const Variant& variant, const DeviceLimits& device);
 
-// The slots of a variant that may serve the problem, lets of every stage evaluated; what depends on
-// build.* is evaluated with 1 for each, 0 where that fails. nullopt where it may not serve.
+// The slots of a variant that may serve the problem, with the lets of every stage evaluated.
+// build.* counts as 1; a let that then fails is 0. nullopt if the variant may not serve.
 std::optional<Slots> serving_slots(const Problem& problem, const Variant& variant,
                                    const DeviceLimits& device);
 
-// Whether the design asks no more of any pointer than every caller guarantees (Tensor::align, else
-// the element's size). Only of a variant that may serve the problem.
+// Whether the design needs no more alignment of any pointer than every caller guarantees
+// (Tensor::align, otherwise the element's size). Only for a variant that may serve the problem.
 bool accepts_any_pointer(const Problem& problem, const Variant& variant,
                          const DeviceLimits& device);
 

@@ -1,5 +1,5 @@
-// MeasuredProblems: what was measured of an operator on one GPU with the same dtypes and flags, by
-// problem. Plain data and pure functions; the evidence outlives it.
+// MeasuredProblems: the measurements of an operator on one GPU with the same dtypes and flags, by
+// problem. Plain data and pure functions; the evidence must outlive it.
 
 #pragma once
 
@@ -24,7 +24,7 @@ struct MeasuredProblem {
   std::optional<double> median_ns(std::uint32_t variant) const;  // nullopt: not measured here
 };
 
-// Problems with at least one time; variants that failed on the GPU, at whatever problem, left out.
+// The problems with at least one time, without variants that failed on the GPU at any problem.
 std::vector<MeasuredProblem> measured_problems(const Evidence& evidence, const GpuRecord& gpu,
                                                const Binding& binding);
 

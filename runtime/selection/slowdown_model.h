@@ -1,6 +1,7 @@
-// SlowdownModel: by how much a variant is expected to be slower than the best one at a problem that
-// nobody measured, from everything that was measured on one GPU. README.md has the method and how
-// good it is. Immutable; any number of threads may ask. What it is made from outlives it.
+// SlowdownModel: how much slower than the best a variant is expected to be at a problem that was
+// not measured, from all measurements of one GPU. README.md of runtime/dispatch has the method and
+// its accuracy. Immutable; any number of threads may ask. The arguments of the constructor must
+// outlive it.
 
 #pragma once
 
@@ -15,25 +16,25 @@ namespace mgtune {
 
 class SlowdownModel {
  public:
-  // `measured_on`: the limits of the GPU that measured. Problems beyond kMaxProblems are left out,
-  // those farthest from `near` first, and of a problem's variants beyond kMaxVariants every so
-  // many-th of the slower half stands for its neighbors.
+  // `measured_on`: the limits of the GPU that measured. If there are more than kMaxProblems
+  // problems, those farthest from `near` are left out. If a problem has more than kMaxVariants
+  // variants, only some of the slower half are used, and each stands for its neighbors.
   SlowdownModel(const Evidence& evidence, std::span<const MeasuredProblem> problems,
                 const DeviceLimits& measured_on, const Problem& near);
 
-  // With less than this there is nothing to learn from: the nearest pick is as good.
+  // With fewer measurements there is nothing to learn: the nearest pick is as good.
   static bool has_enough(std::span<const MeasuredProblem> problems);
 
   struct Estimate {
     std::size_t variant;  // of the variants that were asked about
-    double slowdown;      // expected time over the lowest of all, less 1: 0.02 is 2 % slower
-    double risk;          // what ranks: the slowdown and half of its standard deviation
+    double slowdown;      // expected time over the lowest of all, minus 1: 0.02 is 2 % slower
+    double risk;          // the ranking key: the slowdown and half of its standard deviation
   };
-  // Of those that serve the problem on `here`, the lowest risk first.
+  // The estimates for the variants that serve the problem on `here`, the lowest risk first.
   std::vector<Estimate> estimate(const Problem& at, std::span<const Variant> variants,
                                  const DeviceLimits& here) const;
 
-  // What the best variant is expected to take.
+  // The expected time of the best variant.
   double best_ns(const Problem& at) const;
 
  private:
@@ -57,7 +58,7 @@ class SlowdownModel {
   std::vector<Block> blocks_;
 };
 
-// How far two problems of one operator are apart, for what is learned of one by the other.
+// The distance of two problems of one operator. It decides how much one says about the other.
 double problem_distance(const Problem& a, const Problem& b);
 
 }  // namespace mgtune

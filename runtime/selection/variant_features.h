@@ -1,6 +1,6 @@
-// VariantFeatures: a variant at a problem as numbers and words whose distance says how alike two of
-// them run: the geometry of the launch, the parameters, the design. Immutable; any number of
-// threads may use one.
+// VariantFeatures: a variant at a problem as numbers and words. The distance of two of them says
+// how similarly they run: the geometry of the launch, the parameters, the design. Immutable; any
+// number of threads may use one.
 
 #pragma once
 
@@ -19,18 +19,18 @@ class VariantFeatures {
   static constexpr std::size_t kNumbers = 16, kWords = 12;
 
   struct Values {
-    std::array<float, kNumbers> numbers{};  // already weighted: the distance is the plain one
+    std::array<float, kNumbers> numbers{};  // already weighted, for a plain distance
     std::array<std::int16_t, kWords> words{};
   };
 
-  // The parameters of an operator beyond what Values has room for are left out.
+  // Parameters for which Values has no room are left out.
   explicit VariantFeatures(const Operator& op);
 
-  // False where the variant does not serve the problem, as far as can be told before it is built.
+  // False if the variant does not serve the problem, as far as that is known before it is built.
   bool read(const Problem& problem, const Variant& variant, const DeviceLimits& device,
             Values& values) const;
 
-  // 0 for the same; infinity where it is at least `limit`.
+  // 0 for equal values; infinity if it is at least `limit`.
   float squared_distance(const Values& a, const Values& b, float limit) const;
 
  private:

@@ -1,10 +1,10 @@
-// Selection: which variants to try for a problem, best first, from the evidence at hand.
+// Selection: which variants to try for a problem, best first, from the available evidence.
 //
-// In order: what was measured of this very problem on this GPU; what the measurements of this GPU
-// say of other problems, or the nearest pick where they are too few; the nearest GPU, likewise; the
-// default ladder. Only evidence of the same dtypes and flags counts, and emulation only on the cpu
-// device. What failed on this GPU, at whatever problem, is nowhere in it. README.md has the rules
-// in full. Pure functions.
+// The order is: variants that were measured at this very problem on this GPU; variants ranked by
+// the GPU's measurements at other problems, or the nearest pick if there are too few; the same on
+// the nearest GPU; the default ladder. Only evidence of the same dtypes and flags counts, and
+// emulation only on the cpu device. A variant that failed on this GPU at any problem is not in the
+// order. README.md of runtime/dispatch has all rules. Pure functions.
 
 #pragma once
 
@@ -33,27 +33,29 @@ std::string_view to_string(SelectionStep step);  // "exact problem", "nearest pr
 struct SelectedVariant {
   Variant variant;
   SelectionStep step;
-  std::string reason;      // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
-  double expected_ns = 0;  // here where it is known or estimated, else at that problem; 0: unknown
-  // How much slower than the best it is: 0.02 is 2 %; -1: unknown. Estimated, or from what both
-  // took measured alone: the expected time of a pick is its final's, which the best may not have
-  // been in.
+  std::string reason;  // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
+  double expected_ns =
+      0;  // here if it is known or estimated, otherwise at that problem; 0: unknown
+  // How much slower than the best it is: 0.02 is 2 %; -1: unknown. It is estimated, or comes from
+  // single measurements of both: the expected time of a pick is its time in the final, in which the
+  // best may not have been.
   double slowdown = -1;
-  double risk = kUnknownRisk;  // what ranks: the slowdown and a part of its uncertainty
-  bool other_driver = false;   // all that is known of it was measured with another driver
-  double alone_ns = 0;         // measured alone at this very problem; 0: it was not
+  double risk = kUnknownRisk;  // the ranking key: the slowdown and a part of its uncertainty
+  bool other_driver = false;   // all of its measurements were made with another driver
+  double alone_ns = 0;         // measured alone at this very problem; 0: not measured
 
   static constexpr double kUnknownRisk = 1;
 };
 
-// Every admissible candidate for `problem`, best first, each variant once, the whole ladder last:
-// never empty unless no design of the operator runs on the device, or what runs has failed on it.
+// Every admissible candidate for `problem`, best first, each variant once, the whole ladder last.
+// It is empty only if no design of the operator runs on the device, or all that run have failed on
+// it.
 std::vector<SelectedVariant> select_variants(const Problem& problem, const DeviceInfo& device,
                                              const Evidence& evidence);
 
-// How near a tuned entry is to a binding on a device before dynamic and hint dims are looked at.
-// Smaller is better; dims_distance() of the launch is added. Entries of the same GPU come before
-// those of any other, nearer GPUs before farther ones.
+// The distance of a tuned entry from a binding on a device, without dynamic and hint dims. Smaller
+// is better. dims_distance() of the launch is added later. Entries of the same GPU come before
+// those of any other GPU, and nearer GPUs before farther ones.
 struct TunedDistance {
   const TunedEntry* entry;  // of the argument
   bool same_gpu;
@@ -73,7 +75,7 @@ double binding_distance(const Operator& op, const Slots& a, const Slots& b);
 // Sum over dynamic and hint dims of |log2 a - log2 b|.
 double dims_distance(const Operator& op, const Slots& a, const Slots& b);
 
-// The log2 of a dim as every distance here takes it: 0 and 1 are equally near to everything.
+// The log2 of a dim as all distances here use it: 0 and 1 have the same distance to everything.
 double log_extent(std::int64_t dim);
 
 // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
@@ -81,7 +83,7 @@ std::string describe(const TunedEntry& entry);
 
 GpuRecord gpu_record(const DeviceInfo& device);
 
-// The device that a record is of, as far as it says: for selection where there is no such GPU.
+// The device that a record describes, as far as it does: for selection if there is no such GPU.
 DeviceInfo device_of(const GpuRecord& gpu);
 
 // Smaller is nearer; 0 for a GPU that differs in its memory alone.

@@ -12,12 +12,11 @@ namespace mgtune {
 
 bool is_gzip(std::string_view content);  // starts like one
 
-// corrupt where `content` is damaged, cut short or followed by something else, and where it unpacks
-// to more than `most_bytes`: a small file can stand for any number of zeros.
+// corrupt if `content` is damaged, cut short or followed by something else, or if it unpacks to
+// more than `most_bytes`: a small file can stand for any number of zeros.
 Result<std::string> gunzip(std::string_view content, std::size_t most_bytes);
 
-// The same bytes for the same content, wherever and whenever: no name, time or system in its
-// header.
+// The same content always gives the same bytes: the header has no name, time or system.
 Result<std::string> gzip(std::string_view content);
 
 }  // namespace mgtune

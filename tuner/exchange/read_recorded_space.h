@@ -1,7 +1,7 @@
-// Reads a recorded space from a file: a Kernel Tuner cache or T4 results, gzipped or not, told
-// apart by content. T4 is also what we export.
+// Reads a recorded space from a file: a Kernel Tuner cache or T4 results, gzipped or not. The
+// content decides which. We also export T4.
 //
-// not_found for a file that is not there; corrupt, with the file's name and the place in it, for
+// not_found if the file does not exist. corrupt, with the file's name and the place in it, for
 // everything that is wrong inside. One thread per call.
 
 #pragma once

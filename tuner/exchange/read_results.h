@@ -1,5 +1,5 @@
-// Reads results that mgtune exported, of any format that can be read, gzipped or not, told apart by
-// content: what Store::import_results() takes.
+// Reads results that mgtune exported, in any format that can be read, gzipped or not. The content
+// decides the format. The result is the argument of Store::import_results().
 
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace mgtune {
 
-// Of all files together: nothing of any unless all are right. not_found for a file that is not
-// there; incompatible for a newer format; corrupt, with the file's name and the place in it, for
-// what is no export of ours, for what the operators at hand do not offer, and for what stands there
-// twice, in one file or in two.
-// `command` is what the imported sweeps say of themselves. One thread per catalog.
+// Reads all files together and returns nothing unless all are right. not_found if a file does not
+// exist. incompatible for a newer format. corrupt, with the file's name and the place in it, if it
+// is not one of our exports, has something that the operators here do not offer, or has something
+// twice, in one file or in two. `command` is the command of the imported sweeps. One thread per
+// catalog.
 Result<std::vector<ImportedSweep>> read_results(FileSystem& files,
                                                 const std::vector<std::string>& paths,
                                                 Catalog& catalog, const std::string& command);

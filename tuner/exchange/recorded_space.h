@@ -1,6 +1,6 @@
-// RecordedSpace: a space that was measured in full, by us or by another tuner: parameters with
+// RecordedSpace: a space that was measured completely, by us or by another tuner: parameters with
 // their values, and configurations with a time or a failure. As a VariantSet it has one design
-// whose admissible variants are the configurations; a Variant's values are places in the
+// whose admissible variants are the configurations. The values of a Variant are places in the
 // parameters' lists. Immutable: const methods may run concurrently.
 
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace mgtune {
 
-// A parameter's value as a recording writes it: numbers and booleans have an order, words do not.
+// The value of a parameter in a recording. Numbers and booleans have an order, words do not.
 struct RecordedValue {
   std::optional<double> number;
   std::string text;
@@ -35,8 +35,8 @@ struct RecordedConfiguration {
 
 class RecordedSpace final : public VariantSet {
  public:
-  // corrupt for no configuration, none that succeeded, one that stands there twice, or a time that
-  // no clock gives. Configurations are sorted, so that the order of a file does not matter.
+  // corrupt if there is no configuration, none that succeeded, one that is there twice, or a time
+  // that is impossible. Configurations are sorted, so that the order of a file does not matter.
   static Result<RecordedSpace> make(std::vector<std::string> parameters,
                                     const std::vector<RecordedConfiguration>& configurations);
 

@@ -1,6 +1,6 @@
-// ModelShapes: what a model brings to a sweep: the integer fields of a file of configs/shapes (or
-// of the user's own in that format) and the token counts worth tuning. Plain data;
-// the functions are pure but for reading the file.
+// ModelShapes: the shapes of a model for a sweep: the integer fields of a file of configs/shapes
+// (or of the user's own file in that format), and the token counts to tune. Plain data; the
+// functions are pure except for reading the file.
 
 #pragma once
 

@@ -1,7 +1,7 @@
-// Shard: one of several parts of a sweep that run at the same time, on machines that know nothing
-// of each other. A shard has whole problems, dealt in turn: a final needs all variants of its
-// problem in one place, a search all of its results. Each writes a file of its own; `mgtune merge`
-// joins them. Pure, but for shard_of_batch_system(), which reads the environment.
+// Shard: one of several parts of a sweep that run at the same time, on machines that do not know
+// about each other. A shard has whole problems, dealt in turn, because a final needs all variants
+// of its problem in one place, and a search all of its results. Each shard writes its own file;
+// `mgtune merge` joins them. Pure, except for shard_of_batch_system(), which reads the environment.
 
 #pragma once
 
@@ -28,8 +28,8 @@ struct Shard {
 
 Result<Shard> parse_shard(const std::string& text);  // "2/4"; invalid_argument otherwise
 
-// Of a job array of Slurm (SLURM_ARRAY_TASK_ID, _COUNT, _MIN, _STEP) of more than one task; nullopt
-// outside. invalid_argument where the variables make no sense.
+// The shard of a Slurm job array (SLURM_ARRAY_TASK_ID, _COUNT, _MIN, _STEP) with more than one
+// task; nullopt outside such an array. invalid_argument if the variables contradict each other.
 Result<std::optional<Shard>> shard_of_batch_system();
 
 }  // namespace mgtune

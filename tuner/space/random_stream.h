@@ -1,5 +1,5 @@
-// RandomStream: seeded random numbers that are the same on every platform, which those of
-// std::uniform_int_distribution and its kin are not. One thread.
+// RandomStream: random numbers from a seed that are the same on every platform. Those of
+// std::uniform_int_distribution and the others are not. One thread.
 
 #pragma once
 

@@ -1,11 +1,11 @@
-// Sampler: the admissible variants of a set, or of one of its designs, in random order, each once,
-// every order equally likely.
+// Sampler: the admissible variants of a set, or of one of its designs, in random order, each once.
+// Every order is equally likely.
 //
-// Draws indices and rejects inadmissible ones, so the first variants of a large space come without
-// enumerating it; once that gets slow the rest is enumerated and shuffled. A space of more than
-// 2^24 points is never listed: where hardly a point of it is admissible, parameters get random
-// values one after the other, which prefers variants that have few others beside them. The same
-// seed gives the same order on every platform. One thread.
+// It draws indices and rejects inadmissible ones, so the first variants of a large space come
+// without enumerating it. When drawing gets slow, the rest is enumerated and shuffled. A space of
+// more than 2^24 points is never listed. If hardly any of its points is admissible, the parameters
+// get random values one after the other, which prefers variants with few neighbours. The same seed
+// gives the same order on every platform. One thread.
 
 #pragma once
 

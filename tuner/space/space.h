@@ -1,12 +1,13 @@
 // Space: the variants of an operator that are admissible on a device for a binding or a problem.
 //
-// The cartesian product of each design's parameters, designs in the file's order, the last
-// parameter fastest: every point has an index in [0, size()), and every function here visits points
+// It is the cartesian product of each design's parameters, designs in the file's order, the last
+// parameter fastest. Every point has an index in [0, size()), and every function here visits points
 // in that order. A constraint is tested as soon as the parameters that it reads, directly or
-// through lets, are bound, so most of a product is never visited. Made of a Problem, constraints
-// that name dynamic dims are tested too; those that read build.* wait until a build is loaded.
+// through lets, are bound, so most of a product is never visited. If the space is made from a
+// Problem, constraints that name dynamic dims are tested too. Constraints that read build.* are
+// tested when a build is loaded.
 //
-// The operator outlives the space. Immutable: const methods may run concurrently.
+// The operator must outlive the space. Immutable: const methods may run concurrently.
 
 #pragma once
 
@@ -28,22 +29,23 @@ struct DesignStatistics {
   std::uint64_t points = 0;
   std::uint64_t admissible = 0;
 
-  // Points lost to each requirement, constraint or failing let: the first one that fails counts.
+  // The points that each requirement, constraint or failing let excludes. The first one that fails
+  // counts.
   std::map<std::string, std::uint64_t> pruned;
 
-  // "requires device.cc == 90" when requirements rule out every point, else "".
+  // "requires device.cc == 90" if requirements exclude every point, otherwise "".
   std::string unavailable;
 
-  // False: there was more to visit than was asked for. `admissible` and `pruned` are what was seen
-  // until then.
+  // False: there was more to visit than was allowed. `admissible` and `pruned` have the points that
+  // were seen until then.
   bool counted = true;
 };
 
-// Of all designs together: admissible variants, at least so many unless is_counted().
+// The admissible variants of all designs together; at least so many unless is_counted().
 std::uint64_t admissible_variants(const std::vector<DesignStatistics>& designs);
 bool is_counted(const std::vector<DesignStatistics>& designs);
 
-// What statistics() visits where somebody waits for it: a third of a second at most.
+// The limit of statistics() if somebody waits for it: a third of a second at most.
 inline constexpr std::uint64_t kCountedNodes = 1U << 22U;
 
 class Space final : public VariantSet {
@@ -61,21 +63,22 @@ class Space final : public VariantSet {
   bool admits(const Variant& variant) const override;
   std::optional<std::uint64_t> next_admissible(std::uint64_t index) const override;
   bool for_each_of(std::size_t design, const Visit& visit) const override;
-  // Each parameter's values from a random one on, so that nothing is visited to get to the first.
+  // Starts at a random value of each parameter, so that nothing is visited to get to the first
+  // variant.
   bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const override;
   std::vector<Variant> ladder() const override;  // of the designs' defaults
 
   std::uint64_t count() const;
   std::vector<Variant> all() const;
 
-  // One entry per design. Enumerates, until `most_nodes` points and beginnings of points were
-  // visited: what a design does not need of its equal share goes to those behind it.
+  // One entry per design. Enumerates until `most_nodes` points and prefixes of points were visited.
+  // If a design does not need all of its equal share, the rest goes to the designs after it.
   std::vector<DesignStatistics> statistics(
       std::uint64_t most_nodes = std::numeric_limits<std::uint64_t>::max()) const;
 
  private:
-  // What is evaluated once a parameter has its value, in order. Points are lost to the first that
-  // fails, under its text.
+  // The expressions to evaluate when a parameter has its value, in order. A point is lost to the
+  // first one that fails, under its text.
   struct Step {
     const Expression* expression;
     int let_slot = -1;  // where the value goes; -1: a condition, which has to be true

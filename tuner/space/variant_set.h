@@ -1,9 +1,9 @@
-// VariantSet: what a search may visit, whether a family's file states it (Space) or somebody
-// measured it before (exchange's RecordedSpace).
+// VariantSet: the variants that a search may visit. A family's file states them (Space), or they
+// were measured before (exchange's RecordedSpace).
 //
 // It is a union of designs, each with parameters that have listed values. Points are numbered from
-// 0 to size(), those of a design one after the other; some points may not be admissible.
-// Immutable: const methods may run concurrently.
+// 0 to size(), those of a design one after the other. Some points may not be admissible. Immutable:
+// const methods may run concurrently.
 
 #pragma once
 
@@ -38,7 +38,7 @@ class VariantSet {
   virtual std::uint64_t index(const Variant& variant) const = 0;  // of values that are listed
   virtual bool admits(const Variant& variant) const = 0;
 
-  // The first admissible point at `index` or behind it; nullopt when there is none. Here it tests
+  // The first admissible point at `index` or after it; nullopt if there is none. This version tests
   // them one by one.
   virtual std::optional<std::uint64_t> next_admissible(std::uint64_t index) const {
     for (; index < size(); ++index) {
@@ -47,11 +47,11 @@ class VariantSet {
     return std::nullopt;
   }
 
-  // Every admissible variant of a design in order; false when `visit` stopped it.
+  // Visits every admissible variant of a design in order. Returns false if `visit` stopped it.
   virtual bool for_each_of(std::size_t design, const Visit& visit) const = 0;
 
-  // Likewise in another order, which begins anywhere: here that of the list, from a random point
-  // on.
+  // The same in another order, which may begin anywhere. This version uses the order of the list,
+  // starting at a random point.
   virtual bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const {
     const std::uint64_t first = first_point(design), end = first_point(design + 1);
     const std::uint64_t start = first < end ? first + random.below(end - first) : end;
