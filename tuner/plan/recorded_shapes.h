@@ -1,5 +1,5 @@
-// RecordedShapes: the problems that a program launched, as MGTUNE_RECORD of libmgruntime wrote them,
-// one per line:
+// RecordedShapes: the problems that a program launched, as MGTUNE_RECORD of libmgruntime wrote
+// them, one per line:
 //
 //   {"operator": "rmsnorm.forward", "problem": "rows=7 hidden=4096 T=bf16"}
 //
