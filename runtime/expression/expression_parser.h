@@ -29,7 +29,7 @@ class ExpressionParser {
   struct Operand {
     std::size_t begin = 0, end = 0;  // in the text
     ValueType type = ValueType::integer;
-    std::vector<std::int64_t> symbols;  // of type symbol: its possible values; empty: an unknown word
+    std::vector<std::int64_t> symbols;  // type symbol: its possible values; empty: unknown word
   };
 
   Result<Operand> conditional();  // c ? a : b, and everything that binds tighter

@@ -194,7 +194,7 @@ struct Design {
   std::vector<Default> defaults;  // the default ladder, best first
   bool order_dependent = false;   // results may differ in the last bits between runs (atomics)
   Scope scope;                    // the operator's names, then params, then lets
-  std::string launch_text;        // canonical JSON of everything that affects a launch; hashed into results
+  std::string launch_text;  // canonical JSON of all that affects a launch; part of launch_hash()
 };
 
 // A problem as the file states it: values by name, not yet bound. If it has no dtype, all dtypes

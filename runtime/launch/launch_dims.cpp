@@ -16,7 +16,7 @@ Status LaunchDims::resolve(std::span<const std::int64_t> dims,
     return invalid_argument(
         fmt::format("{}: {} dims passed, {} declared", op_.full_name(), dims.size(), dims_.size()));
   }
-  // What is given comes first, so that a default may name a dim that is declared after it.
+  // Given dims come first, so that a default may name a dim that is declared after it.
   bool defaults = false;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] >= 0) {

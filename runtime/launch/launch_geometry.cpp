@@ -8,7 +8,7 @@
 namespace mgtune {
 namespace {
 
-// The product of what the expressions say, at least 1; 0 where one fails or says 0.
+// The product of the values of the expressions, at least 1. 0 if one fails or is 0.
 double product(const std::vector<Expression>& extents, const Slots& slots) {
   double all = 1;
   for (const Expression& extent : extents) {

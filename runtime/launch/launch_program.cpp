@@ -1,4 +1,4 @@
-// The half of LaunchProgram that runs at every launch.
+// The part of LaunchProgram that runs at every launch.
 
 #include "launch/launch_program.h"
 
@@ -113,7 +113,7 @@ Status LaunchProgram::check_arguments(const LaunchArguments& arguments,
   return {};
 }
 
-// An empty tensor may be null: frameworks hand out no memory for one.
+// An empty tensor may be null, because frameworks give out no memory for it.
 Status LaunchProgram::check_null(std::size_t index, const LaunchFrame& frame) const {
   const Tensor& tensor = op_->tensors[index];
   for (const Expression& extent : tensor.shape) {
@@ -221,7 +221,8 @@ Status LaunchProgram::tensor_map(std::size_t kernel, std::size_t map,
   request.rank = static_cast<std::uint32_t>(rule.extent.size());
   request.swizzle = rule.swizzle;
   request.l2 = rule.l2;
-  // What the driver would refuse is left to it; here only what its types cannot hold.
+  // Values that the driver would refuse are left to the driver. Only values that its types cannot
+  // hold are checked here.
   bool fits = true;
   for (std::size_t i = 0; i < rule.extent.size(); ++i) {
     std::int64_t extent = 0;

@@ -1,4 +1,4 @@
-// The half of LaunchProgram that runs once, at loading.
+// The part of LaunchProgram that runs once, when a variant is loaded.
 
 #include <fmt/format.h>
 

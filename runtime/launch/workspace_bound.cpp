@@ -15,7 +15,7 @@ class Search {
   Search(const LoadedVariant& variant, const std::vector<DimRange>& ranges)
       : variant_(variant), ranges_(ranges) {}
 
-  // Along each dim in turn to the largest size, until no dim brings more.
+  // Goes along each dim in turn to the largest size, until no dim gives more.
   void climb(std::vector<std::int64_t> dims, std::int64_t values_per_line = kCoarseValues) {
     std::int64_t best = size_at(dims);
     for (int round = 0; round < kMaxRounds; ++round) {
@@ -47,13 +47,13 @@ class Search {
     const bool all_seen = std::all_of(ranges_.begin(), ranges_.end(), [](const DimRange& range) {
       return range.high - range.low < kFineValues;
     });
-    // Whole buffers of the 256 bytes they are aligned to.
+    // Rounded up to the alignment of 256 bytes.
     const std::int64_t rest = all_seen ? rest_ : (rest_ + rest_ / 16 + 255) / 256 * 256;
     return {zeroed_ + rest, zeroed_};
   }
 
  private:
-  // -1 where the variant does not serve.
+  // -1 if the variant does not serve.
   std::int64_t size_at(const std::vector<std::int64_t>& dims) {
     const Result<LoadedVariant::WorkspaceSize> size = variant_.workspace_size(dims);
     if (!size.ok()) return -1;

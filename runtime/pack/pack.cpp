@@ -70,7 +70,7 @@ Result<Pack> decode_pack(std::string_view bytes) {
   if (sum != sha256_hex(bytes) + ' ' + std::to_string(bytes.size())) {
     return corrupt("its checksum does not match: the file is damaged or incomplete");
   }
-  // From here on only a writer that is not ours makes a difference.
+  // From here on an error can only come from a foreign writer.
   FieldReader fields(bytes);
   Pack pack;
   pack.compiler = fields.text("compiler");

@@ -9,7 +9,7 @@
 namespace mgtune {
 namespace {
 
-// "13.0..." -> 13000, as "13" alone; 0 for what does not start with a version.
+// "13.0..." and "13" give 13000; 0 if the text does not start with a version.
 std::int64_t version_at(std::string_view text) {
   std::int64_t major = 0;
   std::int64_t minor = 0;
@@ -50,7 +50,7 @@ Status check_builds_run(const Pack& pack, const DeviceInfo& device) {
                         device.arch);
   }
   if (is_host) return check_host_toolchain(pack);
-  // Within a major version drivers run cubins of newer toolkits, across majors they do not.
+  // Drivers run cubins of newer toolkits within the same major version, but not of the next one.
   const std::int64_t driver = version_after(device.driver, "CUDA ");
   if (driver == 0 || pack.cuda_version / 1000 <= driver / 1000) return {};
   return incompatible("its builds are of CUDA " + version_text(pack.cuda_version) +

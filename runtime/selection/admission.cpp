@@ -6,7 +6,7 @@
 namespace mgtune {
 namespace {
 
-// The variant's slots with the problem's dims and, for want of a build, 1 for build.*.
+// The variant's slots with the problem's dims. Without a build, build.* is 1.
 std::optional<Slots> provisional_slots(const Problem& problem, const Variant& variant,
                                        const DeviceLimits& device) {
   Result<Slots> slots = compile_slots(problem.binding(), variant, device);

@@ -10,7 +10,7 @@
 namespace mgtune {
 namespace {
 
-// Without anything that names the problem.
+// The evidence without the rows of the problem.
 Evidence without(const Problem& problem, const Evidence& evidence) {
   Evidence rest = evidence;
   std::erase_if(rest.tuned,

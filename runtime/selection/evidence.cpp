@@ -15,7 +15,7 @@ namespace {
 constexpr double kShortNs = 20'000;
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-// How programs run comes before how variants are told apart.
+// The order: methods that resemble programs come before those that rank variants best.
 constexpr std::array<std::string_view, 6> kMethods = {
     "rotating", "rotating_events", "graph", "cold", "hot", "emulation"};
 
@@ -62,7 +62,7 @@ Places decode_lists(const Operator& op, const MeasuredRows& from, Evidence& to) 
 
 using GpuProblem = std::pair<std::uint32_t, std::uint32_t>;
 
-// The method that counts of every problem and GPU that has times.
+// The method that counts, for every problem and GPU that has times.
 std::map<GpuProblem, std::uint32_t> counted_methods(const MeasuredRows& measured) {
   std::map<GpuProblem, std::map<std::uint32_t, double>> fastest;
   for (const MeasuredRows::Row& row : measured.rows) {

@@ -13,18 +13,18 @@ namespace {
 
 constexpr std::size_t kFocus = 24;  // variants of each problem
 
-// At a problem that nobody measured, a variant is tried only if it took at most this many times the
-// fastest's time at one that somebody did: what a model has learned from a few problems ranks some
-// variants first that were fast nowhere.
+// At a problem that was not measured, a variant is tried only if it took at most this many times
+// the fastest time at a measured problem. Otherwise a model that has learned from a few problems
+// may rank variants first that were never fast.
 constexpr double kNearEnough = 1.5;
 
-// The operator's default for a problem was chosen by somebody who knows the kernel: it stands
-// unless the model promises this much of another variant.
+// Somebody who knows the kernel chose the operator's default for a problem. It is kept unless the
+// model expects another variant to be faster by this much.
 constexpr double kConvincing = 0.03;
 
-// And it stands where no problem was measured that is nearer than this, a factor of 1.4 in a static
-// dim or 4 in a dynamic one: beyond, the model's choice lost 10 to 78 % where the default lost 0 to
-// 14, at ten problems of rmsnorm on an H200.
+// It is also kept if no measured problem is nearer than this (a factor of 1.4 in a static dim, or
+// of 4 in a dynamic one). At ten such problems of rmsnorm on an H200, the model's choice was 10 to
+// 78 % slower than the best, and the default 0 to 14 %.
 constexpr double kFar = 2;
 
 bool contains(const std::vector<Variant>& variants, const Variant& variant) {

@@ -9,7 +9,8 @@
 namespace mgtune {
 namespace {
 
-// How they were found is in README.md; tests/unit/recorded_regret_test holds them to it.
+// runtime/dispatch/README.md says how they were found;
+// tests/unit/tuner/search/recorded_regret_test.cpp checks the result.
 constexpr double kBytes = 2.2;        // of a factor of two in the cost's bytes
 constexpr double kDim = 0.025;        // of a factor of two in a dim
 constexpr float kCutOff = 0.18F;      // ln: what is more than 20 % slower is as bad as any
@@ -120,7 +121,8 @@ std::vector<SlowdownModel::Estimate> SlowdownModel::estimate(const Problem& at,
     estimates.push_back({v, std::expm1(mean), std::expm1(mean) + kCaution * spread});
     lowest = std::min(lowest, std::expm1(mean));
   }
-  // An average over what is alike is never quite the best of it: relative to the lowest.
+  // An average over similar variants is never quite that of the best one, so slowdowns are relative
+  // to the lowest estimate.
   for (Estimate& estimate : estimates) {
     estimate.risk -= lowest;
     estimate.slowdown = (1 + estimate.slowdown) / (1 + lowest) - 1;

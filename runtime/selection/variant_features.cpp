@@ -11,7 +11,7 @@
 namespace mgtune {
 namespace {
 
-// How much a factor of two of each counts. README.md says how they were found.
+// The weight of a factor of two in each. runtime/dispatch/README.md says how they were found.
 constexpr float kInFlight = 2.05F;       // bytes that an SM's resident threads work on
 constexpr float kBytesPerThread = 1.2F;  // of the whole launch
 constexpr float kThreadsPerBlock = 0.9F;
@@ -19,14 +19,14 @@ constexpr float kWaves = 0.25F;
 constexpr float kBytesPerBlock = 0.5F;
 constexpr float kParameter = 0.21F;
 
-// What another word counts, as a difference; the design first.
+// The distance of two different words; the design first.
 constexpr float kDesign = 1.25F;
 constexpr float kWord = 0.1F;
 
 constexpr std::size_t kGeometry = 5;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-// What of a launch an SM can hold at once, by the limits of its architecture.
+// How much of a launch an SM can run at once, by the limits of its architecture.
 double resident_blocks(const LaunchGeometry& geometry, const DeviceLimits& device) {
   const std::int64_t cc = device.compute_capability;
   const bool small = cc == 86 || cc == 89 || cc >= 120;
@@ -34,7 +34,7 @@ double resident_blocks(const LaunchGeometry& geometry, const DeviceLimits& devic
   const double blocks = cc == 75 || cc == 86 ? 16 : small ? 24 : 32;
   double resident = std::min(blocks, std::floor(threads / geometry.threads_per_block));
   if (geometry.shared_bytes > 0) {
-    // 1 KiB of every block's is the driver's.
+    // The driver uses 1 KiB of every block's shared memory.
     resident = std::min(resident, std::floor(static_cast<double>(device.max_shared_bytes) /
                                              (geometry.shared_bytes + 1024)));
   }

@@ -28,7 +28,7 @@ bool same_binding(const Operator& op, const Slots& a, const Slots& b) {
                      [&](const Tensor& t) { return t.has_slot < 0 || same(t.has_slot); });
 }
 
-// "sm_90a" -> 90; 0 for what is no CUDA architecture.
+// "sm_90a" -> 90; 0 if it is not a CUDA architecture.
 std::int64_t architecture_number(const std::string& arch) {
   std::int64_t number = 0;
   if (arch.starts_with("sm_")) std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
@@ -37,7 +37,8 @@ std::int64_t architecture_number(const std::string& arch) {
 
 }  // namespace
 
-// A generation apart weighs like a factor of 256 in everything else; within one, 2^4.
+// A difference of one generation weighs like a factor of 256 in everything else; a difference
+// within one generation like 2^4.
 double gpu_distance(const GpuRecord& a, const GpuRecord& b) {
   const std::int64_t arch_a = architecture_number(a.arch), arch_b = architecture_number(b.arch);
   const auto generation = static_cast<double>(std::abs(arch_a / 10 - arch_b / 10));
@@ -138,7 +139,8 @@ std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceI
       continue;
     }
     const bool same_gpu = entry.gpu == here;
-    // One more than the distance keeps a GPU that differs in memory size alone behind this one.
+    // Adds one to the distance, so that a GPU that differs only in memory size comes after this
+    // one.
     gpus.push_back(same_gpu ? 0 : 1 + gpu_distance(entry.gpu, here));
     tuned_distances.push_back({&entry, same_gpu,
                                same_binding(*binding.op, binding.slots, entry.problem.slots),

@@ -31,17 +31,18 @@ struct CalibrateProgress {
 struct CalibrateSummary {
   std::int64_t sweep_id = 0;
   std::vector<CeilingRecord> ceilings;  // in the order measured
-  std::vector<std::string> lacking;     // what the GPU has no ceiling of, in sentences
+  std::vector<std::string> lacking;     // sentences: ceilings that the GPU does not have
   std::vector<std::string> failed;      // "fp32: the worker was killed ..."
   bool stopped_early = false;
 };
 
-// What calibrate measures: copy and read of 1 MiB to 512 MiB in powers of two, then the rest.
+// The ceilings that calibrate measures: copy and read of 1 MiB to 512 MiB in powers of two, then
+// the rest.
 std::vector<CeilingNeed> calibration_plan(const std::string& method);
 
-// Each ceiling is recorded as soon as it is measured; one that fails leaves the others.
-// unsupported for the cpu device, which emulates; environment when a sweep uses the GPU or no
-// worker can use it; io and the like when the store does not take what was measured.
+// Each ceiling is recorded as soon as it is measured. If one fails, the others are still measured.
+// unsupported for the cpu device, which emulates. environment if a sweep uses the GPU or no worker
+// can use it. io and similar if the store cannot record the results.
 Result<CalibrateSummary> calibrate(const CalibrateOptions& options, const DeviceInfo& device,
                                    Store& store,
                                    const std::function<void(const CalibrateProgress&)>& on_progress,

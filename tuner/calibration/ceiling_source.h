@@ -1,4 +1,4 @@
-// Where a ceiling comes from: the store, when what it has is still true of this GPU, or the measure
+// Where a ceiling comes from: the store, if its row is still valid for this GPU, or the measure
 // worker. One thread.
 
 #pragma once
@@ -19,14 +19,14 @@ struct CeilingNeed {
   std::int64_t bytes = 0;
 };
 
-// What the store has of the GPU, measured under the same driver in the last 30 days.
+// The row of the store for the GPU, measured with the same driver in the last 30 days.
 Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64_t gpu,
                                                         const std::string& driver,
                                                         const CeilingNeed& need);
 
-// As the first of `workers` measures it, by its own method. unsupported where the device has no
-// such thing, with the reason; launch_failed when the worker crashed, timeout when it was not done
-// in time; else the worker's failure.
+// Measured by the first of `workers`, by its own method. unsupported, with the reason, if the
+// device does not have such a unit. launch_failed if the worker crashed, timeout if it did not
+// finish in time, otherwise the worker's failure.
 Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
                                       const CeilingNeed& need);
 

@@ -1,5 +1,5 @@
-// What a store has, as an export says it: in an order that does not depend on when a row was
-// written, so that two exports of the same results are the same text.
+// Reads from a store the content of an export. The order does not depend on when a row was written,
+// so two exports of the same results have the same text.
 
 #pragma once
 
@@ -16,25 +16,25 @@
 
 namespace mgtune {
 
-// What of a store is meant. Empty members mean everything.
+// The selected part of a store. Empty members select everything.
 struct Selection {
   std::function<bool(const std::string& op)> wants_operator;
   std::function<bool(const GpuRecord& gpu)> wants_gpu;
-  std::map<std::string, std::string> problem;  // words that a problem's text has to have
+  std::map<std::string, std::string> problem;  // words that the text of a problem must have
   std::string method;
 
   bool wants(const std::string& op, const GpuRecord& gpu, const std::string& problem_text) const;
 };
 
-// Failures that came to no timing stand in the recording of every method that timed something of
-// their problem. One thread at a time per store.
+// Failures without a timing are in the recording of every method that timed something of their
+// problem. One thread at a time per store.
 Result<ExchangedResults> collect_results(Store& store, const Selection& selection);
 
-// Rows by operator, GPU and environment, in an order of their own.
+// Groups rows by operator, GPU and environment. The order is fixed.
 std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows);
 
-// Takes out picks and recorded variants that today's operators do not offer, which no import would
-// take, and says how many. Operators that the catalog does not know stay as they are.
+// Removes picks and recorded variants that the operators here do not offer, because no import would
+// accept them. Returns how many. Operators that the catalog does not know are kept.
 std::size_t remove_stale(ExchangedResults& results, Catalog& catalog);
 
 }  // namespace mgtune

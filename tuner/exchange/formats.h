@@ -1,5 +1,5 @@
 // The formats of results that mgtune writes and reads: one file each, and its line in formats.cpp.
-// Plain data and pure functions, but for the Catalog, which is one thread's.
+// Plain data and pure functions, except for the Catalog, which only one thread may use.
 
 #pragma once
 
@@ -17,13 +17,14 @@
 
 namespace mgtune {
 
-// A file that an export consists of.
+// One file of an export.
 struct Document {
   std::string name;  // in a folder: "nvidia-h200.rmsnorm.forward.tuned.json"
   std::string content;
 };
 
-// Without the configurations' own rules, which RecordedSpace::make() checks for all formats.
+// The rules for configurations are not checked here: RecordedSpace::make() checks them for all
+// formats.
 struct Recording {
   std::vector<std::string> parameters;
   std::vector<RecordedConfiguration> configurations;
@@ -35,14 +36,14 @@ struct ExchangeFormat {
   std::string_view name;     // after --format
   std::string_view summary;  // for --help
 
-  // No document: there is nothing that this format holds. invalid_argument where a parameter has
-  // a name that the format keeps for itself.
+  // No document means that there is nothing for this format. invalid_argument if a parameter has a
+  // name that the format reserves.
   Result<std::vector<Document>> (*write)(const ExchangedResults& results, Layout layout);
 
-  // The rest is null where the format is only written. Failures are invalid_argument with file and
-  // place, as JsonCursor words them.
+  // The rest is null if the format is only written. Failures are invalid_argument with file and
+  // place, in the words of JsonCursor.
   bool (*recognizes)(const JsonCursor& root) = nullptr;
-  Result<Recording> (*read_space)(const JsonCursor& root) = nullptr;  // anybody's, for simulate
+  Result<Recording> (*read_space)(const JsonCursor& root) = nullptr;  // of any tuner, for simulate
   Result<std::vector<ImportedSweep>> (*read_results)(const JsonCursor& root,
                                                      Catalog& catalog) = nullptr;
 };
@@ -55,7 +56,7 @@ ExchangeFormat kernel_tuner_format();
 ExchangeFormat t4_format();
 ExchangeFormat csv_format();
 
-// What formats share: the name of a document, in lower case and without blanks or slashes; parts
+// Shared by the formats: the name of a document, in lower case, without blanks or slashes. Parts
 // are joined by dots.
 std::string document_name(const std::vector<std::string>& parts);
 std::string gpu_word(const GpuRecord& gpu);  // "NVIDIA H200", with its MIG profile

@@ -12,15 +12,15 @@
 
 namespace mgtune {
 
-// What stands in it, unpacked. not_found for a file that is not there; corrupt, with the file's
-// name, for one that is damaged or larger than 512 MiB.
+// The unpacked content of a file. not_found if the file does not exist; corrupt, with the file's
+// name, if it is damaged or larger than 512 MiB.
 Result<std::string> read_document(FileSystem& files, const std::string& path);
 
-// corrupt, with the file's name, for what is no JSON. `wanted` as parse_json() has it.
+// corrupt, with the file's name, if it is not JSON. `wanted` is that of parse_json().
 Result<JsonValue> parse_document(const std::string& path, std::string_view text,
                                  const std::function<bool(std::string_view key)>& wanted = nullptr);
 
-// What is wrong inside a file is the file's fault, not that of the words that name it.
+// An error inside a file is the file's fault, not that of the words that name it.
 Status as_corrupt(Status failure);
 
 }  // namespace mgtune

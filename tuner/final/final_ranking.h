@@ -1,13 +1,13 @@
-// The final's ranking: the variants of a problem that were timed in random round robin, held
-// against each other round by round, so that what drifts cancels. Pure.
+// The final's ranking: the variants of a problem that were timed in rounds of random order are
+// compared round by round, so that drift cancels. Pure.
 //
-// A ratio is the median over the rounds of one variant's time over another's in the same round,
-// with its 95 % interval. A variant is slower than another when the whole interval lies beyond the
-// noise: beyond what two entries of one variant differ by (the A/A floor), and beyond 0.5 %,
-// because what is smaller changes from process to process with the addresses of code and buffers.
-// Variants that are not slower than the fastest are tied with it. The default is picked when it is
-// tied; else, of those tied that beat the default, the one with the fewest registers, then the
-// least text.
+// A ratio is the median over the rounds of one variant's time divided by another's in the same
+// round, with its 95 % interval. A variant is slower than another if the whole interval is beyond
+// the noise: beyond the difference of two entries of one variant (the A/A floor), and beyond 0.5 %,
+// because smaller differences change from process to process with the addresses of code and
+// buffers. Variants that are not slower than the fastest are tied with it. The default is picked if
+// it is tied. Otherwise, of the tied variants that beat the default, the one with the fewest
+// registers is picked, then the one with the first text.
 
 #pragma once
 
@@ -21,13 +21,14 @@
 
 namespace mgtune {
 
-using Samples = std::vector<double>;  // nanoseconds, one a round
+using Samples = std::vector<double>;  // nanoseconds, one per round
 
-// How far the ratio of two entries of one variant lies from 1, its interval included.
+// The distance from 1 of the ratio of two entries of one variant, including its interval.
 double noise_floor(const Samples& a, const Samples& b);
 
-// Who enters: the default first (the fastest where the default did not pass), then the fastest,
-// `most` together besides the default, none that took a quarter longer than the fastest.
+// The entries: the default first (the fastest variant if the default did not pass), then the
+// fastest, at most `most` besides the default. A variant that took a quarter longer than the
+// fastest does not enter.
 std::vector<Contender> final_entries(std::span<const Contender> contenders,
                                      const std::string& default_variant, std::size_t most);
 
@@ -36,8 +37,8 @@ struct FinalRanking {
   Pick pick;
 };
 
-// `samples[i]` are of `entries[i]`, as many of each; entries[0] is what ratios are to. At least one
-// entry, and one round.
+// `samples[i]` are those of `entries[i]`, the same number for each. Ratios are relative to
+// entries[0]. At least one entry and one round.
 FinalRanking rank_final(std::span<const Contender> entries, std::span<const Samples> samples,
                         const std::string& default_variant, double noise_floor);
 

@@ -1,5 +1,5 @@
-// Counts what the hardware does for the finalists of a problem, in a process of its own. That it
-// may not be done here is a note, never a failure of the sweep.
+// Counts hardware events for the finalists of a problem, in a separate process. If that is not
+// allowed here, the result is a note, never a failure of the sweep.
 
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace mgtune {
 
-// Records the counters of those that have none yet. The text is "" or why some have none, and what
-// the counting fell short of. A machine that refused two problems is not asked again in the sweep.
-// A Status is the store's.
+// Records the counters of the finalists that have none yet. The text is "", or says why some have
+// none and in which way the counting is less than complete. A machine that refused two problems is
+// not asked again in the sweep. A Status is a failure of the store.
 Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
                                     const TunedRecord& tuned, std::span<const Contender> finalists);
 

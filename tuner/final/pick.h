@@ -1,9 +1,10 @@
 // Pick: which variant of a problem wins, and whether it beats the default. Pure.
 //
-// One variant beats another when its whole interquartile range lies below the other's and its
-// median is more than 1 % lower: less is not told apart from noise. The default stays unless it is
-// beaten. Variants that the fastest one does not beat are tied with it; of those that beat the
-// default, fewest registers win, then the variant's text, so that equal numbers give equal picks.
+// One variant beats another if its whole interquartile range is below the other's and its median is
+// more than 1 % lower. Less cannot be distinguished from noise. The default stays unless it is
+// beaten. Variants that the fastest one does not beat are tied with it. Of those that beat the
+// default, the one with the fewest registers wins, then the first text, so that equal numbers give
+// equal picks.
 
 #pragma once
 
@@ -24,13 +25,13 @@ struct Contender {
 
 struct Pick {
   Contender winner;
-  double default_median_ns = 0;  // 0 when the default is not among the contenders
-  bool tie = false;              // faster ones than the default exist, none beyond noise
+  double default_median_ns = 0;  // 0 if the default is not among the contenders
+  bool tie = false;              // some are faster than the default, but none by more than noise
 };
 
 bool beats(const Contender& a, const Contender& b);
 
-// nullopt when there are no contenders. All were measured by the same method.
+// nullopt if there are no contenders. All must be measured by the same method.
 std::optional<Pick> pick_winner(std::span<const Contender> contenders,
                                 const std::string& default_variant);
 
