@@ -15,7 +15,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target table_fuzz pack_fuzz operator_fuzz mgr_fuzz
 mkdir "$work/operator" "$work/table" "$work/pack" "$work/mgr" "$work/files"
 for file in kernels/*/*.json; do cp "$file" "$work/operator/$(echo "$file" | tr / .)"; done
-MGTUNE_FUZZ_SEEDS="$work" "$ci/tests/pack_test" --gtest_filter='PackTest.WritesSeeds' >/dev/null
+MGTUNE_FUZZ_SEEDS="$work" "$ci/tests/unit_dispatch" --gtest_filter='PackTest.WritesSeeds' >/dev/null
 pids=()
 for name in table pack operator mgr; do
   TMPDIR="$work/files" build/fuzz/fuzz/${name}_fuzz "$work/$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
