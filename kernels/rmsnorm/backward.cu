@@ -1,41 +1,68 @@
-// rmsnorm.backward and rmsnorm.add_backward — the gradients of y = x * rstd * (offset + weight):
+// rmsnorm.backward and rmsnorm.add_backward: the gradients of y = x * rstd * (offset + weight).
 //
 //   xhat = x * rstd    g = dy * (offset + weight)    c[r] = sum(g[r, :] * xhat[r, :]) / hidden
 //   dx = rstd * (g - xhat * c) [+ dresidual]         dw[column] = sum over rows of dy * xhat
 //
-// Algorithm  A grid that stays: each block takes every gridDim.x-th group of ROWS_PER_BLOCK rows.
-//            THREADS_PER_ROW threads own a row and step over it together, VEC elements each, so
-//            that a thread meets the same columns in every row: their weights and their sums for dw
-//            stay in its registers. x and dy are read once, STAGES rows ahead of the arithmetic,
-//            into registers or by cp.async into shared memory (each thread what it will read
-//            itself, so that no barrier is needed for them). c takes one barrier of the row's
-//            threads, none up to 32; groups of a block do not wait for each other. At the end a
-//            block adds its row groups' sums for dw in shared memory and writes one row of partial
-//            sums; rmsnorm_backward_dw adds these. rmsnorm_backward_cluster cuts rows that are too
-//            wide for a block, or too few for all blocks, into the slices of a cluster. Its warps
-//            leave their part of c in the shared memory of every block, and while that travels
-//            finish the row before: no barrier of the cluster, and nobody waits long for a sum.
-// Traffic    reads 2 (3) * rows * hidden elements of T, writes rows * hidden, 4 * rows bytes of
-//            rstd; 4 * hidden bytes of partial sums a block, written and read through L2.
-// Work       10 * rows * hidden flops, below 2 flops a byte: bound by memory.
-// Tunables   THREADS_PER_ROW  few: no barrier (<= 32), less to add up; many: fewer columns, hence
-//                             registers, a thread
-//            ROWS_PER_BLOCK   more rows in flight for the same partial sums
-//            VEC              elements per access; 16 bytes need the fewest instructions
-//            ROWS_AT_ONCE     rows that a row's threads process side by side: fewer barriers,
-//                             work while a sum travels; more memory in flight
-//            STAGES           such rows on their way or in work; each costs registers, or shared
-//                             memory
-//            LOAD             ldg: into registers, serves any alignment; cp_async: 4 bytes and up
-//            BLOCKS_PER_SM    more rows in flight, barriers overlap; fewer registers a thread, more
-//                             partial sums
-//            CLUSTER          blocks a row: more hold wider rows and spread few rows over more SMs;
-//                             fewer rows are in flight at once
-//            PDL              the second kernel starts when the rows are done, and the first one's
-//                             rows are on their way into L2 when the grid before it ends
-// Numerics   everything in fp32; dx and dw are rounded once. dy * x, xhat and g must be finite in
-//            fp32. The order of additions is fixed by the parameters and the size of the grid: runs
-//            give the same bits.
+// The plain version: one thread per row, and atomics add up dw.
+//
+//   __global__ void rmsnorm_backward(const T* dy, const T* x, const T* weight, const float* rstd,
+//                                    T* dx, float* dw, int rows, int hidden, float offset) {
+//     int row = blockIdx.x * blockDim.x + threadIdx.x;
+//     if (row >= rows) return;
+//     float c = 0;
+//     for (int i = row * hidden, col = 0; col < hidden; i++, col++) {
+//       c += dy[i] * (offset + weight[col]) * (x[i] * rstd[row]);
+//     }
+//     c /= hidden;
+//     for (int i = row * hidden, col = 0; col < hidden; i++, col++) {
+//       float g = dy[i] * (offset + weight[col]), xhat = x[i] * rstd[row];
+//       dx[i] = rstd[row] * (g - xhat * c);
+//       atomicAdd(&dw[col], dy[i] * xhat);
+//     }
+//   }
+//
+// It reads x and dy twice, and the order of the atomics changes the last bits of dw from run to
+// run.
+//
+// Algorithm  The grid stays: each block takes every gridDim.x-th group of ROWS_PER_BLOCK rows.
+//            THREADS_PER_ROW threads own a row and step over it together, VEC elements per thread.
+//            So a thread meets the same columns in every row. It keeps their weights and their sums
+//            for dw in registers.
+//            x and dy are read once, STAGES rows ahead of the arithmetic. They go into registers,
+//            or into shared memory by cp.async. Each thread copies only what it reads itself, which
+//            saves a barrier.
+//            c takes one barrier of the row's threads, and none for up to 32 threads. The groups of
+//            a block do not wait for each other.
+//            At the end a block adds its groups' sums for dw in shared memory and writes one row of
+//            partial sums. A second kernel, rmsnorm_backward_dw, adds these rows in a fixed order.
+//            rmsnorm_backward_cluster cuts a row into the slices of a cluster. It is for rows that
+//            are too wide for one block, or too few for all SMs. Its warps send their parts of c
+//            into the shared memory of every block. Meanwhile they finish the row before. This
+//            saves the barrier of the cluster, and nobody waits long for a sum.
+// Traffic    It reads 2 * rows * hidden elements of T (add_backward: 3) and 4 * rows bytes of rstd.
+//            It writes rows * hidden elements. A block writes 4 * hidden bytes of partial sums,
+//            which the second kernel reads through L2.
+// Work       10 * rows * hidden flops, less than 2 flops per byte. The kernel is bound by memory.
+// Tunables   THREADS_PER_ROW  Up to 32 threads need no barrier, and there is less to add up. With
+//                             more threads each has fewer columns and needs fewer registers.
+//            ROWS_PER_BLOCK   More rows are in flight for the same number of partial sums.
+//            VEC              The elements of an access. 16 bytes need the fewest instructions.
+//            ROWS_AT_ONCE     The rows that a row's threads process together. There are fewer
+//                             barriers, and work to do while a sum is on its way. More memory is
+//                             needed for rows in flight.
+//            STAGES           The number of such row groups that are loaded or being processed.
+//                             Each costs registers or shared memory.
+//            LOAD             ldg loads into registers and serves any alignment. cp_async copies 4
+//                             bytes or more.
+//            BLOCKS_PER_SM    More rows are in flight, and barriers overlap. A thread gets fewer
+//                             registers, and there are more partial sums.
+//            CLUSTER          The blocks of a row. More blocks hold wider rows and spread few rows
+//                             over more SMs. Fewer rows are in flight at once.
+//            PDL              The second kernel starts when the rows are done. The first kernel
+//                             prefetches its first rows into L2 while the grid before it ends.
+// Numerics   Everything is fp32; dx and dw are rounded once. dy * x, xhat and g must be finite in
+//            fp32. The order of the additions depends on the parameters and the size of the grid
+//            alone: two runs give the same bits.
 
 #include <mg/async_copy.cuh>
 #include <mg/cache_hint.cuh>
@@ -52,7 +79,7 @@
 
 enum class LOAD { ldg, cp_async };
 
-// What the kernel is given. dresidual is null in rmsnorm.backward.
+// The arguments of the kernels. dresidual is null in rmsnorm.backward.
 template <class T, class W>
 struct Gradients {
   const T* dy;
@@ -66,7 +93,7 @@ struct Gradients {
   float weight_offset;
 };
 
-// How the kernel was compiled, and what follows from it.
+// The constants of a variant.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_, int kVec_,
           int kRowsAtOnce_, int kStages_, LOAD kLoad_, int kCluster_, bool kHasDw_,
           bool kHasResidual_>
@@ -84,7 +111,7 @@ struct Tiling {
   static constexpr int kSlice = kHidden / kCluster;    // columns of a block
   static constexpr int kStep = kThreadsPerRow * kVec;  // columns that a row's threads cover at once
   static constexpr int kSteps = (kSlice + kStep - 1) / kStep;
-  static constexpr int kElements = kSteps * kVec;       // of a row, a thread's
+  static constexpr int kElements = kSteps * kVec;       // a thread's elements of a row
   static constexpr int kInputs = kHasResidual ? 3 : 2;  // dy, x, dresidual
   static constexpr int kPartialRow = (kHidden + 3) / 4 * 4;
 
@@ -95,8 +122,9 @@ struct Tiling {
   static_assert(kLoad == LOAD::ldg || kVec * sizeof(T) >= 4, "cp.async copies 4 bytes and up");
 };
 
-// Calls visit(step, column) for each vector of a slice that the thread `lane` of it owns. Only the
-// last step can lie partly outside, so that only it is guarded: the others' loads go out together.
+// Calls visit(step, column) for each vector that thread `lane` owns in a slice. Only the last step
+// can reach past the end of the slice, so only the last step is guarded. The loads of the other
+// steps are then issued together.
 template <class K, class Visit>
 __device__ __forceinline__ void for_each_vector(int lane, const Visit& visit) {
   constexpr int kWholeSteps = K::kSlice / K::kStep;
@@ -108,7 +136,8 @@ __device__ __forceinline__ void for_each_vector(int lane, const Visit& visit) {
   }
 }
 
-// A thread's part of a block's rows: its columns' weights and sums for dw, and what it reads.
+// One thread's part of the rows of its block. It holds the weights of its columns, their sums for
+// dw, and the rows that are being loaded.
 template <class K>
 class Rows {
  public:
@@ -140,7 +169,7 @@ class Rows {
     }
   }
 
-  // `scratch` is 2 * kScratch floats of shared memory.
+  // Processes all rows of the block. `scratch` is 2 * kScratch floats of shared memory.
   __device__ __forceinline__ void process_all(float* scratch) {
     if constexpr (K::kLoad == LOAD::ldg) {
       process_from_registers(scratch);
@@ -149,8 +178,8 @@ class Rows {
     }
   }
 
-  // As process_all() with cp_async, but dx is written while the sums of the next rows travel
-  // through the cluster.
+  // The same with cp_async for the rows of a cluster. dx is written while the sums of the next rows
+  // travel through the cluster.
   __device__ __forceinline__ void process_in_cluster(ClusterSums cluster_sums) {
     constexpr int kAhead = K::kStages - 2;
     static_assert(K::kRowsPerBlock == 1 && K::kLoad == LOAD::cp_async && kAhead >= 1);
@@ -193,7 +222,8 @@ class Rows {
     copies.template wait<0>();
   }
 
-  // The block's sums for dw, as a row of the partial sums, or its slice of the cluster's row.
+  // Writes the block's sums for dw as a row of the partial sums. A block of a cluster writes its
+  // slice of the cluster's row.
   __device__ __forceinline__ void write_partials() const {
     float* const to =
         in_.partials + mg::i64{blockIdx.x / K::kCluster} * K::kPartialRow + first_column_;
@@ -226,7 +256,7 @@ class Rows {
     return in_.dresidual + row * K::kHidden + first_column_;
   }
 
-  // Calls visit(r, row) for those of the rows `first`, first + stride, ... that exist.
+  // Calls visit(r, row) for the rows `first`, first + stride, ..., as far as they exist.
   template <class Visit>
   __device__ __forceinline__ void for_each_row(mg::i64 first, const Visit& visit) const {
 #pragma unroll
@@ -236,8 +266,8 @@ class Rows {
     }
   }
 
-  // The thread's part of each row's sum(g * xhat), and of dw. at(r, input, step) is its vector of
-  // an input.
+  // Computes the thread's part of sum(g * xhat) of each row, and adds to its sums for dw.
+  // at(r, input, step) returns the thread's vector of an input.
   template <class At>
   __device__ __forceinline__ void accumulate(mg::i64 first, const float (&rstd)[kAtOnce],
                                              const At& at, float (&sums)[kAtOnce]) {
@@ -286,20 +316,20 @@ class Rows {
     });
   }
 
-  // Some rows, by all threads of their group.
+  // Processes kAtOnce rows. All threads of the group call it.
   template <class At>
   __device__ __forceinline__ void process(mg::i64 first, const float (&rstd)[kAtOnce],
                                           float* scratch, const At& at) {
     float sums[kAtOnce];
     accumulate(first, rstd, at, sums);
     mg::group_sums<K::kThreadsPerRow, K::kRowsPerBlock>(sums, scratch + turn_);
-    turn_ = kScratch - turn_;  // two scratch areas in turn: one barrier is enough
+    turn_ = kScratch - turn_;  // Two scratch areas take turns, so one barrier is enough.
 #pragma unroll
     for (int r = 0; r < kAtOnce; ++r) sums[r] *= 1.0f / K::kHidden;
     write_dx(first, rstd, sums, at);
   }
 
-  // Rows as they lie in registers.
+  // The rows of one stage in registers.
   struct Loaded {
     Vector inputs[kAtOnce][K::kInputs][K::kSteps];
     float rstd[kAtOnce];
@@ -338,7 +368,7 @@ class Rows {
     }
   }
 
-  // Where the thread's vector lies in shared memory.
+  // Where a vector of this thread lies in shared memory.
   __device__ __forceinline__ T* place(int stage, int r, int input, int step) const {
     const int at = ((stage * K::kRowsPerBlock + group_) * kAtOnce + r) * K::kInputs + input;
     return mg::dynamic_shared<T>() + (at * K::kSteps + step) * K::kStep + lane_ * K::kVec;
@@ -367,7 +397,8 @@ class Rows {
     for_each_row(first, [&](int r, mg::i64 row) { to[r] = in_.rstd[row]; });
   }
 
-  // Hands over what was loaded for these rows, and loads for the next.
+  // Moves the rstd that were loaded for these rows from `next` to `to`, and loads those of the next
+  // rows into `next`.
   __device__ __forceinline__ void take_rstd(mg::i64 first, float (&next)[kAtOnce],
                                             float (&to)[kAtOnce]) const {
 #pragma unroll
@@ -376,7 +407,7 @@ class Rows {
   }
 
   __device__ __forceinline__ void process_from_shared(float* scratch) {
-    constexpr int kAhead = K::kStages - 1;  // on their way while one stage is processed
+    constexpr int kAhead = K::kStages - 1;  // the stages in flight while one stage is processed
     Copies copies;
 #pragma unroll
     for (int stage = 0; stage < kAhead; ++stage) {
@@ -386,7 +417,8 @@ class Rows {
     load_rstd(first_row_, next_rstd);
     int stage = 0;
     for (mg::i64 row = first_row_; row < in_.rows; row += kAtOnce * stride_) {
-      // Into the stage that the last rows have left: each thread overwrites what it alone read.
+      // Into the stage of the last rows. Each thread overwrites only what it read itself, so no
+      // barrier is needed.
       copy(row + kAhead * kAtOnce * stride_, stage == 0 ? kAhead : stage - 1, copies);
       float rstd[kAtOnce];
       take_rstd(row, next_rstd, rstd);
@@ -397,7 +429,7 @@ class Rows {
     copies.template wait<0>();
   }
 
-  // The sums of one vector's columns, to global or shared memory.
+  // Stores the sums for dw of one vector's columns to global or shared memory.
   __device__ __forceinline__ void put(int step, float* to) const {
     constexpr int kPiece = K::kVec < 4 ? K::kVec : 4;
 #pragma unroll
@@ -411,14 +443,14 @@ class Rows {
 
   const Gradients<T, W>& in_;
   const int first_column_, lane_, group_;
-  const mg::i64 first_row_, stride_;  // of the rows that the thread's group processes
+  const mg::i64 first_row_, stride_;  // the rows that the thread's group processes
   int turn_ = 0;
   float weight_[K::kElements];
   float dw_[K::kHasDw ? K::kElements : 1];
 };
 
-// The thread's part of its first rows into L2, and of the weights with row 0, while the grid before
-// still runs.
+// Prefetches the thread's part of its first rows into L2 while the previous grid still runs. The
+// threads of row 0 prefetch the weights too.
 template <class K>
 __device__ __forceinline__ void prefetch_first_rows(
     const Gradients<typename K::T, typename K::W>& in, int first_column) {
@@ -426,7 +458,7 @@ __device__ __forceinline__ void prefetch_first_rows(
   const mg::i64 stride = mg::i64{gridDim.x / K::kCluster} * K::kRowsPerBlock;
   mg::i64 row = mg::i64{blockIdx.x / K::kCluster} * K::kRowsPerBlock +
                 static_cast<int>(threadIdx.x) / K::kThreadsPerRow;
-  if (row == 0) {  // once: L2 has one place for it
+  if (row == 0) {  // If every block prefetched them, the requests would queue in L2.
     for_each_vector<K>(
         lane, [&](int, int column) { mg::prefetch_to_l2(in.weight + first_column + column); });
   }
@@ -453,8 +485,8 @@ __device__ __forceinline__ void begin_rows(const Gradients<typename K::T, typena
   }
 }
 
-// rmsnorm_backward_dw starts only now: it has nothing to fetch ahead, and before its blocks would
-// take room that rows in work could have.
+// Lets rmsnorm_backward_dw start only now. That kernel has nothing to prefetch, and if it started
+// earlier its blocks would take room from blocks that still process rows.
 template <class K, bool kPdl>
 __device__ __forceinline__ void end_rows(const Rows<K>& rows) {
   if constexpr (K::kHasDw) {
@@ -532,13 +564,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
       {dy, s, weight, rstd, dresidual, dx, partials, rows, s_stride, weight_offset});
 }
 
-// dw from the partial sums of `parts` blocks; zero where there were none.
+// Computes dw from the partial sums of `parts` blocks. dw is zero if there are none.
 template <class W, int kHidden, int kThreads, bool kPdl>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {
   if constexpr (kPdl) {
     mg::wait_for_previous_grid();
-    mg::let_next_grid_start();  // which fetches rows: during the rows before would be too early
+    // The next grid prefetches its rows. That would be too early while the rows of the kernel
+    // before this one are still processed.
+    mg::let_next_grid_start();
   }
   constexpr mg::i64 kPartialRow = (kHidden + 3) / 4 * 4;
   MG_SHARED(float, scratch, [mg::kPartialSumScratch<kThreads>]);

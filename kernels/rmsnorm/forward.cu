@@ -1,38 +1,70 @@
 // rmsnorm.forward      y[r, c] = x[r, c] * rstd[r] * (weight_offset + weight[c])
 //                      rstd[r] = 1 / sqrt(mean(x[r, :]^2) + eps)
-// rmsnorm.add_forward  s = x + residual, rounded to T, is written as residual_out; y and rstd are
-//                      those of s
+// rmsnorm.add_forward  s = x + residual is rounded to T and written as residual_out. Then y and
+//                      rstd are computed from s.
 //
-// Algorithm  the threads of a row step over it together, VEC elements each, so that a step reads
-//            consecutive addresses. Each thread sums its squares, a tree adds the threads' sums
-//            (shuffles inside a warp, one round through shared memory above, one through the
-//            shared memory of the others in a cluster), and a second walk over the same columns
-//            scales and writes. Rows past the end join the sum and neither read nor write.
-//            Design row: THREADS_PER_ROW threads hold ROWS_PER_THREAD rows in registers; cluster:
-//            the blocks of a cluster hold one; reread: x is read again after the sum; bulk: the
-//            copy engine brings a row, or a block's part of it, into shared memory. Design stream
-//            has a source of its own, forward_stream.cu.
-// Traffic    reads rows * hidden elements of T (add_forward: twice that) and hidden of W, writes
-//            rows * hidden (twice), and 4 * rows bytes when rstd is wanted; weight is read once a
-//            row, from the caches. reread: the second read of x comes from L1 or L2 or not.
-// Work       4 * rows * hidden flops (5), 1 flop per byte or less: bound by memory.
-// Tunables   THREADS_PER_ROW  few: no barrier (<= 32) and many rows in flight; many: less to hold
-//                             per thread, more loads in flight when there are few rows
-//            ROWS_PER_BLOCK   fills a block when a row needs few threads; idle when rows run out
-//            ROWS_PER_THREAD  rows that a group of threads has in flight at once, weight in common
-//            CLUSTER, THREADS blocks of a row and their threads: few wide rows keep
-//                             all SMs busy
-//            VEC              elements per load; 16 bytes need the fewest instructions, less
-//                             serves odd sizes, strides and pointers
-//            LOAD, STORE      how long the caches keep x and residual, y and residual_out
-//            WEIGHT           early: loaded with x, so that its latency is that of x, and held;
-//                             late: loaded after the sum, no registers
-//            PDL              starts while the grid before it ends; as many of its blocks as run at
-//                             once prefetch their first rows into L2 until they may read them: the
-//                             memory has work in the tail of one grid and the start of the next
-// Numerics   squares, sum and scale in fp32; a thread adds at most 512 squares, VEC at a time; y
+// The plain version: one thread normalizes one row.
+//
+//   __global__ void rmsnorm(const T* x, const T* weight, T* y, float* rstd, int rows, int hidden,
+//                           float eps, float weight_offset) {
+//     int row = blockIdx.x * blockDim.x + threadIdx.x;
+//     if (row >= rows) return;
+//     float squares = 0;
+//     for (int c = 0; c < hidden; c++) {
+//       float v = x[row * hidden + c];
+//       squares += v * v;
+//     }
+//     float scale = rsqrt(squares / hidden + eps);
+//     rstd[row] = scale;
+//     for (int c = 0; c < hidden; c++) {
+//       y[row * hidden + c] = (float)x[row * hidden + c] * scale * (weight_offset + weight[c]);
+//     }
+//   }
+//
+// It is slow: the threads of a warp read addresses that are a row apart, it reads x twice, and a
+// few rows keep only a few threads busy.
+//
+// Algorithm  The threads of a row step over it together and each loads VEC elements per step. So
+//            one step reads consecutive addresses.
+//            Each thread adds up its squares. A fixed tree then adds the threads' sums: shuffles
+//            inside a warp, shared memory between warps, the shared memory of the other blocks
+//            between the blocks of a cluster.
+//            A second walk over the same columns scales and writes them.
+//            Rows past the end take part in the sum, but do not read or write.
+//            Four designs differ in where a row stays between the two walks:
+//              row      THREADS_PER_ROW threads hold ROWS_PER_THREAD rows in registers. This saves
+//                       the second read of x.
+//              cluster  The blocks of a cluster hold one row in registers. Rows can be wider.
+//              bulk     The copy engine brings a row, or each block's part of it, into shared
+//                       memory. Loads in flight need no registers.
+//              reread   Nothing is held; x is read again after the sum. Any width works.
+//            The fifth design, stream, has its own source: forward_stream.cu.
+// Traffic    It reads rows * hidden elements of T (add_forward: twice as many) and hidden elements
+//            of W. It writes rows * hidden elements (add_forward: twice as many), and 4 * rows
+//            bytes if rstd is wanted. Each row reads weight again, from the caches. With reread
+//            the second read of x comes from L1 or L2 if the row is still there.
+// Work       4 * rows * hidden flops (add_forward: 5), 1 flop per byte or less. The kernel is bound
+//            by memory.
+// Tunables   THREADS_PER_ROW  Up to 32 threads need no barrier, and many rows are in flight. More
+//                             threads hold less each, and load more at once if there are few rows.
+//            ROWS_PER_BLOCK   More rows fill a block if a row needs few threads. The last block
+//                             idles more if rows run out.
+//            ROWS_PER_THREAD  The number of rows that a group of threads loads at once. They share
+//                             one load of weight, and cost registers.
+//            CLUSTER, THREADS The blocks of a row and their threads. They keep all SMs busy if
+//                             there are few wide rows.
+//            VEC              The elements of a load. 16 bytes need the fewest instructions; fewer
+//                             bytes serve odd sizes, strides and pointers.
+//            LOAD, STORE      How long the caches keep x and residual, y and residual_out.
+//            WEIGHT           early: weight is loaded together with x and held, so the two
+//                             latencies overlap. late: weight is loaded after the sum, and needs no
+//                             registers until then.
+//            PDL              The grid starts while the grid before it ends. As many blocks as run
+//                             at once prefetch their first rows into L2 until they may read them.
+//                             So the memory has work while one grid ends and the next one starts.
+// Numerics   Squares, sum and scale are fp32. A thread adds at most 512 squares, VEC at a time. y
 //            is rounded once, at the end. The sum of squares must stay finite in fp32: |x| below
-//            3e16 is safe for every hidden. The order of additions depends on the parameters,
+//            3e16 is safe for every hidden. The order of the additions depends on the parameters,
 //            never on the run. residual_out may be the memory of residual; no other output may
 //            overlap anything.
 
@@ -50,7 +82,7 @@
 using LOAD = mg::Cache;
 using STORE = mg::Cache;
 
-// What a variant fixes. The threads of a row are kThreadsPerRow of each block of its cluster.
+// The constants of a variant. A row has kThreadsPerRow threads in each block of its cluster.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_,
           int kRowsPerThread_, int kCluster_, int kVec_, bool kHeld_, LOAD kLoad_, STORE kStore_,
           bool kEarly_, int kPdlBlocks_>
@@ -69,11 +101,12 @@ struct Shape {
   static constexpr int kStep = kThreadsPerRow * kCluster * kVec;  // columns covered at once
   static constexpr int kSteps = (kHidden + kStep - 1) / kStep;
   static constexpr int kUnroll = kHeld ? kSteps : 4;
-  // Of residual: no_allocate was never measured there.
+  // The hint for residual. no_allocate was never measured for it, so streaming stands in.
   static constexpr LOAD kLoadOfResidual = kLoad == LOAD::no_allocate ? LOAD::streaming : kLoad;
 
-  // Registers that hold data while the sum is on its way. Where these leave room, 1024 threads an
-  // SM are asked for, which is 64 registers each: the compiler takes a few more without need.
+  // The registers that hold data while the sum is computed. If they leave room, the launch bounds
+  // ask for 1024 threads per SM, which is 64 registers per thread. Otherwise the compiler takes a
+  // few more than it needs.
   static constexpr int kHeldRegisters =
       kHeld ? kSteps * kVec *
                   static_cast<int>(kRowsPerThread * sizeof(T) + (kEarly ? sizeof(W) : 0)) / 4
@@ -88,8 +121,9 @@ struct Shape {
   static_assert(kCluster == 1 || kRowsPerBlock * kRowsPerThread == 1, "a cluster has one row");
 };
 
-// Calls visit(step, column) for each vector of a row that the thread `lane` of it owns. Only the
-// last step can lie partly outside, so that only it is guarded: the others' loads go out together.
+// Calls visit(step, column) for each vector that thread `lane` owns in a row. Only the last step
+// can reach past the end of the row, so only the last step is guarded. The loads of the other steps
+// are then issued together.
 template <class S, class Visit>
 __device__ __forceinline__ void for_each_vector(int lane, const Visit& visit) {
   constexpr int kWholeSteps = S::kHidden / S::kStep;
@@ -101,7 +135,7 @@ __device__ __forceinline__ void for_each_vector(int lane, const Visit& visit) {
   }
 }
 
-// The sum over a row's threads.
+// Returns the sum of `value` over the threads of a row.
 template <class S>
 __device__ __forceinline__ float row_sum(float value) {
   if constexpr (S::kCluster > 1) {
@@ -113,7 +147,7 @@ __device__ __forceinline__ float row_sum(float value) {
   }
 }
 
-// Tensors of a launch; residual and residual_out are null in rmsnorm.forward.
+// The tensors of a launch. residual and residual_out are null in rmsnorm.forward.
 template <class S>
 struct Tensors {
   const typename S::T* x;
@@ -124,8 +158,8 @@ struct Tensors {
   float* rstd;
 };
 
-// The rows of a thread, held in registers: first_row and, so that its neighbours' rows lie beside
-// each of them, every kRowsPerBlock-th after it.
+// Normalizes the rows of a thread and holds them in registers. The rows are first_row and every
+// kRowsPerBlock-th row after it, so that neighbouring groups always work on neighbouring rows.
 template <class S, bool kAdd>
 __device__ __forceinline__ void normalize_held(const Tensors<S>& at, int lane, mg::i64 first_row,
                                                mg::i64 rows, mg::i64 x_stride, float eps,
@@ -192,8 +226,9 @@ __device__ __forceinline__ void normalize_held(const Tensors<S>& at, int lane, m
   }
 }
 
-// One row, read again after the sum: what is read again, x or residual_out, is left in the caches
-// the first time and given up the second.
+// Normalizes one row and reads it again after the sum. The tensor that is read twice is x, or
+// residual_out for add_forward. Its first access leaves it in the caches; the second access lets
+// the caches drop it (LOAD).
 template <class S, bool kAdd>
 __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane, mg::i64 row,
                                                  mg::i64 rows, mg::i64 x_stride, float eps,
@@ -247,7 +282,7 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
       for_each_vector<S>(lane, [&](int, int column) {
         mg::prefetch_to_l2(at.x + first_row * x_stride + column);
         if constexpr (kAdd) mg::prefetch_to_l2(at.residual + first_row * S::kHidden + column);
-        if (first_row == 0) {  // once: L2 has one place for it
+        if (first_row == 0) {  // If every block prefetched it, the requests would queue in L2.
           mg::prefetch_to_l2(at.weight + column);
         }
       });
@@ -269,7 +304,7 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
   }
 }
 
-// What a variant of the design bulk fixes. Each block of a cluster has its slice of the row.
+// The constants of a variant of design bulk. Each block of a cluster has one slice of the row.
 template <class T_, class W_, int kHidden, int kCluster_, int kThreads_, STORE kStore_,
           bool kEarly_, int kPdlBlocks_>
 struct BulkShape {
@@ -281,7 +316,7 @@ struct BulkShape {
   static constexpr int kSteps = (kSlice + kThreads * kVec - 1) / (kThreads * kVec);
   static constexpr bool kEarly = kEarly_;
   static constexpr STORE kStore = kStore_;
-  static constexpr int kThreadsPerRow = kThreads, kRowsPerBlock = 1;  // of row_sum
+  static constexpr int kThreadsPerRow = kThreads, kRowsPerBlock = 1;  // row_sum() reads these
   static constexpr float kInverse = 1.0f / kHidden;
   static constexpr int kPdlBlocks = kPdlBlocks_;
 
@@ -290,7 +325,7 @@ struct BulkShape {
   static_assert(kSteps <= 32 && kSteps <= kThreads, "each copy of a step is a thread's");
 };
 
-// Calls visit(step, column) for each vector of the block's slice that this thread owns.
+// Calls visit(step, column) for each vector that this thread owns in the block's slice.
 template <class S, class Visit>
 __device__ __forceinline__ void for_each_of_slice(const Visit& visit) {
   constexpr int kStep = S::kThreads * S::kVec;
@@ -301,7 +336,7 @@ __device__ __forceinline__ void for_each_of_slice(const Visit& visit) {
   }
 }
 
-// One row of a cluster.
+// Normalizes the row of a cluster.
 template <class S, bool kAdd, bool kHasRstd>
 __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hidden,
                                                mg::i64 x_stride, float eps, float weight_offset) {
@@ -310,7 +345,7 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
   constexpr int kVec = S::kVec;
   T* const held = mg::dynamic_shared<T>();
   T* const added = held + S::kSlice;
-  MG_SHARED(mg::CopyBarrier, arrived, [S::kSteps]);  // what a step of all threads reads
+  MG_SHARED(mg::CopyBarrier, arrived, [S::kSteps]);  // one for the data of each step
 
   const mg::i64 row = blockIdx.x / S::kCluster;
   mg::i64 from = 0;
@@ -346,7 +381,7 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
       weight[step] = mg::load_pieces<kVec>(at.weight + from + column);
     });
   }
-  __syncthreads();  // the barriers of the copies are there for all
+  __syncthreads();  // now every thread sees the initialized barriers of the copies
 
   float squares = 0.0f;
   for_each_of_slice<S>([&](int step, int column) {
@@ -376,7 +411,8 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
   }
 }
 
-// Blocks an SM that are asked for, so that registers do not exceed 64; 0 asks for nothing.
+// The blocks per SM in the launch bounds, so that a thread gets at most 64 registers. 0 asks for
+// nothing.
 __host__ __device__ constexpr int blocks_asked_for(int held_registers, int threads) {
   return held_registers > 32 ? 0 : threads >= 64 ? 1024 / threads : 16;
 }
