@@ -46,8 +46,8 @@
 //            The blocks with the most keys start first, which evens out the end of the grid.
 // Traffic    It reads q once, and k and v once per head of a group and BLOCK_M queries. These reads
 //            meet in L2, where the blocks of a head run side by side. It writes o.
-//            2 * head_dim * (2 * queries * heads + 2 * keys * kv_heads) bytes must move. This is 4
-//            % of the time at 4096 tokens.
+//            2 * head_dim * (2 * queries * heads + 2 * keys * kv_heads) bytes must move, which
+//            takes 4 % of the time at 4096 tokens.
 // Work       4 * queries * keys * head_dim flops per head, half of it if causal. The kernel is
 //            bound by the tensor cores: mma.sync does 2490 flops per SM and clock, which is 652
 //            TFLOP/s on an H200 at 1980 MHz and 72 % of its wgmma.
