@@ -52,8 +52,8 @@
 //                             needed for rows in flight.
 //            STAGES           The number of such row groups that are loaded or being processed.
 //                             Each costs registers or shared memory.
-//            LOAD             ldg loads into registers and serves any alignment. cp_async copies 4
-//                             bytes or more.
+//            LOAD             ldg loads into registers and serves any alignment. cp_async copies
+//                             4 bytes or more.
 //            BLOCKS_PER_SM    More rows are in flight, and barriers overlap. A thread gets fewer
 //                             registers, and there are more partial sums.
 //            CLUSTER          The blocks of a row. More blocks hold wider rows and spread few rows

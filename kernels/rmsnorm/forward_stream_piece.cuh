@@ -25,8 +25,8 @@ struct StreamShape {
 
   static constexpr int kVec = static_cast<int>(16 / sizeof(T));
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kSlice = kHidden / kCluster;                            // of a block
-  static constexpr int kPiece = (kSlice / kVec + kWarps - 1) / kWarps * kVec;  // of a warp
+  static constexpr int kSlice = kHidden / kCluster;                            // columns of a block
+  static constexpr int kPiece = (kSlice / kVec + kWarps - 1) / kWarps * kVec;  // columns of a warp
   static constexpr int kStep = 32 * kVec;  // columns that a warp covers at once
   static constexpr int kSteps = (kPiece + kStep - 1) / kStep;
   static constexpr bool kWhole = kSlice % (kWarps * kStep) == 0;  // no lane is ever idle

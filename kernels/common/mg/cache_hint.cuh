@@ -15,8 +15,8 @@
 //                 previous grid may still be writing this memory. Stores are streaming stores.
 //   kept          Loads of 8 or 16 bytes: the data leaves L1 and L2 last. Needs sm_80; before that
 //                 it is an ordinary load. The data is read only once, so the point is not to find
-//                 it again: device memory is faster when written data leaves L2 before read data (2
-//                 to 4 % on an H200). Data of other kernels has less room in L2 afterwards.
+//                 it again: device memory is faster when written data leaves L2 before read data
+//                 (2 to 4 % on an H200). Data of other kernels has less room in L2 afterwards.
 //
 // A kernel takes these values as a parameter after `using LOAD = mg::Cache;`.
 
