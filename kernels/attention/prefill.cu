@@ -1,214 +1,92 @@
 // attention.prefill  o[b, i, h] = sum over visible j of softmax(logit[j]) * v[b, j, h / group]
 //                    logit[j] = scale * dot(q[b, i, h], k[b, j, h / group])
 //                    lse[b, h, i] = log(sum over visible j of exp(logit[j]))
-// attention.varlen   the same, sequence by sequence of a batch that is packed without padding
+// attention.varlen   the same for each sequence of a batch that is packed without padding
 //
-//   causal     key j is visible to query i where j <= i + keys - queries: the last query sees all
-//   windowed   keys further than `window` from i + keys - queries are not visible
-//   capped     logits go through softcap * tanh(logit / softcap) first
+//   causal     Query i sees key j if j <= i + keys - queries. So the last query sees every key.
+//   windowed   Query i does not see keys that are further than `window` from i + keys - queries.
+//   capped     Each logit becomes softcap * tanh(logit / softcap) first.
 // A query that sees no key gives o = 0 and lse = -inf. scale is positive.
 //
-// Algorithm  FlashAttention-2 on mma.sync. A block owns BLOCK_M queries of one head and walks over
-//            its keys in tiles of BLOCK_N, from the last to the first; K and V arrive in shared
-//            memory by cp.async while the tile before is worked on. A warp owns whole rows, 16 to
-//            64 of them: S = Q K^T, the softmax and O += P V stay in its registers, row sums and
-//            maxima need two shuffles in a quad, and S is P's operand as it lies there. Scale and
-//            log2(e) are one factor, so that an exponential is a fused multiply-add and one ex2.
-//            Tiles that every row of a warp sees whole have no mask; those that no row sees are
-//            neither loaded nor computed. The longest rows of blocks start first.
-// Traffic    reads q once, k and v once for each head of a group and each BLOCK_M queries (from L2,
-//            where the blocks of a head meet), writes o: 2 * head_dim * (2 * queries * heads +
-//            2 * keys * kv_heads) bytes must move, 4 % of the time at 4096 tokens.
-// Work       4 * queries * keys * head_dim flops a head, half of it where causal: bound by the
-//            tensor cores, which do 2490 flops an SM and clock by mma.sync (652 TFLOP/s of an H200
-//            at 1980 MHz, 72 % of its wgmma). Beside the products of a tile, as shares of their
-//            time: exponentials (16 an SM and clock) 0.62 at head_dim 64, 0.31 at 128, 0.16 at 256;
-//            shared memory (128 bytes a clock), for K, V, Q and the copies, 0.9 with 32 rows a
-//            warp, 1.3 with 16, 0.7 with 48, and 0.15 less where Q is in registers. Blocks hide one
-//            another's softmax, not all of it: FlashAttention-2 gets 51 % of the 652. Expected on
-//            an H200: 330 to 400 TFLOP/s full at head_dim 128, 300 to 360 at 64, 290 to 340 at 256;
-//            causal 5 to 10 % less at 4096 tokens, 20 % less at 1024.
-// Tunables   BLOCK_M     queries of a block: traffic from L2 and copies a product, fewer blocks
-//            BLOCK_N     keys of a tile: fewer barriers and rescalings, registers for S
-//            WARPS       BLOCK_M / WARPS rows a warp, 16 to 64: K and V are read from shared memory
-//                        once for all of them, against registers for each
-//            STAGES      tiles of K and V in shared memory. 1: K's next tile arrives during the
-//                        softmax, V's during Q K^T, two barriers a tile; more: one barrier
-//            Q_IN_REGS   Q stays in registers instead of being read for every tile
-//            OVERLAP     Q K^T of the next tile stands among the exponentials of this one
-//            ROW_SUM     alu: adds what the products will see; mma: a column of ones beside V
-//            RESCALE     always: O follows each new maximum. seldom: only one that is 2^8 above
-//            BLOCKS_PER_SM   that the compiler leaves registers for
-//            HEADS_AT_ONCE   heads (times batch) whose blocks start longest first, together
-// Numerics   products exact, sums, softmax and O in fp32; P is rounded to T, and row sums add the
-//            rounded P, so that V of ones gives exactly 1 (lse has a sum of its own, of what was
-//            not rounded). o is rounded once. RESCALE seldom lets P grow to 2^8. The order of all
-//            sums is fixed by the parameters.
+// The plain version: one block computes one query of one head.
+//
+//   __global__ void attention(const T* q, const T* k, const T* v, T* o, int keys, float scale) {
+//     __shared__ float p[keys];
+//     int i = blockIdx.x;
+//     for (int j = threadIdx.x; j < keys; j += blockDim.x) p[j] = scale * dot(q[i], k[j]);
+//     __syncthreads();
+//     float maximum = block_max(p, keys);
+//     for (int j = threadIdx.x; j < keys; j += blockDim.x) p[j] = expf(p[j] - maximum);
+//     __syncthreads();
+//     float sum = block_sum(p, keys);
+//     for (int d = threadIdx.x; d < head_dim; d += blockDim.x) {
+//       float out = 0;
+//       for (int j = 0; j < keys; j++) out += p[j] * v[j][d];
+//       o[i][d] = out / sum;
+//     }
+//   }
+//
+// It is slow: every query reads all of K and V again, the tensor cores do nothing, and a row of p
+// must fit into shared memory.
+//
+// Algorithm  FlashAttention-2 (Dao, 2023) on mma.sync. A block owns BLOCK_M queries of one head and
+//            walks over their keys in tiles of BLOCK_N, from the last tile to the first. So K and V
+//            are read once for BLOCK_M queries.
+//            cp.async brings the next tiles of K and V into shared memory while this tile is
+//            computed.
+//            The softmax is computed on the way: a row keeps its maximum and its sum so far, and O
+//            is rescaled if the maximum rises. So no row of p is ever stored.
+//            A warp owns 16 to 64 whole rows. S = Q K^T, the softmax and O += P V stay in its
+//            registers. The registers of S are already in the layout that P needs as an operand. A
+//            row's maximum and sum take two shuffles each, among four lanes.
+//            scale and log2(e) are one factor. An exponential is then one fused multiply-add and
+//            one ex2.
+//            A tile that every row of a warp sees completely has no mask. A tile that no row of the
+//            block sees is not loaded, and a warp skips tiles that none of its rows sees.
+//            The blocks with the most keys start first, which evens out the end of the grid.
+// Traffic    It reads q once, and k and v once per head of a group and BLOCK_M queries. These reads
+//            meet in L2, where the blocks of a head run side by side. It writes o.
+//            2 * head_dim * (2 * queries * heads + 2 * keys * kv_heads) bytes must move, which
+//            takes 4 % of the time at 4096 tokens.
+// Work       4 * queries * keys * head_dim flops per head, half of it if causal. The kernel is
+//            bound by the tensor cores: mma.sync does 2490 flops per SM and clock, which is 652
+//            TFLOP/s on an H200 at 1980 MHz and 72 % of its wgmma.
+//            Other work of a tile, as a share of the time of its products:
+//              exponentials (16 per SM and clock): 0.62 at head_dim 64, 0.31 at 128, 0.16 at 256
+//              shared memory (128 bytes per clock) for K, V, Q and the copies: 1.3 with 16 rows per
+//              warp, 0.9 with 32, 0.7 with 48, and 0.15 less if Q is in registers
+//            Several blocks on an SM hide some of each other's softmax, not all of it:
+//            FlashAttention-2 gets 51 % of the 652 TFLOP/s.
+//            Expected on an H200: full attention 330 to 400 TFLOP/s at head_dim 128, 300 to 360 at
+//            64, 290 to 340 at 256. Causal is 5 to 10 % less at 4096 tokens and 20 % less at 1024.
+// Tunables   BLOCK_M     The queries of a block. More queries need less traffic from L2 and fewer
+//                        copies per product, but make fewer blocks.
+//            BLOCK_N     The keys of a tile. More keys need fewer barriers and rescalings, but more
+//                        registers for S.
+//            WARPS       A warp has BLOCK_M / WARPS rows, 16 to 64. More rows share one read of K
+//                        and V from shared memory, but each needs registers.
+//            STAGES      The tiles of K and V in shared memory. With 1, the next tile of K arrives
+//                        during the softmax and that of V during Q K^T, for two barriers per tile.
+//                        With more, one barrier per tile is enough.
+//            Q_IN_REGS   Q stays in registers instead of being read for every tile.
+//            OVERLAP     Q K^T of the next tile is computed among the exponentials of this one.
+//            ROW_SUM     alu adds the rounded P. mma multiplies P by a column of ones beside V.
+//            RESCALE     always: O follows each new maximum. seldom: O follows only a maximum that
+//                        is 2^8 above the one that it is relative to.
+//            BLOCKS_PER_SM   The blocks that the compiler leaves registers for.
+//            HEADS_AT_ONCE   The heads (times batch) whose longest blocks start together.
+// Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T, and row sums add
+//            the rounded P, so that V of ones gives exactly 1. lse has its own sum of what was not
+//            rounded. o is rounded once. With RESCALE seldom P grows up to 2^8. The parameters fix
+//            the order of all sums.
 
-#include <mg/async_copy.cuh>
 #include <mg/attention_rows.cuh>
-#include <mg/math.cuh>
-#include <mg/mma.cuh>
 #include <mg/shared.cuh>
-#include <mg/swizzle.cuh>
 #include <mg/types.cuh>
-#include <mg/vec.cuh>
 
-enum class ROW_SUM { alu, mma };
-enum class RESCALE { always, seldom };
+#include "prefill_tiles.cuh"
 
-using mg::least;
-using mg::most;
-using Scaling = mg::AttentionScaling;
-
-// What a variant is.
-template <class T_, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
-          bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, bool CAUSAL, bool WINDOWED, bool CAPPED,
-          bool LSE>
-struct Variant {
-  using T = T_;
-  static constexpr int kHeadDim = HEAD_DIM, kRows = BLOCK_M, kKeys = BLOCK_N, kStages = STAGES;
-  static constexpr int kThreads = 32 * WARPS;
-  static constexpr int kRowTiles = BLOCK_M / (16 * WARPS);  // of 16 rows, a warp
-  static constexpr int kWarpRows = 16 * kRowTiles;
-  static constexpr int kKeyTiles = BLOCK_N / 8, kDimTiles = HEAD_DIM / 8;  // of 8 columns
-  static constexpr int kRowBytes = HEAD_DIM * 2;
-  static constexpr bool kQInRegisters = Q_IN_REGS, kOverlap = OVERLAP;
-  static constexpr bool kSumByMma = SUM == ROW_SUM::mma, kSeldom = SCALING == RESCALE::seldom;
-  static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
-  static_assert(BLOCK_M % (16 * WARPS) == 0 && BLOCK_N % 16 == 0 && HEAD_DIM % 32 == 0,
-                "whole fragments");
-  static_assert(!OVERLAP || STAGES > 1, "the next tile is there");
-
-  // Rows that a pass of the block copies, `kAcross` threads each.
-  static constexpr int kAcross = HEAD_DIM % 128 == 0 ? 16 : HEAD_DIM % 64 == 0 ? 8 : 4;
-  static constexpr int kCopiedAtOnce = kThreads / kAcross;
-  template <int kTileRows>
-  static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce - 1) / kCopiedAtOnce*(kDimTiles /
-                                                                                    kAcross);
-  using Copies = mg::AsyncCopies<kCopiesOf<BLOCK_M> + 2 * STAGES * kCopiesOf<BLOCK_N> + 1>;
-};
-
-// One head of one sequence.
-template <class T>
-struct Sequence {
-  const T *q, *k, *v;
-  T* o;
-  float* lse;                                      // or null
-  mg::i64 q_stride, k_stride, v_stride, o_stride;  // in elements, of a row
-  int rows, keys;
-};
-
-// What a thread copies of tiles of a matrix: every kCopiedAtOnce-th row, in swizzled shared memory
-// too, so that its places in a tile are a fixed distance apart.
-template <class V>
-class TileCopier {
- public:
-  using T = typename V::T;
-
-  __device__ __forceinline__ TileCopier(const T* matrix, mg::i64 stride)
-      : first_row_(static_cast<int>(threadIdx.x) / V::kAcross),
-        first_piece_(static_cast<int>(threadIdx.x) % V::kAcross),
-        stride_(stride),
-        from_(matrix + first_row_ * stride + first_piece_ * 8) {}
-
-  // Rows [row, row + kRows) into `tile`; kIsLast: those from `rows` on become zeros.
-  template <int kRows, bool kIsLast>
-  __device__ __forceinline__ void copy(typename V::Copies& copies, T* tile, int row,
-                                       int rows) const {
-    const T* from = from_ + row * stride_;
-    auto* const to = reinterpret_cast<unsigned char*>(tile);
-#pragma unroll
-    for (int start = 0; start < kRows; start += V::kCopiedAtOnce) {
-      if (kRows % V::kCopiedAtOnce != 0 && start + first_row_ >= kRows) break;
-#pragma unroll
-      for (int across = 0; across < V::kDimTiles; across += V::kAcross) {
-        const auto place =
-            to + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(start + first_row_),
-                                            static_cast<mg::u32>(across + first_piece_));
-        if constexpr (kIsLast) {
-          copies.template copy_or_zero<16>(place, from + across * 8,
-                                           row + start + first_row_ < rows);
-        } else {
-          copies.template copy<16>(place, from + across * 8);
-        }
-      }
-      from += V::kCopiedAtOnce * stride_;
-    }
-  }
-
- private:
-  int first_row_, first_piece_;
-  mg::i64 stride_;
-  const T* from_;
-};
-
-// O and lse of rows [row0, ...) of the sequence, through this warp's rows of Q's place.
-template <class V>
-__device__ __forceinline__ void write(const mg::AttentionRows<V>& rows,
-                                      const Sequence<typename V::T>& at, int row0,
-                                      typename V::T* q_rows) {
-  using T = typename V::T;
-  const mg::u32 lane = threadIdx.x % 32u;
-  auto* const q = reinterpret_cast<unsigned char*>(q_rows);
-  __syncwarp();  // its lanes have read Q
-#pragma unroll
-  for (int i = 0; i < V::kRowTiles; ++i) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const int row = rows.row(i, r);
-      const float sum = rows.sum(i, r);
-      const float share = mg::share_of(sum);
-      if constexpr (V::kLse) {
-        const float logarithm = rows.log2_base(i, r) * mg::kLn2 + logf(rows.unrounded_sum(i, r));
-        if (lane % 4u == 0 && row0 + row < at.rows) {
-          at.lse[row0 + row] = sum == 0.0f ? -mg::infinity() : logarithm;
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < V::kDimTiles; ++j) {
-        const mg::u32 two = mg::pack<T>(rows.o(i, j, r)[0] * share, rows.o(i, j, r)[1] * share);
-        memcpy(q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(j)) +
-                   lane % 4u * 4u,
-               &two, sizeof(two));
-      }
-    }
-  }
-  __syncwarp();
-#pragma unroll
-  for (int start = 0; start < V::kWarpRows * V::kDimTiles; start += 32) {
-    const int row = (start + static_cast<int>(lane)) / V::kDimTiles;
-    const int piece = (start + static_cast<int>(lane)) % V::kDimTiles;
-    if (row0 + row >= at.rows) continue;
-    const auto* const from = reinterpret_cast<const T*>(
-        q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)));
-    mg::store<8>(at.o + (row0 + row) * at.o_stride + piece * 8, mg::load<8>(from));
-  }
-}
-
-// The keys that rows of a block see, in tiles; tile 0 is the last one.
-template <class V>
-struct Tiles {
-  int first_row, diagonal, first_tile, count;
-
-  template <class T>
-  __device__ __forceinline__ Tiles(const Sequence<T>& at, int first_row, int window)
-      : first_row(first_row), diagonal(at.keys - at.rows) {
-    const int last_own = least(first_row + V::kRows, at.rows) - 1 + diagonal;
-    int end = at.keys, begin = 0;
-    if constexpr (V::kCausal) end = least(end, last_own + 1);
-    if constexpr (V::kWindowed && !V::kCausal) end = least(end, last_own + window + 1);
-    if constexpr (V::kWindowed) begin = most(0, first_row + diagonal - window);
-    first_tile = begin / V::kKeys;
-    count = end <= begin ? 0 : (end + V::kKeys - 1) / V::kKeys - first_tile;
-  }
-
-  __device__ __forceinline__ int key(int tile) const {
-    return (first_tile + count - 1 - tile) * V::kKeys;
-  }
-};
-
-// One block's work: rows [first_row, first_row + BLOCK_M) of a sequence.
+// The work of one block: rows [first_row, first_row + BLOCK_M) of a sequence.
 template <class V>
 __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int first_row,
                                        const Scaling& scaling) {
@@ -221,7 +99,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   const Tiles<V> tiles(at, first_row, scaling.window);
   typename V::Copies copies;
   const TileCopier<V> k(at.k, at.k_stride), v(at.v, at.v_stride);
-  // Only tile 0 may have rows behind the end. Tiles that there are not are not loaded.
+  // Only tile 0 can have rows past the end. load() ignores tiles that do not exist.
   const auto load_first = [&](const TileCopier<V>& matrix, T* to) {
     matrix.template copy<V::kKeys, true>(copies, to, tiles.key(0), at.keys);
   };
@@ -237,7 +115,8 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   T* const q_rows = q_tile + own_rows * V::kHeadDim;
   mg::AttentionRows<V> rows(scaling, q_rows);
   const int row0 = first_row + own_rows;
-  // Of this warp's rows: those of the first and of the last are the bounds of what all or any see.
+  // The key of the same position as the warp's first row, and that of its last row. These two bound
+  // the keys that all of its rows see, or any of them.
   const int first_own = row0 + tiles.diagonal;
   const int last_own = least(row0 + V::kWarpRows, at.rows) - 1 + tiles.diagonal;
   typename mg::AttentionRows<V>::Scores scores;
@@ -283,7 +162,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     copies.end_group();
   }
   if (tiles.count == 0) {
-    // Nothing to see.
+    // No row of the block sees a key.
   } else if constexpr (kStages == 1) {
     if constexpr (V::kQInRegisters) {
       copies.template wait<0>();
@@ -292,7 +171,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     }
     for (int tile = 0; tile < tiles.count; ++tile) {
       copies.template wait<0>();
-      __syncthreads();  // K is there, V's place is free
+      __syncthreads();  // K has arrived, and the place of V is free.
       if (tile == 0) {
         load_first(v, v_tiles);
       } else {
@@ -302,7 +181,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
       const bool is_seen = sees(tile);
       if (is_seen) rows.multiply_q(scores, k_tiles, nothing);
       copies.template wait<0>();
-      __syncthreads();  // V is there, K's place is free
+      __syncthreads();  // V has arrived, and the place of K is free.
       load(k, tile + 1, k_tiles);
       copies.end_group();
       if (!is_seen) continue;
@@ -324,7 +203,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     int slot = 0;
     for (int tile = 0; tile < tiles.count; ++tile) {
       copies.template wait<kStages - 2>();
-      __syncthreads();  // this tile is there, and the place of the one before is free
+      __syncthreads();  // This tile has arrived, and the place of the tile before is free.
       const int free_slot = slot == 0 ? kStages - 1 : slot - 1;
       load(k, tile + kStages - 1, k_slot(free_slot));
       load(v, tile + kStages - 1, v_slot(free_slot));
@@ -337,7 +216,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
       slot = slot == kStages - 1 ? 0 : slot + 1;
     }
   } else {
-    // A slot holds V of a tile and K of the next one.
+    // A slot holds V of one tile and K of the next tile.
     load(k, 1, k_slot(0));
     load_first(v, v_slot(0));
     copies.end_group();
@@ -381,8 +260,9 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   write(rows, at, row0, q_rows);
 }
 
-// Which rows of which head (times batch) a block has: in groups of HEADS_AT_ONCE heads, the blocks
-// with the last rows, which see the most keys where causal, first.
+// The rows and the head (times batch) of a block. Blocks are ordered in groups of HEADS_AT_ONCE
+// heads. In each group the blocks with the last rows come first, because they see the most keys if
+// attention is causal.
 struct Place {
   int head, first_row;
 };
@@ -418,8 +298,9 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
       place.first_row, {scale, softcap, window});
 }
 
-// Sequence s has rows [q_starts[s], q_starts[s + 1]) of q and o, and likewise of k and v. The grid
-// is one for sequences of max_q rows each: blocks beyond the end of theirs have nothing to do.
+// Sequence s has rows [q_starts[s], q_starts[s + 1]) of q and o, and rows [k_starts[s],
+// k_starts[s + 1]) of k and v. The grid has room for max_q rows per sequence; blocks past the end
+// of their sequence return at once.
 template <class T, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
           bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, int BLOCKS_PER_SM, int HEADS_AT_ONCE,
           bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>

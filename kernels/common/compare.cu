@@ -1,19 +1,22 @@
-// Kernels of the check: what the host needs to know of tensors that stay where they are.
+// The kernels of the check. They compute what the host needs to know of tensors that stay on the
+// device.
 //
 //   compare_with_reference   sums of (output - reference)^2 and reference^2, the largest difference
-//   fingerprint              one number for all bits of a memory: equal numbers, equal memory
+//   fingerprint              one number for all bits of a memory; equal memory has equal numbers
 //
-// Algorithm  threads stride over the grid; a block's first thread adds up what its threads found,
-//            the host what the blocks found: no atomics, so a repetition gives the same bits.
-// Traffic    reads count * (sizeof(T) + 8), or count * 8 bytes; writes 40, or 8, a block.
-// Numerics   fp64. The fingerprint is a sum of 64-bit hashes of (place, word), modulo 2^64: another
-//            memory has the same one with probability 2^-64.
+// Algorithm  Threads stride over the grid. The first thread of a block adds up what its threads
+//            found, and the host adds up what the blocks found. There are no atomics, so a
+//            repetition gives the same bits.
+// Traffic    compare_with_reference reads count * (sizeof(T) + 8) bytes and writes 40 bytes per
+//            block. fingerprint reads count * 8 bytes and writes 8 bytes per block.
+// Numerics   fp64. The fingerprint is a sum of 64-bit hashes of (place, word), modulo 2^64.
+//            Different memory has the same fingerprint with a probability of 2^-64.
 
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-constexpr int kThreads = 256;  // of every launch
+constexpr int kThreads = 256;  // every launch has so many threads per block
 
 template <typename T>
 __device__ double as_double(T value) {
@@ -24,7 +27,8 @@ __device__ inline double as_double(__nv_bfloat16 value) { return mg::to_float(va
 
 __device__ inline bool is_finite(double value) { return value - value == 0.0; }
 
-// Of the elements that are finite on both sides, but for `finiteness`: how many are not on one.
+// Sums over the elements that are finite on both sides. `finiteness` counts the elements whose two
+// sides differ in being finite, or in which infinity or NaN they are.
 struct Differences {
   double squared_difference, squared_reference, worst;
   mg::i64 compared, finiteness;
@@ -51,8 +55,8 @@ __device__ inline void add(Differences& sum, const Differences& other) {
   sum.finiteness += other.finiteness;
 }
 
-// Of `rows` rows of `columns` elements, `samples` spread evenly from the first to the last. Both
-// tensors are contiguous; `blocks` has an entry a block.
+// Compares `samples` of `rows` rows, spread evenly from the first row to the last. A row has
+// `columns` elements. Both tensors are contiguous; `blocks` has one entry per block.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     compare_with_reference(Differences* blocks, const T* output, const double* reference,
@@ -74,7 +78,7 @@ __global__ void __launch_bounds__(kThreads)
   blocks[blockIdx.x] = sum;
 }
 
-// SplitMix64's finaliser.
+// The finalizer of SplitMix64.
 __device__ inline mg::u64 hash64(mg::u64 value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;

@@ -1,13 +1,14 @@
-// Copies memory: the ceiling that memory-bound kernels are measured against.
+// Copies memory. Its rate is the ceiling that memory-bound kernels are measured against.
 //
 //   to[i] = from[i]
 //
-// Algorithm  16 bytes an access. A tile is TILE accesses a thread, all loads of it before its first
-//            store; blocks stride over the tiles, so any grid copies everything.
-// Traffic    reads and writes vectors * 16 bytes, once each.
-// Tunables   TILE       accesses in flight a thread     trade: latency hiding vs registers
-//            STREAMING  stores marked to leave the caches first
-// Numerics   bits are copied, never read as numbers.
+// Algorithm  Each access has 16 bytes. In a tile a thread makes TILE accesses, and loads all of
+//            them before its first store. Blocks stride over the tiles, so any grid copies
+//            everything.
+// Traffic    It reads and writes vectors * 16 bytes, once each.
+// Tunables   TILE       The accesses of a thread in flight. More hide latency but cost registers.
+//            STREAMING  The stores leave the caches first.
+// Numerics   Bits are copied, never interpreted as numbers.
 
 #include <mg/types.cuh>
 #include <mg/vec.cuh>

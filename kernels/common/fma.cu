@@ -1,16 +1,17 @@
-// Multiplies and adds in fp32 as fast as it can: the ceiling of arithmetic without tensor cores.
+// Multiplies and adds in fp32 as fast as possible. Its rate is the ceiling of arithmetic without
+// tensor cores.
 //
 //   out[t] = sum over the points (x, y) of thread t, each turned `steps` * 8 times:
 //   x -= c * y,  y += c * x
 //
-// Algorithm  every thread turns PAIRS points on their ellipses, two dependent multiply-adds a turn.
-//            The points keep moving and never grow, so the operands stay as random as they began.
-//            c, then each x and y, are thread t's words of `in`, taken round and round:
-//            c = in[t], x of point i = in[2 * (t * PAIRS + i)], y the word after it.
-// Traffic    4 bytes a thread written; `values` words read, again and again, out of the caches.
-// Work       steps * 8 * PAIRS * 4 flops a thread.
-// Tunables   PAIRS      independent chains a thread     trade: latency hiding vs registers
-// Numerics   fp32, each multiply-add rounded once: the same bits on every device.
+// Algorithm  Every thread turns PAIRS points on their ellipses. A turn is two dependent
+//            multiply-adds. The points keep moving and never grow, so the operands stay as random
+//            as they began. c = in[t], x of point i = in[2 * (t * PAIRS + i)], and y is the word
+//            after it; indices wrap around at the end of `in`.
+// Traffic    A thread writes 4 bytes. It reads `values` words from the caches, again and again.
+// Work       steps * 8 * PAIRS * 4 flops per thread.
+// Tunables   PAIRS      The independent chains of a thread. More hide latency but cost registers.
+// Numerics   fp32. Each multiply-add is rounded once, so every device gives the same bits.
 
 #include <mg/types.cuh>
 

@@ -1,11 +1,12 @@
-// Shows that a GPU computes: every element becomes a number that only its index decides.
+// Shows that a GPU computes: every element becomes a number that depends only on its index and the
+// seed.
 //
 //   out[i] = (i * 2654435761) xor seed   (mod 2^32)
 //
-// Algorithm  one thread an element.
-// Traffic    writes 4 * count bytes.
-// Tunables   none.
-// Numerics   integers, exact.
+// Algorithm  One thread computes one element.
+// Traffic    It writes 4 * count bytes.
+// Tunables   None.
+// Numerics   Integers, exact.
 
 #include <mg/types.cuh>
 

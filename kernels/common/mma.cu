@@ -1,18 +1,21 @@
-// Keeps the tensor cores busy through mma.sync: the ceiling of matrix products of a warp.
+// Keeps the tensor cores busy through mma.sync. Its rate is the ceiling of matrix products of a
+// warp.
 //
 //   tile (r, c) of warp w = steps * sum over s < 2 of a[s][r] (16 x K) * b[s][c] (K x 8)
 //
-// Algorithm  every warp holds ROWS tiles of a and COLUMNS of b, twice, and adds up all their
-//            products again and again: ROWS * COLUMNS independent accumulators hide the latency,
-//            and operands differ from one product to the next, as they do in a matrix product.
-//            Word n of lane l of warp w is in[(w * n_words + n) * 32 + l], taken round and round:
-//            for each s the words of a[s][0], a[s][1], ..., then those of b[s][0], ... (mma.cuh).
-// Traffic    writes the accumulators: out[(w * ROWS * COLUMNS * 4 + n) * 32 + l]; `words` words
-//            read out of the caches.
-// Work       steps * 2 * ROWS * COLUMNS * 2 * 16 * 8 * K flops a warp.
-// Tunables   T, K       operands: half or bf16; 16, or 8 where compute capability is 7.5
-//            ROWS, COLUMNS   accumulators a warp        trade: latency hiding vs registers
-// Numerics   exact products, fp32 sums that grow with the steps: their rounding errors do as well.
+// Algorithm  Every warp holds two sets of ROWS tiles of a and COLUMNS tiles of b. It adds up all
+//            their products again and again. ROWS * COLUMNS independent accumulators hide the
+//            latency. The operands differ from one product to the next, as in a real matrix
+//            product. Word n of lane l of warp w is in[(w * n_words + n) * 32 + l]; indices wrap
+//            around at the end of `in`. For each s come the words of a[s][0], a[s][1], ..., then
+//            those of b[s][0], ... (mma.cuh).
+// Traffic    It writes the accumulators: out[(w * ROWS * COLUMNS * 4 + n) * 32 + l]. It reads
+//            `words` words from the caches.
+// Work       steps * 2 * ROWS * COLUMNS * 2 * 16 * 8 * K flops per warp.
+// Tunables   T, K       The operands are half or bf16. K is 16, or 8 on compute capability 7.5.
+//            ROWS, COLUMNS   The accumulators of a warp. More hide latency but cost registers.
+// Numerics   Products are exact. The fp32 sums grow with the steps, and so do their rounding
+//            errors.
 
 #include <mg/mma.cuh>
 #include <mg/types.cuh>

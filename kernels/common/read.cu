@@ -1,13 +1,14 @@
-// Reads memory: the ceiling of kernels that read far more than they write.
+// Reads memory. Its rate is the ceiling of kernels that read far more than they write.
 //
 //   sums[w] = sum of the 32-bit words that warp w has read, modulo 2^32
 //
-// Algorithm  16 bytes an access. A tile is TILE accesses a thread, all of them before the first
-//            addition; blocks stride over the tiles, so any grid reads everything once. A warp adds
-//            its lanes' sums and writes one word: the sum of all words proves that all was read.
-// Traffic    reads vectors * 16 bytes, writes 4 bytes a warp.
-// Tunables   TILE       accesses in flight a thread     trade: latency hiding vs registers
-// Numerics   whole numbers; the order of additions changes nothing.
+// Algorithm  Each access has 16 bytes. In a tile a thread makes TILE accesses, and starts all of
+//            them before the first addition. Blocks stride over the tiles, so any grid reads
+//            everything once. A warp adds its lanes' sums and writes one word. The sum of these
+//            words proves that everything was read.
+// Traffic    It reads vectors * 16 bytes and writes 4 bytes per warp.
+// Tunables   TILE       The accesses of a thread in flight. More hide latency but cost registers.
+// Numerics   Whole numbers; the order of additions changes nothing.
 
 #include <mg/types.cuh>
 #include <mg/vec.cuh>

@@ -1,20 +1,21 @@
-// Keeps the tensor cores busy through wgmma: the ceiling of matrix products on sm_90a.
+// Keeps the tensor cores busy through wgmma. Its rate is the ceiling of matrix products on sm_90a.
 //
-//   tile of warpgroup g = steps * a[g] (64 x 64) * b (64 x N), b one for all warpgroups of a block
+//   tile of warpgroup g = steps * a[g] (64 x 64) * b (64 x N); all warpgroups of a block share b
 //
-// Algorithm  operands lie in shared memory, the accumulators of a warpgroup in its registers. A
-// step
-//            is four products of 16 elements of k, and is issued while the one before it runs.
-//            Shared memory is filled word by word from `in`, each block from another place, round
-//            and round; what it holds is a and b in the layout of <mg/wgmma.cuh>.
-// Traffic    writes the accumulators: out[((block * WARPGROUPS + g) * N / 2 + n) * 128 + thread];
-//            `words` words read out of the caches.
-// Work       steps * 4 * 2 * 64 * N * 16 flops a warpgroup.
-// Tunables   T          operands: half or bf16
-//            N          width of a product              trade: less of shared memory's bandwidth vs
-//                                                       registers (N / 2 a thread)
-//            WARPGROUPS in a block                      trade: more to issue vs shared memory
-// Numerics   exact products, fp32 sums that grow with the steps: their rounding errors do as well.
+// Algorithm  Operands lie in shared memory, and the accumulators of a warpgroup in its registers. A
+//            step is four products of 16 elements of k. It is issued while the step before it runs.
+//            Shared memory is filled word by word from `in`. Each block begins at another place,
+//            and indices wrap around at the end. It holds a and b in the layout of <mg/wgmma.cuh>.
+// Traffic    It writes the accumulators: out[((block * WARPGROUPS + g) * N / 2 + n) * 128 +
+//            thread]. It reads `words` words from the caches.
+// Work       steps * 4 * 2 * 64 * N * 16 flops per warpgroup.
+// Tunables   T          The operands are half or bf16.
+//            N          The width of a product. A wider product needs less of the bandwidth of
+//                       shared memory, but N / 2 registers per thread.
+//            WARPGROUPS The warpgroups of a block. More have more to issue, but need more shared
+//                       memory.
+// Numerics   Products are exact. The fp32 sums grow with the steps, and so do their rounding
+//            errors.
 
 #include <mg/shared.cuh>
 #include <mg/types.cuh>

@@ -1,25 +1,47 @@
-// rmsnorm.backward and rmsnorm.add_backward for rows that no block holds — the formulas of
-// backward.cu:
+// rmsnorm.backward and rmsnorm.add_backward, design two_pass: for rows that no block can hold.
 //
 //   xhat = x * rstd    g = dy * (offset + weight)    c[r] = sum(g[r, :] * xhat[r, :]) / hidden
 //   dx = rstd * (g - xhat * c) [+ dresidual]         dw[column] = sum over rows of dy * xhat
 //
-// Algorithm  rmsnorm_backward_means computes c: THREADS_PER_ROW threads a row, as the forward does
-//            its squares. rmsnorm_backward_tiles then cuts the matrix into tiles of THREADS * VEC
-//            columns by ROWS_PER_TILE or more rows, read from the last row to the first, because
-//            the last ones are still in L2; a thread keeps its columns' weights and sums for dw in
-//            registers and has ROWS_AT_ONCE rows in flight, without any barrier. Each stripe of
-//            tiles writes a row of partial sums; rmsnorm_backward_dw adds these.
-// Traffic    reads 2 * rows * hidden elements of T twice, the second time from L2 what fits there
-//            (and dresidual once), writes rows * hidden; 4 * hidden bytes of partial sums a stripe.
-// Work       14 * rows * hidden flops: bound by memory.
-// Tunables   THREADS_PER_ROW, ROWS_PER_BLOCK  of the first kernel
-//            VEC              elements per access; 16 bytes need the fewest instructions
-//            THREADS          columns of a tile: many stripes (few threads) or few
-//            ROWS_AT_ONCE     loads in flight against registers
-//            BLOCKS_PER_SM    blocks of the second kernel: more in flight, more partial sums
-// Numerics   as in backward.cu: everything in fp32, dx and dw are rounded once, the order of
-//            additions is fixed by the parameters and the size of the grid.
+// The plain version: one kernel for the means c, one for dx, one for dw.
+//
+//   __global__ void means(...) {          // one thread per row
+//     for (int col = 0; col < hidden; col++) sum += g(row, col) * xhat(row, col);
+//     c[row] = sum / hidden;
+//   }
+//   __global__ void input_gradient(...) {  // one thread per element
+//     dx[row][col] = rstd[row] * (g(row, col) - xhat(row, col) * c[row]);
+//   }
+//   __global__ void weight_gradient(...) {  // one thread per column
+//     for (int row = 0; row < rows; row++) sum += dy[row][col] * xhat(row, col);
+//     dw[col] = sum;
+//   }
+//
+// It reads x and dy three times.
+//
+// Algorithm  rmsnorm_backward_means computes c with THREADS_PER_ROW threads per row, as the forward
+//            kernel sums its squares.
+//            rmsnorm_backward_tiles computes dx and dw together, which saves one of the three
+//            reads. It cuts the columns into tiles of THREADS * VEC. Several blocks share a tile:
+//            each takes every n-th row. They go from the last row to the first, because the last
+//            rows are still in L2.
+//            A thread keeps the weights of its columns and their sums for dw in registers. It loads
+//            ROWS_AT_ONCE rows at once and needs no barrier.
+//            The blocks that take the same rows, one per tile, are a stripe. Each stripe writes one
+//            row of partial sums, and rmsnorm_backward_dw adds these rows.
+// Traffic    It reads 2 * rows * hidden elements of T twice; the second read finds in L2 what fits
+//            there. It reads dresidual once and writes rows * hidden elements. A stripe writes
+//            4 * hidden bytes of partial sums.
+// Work       14 * rows * hidden flops. The kernels are bound by memory.
+// Tunables   THREADS_PER_ROW, ROWS_PER_BLOCK  The shape of a block of the first kernel.
+//            VEC              The elements of an access. 16 bytes need the fewest instructions.
+//            THREADS          The width of a tile. Fewer threads make narrower tiles, hence fewer
+//                             stripes.
+//            ROWS_AT_ONCE     More loads are in flight, for more registers.
+//            BLOCKS_PER_SM    The blocks of the second kernel. More loads are in flight, for more
+//                             partial sums.
+// Numerics   As in backward.cu: everything is fp32, dx and dw are rounded once. The order of the
+//            additions depends on the parameters and the size of the grid alone.
 
 #include <mg/cache_hint.cuh>
 #include <mg/convert.cuh>
@@ -67,8 +89,8 @@ __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
   if (row < rows && lane == 0) means[row] = total * (1.0f / kHidden);
 }
 
-// Of block (tile, stripe): columns [tile * kThreads * kVec, ...), rows stripe, stripe + stripes,
-// ...
+// Computes dx and the partial sums for dw of one block. blockIdx.x chooses its kThreads * kVec
+// columns. blockIdx.y is its stripe: it takes the rows stripe, stripe + stripes, ... from the end.
 template <class T, class W, int kHidden, int kThreads, int kVec, int kRowsAtOnce, bool kHasDw,
           bool kHasResidual>
 __device__ __forceinline__ void backward_tile(const T* __restrict__ dy, const T* __restrict__ x,
@@ -164,7 +186,7 @@ __global__ void __launch_bounds__(kThreads)
       dy, s, weight, rstd, dresidual, means, dx, partials, rows, s_stride, weight_offset);
 }
 
-// dw from the partial sums of `parts` stripes; zero where there were none.
+// Computes dw from the partial sums of `parts` stripes. dw is zero if there are none.
 template <class W, int kHidden, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_backward_dw(const float* partials, W* __restrict__ dw, mg::i32 parts) {

@@ -1,218 +1,68 @@
-// rmsnorm.forward and rmsnorm.add_forward, design stream; forward.cu has the formulas
+// rmsnorm.forward and rmsnorm.add_forward, design stream. The formulas are in forward.cu.
 //
-// Algorithm  A grid that stays: each block takes every gridDim.x-th row. Its warps cut a row into
-//            pieces. The copy engine brings a warp's piece of a row into shared memory, STAGES rows
-//            ahead (with lines that leave L2 last: <mg/cache_hint.cuh>); the warp takes it into
-//            registers, and what is free then is at once filled with its piece of the row STAGES
-//            further on. So the loads of the next rows are on their way while this one is added up
-//            and written: the memory never waits for a block that begins. A warp waits for its own
-//            copies alone; one barrier a row adds the warps' sums. The blocks of a cluster share a
-//            row, a slice each, and tell each other their sums: of rows that would fill a block's
-//            shared memory several fit, and weights fit registers.
-// Traffic    reads rows * hidden elements of T (add_forward: twice that), writes rows * hidden
-//            (twice), and 4 * rows bytes when rstd is wanted; weight once a block (early) or from
-//            the caches (late)
-// Work       4 * rows * hidden flops (5), 1 flop per byte or less: bound by memory.
-// Tunables   THREADS        many: fewer registers a thread, wider rows; few: more blocks, whose
-//                           barriers overlap
-//            STAGES         rows of a block in shared memory or on their way there
-//            HOLD           registers: the place of a row is filled again at once; in_place: a row
-//                           stays there and is written while the next row's sum is on its way
-//            CLUSTER        blocks that share a row: more rows on their way, weights in registers
-//            BLOCKS_PER_SM  likewise, with barriers of their own; fewer registers a thread
-//            STORE          how long the caches keep y and residual_out
-//            WEIGHT         early: read once, held in registers; late: read for every row
-//            PDL            starts while the grid before it ends and prefetches its first rows into
-//                           L2 before it waits for it
-// Numerics   as forward.cu's: fp32, y rounded once; a thread adds at most 64 squares, VEC at a
-// time.
+// The plain version: a fixed number of blocks, and each takes row after row. So the next row can be
+// loaded early.
+//
+//   __global__ void rmsnorm(const T* x, const T* weight, T* y, int rows, int hidden, float eps) {
+//     __shared__ T next[hidden];
+//     load(next, x + blockIdx.x * hidden);           // the first row of the block
+//     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+//       T mine[kSteps] = my_part_of(next);           // shared memory -> registers
+//       __syncthreads();
+//       load(next, x + (row + gridDim.x) * hidden);  // in flight while this row is computed
+//       float scale = rsqrt(block_sum(squares(mine)) / hidden + eps);
+//       write(y + row * hidden, mine, scale, weight);
+//     }
+//   }
+//
+// Algorithm  Each block takes every gridDim.x-th row, and its warps cut a row into pieces.
+//            The copy engine brings a warp's piece into shared memory, STAGES rows ahead. Its lines
+//            leave L2 last (<mg/cache_hint.cuh>, kept).
+//            The warp takes its piece into registers. The free place is filled at once with the
+//            warp's piece of the row that is STAGES rows further on.
+//            So the next rows are loaded while this row is added up and written. The memory never
+//            waits for a block to start.
+//            A warp waits only for its own copies, which saves a barrier. One barrier per row adds
+//            the warps' sums.
+//            The blocks of a cluster share a row, one slice per block, and send each other their
+//            sums. Then several rows fit where a whole row would fill the shared memory of a block,
+//            and the weights fit into registers.
+// Traffic    It reads rows * hidden elements of T (add_forward: twice as many), and writes as many.
+//            It writes 4 * rows bytes more if rstd is wanted. weight is read once per block (early)
+//            or from the caches for every row (late).
+// Work       4 * rows * hidden flops (add_forward: 5), 1 flop per byte or less. The kernel is bound
+//            by memory.
+// Tunables   THREADS        More threads need fewer registers each and hold wider rows. With fewer
+//                           threads there are more blocks, whose barriers overlap.
+//            STAGES         The rows of a block that are in shared memory or on their way to it.
+//            HOLD           registers: the place of a row is filled again at once. in_place: the
+//                           row stays in shared memory, and is written while the next row's sum is
+//                           computed.
+//            CLUSTER        The blocks that share a row. More rows are in flight, and weights fit
+//                           into registers.
+//            BLOCKS_PER_SM  More rows are in flight, and each block has its own barriers. A thread
+//                           gets fewer registers.
+//            STORE          How long the caches keep y and residual_out.
+//            WEIGHT         early: weight is read once and held in registers. late: weight is read
+//                           for every row.
+//            PDL            The grid starts while the grid before it ends, and prefetches its first
+//                           rows into L2 before it waits for that grid.
+// Numerics   As in forward.cu: fp32, and y is rounded once. A thread adds at most 64 squares, VEC
+//            at a time.
 
 #include <mg/bulk_copy.cuh>
 #include <mg/cache_hint.cuh>
-#include <mg/cluster.cuh>
-#include <mg/cluster_sums.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/math.cuh>
-#include <mg/reduce.cuh>
 #include <mg/row_norm.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-using STORE = mg::Cache;
-enum class HOLD { registers, in_place };
+#include "forward_stream_piece.cuh"
+#include "forward_stream_sum.cuh"
 
-// What a variant fixes.
-template <class T_, class W_, int kHidden_, int kCluster_, int kThreads_, int kStages_, HOLD kHold_,
-          STORE kStore_, bool kEarly_, bool kPdl_>
-struct StreamShape {
-  using T = T_;
-  using W = W_;
-  static constexpr int kHidden = kHidden_, kCluster = kCluster_, kThreads = kThreads_,
-                       kStages = kStages_;
-  static constexpr HOLD kHold = kHold_;
-  static constexpr STORE kStore = kStore_;
-  static constexpr bool kEarly = kEarly_, kPdl = kPdl_;
-
-  static constexpr int kVec = static_cast<int>(16 / sizeof(T));
-  static constexpr int kWarps = kThreads / 32;
-  static constexpr int kSlice = kHidden / kCluster;                            // of a block
-  static constexpr int kPiece = (kSlice / kVec + kWarps - 1) / kWarps * kVec;  // of a warp
-  static constexpr int kStep = 32 * kVec;  // columns that a warp covers at once
-  static constexpr int kSteps = (kPiece + kStep - 1) / kStep;
-  static constexpr bool kWhole = kSlice % (kWarps * kStep) == 0;  // no lane is ever idle
-
-  static_assert(kHidden % (kCluster * kVec) == 0, "pieces are copied in units of 16 bytes");
-  static_assert(kSteps * kVec <= 64, "too much for one thread");
-  static_assert(kHold == HOLD::registers || kStages >= 3, "two rows are held, others on their way");
-};
-
-// Tensors of a launch; residual and residual_out are null in rmsnorm.forward.
-template <class S>
-struct StreamTensors {
-  const typename S::T* x;
-  const typename S::T* residual;
-  const typename S::W* weight;
-  typename S::T* y;
-  typename S::T* residual_out;
-  float* rstd;
-  mg::i64 rows, x_stride;
-};
-
-// A warp's piece of the block's slices: where it lies, and how it comes. Columns are those of the
-// slice.
-template <class S, bool kAdd>
-class Piece {
- public:
-  using T = typename S::T;
-
-  // `shared`: kStages slices of x, and of residual behind each. `arrived`: of every stage and warp.
-  __device__ __forceinline__ Piece(const StreamTensors<S>& at, T* shared, mg::CopyBarrier* arrived)
-      : at_(at),
-        shared_(shared),
-        arrived_(arrived + threadIdx.x / 32),
-        first_(static_cast<int>(threadIdx.x) / 32 * S::kPiece),
-        count_(S::kSlice - first_ < S::kPiece ? S::kSlice - first_ : S::kPiece) {
-    if (count_ < 0) count_ = 0;
-    if constexpr (S::kCluster > 1) slice_ = static_cast<int>(mg::cluster_rank()) * S::kSlice;
-  }
-
-  // The column of the row at which the slice begins.
-  __device__ __forceinline__ int slice() const { return S::kCluster > 1 ? slice_ : 0; }
-
-  __device__ __forceinline__ void init_barriers() const {
-#pragma unroll
-    for (int stage = 0; stage < S::kStages; ++stage) mg::init(arrived_[stage * S::kWarps], 1);
-    mg::publish_init();
-  }
-
-  __device__ __forceinline__ void prefetch(mg::i64 row) const {
-    if (row >= at_.rows || count_ == 0) return;
-    const int from = slice() + first_;
-    mg::bulk_prefetch_to_l2(at_.x + row * at_.x_stride + from, bytes());
-    if constexpr (kAdd) mg::bulk_prefetch_to_l2(at_.residual + row * S::kHidden + from, bytes());
-  }
-
-  // By one lane.
-  __device__ __forceinline__ void request(mg::i64 row, int stage) const {
-    if (row >= at_.rows) return;
-    mg::CopyBarrier& arrived = arrived_[stage * S::kWarps];
-    mg::arrive_expecting(arrived, bytes() * (kAdd ? 2 : 1));
-    if (count_ == 0) return;
-    T* const to = shared_ + stage * kStageSize + first_;
-    const int from = slice() + first_;
-    mg::bulk_load_kept(to, at_.x + row * at_.x_stride + from, bytes(), arrived);
-    if constexpr (kAdd) {
-      mg::bulk_load_kept(to + S::kSlice, at_.residual + row * S::kHidden + from, bytes(), arrived);
-    }
-  }
-
-  __device__ __forceinline__ void wait(int stage, unsigned int phase) const {
-    mg::wait(arrived_[stage * S::kWarps], phase);
-  }
-
-  // Where the thread's vector of the slice begins; residual's is kSlice further on.
-  __device__ __forceinline__ T* held(int stage, int column) const {
-    return shared_ + stage * kStageSize + column;
-  }
-
-  // Calls visit(step, column) for each vector of the piece that this thread owns.
-  template <class Visit>
-  __device__ __forceinline__ void for_each_vector(const Visit& visit) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-    for (int step = 0; step < S::kSteps; ++step) {
-      const int column = step * S::kStep + lane * S::kVec;
-      if (S::kWhole || column < count_) visit(step, first_ + column);
-    }
-  }
-
- private:
-  static constexpr int kStageSize = S::kSlice * (kAdd ? 2 : 1);
-
-  __device__ __forceinline__ unsigned int bytes() const {
-    return static_cast<unsigned int>(count_) * sizeof(T);
-  }
-
-  const StreamTensors<S>& at_;
-  T* const shared_;
-  mg::CopyBarrier* const arrived_;
-  int first_, count_, slice_;  // columns; slice_ in clusters only
-};
-
-// The sum over a row's threads, row after row: each tells its part and takes the sum. kFloats of
-// shared memory, in clusters kBarriers of barriers too. Two areas take turns: one barrier a row.
-template <class S, bool kInCluster = (S::kCluster > 1)>
-class RowSum {
- public:
-  static constexpr int kFloats = 2 * S::kWarps, kBarriers = 1;
-
-  __device__ __forceinline__ RowSum(float* scratch, mg::CopyBarrier*) : scratch_(scratch) {}
-
-  __device__ __forceinline__ void tell(float part) const {
-    part = mg::sum_of_lanes<32>(part);
-    if (threadIdx.x % 32 == 0) scratch_[turn_ + threadIdx.x / 32] = part;
-  }
-
-  __device__ __forceinline__ float take() {
-    __syncthreads();
-    const float sum = mg::sum_of_lanes<S::kWarps>(scratch_[turn_ + threadIdx.x % S::kWarps]);
-    turn_ = S::kWarps - turn_;
-    return sum;
-  }
-
- private:
-  float* const scratch_;
-  int turn_ = 0;
-};
-
-template <class S>
-class RowSum<S, true> {
-  using Sums = mg::ClusterSums<S::kThreads, S::kCluster, 1>;
-
- public:
-  static constexpr int kFloats = Sums::kFloats, kBarriers = Sums::kBarriers;
-
-  __device__ __forceinline__ RowSum(float* slots, mg::CopyBarrier* told) : sums_(slots, told) {
-    sums_.begin();
-  }
-
-  __device__ __forceinline__ void tell(float part) const {
-    const float parts[1] = {mg::sum_of_lanes<32>(part)};
-    sums_.tell(parts);
-  }
-
-  __device__ __forceinline__ float take() {
-    float total[1];
-    sums_.take(total);
-    return total[0];
-  }
-
- private:
-  Sums sums_;
-};
-
-// The thread's part of the block's rows.
+// One thread's part of the rows of its block.
 template <class S, bool kAdd, bool kHasRstd>
 class StreamRows {
   using T = typename S::T;
@@ -251,7 +101,7 @@ class StreamRows {
     }
   }
 
-  // A row is written between the telling and the taking of the next row's sum.
+  // Each row is written between tell() and take() of the next row.
   __device__ __forceinline__ void process_in_place(RowSum<S>& row_sum) const {
     int stage = 0, last_stage = 0;
     unsigned int phase = 0;
@@ -291,14 +141,15 @@ class StreamRows {
     if (stage == 0) phase ^= 1;
   }
 
-  // x, or what is x + residual.
+  // Returns x, or x + residual for add_forward.
   __device__ __forceinline__ Vector read(int stage, int column) const {
     const T* const place = piece_.held(stage, column);
     if constexpr (!kAdd) return mg::load<kVec>(place);
     return mg::sum_of(mg::load<kVec>(place), mg::load<kVec>(place + S::kSlice));
   }
 
-  // The warp is done with this row's place: the row kStages further on comes there.
+  // The warp is done with the place of this row. The row that is kStages steps further on is copied
+  // there.
   __device__ __forceinline__ void refill(mg::i64 row, int stage) const {
     mg::publish_to_copies();
     __syncwarp();
@@ -312,7 +163,8 @@ class StreamRows {
     mg::store_hinted<kVec, S::kStore>(at_.residual_out + at, value);
   }
 
-  // value(step, column): what is to be scaled. The sum is that of the row's squares.
+  // Scales and writes a row. `sum` is the sum of its squares, and value(step, column) returns the
+  // vector to scale.
   template <class Value>
   __device__ __forceinline__ void write(mg::i64 row, float sum, const Value& value) const {
     const float scale = mg::rsqrt(sum * (1.0f / S::kHidden) + eps_);

@@ -1,19 +1,37 @@
 // swiglu.backward          dgate[r, c] = dy[r, c] * up[r, c] * s * (1 + gate[r, c] * (1 - s))
 //                          dup[r, c]   = dy[r, c] * gate[r, c] * s      s = 1 / (1 + e^-gate[r, c])
-// swiglu.packed_backward   the same, gate and up being the halves of each row of one tensor, dgate
-//                          and dup those of another
+// swiglu.packed_backward   the same; gate and up are the two halves of each row of one tensor,
+//                          dgate and dup those of another
 //
-// Algorithm  as forward.cu: elements counted row by row, cut into vectors and tiles, loads before
-//            arithmetic. s is computed again, not kept by the forward operator.
-// Traffic    reads 3 * rows * hidden elements of T, writes 2 * rows * hidden, each once.
-// Work       12 flops an element, two of them in the special function unit: bound by memory.
-// Tunables   THREADS, VEC, UNROLL, ROWS, LOAD, STORE, PDL   as forward.cu
-// Numerics   fp32 throughout, each output rounded to T once. s and 1 - s keep their relative
-//            accuracy for every gate (<mg/sigmoid.cuh>); 1 + gate * (1 - s) cancels near -1.278,
-//            where dgate crosses 0: there its error is 2^-22 of dy * up. NaN where the formula has
-//            it: gates of -Inf, and of +Inf in dgate. |dy * up| must stay finite in fp32. dgate and
-//            dup may be gate, up or dy themselves where strides are the same; they must not overlap
-//            inputs otherwise.
+// The plain version: one thread computes one element.
+//
+//   __global__ void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup,
+//                                   long elements) {
+//     long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+//     if (i >= elements) return;
+//     float d = dy[i], g = gate[i], u = up[i];
+//     float s = 1 / (1 + expf(-g));
+//     dgate[i] = d * u * s * (1 + g * (1 - s));
+//     dup[i] = d * g * s;
+//   }
+//
+// It is slow for 16-bit types, as the plain version of forward.cu is. It also loses digits: 1 - s
+// cancels for large gates.
+//
+// Algorithm  As in forward.cu: elements are counted row by row and cut into vectors and tiles, and
+//            a thread loads all its vectors before it computes.
+//            s is computed again from gate. This saves a tensor that the forward operator would
+//            have to write.
+// Traffic    It reads 3 * rows * hidden elements of T and writes 2 * rows * hidden, each once.
+// Work       12 flops per element, two of them in the special function unit. The kernel is bound by
+//            memory.
+// Tunables   THREADS, VEC, UNROLL, ROWS, LOAD, STORE and PDL trade the same as in forward.cu.
+// Numerics   Everything is fp32; each output is rounded to T once. s and 1 - s keep their relative
+//            accuracy for every gate (<mg/sigmoid.cuh>). 1 + gate * (1 - s) cancels near -1.278,
+//            where dgate crosses 0; the error there is 2^-22 of dy * up. The result is NaN where
+//            the formula gives NaN: for a gate of -Inf, and in dgate for +Inf too. |dy * up| must
+//            stay finite in fp32. dgate and dup may be gate, up or dy themselves if the strides are
+//            the same; they must not overlap the inputs in any other way.
 
 #include <mg/cache_hint.cuh>
 #include <mg/convert.cuh>
@@ -50,7 +68,7 @@ __device__ __forceinline__ Gradients<T, kVec> swiglu_gradients(const mg::Vec<T, 
   return {mg::from_floats<T>(d_gate), mg::from_floats<T>(d_up)};
 }
 
-// Tensors of one problem and the distance between their rows.
+// The tensors of a problem and the distances between their rows.
 template <class T>
 struct Tensors {
   const T *dy, *gate, *up;
@@ -58,7 +76,7 @@ struct Tensors {
   mg::i64 dy_stride, gate_stride, up_stride, out_stride;
 };
 
-// The block's tile, of which `left` vectors are there.
+// Computes the block's tile. `left` is the number of vectors from its start to the end of the data.
 template <int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, class T, class Tile>
 __device__ __forceinline__ void backward_tile(const Tile& tile, mg::i64 left, const Tensors<T>& t) {
   mg::Vec<T, kVec> dys[kUnroll], gates[kUnroll], ups[kUnroll];
@@ -103,7 +121,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// `columns` is the vectors of a row, and `reciprocal` what <mg/row_split.cuh> wants of it.
+// `columns` is the number of vectors in a row. `reciprocal` is its reciprocal as <mg/row_split.cuh>
+// defines it.
 template <int kThreads, int kVec, int kUnroll, ROWS kRows, LOAD kLoad, STORE kStore, bool kPdl,
           class T>
 __device__ __forceinline__ void backward_rows(const Tensors<T>& tensors, mg::i64 rows,

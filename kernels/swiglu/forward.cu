@@ -1,24 +1,41 @@
 // swiglu.forward          y[r, c] = silu(gate[r, c]) * up[r, c]         silu(g) = g / (1 + e^-g)
-// swiglu.packed_forward   the same, gate and up being the halves of each row of one tensor
+// swiglu.packed_forward   the same; gate and up are the two halves of each row of one tensor
 //
-// Algorithm  Elements are counted row by row and cut into vectors of VEC, vectors into tiles of
-//            THREADS * UNROLL, one a block. A thread loads all its vectors before it computes.
-//            swiglu_forward is for tensors without gaps between their rows: one run, whatever the
-//            width, the last elements one by one. The others find each vector's row
-//            (<mg/row_split.cuh>).
-// Traffic    reads 2 * rows * hidden elements of T, writes rows * hidden, each once.
-// Work       6 flops an element, two of them in the special function unit: bound by memory.
-// Tunables   THREADS   of a block               trade: fewer blocks vs an even spread over SMs
-//            VEC       elements of an access; 16 bytes need the fewest instructions, less gives
-//                      small problems more threads, and serves odd sizes, strides and pointers
-//            UNROLL    vectors a thread has in flight of each input; many cost registers
-//            ROWS      wide where a row has a tile's vectors or more, else narrow
-//            LOAD, STORE   whether caches are told that nothing is used again
-//            PDL       start before the kernel ahead has ended: hides the launch
-// Numerics   fp32 throughout, rounded to T once, at the end. The sigmoid keeps its relative
-//            accuracy for every gate (<mg/sigmoid.cuh>); gates of -Inf give NaN (-Inf * 0), as the
-//            formula does. y may be gate or up itself where it has the same strides; it must not
-//            overlap them otherwise.
+// The plain version: one thread computes one element.
+//
+//   __global__ void swiglu(const T* gate, const T* up, T* y, long elements) {
+//     long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+//     if (i >= elements) return;
+//     float g = gate[i];
+//     y[i] = g / (1 + expf(-g)) * (float)up[i];
+//   }
+//
+// It is slow for 16-bit types: a thread loads only 2 bytes at a time, so it needs many instructions
+// and has few bytes in flight.
+//
+// Algorithm  Elements are counted row by row and cut into vectors of VEC elements. One block
+//            computes one tile of THREADS * UNROLL vectors.
+//            A thread loads all its vectors before it computes, so their latencies overlap.
+//            swiglu_forward is for tensors without gaps between rows. It sees one long run of
+//            elements, whatever the width, and computes the last elements one by one.
+//            The other kernels find the row of each vector without a division (<mg/row_split.cuh>).
+// Traffic    It reads 2 * rows * hidden elements of T and writes rows * hidden, each once.
+// Work       6 flops per element, two of them in the special function unit. The kernel is bound by
+//            memory.
+// Tunables   THREADS   The threads of a block. Larger blocks are fewer; smaller blocks spread more
+//                      evenly over the SMs.
+//            VEC       The elements of an access. 16 bytes need the fewest instructions. Fewer
+//                      bytes give small problems more threads, and serve odd sizes, strides and
+//                      pointers.
+//            UNROLL    The vectors of each input that a thread has in flight. Each costs registers.
+//            ROWS      wide is for rows that have at least as many vectors as a tile; narrow is for
+//                      all others.
+//            LOAD, STORE   Whether the caches are told that nothing is used again.
+//            PDL       The grid starts before the previous one has ended, which hides the launch.
+// Numerics   Everything is fp32; y is rounded to T once, at the end. The sigmoid keeps its relative
+//            accuracy for every gate (<mg/sigmoid.cuh>). A gate of -Inf gives NaN (-Inf * 0), as
+//            the formula does. y may be gate or up itself if it has the same strides; it must not
+//            overlap them in any other way.
 
 #include <mg/cache_hint.cuh>
 #include <mg/convert.cuh>
@@ -43,7 +60,7 @@ __device__ __forceinline__ mg::Vec<T, kVec> swiglu(const mg::Vec<T, kVec>& gate,
   return mg::from_floats<T>(u);
 }
 
-// The block's tile, of which `left` vectors are there.
+// Computes the block's tile. `left` is the number of vectors from its start to the end of the data.
 template <int kThreads, int kVec, int kUnroll, LOAD kLoad, STORE kStore, class T, class Tile>
 __device__ __forceinline__ void forward_tile(const Tile& tile, mg::i64 left, const T* gate,
                                              mg::i64 gate_stride, const T* up, mg::i64 up_stride,
@@ -83,7 +100,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// `columns` is the vectors of a row, and `reciprocal` what <mg/row_split.cuh> wants of it.
+// `columns` is the number of vectors in a row. `reciprocal` is its reciprocal as <mg/row_split.cuh>
+// defines it.
 template <int kThreads, int kVec, int kUnroll, ROWS kRows, LOAD kLoad, STORE kStore, bool kPdl,
           class T>
 __device__ __forceinline__ void forward_rows(const T* gate, mg::i64 gate_stride, const T* up,

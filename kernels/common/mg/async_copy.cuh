@@ -1,17 +1,17 @@
-// Copies of 4, 8 or 16 bytes from global to shared memory that do not pass through registers:
-// cp.async. Compute capability 8.0 and up; in C++ on the cpu device.
+// Copies of 4, 8 or 16 bytes from global to shared memory that bypass the registers: cp.async.
+// Needs compute capability 8.0; on the cpu device the copies are C++.
 //
-//   mg::AsyncCopies<12> copies;                 a thread's own; 12: the most it has unfinished
-//   copies.copy<16>(shared, global);            addresses aligned to as many bytes
-//   copies.copy_or_zero<16>(shared, global, is_there);   zeros, and nothing read, where it is not
-//   copies.end_group();                         the copies since the last one are a group
-//   copies.wait<1>();                           until at most one group is unfinished
+//   mg::AsyncCopies<12> copies;                 each thread has its own; at most 12 are unfinished
+//   copies.copy<16>(shared, global);            both addresses are aligned to 16 bytes
+//   copies.copy_or_zero<16>(shared, global, is_there);   if not there: writes zeros
+//   copies.end_group();                         the copies since the last call are one group
+//   copies.wait<1>();                           waits until at most one group is unfinished
 //
-// After the wait the thread that copied sees what arrived; other threads do after a barrier. Until
-// then neither place may be written, nor the shared one be read. A thread that has read a place may
-// copy into it again.
-// On the cpu device copies arrive as late as the rules allow: at the wait. Before, the place holds
-// NaN.
+// After the wait, the thread that copied sees the data. Other threads see the data after a barrier.
+// Before that, nobody may write the source, or read or write the destination. A thread that has
+// read a place may copy into it again.
+// On the cpu device a copy happens as late as the rules allow, at the wait. Until then its
+// destination holds NaN.
 
 #pragma once
 
@@ -56,7 +56,7 @@ class AsyncCopies {
     const void* from;
     int bytes, group;
   };
-  Copy copies_[kMostUnfinished];  // a ring
+  Copy copies_[kMostUnfinished];  // used as a ring
   int first_ = 0, count_ = 0, groups_ = 0;
 };
 
@@ -69,7 +69,7 @@ class AsyncCopies {
   __device__ __forceinline__ void copy(void* shared, const void* global) {
     static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what cp.async copies");
     const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
-    if constexpr (kBytes == 16) {  // .cg passes L1 by; it takes 16 bytes alone
+    if constexpr (kBytes == 16) {  // .cg bypasses L1; it exists for 16 bytes only
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
                    "l"(__cvta_generic_to_global(global))
                    : "memory");

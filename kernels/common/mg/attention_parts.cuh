@@ -1,14 +1,14 @@
-// Sums of attention over parts of a sequence's keys, and how they are added: each part has its own
-// maximum, to which its exponentials are relative.
+// Sums of attention over parts of a sequence's keys, and how such sums are added. Each part has its
+// own maximum, and its exponentials are relative to this maximum.
 //
 //   mg::AttentionPiece sum = mg::no_keys();     four columns of a row of O, and the row's weight
-//   mg::add(sum, pieces);                       several, in order
-//   sum = mg::sum_of_pieces(count, at);         those that at(0), ..., at(count - 1) give
-//   const mg::AttentionParts<kHeadDim, kRows> parts{sums, weights};   in global memory
+//   mg::add(sum, pieces);                       adds several pieces in order
+//   sum = mg::sum_of_pieces(count, at);         adds the pieces at(0), ..., at(count - 1)
+//   const mg::AttentionParts<kHeadDim, kRows> parts{sums, weights};   parts in global memory
 //   parts.put(part, row, column, piece);
 //   sum = parts.sum(first, count, row, column);
 //
-// Numerics: fp32, in the order of the parts. Parts without keys count nothing.
+// Numerics: fp32, in the order of the parts. A part without keys adds nothing.
 
 #pragma once
 
@@ -17,19 +17,19 @@
 
 namespace mg {
 
-// Four columns of a row of O, to be divided by the row's sum, and the row's weight: log2 of what
-// exponentials are relative to (x), their sum (y), and the sum of what was not rounded (z). Of some
-// keys, or of all.
+// Attention over some keys, or over all: four columns of a row of O, which are not yet divided by
+// the row's sum, and the row's weight. In the weight, exponentials are relative to 2^x, y is their
+// sum after rounding, and z is their sum before rounding.
 struct AttentionPiece {
   float4 o, weight;
 };
 
-// Of no key.
+// Attention over no keys.
 __device__ __forceinline__ AttentionPiece no_keys() {
   return {make_float4(0.0f, 0.0f, 0.0f, 0.0f), make_float4(-infinity(), 0.0f, 0.0f, 0.0f)};
 }
 
-// to += factor * from.
+// Adds factor * from to `to`.
 __device__ __forceinline__ void add_scaled(AttentionPiece& to, const AttentionPiece& from,
                                            float factor) {
   to.o.x += from.o.x * factor;
@@ -40,10 +40,10 @@ __device__ __forceinline__ void add_scaled(AttentionPiece& to, const AttentionPi
   to.weight.z += from.weight.z * factor;
 }
 
-// sum += pieces, in order.
+// Adds the pieces to `sum`, in order.
 template <int kCount>
 __device__ __forceinline__ void add(AttentionPiece& sum, const AttentionPiece (&pieces)[kCount]) {
-  // 0 for what has seen no key, where both may be -inf.
+  // A sum over no keys has the base -inf, and `to` may be -inf too. Then the factor is 0.
   const auto rescaling = [](float from, float to) {
     return from == -infinity() ? 0.0f : exp2_approx(from - to);
   };
@@ -60,10 +60,10 @@ __device__ __forceinline__ void add(AttentionPiece& sum, const AttentionPiece (&
   sum = total;
 }
 
-// The sum of the pieces that at(part) gives for parts [0, count), in order.
+// Returns the sum of the pieces at(0), ..., at(count - 1), added in order.
 template <class At>
 __device__ __forceinline__ AttentionPiece sum_of_pieces(int count, const At& at) {
-  constexpr int kAtOnce = 16;  // loads on their way
+  constexpr int kAtOnce = 16;  // pieces whose loads are in flight together
   AttentionPiece sum = no_keys();
   for (int first = 0; first < count; first += kAtOnce) {
     AttentionPiece pieces[kAtOnce];
@@ -77,11 +77,11 @@ __device__ __forceinline__ AttentionPiece sum_of_pieces(int count, const At& at)
   return sum;
 }
 
-// The parts of sequences in the workspace, kRows rows each.
+// The parts of sequences in the workspace. Each part has kRows rows.
 template <int kHeadDim, int kRows>
 struct AttentionParts {
-  float* sums;     // kHeadDim columns a row
-  float* weights;  // 4 a row
+  float* sums;     // kHeadDim floats per row
+  float* weights;  // 4 floats per row
 
   __device__ __forceinline__ void put(i64 part, int row, int column,
                                       const AttentionPiece& piece) const {
@@ -90,7 +90,8 @@ struct AttentionParts {
     if (column == 0) *reinterpret_cast<float4*>(weights + place * 4) = piece.weight;
   }
 
-  // Of parts [first, first + count). Through L2: other blocks wrote them.
+  // Returns the sum of parts [first, first + count). It reads through L2, because other blocks
+  // wrote the parts.
   __device__ __forceinline__ AttentionPiece sum(i64 first, int count, int row, int column) const {
     return sum_of_pieces(count, [&](int part) {
       const i64 place = (first + part) * kRows + row;

@@ -1,23 +1,25 @@
-// The rows of attention that a warp owns, 16 or a few times 16 of them, on mma.sync: Q, the softmax
-// and O in its registers, K and V from swizzled shared memory in tiles of keys.
+// The rows of attention that a warp owns, computed with mma.sync. A warp has 16 rows or a small
+// multiple of 16. Q, the softmax and O are in its registers. K and V are read from swizzled shared
+// memory, one tile of keys after the other.
 //
-//   mg::AttentionRows<V> rows(scaling, q);       q: this warp's rows in shared memory, as below
-//   rows.load_q();                               once they are there, where V keeps them
+//   mg::AttentionRows<V> rows(scaling, q);       q: this warp's rows of Q in shared memory
+//   rows.load_q();                               when Q has arrived; needed with kQInRegisters
 //   for each tile of keys, in any order:
 //     rows.multiply_q(scores, k_tile, nothing);  scores = Q K^T
-//     rows.cap(scores, scaling);                 nothing unless V::kCapped
-//     rows.mask(scores, own, key0, keys, window);   where a row of the tile does not see a key
-//     rows.follow_maximum(scores);               O and sums follow a row's new maximum
-//     rows.exponentiate(scores, step, p);        p = exp(s - maximum), 16 keys a step; and sums
+//     rows.cap(scores, scaling);                 does nothing without V::kCapped
+//     rows.mask(scores, own, key0, keys, window);   if some row of the tile does not see some key
+//     rows.follow_maximum(scores);               O and the sums follow a new maximum of a row
+//     rows.exponentiate(scores, step, p);        p = exp(s - maximum), 16 keys per step
 //     rows.multiply_v(p, v_tile);                O += P V
-//   rows.o(i, j, r), rows.sum(i, r), ...         at the end
+//   rows.o(i, j, r), rows.sum(i, r), ...         the results at the end
 //
-// V says, as constants: T (half or bfloat16); kRowTiles of 16 rows, kKeyTiles of 8 keys, kDimTiles
-// of 8 columns; kHeadDim, kRowBytes; kQInRegisters; kSumByMma (sums of P are products with ones);
-// kSeldom (a maximum is followed only from 2^8 on); kCausal, kWindowed, kCapped; kLse (a second
-// sum, of what was not rounded). Tiles and Q lie as <mg/swizzle.cuh> has it. Whole warps call
-// everything. Numerics: products exact, sums in fp32, P rounded to T; rows that saw no key have a
-// sum of 0.
+// V has these constants: T (half or bfloat16); kRowTiles tiles of 16 rows, kKeyTiles of 8 keys and
+// kDimTiles of 8 columns; kHeadDim, kRowBytes; kQInRegisters; kSumByMma (the sums of P are products
+// with ones); kSeldom (O follows a maximum only when it rises by 2^8); kCausal, kWindowed, kCapped;
+// kLse (keeps a second sum of what was not rounded). Q and the tiles lie in shared memory as
+// <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
+// Numerics: products are exact, sums are fp32, P is rounded to T. A row that saw no key has a sum
+// of 0.
 
 #pragma once
 
@@ -30,7 +32,7 @@
 namespace mg {
 
 inline constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
-inline constexpr float kSeldomBits = 8.0f;  // that a maximum rises before it is followed
+inline constexpr float kSeldomBits = 8.0f;  // kSeldom ignores rises of a maximum up to 2^8
 
 __device__ __forceinline__ int least(int a, int b) { return a < b ? a : b; }
 __device__ __forceinline__ int most(int a, int b) { return a > b ? a : b; }
@@ -40,7 +42,7 @@ struct AttentionScaling {
   int window;
 };
 
-// 1 / sum for rows that saw a key, 0 for the others.
+// Returns 1 / sum for a row that saw a key, and 0 for a row that saw none.
 __device__ __forceinline__ float share_of(float sum) {
   return sum > 0.0f || sum != sum ? 1.0f / sum : 0.0f;
 }
@@ -52,8 +54,9 @@ class AttentionRows {
 
   __device__ __forceinline__ AttentionRows(const AttentionScaling& scaling, T* q)
       : lane_(threadIdx.x % 32u),
-        // One half of the lanes names the left pieces, the other the right ones (of Q and V), or
-        // the upper and lower rows (of K).
+        // ldmatrix takes one address from each lane. For Q and V, one half of the lanes gives the
+        // addresses of the left pieces and the other half those of the right pieces. For K the
+        // halves are the upper and the lower rows.
         across_(lane_ % 16u, lane_ / 16u),
         down_(lane_ / 16u * 8u + lane_ % 8u, lane_ / 8u % 2u),
         q_(reinterpret_cast<const unsigned char*>(q)),
@@ -72,7 +75,7 @@ class AttentionRows {
     }
   }
 
-  // Once Q is there, if it stays in registers.
+  // Loads Q if it stays in registers. Q must have arrived in shared memory.
   __device__ __forceinline__ void load_q() {
     if constexpr (V::kQInRegisters) {
 #pragma unroll
@@ -84,7 +87,7 @@ class AttentionRows {
     float s[V::kRowTiles][V::kKeyTiles][4];
   };
 
-  // s = Q K^T. `between(step)` is called after the products of each 16 columns of Q.
+  // Computes s = Q K^T. Calls between(step) after the products of each 16 columns of Q.
   template <class Between>
   __device__ __forceinline__ void multiply_q(Scores& scores, const T* k_tile,
                                              const Between& between) const {
@@ -119,7 +122,7 @@ class AttentionRows {
     }
   }
 
-  // Logits of base 2 where capped.
+  // Applies the softcap. The capped logits are exponents of 2.
   __device__ __forceinline__ void cap(Scores& scores, const AttentionScaling& scaling) const {
     if constexpr (V::kCapped) {
       const float inner = 2.0f * kLog2E * scaling.scale / scaling.softcap;
@@ -130,8 +133,8 @@ class AttentionRows {
     }
   }
 
-  // -inf where a row does not see a key: `keys` there are, the tile's first is `key0`, and own(row)
-  // is the key that belongs to a row's query.
+  // Sets a score to -inf if its row does not see its key. The sequence has `keys` keys, the tile
+  // begins at key `key0`, and own(row) is the key at the position of the row's query.
   template <class Own>
   __device__ __forceinline__ void mask(Scores& scores, const Own& own, int key0, int keys,
                                        int window) const {
@@ -145,7 +148,8 @@ class AttentionRows {
     });
   }
 
-  // The first part of a softmax: row maxima, and O and sums follow them.
+  // The first part of a softmax: finds the maximum of each row, and rescales O and the sums if a
+  // maximum has risen.
   __device__ __forceinline__ void follow_maximum(const Scores& scores) {
     float maximum[V::kRowTiles][2];
     bool rises = false;
@@ -185,7 +189,7 @@ class AttentionRows {
     u32 p[V::kRowTiles][V::kKeyTiles / 2][4];
   };
 
-  // The second part, for 16 keys: p = exp(s - maximum), and their sum.
+  // The second part of a softmax, for 16 keys: p = exp(s - maximum). Adds p to the row sums.
   __device__ __forceinline__ void exponentiate(const Scores& scores, int step,
                                                Probabilities& probabilities) {
 #pragma unroll
@@ -208,7 +212,7 @@ class AttentionRows {
     }
   }
 
-  // O += P V.
+  // Computes O += P V.
   __device__ __forceinline__ void multiply_v(const Probabilities& probabilities, const T* v_tile) {
     const auto* const v = reinterpret_cast<const unsigned char*>(v_tile);
     constexpr int kPairs = V::kDimTiles / 2, kLoads = V::kKeyTiles / 2 * kPairs;
@@ -236,9 +240,10 @@ class AttentionRows {
     }
   }
 
-  // What there is at the end. Rows of this lane: row(i, r), r < 2; o(i, j, r)[c] is its column
-  // 8 * j + 2 * (lane % 4) + c, still to be divided by sum(i, r). The sums of a row's exponentials,
-  // 2^(logit - log2_base(i, r)), are for whole warps to call: rounded as o has them, and not.
+  // The results. This lane has rows row(i, r) with r < 2. o(i, j, r)[c] is column
+  // 8 * j + 2 * (lane % 4) + c of such a row; the caller divides it by sum(i, r).
+  // The exponentials of a row are 2^(logit - log2_base(i, r)). sum() adds them as they were rounded
+  // for O, unrounded_sum() adds them before rounding. Whole warps call these two.
   __device__ __forceinline__ int row(int i, int r) const {
     return 16 * i + 8 * r + static_cast<int>(lane_ / 4u);
   }
@@ -253,7 +258,7 @@ class AttentionRows {
 
  private:
   static constexpr int kSteps = V::kHeadDim / 16;
-  static constexpr int kAhead = 2;  // loads of K or V that are on their way during a product
+  static constexpr int kAhead = 2;  // loads of K or V that are in flight during a product
 
   __device__ __forceinline__ void load_q(int step, u32 (&of_q)[V::kRowTiles][4]) const {
 #pragma unroll
@@ -262,8 +267,8 @@ class AttentionRows {
     }
   }
 
-  // What exponents are relative to. Rows that have seen no key have no maximum: -inf - -inf is no
-  // exponent.
+  // The number that exponents are relative to. A row that has seen no key has the maximum -inf, and
+  // its base is 0, because -inf - -inf would be NaN.
   __device__ __forceinline__ float base(int i, int r) const {
     return max_[i][r] == -infinity() ? 0.0f : max_[i][r] * factor_;
   }
@@ -283,11 +288,11 @@ class AttentionRows {
   u32 lane_;
   SwizzledLane<V::kRowBytes> across_, down_;
   const unsigned char* q_;
-  float factor_;  // from scores to exponents of 2
+  float factor_;  // turns scores into exponents of 2
   u32 q_registers_[V::kQInRegisters ? kSteps : 1][V::kRowTiles][4];
   float o_[V::kRowTiles][V::kDimTiles][4];
-  float max_[V::kRowTiles][2];  // that o_ and sum_ are relative to
-  float sum_[V::kRowTiles][4];  // of row r in 2 * r: of this lane's keys, or of all by mma
+  float max_[V::kRowTiles][2];  // o_ and sum_ are relative to it
+  float sum_[V::kRowTiles][4];  // row r is in 2 * r: over this lane's keys, or over all by mma
   float unrounded_sum_[V::kRowTiles][2];  // for lse
 };
 

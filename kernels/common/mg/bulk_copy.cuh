@@ -1,26 +1,26 @@
-// Copies of whole pieces of memory between global and shared memory by the copy engine (TMA without
-// a tensor map), and the barrier that says when they have arrived. Compute capability 9.0 and up;
-// on the cpu device a copy is there at once.
+// Copies of large pieces between global and shared memory by the copy engine (TMA without a tensor
+// map), and the barrier that says when they have arrived. Needs compute capability 9.0. On the cpu
+// device a copy is done at once.
 //
 //   MG_SHARED(mg::CopyBarrier, arrived);
-//   if (threadIdx.x == 0) mg::init(arrived, 1);           one thread will arrive
+//   if (threadIdx.x == 0) mg::init(arrived, 1);           one thread will arrive at it
 //   mg::publish_init(); __syncthreads();
 //   if (threadIdx.x == 0) {
-//     mg::arrive_expecting(arrived, bytes);               first what is to come, then the copies
-//     mg::bulk_load(shared, global, bytes, arrived);    or bulk_load_kept(): mg::Cache::kept
+//     mg::arrive_expecting(arrived, bytes);               first the expected bytes, then the copies
+//     mg::bulk_load(shared, global, bytes, arrived);      or bulk_load_kept() for mg::Cache::kept
 //   }
-//   mg::wait(arrived, 0);                                 every thread that reads; phases 0, 1, 0
-//   ...
+//   mg::wait(arrived, 0);                                 every thread that reads; the phase of the
+//   ...                                                   waits is 0, 1, 0, 1, ...
 //
-//   mg::publish_to_copies(); __syncthreads();             what threads wrote into shared memory
+//   mg::publish_to_copies(); __syncthreads();             after threads wrote into shared memory
 //   if (threadIdx.x == 0) { mg::bulk_store(global, shared, bytes); mg::commit_stores(); }
-//   mg::wait_for_stores_read<0>();                        the thread that committed: before shared
-//                                                         memory is written again, or the block
-//                                                         ends
+//   mg::wait_for_stores_read<0>();                        the thread that committed calls it before
+//                                                         shared memory is written again, and
+//                                                         before the block ends
 //
-// Addresses and bytes are multiples of 16. The expected bytes of a phase are below 2^20. Shared
-// memory that threads read and a bulk_load then overwrites needs publish_to_copies() and a barrier
-// in between as well.
+// Addresses and bytes are multiples of 16. A phase expects less than 2^20 bytes. If threads read
+// shared memory and a bulk_load then overwrites it, publish_to_copies() and a barrier must stand in
+// between as well.
 
 #pragma once
 
@@ -31,7 +31,7 @@ namespace mg {
 
 #if defined(MGTUNE_CPU_DEVICE)
 
-// The threads of a block take turns on one OS thread: no atomics needed.
+// The threads of a block take turns on one OS thread, so no atomics are needed.
 struct alignas(8) CopyBarrier {
   u32 count, waited_for, phase;
   i32 bytes_missing;
@@ -95,12 +95,12 @@ __device__ __forceinline__ void init(CopyBarrier& barrier, u32 count) {
                : "memory");
 }
 
-// Barriers that this thread initialized become known to the copy engine.
+// Makes the barriers that this thread initialized known to the copy engine.
 __device__ __forceinline__ void publish_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// This thread's accesses to shared memory come before copies that are started after a barrier.
+// Orders this thread's accesses to shared memory before copies that are started after a barrier.
 __device__ __forceinline__ void publish_to_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -117,8 +117,8 @@ __device__ __forceinline__ void arrive(CopyBarrier& barrier) {
                : "memory");
 }
 
-// Until the barrier's phase of this parity is over; its copies are then visible. Each try sleeps in
-// the hardware for a while.
+// Waits until the barrier's phase of this parity is over. Its copies are then visible. The hardware
+// sleeps for a while in each try.
 __device__ __forceinline__ void wait(CopyBarrier& barrier, u32 phase) {
   u32 over;
   do {
@@ -140,7 +140,7 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, u32 
       : "memory");
 }
 
-// As bulk_load(), and the lines leave L2 last.
+// Does the same as bulk_load(), and the lines leave L2 last.
 __device__ __forceinline__ void bulk_load_kept(void* shared, const void* global, u32 bytes,
                                                CopyBarrier& barrier) {
   asm volatile(
@@ -151,7 +151,8 @@ __device__ __forceinline__ void bulk_load_kept(void* shared, const void* global,
       : "memory");
 }
 
-// Into L2 alone: not waited for, and no read of what another grid may be writing.
+// Copies into L2 only. Nobody waits for it. It does not count as a read of memory that another grid
+// may be writing.
 __device__ __forceinline__ void bulk_prefetch_to_l2(const void* global, u32 bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
                "r"(bytes)
@@ -169,13 +170,13 @@ __device__ __forceinline__ void commit_stores() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Until at most kGroups of this thread's groups still read shared memory.
+// Waits until at most kGroups of this thread's groups still read shared memory.
 template <int kGroups>
 __device__ __forceinline__ void wait_for_stores_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kGroups) : "memory");
 }
 
-// Until at most kGroups of them are not visible yet in global memory.
+// Waits until at most kGroups of this thread's groups are not yet visible in global memory.
 template <int kGroups>
 __device__ __forceinline__ void wait_for_stores() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kGroups) : "memory");

@@ -1,23 +1,24 @@
-// Loads and stores that say how long the caches should keep what they touch. Values never depend on
-// it; on the cpu device all are plain.
+// Loads and stores with a hint of how long the caches should keep the data. The hint never changes
+// a value. On the cpu device all accesses are plain.
 //
 //   mg::Vec<T, 8> x = mg::load_hinted<8, mg::Cache::streaming>(row + column);
 //   mg::store_hinted<8, mg::Cache::streaming>(out + column, y);
-//   mg::prefetch_to_l2(row + column);             brings its sector into L2; what is loaded later
-//                                                 is current
-//   weight = mg::read_each_time(weight);          in a loop: loads through it stay there, instead
-//                                                 of holding registers all the while
+//   mg::prefetch_to_l2(row + column);             brings its sector into L2; a later load still
+//                                                 sees the current value
+//   weight = mg::read_each_time(weight);          in a loop: the compiler keeps loads through it
+//                                                 inside the loop, where they hold no registers
+//                                                 across iterations
 //
-//   normal        as the hardware likes; what is read again, soon
-//   streaming     leaves L1 and L2 first (ld.cs, st.cs): what is touched once
-//   no_allocate   loads pass L1 by (not the read-only path, which wants memory that nobody writes
-//                 while the grid is there: not so in a dependent launch); stores are streaming ones
-//   kept          loads of 8 or 16 bytes: leaves L1 and L2 last (sm_80; an ordinary load before).
-//                 Not for the sake of what is read, which is read once: device memory is faster
-//                 when what is written leaves L2 before what was read (2 to 4 % on an H200). What
-//                 others keep in L2 has less room afterwards
+//   normal        The hardware decides. For data that is read again soon.
+//   streaming     The data leaves L1 and L2 first (ld.cs, st.cs). For data that is touched once.
+//   no_allocate   Loads bypass L1. We do not use ld.global.nc, because in a dependent launch the
+//                 previous grid may still be writing this memory. Stores are streaming stores.
+//   kept          Loads of 8 or 16 bytes: the data leaves L1 and L2 last. Needs sm_80; before that
+//                 it is an ordinary load. The data is read only once, so the point is not to find
+//                 it again: device memory is faster when written data leaves L2 before read data
+//                 (2 to 4 % on an H200). Data of other kernels has less room in L2 afterwards.
 //
-// A kernel's parameter takes these values after `using LOAD = mg::Cache;`.
+// A kernel takes these values as a parameter after `using LOAD = mg::Cache;`.
 
 #pragma once
 
@@ -87,7 +88,7 @@ __device__ __forceinline__ uint4 load_no_allocate(const uint4* from) {
   return bits;
 }
 
-// sm_80 and up.
+// Needs sm_80.
 __device__ __forceinline__ unsigned long long policy_to_keep() {
   unsigned long long policy;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -143,8 +144,8 @@ template <int N, Cache kCache, class T>
 __device__ __forceinline__ void store_hinted(T* to, const Vec<T, N>& value) {
   static_assert(kCache != Cache::kept, "a hint of loads");
   if constexpr (kCache == Cache::normal) {
-    // As an ordinary store, but one instruction: NVRTC 13.0 splits those of 16 bytes into four here
-    // and there, as in rmsnorm.forward of 128 columns.
+    // This acts like an ordinary store, but it is one instruction. NVRTC 13.0 sometimes splits an
+    // ordinary store of 16 bytes into four, for example in rmsnorm.forward with 128 columns.
     Access<T, N> bits;
     memcpy(&bits, &value, sizeof(bits));
     __stwb(reinterpret_cast<Access<T, N>*>(to), bits);

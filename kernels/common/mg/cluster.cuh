@@ -1,15 +1,15 @@
-// Blocks of one cluster: who they are, barriers across them, and stores into each other's shared
-// memory. Compute capability 9.0 and up; on the cpu device a cluster has one block.
+// The blocks of one cluster: their ranks, barriers across them, and stores into each other's shared
+// memory. Needs compute capability 9.0. On the cpu device a cluster has one block.
 //
-//   mg::cluster_arrive();                  "this block runs": before others may store into it
+//   mg::cluster_arrive();                  says that this block runs, so others may store into it
 //   ...loads...
 //   mg::cluster_wait();                    now every block of the cluster runs
-//   mg::store_to_block(&slot, rank, x);    slot of that block's shared memory, float or float4
-//   mg::cluster_arrive(); mg::cluster_wait();    the stores of all are visible to all
+//   mg::store_to_block(&slot, rank, x);    stores a float or float4 into that block's `slot`
+//   mg::cluster_arrive(); mg::cluster_wait();    now all blocks see the stores of all blocks
 //
-// Every arrive is followed by its wait before the next arrive. All threads of all blocks of the
-// cluster call both, whole warps together. A block that others may still store into must not end:
-// the wait after the last stores sees to that. For one-dimensional clusters.
+// Every arrive needs its wait before the next arrive. All threads of all blocks of the cluster call
+// both, whole warps together. A block must not end while others may still store into it; the wait
+// after the last stores guarantees this. Clusters are one-dimensional.
 
 #pragma once
 
@@ -45,7 +45,7 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// The place in the shared memory of block `rank` where `place` lies in this one's.
+// Returns the address in the shared memory of block `rank` that `place` has in this block.
 __device__ __forceinline__ u32 shared_of_block(const void* place, u32 rank) {
   const u32 here = static_cast<u32>(__cvta_generic_to_shared(place));
   u32 there;
@@ -67,16 +67,17 @@ __device__ __forceinline__ void store_to_block(float4* place, u32 rank, float4 v
 
 #endif
 
-// Length of cluster_sum's slots.
+// The length of the slots of cluster_sum().
 template <int kThreads, int kBlocks>
 __host__ __device__ constexpr int cluster_sum_floats() {
   return kThreads / 32 * kBlocks;
 }
 
-// The sum of `value` over all kThreads * kBlocks threads of the cluster, in each of them: a tree of
-// a fixed shape. `slots` is cluster_sum_floats() of shared memory, the same in each block. Called
-// between a cluster_arrive() and where its wait would stand: it waits itself, and is one barrier of
-// the cluster more. A second call needs other slots, or a barrier of the cluster before it.
+// Returns the sum of `value` over all kThreads * kBlocks threads of the cluster, in each of them.
+// The order of the additions is a fixed tree. `slots` is an array of cluster_sum_floats() in shared
+// memory, at the same place in each block. The caller has called cluster_arrive() and not yet
+// cluster_wait(): cluster_sum() waits itself. It then uses one more barrier of the cluster. A
+// second call needs other slots, or a barrier of the cluster before it.
 template <int kThreads, int kBlocks>
 __device__ __forceinline__ float cluster_sum(float value, float* slots) {
   static_assert(kThreads % 32 == 0 && kBlocks >= 1 && kBlocks <= 16, "the hardware's clusters");
@@ -85,7 +86,7 @@ __device__ __forceinline__ float cluster_sum(float value, float* slots) {
   const u32 warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
   value = sum_of_lanes<32>(value);
   cluster_wait();
-  // Lane i tells block i of its warp: one store each, side by side.
+  // Lane i sends the sum of its warp to block i, so the stores of the lanes run side by side.
   if (lane < kBlocks) store_to_block(&slots[cluster_rank() * kWarps + warp], lane, value);
   __syncwarp();
   cluster_arrive();

@@ -1,19 +1,21 @@
-// ClusterSums: sums over all threads of a cluster, row after row, without a barrier of the cluster.
+// ClusterSums: sums over all threads of a cluster, for one row after the other, without a barrier
+// of the cluster.
 //
-// Each warp sends its part of a sum into the shared memory of every block, and each block's own
-// barrier counts the bytes that have come. A barrier of the cluster would cost more: to release
-// what was stored before it, it waits for stores to global memory too, which in a kernel that lives
-// from them are always on their way.
+// Each warp sends its part of a sum into the shared memory of every block. A barrier in each block
+// counts the bytes that have arrived. A barrier of the cluster would cost more: before it releases
+// earlier stores it waits for stores to global memory too, and a kernel that streams its output
+// always has such stores in flight.
 //
 //   mg::ClusterSums<kThreads, kBlocks, kAtOnce> sums(slots, arrived);
-//   sums.begin();                 once; a barrier of the cluster inside
-//   sums.tell(parts);             the warps' parts of kAtOnce sums, the same in all lanes of a warp
+//   sums.begin();                 once; it contains a barrier of the cluster
+//   sums.tell(parts);             sends the warp's parts of kAtOnce sums; all lanes pass the same
 //   ...other work...
-//   sums.take(totals);            the sums, in every thread of every block; then the next tell()
+//   sums.take(totals);            returns the sums to every thread; then the next tell() may follow
 //
-// All threads of all blocks call each of them, whole warps together. The order of the additions is
-// a fixed tree: equal parts give equal bits. Blocks take and end in step, so that none is sent to
-// after it has ended. Compute capability 9.0 and up; on the cpu device a cluster has one block.
+// All threads of all blocks call each function, whole warps together. The order of the additions is
+// a fixed tree: equal parts give equal bits. All blocks take the same number of sums before they
+// end, so nothing is sent to a block that has ended. Needs compute capability 9.0. On the cpu
+// device a cluster has one block.
 
 #pragma once
 
@@ -34,8 +36,8 @@ inline void send_to_block(float* place, u32, float value, CopyBarrier& arrived) 
 
 #else
 
-// Into the shared memory of block `rank`, where `place` lies in this one's, counted by the barrier
-// that lies where `arrived` does.
+// Stores `value` into the shared memory of block `rank`, at the address that `place` has in this
+// block. The barrier at the address of `arrived` in that block counts the bytes.
 __device__ __forceinline__ void send_to_block(float* place, u32 rank, float value,
                                               CopyBarrier& arrived) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
@@ -51,8 +53,9 @@ class ClusterSums {
   static constexpr int kWarps = kThreads / 32, kParts = kWarps * kBlocks;
 
  public:
-  // Shared memory: kFloats of slots, kBarriers of barriers. Two areas take turns: who tells the
-  // parts of a row has taken the row before, so nobody still reads those of the row before that.
+  // The slots need kFloats floats of shared memory, and there are kBarriers barriers. The slots are
+  // double-buffered: a block sends row n only after it has received row n - 1, so the buffer of row
+  // n - 2 is free.
   static constexpr int kFloats = 2 * kParts * kAtOnce, kBarriers = 2;
 
   static_assert(kThreads % 32 == 0 && kBlocks >= 1 && kBlocks <= 16, "the hardware's clusters");
@@ -67,7 +70,7 @@ class ClusterSums {
     }
     __syncwarp();
     cluster_arrive();
-    cluster_wait();  // every block runs and is ready
+    cluster_wait();  // Now every block runs and is ready.
   }
 
   __device__ __forceinline__ void tell(const float (&parts)[kAtOnce]) const {
@@ -81,9 +84,9 @@ class ClusterSums {
     __syncwarp();
   }
 
-  // The wait acquires at the scope of the block, as is usual for barriers that other blocks of the
-  // cluster complete: what they sent lies in this block's shared memory, of which there is one
-  // copy.
+  // The wait acquires at the scope of the block. This is usual for barriers that other blocks of
+  // the cluster complete: the data lies in this block's shared memory, and there is only one copy
+  // of it.
   __device__ __forceinline__ void take(float (&totals)[kAtOnce]) {
     wait(arrived_[area_], phase_);
 #pragma unroll

@@ -1,5 +1,6 @@
-// Whole vectors to float and back, two elements of 16 bits at a time: half the instructions of one
-// by one on a GPU. The same values as mg::to_float and mg::from_float give.
+// Conversions of whole vectors to float and back. Two elements of 16 bits are converted at a time,
+// which takes half the instructions of one by one on a GPU. The values are those of mg::to_float
+// and mg::from_float.
 //
 //   float values[8];
 //   mg::to_floats(vec, values);                    vec: mg::Vec<T, 8> or mg::Pieces<T, 8>
@@ -46,7 +47,7 @@ __device__ __forceinline__ void to_floats(const Pieces<T, N>& from, float (&to)[
   }
 }
 
-// Copied as one word, so that it is not taken apart and put together again.
+// Both results are copied as one word, so that the compiler does not split and rejoin them.
 __device__ __forceinline__ void round_two(float low, float high, __nv_bfloat16* to) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   memcpy(to, &both, sizeof(both));

@@ -1,14 +1,14 @@
-// Programmatic dependent launch: a grid that starts while the one before it on its stream still
-// runs. Compute capability 9.0 and up; on the cpu device grids follow one another.
+// Programmatic dependent launch: a grid starts while the grid before it on its stream still runs.
+// Needs compute capability 9.0. On the cpu device one grid runs after the other.
 //
-//   mg::let_next_grid_start();         its blocks may take the room that is left
-//   mg::wait_for_previous_grid();      from here on, what earlier grids wrote is visible
+//   mg::let_next_grid_start();         the next grid may start blocks where there is room
+//   mg::wait_for_previous_grid();      from here on this grid sees what earlier grids wrote
 //
-// A kernel that uses this marks no pointer to const `__restrict__`: the compiler would read through
-// the read-only path, whose lines an earlier grid may have left stale in the L1 of an SM. Nothing
-// that another kernel may have written is read, and nothing that another may still read is written,
-// before the wait; a prefetch into L2, where all writes meet, is no read. In a launch without `pdl`
-// both do nothing.
+// A kernel that uses this must not mark a pointer to const as `__restrict__`. The compiler would
+// read such memory through the read-only path, and an SM's L1 may hold stale lines of it.
+// Before the wait, a kernel must not read what another kernel may have written, and must not write
+// what another kernel may still read. A prefetch into L2 is allowed, because all writes meet in L2.
+// In a launch without `pdl` both functions do nothing.
 
 #pragma once
 

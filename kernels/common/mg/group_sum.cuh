@@ -1,15 +1,16 @@
-// Sums over a group of threads of a block that waits for nobody outside the group, so that groups
-// may be in different rounds of a loop; several sums at once, by one barrier.
+// Sums over a group of threads of a block that does not wait for other groups. So the groups may be
+// in different iterations of a loop. Several sums share one barrier.
 //
 //   MG_SHARED(float, scratch, [2 * mg::group_sum_floats<128, 4, 2>()]);  4 groups of 128 threads
 //   float sums[2] = {...};
-//   mg::group_sums<128, 4>(sums, scratch + turn);     turn: the halves of scratch in turn
+//   mg::group_sums<128, 4>(sums, scratch + turn);     turn alternates between the halves of scratch
 //
-// Up to 32 threads a group is an aligned part of a warp and `scratch` is not touched; above, whole
-// warps that meet at a barrier of their own (bar.sync 1 to 15). With two scratch areas in turn the
-// one barrier inside is enough: whoever is at the next but one call has seen all at the one
-// between. Every thread of the group must call it. For one-dimensional blocks. The order of the
-// additions is a fixed tree, as in <mg/reduce.cuh>.
+// A group of up to 32 threads is an aligned part of a warp and does not use `scratch`. A larger
+// group is whole warps, which meet at a barrier of their own (bar.sync 1 to 15). One barrier is
+// enough if two scratch areas take turns: a thread that writes an area again has passed the barrier
+// of the call in between, and every thread had read the area before it reached that barrier.
+// Every thread of the group must call it. Blocks are one-dimensional. The order of the additions is
+// a fixed tree, as in <mg/reduce.cuh>.
 
 #pragma once
 
@@ -18,13 +19,13 @@
 
 namespace mg {
 
-// Length of one scratch area; at least 1.
+// The length of one scratch area; at least 1.
 template <int kThreads, int kGroups, int kSums>
 __host__ __device__ constexpr int group_sum_floats() {
   return sum_scratch_floats<kThreads, kGroups>() * kSums;
 }
 
-// Barrier of the kThreads consecutive threads of which the calling one is; whole warps.
+// A barrier of the kThreads consecutive threads that the caller belongs to. They are whole warps.
 template <int kThreads>
 __device__ __forceinline__ void sync_group() {
   const u32 barrier = 1u + threadIdx.x / static_cast<u32>(kThreads);
@@ -35,7 +36,7 @@ __device__ __forceinline__ void sync_group() {
 #endif
 }
 
-// Each of sums[] over the group, in all its threads.
+// Replaces each of sums[] by its sum over the group, in all threads of the group.
 template <int kThreads, int kGroups, int kSums>
 __device__ __forceinline__ void group_sums(float (&sums)[kSums], float* scratch) {
   static_assert(kThreads <= 32 || kGroups <= 15, "named barriers of a block");

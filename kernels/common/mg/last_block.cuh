@@ -1,9 +1,11 @@
-// Which block of several is the last to be done with its part, so that it can go on with them all.
+// Finds out which of several blocks finishes its part last, so that this block can go on with the
+// results of all.
 //
 //   if (!mg::is_last_block(counter, count)) return;     every thread of each of `count` blocks
-//   ...reads with __ldcg what they wrote...
+//   ...read with __ldcg what the blocks wrote...
 //
-// The counter, in global memory, is zero before the first block and after the last. Nobody waits.
+// The counter lies in global memory. It is zero before the first block and after the last one. No
+// block waits for another.
 
 #pragma once
 
@@ -12,8 +14,8 @@
 
 namespace mg {
 
-// What any of the blocks wrote before is visible to the last one. The barriers make one thread's
-// fences the block's.
+// The last block sees everything that the other blocks wrote before their calls. One thread
+// executes the fences; the barriers extend them to the whole block.
 __device__ __forceinline__ bool is_last_block(u32* counter, int count) {
   MG_SHARED(u32, before);
   __syncthreads();

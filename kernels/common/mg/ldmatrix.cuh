@@ -1,13 +1,14 @@
-// Four 8 x 8 matrices of 16-bit elements from shared memory into a warp's registers, as mma.sync
-// takes them: ldmatrix. Compute capability 7.5 and up; in C++ on the cpu device.
+// Loads four 8 x 8 matrices of 16-bit elements from shared memory into a warp's registers, in the
+// layout that mma.sync takes: ldmatrix. Needs compute capability 7.5; the cpu device does it in
+// C++.
 //
 //   mg::ldmatrix_x4(out, row);                  out[m]: two elements of matrix m
 //   mg::ldmatrix_x4_transposed(out, row);
 //
-// Every lane of the warp calls it. Lane 8 * m + r names row r of matrix m: 16 bytes in shared
-// memory, 16-byte aligned. With g = lane / 4 and q = lane % 4 a lane gets, of each matrix, the
-// elements (g, 2 * q) and (g, 2 * q + 1); transposed: (2 * q, g) and (2 * q + 1, g). The first
-// lies in the lower half of the word.
+// Every lane of the warp calls it. Lane 8 * m + r passes the address of row r of matrix m: 16 bytes
+// in shared memory, 16-byte aligned. With g = lane / 4 and q = lane % 4, a lane gets the elements
+// (g, 2 * q) and (g, 2 * q + 1) of each matrix. Transposed, these are (2 * q, g) and (2 * q + 1,
+// g). The first element lies in the lower half of the word.
 
 #pragma once
 
@@ -17,7 +18,7 @@ namespace mg {
 
 #if defined(MGTUNE_CPU_DEVICE)
 
-// What another lane names; every lane of the warp calls it.
+// Returns the `row` that another lane passed. Every lane of the warp calls it.
 inline const unsigned char* row_of_lane(const void* row, u32 lane) {
   const u64 address = __shfl_sync(0xffffffffu, reinterpret_cast<u64>(row), static_cast<int>(lane));
   return reinterpret_cast<const unsigned char*>(address);

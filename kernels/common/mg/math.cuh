@@ -1,20 +1,20 @@
-// Arithmetic that the three compilers spell differently or that only a GPU has.
+// Arithmetic that the three compilers spell differently, or that only a GPU has.
 //
-// Numerics: a GPU's own approximations, so results differ between devices in the last bits (the cpu
-// device rounds each step exactly). The check's tolerances cover this.
+// Numerics: these are the GPU's own approximations, so results differ between devices in the last
+// bits. The cpu device rounds each step exactly. The tolerances of the check cover the difference.
 
 #pragma once
 
 namespace mg {
 
-// NVRTC has no name for it.
+// NVRTC has no name for infinity.
 __device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
 
-// 1 / sqrt(x): at most 2 ulp off on a GPU. +Inf for 0, NaN below.
+// Returns 1 / sqrt(x), at most 2 ulp off on a GPU. The result is +Inf for 0 and NaN below 0.
 __device__ __forceinline__ float rsqrt(float x) { return rsqrtf(x); }
 
-// 2^x in one instruction of a GPU, at most 2^-22 of the result off. 0 where the result is below
-// 2^-126, +Inf from x = 128, NaN for NaN.
+// Returns 2^x by one instruction of a GPU. The error is at most 2^-22 of the result. The result is
+// 0 if it would be below 2^-126, +Inf from x = 128 on, and NaN for NaN.
 __device__ __forceinline__ float exp2_approx(float x) {
 #if defined(MGTUNE_CPU_DEVICE)
   return x < -126.0f ? 0.0f : exp2f(x);
@@ -25,8 +25,8 @@ __device__ __forceinline__ float exp2_approx(float x) {
 #endif
 }
 
-// 1 / x in one instruction of a GPU, at most 1 ulp off. For |x| in [2^-126, 2^126]; 0 for an
-// infinity, NaN for NaN.
+// Returns 1 / x by one instruction of a GPU, at most 1 ulp off, for |x| in [2^-126, 2^126]. The
+// result is 0 for an infinity and NaN for NaN.
 __device__ __forceinline__ float reciprocal_approx(float x) {
 #if defined(MGTUNE_CPU_DEVICE)
   return 1.0f / x;

@@ -1,21 +1,21 @@
 // Matrix products of one warp on the tensor cores, with fp32 accumulators: mma.sync.
 //
-//   mg::mma_m16n8<T, 16>(d, a, b);      d (16 x 8) += a (16 x 16) * b (16 x 8), T half or bf16
-//   mg::pack<T>(low, high)              two floats, rounded, as a word of a or b
-//   mg::unpack<T>(word, two)            and back
+//   mg::mma_m16n8<T, 16>(d, a, b);      d (16 x 8) += a (16 x 16) * b (16 x 8); T is half or bf16
+//   mg::pack<T>(low, high)              rounds two floats into one word of a or b
+//   mg::unpack<T>(word, two)            the reverse
 //   mg::quad_max(x), mg::quad_sum(x)    over the four lanes that hold a row of d; whole warps call
 //
-// Every lane of the warp calls it and holds its part of the matrices, as PTX lays them out ("Matrix
-// fragments for mma.m16n8k16"). With g = lane / 4, q = lane % 4, and two elements of T a word, the
-// one of lower k in the lower half:
+// Every lane of the warp calls mma_m16n8 and holds its part of the matrices, as PTX lays them out
+// ("Matrix fragments for mma.m16n8k16"). A word holds two elements of T; the element of lower k is
+// in the lower half. With g = lane / 4 and q = lane % 4:
 //
 //   a[2 * h + r]   row g + 8 * r of a, k = 8 * h + 2 * q and the next     h < K / 8, r < 2
 //   b[h]           column g of b, k = 8 * h + 2 * q and the next
 //   d[2 * r + c]   row g + 8 * r, column 2 * q + c                        c < 2
 //
-// K = 8 of half: compute capability 7.5 and up; the others 8.0 and up. The cpu device has them all,
-// for one-dimensional blocks: each lane gathers its rows and columns by shuffles.
-// Numerics: products are exact; the order of the sums, and how they are rounded, is the device's.
+// K = 8 with half needs compute capability 7.5; the other forms need 8.0. The cpu device has all
+// forms, for one-dimensional blocks: each lane gathers its rows and columns by shuffles.
+// Numerics: products are exact. The device decides the order of the sums and how they are rounded.
 
 #pragma once
 
@@ -63,7 +63,7 @@ void mma_m16n8(float* d, const u32* a, const u32* b) {
   static_assert(sizeof(T) == 2 && (K == 8 || K == 16), "m16n8k8 and m16n8k16 of 16-bit types");
   const u32 lane = threadIdx.x % 32u, group = lane / 4u, quad = lane % 4u;
   float rows[2][K], columns[2][K];
-  for (u32 from = 0; from < 4; ++from) {  // whose part of a row or column it is
+  for (u32 from = 0; from < 4; ++from) {  // the lane of the quad that holds this part
     for (int h = 0; h < K / 8; ++h) {
       const u32 k = 8u * static_cast<u32>(h) + 2u * from;
       for (u32 i = 0; i < 2; ++i) {

@@ -1,13 +1,13 @@
-// The last step of a sum over rows that many blocks share: each left a row of fp32 partial sums,
-// and the rows are added up, always in the same order.
+// The last step of a sum over rows that many blocks share. Each block left a row of fp32 partial
+// sums. These rows are added up, always in the same order.
 //
-//   partials + i * row_length    partial sums of part i, all columns; row_length a multiple of 4
+//   partials + i * row_length    the partial sums of part i; row_length is a multiple of 4
 //
-// kThreads threads, the whole block, take 32 columns: 8 threads a row (16 bytes each), kThreads / 8
-// rows at once. Each thread adds up every (kThreads / 8)-th row, shuffles add the four rows of a
-// warp, and one warp adds what the warps left in shared memory.
-// Reads through L2 (ld.cg): the partial sums may come from blocks of the same grid, once a fence
-// has made them visible.
+// A block of kThreads threads adds up 32 columns. 8 threads read a row, 16 bytes each, so kThreads
+// / 8 rows are read at once. Each thread adds up every (kThreads / 8)-th row, shuffles add the four
+// rows of a warp, and one warp adds the warps' sums from shared memory.
+// Reads go through L2 (ld.cg), because the partial sums may come from blocks of the same grid,
+// after a fence has made them visible.
 
 #pragma once
 
@@ -15,14 +15,14 @@
 
 namespace mg {
 
-inline constexpr int kPartialSumColumns = 32;  // that one call adds up
+inline constexpr int kPartialSumColumns = 32;  // one call adds up so many columns
 
 template <int kThreads>
 constexpr int kPartialSumScratch = kThreads / 32 * kPartialSumColumns;  // floats
 
-// The total of column first_column + threadIdx.x, in threads 0 to 31; of no meaning in the others
-// and beyond row_length. One barrier inside, and the block needs another before `scratch` serves
-// again. Columns from row_length on are not read.
+// Returns the total of column first_column + threadIdx.x in threads 0 to 31. The result has no
+// meaning in other threads, nor for columns from row_length on, which are not read. There is one
+// barrier inside. The block needs another barrier before it uses `scratch` again.
 template <int kThreads>
 __device__ __forceinline__ float sum_partials(const float* partials, i32 parts, i64 row_length,
                                               i64 first_column, float* scratch) {

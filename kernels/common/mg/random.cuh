@@ -1,12 +1,13 @@
-// Random numbers that depend on a seed and an index alone: whoever computes element i gets the
-// same.
+// Random numbers that depend on a seed and an index alone. Whoever computes element i gets the same
+// number.
 //
 //   const mg::u64 bits = mg::random_bits(seed, i);
 //   const float x = mg::normal_of(bits);           mean 0, deviation 1, within +-6.8
 //
-// One 64-bit hash an element: SplitMix64's finaliser over a counter that begins at a hash of the
-// seed. normal_of turns its halves into one number by Box and Muller's formula.
-// Numerics: integer steps are exact; logf, cosf and sqrtf may differ between CPU and GPU in their
+// Each element takes one 64-bit hash: the finalizer of SplitMix64 over a counter that begins at a
+// hash of the seed. normal_of() turns the two halves of the hash into one normal number with the
+// formula of Box and Muller.
+// Numerics: integer steps are exact. logf, cosf and sqrtf may differ between CPU and GPU in their
 // last bits.
 
 #pragma once

@@ -1,4 +1,5 @@
-// Arithmetic of a normalized row, a vector at a time: everything in fp32, each result rounded once.
+// The arithmetic of a normalized row, one vector at a time. Everything is fp32, and each result is
+// rounded once.
 
 #pragma once
 
@@ -27,7 +28,7 @@ __device__ __forceinline__ Vec<T, kVec> sum_of(const Vec<T, kVec>& a, const Vec<
   return from_floats<T>(values);
 }
 
-// x * scale * (weight_offset + weight)
+// Returns x * scale * (weight_offset + weight).
 template <class T, class W, int kVec>
 __device__ __forceinline__ Vec<T, kVec> scaled(const Vec<T, kVec>& x, const Pieces<W, kVec>& weight,
                                                float weight_offset, float scale) {

@@ -1,20 +1,19 @@
-// Where the vectors of a matrix lie when they are counted row by row and cut into tiles that care
-// nothing for rows. Made for a tile that begins at vector `start`; then
+// Where the vectors of a matrix lie if they are counted row by row and cut into tiles without
+// regard to rows. A tile begins at vector `start`; for it:
 //
 //   tile.offset<kVec>(ahead, stride)     the first element of vector start + ahead, in a tensor
-//   whose
-//                                        rows are `stride` elements apart
+//                                        whose rows are `stride` elements apart
 //
-//   OneRun       no gaps between rows: the stride plays no part
-//   WideRows     a row has at least as many vectors as a tile, which so meets two rows at most
-//   NarrowRows   any
+//   OneRun       There are no gaps between rows; the stride is ignored.
+//   WideRows     A row has at least as many vectors as a tile, so a tile meets at most two rows.
+//   NarrowRows   Any rows.
 //
-// `columns` is the vectors of a row, at most 2^18, and `reciprocal` 2^62 / columns rounded up,
-// computed once, before the launch: "ceil_div(4611686018427387904, columns):u64" in an operator
-// file. WideRows multiplies by it once a tile, NarrowRows once a vector.
+// `columns` is the number of vectors in a row, at most 2^18. `reciprocal` is 2^62 / columns,
+// rounded up. It is computed once, before the launch: "ceil_div(4611686018427387904, columns):u64"
+// in an operator file. WideRows multiplies by it once per tile, NarrowRows once per vector.
 //
-// Why that is exact: the reciprocal is too large by less than 1, so n * reciprocal / 2^62 is above
-// n / columns by less than n / 2^62, which for n < 2^44 is too little to reach the next row.
+// Why the division is exact: the reciprocal is too large by less than 1. So n * reciprocal / 2^62
+// exceeds n / columns by less than n / 2^62. For n < 2^44 this is too little to reach the next row.
 
 #pragma once
 
@@ -22,7 +21,7 @@
 
 namespace mg {
 
-// vector / columns; vector is below 2^44.
+// Returns vector / columns. `vector` must be below 2^44.
 __device__ __forceinline__ u64 row_of(u64 vector, u64 reciprocal) {
 #if defined(MGTUNE_CPU_DEVICE)
   __extension__ using Product = unsigned __int128;

@@ -1,13 +1,14 @@
-// Shared memory of a block. Kernels declare it through this header and in no other way, so that the
-// cpu device knows every array: it poisons the gaps between them under AddressSanitizer, fills them
-// with NaN before each block, and sees who reads and writes them (the race checker).
+// The shared memory of a block. Kernels declare it through this header and in no other way, so that
+// the cpu device knows every array. Under AddressSanitizer it poisons the gaps between arrays. It
+// fills the arrays with NaN before each block. Its race checker sees who reads and writes them.
 //
 //   MG_SHARED(float, tile, [4][32]);           float tile[4][32] in shared memory, uninitialized
 //   float* rows = mg::dynamic_shared<float>();  the launch's shared_bytes, aligned to 1024 bytes
 //
-// MG_SHARED stands in a function body. Its type is trivial, has no comma in its name, and brings
-// the alignment (float4, an alignas struct). Without dims it declares one object. Every call of
-// dynamic_shared() in a block returns the same address; a kernel carves it with typed pointers.
+// MG_SHARED stands in a function body. Its type is trivial, has no comma in its name, and decides
+// the alignment (float4, an alignas struct). Without dimensions it declares one object. Every call
+// of dynamic_shared() in a block returns the same address; a kernel divides it up with typed
+// pointers.
 
 #pragma once
 
@@ -32,7 +33,7 @@ T* dynamic_shared() {
 
 namespace mg {
 
-// 1024 bytes is what the widest swizzle of a tensor map wants.
+// The widest swizzle of a tensor map needs an alignment of 1024 bytes.
 template <class T>
 __device__ __forceinline__ T* dynamic_shared() {
   extern __shared__ __align__(1024) unsigned char mg_dynamic_shared[];

@@ -2,13 +2,13 @@
 //
 //   mg::Sigmoid s = mg::sigmoid<T>(x);     s.value = 1 / (1 + e^-x),  s.rest = 1 - s.value
 //
-// Both come from e^-|x|, which never overflows, and neither from a difference, so each keeps its
-// relative accuracy however small it is. NaN for NaN; 0 and 1 for the infinities.
+// Both results come from e^-|x|, which never overflows. Neither comes from a difference, so each
+// keeps its relative accuracy however small it is. NaN gives NaN; the infinities give 0 and 1.
 //
-// Numerics: T is the dtype that the result will be rounded to. For float, e^-|x| is expf: value and
-// rest are at most 2^-21 of themselves off. For the 16-bit dtypes it is one ex2: 2^-21 + |x| 2^-24,
-// below a 2000th of their rounding; rest (value where x < 0) is 0 from |x| = 87.4 on, where it is
-// below 2^-126.
+// Numerics: T is the dtype that the result will be rounded to. For float, e^-|x| is computed by
+// expf, and value and rest have a relative error of at most 2^-21. For the 16-bit dtypes it is one
+// ex2, with a relative error of 2^-21 + |x| 2^-24, which is below a 2000th of their rounding. Then
+// rest (value if x < 0) is 0 from |x| = 87.4 on, where the exact result is below 2^-126.
 
 #pragma once
 

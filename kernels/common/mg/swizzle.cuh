@@ -1,16 +1,16 @@
-// Rows of 16-byte pieces in shared memory, laid out so that eight consecutive rows hold a piece of
-// the same number in eight different sets of banks: what ldmatrix reads at once, and what the
-// threads of a warp write at once, meets no bank conflict.
+// A layout of rows of 16-byte pieces in shared memory without bank conflicts. In eight consecutive
+// rows, the pieces of the same number lie in eight different sets of banks. ldmatrix reads such
+// pieces at once, and the threads of a warp write them at once.
 //
-//   mg::swizzled<kRowBytes>(row, piece)            byte at which a piece of a row begins
+//   mg::swizzled<kRowBytes>(row, piece)            the byte at which a piece of a row begins
 //   const mg::SwizzledLane<kRowBytes> lane(row, half);
 //   lane.offset(rows, step)                        the same for piece 2 * step + half of row + rows
 //
-// Rows are kRowBytes long, a multiple of 64, one after the other; the first begins at a multiple of
-// 1024 bytes. Piece p of row r lies where piece p ^ (r % 8) would without the swizzle, or, in rows
-// of an odd number of 64 bytes, p ^ (r / 2 % 4).
-// SwizzledLane computes what depends on the thread once: `half` is 0 or 1, `rows` a multiple of 8
-// and, like `step`, a constant after unrolling.
+// A row is kRowBytes long, a multiple of 64, and one row follows the other. The first row begins at
+// a multiple of 1024 bytes. Piece p of row r lies where piece p ^ (r % 8) would lie without the
+// swizzle. If a row has an odd number of 64-byte halves, it is p ^ (r / 2 % 4) instead.
+// SwizzledLane computes once what depends on the thread. `half` is 0 or 1. `rows` is a multiple of
+// 8. `rows` and `step` are constants after unrolling.
 
 #pragma once
 
@@ -45,7 +45,7 @@ class SwizzledLane {
   }
 
  private:
-  static constexpr int kSteps = kRowBytes % 128 == 0 ? 4 : 2;  // after which the key repeats
+  static constexpr int kSteps = kRowBytes % 128 == 0 ? 4 : 2;  // steps until the key repeats
   u32 offsets_[kSteps];
 };
 

@@ -1,5 +1,5 @@
-// Integers of fixed width, for all three compilers: NVRTC has no <cstdint>. Kernel parameters that
-// an operator file calls "i64" are mg::i64.
+// Integers of fixed width for all three compilers, because NVRTC has no <cstdint>. A kernel
+// parameter that an operator file calls "i64" is an mg::i64.
 
 #pragma once
 

@@ -1,12 +1,12 @@
 // N elements of float, __half or __nv_bfloat16 that are loaded and stored by one access of 2 to 16
-// bytes, and the conversions between these types and float.
+// bytes, and conversions between these types and float.
 //
 //   mg::Vec<T, 8> x = mg::load<8>(row + column);     row + column aligned to 8 * sizeof(T) bytes
 //   mg::store<8>(out + column, x);
 //   mg::Pieces<float, 8> w = mg::load_pieces<8>(weight + column);    more than 16 bytes: w[i]
 //
-// A misaligned pointer is an error on every device; the cpu device finds it in sanitizer builds.
-// Conversions from float round to nearest even; to float they are exact.
+// A misaligned pointer is an error on every device. The cpu device finds it in sanitizer builds.
+// Conversions from float round to nearest even. Conversions to float are exact.
 
 #pragma once
 
@@ -22,8 +22,8 @@ struct alignas(N * sizeof(T)) Vec {
   T data[N];
 };
 
-// The type whose loads and stores are one instruction for this many bytes. Copying a struct of
-// eight 16-bit elements is not: nvcc may split it.
+// The type that is loaded and stored by one instruction for this many bytes. A struct of eight
+// 16-bit elements would not do, because nvcc may split its copy.
 template <int kBytes>
 struct AccessOf;
 template <>
@@ -61,7 +61,7 @@ __device__ __forceinline__ void store(T* to, const Vec<T, N>& value) {
   *reinterpret_cast<Access<T, N>*>(to) = bits;
 }
 
-// For data that nobody reads again soon: marked to leave the caches first.
+// Stores data that nobody reads again soon: the caches drop it first.
 template <int N, class T>
 __device__ __forceinline__ void store_streaming(T* to, const Vec<T, N>& value) {
   Access<T, N> bits;
@@ -69,7 +69,7 @@ __device__ __forceinline__ void store_streaming(T* to, const Vec<T, N>& value) {
   __stcs(reinterpret_cast<Access<T, N>*>(to), bits);
 }
 
-// N elements in as many accesses as 16 bytes a piece make: aligned as one of these is.
+// N elements that are accessed in pieces of at most 16 bytes. The alignment is that of one piece.
 template <class T, int N>
 struct Pieces {
   static constexpr int kPiece = N * sizeof(T) <= 16 ? N : static_cast<int>(16 / sizeof(T));

@@ -1,18 +1,18 @@
-// Matrix products of a warpgroup (128 threads, four whole warps) on the tensor cores, straight out
-// of shared memory, with fp32 accumulators: wgmma of sm_90a. There is no body for the cpu device.
+// Matrix products of a warpgroup (128 threads, four whole warps) on the tensor cores, with operands
+// in shared memory and fp32 accumulators: wgmma of sm_90a. There is no version for the cpu device.
 //
-//   mg::publish_to_wgmma(); __syncthreads();        what was stored becomes visible to wgmma
+//   mg::publish_to_wgmma(); __syncthreads();        makes earlier stores visible to wgmma
 //   mg::wgmma_fence();                              before the first product
 //   mg::wgmma_m64k16<T, 256>(d, a, b);              d (64 x 256) += a (64 x 16) * b (16 x 256)
 //   mg::wgmma_commit();                             the products so far are one group
-//   mg::wgmma_wait<0>(d);                           until at most 0 groups are unfinished
+//   mg::wgmma_wait<0>(d);                           waits until at most 0 groups are unfinished
 //
-// All threads of the warpgroup call each of them. The products run on while the threads go on:
-// between the fence and the wait nothing may touch d, nor write a and b.
+// All threads of the warpgroup call each function. The products run while the threads go on.
+// Between the fence and the wait, nothing may touch d or write a and b.
 //
-// a and b are K-major tiles of 64 elements of k, so rows (of a) or columns (of b) are 128 bytes,
-// one after the other, in the 128-byte swizzle: 16-byte piece p of row r lies at piece p ^ (r % 8).
-// A tile begins at a multiple of 1024 bytes; products 0 to 3 of it take `tile + 32 * i` bytes.
+// a and b are K-major tiles of 64 elements of k. So a row of a, or a column of b, has 128 bytes.
+// One follows the other in the 128-byte swizzle: 16-byte piece p of row r lies at piece p ^ (r %
+// 8). A tile begins at a multiple of 1024 bytes. Its products 0 to 3 take `tile + 32 * i` bytes.
 // In lane l of warp w of the warpgroup, d[4 * j + 2 * r + c] is the accumulator of row
 // 16 * w + l / 4 + 8 * r and column 8 * j + 2 * (l % 4) + c.
 //
@@ -30,8 +30,8 @@
 
 namespace mg {
 
-// Stores to shared memory before it become visible to products after it, once a barrier has brought
-// the storing and the multiplying threads together.
+// Makes this thread's earlier stores to shared memory visible to products that are issued after a
+// barrier of the storing and the multiplying threads.
 __device__ __forceinline__ void publish_to_wgmma() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -44,8 +44,8 @@ __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-// The compiler does not know that the products write d later than where they stand: naming d here
-// keeps its reads behind the wait.
+// The compiler does not know that the products write d later than their place in the code. Naming d
+// here keeps the reads of d after the wait.
 template <int kGroups, int kCount>
 __device__ __forceinline__ void wgmma_wait(float (&d)[kCount]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
@@ -53,14 +53,14 @@ __device__ __forceinline__ void wgmma_wait(float (&d)[kCount]) {
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 
-// Start address, 1024 bytes between groups of eight rows, 128-byte swizzle. The other offset has no
-// meaning for a K-major tile with a swizzle.
+// The descriptor has the start address, the distance of 1024 bytes between groups of eight rows,
+// and the 128-byte swizzle. The other offset has no meaning for a K-major tile with a swizzle.
 __device__ __forceinline__ u64 wgmma_descriptor(const void* tile) {
   const u64 address = static_cast<u64>(__cvta_generic_to_shared(tile));
   return ((address & 0x3ffffull) >> 4) | (1ull << 16) | ((1024ull >> 4) << 32) | (1ull << 62);
 }
 
-// "%0, %1, ..." and the operands that they stand for.
+// The names "%0, %1, ...", and the operands that they stand for.
 #define MG_WGMMA_NAMES_64                                                            \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -77,7 +77,7 @@ __device__ __forceinline__ u64 wgmma_descriptor(const void* tile) {
 #define MG_WGMMA_32(i) \
   MG_WGMMA_8(i), MG_WGMMA_8((i) + 8), MG_WGMMA_8((i) + 16), MG_WGMMA_8((i) + 24)
 
-// Both operands as they are (not negated) and K-major; d is added to.
+// Neither operand is negated, both are K-major, and the product is added to d.
 #define MG_WGMMA_N128(type)                                                               \
   asm volatile(                                                                           \
       "{.reg .pred add; setp.ne.b32 add, 1, 0;\n"                                         \

@@ -25,8 +25,9 @@ struct Rule {
 };
 
 const Rule kRules[] = {
-    {R"(#\s*include\s+(?!<cuda_fp16\.h>|<cuda_bf16\.h>|<cuda_fp8\.h>|<mg/[\w./]+>))",
-     "includes only cuda_fp16.h, cuda_bf16.h, cuda_fp8.h and <mg/...>", false},
+    {R"(#\s*include\s+(?!<cuda_fp16\.h>|<cuda_bf16\.h>|<cuda_fp8\.h>|<mg/[\w./]+>|"\w+\.cuh"))",
+     "includes only cuda_fp16.h, cuda_bf16.h, cuda_fp8.h, <mg/...> and headers of its folder",
+     false},
     {R"(\bextern\s+__shared__)", "dynamic shared memory comes from mg::dynamic_shared()", false},
     {R"(\b__shared__\b)", "static shared arrays are declared by MG_SHARED", false},
     {R"(\basm\b)", "PTX lives in kernels/common/mg", false},
@@ -65,9 +66,19 @@ const std::regex& read_only_path() {
   return compiled;
 }
 
+// A header does not know who includes it, and a source may get the wait from a header of its
+// folder.
 bool may_be_in_dependent_launches(const std::string& path, const std::string& content) {
-  return path.starts_with(kDeviceHeaders) ||
+  return path.ends_with(".cuh") || content.find("#include \"") != std::string::npos ||
          content.find("#include <mg/grid_dependency.cuh>") != std::string::npos;
+}
+
+// The file that `#include "name.cuh"` names, beside `path`; "" if the line is no such include.
+std::string included_beside(const std::string& path, const std::string& line) {
+  static const std::regex pattern(R"re(#\s*include\s+"(\w+\.cuh)")re", std::regex::optimize);
+  std::smatch match;
+  if (!std::regex_search(line, match, pattern)) return "";
+  return path.substr(0, path.rfind('/') + 1) + match[1].str();
 }
 
 std::string without_comment(const std::string& line) { return line.substr(0, line.find("//")); }
@@ -110,6 +121,10 @@ std::vector<std::string> breaches(const std::string& path, const std::string& co
       if (std::regex_search(code, patterns()[i])) {
         found.push_back(place(path, number, kRules[i].reason));
       }
+    }
+    const std::string included = included_beside(path, code);
+    if (!included.empty() && !FileSystem::real().read_file(source_path(included)).ok()) {
+      found.push_back(place(path, number, "includes only headers that are there: " + included));
     }
     if (dependent && std::regex_search(code, read_only_path())) {
       found.push_back(place(path, number, "dependent launches use no read-only path"));
@@ -198,7 +213,8 @@ INSTANTIATE_TEST_SUITE_P(
     EachRule, KernelConventionsPlanted,
     testing::Values(
         Planted{"#include <cstdint>", "includes only"},
-        Planted{"#include \"helpers.cuh\"", "includes only"},
+        Planted{"#include \"helpers.cuh\"", "includes only headers that are there"},
+        Planted{"#include \"../common/mg/vec.cuh\"", "includes only"},
         Planted{"  #  include <cuda_runtime.h>", "includes only"},
         Planted{"extern __shared__ float buffer[];", "mg::dynamic_shared()"},
         Planted{"__shared__ float partial[32];", "MG_SHARED"},
@@ -222,6 +238,14 @@ TEST(KernelConventions, DependentLaunchesUseNoReadOnlyPath) {
                          std::string(kHeader) + "#include <mg/grid_dependency.cuh>\n" + code),
                 testing::ElementsAre(
                     "kernels/planted/forward.cu:8: dependent launches use no read-only path"));
+    EXPECT_THAT(breaches("kernels/rmsnorm/planted.cu",
+                         std::string(kHeader) + "#include \"forward_rows.cuh\"\n" + code),
+                testing::ElementsAre(
+                    "kernels/rmsnorm/planted.cu:8: dependent launches use no read-only path"));
+    EXPECT_THAT(
+        breaches("kernels/rmsnorm/planted.cuh", std::string("// planted\n#pragma once\n") + code),
+        testing::ElementsAre(
+            "kernels/rmsnorm/planted.cuh:3: dependent launches use no read-only path"));
     EXPECT_THAT(breaches("kernels/planted/forward.cu", std::string(kHeader) + code),
                 testing::IsEmpty());
   }

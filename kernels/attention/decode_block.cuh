@@ -1,0 +1,229 @@
+// The work of one block of attention.decode: its place in the problem, attention over its chunk of
+// keys, and the sum over its warps. decode.cu explains the algorithm.
+
+#pragma once
+
+#include <mg/attention_parts.cuh>
+#include <mg/attention_rows.cuh>
+#include <mg/bulk_copy.cuh>
+#include <mg/grid_dependency.cuh>
+#include <mg/shared.cuh>
+#include <mg/swizzle.cuh>
+#include <mg/types.cuh>
+
+#include "decode_tiles.cuh"
+
+// How a sequence is cut: its keys from `begin` on are cut into `parts` parts.
+struct Cut {
+  int begin, parts;
+
+  template <bool kWindowed>
+  static __device__ __forceinline__ Cut of(int keys, int q_len, int window, int chunk,
+                                           int most_parts) {
+    const int begin = kWindowed ? most(0, keys - q_len - window) : 0;
+    return {begin, most(1, least((keys - begin + chunk - 1) / chunk, most_parts))};
+  }
+};
+
+// Prefetches the first rows that this block will read into L2. `end` comes from kv_len, a bound of
+// the length; the length itself may not be read yet.
+template <class V>
+__device__ __forceinline__ void prefetch(const Cache<typename V::T>& cache, int begin, int end) {
+  const int last = least(end, begin + V::kStages * V::kWarps * V::kKeys);
+  for (int key = begin + static_cast<int>(threadIdx.x); key < last; key += V::kThreads) {
+    mg::bulk_prefetch_to_l2(cache.k + key * cache.k_row, V::kRowBytes);
+    mg::bulk_prefetch_to_l2(cache.v + key * cache.v_row, V::kRowBytes);
+  }
+}
+
+// The arguments of the kernels.
+template <class T>
+struct Given {
+  const T *q, *k, *v;
+  const int *kv_lens, *block_table;
+  T* o;
+  float* lse;
+  mg::AttentionScaling scaling;
+  int q_len, kv_len, heads, kv_heads, page_size, max_pages, chunk;
+  mg::i64 q_sb, q_ss, q_sh, k_sb, k_ss, k_sh, v_sb, v_ss, v_sh, o_sb, o_ss, o_sh;
+};
+
+// The work of a block. blockIdx.x is a head of keys and a block of its rows, blockIdx.y a part,
+// blockIdx.z a sequence.
+template <class V>
+struct Place {
+  using T = typename V::T;
+  int sequence, part, kv_head, group, first_row, rows;
+
+  __device__ __forceinline__ explicit Place(const Given<T>& in)
+      : sequence(static_cast<int>(blockIdx.z)),
+        part(static_cast<int>(blockIdx.y)),
+        kv_head(static_cast<int>(blockIdx.x) % in.kv_heads),
+        group(in.heads / in.kv_heads),
+        first_row(static_cast<int>(blockIdx.x) / in.kv_heads * V::kRows),
+        rows(least(V::kRows, group * in.q_len - first_row)) {}
+
+  __device__ __forceinline__ const T* q(const Given<T>& in) const {
+    return in.q + sequence * in.q_sb + kv_head * group * in.q_sh;
+  }
+
+  __device__ __forceinline__ Cache<T> cache(const Given<T>& in) const {
+    Cache<T> cache{in.k + kv_head * in.k_sh,
+                   in.v + kv_head * in.v_sh,
+                   in.k_sb,
+                   in.k_ss,
+                   in.v_sb,
+                   in.v_ss,
+                   nullptr,
+                   in.page_size};
+    if constexpr (V::kPaged) {
+      cache.pages = in.block_table + mg::i64{sequence} * in.max_pages;
+    } else {
+      cache.k += sequence * in.k_sb;
+      cache.v += sequence * in.v_sb;
+    }
+    return cache;
+  }
+
+  __device__ __forceinline__ Outputs<T> outputs(const Given<T>& in) const {
+    return {in.o + sequence * in.o_sb,
+            V::kLse ? in.lse + mg::i64{sequence} * in.heads * in.q_len : nullptr,
+            in.o_ss,
+            in.o_sh,
+            first_row,
+            kv_head * group,
+            group,
+            in.q_len};
+  }
+};
+
+// Prefetches and waits until this grid may read what earlier grids wrote.
+template <class V, bool kPdl>
+__device__ __forceinline__ void begin(const Given<typename V::T>& in, const Place<V>& place) {
+  if constexpr (kPdl) {
+    mg::let_next_grid_start();
+    if constexpr (!V::kPaged && !V::kWindowed) {
+      const int first = place.part * in.chunk;
+      prefetch<V>(place.cache(in), first, least(in.kv_len, first + in.chunk));
+    }
+    mg::wait_for_previous_grid();
+  }
+}
+
+// The sums of a block's warps in shared memory. All threads of the block call its functions.
+template <class V>
+struct Merged {
+  float* const sums = mg::dynamic_shared<float>();  // one row per warp and row of the block
+  float* const weights = sums + V::kMergedRows * V::kMergedRow;
+
+  __device__ __forceinline__ void put(const mg::AttentionRows<V>& own, int rows) const {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int i = 0; i < V::kRowTiles; ++i) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int row = own.row(i, r), place = warp * V::kRows + row;
+        const float4 weight =
+            make_float4(own.log2_base(i, r), own.sum(i, r), own.unrounded_sum(i, r), 0.0f);
+        if (row >= rows) continue;
+        if (lane % 4 == 0) *reinterpret_cast<float4*>(weights + place * 4) = weight;
+#pragma unroll
+        for (int j = 0; j < V::kDimTiles; ++j) {
+          const float* const two = own.o(i, j, r);
+          *reinterpret_cast<float2*>(sums + place * V::kMergedRow + 8 * j + lane % 4 * 2) =
+              make_float2(two[0], two[1]);
+        }
+      }
+    }
+  }
+
+  // Calls visit(row, column, piece) for every fourth column of `rows` rows. `piece` is the sum over
+  // the warps.
+  template <class Visit>
+  __device__ __forceinline__ void for_each_piece(int rows, const Visit& visit) const {
+    constexpr int kPieces = V::kHeadDim / 4;
+    for (int i = static_cast<int>(threadIdx.x); i < rows * kPieces; i += V::kThreads) {
+      const int row = i / kPieces, column = i % kPieces * 4;
+      mg::AttentionPiece pieces[V::kWarps], sum = mg::no_keys();
+#pragma unroll
+      for (int w = 0; w < V::kWarps; ++w) {
+        const int place = w * V::kRows + row;
+        pieces[w] = {*reinterpret_cast<const float4*>(sums + place * V::kMergedRow + column),
+                     *reinterpret_cast<const float4*>(weights + place * 4)};
+      }
+      mg::add(sum, pieces);
+      visit(row, column, sum);
+    }
+  }
+};
+
+// Computes attention of a block's rows over keys [first_key, end_key) of a sequence that has `keys`
+// keys.
+template <class V>
+__device__ __forceinline__ Merged<V> attend(const Given<typename V::T>& in, const Place<V>& place,
+                                            int keys, int first_key, int end_key) {
+  using T = typename V::T;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  T* const q_tile = mg::dynamic_shared<T>();
+  T* const ring = q_tile + V::kRows * V::kHeadDim + warp * V::kRing;
+
+  typename V::Copies copies;
+  const T* const q = place.q(in);
+  for (int i = static_cast<int>(threadIdx.x); i < V::kRows * V::kDimTiles; i += V::kThreads) {
+    const int row = i / V::kDimTiles, piece = i % V::kDimTiles, index = place.first_row + row;
+    copies.template copy_or_zero<16>(
+        reinterpret_cast<unsigned char*>(q_tile) +
+            mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)),
+        q + index / place.group * in.q_ss + index % place.group * in.q_sh + piece * 8,
+        row < place.rows);
+  }
+  constexpr int kStep = V::kWarps * V::kKeys;
+  const TileCopier<V> tiles(place.cache(in));
+  int next_key = first_key + warp * V::kKeys;
+  const auto load = [&](int slot) {
+    if (next_key < end_key) tiles.copy(copies, ring + slot * 2 * V::kTile, next_key, end_key);
+    copies.end_group();
+    next_key += kStep;
+  };
+#pragma unroll
+  for (int slot = 0; slot < V::kStages; ++slot) load(slot);
+  copies.template wait<V::kStages - 1>();
+  __syncthreads();  // Q has arrived.
+
+  mg::AttentionRows<V> rows(in.scaling, q_tile);
+  rows.load_q();
+  const int diagonal = keys - in.q_len, window = in.scaling.window;
+  const auto own = [&](int row) { return (place.first_row + row) / place.group + diagonal; };
+  const int first_own = own(0), last_own = own(place.rows - 1);
+  int slot = 0;
+  for (int key = first_key + warp * V::kKeys; key < end_key; key += kStep) {
+    copies.template wait<V::kStages - 1>();
+    __syncwarp();
+    const T* const k_tile = ring + slot * 2 * V::kTile;
+    typename mg::AttentionRows<V>::Scores scores;
+    rows.multiply_q(scores, k_tile, [](int) {});
+    rows.cap(scores, in.scaling);
+    const int last = key + V::kKeys - 1;
+    bool hides = last >= end_key;
+    if constexpr (V::kCausal) hides |= last > first_own;
+    if constexpr (V::kWindowed && !V::kCausal) hides |= last > first_own + window;
+    if constexpr (V::kWindowed) hides |= key < last_own - window;
+    if (hides) rows.mask(scores, own, key, keys, window);
+    rows.follow_maximum(scores);
+    typename mg::AttentionRows<V>::Probabilities probabilities;
+#pragma unroll
+    for (int step = 0; step < V::kKeys / 16; ++step) {
+      rows.exponentiate(scores, step, probabilities);
+    }
+    rows.multiply_v(probabilities, k_tile + V::kTile);
+    __syncwarp();  // All lanes have read the tile.
+    load(slot);
+    slot = slot == V::kStages - 1 ? 0 : slot + 1;
+  }
+  copies.template wait<0>();
+  __syncthreads();  // Every warp is done with its ring.
+  const Merged<V> merged;
+  merged.put(rows, place.rows);
+  __syncthreads();
+  return merged;
+}

@@ -1,0 +1,168 @@
+// The parts of attention.prefill and attention.varlen: the constants of a variant, how tiles of K
+// and V are copied, which tiles a block needs, and how O is written. prefill.cu explains the
+// algorithm.
+
+#pragma once
+
+#include <mg/async_copy.cuh>
+#include <mg/attention_rows.cuh>
+#include <mg/math.cuh>
+#include <mg/mma.cuh>
+#include <mg/swizzle.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+
+enum class ROW_SUM { alu, mma };
+enum class RESCALE { always, seldom };
+
+using mg::least;
+using mg::most;
+using Scaling = mg::AttentionScaling;
+
+// The constants of a variant.
+template <class T_, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
+          bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, bool CAUSAL, bool WINDOWED, bool CAPPED,
+          bool LSE>
+struct Variant {
+  using T = T_;
+  static constexpr int kHeadDim = HEAD_DIM, kRows = BLOCK_M, kKeys = BLOCK_N, kStages = STAGES;
+  static constexpr int kThreads = 32 * WARPS;
+  static constexpr int kRowTiles = BLOCK_M / (16 * WARPS);  // a warp's tiles of 16 rows
+  static constexpr int kWarpRows = 16 * kRowTiles;
+  static constexpr int kKeyTiles = BLOCK_N / 8, kDimTiles = HEAD_DIM / 8;  // of 8 columns
+  static constexpr int kRowBytes = HEAD_DIM * 2;
+  static constexpr bool kQInRegisters = Q_IN_REGS, kOverlap = OVERLAP;
+  static constexpr bool kSumByMma = SUM == ROW_SUM::mma, kSeldom = SCALING == RESCALE::seldom;
+  static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
+  static_assert(BLOCK_M % (16 * WARPS) == 0 && BLOCK_N % 16 == 0 && HEAD_DIM % 32 == 0,
+                "whole fragments");
+  static_assert(!OVERLAP || STAGES > 1, "the next tile is there");
+
+  // The block copies kCopiedAtOnce rows in one pass, with kAcross threads per row.
+  static constexpr int kAcross = HEAD_DIM % 128 == 0 ? 16 : HEAD_DIM % 64 == 0 ? 8 : 4;
+  static constexpr int kCopiedAtOnce = kThreads / kAcross;
+  template <int kTileRows>
+  static constexpr int kCopiesOf = (kTileRows + kCopiedAtOnce - 1) / kCopiedAtOnce*(kDimTiles /
+                                                                                    kAcross);
+  using Copies = mg::AsyncCopies<kCopiesOf<BLOCK_M> + 2 * STAGES * kCopiesOf<BLOCK_N> + 1>;
+};
+
+// One head of one sequence.
+template <class T>
+struct Sequence {
+  const T *q, *k, *v;
+  T* o;
+  float* lse;                                      // may be null
+  mg::i64 q_stride, k_stride, v_stride, o_stride;  // elements between rows
+  int rows, keys;
+};
+
+// Copies one thread's part of the tiles of a matrix. The thread copies every kCopiedAtOnce-th row.
+// These rows are a fixed distance apart in swizzled shared memory too.
+template <class V>
+class TileCopier {
+ public:
+  using T = typename V::T;
+
+  __device__ __forceinline__ TileCopier(const T* matrix, mg::i64 stride)
+      : first_row_(static_cast<int>(threadIdx.x) / V::kAcross),
+        first_piece_(static_cast<int>(threadIdx.x) % V::kAcross),
+        stride_(stride),
+        from_(matrix + first_row_ * stride + first_piece_ * 8) {}
+
+  // Copies rows [row, row + kRows) into `tile`. With kIsLast, rows from `rows` on become zeros.
+  template <int kRows, bool kIsLast>
+  __device__ __forceinline__ void copy(typename V::Copies& copies, T* tile, int row,
+                                       int rows) const {
+    const T* from = from_ + row * stride_;
+    auto* const to = reinterpret_cast<unsigned char*>(tile);
+#pragma unroll
+    for (int start = 0; start < kRows; start += V::kCopiedAtOnce) {
+      if (kRows % V::kCopiedAtOnce != 0 && start + first_row_ >= kRows) break;
+#pragma unroll
+      for (int across = 0; across < V::kDimTiles; across += V::kAcross) {
+        const auto place =
+            to + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(start + first_row_),
+                                            static_cast<mg::u32>(across + first_piece_));
+        if constexpr (kIsLast) {
+          copies.template copy_or_zero<16>(place, from + across * 8,
+                                           row + start + first_row_ < rows);
+        } else {
+          copies.template copy<16>(place, from + across * 8);
+        }
+      }
+      from += V::kCopiedAtOnce * stride_;
+    }
+  }
+
+ private:
+  int first_row_, first_piece_;
+  mg::i64 stride_;
+  const T* from_;
+};
+
+// Writes O and lse of the warp's rows, which begin at row0 of the sequence. The memory of Q serves
+// as a buffer, so that the stores are 16 bytes wide.
+template <class V>
+__device__ __forceinline__ void write(const mg::AttentionRows<V>& rows,
+                                      const Sequence<typename V::T>& at, int row0,
+                                      typename V::T* q_rows) {
+  using T = typename V::T;
+  const mg::u32 lane = threadIdx.x % 32u;
+  auto* const q = reinterpret_cast<unsigned char*>(q_rows);
+  __syncwarp();  // All lanes have read Q.
+#pragma unroll
+  for (int i = 0; i < V::kRowTiles; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = rows.row(i, r);
+      const float sum = rows.sum(i, r);
+      const float share = mg::share_of(sum);
+      if constexpr (V::kLse) {
+        const float logarithm = rows.log2_base(i, r) * mg::kLn2 + logf(rows.unrounded_sum(i, r));
+        if (lane % 4u == 0 && row0 + row < at.rows) {
+          at.lse[row0 + row] = sum == 0.0f ? -mg::infinity() : logarithm;
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < V::kDimTiles; ++j) {
+        const mg::u32 two = mg::pack<T>(rows.o(i, j, r)[0] * share, rows.o(i, j, r)[1] * share);
+        memcpy(q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(j)) +
+                   lane % 4u * 4u,
+               &two, sizeof(two));
+      }
+    }
+  }
+  __syncwarp();
+#pragma unroll
+  for (int start = 0; start < V::kWarpRows * V::kDimTiles; start += 32) {
+    const int row = (start + static_cast<int>(lane)) / V::kDimTiles;
+    const int piece = (start + static_cast<int>(lane)) % V::kDimTiles;
+    if (row0 + row >= at.rows) continue;
+    const auto* const from = reinterpret_cast<const T*>(
+        q + mg::swizzled<V::kRowBytes>(static_cast<mg::u32>(row), static_cast<mg::u32>(piece)));
+    mg::store<8>(at.o + (row0 + row) * at.o_stride + piece * 8, mg::load<8>(from));
+  }
+}
+
+// The tiles of keys that the rows of a block see. Tile 0 has the last keys.
+template <class V>
+struct Tiles {
+  int first_row, diagonal, first_tile, count;
+
+  template <class T>
+  __device__ __forceinline__ Tiles(const Sequence<T>& at, int first_row, int window)
+      : first_row(first_row), diagonal(at.keys - at.rows) {
+    const int last_own = least(first_row + V::kRows, at.rows) - 1 + diagonal;
+    int end = at.keys, begin = 0;
+    if constexpr (V::kCausal) end = least(end, last_own + 1);
+    if constexpr (V::kWindowed && !V::kCausal) end = least(end, last_own + window + 1);
+    if constexpr (V::kWindowed) begin = most(0, first_row + diagonal - window);
+    first_tile = begin / V::kKeys;
+    count = end <= begin ? 0 : (end + V::kKeys - 1) / V::kKeys - first_tile;
+  }
+
+  __device__ __forceinline__ int key(int tile) const {
+    return (first_tile + count - 1 - tile) * V::kKeys;
+  }
+};
