@@ -4,9 +4,10 @@
 // (kernels/README.md asks for that): what lasts from launch to launch is in workspaces. A module
 // that somebody holds is handed out without a word to the device: that it is lost, the launch says.
 //
-// Ownership: modules belong to those who loaded them; both they and this go before the device.
-// Threads: any number may load at once, and one build is loaded once. Letting go of a module wants
-// the same order with other uses of the device as Device::load() does.
+// Ownership: modules belong to those who loaded them. They go before this, and this goes before the
+// device. Threads: any number may load modules and let go of them at once, and a build is loaded
+// once. Both take device_mutex(), as every other use of the device has to that needs external order
+// (device.h).
 
 #pragma once
 
@@ -28,6 +29,9 @@ class SharedModules {
   SharedModules& operator=(const SharedModules&) = delete;
 
   Device& device() const { return device_; }
+
+  // Orders the uses of the device by several threads. Its owner must not let go of a module.
+  std::mutex& device_mutex() { return mutex_; }
 
   // The module of the build, loaded unless somebody holds it. Failures are the device's; they are
   // not kept.
