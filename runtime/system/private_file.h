@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "system/file_descriptor.h"
 #include "core/status.h"
+#include "system/file_descriptor.h"
 
 namespace mgtune {
 
@@ -32,5 +32,9 @@ class PrivateDirectory {
 // corrupt when it is something else, somebody else's, or larger than `max_bytes`.
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,
                                       std::size_t max_bytes);
+
+// At most the first `bytes` of such a file, however large it is.
+Result<std::string> read_private_file_start(const std::string& directory, const std::string& name,
+                                            std::size_t bytes);
 
 }  // namespace mgtune

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "compiler/ptxas_report.h"
 #include "check/checker.h"
+#include "compiler/ptxas_report.h"
 #include "launch/loaded_variant.h"
 
 namespace mgtune {
@@ -58,7 +58,7 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
     MGTUNE_TRY(find_results(state));
   }
   if (state.need != VariantState::Need::nothing) {
-    state.cached = cache_.load(state.build.key).has_value();
+    state.cached = cache_.recorded_sha256(state.build.key).has_value();
     if (!state.cached) state.need = VariantState::Need::compile;
   }
   return state;
