@@ -85,8 +85,8 @@ Status ProblemSweep::recall() {
   return {};
 }
 
-// Counts what is known before the search is asked: it learns from all of it, and the same command
-// ends at the same place whatever order it finds by then.
+// Known results count before the search is asked. So the search learns from all of them, and the
+// same command ends at the same place, whatever order the search prefers by then.
 Status ProblemSweep::reuse_recalled() {
   for (const VariantState& state : std::exchange(recalled_, {})) {
     ++taken_;
@@ -123,7 +123,7 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   return pick();
 }
 
-// Until a worker has something to say or is late, or the problem's time is over.
+// Waits until a worker has something to say or is late, or the problem's time is over.
 void ProblemSweep::wait() {
   WaitSet waiting;
   shared_.pool.join(waiting);
@@ -132,7 +132,7 @@ void ProblemSweep::wait() {
   waiting.wait();
 }
 
-// Search -> wanted, as many as keep the compilers busy while the measure worker has what it needs.
+// Search -> wanted: as many as keep the compilers and the measure workers busy.
 Status ProblemSweep::want_more() {
   const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
@@ -148,7 +148,7 @@ Status ProblemSweep::want_more() {
   return {};
 }
 
-// Wanted -> compiling, ready or finished: whatever is left to do for it.
+// Wanted -> compiling, ready or finished, by what is left to do for the variant.
 Status ProblemSweep::want(const Variant& variant) {
   MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
   if (!state.build.sha256.empty()) shared_.pool.others_compile();
@@ -174,7 +174,7 @@ void ProblemSweep::compile(VariantState state) {
   shared_.pool.submit(std::move(work));
 }
 
-// Compiling -> ready, or finished: it could not be built, or its binary has results.
+// Compiling -> ready, or finished if it could not be built or its binary has results already.
 Status ProblemSweep::receive_builds() {
   while (true) {
     Result<std::optional<WorkReply>> next = shared_.pool.poll();
@@ -229,8 +229,8 @@ Status ProblemSweep::receive_measurements() {
   return finish(*state, Origin::measurement);
 }
 
-// -> finished: it counts from here on, for the search, for racing and for the pick. The measure
-// worker has its next variant before this one is on the disk.
+// -> finished: the variant counts from here on, for the search, for racing and for the pick. The
+// measure worker gets its next variant before this one is written to the disk.
 Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   const bool evaluated = origin == Origin::measurement ||
                          (origin == Origin::build && state.build.outcome != Outcome::ok);
@@ -256,7 +256,7 @@ bool ProblemSweep::is_recorded(const VariantState& state) const {
          row->second.build_sha256 == state.build.sha256;
 }
 
-// In its own transaction, unless the store has the row.
+// Writes the row in its own transaction, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
   OutcomeRecord row;
@@ -289,12 +289,12 @@ Status ProblemSweep::pick() {
   }
   std::optional<Pick> pick = std::move(final.pick);
   if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
-  // What an earlier sweep picked would be among the contenders if it still held.
+  // A pick of an earlier sweep would be among the contenders if it still held.
   if (!pick.has_value() && done_ == 0) return {};
   return record_pick(shared_, pick, view_);
 }
 
-// Its newest row and measurement say what it did in the final, so that it contends no more.
+// The variant's newest row and measurement say what it did in the final, so it no longer contends.
 Status ProblemSweep::expel(const Expelled& expelled) {
   contenders_.erase(expelled.variant);
   MGTUNE_ASSIGN(const Variant variant, parse_variant(*problem_.op, expelled.variant));
@@ -319,23 +319,23 @@ const Contender* ProblemSweep::best() const {
   return best;
 }
 
-// A budget of seconds still lets the default through, so that there is something to serve and
-// compare with.
+// Even when the time is over, the default gets its result, so that there is something to serve and
+// to compare with.
 bool ProblemSweep::stopping() {
   const bool late = deadline_.has_value() && done_ > 0 && Clock::now() >= *deadline_;
   if (late || shared_.should_stop()) stopped_ = true;
   return stopped_;
 }
 
-// Once the target is reached, whatever the search thinks of what comes in after that.
+// Once the target is reached, it stays so, whatever the search concludes from later results.
 bool ProblemSweep::settled() {
   const std::optional<double>& target = shared_.options.target;
   settled_ = settled_ || (target.has_value() && is_reached(*target, *search_));
   return settled_;
 }
 
-// What asks this process to stop may reach the workers as well: a failure that comes with it says
-// nothing about the variant or the machine.
+// The signal that asks this process to stop may reach the workers as well. A failure that comes
+// together with it says nothing about the variant or the machine.
 bool ProblemSweep::discards(const WorkReply& reply) {
   return reply.outcome != Outcome::ok && shared_.should_stop();
 }

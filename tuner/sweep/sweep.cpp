@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Less for a problem is not worth another final.
+// The least time per problem that is worth another final.
 constexpr double kWorthwhileSeconds = 0.5;
 
 std::string name_of(const Problem& problem) {
@@ -111,8 +111,8 @@ class Sweep {
     return {};
   }
 
-  // What other problems left of their time, for those that it was short for. A pass uses it up or
-  // ends some of them.
+  // Problems whose share of the time was too short get the time that others left. Each pass uses it
+  // up or ends some of them.
   Status run_with_time_left() {
     while (!unfinished_.empty() && !shared_.should_stop() &&
            seconds_left() > kWorthwhileSeconds * static_cast<double>(unfinished_.size())) {
@@ -130,8 +130,8 @@ class Sweep {
     return {};
   }
 
-  // Says what the problem's end means: its target was reached, or every variant that was visited
-  // turned out unsupported, and why the first was.
+  // Adds to the summary why the problem ended, if its target was reached or if every variant that
+  // was visited turned out to be unsupported.
   Status note_end(const Running& running) {
     const Problem& problem = problems_[running.index].problem;
     const ProblemSweep& sweep = *running.sweep;
@@ -177,8 +177,8 @@ class Sweep {
     return progress;
   }
 
-  // At the pace of the variants that were not known, where it is known how many are left; the
-  // budget's end if that comes first.
+  // The time that the variants left take at the pace of those evaluated so far, if their number is
+  // known, but no more than the budget has left.
   std::optional<double> eta_seconds(std::int64_t variants_left, bool is_known) const {
     const std::int64_t evaluated = shared_.summary.evaluated;
     std::optional<double> eta;
@@ -203,7 +203,7 @@ class Sweep {
   std::vector<Running> unfinished_;  // those whose share of the time ended first
 };
 
-// By id, so that of two sweeps that want the same GPUs one gets them all.
+// In the order of the ids, so that of two sweeps that want the same GPUs one gets all of them.
 Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
                                          const std::vector<DeviceInfo>& devices) {
   std::vector<std::string> ids;
