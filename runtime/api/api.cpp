@@ -139,7 +139,6 @@ Result<std::unique_ptr<mgr_plan_s>> make_plan(const std::shared_ptr<Context>& co
   const Binding& binding = handle->plan->binding();
   const Operator& op = *binding.op;
   if (op.scalars.size() > kMaxScalars) {
-    context->release(std::move(handle->plan));
     return unsupported(fmt::format("{} has {} scalars; at most {} can be passed", op.full_name(),
                                    op.scalars.size(), kMaxScalars));
   }
@@ -187,11 +186,7 @@ mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options_t* options,
   });
 }
 
-void mgr_plan_free(mgr_plan_t* plan) {
-  if (plan == nullptr) return;
-  plan->context->release(std::move(plan->plan));
-  delete plan;
-}
+void mgr_plan_free(mgr_plan_t* plan) { delete plan; }
 
 size_t mgr_workspace_bytes(const mgr_plan_t* plan) {
   return plan == nullptr ? 0 : static_cast<size_t>(plan->plan->workspace_size().bytes);

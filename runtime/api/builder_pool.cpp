@@ -14,7 +14,6 @@ BuilderPool::Borrowed BuilderPool::borrow() {
 
 void BuilderPool::take_back(std::unique_ptr<Builder> builder) {
   const std::lock_guard lock(mutex_);
-  builder->release_while_building(nullptr);
   idle_.push_back(std::move(builder));
 }
 

@@ -1,5 +1,5 @@
 // BuilderPool: builders for threads that plan at the same time. A builder keeps its compilers,
-// which take long to make, so it is used again.
+// which take long to start, so the pool keeps the builders.
 //
 // Thread-safe; a borrowed builder is for one thread. The pool outlives what is borrowed.
 

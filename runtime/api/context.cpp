@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "system/file_system.h"
 #include "device/registry.h"
-#include "selection/variant_selection.h"
 #include "family/problem.h"
+#include "selection/variant_selection.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {
@@ -36,7 +36,8 @@ Result<std::vector<DimRange>> ranges_in_order(const Operator& op,
   return ranges;
 }
 
-// A word that no GPU of any machine answers to is, to a program, one more that is not here.
+// A program gets the same status for a device word that makes no sense as for a device that is not
+// in the machine.
 Result<std::vector<DeviceInfo>> devices_called(const std::string& word) {
   Result<std::vector<DeviceInfo>> devices = select_devices(word);
   if (devices.ok() || devices.status().code() != StatusCode::invalid_argument) return devices;
@@ -83,49 +84,49 @@ Status Context::add_families(const std::vector<std::string>& folders) {
 }
 
 Result<std::unique_ptr<Plan>> Context::plan(const PlanWords& words) {
+  MGTUNE_ASSIGN(const PlanInput input, read_input(words));
   const BuilderPool::Borrowed builder = builders_.borrow();
-  std::unique_lock lock(mutex_);
-  builder->release_while_building(&lock);
+  return Plan::make(modules_, *builder, input.binding, input.ranges, input.evidence, is_strict());
+}
+
+Result<Context::PlanInput> Context::read_input(const PlanWords& words) {
+  const std::scoped_lock lock(source_mutex_);
+  PlanInput input;
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
-  MGTUNE_ASSIGN(const Binding binding, bind_static(*op, words.assignments));
-  MGTUNE_ASSIGN(const std::vector<DimRange> ranges, ranges_in_order(*op, words.ranges));
+  MGTUNE_ASSIGN(input.binding, bind_static(*op, words.assignments));
+  MGTUNE_ASSIGN(input.ranges, ranges_in_order(*op, words.ranges));
   add_installed(*op, source_);
-  return Plan::make(modules_, *builder, binding, ranges,
-                    decode_evidence(*op, source_.rows, source_.measured), is_strict());
+  input.evidence = decode_evidence(*op, source_.rows, source_.measured);
+  return input;
 }
 
 std::string Context::source_lines(const std::string& op) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(source_mutex_);
   return mgtune::source_lines(source_, op);
 }
 
-void Context::release(std::unique_ptr<Plan> plan) {
-  const std::scoped_lock lock(mutex_);
-  plan.reset();
-}
-
 Result<void*> Context::allocate(std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(modules_.device_mutex());
   return device_->allocate(bytes);
 }
 
 void Context::free(void* memory) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(modules_.device_mutex());
   device_->free(memory);
 }
 
 Status Context::copy_to_device(void* device, const void* host, std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(modules_.device_mutex());
   return device_->copy_to_device(device, host, bytes);
 }
 
 Status Context::copy_to_host(void* host, const void* device, std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(modules_.device_mutex());
   return device_->copy_to_host(host, device, bytes);
 }
 
 Status Context::synchronize(Stream stream) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(modules_.device_mutex());
   return device_->synchronize(stream);
 }
 

@@ -1,10 +1,12 @@
 // Context: what a mgr_context_t stands for: an opened device and the modules that its plans share,
-// the families, the tuned rows of its source and builders with their cache. Plans point into it and
-// go before it.
+// the families, the tuned rows of its source, and builders with their cache. Plans point into it
+// and go before it.
 //
-// Thread-safe: methods that use the device or the families take the context's lock, and plan() is
-// without it while it builds, so that several threads compile at the same time. device_info() reads
-// what open() left and takes none. Launches of plans do not pass through here.
+// Thread-safe. There are two locks. One is for the families and the tuned rows: plan() holds it
+// while it reads them. The other is SharedModules::device_mutex(): methods that use the device hold
+// it, and a plan does while it loads or unloads. Neither is held while a plan selects and builds
+// its variants, so several threads do that at the same time. device_info() needs no lock, and
+// launches of plans do not pass through here.
 
 #pragma once
 
@@ -40,11 +42,8 @@ class Context {
   };
   Result<std::unique_ptr<Plan>> plan(const PlanWords& words);
 
-  // What mgr_explain says of where the tuned rows of a plan of the operator came from, as lines.
+  // The lines of mgr_explain that say where the tuned rows of the operator came from.
   std::string source_lines(const std::string& op);
-
-  // Unloads the modules that no other plan uses, which the device wants in order with all else.
-  void release(std::unique_ptr<Plan> plan);
 
   Result<void*> allocate(std::size_t bytes);
   void free(void* memory);
@@ -55,12 +54,20 @@ class Context {
   const DeviceInfo& device_info() const { return device_->info(); }
 
  private:
+  // What a plan is made from, besides the device and a builder.
+  struct PlanInput {
+    Binding binding;
+    std::vector<DimRange> ranges;
+    Evidence evidence;
+  };
+
   explicit Context(std::unique_ptr<Device> device);
+  Result<PlanInput> read_input(const PlanWords& words);
   Status add_families(const std::vector<std::string>& folders);
 
-  std::mutex mutex_;
   std::unique_ptr<Device> device_;
   SharedModules modules_{*device_};
+  std::mutex source_mutex_;  // of the next two
   Catalog catalog_;
   TunedSource source_;
   BuilderPool builders_;

@@ -15,7 +15,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kMostThreads = 64;
+constexpr std::size_t kMaxThreads = 64;
 
 struct Prepared {
   std::unique_ptr<mgr_plan_s> plan;
@@ -36,7 +36,7 @@ std::vector<Prepared> prepare_all(const std::shared_ptr<Context>& context,
                                   std::span<const mgr_plan_options_t* const> problems,
                                   std::size_t threads) {
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  threads = std::min({threads, problems.size(), kMostThreads});
+  threads = std::min({threads, problems.size(), kMaxThreads});
   std::vector<Prepared> all(problems.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
@@ -44,9 +44,9 @@ std::vector<Prepared> prepare_all(const std::shared_ptr<Context>& context,
       prepare(context, problems[i], all[i]);
     }
   };
-  // The thread that asks is one of them. A thread that does not start leaves its work to the rest.
+  // The calling thread is one of them. If a thread does not start, the others do its work.
   std::vector<std::jthread> helpers;
-  helpers.reserve(kMostThreads);
+  helpers.reserve(kMaxThreads);
   try {
     while (helpers.size() + 1 < threads) helpers.emplace_back(work);
   } catch (const std::system_error&) {
@@ -54,15 +54,6 @@ std::vector<Prepared> prepare_all(const std::shared_ptr<Context>& context,
   work();
   helpers.clear();
   return all;
-}
-
-// The plans that nobody takes are unloaded in order with everything else.
-void hand_over(Prepared& prepared, mgr_plan_t** plan) {
-  if (plan != nullptr) {
-    *plan = prepared.plan.release();
-  } else {
-    mgr_plan_free(prepared.plan.release());
-  }
 }
 
 }  // namespace
@@ -84,7 +75,7 @@ mgr_status_t mgr_prepare(mgr_context_t* context, const mgr_plan_options_t* const
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (statuses != nullptr) statuses[i] = all[i].status;
       if (all[i].status == MGR_OK) {
-        mgtune::hand_over(all[i], plans == nullptr ? nullptr : plans + i);
+        if (plans != nullptr) plans[i] = all[i].plan.release();
         continue;
       }
       if (plans != nullptr) plans[i] = nullptr;

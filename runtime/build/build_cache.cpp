@@ -11,16 +11,17 @@
 #include <vector>
 
 #include "build/cache_entry.h"
-#include "system/private_file.h"
 #include "core/sha256.h"
-#include "system/user_folders.h"
 #include "core/warn_once.h"
+#include "system/private_file.h"
+#include "system/user_folders.h"
 
 namespace mgtune {
 namespace {
 
 constexpr std::string_view kSuffix = ".build";
 constexpr std::size_t kMaxEntryBytes = std::size_t{256} << 20;
+constexpr std::size_t kStartBytes = std::size_t{16} << 10;  // holds all but the longest logs
 constexpr std::time_t kAbandonedSeconds = 3600;
 constexpr double kLooksALimit = 64;  // so often is looked while as much as the limit is written
 
@@ -108,6 +109,19 @@ std::optional<Build> BuildCache::load(const std::string& key) {
   // An entry that cannot be removed will be a miss again.
   static_cast<void>(file_system_.remove(entry_path(key)));
   return std::nullopt;
+}
+
+std::optional<std::string> BuildCache::recorded_sha256(const std::string& key) {
+  if (directory_.empty() || !is_sha256_hex(key)) return std::nullopt;
+  const Result<std::string> start =
+      read_private_file_start(directory_, key + std::string(kSuffix), kStartBytes);
+  if (!start.ok() && start.status().code() == StatusCode::not_found) return std::nullopt;
+  if (start.ok()) {
+    Result<CacheHeader> header = decode_cache_header(key, *start);
+    if (header.ok()) return std::move(header->build.sha256);
+  }
+  const std::optional<Build> build = load(key);  // a damaged entry, or one with a longer log
+  return build.has_value() ? std::optional(build->sha256) : std::nullopt;
 }
 
 Status BuildCache::store(const Build& build) {

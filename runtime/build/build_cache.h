@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "build/build.h"
-#include "system/file_system.h"
 #include "core/status.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 
@@ -43,6 +43,11 @@ class BuildCache {
   static Status check(const std::string& directory);
 
   std::optional<Build> load(const std::string& key);
+
+  // The SHA-256 of the binary that the cache holds under the key, as its entry states it; nullopt
+  // where load() would find no entry. Only the beginning of the entry is read and verified: the
+  // binary is verified by load(), when somebody uses it.
+  std::optional<std::string> recorded_sha256(const std::string& key);
 
   // A failure leaves no part of an entry behind.
   Status store(const Build& build);

@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-// Held while an entry of a cache is made. Another thread that needs the same entry waits.
+// Held while an entry of a cache is made. Another thread that wants the same entry waits.
 class EntryLock {
  public:
   explicit EntryLock(std::string entry) : entry_(std::move(entry)) {
@@ -38,22 +38,6 @@ class EntryLock {
   std::string entry_;
 };
 
-// Releases a lock for a scope, if there is one.
-class Released {
- public:
-  explicit Released(std::unique_lock<std::mutex>* lock) : lock_(lock) {
-    if (lock_ != nullptr) lock_->unlock();
-  }
-  Released(const Released&) = delete;
-  Released& operator=(const Released&) = delete;
-  ~Released() {
-    if (lock_ != nullptr) lock_->lock();
-  }
-
- private:
-  std::unique_lock<std::mutex>* lock_;
-};
-
 }  // namespace
 
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
@@ -74,30 +58,26 @@ Result<Compiler*> Builder::compiler(const std::string& arch) {
 
 Result<std::string> Builder::key(const BuildRequest& request) {
   MGTUNE_ASSIGN(const Compiler* made, compiler(request.arch));
-  return build_key(request, made->identity());
+  return known_build_key(request, made->identity());
 }
 
 Result<Build> Builder::build(const BuildRequest& request) {
-  const Released released(released_);
   if (supply_ != nullptr) {
     if (std::optional<Build> supplied = supply_->find(request)) return *std::move(supplied);
   }
-  return obtain(request);
-}
-
-Result<Build> Builder::obtain(const BuildRequest& request) {
   MGTUNE_ASSIGN(Compiler* const made, compiler(request.arch));
-  const std::string key = build_key(request, made->identity());
-  if (std::optional<Build> cached = cache_.load(key)) return std::move(*cached);
+  BuildRequest keyed = request;
+  keyed.key = known_build_key(request, made->identity());
+  if (std::optional<Build> cached = cache_.load(keyed.key)) return *std::move(cached);
   std::optional<EntryLock> lock;
   if (!cache_.directory().empty()) {
-    lock.emplace(cache_.directory() + "/" + key);
-    if (std::optional<Build> cached = cache_.load(key)) return std::move(*cached);
+    lock.emplace(cache_.directory() + "/" + keyed.key);
+    if (std::optional<Build> cached = cache_.load(keyed.key)) return *std::move(cached);
   }
   ++compiled_;
-  MGTUNE_ASSIGN(Build build, made->compile(request));
-  build.key = key;
-  // The build is good even if it could not be stored. The next process will compile again.
+  MGTUNE_ASSIGN(Build build, made->compile(keyed));
+  build.key = keyed.key;
+  // The build is good whether or not it could be kept: the next process compiles again.
   static_cast<void>(cache_.store(build));
   return build;
 }

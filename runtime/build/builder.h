@@ -1,14 +1,13 @@
 // Builder: from a variant to its build, through the cache. The tuner's compile processes and the
-// runtime's planning both use it, so they find each other's builds. Not thread-safe: use one per
-// thread or process. If the builders of several threads share a cache, a key is compiled once and
-// the other threads wait.
+// runtime's planning build through it, so both find each other's builds.
+// Not thread-safe: one per thread or process. When threads whose builders share a cache want the
+// same key, one of them compiles it and the others wait.
 
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "build/build_cache.h"
@@ -33,31 +32,26 @@ class Builder {
   explicit Builder(BuildCache cache, CompilerFactory make = make_compiler)
       : cache_(std::move(cache)), make_(std::move(make)) {}
 
-  // The supply that build() asks first.
+  // build() asks the supply first.
   void take_from(std::shared_ptr<const BuildSupply> supply) { supply_ = std::move(supply); }
 
-  // A lock that the caller of build() holds. build() releases it while it works, so that others can
-  // go on. Null for none.
-  void release_while_building(std::unique_lock<std::mutex>* lock) { released_ = lock; }
-
-  // The key without a build. Starts the compiler at most once, to learn its identity.
+  // The key alone. It starts the compiler at most once, for its identity. A caller that builds the
+  // request afterwards sets BuildRequest::key to it, so that it is not computed again.
   Result<std::string> key(const BuildRequest& request);
 
-  // Takes the build from the supply or the cache, or compiles it and stores it in the cache. A
-  // cache that cannot be written is not a failure.
+  // From the supply, from the cache, or compiled and put into the cache. A cache that cannot be
+  // written is no failure.
   Result<Build> build(const BuildRequest& request);
 
   // How often build() had to compile, including failures.
   std::int64_t compiled() const { return compiled_; }
 
  private:
-  Result<Build> obtain(const BuildRequest& request);
   Result<Compiler*> compiler(const std::string& arch);
 
   BuildCache cache_;
   CompilerFactory make_;
   std::shared_ptr<const BuildSupply> supply_;
-  std::unique_lock<std::mutex>* released_ = nullptr;
   std::map<std::string, std::unique_ptr<Compiler>> compilers_;
   std::int64_t compiled_ = 0;
 };

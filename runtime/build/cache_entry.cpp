@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <utility>
 
 #include "core/field_text.h"
 #include "core/sha256.h"
@@ -82,7 +83,8 @@ std::string cache_entry_key(std::string_view entry) {
   return std::string(entry.substr(place + kBefore.size(), kHashDigits));
 }
 
-Result<Build> decode_cache_entry(const std::string& key, std::string_view entry) {
+Result<CacheHeader> decode_cache_header(const std::string& key, std::string_view entry) {
+  const std::size_t whole = entry.size();
   const bool is_ours = entry.starts_with(kCacheEntryFormat) &&
                        entry.substr(kCacheEntryFormat.size()).starts_with('\n');
   if (!is_ours) return corrupt("it is no build of this format");
@@ -95,12 +97,19 @@ Result<Build> decode_cache_entry(const std::string& key, std::string_view entry)
       header_bytes > entry.size() - line_end - 1) {
     return corrupt("its first lines are damaged");
   }
-  const std::string_view header = entry.substr(line_end + 1, header_bytes);
-  if (sha256_hex(header) != entry.substr(0, kHashDigits)) return corrupt("its header is damaged");
-  Build build;
-  if (!decode_header(header, build)) return corrupt("its header is malformed");
-  if (build.key != key) return corrupt("it belongs to another key");
-  build.binary = entry.substr(line_end + 1 + header_bytes);
+  const std::string_view text = entry.substr(line_end + 1, header_bytes);
+  if (sha256_hex(text) != entry.substr(0, kHashDigits)) return corrupt("its header is damaged");
+  CacheHeader header;
+  if (!decode_header(text, header.build)) return corrupt("its header is malformed");
+  if (header.build.key != key) return corrupt("it belongs to another key");
+  header.bytes = whole - entry.size() + line_end + 1 + header_bytes;
+  return header;
+}
+
+Result<Build> decode_cache_entry(const std::string& key, std::string_view entry) {
+  MGTUNE_ASSIGN(CacheHeader header, decode_cache_header(key, entry));
+  Build build = std::move(header.build);
+  build.binary = entry.substr(header.bytes);
   if (sha256_hex(build.binary) != build.sha256) return corrupt("its binary is damaged");
   return build;
 }

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,16 @@ std::string encode_cache_entry(const Build& build);
 // The key in an entry. "" if it has none.
 std::string cache_entry_key(std::string_view entry);
 
-// corrupt for anything that encode_cache_entry() did not write under this key, to the last bit.
+// The build that an entry begins with, without its binary, and where that begins. corrupt where
+// encode_cache_entry() did not write these first bytes under this key.
+struct CacheHeader {
+  Build build;
+  std::size_t bytes = 0;
+};
+Result<CacheHeader> decode_cache_header(const std::string& key, std::string_view entry);
+
+// The whole entry. corrupt for anything that encode_cache_entry() did not write under this key, to
+// the last bit.
 Result<Build> decode_cache_entry(const std::string& key, std::string_view entry);
 
 }  // namespace mgtune

@@ -15,10 +15,11 @@
 namespace mgtune {
 
 struct BuildRequest {
-  const SourceTree* sources;         // of the family; <mg/...> is embedded in the binary
-  std::string source;                // file in `sources`: "forward.cu"
+  const SourceTree* sources;         // of the family; <mg/...> comes from the binary itself
+  std::string source;                // a file in `sources`: "forward.cu"
   std::vector<std::string> kernels;  // name expressions; duplicates are compiled once
-  std::string arch;  // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
+  std::string arch;      // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
+  std::string key = {};  // its build_key() for the compiler at hand; empty: not computed yet
 };
 
 // Not thread-safe: one per thread or process.
@@ -45,9 +46,14 @@ class Compiler {
 // naming where it was looked for. unsupported for an architecture that no compiler here serves.
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 
-// The SHA-256 over the source, every header that it includes (by "..." and <mg/...>), the kernels,
-// the architecture and the compiler's identity. Equal keys give equal builds. With an empty
-// identity the key names the request, whatever compiles it.
+// SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
+// kernels, the architecture and the compiler's identity. Equal keys give equal builds. With an
+// empty identity it names what is asked for, whatever compiles it.
+//
+// It reads every source again, so whoever has the key passes it on in BuildRequest::key.
 std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
+
+// The request's own key, or build_key() where it has none yet.
+std::string known_build_key(const BuildRequest& request, const std::string& compiler_identity);
 
 }  // namespace mgtune

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "compiler/compiler_failure.h"
-#include "system/subprocess.h"
 #include "core/embedded.h"
-#include "system/file_system.h"
 #include "core/sha256.h"
+#include "system/file_system.h"
+#include "system/subprocess.h"
 
 namespace mgtune {
 namespace {
@@ -206,7 +206,7 @@ Result<Build> HostCompiler::compile(const BuildRequest& request) {
   }
   Build build;
   build.arch = arch_;
-  build.key = build_key(request, identity_);
+  build.key = known_build_key(request, identity_);
   build.kernels = kernels_of(request);
   MGTUNE_ASSIGN(const std::string directory, write_sources(*request.sources));
   const std::string unit = unit_text(request.source, build.kernels);

@@ -137,7 +137,7 @@ class NvrtcCompiler final : public Compiler {
   Result<Build> build(const Program& program, const BuildRequest& request,
                       const std::vector<std::string>& kernels) const {
     Build build;
-    build.key = build_key(request, identity_);
+    build.key = known_build_key(request, identity_);
     build.arch = request.arch;
     build.log = program.log();
     std::size_t size = 0;

@@ -22,7 +22,10 @@ Result<std::shared_ptr<const Module>> SharedModules::load(const Build& build) {
     if (std::shared_ptr<const Module> module = known->second.lock()) return module;
   }
   MGTUNE_ASSIGN(std::unique_ptr<Module> loaded, device_.load(build));
-  std::shared_ptr<const Module> module = std::move(loaded);
+  std::shared_ptr<const Module> module(loaded.release(), [this](const Module* unloaded) {
+    const std::scoped_lock unloading(mutex_);
+    delete unloaded;
+  });
   std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });
   modules_.emplace(std::move(key), module);
   return module;

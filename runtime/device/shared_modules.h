@@ -5,9 +5,10 @@
 // workspaces. If somebody holds a module already, it is returned without asking the device. If the
 // device is lost, the launch will report that.
 //
-// Ownership: modules belong to those who loaded them. They and this object must be destroyed before
-// the device. Threads: any number of threads may load at the same time, and a build is loaded once.
-// Releasing a module needs the same order with other uses of the device as Device::load() does.
+// Ownership: modules belong to those who loaded them. They go before this, and this goes before the
+// device. Threads: any number may load modules and let go of them at once, and a build is loaded
+// once. Both take device_mutex(), as every other use of the device has to that needs external order
+// (device.h).
 
 #pragma once
 
@@ -30,8 +31,11 @@ class SharedModules {
 
   Device& device() const { return device_; }
 
-  // Returns the module of the build. It is loaded unless somebody holds it. Failures are those of
-  // the device; they are not kept.
+  // Orders the uses of the device by several threads. Its owner must not let go of a module.
+  std::mutex& device_mutex() { return mutex_; }
+
+  // The module of the build, loaded unless somebody holds it. Failures are the device's; they are
+  // not kept.
   Result<std::shared_ptr<const Module>> load(const Build& build);
 
  private:

@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
-#include "selection/admission.h"
 #include "dispatch/plan_points.h"
+#include "selection/admission.h"
 #include "selection/selector.h"
 #include "selection/variant_features.h"
 
@@ -24,7 +24,7 @@ constexpr const char* kOtherDriver = ", measured with another driver";
 
 struct Wanted {
   Variant variant;
-  bool is_default;  // wanted as the ladder's, whatever the evidence says
+  bool is_default;  // wanted because it is in the ladder, whatever the evidence says
 };
 
 class PlanLoader {
@@ -56,7 +56,7 @@ class PlanLoader {
 
  private:
   std::string text(const Variant& variant) const { return variant_text(op_, variant); }
-  // Neither its build nor what it was seen to do rules it out.
+  // It did not fail here, neither while it was built and loaded nor in the measurements.
   bool is_usable(const Variant& variant) const {
     return !failed_.contains(text(variant)) && !selector_->has_failed(variant);
   }
@@ -124,13 +124,14 @@ class PlanLoader {
     to.push_back(std::move(wanted));
   }
 
-  // What losing at a point costs: the risk where it was estimated, else the place in the ranking.
+  // The cost of using the candidate at a point: its risk if that was estimated, otherwise its place
+  // in the ranking.
   static double cost(const SelectedVariant& candidate, std::size_t place) {
     if (candidate.risk < SelectedVariant::kUnknownRisk) return candidate.risk;
     return SelectedVariant::kUnknownRisk + static_cast<double>(place);
   }
 
-  // The few variants that together cost least over the points, the one that brings most first.
+  // The few variants that together cost least over the points, the one that saves most first.
   std::vector<Variant> least_regret() const {
     std::vector<Variant> chosen;
     std::vector<double> costs(points_.size(), 2.0 * SelectedVariant::kUnknownRisk + kMaxPoints);
@@ -169,7 +170,8 @@ class PlanLoader {
     return chosen;
   }
 
-  // Builds and loads the variant unless that is done; false when it failed, which is recorded.
+  // Builds and loads the variant unless that was done before. False if it failed, which is
+  // recorded.
   bool obtain(const Wanted& wanted) {
     const std::string name = text(wanted.variant);
     if (loaded_.contains(name)) return true;
@@ -207,8 +209,8 @@ class PlanLoader {
                        });
   }
 
-  // A row for each point with the loaded variant that is best there; where measurements say nothing
-  // of other problems, for each pick of a loaded variant.
+  // A row for each point, with the loaded variant that is best there. If the measurements say
+  // nothing about other problems, a row for each pick that is loaded.
   void add_rows(PlanVariants& result) const {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const bool is_measured = !ranked_[i].empty() && ranked_[i][0].step == SelectionStep::exact;
@@ -245,7 +247,7 @@ class PlanLoader {
       add_row(point, candidate, static_cast<std::size_t>(loaded - result.variants.begin()), result);
       return;
     }
-    // Nothing that is loaded was measured here: the first of the ladder that is loaded.
+    // No loaded variant was measured here, so the first of the ladder that is loaded serves.
     for (const Variant& variant : ladder_) {
       const auto loaded = std::find_if(result.variants.begin(), result.variants.end(),
                                        [&](const auto& one) { return one->variant() == variant; });

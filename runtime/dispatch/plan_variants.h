@@ -1,5 +1,5 @@
-// Which variants a plan loads, and loading them: the planning half of Plan, apart from launching.
-// One thread at a time per device and builder.
+// Selects the variants of a plan, builds them and loads them: the planning half of Plan, apart from
+// launching. One thread at a time per builder; only loading locks the device (SharedModules).
 
 #pragma once
 
@@ -11,8 +11,8 @@
 #include "core/status.h"
 #include "device/shared_modules.h"
 #include "dispatch/dispatch_table.h"
-#include "launch/loaded_variant.h"
 #include "dispatch/plan.h"
+#include "launch/loaded_variant.h"
 #include "selection/variant_selection.h"
 
 namespace mgtune {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <mutex>
 
 #include "core/sha256.h"
 #include "launch/launch_program.h"
@@ -132,8 +133,9 @@ Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(SharedModules& module
                                                            const Binding& binding,
                                                            const Variant& variant,
                                                            const Build& build) {
-  MGTUNE_ASSIGN(std::shared_ptr<const Module> module, modules.load(build));
-  return assemble(modules.device(), binding, variant, build, std::move(module));
+  MGTUNE_ASSIGN(const std::shared_ptr<const Module> module, modules.load(build));
+  const std::scoped_lock lock(modules.device_mutex());  // released before `module`, as it has to be
+  return assemble(modules.device(), binding, variant, build, module);
 }
 
 Result<std::unique_ptr<LoadedVariant>> LoadedVariant::assemble(

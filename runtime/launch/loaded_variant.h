@@ -42,7 +42,8 @@ class LoadedVariant {
   static Result<std::unique_ptr<LoadedVariant>> load(Device& device, const Binding& binding,
                                                      const Variant& variant, const Build& build);
 
-  // The same on a module that all who load the build this way share. `modules` outlives the object.
+  // The same with a module that all variants share which load this build here. `modules` outlives
+  // the object. Any number of threads may load at once; the device is locked meanwhile.
   static Result<std::unique_ptr<LoadedVariant>> load(SharedModules& modules, const Binding& binding,
                                                      const Variant& variant, const Build& build);
   ~LoadedVariant();

@@ -90,9 +90,11 @@ class Store {
 
   Result<std::vector<SweepView>> sweeps();  // oldest first
   // Newest outcome per (gpu, problem, variant) and method of timing; what came to no timing
-  // replaces what is older by every method. Of one sweep, or of all with sweep == 0, and of one
-  // operator, or of all with an empty name.
-  Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "");
+  // replaces what is older by every method. Of one sweep, or of all with sweep == 0; of one
+  // operator, or of all with an empty name; of one problem of the operator, or of all of its
+  // problems with an empty text.
+  Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "",
+                                            const std::string& problem = "");
   // Of one operator, or of all with an empty name.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
   // Likewise. What came to no timing replaces what is older by every method.

@@ -166,13 +166,15 @@ Result<std::vector<SweepView>> Store::sweeps() {
           " JOIN gpus g ON g.id = s.gpu ORDER BY s.id");
 }
 
-Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::string& op) {
+Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::string& op,
+                                                 const std::string& problem) {
   // Only what is asked for is looked at: a condition that always holds would hide the indexes.
   const std::string of_sweep = sweep == 0 ? "?1 = 0" : "r2.sweep = ?1";
   const std::string of_operator =
-      op.empty() ? "?2 = ''"
+      op.empty() ? "?2 = '' AND ?3 = ''"
                  : "r2.problem IN (SELECT p2.id FROM problems p2"
-                   " JOIN operators o2 ON o2.id = p2.operator WHERE o2.name = ?2)";
+                   " JOIN operators o2 ON o2.id = p2.operator WHERE o2.name = ?2" +
+                       std::string(problem.empty() ? " AND ?3 = ''" : " AND p2.text = ?3") + ")";
   return read_all(*database_, read_outcome,
                   "SELECT r.id, r.recorded_at, r.sweep, s.gpu, o.name, p.text, v.text, p.bytes, "
                   "p.flops, r.outcome,"
@@ -198,7 +200,7 @@ Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::
                       " WINDOW same AS (PARTITION BY gpu, problem, variant))"
                       " WHERE CASE WHEN method = '' THEN id = newest ELSE id > untimed END)"
                       " ORDER BY r.id",
-                  sweep, op);
+                  sweep, op, problem);
 }
 
 Result<std::vector<TunedView>> Store::tuned(const std::string& op) {

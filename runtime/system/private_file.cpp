@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -54,6 +55,26 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes)
   return content;
 }
 
+struct OpenedFile {
+  FileDescriptor descriptor;
+  std::size_t bytes = 0;
+};
+
+Result<OpenedFile> open_private_file(const std::string& directory, const std::string& name,
+                                     const std::string& path) {
+  const FileDescriptor folder(open_directory(directory));
+  MGTUNE_TRY(check_directory(directory, folder.get()));
+  // O_NONBLOCK: opening a FIFO would wait for its writer.
+  FileDescriptor file(
+      ::openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) return open_failure(path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return open_failure(path, errno);
+  if (!S_ISREG(info.st_mode)) return refuse(path, "is not a regular file");
+  MGTUNE_TRY(check_owner(path, info));
+  return OpenedFile{std::move(file), static_cast<std::size_t>(info.st_size)};
+}
+
 }  // namespace
 
 Status check_private_directory(const std::string& directory) {
@@ -69,19 +90,16 @@ Result<PrivateDirectory> PrivateDirectory::open(const std::string& directory) {
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,
                                       std::size_t max_bytes) {
   const std::string path = directory + "/" + name;
-  const FileDescriptor folder(open_directory(directory));
-  MGTUNE_TRY(check_directory(directory, folder.get()));
-  // O_NONBLOCK: opening a FIFO would wait for its writer.
-  const FileDescriptor file(
-      ::openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (file.get() < 0) return open_failure(path, errno);
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return open_failure(path, errno);
-  if (!S_ISREG(info.st_mode)) return refuse(path, "is not a regular file");
-  MGTUNE_TRY(check_owner(path, info));
-  const auto bytes = static_cast<std::size_t>(info.st_size);
-  if (bytes > max_bytes) return refuse(path, "is too large");
-  return read_all(file.get(), path, bytes);
+  MGTUNE_ASSIGN(const OpenedFile file, open_private_file(directory, name, path));
+  if (file.bytes > max_bytes) return refuse(path, "is too large");
+  return read_all(file.descriptor.get(), path, file.bytes);
+}
+
+Result<std::string> read_private_file_start(const std::string& directory, const std::string& name,
+                                            std::size_t bytes) {
+  const std::string path = directory + "/" + name;
+  MGTUNE_ASSIGN(const OpenedFile file, open_private_file(directory, name, path));
+  return read_all(file.descriptor.get(), path, std::min(file.bytes, bytes));
 }
 
 }  // namespace mgtune

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "system/file_descriptor.h"
 #include "core/status.h"
+#include "system/file_descriptor.h"
 
 namespace mgtune {
 
@@ -33,5 +33,9 @@ class PrivateDirectory {
 // corrupt if it is not a regular file, belongs to somebody else, or is larger than `max_bytes`.
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,
                                       std::size_t max_bytes);
+
+// At most the first `bytes` of such a file, however large it is.
+Result<std::string> read_private_file_start(const std::string& directory, const std::string& name,
+                                            std::size_t bytes);
 
 }  // namespace mgtune

@@ -1,14 +1,14 @@
 #include "calibration/problem_ceilings.h"
 
-#include "ceilings/ceiling.h"
 #include "calibration/ceiling_source.h"
+#include "ceilings/ceiling.h"
 #include "sweep/sweep_shared.h"
 
 namespace mgtune {
 namespace {
 
-// Operations a byte. Below it no GPU since Turing is limited by arithmetic (an H200 in fp32 is at
-// 14, a T4 at 25), so its peaks are not measured for such work.
+// Operations per byte. Below this, no GPU since Turing is limited by arithmetic (an H200 reaches
+// its fp32 peak at 14, a T4 at 25), so the arithmetic peaks are not measured for such a problem.
 constexpr double kArithmeticIntensity = 4;
 
 }  // namespace
@@ -27,8 +27,8 @@ Status ProblemCeilings::measure_once(TunedView& view) {
   return {};
 }
 
-// Out of the store while it is fresh, else measured; 0 where the device has none, or where it could
-// not be measured: that says nothing about the variants.
+// From the store while it is fresh, otherwise measured. 0 if the device has no such ceiling or it
+// could not be measured, which says nothing about the variants.
 Result<double> ProblemCeilings::rate(const std::string& kind, std::int64_t bytes,
                                      const TunedView& view) {
   const CeilingNeed need{kind, shared_.options.method.name, bytes};

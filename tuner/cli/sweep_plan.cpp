@@ -5,13 +5,13 @@
 #include "core/dtype.h"
 #include "core/suggest.h"
 #include "device/registry.h"
-#include "selection/variant_selection.h"
 #include "family/problem_check.h"
+#include "measure/timing_method_probe.h"
+#include "plan/problem_set.h"
 #include "search/search.h"
 #include "search/target.h"
-#include "plan/problem_set.h"
+#include "selection/variant_selection.h"
 #include "timing/gpu_timer.h"
-#include "measure/timing_method_probe.h"
 
 namespace mgtune {
 namespace {
@@ -91,14 +91,6 @@ std::string default_strategy(const SweepPlan& plan) {
         return problem.counted && problem.admissible <= static_cast<std::uint64_t>(*limit);
       });
   return covers_all ? "exhaustive" : std::string(kDefaultStrategy);
-}
-
-PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t most_nodes) {
-  const Space space(problem, device.limits);
-  PlannedProblem planned{std::move(problem), space.statistics(most_nodes)};
-  planned.admissible = admissible_variants(planned.designs);
-  planned.counted = is_counted(planned.designs);
-  return planned;
 }
 
 Result<std::optional<Shard>> shard_of(const SweepWords& words) {

@@ -13,8 +13,8 @@
 #include "device/device.h"
 #include "family/catalog.h"
 #include "family/problem.h"
-#include "space/space.h"
 #include "plan/shard.h"
+#include "sweep/planned_problem.h"
 #include "sweep/sweep.h"
 
 namespace mgtune {
@@ -25,13 +25,6 @@ struct SweepWords {
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
   bool counters = false, watch = false, dry_run = false, json = false;
-};
-
-struct PlannedProblem {
-  Problem problem;
-  std::vector<DesignStatistics> designs;
-  std::uint64_t admissible = 0;  // variants, over all designs
-  bool counted = true;           // false: there are at least so many
 };
 
 struct SweepPlan {

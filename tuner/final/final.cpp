@@ -12,18 +12,17 @@
 namespace mgtune {
 namespace {
 
-// A variant that single measurements put ninth is not the fastest of them. Emulation's times decide
-// nothing, so there it is as many as show that it works.
-constexpr std::size_t kMost = 8;
-constexpr std::size_t kMostEmulated = 2;
+// Single measurements do not put the fastest variant in the ninth place. Emulation's times decide
+// nothing, so there two entries are enough to show that a final works.
+constexpr std::size_t kMaxEntries = 8;
+constexpr std::size_t kMaxEmulatedEntries = 2;
 
 bool is_same(const FinalistRecord& finalist, const Contender& entry) {
   return finalist.variant == entry.variant && finalist.build_sha256 == entry.build_sha256 &&
          finalist.launch_hash == entry.launch_hash;
 }
 
-// The samples of the entries in a final that was held earlier between just these; empty for any
-// other.
+// The samples of the entries, if the final was held between exactly these; otherwise empty.
 std::vector<Samples> samples_of(const FinalRecord& final, std::span<const Contender> entries) {
   if (final.finalists.size() != entries.size()) return {};
   std::vector<Samples> samples;
@@ -39,7 +38,7 @@ std::vector<Samples> samples_of(const FinalRecord& final, std::span<const Conten
   return samples;
 }
 
-// One sample a round of each, and at least one round.
+// Whether each entry has one sample per round, and there is at least one round.
 bool is_complete(const std::vector<Samples>& samples, std::size_t entries) {
   return samples.size() == entries && !samples.front().empty() &&
          std::ranges::all_of(samples, [&](const Samples& of_entry) {
@@ -48,7 +47,7 @@ bool is_complete(const std::vector<Samples>& samples, std::size_t entries) {
          });
 }
 
-// Whose second entry shows the noise: the fastest, because it is among the fast that noise decides.
+// The fastest has a second entry, which shows the noise, because noise decides among the fast ones.
 std::size_t fastest_of(std::span<const Contender> entries) {
   const auto fastest = std::ranges::min_element(entries, {}, &Contender::median_ns);
   return static_cast<std::size_t>(fastest - entries.begin());
@@ -79,7 +78,7 @@ Result<std::optional<FinalRecord>> find_final(Store& store, const TunedView& vie
   return std::optional<FinalRecord>();
 }
 
-// Among those given; whom it expels must not be in the next one.
+// A final among these contenders. Those that it expels must not be in the next one.
 Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& problem,
                                        const TunedView& view, std::span<const Contender> contenders,
                                        std::vector<Expelled>& expelled) {
@@ -87,7 +86,7 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& probl
   const std::string& default_variant = tuned.default_variant;
   const bool is_emulation = shared.device.kind == DeviceKind::cpu;
   const std::vector<Contender> entries =
-      final_entries(contenders, default_variant, is_emulation ? kMostEmulated : kMost);
+      final_entries(contenders, default_variant, is_emulation ? kMaxEmulatedEntries : kMaxEntries);
   if (entries.size() < 2) {  // nothing to decide, but perhaps to count
     MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, problem, tuned, entries));
     if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);

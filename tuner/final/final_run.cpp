@@ -10,8 +10,8 @@
 namespace mgtune {
 namespace {
 
-// Of the launches alone: rounds that are warm-up or repeated for the clocks' sake, samples of
-// several launches.
+// How much longer than their own time the launches may take: some rounds are warm-up or are
+// repeated because of the clocks, and a sample may be several launches.
 constexpr double kAllowance = 4;
 constexpr double kMoreRounds = 2;
 

@@ -5,7 +5,8 @@
 namespace mgtune {
 namespace {
 
-// One problem may be too large for the memory that is left. Two in a row are the machine.
+// One problem may be too large for the memory that is left. Two in a row mean that the machine
+// refuses.
 constexpr int kRefusals = 2;
 
 void add(const std::string& what, std::string& text) {

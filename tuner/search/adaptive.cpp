@@ -1,6 +1,6 @@
-// Adaptive, the default: a Gaussian process over all parameters learns from every result how alike
-// variants behave, and the variant with the largest expected improvement comes next. Why each part
-// is as it is, and what did not work: README.md.
+// Adaptive, the default strategy: a Gaussian process over all parameters learns from every result
+// how similar variants behave, and the variant with the largest expected improvement comes next.
+// README.md gives the reason for each part, and says what did not work.
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +15,7 @@
 #include "search/kernel.h"
 #include "search/posterior.h"
 #include "search/strategies.h"
+#include "search/time_scale.h"
 
 namespace mgtune {
 namespace {
@@ -27,18 +28,18 @@ constexpr std::size_t kElite = 8;          // whose neighbors are candidates as 
 constexpr double kRefit = 1.2;             // growth of what is known until lengths are fitted again
 constexpr double kMargin = 0.05;  // improvements below it do not count, in deviations: explores
 
-// Evaluations in a row without a gain before the model's word counts that there is none: what it
-// has not learned yet it cannot doubt.
+// Evaluations in a row without a gain before the model is believed that there is none to come. A
+// model that has learned little is too sure of itself.
 constexpr std::size_t kInVain = 100;
 
-// Observations that the model holds; a thousand would cost 0.3 s a suggestion. The fastest stay,
-// and of the others a sample.
-constexpr std::size_t kMostModelled = 300, kMostGrowth = 60;
+// The number of observations in the model: a thousand would cost 0.3 s per suggestion. The fastest
+// stay, and a sample of the others.
+constexpr std::size_t kMaxModelled = 300, kMaxGrowth = 60;
 
-// That a normal value is below `bound` deviations from its mean.
+// The probability that a normal value is less than `bound` deviations above its mean.
 double probability_below(double bound) { return 0.5 * std::erfc(-bound / std::sqrt(2.0)); }
 
-// Expected improvement over `best` of a normal belief.
+// The expected improvement over `best` of a normally distributed value.
 double expected_improvement(double best, double mean, double deviation) {
   const double gain = (best - kMargin - mean) / deviation;
   const double below = probability_below(gain);
@@ -55,66 +56,6 @@ double distance(const std::vector<Coordinate>& coordinates, const EncodedPoint& 
   }
   return sum;
 }
-
-struct Observation {
-  enum class State : std::uint8_t { pending, ok, at_least, failed };
-  std::uint64_t index = 0;  // in the set
-  EncodedPoint point;
-  State state = State::pending;
-  double log_time = 0;
-};
-
-// Where the times lie that were measured, and what the model is told of each.
-struct TimeScale {
-  double best = std::numeric_limits<double>::infinity();
-  double cap = 0, mean = 0, deviation = 1;
-
-  // How slow a slow variant is does not help to find fast ones, and factors of thirty would drown
-  // differences of 5 %: beyond as far above the median as the best lies below, all are alike. So
-  // are failures. At least one observation is ok.
-  explicit TimeScale(const std::vector<Observation>& observations) {
-    std::vector<double> times;
-    double failures = 0;
-    for (const Observation& observation : observations) {
-      if (observation.state == Observation::State::pending) continue;
-      if (observation.state == Observation::State::failed) {
-        ++failures;
-        continue;
-      }
-      times.push_back(observation.log_time);
-      if (observation.state == Observation::State::ok) best = std::min(best, times.back());
-    }
-    std::ranges::sort(times);
-    const double median = times[times.size() / 2];
-    cap = median + std::max(median - best, 0.0) + 0.01;
-    double sum = failures * cap;
-    double squares = failures * cap * cap;
-    for (const double time : times) {
-      const double capped = std::min(time, cap);
-      sum += capped;
-      squares += capped * capped;
-    }
-    const double count = failures + static_cast<double>(times.size());
-    mean = sum / count;
-    deviation = std::sqrt(std::max(squares / count - mean * mean, 1e-12));
-  }
-
-  double normalized(double log_time) const { return (std::min(log_time, cap) - mean) / deviation; }
-
-  Target target(const Observation& observation) const {
-    switch (observation.state) {
-      case Observation::State::ok:
-        return {Target::Kind::known, normalized(observation.log_time)};
-      case Observation::State::failed:
-        return {Target::Kind::known, normalized(cap)};
-      case Observation::State::at_least:
-        return {Target::Kind::at_least, normalized(observation.log_time)};
-      case Observation::State::pending:
-        break;
-    }
-    return {};
-  }
-};
 
 class AdaptiveSearch final : public Search {
  public:
@@ -145,7 +86,7 @@ class AdaptiveSearch final : public Search {
  private:
   using State = Observation::State;
 
-  // The fastest became faster with the result of this number.
+  // The fastest time fell with the result of this number.
   struct Improvement {
     std::size_t known;
     double log_time;
@@ -228,7 +169,7 @@ void AdaptiveSearch::report(const Evaluation& evaluation) {
   }
 }
 
-// Results since the fastest last became faster by as much, in one step or in several.
+// The number of results since the fastest time last fell by `log_gain`, in one step or in several.
 std::size_t AdaptiveSearch::in_vain(double log_gain) const {
   std::size_t last = 0;
   double before = std::numeric_limits<double>::infinity();
@@ -240,8 +181,8 @@ std::size_t AdaptiveSearch::in_vain(double log_gain) const {
   return known_ - last;
 }
 
-// That any of the candidates is as fast, if they knew nothing of each other: an upper bound, since
-// those that are alike are fast together.
+// The probability that any candidate is as fast, if the candidates were independent of each other.
+// This is an upper bound, because similar candidates are fast together.
 double AdaptiveSearch::chance_of_gain(double gain) const {
   const double log_gain = -std::log1p(-gain);
   if (!scale_.has_value() || in_vain(log_gain) < kInVain) return 1;
@@ -262,7 +203,8 @@ void AdaptiveSearch::add_observation(std::uint64_t index, const Variant& variant
   observations_.push_back({index, encoding_.encode(variant), State::pending, 0});
 }
 
-// However long the ladder was: what it taught says less than a neighbor.
+// They come before the model's suggestions however long the ladder was: the results of the ladder
+// say less than those of a neighbor.
 std::optional<std::uint64_t> AdaptiveSearch::next_warm() {
   while (!warm_.empty()) {
     const std::uint64_t index = warm_.back();
@@ -272,15 +214,16 @@ std::optional<std::uint64_t> AdaptiveSearch::next_warm() {
   return std::nullopt;
 }
 
-// Without anything measured there is no model. The most remote of some random ones: of all, it
-// would be a corner of the space, and corners are seldom fast.
+// There is no model before anything was measured, so the start is the most remote of a few random
+// variants. The most remote of all would be a corner of the space, and corners are seldom fast.
 std::optional<std::uint64_t> AdaptiveSearch::start() {
   if (pool_.indices().empty()) pool_.draw(kSample);  // not before: in a sparse space it takes long
   if (const auto index = of_untried_design()) return index;
   return remote_candidate();
 }
 
-// What the model thinks of a design it never saw is a guess that a small one may not survive.
+// The model can only guess about a design without results, and a wrong guess could leave a small
+// design untried.
 std::optional<std::uint64_t> AdaptiveSearch::of_untried_design() const {
   if (tried_.size() == set_.design_count()) return std::nullopt;
   for (const std::uint64_t index : pool_.indices()) {
@@ -354,7 +297,7 @@ std::optional<std::uint64_t> AdaptiveSearch::best_candidate(const TimeScale& sca
 
 bool AdaptiveSearch::refit_is_due() const {
   return static_cast<double>(known_) >= kRefit * static_cast<double>(known_at_fit_) ||
-         modelled_.size() >= kMostModelled + kMostGrowth;
+         modelled_.size() >= kMaxModelled + kMaxGrowth;
 }
 
 void AdaptiveSearch::refit(const TimeScale& scale) {
@@ -381,20 +324,20 @@ void AdaptiveSearch::refit(const TimeScale& scale) {
 void AdaptiveSearch::choose_modelled(const TimeScale& scale) {
   modelled_.resize(observations_.size());
   for (std::size_t i = 0; i < modelled_.size(); ++i) modelled_[i] = i;
-  if (modelled_.size() <= kMostModelled) return;
+  if (modelled_.size() <= kMaxModelled) return;
   const auto value = [&](std::size_t place) {
     const Target target = scale.target(observations_[place]);
-    // What is being measured stays, lest it be given again in all but name.
+    // Variants that are being measured stay, so that the model does not suggest their twins.
     return target.kind == Target::Kind::unknown ? -std::numeric_limits<double>::infinity()
                                                 : target.value;
   };
   std::ranges::stable_sort(modelled_, {}, value);
-  constexpr std::size_t kFastest = kMostModelled * 2 / 3;
-  for (std::size_t i = kFastest; i < kMostModelled; ++i) {
+  constexpr std::size_t kFastest = kMaxModelled * 2 / 3;
+  for (std::size_t i = kFastest; i < kMaxModelled; ++i) {
     const auto other = i + static_cast<std::size_t>(random_.below(modelled_.size() - i));
     std::swap(modelled_[i], modelled_[other]);
   }
-  modelled_.resize(kMostModelled);
+  modelled_.resize(kMaxModelled);
 }
 
 void AdaptiveSearch::add_neighbors_of_best() {

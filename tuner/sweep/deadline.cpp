@@ -20,15 +20,10 @@ constexpr std::int64_t kCheckedBytesPerSecond = 16 << 20;
 
 }  // namespace
 
-Result<std::chrono::milliseconds> measure_deadline(DeviceKind device,
-                                                   const std::vector<Problem>& problems) {
-  std::int64_t largest = 0;
-  for (const Problem& problem : problems) {
-    MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
-    largest = std::max(largest, bytes);
-  }
+Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem) {
+  MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
   const bool emulated = device == DeviceKind::cpu;
-  const std::chrono::seconds extra(largest /
+  const std::chrono::seconds extra(std::max<std::int64_t>(bytes, 0) /
                                    (emulated ? kEmulatedBytesPerSecond : kCheckedBytesPerSecond));
   return std::chrono::milliseconds(
       std::min((emulated ? kEmulatedDeadline : kMeasureDeadline) + extra, kLongest));

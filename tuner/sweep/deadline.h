@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <vector>
 
 #include "core/status.h"
 #include "device/device.h"
@@ -16,10 +15,9 @@ namespace mgtune {
 // it started.
 inline constexpr std::chrono::seconds kCompileDeadline{150};
 
-// For one variant of any of `problems`, the references of the first one included: 20 s (30 s on the
-// cpu device) and as long as checking, or on the cpu device emulating, the largest takes. At most a
-// day. It is for the first variant of a problem: after that worker/variant_deadline.h knows better.
-Result<std::chrono::milliseconds> measure_deadline(DeviceKind device,
-                                                   const std::vector<Problem>& problems);
+// For one variant of the problem, its references included: 20 s (30 s on the cpu device), and the
+// time that checking takes, or on the cpu device emulating. At most a day. It is for the first
+// variant of a problem: after that measure/variant_deadline.h has a better estimate.
+Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem);
 
 }  // namespace mgtune

@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "compiler/ptxas_report.h"
 #include "check/checker.h"
+#include "compiler/ptxas_report.h"
 #include "launch/loaded_variant.h"
 
 namespace mgtune {
 namespace {
 
-// What a worker says of such a build today; rows from before it looked have the log alone.
-void judge(BuildRecord& build) {
+// Workers refuse such a build today. Rows that were recorded before they did have only the log.
+void refuse_objected(BuildRecord& build) {
   std::string objections = ptxas_objections(build.message);
   if (build.outcome != Outcome::ok || objections.empty()) return;
   build.outcome = Outcome::compile_failed;
@@ -54,11 +54,11 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
   if (build.has_value()) {
     state.build = *std::move(build);
-    judge(state.build);
+    refuse_objected(state.build);
     MGTUNE_TRY(find_results(state));
   }
   if (state.need != VariantState::Need::nothing) {
-    state.cached = cache_.load(state.build.key).has_value();
+    state.cached = cache_.recorded_sha256(state.build.key).has_value();
     if (!state.cached) state.need = VariantState::Need::compile;
   }
   return state;
@@ -73,7 +73,7 @@ Status KnownResults::add_build(VariantState& state, const WorkReply& reply) {
     state.build.outcome = reply.outcome;
     state.build.message = reply.message;
   }
-  // What the machine's limits did is tried again by the next sweep, which may have more of it.
+  // The machine's limits may be wider when the next sweep tries the build again.
   if (reply.failure != StatusCode::ok) state.build.key.clear();
   return find_results(state);
 }

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "search/target.h"
 #include "final/final.h"
 #include "final/problem_pick.h"
-#include "sweep/space_record.h"
+#include "search/target.h"
 #include "sweep/warm_start.h"
 
 namespace mgtune {
@@ -26,8 +25,9 @@ Contender contender(const VariantState& state) {
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
-                                                         const Problem& problem,
-                                                         const Space& space) {
+                                                         const PlannedProblem& planned) {
+  const Problem& problem = planned.problem;
+  const Space& space = planned.space;
   MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, space));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method);
@@ -38,30 +38,32 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
   }
   MGTUNE_ASSIGN(auto search,
                 make_search(shared.options.strategy, space, shared.options.seed, warm.variants));
-  std::unique_ptr<ProblemSweep> sweep(new ProblemSweep(shared, problem, space, std::move(results),
-                                                       std::move(search), std::move(view)));
+  std::unique_ptr<ProblemSweep> sweep(
+      new ProblemSweep(shared, planned, std::move(results), std::move(search), std::move(view)));
   MGTUNE_TRY(sweep->recall());
   return sweep;
 }
 
-ProblemSweep::ProblemSweep(SweepShared& shared, const Problem& problem, const Space& space,
-                           KnownResults results, std::unique_ptr<Search> search, TunedView view)
+ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, KnownResults results,
+                           std::unique_ptr<Search> search, TunedView view)
     : shared_(shared),
-      problem_(problem),
-      space_(space),
+      planned_(planned),
+      problem_(planned.problem),
       results_(std::move(results)),
       search_(std::move(search)),
       view_(std::move(view)),
-      ceilings_(shared) {}
+      ceilings_(shared),
+      stages_(view_.tuned.default_variant) {}
 
-// What earlier runs found and still holds competes with what this one finds, so that a short sweep
+// Results of earlier runs that still hold compete with those of this run, so that a short sweep
 // never replaces a better pick of a long one.
 Status ProblemSweep::recall() {
-  const auto rows = shared_.recorded.find({view_.op, view_.problem});
-  if (rows == shared_.recorded.end()) return {};
-  for (const OutcomeView& row : rows->second) {
+  MGTUNE_ASSIGN(const std::vector<OutcomeView> rows,
+                shared_.store.outcomes(0, view_.op, view_.problem));
+  for (const OutcomeView& row : rows) {
+    if (row.gpu_id != shared_.gpu_id) continue;
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
-    if (!variant.ok() || !space_.admits(*variant)) continue;
+    if (!variant.ok() || !planned_.space.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
     if (!state.build.sha256.empty()) shared_.pool.others_compile();
     // A row of another method says nothing of this one's, but its build may be known.
@@ -71,9 +73,9 @@ Status ProblemSweep::recall() {
     if (state.contends()) contenders_.emplace(state.text, contender(state));
     if (reused_.insert(state.text).second) recalled_.push_back(std::move(state));
   }
-  const auto others =
-      std::stable_partition(recalled_.begin(), recalled_.end(),
-                            [this](const VariantState& state) { return is_default(state); });
+  const auto others = std::stable_partition(
+      recalled_.begin(), recalled_.end(),
+      [this](const VariantState& state) { return stages_.is_default(state); });
   // The default's place is kept where it has no result yet.
   const bool lacks_default = !view_.tuned.default_variant.empty() && others == recalled_.begin();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
@@ -83,8 +85,8 @@ Status ProblemSweep::recall() {
   return {};
 }
 
-// Counts what is known before the search is asked: it learns from all of it, and the same command
-// ends at the same place whatever order it finds by then.
+// Known results count before the search is asked. So the search learns from all of them, and the
+// same command ends at the same place, whatever order the search prefers by then.
 Status ProblemSweep::reuse_recalled() {
   for (const VariantState& state : std::exchange(recalled_, {})) {
     ++taken_;
@@ -93,12 +95,9 @@ Status ProblemSweep::reuse_recalled() {
   return {};
 }
 
-// What was compiling when an earlier run() ended is asked for again.
+// Asks again for what was compiling when an earlier run() ended.
 void ProblemSweep::compile_again() {
-  compiling_count_ = 0;
-  for (auto& [id, states] : std::exchange(compiling_, {})) {
-    for (VariantState& state : states) compile(std::move(state));
-  }
+  for (VariantState& state : stages_.stop_compiling()) compile(std::move(state));
 }
 
 Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVariant& on_variant) {
@@ -109,11 +108,12 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   MGTUNE_TRY(reuse_recalled());
   while (true) {
     MGTUNE_TRY(want_more());
-    if (!compiling_.empty() && !stopping())
+    if (stages_.has_compiling() && !stopping()) {
       MGTUNE_TRY(ceilings_.measure_once(view_));  // while they compile
+    }
     MGTUNE_TRY(measure_ready());
-    // What is being measured is waited for in any case, what is being compiled is not.
-    if (measuring_.empty() && (compiling_.empty() || stopping())) break;
+    // A measurement is waited for in any case, a compilation only if there is time left.
+    if (!stages_.has_measuring() && (!stages_.has_compiling() || stopping())) break;
     wait();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
@@ -123,20 +123,20 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   return pick();
 }
 
-// Until a worker has something to say or is late, or the problem's time is over.
+// Waits until a worker has something to say or is late, or the problem's time is over.
 void ProblemSweep::wait() {
   WaitSet waiting;
   shared_.pool.join(waiting);
   shared_.workers.join(waiting);
-  if (deadline_.has_value() && measuring_.empty() && done_ > 0) waiting.add(*deadline_);
+  if (deadline_.has_value() && !stages_.has_measuring() && done_ > 0) waiting.add(*deadline_);
   waiting.wait();
 }
 
-// Search -> wanted, as many as keep the compilers busy while the measure worker has what it needs.
+// Search -> wanted: as many as keep the compilers and the measure workers busy.
 Status ProblemSweep::want_more() {
   const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
-  while (!exhausted_ && at_work() < window && (!limit.has_value() || taken_ < *limit) &&
+  while (!exhausted_ && stages_.size() < window && (!limit.has_value() || taken_ < *limit) &&
          !stopping() && !settled()) {
     const std::optional<Variant> variant = search_->next();
     exhausted_ = !variant.has_value();
@@ -148,7 +148,7 @@ Status ProblemSweep::want_more() {
   return {};
 }
 
-// Wanted -> compiling, ready or finished: whatever is left to do for it.
+// Wanted -> compiling, ready or finished, by what is left to do for the variant.
 Status ProblemSweep::want(const Variant& variant) {
   MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
   if (!state.build.sha256.empty()) shared_.pool.others_compile();
@@ -158,7 +158,7 @@ Status ProblemSweep::want(const Variant& variant) {
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
-      ready_.push_back(std::move(state));
+      stages_.add_ready(std::move(state));
       break;
     case VariantState::Need::compile:
       compile(std::move(state));
@@ -168,35 +168,27 @@ Status ProblemSweep::want(const Variant& variant) {
 }
 
 void ProblemSweep::compile(VariantState state) {
-  ++compiling_count_;
-  for (auto& [id, states] : compiling_) {
-    if (states.front().build.key != state.build.key) continue;
-    states.push_back(std::move(state));
-    return;
-  }
+  if (stages_.join_compiling(state)) return;
   WorkRequest work = request(WorkRequest::Kind::compile, state);
-  compiling_[work.id].push_back(std::move(state));
+  stages_.start_compiling(work.id, std::move(state));
   shared_.pool.submit(std::move(work));
 }
 
-// Compiling -> ready, or finished: it could not be built, or its binary has results.
+// Compiling -> ready, or finished if it could not be built or its binary has results already.
 Status ProblemSweep::receive_builds() {
   while (true) {
     Result<std::optional<WorkReply>> next = shared_.pool.poll();
     if (!next.ok()) return interrupted_or(std::move(next).take_status());
     const std::optional<WorkReply> reply = *std::move(next);
     if (!reply.has_value()) return {};
-    const auto found = compiling_.find(reply->id);
-    if (found == compiling_.end()) continue;  // of a problem that ended before its builds came back
-    std::vector<VariantState> states = std::move(found->second);
-    compiling_.erase(found);
-    compiling_count_ -= states.size();
+    std::vector<VariantState> states = stages_.end_compiling(reply->id);
+    if (states.empty()) continue;  // of a problem that ended before its builds came back
     if (discards(*reply)) continue;
     if (!states.front().cached) ++shared_.summary.compiled;
     for (VariantState& state : states) {
       MGTUNE_TRY(results_.add_build(state, *reply));
       if (state.need == VariantState::Need::measure) {
-        ready_.push_back(std::move(state));
+        stages_.add_ready(std::move(state));
       } else {
         MGTUNE_TRY(finish(state, Origin::build));
       }
@@ -204,41 +196,18 @@ Status ProblemSweep::receive_builds() {
   }
 }
 
-bool ProblemSweep::is_default(const VariantState& state) const {
-  return state.text == view_.tuned.default_variant;
-}
-
-// It is asked for first and has its result first, however long it compiles: what the others are
-// compared with must not be missing when the budget ends.
-bool ProblemSweep::default_is_on_its_way() const {
-  const auto is_it = [this](const VariantState& state) { return is_default(state); };
-  return std::ranges::any_of(compiling_,
-                             [&](const auto& of_request) {
-                               return std::ranges::any_of(of_request.second, is_it);
-                             }) ||
-         std::ranges::any_of(measuring_,
-                             [&](const auto& of_request) { return is_it(of_request.second); });
-}
-
-VariantState ProblemSweep::take_ready() {
-  auto next =
-      std::ranges::find_if(ready_, [this](const VariantState& state) { return is_default(state); });
-  if (next == ready_.end()) next = ready_.begin();
-  VariantState state = std::move(*next);
-  ready_.erase(next);
-  return state;
-}
-
-// Ready -> measuring, while there is a worker for it. The incumbent goes along: the worker stops
-// early on what lies above it.
+// Ready -> measuring, while there is a worker for it. The default has its result first, however
+// long it compiles: the one that others are compared with must not be missing when the budget ends.
+// The time of the fastest goes along, so that the worker stops early on variants that are slower.
 Status ProblemSweep::measure_ready() {
-  while (!ready_.empty() && shared_.workers.has_idle() && !default_is_on_its_way() && !stopping()) {
+  while (stages_.has_ready() && shared_.workers.has_idle() && !stages_.is_default_on_its_way() &&
+         !stopping()) {
     MGTUNE_TRY(ceilings_.measure_once(view_));
-    VariantState state = take_ready();
+    VariantState state = stages_.next_ready();
     WorkRequest work = request(WorkRequest::Kind::measure, state);
     const Contender* incumbent = best();
-    if (incumbent != nullptr && !is_default(state)) work.stop_above_ns = incumbent->q3_ns;
-    measuring_.emplace(work.id, std::move(state));
+    if (incumbent != nullptr && !stages_.is_default(state)) work.stop_above_ns = incumbent->q3_ns;
+    stages_.start_measuring(work.id, std::move(state));
     shared_.workers.submit(std::move(work));
   }
   return {};
@@ -250,18 +219,18 @@ Status ProblemSweep::receive_measurements() {
   const std::optional<WorkReply> reply = next.ok() ? *next : std::nullopt;
   if (next.ok() && !reply.has_value()) return {};
   if (!next.ok()) {
-    measuring_.clear();
+    stages_.stop_measuring();
     return interrupted_or(next.status());
   }
-  const auto found = measuring_.extract(reply->id);
-  if (found.empty()) return internal_error("a measurement that nobody asked for");
+  std::optional<VariantState> state = stages_.end_measuring(reply->id);
+  if (!state.has_value()) return internal_error("a measurement that nobody asked for");
   if (discards(*reply)) return {};
-  results_.add_measurement(found.mapped(), *reply);
-  return finish(found.mapped(), Origin::measurement);
+  results_.add_measurement(*state, *reply);
+  return finish(*state, Origin::measurement);
 }
 
-// -> finished: it counts from here on, for the search, for racing and for the pick. The measure
-// worker has its next variant before this one is on the disk.
+// -> finished: the variant counts from here on, for the search, for racing and for the pick. The
+// measure worker gets its next variant before this one is written to the disk.
 Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   const bool evaluated = origin == Origin::measurement ||
                          (origin == Origin::build && state.build.outcome != Outcome::ok);
@@ -287,7 +256,7 @@ bool ProblemSweep::is_recorded(const VariantState& state) const {
          row->second.build_sha256 == state.build.sha256;
 }
 
-// In its own transaction, unless the store has the row.
+// Writes the row in its own transaction, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
   OutcomeRecord row;
@@ -302,12 +271,11 @@ Status ProblemSweep::record(const VariantState& state, Origin origin) {
   return shared_.store.record(row);
 }
 
-// Which rules left how much of the space; of a sweep that found everything known an earlier one has
-// said so.
+// How much of the space each rule left. If everything was known, an earlier sweep recorded it.
 Status ProblemSweep::record_space() {
   if (shared_.journal.id() == 0) return {};
   return shared_.store.record_spaces(shared_.journal.id(), view_.tuned.problem,
-                                     space_records(space_));
+                                     space_records(planned_));
 }
 
 Status ProblemSweep::pick() {
@@ -321,12 +289,12 @@ Status ProblemSweep::pick() {
   }
   std::optional<Pick> pick = std::move(final.pick);
   if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
-  // What an earlier sweep picked would be among the contenders if it still held.
+  // A pick of an earlier sweep would be among the contenders if it still held.
   if (!pick.has_value() && done_ == 0) return {};
   return record_pick(shared_, pick, view_);
 }
 
-// Its newest row and measurement say what it did in the final, so that it contends no more.
+// The variant's newest row and measurement say what it did in the final, so it no longer contends.
 Status ProblemSweep::expel(const Expelled& expelled) {
   contenders_.erase(expelled.variant);
   MGTUNE_ASSIGN(const Variant variant, parse_variant(*problem_.op, expelled.variant));
@@ -351,23 +319,23 @@ const Contender* ProblemSweep::best() const {
   return best;
 }
 
-// A budget of seconds still lets the default through, so that there is something to serve and
-// compare with.
+// Even when the time is over, the default gets its result, so that there is something to serve and
+// to compare with.
 bool ProblemSweep::stopping() {
   const bool late = deadline_.has_value() && done_ > 0 && Clock::now() >= *deadline_;
   if (late || shared_.should_stop()) stopped_ = true;
   return stopped_;
 }
 
-// Once the target is reached, whatever the search thinks of what comes in after that.
+// Once the target is reached, it stays so, whatever the search concludes from later results.
 bool ProblemSweep::settled() {
   const std::optional<double>& target = shared_.options.target;
   settled_ = settled_ || (target.has_value() && is_reached(*target, *search_));
   return settled_;
 }
 
-// What asks this process to stop may reach the workers as well: a failure that comes with it says
-// nothing about the variant or the machine.
+// The signal that asks this process to stop may reach the workers as well. A failure that comes
+// together with it says nothing about the variant or the machine.
 bool ProblemSweep::discards(const WorkReply& reply) {
   return reply.outcome != Outcome::ok && shared_.should_stop();
 }

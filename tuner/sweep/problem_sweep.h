@@ -12,22 +12,21 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "search/search.h"
-#include "space/space.h"
-#include "sweep/known_results.h"
-#include "final/pick.h"
 #include "calibration/problem_ceilings.h"
+#include "final/pick.h"
+#include "search/search.h"
+#include "sweep/known_results.h"
+#include "sweep/planned_problem.h"
 #include "sweep/sweep_shared.h"
+#include "sweep/variant_stages.h"
 
 namespace mgtune {
 
@@ -38,9 +37,9 @@ class ProblemSweep {
   // Called after every variant: how many are done, of how many at most.
   using OnVariant = std::function<void(const ProblemSweep&)>;
 
-  // `space` is of `problem`; everything passed outlives the object.
-  static Result<std::unique_ptr<ProblemSweep>> make(SweepShared& shared, const Problem& problem,
-                                                    const Space& space);
+  // Everything passed outlives the object.
+  static Result<std::unique_ptr<ProblemSweep>> make(SweepShared& shared,
+                                                    const PlannedProblem& planned);
 
   // Ends when the space or the evaluations of the budget are used up, when the target is reached,
   // past `deadline`, or when should_stop() says so. Picks a winner in every case. Called again it
@@ -58,8 +57,8 @@ class ProblemSweep {
   // Where a finished variant's results come from.
   enum class Origin : std::uint8_t { store, build, measurement };
 
-  ProblemSweep(SweepShared& shared, const Problem& problem, const Space& space,
-               KnownResults results, std::unique_ptr<Search> search, TunedView view);
+  ProblemSweep(SweepShared& shared, const PlannedProblem& planned, KnownResults results,
+               std::unique_ptr<Search> search, TunedView view);
 
   Status recall();
   Status reuse_recalled();
@@ -75,10 +74,6 @@ class ProblemSweep {
   Status receive_measurements();
   Status finish(const VariantState& state, Origin origin);
 
-  bool is_default(const VariantState& state) const;
-  bool default_is_on_its_way() const;
-  VariantState take_ready();  // the default before the others
-  std::size_t at_work() const { return compiling_count_ + ready_.size() + measuring_.size(); }
   Status record(const VariantState& state, Origin origin);
   Status record_space();
   Status pick();
@@ -92,8 +87,8 @@ class ProblemSweep {
   WorkRequest request(WorkRequest::Kind kind, const VariantState& state);
 
   SweepShared& shared_;
-  const Problem& problem_;
-  const Space& space_;
+  const PlannedProblem& planned_;
+  const Problem& problem_;  // the planned one
   KnownResults results_;
   std::unique_ptr<Search> search_;
   TunedView view_;  // of the pick; the winner is filled in at the end
@@ -106,10 +101,7 @@ class ProblemSweep {
   std::set<std::string> reused_;                 // texts of what was recalled
   std::map<std::string, Contender> contenders_;
   std::set<std::string> counted_;  // those of them that are among the summary's outcomes
-  std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request; they share the build
-  std::size_t compiling_count_ = 0;
-  std::deque<VariantState> ready_;                  // built, to be measured
-  std::map<std::int64_t, VariantState> measuring_;  // by request
+  VariantStages stages_;           // the variants at work
   std::int64_t taken_ = 0, done_ = 0, unsupported_ = 0;
   bool exhausted_ = false, stopped_ = false, settled_ = false;
 };

@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <set>
 #include <utility>
 
+#include "compile/compile_target.h"
 #include "selection/variant_selection.h"
-#include "space/space.h"
 #include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
-#include "compile/compile_target.h"
 
 namespace mgtune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Less for a problem is not worth another final.
+// The least time per problem that is worth another final.
 constexpr double kWorthwhileSeconds = 0.5;
 
 std::string name_of(const Problem& problem) {
@@ -40,18 +38,17 @@ std::string reasons(const std::vector<DesignStatistics>& designs) {
 
 class Sweep {
  public:
-  Sweep(SweepShared& shared, const std::vector<Problem>& problems,
+  Sweep(SweepShared& shared, const std::vector<PlannedProblem>& problems,
         std::function<void(const SweepProgress&)> on_progress)
       : shared_(shared), problems_(problems), on_progress_(std::move(on_progress)) {}
 
   Status run() {
-    MGTUNE_TRY(read_recorded());
     plan();
     for (std::size_t i = 0; i < problems_.size() && !shared_.should_stop(); ++i) {
-      if (served_[i]) MGTUNE_TRY(begin_problem(i));
+      if (problems_[i].is_served()) MGTUNE_TRY(begin_problem(i));
     }
     MGTUNE_TRY(run_with_time_left());
-    for (const auto& unfinished : unfinished_) MGTUNE_TRY(note_end(*unfinished));
+    for (const Running& unfinished : unfinished_) MGTUNE_TRY(note_end(unfinished));
     shared_.summary.stopped_early = shared_.should_stop() || !unfinished_.empty();
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     MGTUNE_TRY(shared_.journal.finish());
@@ -60,48 +57,30 @@ class Sweep {
   }
 
  private:
-  Status read_recorded() {
-    std::set<std::string> operators;
-    for (const Problem& problem : problems_) operators.insert(problem.op->full_name());
-    for (const std::string& op : operators) {
-      MGTUNE_ASSIGN(std::vector<OutcomeView> rows, shared_.store.outcomes(0, op));
-      for (OutcomeView& row : rows) {
-        if (row.gpu_id != shared_.gpu_id) continue;
-        auto& of_problem = shared_.recorded[{row.op, row.problem}];
-        of_problem.push_back(std::move(row));
-      }
-    }
-    return {};
-  }
-
   // How many variants each problem will visit at most, and what cannot run here at all.
   void plan() {
-    const std::uint64_t most_nodes = kCountedNodes / std::max<std::size_t>(problems_.size(), 1);
-    for (const Problem& problem : problems_) {
-      const Space space(problem, shared_.device.limits);
-      const std::vector<DesignStatistics> designs = space.statistics(most_nodes);
-      for (const DesignStatistics& design : designs) {
+    for (const PlannedProblem& planned : problems_) {
+      for (const DesignStatistics& design : planned.designs) {
         if (!design.unavailable.empty()) skip(design.design + ": " + design.unavailable);
       }
-      const bool served = admissible_variants(designs) > 0 || !is_counted(designs);
-      if (!served) {
+      if (planned.is_served()) {
+        ++problems_left_;
+      } else {
         ++shared_.summary.unserved;
-        skip(name_of(problem) + ": no variant serves it on " + shared_.device.name + " (" +
-             reasons(designs) + ")");
+        skip(name_of(planned.problem) + ": no variant serves it on " + shared_.device.name + " (" +
+             reasons(planned.designs) + ")");
       }
-      totals_.push_back(most_variants(designs));
+      totals_.push_back(max_variants(planned));
       left_ += totals_.back();
-      served_.push_back(served);
-      problems_left_ += served ? 1 : 0;
     }
     shared_.summary.problems = static_cast<std::int64_t>(problems_.size());
   }
 
-  // 0 where nobody counted them and nothing limits them.
-  std::int64_t most_variants(const std::vector<DesignStatistics>& designs) const {
+  // 0 if nobody counted them and nothing limits them.
+  std::int64_t max_variants(const PlannedProblem& planned) const {
     const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
-    const auto admissible = static_cast<std::int64_t>(admissible_variants(designs));
-    if (!is_counted(designs)) return limit.value_or(0);
+    const auto admissible = static_cast<std::int64_t>(planned.admissible);
+    if (!planned.counted) return limit.value_or(0);
     return limit.has_value() ? std::min(*limit, admissible) : admissible;
   }
 
@@ -110,41 +89,37 @@ class Sweep {
     if (std::find(skipped.begin(), skipped.end(), what) == skipped.end()) skipped.push_back(what);
   }
 
-  // A problem and what is known of it while it may go on.
+  // A problem while it may go on.
   struct Running {
     std::size_t index;
-    Space space;
     std::unique_ptr<ProblemSweep> sweep;
   };
 
   Status begin_problem(std::size_t index) {
-    const Problem& problem = problems_[index];
-    auto running =
-        std::make_unique<Running>(Running{index, Space(problem, shared_.device.limits), nullptr});
-    MGTUNE_ASSIGN(running->sweep, ProblemSweep::make(shared_, problem, running->space));
-    return run_problem(std::move(running));
+    MGTUNE_ASSIGN(auto sweep, ProblemSweep::make(shared_, problems_[index]));
+    return run_problem({index, std::move(sweep)});
   }
 
-  Status run_problem(std::unique_ptr<Running> running) {
-    const auto report = [&](const ProblemSweep& at) { on_progress_(progress(running->index, at)); };
-    report(*running->sweep);
-    MGTUNE_TRY(running->sweep->run(problem_deadline(), report));
+  Status run_problem(Running running) {
+    const auto report = [&](const ProblemSweep& at) { on_progress_(progress(running.index, at)); };
+    report(*running.sweep);
+    MGTUNE_TRY(running.sweep->run(problem_deadline(), report));
     --problems_left_;
-    left_ -= totals_[running->index];
-    if (!running->sweep->stopped()) return note_end(*running);
+    left_ -= totals_[running.index];
+    if (!running.sweep->stopped()) return note_end(running);
     unfinished_.push_back(std::move(running));
     return {};
   }
 
-  // What other problems left of their time, for those that it was short for. A pass uses it up or
-  // ends some of them.
+  // Problems whose share of the time was too short get the time that others left. Each pass uses it
+  // up or ends some of them.
   Status run_with_time_left() {
     while (!unfinished_.empty() && !shared_.should_stop() &&
            seconds_left() > kWorthwhileSeconds * static_cast<double>(unfinished_.size())) {
-      std::vector<std::unique_ptr<Running>> again = std::exchange(unfinished_, {});
+      std::vector<Running> again = std::exchange(unfinished_, {});
       problems_left_ = static_cast<std::int64_t>(again.size());
-      for (const auto& running : again) left_ += totals_[running->index];
-      for (auto& running : again) {
+      for (const Running& running : again) left_ += totals_[running.index];
+      for (Running& running : again) {
         if (shared_.should_stop()) {
           unfinished_.push_back(std::move(running));
         } else {
@@ -155,10 +130,10 @@ class Sweep {
     return {};
   }
 
-  // Says what the problem's end means: its target was reached, or every variant that was visited
-  // turned out unsupported, and why the first was.
+  // Adds to the summary why the problem ended, if its target was reached or if every variant that
+  // was visited turned out to be unsupported.
   Status note_end(const Running& running) {
-    const Problem& problem = problems_[running.index];
+    const Problem& problem = problems_[running.index].problem;
     const ProblemSweep& sweep = *running.sweep;
     if (sweep.stopped_by_target()) {
       shared_.summary.settled.push_back({name_of(problem), sweep.done(), totals_[running.index]});
@@ -166,10 +141,9 @@ class Sweep {
     if (!sweep.supports_nothing()) return {};
     ++shared_.summary.unserved;
     MGTUNE_ASSIGN(const std::vector<OutcomeView> rows,
-                  shared_.store.outcomes(0, problem.op->full_name()));
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OutcomeView& view) {
-      return view.gpu_id == shared_.gpu_id && view.problem == problem.text() &&
-             view.outcome == Outcome::unsupported;
+                  shared_.store.outcomes(0, problem.op->full_name(), problem.text()));
+    const auto row = std::ranges::find_if(rows, [&](const OutcomeView& view) {
+      return view.gpu_id == shared_.gpu_id && view.outcome == Outcome::unsupported;
     });
     skip(name_of(problem) + ": " + shared_.device.name + " supports none of the " +
          std::to_string(sweep.done()) + " variants tried" +
@@ -188,9 +162,8 @@ class Sweep {
   }
 
   SweepProgress progress(std::size_t index, const ProblemSweep& at) const {
-    const Problem& problem = problems_[index];
     SweepProgress progress;
-    progress.problem = name_of(problem);
+    progress.problem = name_of(problems_[index].problem);
     progress.problem_index = static_cast<std::int64_t>(index);
     progress.problems = static_cast<std::int64_t>(problems_.size());
     progress.done = at.done();
@@ -204,8 +177,8 @@ class Sweep {
     return progress;
   }
 
-  // At the pace of the variants that were not known, where it is known how many are left; the
-  // budget's end if that comes first.
+  // The time that the variants left take at the pace of those evaluated so far, if their number is
+  // known, but no more than the budget has left.
   std::optional<double> eta_seconds(std::int64_t variants_left, bool is_known) const {
     const std::int64_t evaluated = shared_.summary.evaluated;
     std::optional<double> eta;
@@ -221,17 +194,16 @@ class Sweep {
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   SweepShared& shared_;
-  const std::vector<Problem>& problems_;
+  const std::vector<PlannedProblem>& problems_;
   std::function<void(const SweepProgress&)> on_progress_;
   Clock::time_point start_ = Clock::now();
   std::vector<std::int64_t> totals_;  // variants to visit at most, by problem; 0: not known
-  std::vector<bool> served_;          // by problem: a variant of it may run here
   std::int64_t left_ = 0;             // variants of the problems that are not finished
   std::int64_t problems_left_ = 0;
-  std::vector<std::unique_ptr<Running>> unfinished_;  // whose share of the time ended first
+  std::vector<Running> unfinished_;  // those whose share of the time ended first
 };
 
-// By id, so that of two sweeps that want the same GPUs one gets them all.
+// In the order of the ids, so that of two sweeps that want the same GPUs one gets all of them.
 Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
                                          const std::vector<DeviceInfo>& devices) {
   std::vector<std::string> ids;
@@ -249,7 +221,7 @@ Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
 }  // namespace
 
 Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
-                               const std::vector<Problem>& problems, Store& store,
+                               const std::vector<PlannedProblem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,
                                const std::function<bool()>& should_stop) {
   const DeviceInfo& device = devices.front();
@@ -257,7 +229,11 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
   if (options.on_locked) MGTUNE_TRY(options.on_locked());
   const GpuRecord gpu = gpu_record(device);
   MGTUNE_ASSIGN(const std::int64_t gpu_id, store.gpu_id(gpu));
-  MGTUNE_ASSIGN(const auto deadline, measure_deadline(device.kind, problems));
+  std::chrono::milliseconds deadline{0};
+  for (const PlannedProblem& planned : problems) {
+    MGTUNE_ASSIGN(const auto of_problem, measure_deadline(device.kind, planned.problem));
+    deadline = std::max(deadline, of_problem);
+  }
   const BuildCache cache(FileSystem::real(), options.cache_directory);
   SweepShared shared{
       .options = options,
@@ -274,7 +250,6 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .counters_refused = 0,
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
-      .recorded = {},
       .summary = {},
       .next_request = 1,
   };

@@ -20,6 +20,7 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "store/store.h"
+#include "sweep/planned_problem.h"
 #include "timing/timer.h"
 
 namespace mgtune {
@@ -92,7 +93,7 @@ struct SweepSummary {
 // done is recorded. environment when another sweep uses one of them, naming its process, or when
 // nothing here can compile for them.
 Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
-                               const std::vector<Problem>& problems, Store& store,
+                               const std::vector<PlannedProblem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,
                                const std::function<bool()>& should_stop);
 

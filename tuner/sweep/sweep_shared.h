@@ -13,10 +13,10 @@
 
 #include "build/builder.h"
 #include "compile/compile_pool.h"
-#include "sweep/sweep.h"
-#include "sweep/sweep_journal.h"
 #include "measure/count_process.h"
 #include "measure/measure_pool.h"
+#include "sweep/sweep.h"
+#include "sweep/sweep_journal.h"
 
 namespace mgtune {
 
@@ -35,8 +35,6 @@ struct SweepShared {
   SweepJournal journal;
   std::function<bool()> should_stop;
 
-  // Newest rows of earlier runs on this device, by operator and problem.
-  std::map<std::pair<std::string, std::string>, std::vector<OutcomeView>> recorded;
   SweepSummary summary;
   std::int64_t next_request = 1;
 };

@@ -9,10 +9,11 @@
 namespace mgtune {
 namespace {
 
-// More than a search starts with, because it passes over some: the ladder's.
-constexpr std::size_t kMostVariants = 8;
+// More than a search starts with, because the search skips those that are in the ladder.
+constexpr std::size_t kMaxVariants = 8;
 
-// Farther than any dims, nearer than another GPU.
+// The distance of other dtypes or flags: larger than that of any dims, and smaller than that of
+// another GPU.
 constexpr double kOtherDTypes = 1e4;
 
 struct Neighbor {
@@ -20,20 +21,21 @@ struct Neighbor {
   double distance;
 };
 
-// The dtypes and flags of `to`; whether they were others.
-bool take_dtypes_and_flags(const Operator& op, const Slots& to, Slots& slots) {
+// Sets the dtypes and flags in `slots` to those of `problem`. Returns whether any of them differed.
+bool copy_dtypes_and_flags(const Problem& problem, Slots& slots) {
   bool differed = false;
-  const auto take = [&](int slot) {
+  const auto copy = [&](int slot) {
     const auto at = static_cast<std::size_t>(slot);
-    differed = std::exchange(slots[at], to[at]) != to[at] || differed;
+    const std::int64_t wanted = problem.slots[at];
+    differed = std::exchange(slots[at], wanted) != wanted || differed;
   };
-  for (const DTypeVariable& dtype : op.dtypes) take(dtype.slot);
-  for (const Flag& flag : op.flags) take(flag.slot);
+  for (const DTypeVariable& dtype : problem.op->dtypes) copy(dtype.slot);
+  for (const Flag& flag : problem.op->flags) copy(flag.slot);
   return differed;
 }
 
-// Nearest first. The runtime passes over other dtypes and flags; here they come last on each GPU,
-// so they are measured as if they were the problem's.
+// The nearest comes first. The runtime does not use problems of other dtypes and flags. Here they
+// come last on each GPU, so their distance is computed as if they had the dtypes of `problem`.
 std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device,
                                 const std::vector<TunedEntry>& entries) {
   const Operator& op = *problem.op;
@@ -42,7 +44,7 @@ std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device
   std::vector<bool> differs;
   differs.reserve(alike.size());
   for (TunedEntry& entry : alike) {
-    differs.push_back(take_dtypes_and_flags(op, problem.slots, entry.problem.slots));
+    differs.push_back(copy_dtypes_and_flags(problem, entry.problem.slots));
   }
   std::vector<Neighbor> found;
   for (const TunedDistance& at : tuned_distances(problem.binding(), device, alike)) {
@@ -57,27 +59,27 @@ std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device
   return found;
 }
 
-bool has_time_of(const OutcomeView& row, const TunedEntry& entry) {
-  return row.outcome == Outcome::ok && row.measurement.has_value() && row.gpu == entry.gpu &&
-         row.problem == entry.problem.text();
+bool has_time(const OutcomeView& row, const GpuRecord& gpu) {
+  return row.outcome == Outcome::ok && row.measurement.has_value() && row.gpu == gpu;
 }
 
+// `rows` are of the entry's problem, on any GPU.
 WarmStart fastest_of(const TunedEntry& entry, const std::vector<OutcomeView>& rows,
                      const VariantSet& set, const std::string& method) {
-  std::string counted;  // method
+  std::string counted;  // the method whose times count
   for (const OutcomeView& row : rows) {
-    if (!has_time_of(row, entry)) continue;
+    if (!has_time(row, entry.gpu)) continue;
     if (counted.empty() || row.measurement->method == method) counted = row.measurement->method;
   }
   WarmStart variants;
   for (const OutcomeView& row : rows) {
-    if (!has_time_of(row, entry) || row.measurement->method != counted) continue;
+    if (!has_time(row, entry.gpu) || row.measurement->method != counted) continue;
     Result<Variant> variant = parse_variant(*entry.problem.op, row.variant);
     if (!variant.ok() || !set.admits(*variant)) continue;
     variants.push_back({*std::move(variant), row.measurement->median_ns});
   }
   std::ranges::stable_sort(variants, {}, &WarmVariant::relative_time);
-  if (variants.size() > kMostVariants) variants.resize(kMostVariants);
+  if (variants.size() > kMaxVariants) variants.resize(kMaxVariants);
   for (std::size_t i = variants.size(); i > 0; --i) {
     variants[i - 1].relative_time /= variants[0].relative_time;
   }
@@ -91,14 +93,12 @@ Result<WarmSource> find_warm_start(Store& store, const Problem& problem, const D
   const std::string op = problem.op->full_name();
   MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned(op));
   const std::vector<TunedEntry> entries = decode_tuned(*problem.op, tuned);
-  const std::vector<Neighbor> found = neighbors(problem, device, entries);
-  if (found.empty()) return WarmSource();
-  MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, store.outcomes(0, op));
-  for (const Neighbor& neighbor : found) {
+  for (const Neighbor& neighbor : neighbors(problem, device, entries)) {
+    const std::string text = neighbor.entry->problem.text();
+    MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, store.outcomes(0, op, text));
     WarmStart variants = fastest_of(*neighbor.entry, rows, set, method);
     if (variants.empty()) continue;
-    return WarmSource{std::move(variants),
-                      neighbor.entry->problem.text() + " on " + neighbor.entry->gpu.model};
+    return WarmSource{std::move(variants), text + " on " + neighbor.entry->gpu.model};
   }
   return WarmSource();
 }

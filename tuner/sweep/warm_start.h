@@ -1,7 +1,8 @@
-// Where the search of a problem starts: the fastest variants of the nearest problem that was swept
-// before, by the distances with which the runtime serves a problem that nobody tuned
-// (runtime/dispatch): this GPU before the nearest other one, then the same dtypes and flags, then
-// the nearest dims. They are tried early, and nothing of them is believed. One thread.
+// Where the search of a problem starts: with the fastest variants of the nearest problem that was
+// swept before. The distance is the one by which the runtime serves a problem that nobody tuned
+// (runtime/selection): this GPU comes before the nearest other one, then the same dtypes and flags,
+// then the nearest dims. The search tries these variants early, and does not rely on their times.
+// One thread.
 
 #pragma once
 
@@ -17,12 +18,12 @@
 namespace mgtune {
 
 struct WarmSource {
-  WarmStart variants;  // admitted by the set, the fastest first; empty where nothing is known
+  WarmStart variants;  // admitted by the set, the fastest first; empty if nothing is known
   std::string origin;  // "rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
 };
 
-// `set` is the space of `problem` on `device`. Of a neighbor's times those of `method` count, or
-// of the first other one that it has. Results of the problem itself on this GPU are no neighbor's.
+// `set` is the space of `problem` on `device`. The times of a neighbor by `method` count, or, if it
+// has none, those by another method that it has. The problem itself on this GPU is not a neighbor.
 Result<WarmSource> find_warm_start(Store& store, const Problem& problem, const DeviceInfo& device,
                                    const VariantSet& set, const std::string& method);
 

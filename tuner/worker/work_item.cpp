@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/ptxas_report.h"
 #include "check/failure_outcome.h"
+#include "compiler/ptxas_report.h"
 
 namespace mgtune {
 namespace {
@@ -43,10 +43,10 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
   const Operator& op = *item.problem.op;
   MGTUNE_ASSIGN(const Slots slots,
                 compile_slots(item.problem.binding(), item.variant, device.limits));
-  MGTUNE_ASSIGN(const BuildRequest request,
-                variant_build_request(op, item.variant, slots, device.arch));
+  MGTUNE_ASSIGN(BuildRequest request, variant_build_request(op, item.variant, slots, device.arch));
   record.arch = request.arch;
-  MGTUNE_ASSIGN(record.key, builder.key(request));
+  MGTUNE_ASSIGN(request.key, builder.key(request));
+  record.key = request.key;
   Result<Build> build = builder.build(request);
   if (build.ok()) {
     // What would be measured is another kernel than the one that was written. A program that

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "build/cache_entry.h"
 #include "core/sha256.h"
@@ -65,6 +66,29 @@ TEST_F(BuildCacheTest, WhatIsStoredIsLoadedByAnotherProcess) {
   const std::optional<Build> loaded = cache().load(build.key);
   ASSERT_TRUE(loaded.has_value());
   expect_equal(*loaded, build);
+}
+
+TEST_F(BuildCacheTest, TheRecordedHashIsReadWithoutTheBinary) {
+  Build build = make_artifact("x");
+  EXPECT_FALSE(cache().recorded_sha256(build.key).has_value());
+  for (const std::size_t log_bytes : {10U, 100'000U}) {
+    build.log = std::string(log_bytes, 'l');
+    ASSERT_TRUE(cache().store(build).ok());
+    EXPECT_EQ(cache().recorded_sha256(build.key), build.sha256) << log_bytes;
+  }
+  build.log = "short";
+  ASSERT_TRUE(cache().store(build).ok());
+  const std::string entry = encode_cache_entry(build);
+  const auto overwrite = [&](std::string text) {
+    std::ofstream(path_of(build), std::ios::binary) << text;
+  };
+  overwrite(entry.substr(0, entry.size() - 1) + "!");
+  EXPECT_EQ(cache().recorded_sha256(build.key), build.sha256);
+  EXPECT_FALSE(cache().load(build.key).has_value()) << "the binary is verified where it is loaded";
+  EXPECT_FALSE(cache().recorded_sha256(build.key).has_value()) << "and the entry is gone";
+  ASSERT_TRUE(cache().store(build).ok());
+  overwrite("x" + entry.substr(1));
+  EXPECT_FALSE(cache().recorded_sha256(build.key).has_value());
 }
 
 TEST_F(BuildCacheTest, AnEntryIsTextInFrontOfTheBinary) {

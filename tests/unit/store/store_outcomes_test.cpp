@@ -208,6 +208,9 @@ TEST_F(StoreTest, OutcomesOfOneOperator) {
   EXPECT_EQ(store.outcomes(record.sweep, "swiglu.gate_up")->at(0).problem, "rows=4");
   EXPECT_TRUE(store.outcomes(record.sweep + 1, "swiglu.gate_up")->empty());
   EXPECT_TRUE(store.outcomes(0, "swiglu")->empty());
+  EXPECT_EQ(store.outcomes(0, "swiglu.gate_up", "rows=4")->size(), 1u);
+  EXPECT_TRUE(store.outcomes(0, "rmsnorm.forward", "rows=4")->empty());
+  EXPECT_EQ(store.outcomes(record.sweep, "swiglu.gate_up", "rows=4")->size(), 1u);
   EXPECT_NE(forward, record.key.problem);
 }
 

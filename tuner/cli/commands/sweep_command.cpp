@@ -11,12 +11,12 @@
 #include "cli/interrupt.h"
 #include "cli/leave.h"
 #include "cli/output/progress.h"
-#include "cli/stored_results.h"
 #include "cli/output/sweep_output.h"
-#include "cli/sweep_plan.h"
 #include "cli/output/watch_page.h"
-#include "system/file_system.h"
+#include "cli/stored_results.h"
+#include "cli/sweep_plan.h"
 #include "sweep/device_lock.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {
@@ -171,14 +171,12 @@ SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invo
 Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocation& invocation,
                                           Store& store,
                                           const std::function<Status()>& on_locked) const {
-  std::vector<Problem> problems;
-  for (const PlannedProblem& planned : plan.problems) problems.push_back(planned.problem);
   SweepOptions options = this->options(plan, invocation);
   options.on_locked = on_locked;
   const Clock::time_point start = Clock::now();
   ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
   Result<SweepSummary> summary = run_sweep(
-      options, plan.devices, problems, store,
+      options, plan.devices, plan.problems, store,
       [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); }, interrupted);
   printer.clear();
   if (!summary.ok()) return std::move(summary).take_status();

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "model/report_model.h"
-#include "text/tables.h"
-#include "text/text_table.h"
-#include "text/units.h"
 #include "search/search.h"
 #include "search/target.h"
 #include "space/space.h"
 #include "sweep/warm_start.h"
+#include "text/tables.h"
+#include "text/text_table.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {
@@ -172,10 +172,9 @@ std::string announcement(const SweepPlan& plan) {
 
 Result<std::string> warm_start_text(const SweepPlan& plan, Store& store) {
   if (!starts_warm(plan.strategy) || plan.problems.empty()) return std::string();
-  const Problem& first = plan.problems.front().problem;
+  const PlannedProblem& first = plan.problems.front();
   MGTUNE_ASSIGN(const WarmSource source,
-                find_warm_start(store, first, plan.device, Space(first, plan.device.limits),
-                                plan.method.name));
+                find_warm_start(store, first.problem, plan.device, first.space, plan.method.name));
   const bool several = plan.problems.size() > 1;
   if (!source.variants.empty()) {
     return fmt::format(

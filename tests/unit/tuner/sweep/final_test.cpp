@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
 #include "family/catalog.h"
+#include "system/file_system.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"
 
@@ -68,7 +68,6 @@ class FinalTest : public StoreTest {
           .counters_refused = 0,
           .journal = SweepJournal(store_, options_, device_, gpu_id),
           .should_stop = [this] { return stop_; },
-          .recorded = {},
           .summary = {},
           .next_request = 1,
       });

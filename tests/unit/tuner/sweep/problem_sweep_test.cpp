@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
-#include "selection/variant_selection.h"
 #include "family/catalog.h"
+#include "selection/variant_selection.h"
 #include "space/space.h"
 #include "sweep/device_lock.h"
+#include "system/file_system.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"
@@ -48,6 +48,14 @@ class ProblemSweepTest : public StoreTest {
     options_.lock_directory = folder_.path();
   }
 
+  std::vector<PlannedProblem> planned(const std::vector<Problem>& problems) const {
+    std::vector<PlannedProblem> planned;
+    for (const Problem& problem : problems) {
+      planned.push_back(plan_problem(problem, devices_.front(), kCountedNodes));
+    }
+    return planned;
+  }
+
   SweepSummary sweep() { return sweep({problem_}); }
 
   SweepSummary sweep(const std::vector<Problem>& problems) {
@@ -58,7 +66,7 @@ class ProblemSweepTest : public StoreTest {
       }
     };
     const Result<SweepSummary> summary =
-        run_sweep(options_, devices_, problems, store_, note, [] { return false; });
+        run_sweep(options_, devices_, planned(problems), store_, note, [] { return false; });
     EXPECT_TRUE(summary.ok()) << summary.status().message();
     return summary.ok() ? *summary : SweepSummary();
   }
@@ -253,7 +261,8 @@ TEST_F(ProblemSweepTest, ADeviceThatIsNotWellIsLeftAloneAndSaidSo) {
 TEST_F(ProblemSweepTest, WithoutAnyDeviceThatIsWellTheSweepEnds) {
   devices_[0].id = "cpu-sick";
   const Result<SweepSummary> summary = run_sweep(
-      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+      options_, devices_, planned({problem_}), store_, [](const SweepProgress&) {},
+      [] { return false; });
   EXPECT_EQ(summary.status().code(), StatusCode::environment);
   EXPECT_THAT(summary.status().message(), testing::HasSubstr("cpu-sick does not work"));
 }
@@ -263,7 +272,8 @@ TEST_F(ProblemSweepTest, EveryDeviceIsLocked) {
   const Result<DeviceLock> held = DeviceLock::acquire(folder_.path(), "cpu-1");
   ASSERT_TRUE(held.ok());
   const Result<SweepSummary> summary = run_sweep(
-      options_, devices_, {problem_}, store_, [](const SweepProgress&) {}, [] { return false; });
+      options_, devices_, planned({problem_}), store_, [](const SweepProgress&) {},
+      [] { return false; });
   EXPECT_EQ(summary.status().code(), StatusCode::environment);
   EXPECT_THAT(summary.status().message(), testing::HasSubstr("is using device cpu-1;"));
   EXPECT_TRUE(DeviceLock::acquire(folder_.path(), "cpu").ok()) << "given back";

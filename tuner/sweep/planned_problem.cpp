@@ -1,0 +1,42 @@
+#include "sweep/planned_problem.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace mgtune {
+namespace {
+
+std::int64_t storable(std::uint64_t count) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(count, kMax));
+}
+
+}  // namespace
+
+PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes) {
+  Space space(problem, device.limits);
+  std::vector<DesignStatistics> designs = space.statistics(max_nodes);
+  const std::uint64_t admissible = admissible_variants(designs);
+  const bool counted = is_counted(designs);
+  return {std::move(problem), std::move(space), std::move(designs), admissible, counted};
+}
+
+std::vector<SpaceRecord> space_records(const PlannedProblem& planned) {
+  std::vector<SpaceRecord> records;
+  for (const DesignStatistics& design :
+       planned.counted ? planned.designs : planned.space.statistics(kCountedNodes)) {
+    SpaceRecord& record = records.emplace_back();
+    record.design = design.design;
+    record.points = storable(design.points);
+    record.admissible = storable(design.admissible);
+    record.counted = design.counted;
+    record.unavailable = design.unavailable;
+    for (const auto& [rule, points] : design.pruned) {
+      record.pruned.push_back({rule, storable(points)});
+    }
+  }
+  return records;
+}
+
+}  // namespace mgtune
