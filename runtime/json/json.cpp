@@ -35,12 +35,6 @@ Json Json::object() {
   return json;
 }
 
-bool Json::empty() const {
-  if (const auto* items = std::get_if<Array>(&value_)) return items->empty();
-  const auto* members = std::get_if<Object>(&value_);
-  return members != nullptr && members->empty();
-}
-
 Json& Json::operator[](std::string_view key) {
   auto& members = std::get<Object>(value_);
   const auto found = std::ranges::find(members, key, &Member::key);

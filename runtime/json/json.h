@@ -60,7 +60,6 @@ class Json {
   static Json array() { return Array(); }
   static Json object();
 
-  bool empty() const;                      // an array or object without anything in it
   Json& operator[](std::string_view key);  // of an object; added as null if it is missing
   void push_back(Json item);               // to an array
   Json& back();                            // of an array with an item

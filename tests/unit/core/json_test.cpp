@@ -47,10 +47,9 @@ TEST(Json, MembersKeepTheirOrderAndAreSetOnce) {
 
 TEST(Json, ArraysGrow) {
   Json json = Json::array();
-  EXPECT_TRUE(json.empty());
+  EXPECT_EQ(json.compact_text(), "[]");
   json.push_back({{"a", 1}});
   json.back()["b"] = Json::Array{2, "three"};
-  EXPECT_FALSE(json.empty());
   EXPECT_EQ(json.compact_text(), R"([{"a":1,"b":[2,"three"]}])");
 }
 

@@ -2,23 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "json/json.h"
 #include "model/report_model.h"
-#include "text/tables.h"
-#include "text/text_table.h"
-#include "text/units.h"
 #include "search/search.h"
 #include "search/target.h"
 #include "space/space.h"
 #include "sweep/warm_start.h"
+#include "text/tables.h"
+#include "text/text_table.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A sweep on the cpu device is slow from about here on: some nanoseconds an element, several
 // launches.
@@ -223,7 +221,7 @@ std::string dry_run_json(const std::vector<SweepPlan>& plans) {
     }
     all.push_back(std::move(json));
   }
-  return Json({{"format", 1}, {"dry_run", all}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"dry_run", all}}).document_text();
 }
 
 Result<std::string> picks_of(const SweepSummary& summary, Store& store) {
@@ -248,14 +246,14 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
     for (const auto& [outcome, count] : summary.outcomes) {
-      json["outcomes"][std::string(to_string(outcome))] = count;
+      json["outcomes"][to_string(outcome)] = count;
     }
     json["skipped"] = summary.skipped;
     MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
-    json["picks"] = Json::parse(picks_json(model), nullptr, false)["picks"];
+    json["picks"] = picks_rows(model);
     all.push_back(std::move(json));
   }
-  return Json({{"format", 1}, {"sweeps", all}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"sweeps", all}}).document_text();
 }
 
 std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, const Store& store) {
