@@ -14,7 +14,7 @@ bool is_plain(char c) {
   return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
 }
 
-void append_string(std::string& text, const std::string& value) {
+void append_quoted(std::string& text, const std::string& value) {
   if (std::ranges::all_of(value, is_plain)) {
     text.append("\"").append(value).append("\"");
   } else {
@@ -108,13 +108,13 @@ void Json::append_to(std::string& text, const Layout& layout, std::size_t level)
     } else if constexpr (std::is_same_v<Value, double>) {
       append_number(text, value);
     } else if constexpr (std::is_same_v<Value, std::string>) {
-      append_string(text, value);
+      append_quoted(text, value);
     } else if constexpr (std::is_same_v<Value, Array>) {
       append_all(value, '[', ']',
                  [&](const Json& item) { item.append_to(text, layout, level + 1); });
     } else {
       append_all(value, '{', '}', [&](const Member& member) {
-        append_string(text, member.key);
+        append_quoted(text, member.key);
         text.append(":").append(layout.after_colon);
         member.value.append_to(text, layout, level + 1);
       });
