@@ -17,12 +17,4 @@ std::string sizes_table(const ReportModel& model);        // picks against probl
 std::string counters_table(const ReportModel& model);     // what the hardware counted
 std::string environment_table(const ReportModel& model);  // machines, and commands to repeat
 
-// The same as JSON, one self-contained object per row.
-std::string summary_json(const ReportModel& model);
-std::string importance_json(const ReportModel& model);
-std::string progress_json(const ReportModel& model);
-std::string sizes_json(const ReportModel& model);
-std::string counters_json(const ReportModel& model);
-std::string environment_json(const ReportModel& model);
-
 }  // namespace mgtune

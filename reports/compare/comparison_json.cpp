@@ -1,11 +1,9 @@
-#include <nlohmann/json.hpp>
 
 #include "compare/comparison.h"
+#include "json/json.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json name_json(const RowName& name) {
   return {{"gpu", name.device},      {"emulation", name.emulation}, {"operator", name.op},
@@ -67,7 +65,7 @@ std::string comparison_json(const Comparison& comparison) {
                      {"only_in_a", lone_json(comparison.only_in_a)},
                      {"only_in_b", lone_json(comparison.only_in_b)},
                      {"not_compared", std::move(not_compared)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.document_text();
 }
 
 }  // namespace mgtune

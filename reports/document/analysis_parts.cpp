@@ -8,12 +8,7 @@ namespace {
 Json parameter_json(const ParameterImportance& parameter) {
   Json effects = Json::array();
   for (const ValueEffect& effect : parameter.effects) {
-    effects.push_back({{"value", effect.value},
-                       {"variants", effect.variants},
-                       {"ratio", number(effect.ratio)},
-                       {"low", number(effect.low)},
-                       {"high", number(effect.high)},
-                       {"best_ratio", number(effect.best_ratio)}});
+    effects.push_back(effect_json(effect.value, effect, number));
   }
   return {{"parameter", parameter.parameter},
           {"main", number(parameter.main)},
@@ -84,10 +79,8 @@ Json best_so_far_part(const DocumentInput& input) {
   for (const BestSoFar& curve : input.analysis.best_so_far) {
     Json steps = Json::array();
     for (const BestStep& step : curve.steps) {
-      steps.push_back({{"evaluation", step.evaluation},
-                       {"seconds", number(step.seconds)},
-                       {"best_ns", number(step.best_ns)},
-                       {"row", step.row}});
+      steps.push_back(step_json(step, number));
+      steps.back()["row"] = step.row;
     }
     list.push_back({{"problem", curve.problem},
                     {"method", input.index.method(curve.method)},
@@ -103,20 +96,16 @@ Json best_so_far_part(const DocumentInput& input) {
 Json sizes_part(const DocumentInput& input) {
   Json list = Json::array();
   for (const SizeSeries& series : input.analysis.sizes) {
-    Json fixed = Json::object(), points = Json::array(), boundaries = Json::array();
+    Json fixed = Json::object(), points = Json::array();
     for (const auto& [name, value] : series.fixed) fixed[name] = typed(value);
     for (const SizePoint& point : series.points) points.push_back(point_json(input, point));
-    for (const SizeBoundary& boundary : series.boundaries) {
-      boundaries.push_back(
-          {{"at", number(boundary.at)}, {"below", boundary.below}, {"above", boundary.above}});
-    }
     list.push_back({{"gpu", input.index.gpu(series.gpu)},
                     {"operator", series.op},
                     {"method", input.index.method(series.method)},
                     {"dim", series.dim},
                     {"fixed", std::move(fixed)},
                     {"points", std::move(points)},
-                    {"boundaries", std::move(boundaries)}});
+                    {"boundaries", boundaries_json(series, number)}});
   }
   return list;
 }

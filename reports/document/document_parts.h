@@ -2,19 +2,14 @@
 
 #pragma once
 
-#include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "document/json_parts.h"
 #include "document/report_document.h"
 
 namespace mgtune {
-
-using Json = nlohmann::ordered_json;
 
 // The lists that other parts refer to, and the places of their entries. Not copyable, because parts
 // point into the model.
@@ -47,25 +42,11 @@ struct DocumentInput {
   const DocumentIndex& index;
 };
 
-// Written with seven significant digits; null if it is not finite.
-Json number(double value);
-Json number(const std::optional<double>& value);
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-// Writes "4096" as a number and "true" as a boolean, as in the operator's file, and everything else
-// as a text. It does so only if the value gives the same text again.
-Json typed(std::string_view word);
 // " --db results.db", or "" for the default database.
 std::string database_words(const DocumentInput& input);
 // "--kernel rmsnorm.forward --problem rows=4096,T=bf16 --gpu 'NVIDIA H200'", and the database.
 std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
                         std::string problem);
-
-Json values_json(std::string_view problem);  // {"rows": 4096, "T": "bf16"}
 
 Json problems_part(const DocumentInput& input);
 Json picks_part(const DocumentInput& input);

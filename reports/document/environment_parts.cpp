@@ -36,7 +36,7 @@ Json sweeps_part(const DocumentInput& input) {
                       {"strategy", sweep.strategy},
                       {"budget", sweep.budget},
                       {"started_at", sweep.started_at},
-                      {"finished_at", sweep.finished_at.empty() ? Json() : Json(sweep.finished_at)},
+                      {"finished_at", text_or_null(sweep.finished_at)},
                       {"gpu", input.index.gpu(view.gpu)},
                       {"machine", input.index.machine_of_sweep[i]},
                       {"imported", imported},

@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::size_t kFailureRows = 20;
 
-Json clocks_json(const ClockRecord& clocks) {
-  return {{"sm_mhz", number(clocks.sm_mhz)},
-          {"memory_mhz", number(clocks.memory_mhz)},
-          {"power_w", number(clocks.power_w)},
-          {"temperature_c", number(clocks.temperature_c)},
-          {"throttle_reasons", clocks.throttle_reasons},
-          {"throttled_samples", clocks.throttled_samples}};
-}
-
 // The pick that the final decided. A final is shown only with its pick.
 const ReportPick* pick_of(const ReportModel& model, const FinalView& view) {
   for (const ReportPick& pick : model.picks) {
@@ -80,7 +71,7 @@ Json finals_part(const DocumentInput& input) {
                       {"rounds", rounds},
                       {"note", view.final.note},
                       {"not_counted", view.final.not_counted},
-                      {"clocks", clocks_json(view.final.clocks)},
+                      {"clocks", clocks_json(view.final.clocks, number)},
                       {"finalists", std::move(finalists)}});
   }
   return finals;

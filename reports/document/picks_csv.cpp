@@ -17,11 +17,11 @@ std::string quoted(const std::string& cell) {
   return text + '"';
 }
 
-std::string number(const std::optional<double>& value) {
+std::string number_text(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{:.7g}", *value) : "";
 }
 
-std::string known(double value) { return value > 0 ? number(value) : ""; }
+std::string known(double value) { return value > 0 ? number_text(value) : ""; }
 
 using Cells = std::vector<std::pair<std::string_view, std::string>>;  // by column
 
@@ -35,22 +35,22 @@ Cells cells_of(const ReportPick& pick, const std::optional<BaselinePick>& baseli
           {"method", tuned.method},
           {"variant", tuned.variant},
           {"time_ns", known(tuned.median_ns)},
-          {"low_ns", number(pick.low_ns)},
-          {"high_ns", number(pick.high_ns)},
+          {"low_ns", number_text(pick.low_ns)},
+          {"high_ns", number_text(pick.high_ns)},
           {"default_variant", tuned.default_variant},
           {"default_ns", known(tuned.default_median_ns)},
           {"standing", std::string(to_string(pick.standing))},
-          {"speedup", number(pick.speedup)},
-          {"speedup_low", number(pick.speedup_low)},
-          {"speedup_high", number(pick.speedup_high)},
+          {"speedup", number_text(pick.speedup)},
+          {"speedup_low", number_text(pick.speedup_low)},
+          {"speedup_high", number_text(pick.speedup_high)},
           {"baseline_variant", baseline ? baseline->variant : ""},
           {"baseline_ns", baseline ? known(baseline->time_ns) : ""},
-          {"baseline_speedup", baseline ? number(baseline->speedup) : ""},
+          {"baseline_speedup", baseline ? number_text(baseline->speedup) : ""},
           {"baseline_verdict", baseline ? std::string(to_string(baseline->verdict)) : ""},
           {"ceiling", shares.empty() ? "" : shares.front().name},
-          {"ceiling_fraction", shares.empty() ? "" : number(shares.front().fraction)},
-          {"bandwidth_gbps", number(pick.bandwidth_gbps)},
-          {"noise_floor", number(pick.noise_floor)},
+          {"ceiling_fraction", shares.empty() ? "" : number_text(shares.front().fraction)},
+          {"bandwidth_gbps", number_text(pick.bandwidth_gbps)},
+          {"noise_floor", number_text(pick.noise_floor)},
           {"tied", std::to_string(pick.tied.size())},
           {"limit", pick.roofline.limit},
           {"variants_ok", std::to_string(pick.variants_ok)},

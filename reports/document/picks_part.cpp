@@ -40,7 +40,7 @@ const OutcomeView* view_of(const DocumentInput& input, const std::optional<std::
 }
 
 Json count_of(const OutcomeView* view, int OutcomeView::*field) {
-  return view != nullptr && view->*field >= 0 ? Json(view->*field) : Json();
+  return view != nullptr ? count_or_null(view->*field) : Json();
 }
 
 // Whether programs run it. The fastest variant of a recording is shown as a pick, but no program
@@ -65,20 +65,21 @@ Json pick_json(const DocumentInput& input, std::size_t place) {
   const TunedRecord& tuned = pick.view.tuned;
   const OutcomeView* const view = view_of(input, pick.row);
   const OutcomeView* const fallback = view_of(input, pick.default_row);
+  const std::vector<CeilingShare> shares = ceiling_shares(pick);
   Json ceilings = Json::array();
-  for (const CeilingShare& share : ceiling_shares(pick)) ceilings.push_back(share_json(share));
+  for (const CeilingShare& share : shares) ceilings.push_back(share_json(share));
   const bool rate = !pick.view.gpu.emulation && pick.view.flops > 0 && tuned.median_ns > 0;
   const std::int64_t sweep = input.index.sweep(tuned.sweep);
   Json json = {
       {"problem", pick.problem},
       {"method", input.index.method(tuned.method)},
-      {"row", or_null(pick.row)},
+      {"row", pick.row},
       {"variant", tuned.variant},
       {"design", variant_words(tuned.variant).design},
       {"time_ns", number(tuned.median_ns)},
       {"low_ns", number(pick.low_ns)},
       {"high_ns", number(pick.high_ns)},
-      {"default_row", or_null(pick.default_row)},
+      {"default_row", pick.default_row},
       {"default_variant", tuned.default_variant},
       {"default_ns", tuned.default_median_ns > 0 ? number(tuned.default_median_ns) : Json()},
       {"standing", to_string(pick.standing)},
@@ -87,7 +88,7 @@ Json pick_json(const DocumentInput& input, std::size_t place) {
       {"speedup_high", number(pick.speedup_high)}};
   json["baseline"] =
       place < input.options.baseline.size() ? baseline_json(input.options.baseline[place]) : Json();
-  json["ceiling"] = ceilings.empty() ? Json() : ceilings.front();
+  json["ceiling"] = shares.empty() ? Json() : share_json(shares.front());
   json["ceilings"] = std::move(ceilings);
   json["bandwidth_gbps"] = number(pick.bandwidth_gbps);
   json["gflops"] = rate ? number(pick.view.flops / tuned.median_ns) : Json();
@@ -123,7 +124,7 @@ Json builds_part(const DocumentInput& input) {
                        const std::string& variant, std::string_view role, std::string_view sha256) {
     if (sha256.empty()) return;
     builds.push_back({{"problem", pick.problem},
-                      {"row", or_null(row)},
+                      {"row", row},
                       {"variant", variant},
                       {"role", role},
                       {"sha256", sha256}});

@@ -31,8 +31,6 @@ int flags_of(const ReportVariant& variant) {
   return flags;
 }
 
-Json known_count(int value) { return value >= 0 ? Json(value) : Json(); }
-
 Json time(const OutcomeView& view, double MeasurementRecord::*field) {
   if (!median_ns(view) || !((*view.measurement).*field > 0)) return nullptr;
   return number((*view.measurement).*field);
@@ -43,7 +41,7 @@ Json variants_json(const DocumentInput& input, const ReportProblem& problem,
   const auto rows = std::span(input.model.variants).subspan(problem.first, problem.count);
   Json columns = Json::object();
   const auto add = [&](const char* name, const auto& value_of) {
-    Json::array_t column;
+    Json::Array column;
     column.reserve(rows.size());
     for (const ReportVariant& row : rows) column.push_back(value_of(row));
     columns[name] = std::move(column);
@@ -65,17 +63,17 @@ Json variants_json(const DocumentInput& input, const ReportProblem& problem,
   add("samples", [](const ReportVariant& row) {
     return median_ns(row.view) ? Json(row.view.measurement->samples) : Json();
   });
-  add("registers", [](const auto& row) { return known_count(row.view.registers); });
-  add("spill_bytes", [](const auto& row) { return known_count(row.view.spill_bytes); });
+  add("registers", [](const auto& row) { return count_or_null(row.view.registers); });
+  add("spill_bytes", [](const auto& row) { return count_or_null(row.view.spill_bytes); });
   add("static_shared_bytes",
-      [](const auto& row) { return known_count(row.view.static_shared_bytes); });
+      [](const auto& row) { return count_or_null(row.view.static_shared_bytes); });
   add("error",
       [](const auto& row) { return row.view.check ? number(row.view.check->error) : Json(); });
   add("message", [&](const auto& row) {
     return is_failure(row.view.outcome) ? input.index.message(row.view.message) : -1;
   });
   add("flags", flags_of);
-  add("order", [](const auto& row) { return or_null(row.order); });
+  add("order", [](const auto& row) { return Json(row.order); });
   add("seconds", [](const auto& row) { return number(row.seconds); });
   add("sweep", [&](const auto& row) { return input.index.sweep(row.view.sweep); });
   return columns;

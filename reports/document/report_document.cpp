@@ -6,11 +6,10 @@
 
 #include "core/shell_word.h"
 #include "document/document_parts.h"
-#include "model/assignments.h"
-#include "text/method_text.h"
 #include "model/missing_parts.h"
-#include "text/units.h"
 #include "model/verdict.h"
+#include "text/method_text.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {
@@ -20,7 +19,7 @@ constexpr std::size_t kOutcomes = 9;
 
 Json missing_json(const DocumentInput& input) {
   Json missing = Json::object();
-  for (const std::string_view part : report_parts()) missing[std::string(part)] = nullptr;
+  for (const std::string_view part : report_parts()) missing[part] = nullptr;
   for (const MissingPart& part :
        missing_parts(input.model, input.analysis, input.options.with_baseline)) {
     const std::string command = part.command.empty() ? "" : part.command + database_words(input);
@@ -55,24 +54,6 @@ Json methods_json(const DocumentIndex& index) {
 
 }  // namespace
 
-Json number(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  if (std::abs(value) >= 1e15 || (value != 0 && std::abs(value) < 1e-300)) return value;
-  if (value == std::trunc(value)) return static_cast<std::int64_t>(value);
-  const int decimals = 6 - static_cast<int>(std::floor(std::log10(std::abs(value))));
-  if (decimals <= 0) return static_cast<std::int64_t>(std::llround(value));
-  const double scale = std::pow(10.0, decimals);
-  return std::round(value * scale) / scale;
-}
-
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
-
-Json typed(std::string_view word) {
-  if (word == "true" || word == "false") return word == "true";
-  if (const std::optional<std::int64_t> number = whole_number(word)) return *number;
-  return word;
-}
-
 std::string database_words(const DocumentInput& input) {
   const std::string& database = input.options.database;
   return database.empty() ? "" : " --db " + shell_word(database);
@@ -83,12 +64,6 @@ std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const 
   std::ranges::replace(problem, ' ', ',');
   return fmt::format("--kernel {} --problem {} --gpu {}{}", shell_word(op), shell_word(problem),
                      shell_word(gpu.model), database_words(input));
-}
-
-Json values_json(std::string_view problem) {
-  Json values = Json::object();
-  for (const auto& [name, value] : assignments(problem)) values[std::string(name)] = typed(value);
-  return values;
 }
 
 std::string report_document(const ReportModel& model, const ReportAnalysis& analysis,
@@ -123,7 +98,7 @@ std::string report_document(const ReportModel& model, const ReportAnalysis& anal
   document["machines"] = machines_part(input);
   document["builds"] = builds_part(input);
   document["measured"] = measuring_steps();
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return document.compact_text();
 }
 
 }  // namespace mgtune

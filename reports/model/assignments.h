@@ -20,13 +20,13 @@ std::optional<std::int64_t> whole_number(std::string_view word);
 std::vector<Assignment> assignments(std::string_view text);
 
 // The parts of a variant's text.
-struct VariantWords {
+struct VariantAssignments {
   std::string_view design;
   std::vector<Assignment> parameters;
 };
 
 // If a text is not a design followed by assignments to different names with one blank between
 // words, all of it is the design. So the parts always give the text again.
-VariantWords variant_words(std::string_view text);
+VariantAssignments variant_words(std::string_view text);
 
 }  // namespace mgtune

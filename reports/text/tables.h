@@ -1,12 +1,12 @@
 // The parts of a report as plain text for a terminal; each ends with a newline. A table with times
 // of the cpu device says "emulation". A table without rows names the command that produces them.
-// model/report_json.h has the same as JSON.
+// document/report_json.h has the same as JSON.
 
 #pragma once
 
 #include <string>
 
-#include "model/report_json.h"  // so that a caller who prints both forms includes one header
+#include "document/report_json.h"  // so that a caller who prints both forms includes one header
 #include "model/report_model.h"
 
 namespace mgtune {

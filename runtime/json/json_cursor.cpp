@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/suggest.h"
@@ -102,6 +103,26 @@ Result<std::size_t> JsonCursor::choice(std::initializer_list<std::string_view> w
   const auto* const found = std::find(words.begin(), words.end(), word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   return unexpected(fmt::format("one of {}", fmt::join(words, ", ")));
+}
+
+Status JsonCursor::read(std::string& out) const {
+  MGTUNE_ASSIGN(out, string());
+  return {};
+}
+
+Status JsonCursor::read(double& out) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool is_word = value_->kind == Kind::string;
+  if (is_word && value_->string == "inf") {
+    out = kInfinity;
+  } else if (is_word && value_->string == "-inf") {
+    out = -kInfinity;
+  } else if (is_word && value_->string == "nan") {
+    out = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    MGTUNE_ASSIGN(out, number());
+  }
+  return {};
 }
 
 Result<std::vector<JsonCursor>> JsonCursor::elements() const {

@@ -4,11 +4,13 @@
 
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
@@ -36,6 +38,24 @@ class JsonCursor {
   Result<std::string> identifier() const;
   Result<DType> dtype() const;
   Result<std::size_t> choice(std::initializer_list<std::string_view> words) const;  // which one
+
+  // The value as what `out` is. A double may also be one of the words "inf", "-inf" and "nan".
+  Status read(std::string& out) const;
+  Status read(double& out) const;
+  template <std::integral Integer>
+  Status read(Integer& out) const {
+    if (value_->kind != JsonValue::Kind::integer || !std::in_range<Integer>(value_->integer)) {
+      return unexpected("integer");
+    }
+    out = static_cast<Integer>(value_->integer);
+    return {};
+  }
+  template <typename Value>
+  Status read(std::vector<Value>& out) const {
+    MGTUNE_ASSIGN(const std::vector<JsonCursor> all, elements());
+    for (const JsonCursor& element : all) MGTUNE_TRY(element.read(out.emplace_back()));
+    return {};
+  }
 
   Result<std::vector<JsonCursor>> elements() const;  // of an array
   Result<std::vector<JsonCursor>> members() const;   // of an object

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "json/json.h"
+
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestText = 1000;
 constexpr std::string_view kEmulation = "emulation";

@@ -4,7 +4,6 @@
 
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/status.h"
@@ -13,10 +12,12 @@
 
 namespace mgtune {
 
-nlohmann::ordered_json gpu_json(const GpuRecord& gpu);
+class Json;
+
+Json gpu_json(const GpuRecord& gpu);
 Result<GpuRecord> read_gpu(const JsonCursor& gpu);
 
-nlohmann::ordered_json environment_json(const EnvironmentRecord& environment);
+Json environment_json(const EnvironmentRecord& environment);
 Result<EnvironmentRecord> read_environment(const JsonCursor& environment);
 
 // At most 1,000 bytes of UTF-8 without control characters.

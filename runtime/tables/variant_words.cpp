@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
+
+#include "json/json.h"
 
 namespace mgtune {
 namespace {
@@ -63,7 +64,7 @@ bool is_value_before(const std::string& a, const std::string& b) {
          std::tuple(rank(b), integer(b).value_or(0), b);
 }
 
-nlohmann::ordered_json json_value(const std::string& word) {
+Json json_value(const std::string& word) {
   if (is_boolean(word)) return word == "true";
   if (const auto number = integer(word)) return *number;
   return word;

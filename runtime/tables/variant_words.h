@@ -3,7 +3,6 @@
 
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,8 @@
 #include "json/json_cursor.h"
 
 namespace mgtune {
+
+class Json;
 
 struct VariantWords {
   std::string design;
@@ -29,7 +30,7 @@ VariantWords split_variant(std::string_view text);
 bool is_value_before(const std::string& a, const std::string& b);
 
 // "4096" is an integer and "true" a boolean in JSON, as in an operator's file; else a text.
-nlohmann::ordered_json json_value(const std::string& word);
+Json json_value(const std::string& word);
 // As Python's str() writes it: "4096", "True", "cp_async".
 std::string python_text(const std::string& word);
 // The inverse of json_value(): an integer, a boolean or an identifier.

@@ -1,13 +1,13 @@
 #include "compile/compile_target.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "json/json.h"
+#include "json/json_cursor.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::pair<const char*, std::int64_t DeviceLimits::*>, 4> kLimits = {
     {{"compute_capability", &DeviceLimits::compute_capability},
@@ -15,8 +15,19 @@ constexpr std::array<std::pair<const char*, std::int64_t DeviceLimits::*>, 4> kL
      {"max_shared_bytes", &DeviceLimits::max_shared_bytes},
      {"l2_bytes", &DeviceLimits::l2_bytes}}};
 
-bool has_text(const Json& json, const char* key) {
-  return json.contains(key) && json[key].is_string();
+Result<DeviceInfo> read_target(const std::string& word) {
+  MGTUNE_ASSIGN(const JsonValue json, parse_json(word));
+  const JsonCursor cursor(word, json);
+  MGTUNE_TRY(cursor.expect_keys(
+      {"id", "arch", "compute_capability", "sm_count", "max_shared_bytes", "l2_bytes"}));
+  DeviceInfo device;
+  MGTUNE_ASSIGN(device.id, cursor.at("id").string());
+  MGTUNE_ASSIGN(device.arch, cursor.at("arch").string());
+  device.kind = device.arch == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
+  for (const auto& [key, member] : kLimits) {
+    MGTUNE_ASSIGN(device.limits.*member, cursor.at(key).integer());
+  }
+  return device;
 }
 
 }  // namespace
@@ -24,21 +35,12 @@ bool has_text(const Json& json, const char* key) {
 std::string compile_target_word(const DeviceInfo& device) {
   Json json = {{"id", device.id}, {"arch", device.arch}};
   for (const auto& [key, member] : kLimits) json[key] = device.limits.*member;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.compact_text();
 }
 
 Result<DeviceInfo> decode_compile_target(const std::string& word) {
-  const Json json = Json::parse(word, nullptr, false);
-  const Status malformed = invalid_argument("not a device to compile for: " + word);
-  if (!json.is_object() || !has_text(json, "id") || !has_text(json, "arch")) return malformed;
-  DeviceInfo device;
-  device.id = json["id"].get<std::string>();
-  device.arch = json["arch"].get<std::string>();
-  device.kind = device.arch == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
-  for (const auto& [key, member] : kLimits) {
-    if (!json.contains(key) || !json[key].is_number_integer()) return malformed;
-    device.limits.*member = json[key].get<std::int64_t>();
-  }
+  Result<DeviceInfo> device = read_target(word);
+  if (!device.ok()) return invalid_argument("not a device to compile for: " + word);
   return device;
 }
 

@@ -22,8 +22,6 @@
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kOldestFailure = 1e20;
 
 constexpr std::array<std::string_view, 5> kTunersTimes = {
@@ -73,18 +71,18 @@ std::string entry(const std::vector<RecordedColumn>& columns, const VariantRecor
   std::vector<RecordedNumber> numbers = recorded_numbers(row);
   if (error.empty()) {
     json["time"] = numbers.front().value;
-    json["times"] = Json::array({numbers.front().value});  // single samples are not kept
+    json["times"] = Json::Array{numbers.front().value};  // single samples are not kept
   } else {
     json["time"] = error;
     json["times"] = Json::array();
     json["__error__"] = error;
   }
-  for (const std::string_view name : kTunersTimes) json[std::string(name)] = 0;
+  for (const std::string_view name : kTunersTimes) json[name] = 0;
   json["timestamp"] = recording.origins[row.origin].measured_at;
   for (RecordedNumber& number : numbers) {
     if (number.name != "time") json[number.name] = std::move(number.value);
   }
-  return one_line(key_of(values)) + ": " + one_line(json);
+  return Json(key_of(values)).line_text() + ": " + json.line_text();
 }
 
 Result<std::string> content(const VariantRecording& recording) {
@@ -105,8 +103,9 @@ Result<std::string> content(const VariantRecording& recording) {
       "{{\n\"schema_version\": \"1.1.0\",\n\"mgtune\": {},\n\"device_name\": {},\n"
       "\"kernel_name\": {},\n\"problem_size\": {},\n\"tune_params_keys\": {},\n"
       "\"tune_params\": {},\n\"objective\": \"time\",\n\"cache\": {{\n{}}}\n}}\n",
-      one_line(recording_header(recording)), one_line(recording.gpu.model), one_line(recording.op),
-      one_line(recording.problem), one_line(keys), one_line(values), joined_lines(entries, 0));
+      recording_header(recording).line_text(), Json(recording.gpu.model).line_text(),
+      Json(recording.op).line_text(), Json(recording.problem).line_text(), keys.line_text(),
+      values.line_text(), joined_lines(entries, 0));
 }
 
 Result<std::vector<Document>> write(const ExchangedResults& results,

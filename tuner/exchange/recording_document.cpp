@@ -13,8 +13,6 @@
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kNsInMs = 1e6;
 
 // Beside median_ns; 0 and NaN are not known.

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +20,7 @@
 #include "core/status.h"
 #include "exchange/results.h"
 #include "family/catalog.h"
+#include "json/json.h"
 #include "json/json_cursor.h"
 #include "store/import.h"
 
@@ -41,12 +41,12 @@ std::vector<std::string> values_in(const std::vector<RecordedColumn>& columns,
                                    const VariantWords& variant);
 
 // {"format", "operator", "problem", "method", "gpu", "origins": [{"measured_at", "environment"}]}
-nlohmann::ordered_json recording_header(const VariantRecording& recording);
+Json recording_header(const VariantRecording& recording);
 
 // One thing known of a variant: "time" in ms first, where there is one.
 struct RecordedNumber {
   std::string name;
-  nlohmann::ordered_json value;
+  Json value;
   std::string unit;  // "ms", "ns" or ""
 };
 std::vector<RecordedNumber> recorded_numbers(const RecordedVariant& variant);

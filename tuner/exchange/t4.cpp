@@ -19,8 +19,6 @@
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kCorrect = "correct";
 
 std::string_view invalidity_of(Outcome outcome) {
@@ -64,7 +62,7 @@ Json result_json(const std::vector<RecordedColumn>& columns, const VariantRecord
   }
   return {{"timestamp", recording.origins[row.origin].measured_at},
           {"configuration", std::move(configuration)},
-          {"objectives", {"time"}},
+          {"objectives", Json::Array{"time"}},
           {"times", {{"runtimes", std::move(runtimes)}}},
           {"invalidity", invalidity},
           {"correctness", correct ? 1 : 0},
@@ -79,11 +77,11 @@ Result<std::string> content(const VariantRecording& recording) {
                          {"mgtune", recording_header(recording)}};
   std::vector<std::string> results;
   for (const RecordedVariant& row : recording.variants) {
-    results.push_back(one_line(result_json(columns, recording, row)));
+    results.push_back(result_json(columns, recording, row).line_text());
   }
   return fmt::format(
       "{{\n\"schema_version\": \"1.0.0\",\n\"metadata\": {},\n\"results\": [\n{}\n]\n}}\n",
-      one_line(metadata), joined_lines(results, 0));
+      metadata.line_text(), joined_lines(results, 0));
 }
 
 Result<std::vector<Document>> write(const ExchangedResults& results,

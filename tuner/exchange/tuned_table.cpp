@@ -7,18 +7,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "exchange/formats.h"
 #include "exchange/json_text.h"
+#include "json/json.h"
 #include "tables/identity_json.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json variant_json(const VariantWords& variant) {
   Json parameters = Json::object();
@@ -46,12 +44,12 @@ Json pick_json(const TunedPick& pick) {
 
 std::string table_text(const TunedTable& table) {
   std::vector<std::string> picks;
-  for (const TunedPick& pick : table.picks) picks.push_back(one_line(pick_json(pick)));
+  for (const TunedPick& pick : table.picks) picks.push_back(pick_json(pick).line_text());
   return fmt::format(
       "    {{\n      \"operator\": {},\n      \"gpu\": {},\n      \"environment\": {},\n"
       "      \"picks\": [\n{}\n      ]\n    }}",
-      one_line(table.op), one_line(gpu_json(table.gpu)),
-      one_line(environment_json(table.environment)), joined_lines(picks, 8));
+      Json(table.op).line_text(), gpu_json(table.gpu).line_text(),
+      environment_json(table.environment).line_text(), joined_lines(picks, 8));
 }
 
 std::string document(std::span<const TunedTable> tables) {

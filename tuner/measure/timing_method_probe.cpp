@@ -2,8 +2,9 @@
 
 #include <chrono>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "json/json.h"
+#include "json/json_cursor.h"
 #include "worker/child_process.h"
 
 namespace mgtune {
@@ -14,6 +15,17 @@ constexpr std::chrono::seconds kDeadline{20};
 
 TimingMethod without_cupti(const std::string& why) {
   return {"rotating_events", "CUPTI cannot be tried: " + why};
+}
+
+Result<TimingMethod> read_timing_method(const std::string& line) {
+  MGTUNE_ASSIGN(const JsonValue json, parse_json(line));
+  const std::string source = "method";
+  const JsonCursor cursor(source, json);
+  MGTUNE_TRY(cursor.expect_keys({"method", "reason"}));
+  TimingMethod method;
+  MGTUNE_ASSIGN(method.name, cursor.at("method").string());
+  MGTUNE_ASSIGN(method.reason, cursor.at("reason").string());
+  return method;
 }
 
 }  // namespace
@@ -28,16 +40,13 @@ Result<TimingMethod> probe_timing_method(const std::string& program) {
     const std::string end = child.end_description();
     return without_cupti("the process that tried " + end + "; " + child.take_error_output());
   }
-  const auto json = nlohmann::json::parse(*line, nullptr, false);
-  const bool understood = json.is_object() && json.contains("method") && json.contains("reason") &&
-                          json["method"].is_string() && json["reason"].is_string();
-  if (!understood) return without_cupti("no answer but '" + *line + "'");
-  return TimingMethod{json["method"].get<std::string>(), json["reason"].get<std::string>()};
+  const Result<TimingMethod> method = read_timing_method(*line);
+  return method.ok() ? *method : without_cupti("no answer but '" + *line + "'");
 }
 
 void write_timing_method(const TimingMethod& method) {
-  const nlohmann::json json = {{"method", method.name}, {"reason", method.reason}};
-  std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  const Json json = {{"method", method.name}, {"reason", method.reason}};
+  std::cout << json.compact_text() << std::endl;
 }
 
 }  // namespace mgtune

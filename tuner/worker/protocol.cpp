@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "worker/object_reader.h"
+#include "json/object_reader.h"
 #include "worker/record_json.h"
 
 namespace mgtune {
@@ -51,13 +51,9 @@ std::optional<StatusCode> failure_from_string(std::string_view text) {
   return *found;
 }
 
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Result<Json> parse(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return corrupt("not JSON: " + text.substr(0, 120));
+Result<JsonValue> parse(const std::string& text) {
+  Result<JsonValue> json = parse_json(text);
+  if (!json.ok()) return corrupt("not JSON: " + text.substr(0, 120));
   return json;
 }
 
@@ -65,17 +61,18 @@ Result<Json> parse(const std::string& text) {
 
 std::string encode(const WorkRequest& request) {
   if (request.kind == WorkRequest::Kind::ceiling) {
-    return line({{"do", word(request.kind)},
+    return Json({{"do", word(request.kind)},
                  {"id", request.id},
                  {"device", request.device},
                  {"ceiling", request.ceiling},
-                 {"bytes", request.bytes}});
+                 {"bytes", request.bytes}})
+        .compact_text();
   }
   Json json{{"do", word(request.kind)}, {"id", request.id},           {"kernel", request.kernel},
             {"op", request.op},         {"problem", request.problem}, {"device", request.device}};
   if (request.kind == WorkRequest::Kind::final) {
     json["variants"] = request.variants;
-    return line(json);
+    return json.compact_text();
   }
   json["variant"] = request.variant;
   if (request.kind == WorkRequest::Kind::count) {
@@ -83,21 +80,23 @@ std::string encode(const WorkRequest& request) {
   } else {
     json["stop_above_ns"] = number_or_word(request.stop_above_ns);
   }
-  return line(json);
+  return json.compact_text();
 }
 
 std::string encode(const WorkReply& reply) {
   if (reply.kind == WorkReply::Kind::begin) {
-    return line({{"did", "begin"},
+    return Json({{"did", "begin"},
                  {"id", reply.id},
                  {"phase", word(reply.phase)},
-                 {"message", reply.message}});
+                 {"message", reply.message}})
+        .compact_text();
   }
   if (reply.kind == WorkReply::Kind::failed) {
-    return line({{"did", "failed"},
+    return Json({{"did", "failed"},
                  {"id", reply.id},
                  {"status", to_string(reply.failure)},
-                 {"message", reply.message}});
+                 {"message", reply.message}})
+        .compact_text();
   }
   Json json{{"did", "done"},
             {"id", reply.id},
@@ -109,12 +108,13 @@ std::string encode(const WorkReply& reply) {
   if (reply.ceiling) json["ceiling"] = to_json(*reply.ceiling);
   if (reply.final) json["final"] = to_json(*reply.final);
   if (reply.counters) json["counters"] = to_json(*reply.counters);
-  return line(json);
+  return json.compact_text();
 }
 
 Result<WorkRequest> decode_request(const std::string& text) {
-  MGTUNE_ASSIGN(const Json json, parse(text));
-  ObjectReader reader(json, "request");
+  MGTUNE_ASSIGN(const JsonValue json, parse(text));
+  const std::string source = "request";
+  ObjectReader reader(JsonCursor(source, json));
   WorkRequest request;
   std::string kind;
   reader.read("do", kind);
@@ -154,8 +154,9 @@ Result<WorkRequest> decode_request(const std::string& text) {
 }
 
 Result<WorkReply> decode_reply(const std::string& text) {
-  MGTUNE_ASSIGN(const Json json, parse(text));
-  ObjectReader reader(json, "reply");
+  MGTUNE_ASSIGN(const JsonValue json, parse(text));
+  const std::string source = "reply";
+  ObjectReader reader(JsonCursor(source, json));
   WorkReply reply;
   std::string kind;
   reader.read("did", kind);

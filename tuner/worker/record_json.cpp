@@ -132,15 +132,9 @@ namespace {
 
 // {"dram_read_bytes": 33580000, ...}
 void read_values(ObjectReader& reader, std::vector<CounterRecord>& out) {
-  constexpr const char* kKey = "values";
-  const Json& json = reader.value(kKey);
-  ObjectReader inner(json, kKey);
-  if (json.is_object()) {
-    for (const auto& [name, number] : json.items()) {
-      inner.read(name.c_str(), out.emplace_back(CounterRecord{name, 0}).value);
-    }
+  for (const JsonCursor& value : reader.read_members("values")) {
+    reader.keep(value.read(out.emplace_back(CounterRecord{value.key(), 0}).value));
   }
-  reader.adopt(inner);
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 
 #pragma once
 
+#include "json/json.h"
+#include "json/object_reader.h"
 #include "store/records.h"
-#include "worker/object_reader.h"
 #include "worker/protocol.h"
 
 namespace mgtune {

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "model/report_json.h"
+#include "document/report_json.h"
 #include "store/schema.h"
 #include "tests/helpers/made_up_report.h"
 #include "tests/helpers/store_fixture.h"

@@ -1,17 +1,15 @@
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "build/build_cache.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "system/file_system.h"
 #include "core/suggest.h"
+#include "json/json.h"
+#include "system/file_system.h"
 #include "text/units.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 class CacheCommand final : public Command {
  public:
@@ -52,8 +50,7 @@ class CacheCommand final : public Command {
                          {"entries", usage.entries},
                          {"bytes", usage.bytes},
                          {"limit_bytes", cache.max_bytes()}})
-                       .dump(2)
-                << "\n";
+                       .document_text();
     } else {
       std::cout << cache.directory() << ": " << counted(usage.entries, "build") << ", "
                 << bytes_text(usage.bytes) << " of at most " << bytes_text(cache.max_bytes())
@@ -69,8 +66,7 @@ class CacheCommand final : public Command {
                          {"folder", cache.directory()},
                          {"removed_entries", removed.entries},
                          {"removed_bytes", removed.bytes}})
-                       .dump(2)
-                << "\n";
+                       .document_text();
     } else {
       std::cout << cache.directory() << ": removed " << counted(removed.entries, "build") << ", "
                 << bytes_text(removed.bytes) << "\n";

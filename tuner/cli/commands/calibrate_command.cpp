@@ -1,7 +1,7 @@
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "calibration/calibrate.h"
 #include "ceilings/ceiling.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
@@ -9,16 +9,14 @@
 #include "cli/leave.h"
 #include "cli/stored_results.h"
 #include "device/registry.h"
+#include "json/json.h"
+#include "measure/timing_method_probe.h"
+#include "sweep/device_lock.h"
 #include "text/text_table.h"
 #include "text/units.h"
-#include "calibration/calibrate.h"
-#include "sweep/device_lock.h"
-#include "measure/timing_method_probe.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // One GPU's.
 struct Calibration {
@@ -79,7 +77,7 @@ std::string calibrations_json(const std::vector<Calibration>& calibrations, cons
                    {"lacking", summary.lacking},
                    {"failed", summary.failed}});
   }
-  return Json({{"format", 1}, {"calibrations", all}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"calibrations", all}}).document_text();
 }
 
 std::string sentences(const CalibrateSummary& summary, const Store& store) {

@@ -1,11 +1,11 @@
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "clocks/clock_watch.h"
 #include "device/registry.h"
+#include "json/json.h"
 #include "text/text_table.h"
 #include "text/units.h"
 
@@ -44,7 +44,7 @@ std::string devices_table(const std::vector<DeviceInfo>& devices) {
 }
 
 std::string devices_json(const std::vector<DeviceInfo>& devices) {
-  auto rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (const DeviceInfo& device : devices) {
     const ClockLimits limits = clock_limits(device);
     rows.push_back({{"id", device.id},
@@ -64,7 +64,7 @@ std::string devices_json(const std::vector<DeviceInfo>& devices) {
                     {"mig_profile", device.mig_profile},
                     {"driver", device.driver}});
   }
-  return nlohmann::ordered_json({{"format", 1}, {"devices", rows}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"devices", rows}}).document_text();
 }
 
 class DevicesCommand final : public Command {

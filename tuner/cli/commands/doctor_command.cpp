@@ -1,22 +1,22 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "build/build_cache.h"
-#include "compiler/compiler.h"
-#include "compiler/cuda_headers.h"
-#include "compiler/nvrtc.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/stored_results.h"
 #include "clocks/clock_watch.h"
-#include "system/file_system.h"
+#include "compiler/compiler.h"
+#include "compiler/cuda_headers.h"
+#include "compiler/nvrtc.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/registry.h"
-#include "text/text_table.h"
-#include "store/store.h"
+#include "json/json.h"
 #include "measure/timing_method_probe.h"
+#include "store/store.h"
+#include "system/file_system.h"
+#include "text/text_table.h"
 
 namespace mgtune {
 namespace {
@@ -187,16 +187,14 @@ std::string findings_table(const std::vector<Finding>& findings) {
 }
 
 std::string findings_json(const std::vector<Finding>& findings, bool can_sweep) {
-  auto rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (const Finding& finding : findings) {
     rows.push_back({{"what", finding.what},
                     {"state", finding.state()},
                     {"found", finding.found},
                     {"advice", finding.ok ? "" : finding.advice}});
   }
-  return nlohmann::ordered_json({{"format", 1}, {"can_sweep", can_sweep}, {"findings", rows}})
-             .dump(2) +
-         "\n";
+  return Json({{"format", 1}, {"can_sweep", can_sweep}, {"findings", rows}}).document_text();
 }
 
 class DoctorCommand final : public Command {

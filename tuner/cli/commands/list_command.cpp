@@ -1,19 +1,17 @@
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "system/file_system.h"
 #include "device/registry.h"
 #include "family/catalog.h"
-#include "text/text_table.h"
-#include "space/space.h"
+#include "json/json.h"
 #include "plan/problem_set.h"
+#include "space/space.h"
+#include "system/file_system.h"
+#include "text/text_table.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What one design offers, with its size on an example.
 struct ListedDesign {
@@ -100,7 +98,7 @@ std::string designs_json(const std::vector<ListedDesign>& designs) {
                     {"counted", listed.statistics.counted},
                     {"unavailable", listed.statistics.unavailable}});
   }
-  return Json({{"format", 1}, {"designs", rows}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"designs", rows}}).document_text();
 }
 
 class ListCommand final : public Command {

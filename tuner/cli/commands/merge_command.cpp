@@ -1,13 +1,13 @@
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <vector>
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "text/units.h"
+#include "json/json.h"
 #include "store/store.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {
@@ -49,14 +49,13 @@ class MergeCommand final : public Command {
  private:
   void print(const MergeCounts& counts, std::size_t files) const {
     if (json_) {
-      std::cout << nlohmann::ordered_json({{"format", 1},
-                                           {"database", files_.front()},
-                                           {"files", files},
-                                           {"sweeps", counts.sweeps},
-                                           {"outcomes", counts.outcomes},
-                                           {"picks", counts.picks}})
-                       .dump(2)
-                << '\n';
+      std::cout << Json({{"format", 1},
+                         {"database", files_.front()},
+                         {"files", files},
+                         {"sweeps", counts.sweeps},
+                         {"outcomes", counts.outcomes},
+                         {"picks", counts.picks}})
+                       .document_text();
       return;
     }
     std::cout << "merged " << counted(static_cast<std::int64_t>(files), "file") << " into "

@@ -1,16 +1,14 @@
 #include "cli/output/chip_metrics.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "counters/chip_counters.h"
+#include "json/json.h"
 #include "text/text_table.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // One of mgtune's counters on the chip.
 struct ListedCounter {
@@ -111,8 +109,7 @@ std::string listing_json(const ChipListing& listing) {
                {"sets", sets},
                {"counters", counters},
                {"metrics", metrics}})
-             .dump(2) +
-         "\n";
+      .document_text();
 }
 
 }  // namespace

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "json/json.h"
 #include "text/text_table.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRunnersUp = 5;
 
@@ -163,7 +161,7 @@ std::string selection_json(const SelectionReport& report) {
   for (const auto& problems : report.cross_validated) {
     json["cross_validation"].push_back(held_out_json(problems));
   }
-  return json.dump(2) + "\n";
+  return json.document_text();
 }
 
 }  // namespace mgtune

@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "counters/counter_sets.h"
+#include "json/json.h"
 #include "text/text_table.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::optional<double> value_of(const VariantCounters& counters, std::string_view name) {
   for (const CounterRecord& counter : counters.values) {
@@ -127,8 +125,7 @@ std::string profile_json(const ProfileReport& report) {
                {"counters", rows},
                {"derived", derived},
                {"left_out", counters.left_out}})
-             .dump(2) +
-         "\n";
+      .document_text();
 }
 
 }  // namespace mgtune

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "text/text_table.h"
+#include "json/json.h"
 #include "search/target.h"
+#include "text/text_table.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Summary {
   double mean_evaluations = 0, mean_fraction = 0, worst_fraction = 1;
@@ -107,13 +105,13 @@ std::string simulation_table(const Simulation& simulation) {
 }
 
 std::string simulation_json(const Simulation& simulation) {
-  return json_of(simulation).dump(2) + "\n";
+  return json_of(simulation).document_text();
 }
 
 std::string simulations_json(const std::vector<Simulation>& simulations) {
   Json all = Json::array();
   for (const Simulation& simulation : simulations) all.push_back(json_of(simulation));
-  return Json({{"format", 1}, {"simulations", all}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"simulations", all}}).document_text();
 }
 
 }  // namespace mgtune

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "json/json.h"
 #include "model/report_model.h"
 #include "search/search.h"
 #include "search/target.h"
@@ -17,8 +17,6 @@
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A sweep on the cpu device is slow from about here on: some nanoseconds an element, several
 // launches.
@@ -222,7 +220,7 @@ std::string dry_run_json(const std::vector<SweepPlan>& plans) {
     }
     all.push_back(std::move(json));
   }
-  return Json({{"format", 1}, {"dry_run", all}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"dry_run", all}}).document_text();
 }
 
 Result<std::string> picks_of(const SweepSummary& summary, Store& store) {
@@ -247,14 +245,14 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
     for (const auto& [outcome, count] : summary.outcomes) {
-      json["outcomes"][std::string(to_string(outcome))] = count;
+      json["outcomes"][to_string(outcome)] = count;
     }
     json["skipped"] = summary.skipped;
     MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
-    json["picks"] = Json::parse(picks_json(model), nullptr, false)["picks"];
+    json["picks"] = picks_rows(model);
     all.push_back(std::move(json));
   }
-  return Json({{"format", 1}, {"sweeps", all}}).dump(2) + "\n";
+  return Json({{"format", 1}, {"sweeps", all}}).document_text();
 }
 
 std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, const Store& store) {

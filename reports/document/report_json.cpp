@@ -1,53 +1,15 @@
-#include "model/report_json.h"
+#include "document/report_json.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
-#include "model/assignments.h"
+#include "document/json_parts.h"
 
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr int kFormat = 1;
-
-std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json count_or_null(int value) { return value >= 0 ? Json(value) : Json(); }
-
-// "row VEC=8 ROWS=1" -> {"VEC": 8, "ROWS": 1}: numbers and booleans as the operator's file had
-// them.
-Json values_json(std::string_view text) {
-  Json values = Json::object();
-  for (const auto& [name, word] : assignments(text)) {
-    const std::optional<std::int64_t> number = whole_number(word);
-    Json& value = values[std::string(name)];
-    if (number) {
-      value = *number;
-    } else if (word == "true" || word == "false") {
-      value = word == "true";
-    } else {
-      value = word;
-    }
-  }
-  return values;
-}
-
 std::string_view design_of(std::string_view variant) {
   return variant.substr(0, variant.find(' '));
-}
-
-Json identity(const GpuRecord& gpu, const std::string& op, const std::string& problem) {
-  return {{"gpu", gpu.model}, {"emulation", gpu.emulation}, {"operator", op}, {"problem", problem}};
 }
 
 Json check_json(const CheckRecord& check) {
@@ -55,15 +17,6 @@ Json check_json(const CheckRecord& check) {
           {"error", check.error},
           {"tolerance", check.tolerance},
           {"message", check.message}};
-}
-
-Json clocks_json(const ClockRecord& clocks) {
-  return {{"sm_mhz", clocks.sm_mhz},
-          {"memory_mhz", clocks.memory_mhz},
-          {"power_w", clocks.power_w},
-          {"temperature_c", clocks.temperature_c},
-          {"throttle_reasons", clocks.throttle_reasons},
-          {"throttled_samples", clocks.throttled_samples}};
 }
 
 // Without its samples, which are part of the final.
@@ -78,17 +31,11 @@ Json finalist_json(const FinalistRecord& finalist) {
 }
 
 Json roofline_json(const Roofline& roofline) {
-  return {{"intensity", or_null(roofline.intensity)},
-          {"of_copy", or_null(roofline.of_copy)},
-          {"of_peak", or_null(roofline.of_peak)},
+  return {{"intensity", roofline.intensity},
+          {"of_copy", roofline.of_copy},
+          {"of_peak", roofline.of_peak},
           {"peak", roofline.peak},
           {"limit", roofline.limit}};
-}
-
-Json counters_json(const std::vector<CounterRecord>& counters) {
-  Json json = Json::object();
-  for (const CounterRecord& counter : counters) json[counter.name] = counter.value;
-  return json;
 }
 
 Json measurement_json(const MeasurementRecord& measurement) {
@@ -101,7 +48,7 @@ Json measurement_json(const MeasurementRecord& measurement) {
           {"samples", measurement.samples},
           {"median_low_ns", measurement.median_low_ns},
           {"median_high_ns", measurement.median_high_ns},
-          {"clocks", clocks_json(measurement.clocks)},
+          {"clocks", clocks_json(measurement.clocks, exact_number)},
           {"note", measurement.note},
           {"message", measurement.message}};
 }
@@ -117,8 +64,8 @@ Json with_variant(Json row, const ReportVariant& variant) {
   row["is_pick"] = variant.is_pick;
   row["is_default"] = variant.is_default;
   row["imported"] = variant.imported;
-  row["slowdown"] = or_null(variant.slowdown);
-  row["bandwidth_gbps"] = or_null(variant.bandwidth_gbps);
+  row["slowdown"] = variant.slowdown;
+  row["bandwidth_gbps"] = variant.bandwidth_gbps;
   row["registers"] = count_or_null(view.registers);
   row["spill_bytes"] = count_or_null(view.spill_bytes);
   row["static_shared_bytes"] = count_or_null(view.static_shared_bytes);
@@ -128,28 +75,28 @@ Json with_variant(Json row, const ReportVariant& variant) {
   row["measurement"] = view.measurement ? measurement_json(*view.measurement) : Json();
   row["final"] = variant.final ? finalist_json(*variant.final) : Json();
   row["roofline"] = roofline_json(variant.roofline);
-  row["counters"] = counters_json(variant.counters);
+  row["counters"] = counter_values(variant.counters);
   return row;
 }
 
 Json flat(const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
-  return with_variant(identity(view.gpu, view.op, view.problem), variant);
+  return with_variant(identity_json(view.gpu, view.op, view.problem), variant);
 }
 
 Json pick_json(const ReportPick& pick) {
   const TunedRecord& tuned = pick.view.tuned;
-  Json row = identity(pick.view.gpu, pick.view.op, pick.view.problem);
+  Json row = identity_json(pick.view.gpu, pick.view.op, pick.view.problem);
   row["method"] = tuned.method;
   row["variant"] = tuned.variant;
   row["median_ns"] = tuned.median_ns;
   row["default_variant"] = tuned.default_variant;
   row["default_median_ns"] = tuned.default_median_ns > 0 ? Json(tuned.default_median_ns) : Json();
   row["standing"] = to_string(pick.standing);
-  row["speedup"] = or_null(pick.speedup);
-  row["bandwidth_gbps"] = or_null(pick.bandwidth_gbps);
-  row["of_copy"] = or_null(pick.of_copy);
-  row["noise_floor"] = or_null(pick.noise_floor);
+  row["speedup"] = pick.speedup;
+  row["bandwidth_gbps"] = pick.bandwidth_gbps;
+  row["of_copy"] = pick.of_copy;
+  row["noise_floor"] = pick.noise_floor;
   row["tied"] = pick.tied;
   row["limit"] = pick.roofline.limit;
   row["variants_ok"] = pick.variants_ok;
@@ -160,19 +107,13 @@ Json pick_json(const ReportPick& pick) {
   return row;
 }
 
-Json picks_array(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const ReportPick& pick : model.picks) rows.push_back(pick_json(pick));
-  return rows;
-}
-
 Json final_json(const FinalView& view) {
-  Json row = identity(view.gpu, view.op, view.problem);
+  Json row = identity_json(view.gpu, view.op, view.problem);
   row["method"] = view.final.method;
   row["noise_floor"] = view.final.noise_floor;
   row["note"] = view.final.note;
   row["not_counted"] = view.final.not_counted;
-  row["clocks"] = clocks_json(view.final.clocks);
+  row["clocks"] = clocks_json(view.final.clocks, exact_number);
   row["sweep"] = view.final.sweep;
   Json finalists = Json::array();
   for (const FinalistRecord& finalist : view.final.finalists) {
@@ -194,31 +135,37 @@ Json finals_array(const ReportModel& model) {
 
 }  // namespace
 
+Json picks_rows(const ReportModel& model) {
+  Json rows = Json::array();
+  for (const ReportPick& pick : model.picks) rows.push_back(pick_json(pick));
+  return rows;
+}
+
 std::string picks_json(const ReportModel& model) {
-  return dump({{"format", kFormat}, {"picks", picks_array(model)}}, 2) + '\n';
+  return rows_document("picks", picks_rows(model));
 }
 
 std::string variants_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const ReportVariant& variant : model.variants) rows.push_back(flat(variant));
-  return dump({{"format", kFormat}, {"variants", std::move(rows)}}, 2) + '\n';
+  return rows_document("variants", std::move(rows));
 }
 
 std::string finals_json(const ReportModel& model) {
-  return dump({{"format", kFormat}, {"finals", finals_array(model)}}, 2) + '\n';
+  return rows_document("finals", finals_array(model));
 }
 
 std::string limits_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const ReportPick& pick : model.picks) {
-    Json row = identity(pick.view.gpu, pick.view.op, pick.view.problem);
+    Json row = identity_json(pick.view.gpu, pick.view.op, pick.view.problem);
     row["method"] = pick.view.tuned.method;
     row["variant"] = pick.view.tuned.variant;
     row["median_ns"] = pick.view.tuned.median_ns;
     row["roofline"] = roofline_json(pick.roofline);
     rows.push_back(std::move(row));
   }
-  return dump({{"format", kFormat}, {"limits", std::move(rows)}}, 2) + '\n';
+  return rows_document("limits", std::move(rows));
 }
 
 std::string failures_json(const ReportModel& model) {
@@ -226,7 +173,7 @@ std::string failures_json(const ReportModel& model) {
   for (const ReportFailure& failure : model.failures) {
     for (const std::size_t index : failure.variants) rows.push_back(flat(model.variants[index]));
   }
-  return dump({{"format", kFormat}, {"failures", std::move(rows)}}, 2) + '\n';
+  return rows_document("failures", std::move(rows));
 }
 
 }  // namespace mgtune

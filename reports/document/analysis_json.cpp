@@ -1,44 +1,24 @@
 // The JSON of `mgtune show summary|importance|progress|sizes|counters|environment`.
 
-#include <nlohmann/json.hpp>
-
 #include "analysis/analysis.h"
-#include "analysis/analysis_tables.h"
+#include "document/json_parts.h"
+#include "document/report_json.h"
 #include "model/missing_parts.h"
 
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// {"format": 1, NAME: ROWS}
-std::string rows_json(const char* name, Json rows) {
-  const Json document = {{"format", 1}, {name, std::move(rows)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-}
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json identity(const ReportProblem& problem, const std::string& method) {
-  return {{"gpu", problem.gpu.model},
-          {"emulation", problem.gpu.emulation},
-          {"operator", problem.op},
-          {"problem", problem.problem},
-          {"method", method}};
+  Json row = identity_json(problem.gpu, problem.op, problem.problem);
+  row["method"] = method;
+  return row;
 }
 
 Json effects_json(const ParameterColumn& column, const ParameterImportance& parameter) {
   Json effects = Json::array();
   for (const ValueEffect& effect : parameter.effects) {
-    effects.push_back({{"value", column.values[static_cast<std::size_t>(effect.value)]},
-                       {"variants", effect.variants},
-                       {"ratio", effect.ratio},
-                       {"low", effect.low},
-                       {"high", effect.high},
-                       {"best_ratio", effect.best_ratio}});
+    const std::string& value = column.values[static_cast<std::size_t>(effect.value)];
+    effects.push_back(effect_json(value, effect, exact_number));
   }
   return effects;
 }
@@ -50,7 +30,7 @@ std::string summary_json(const ReportModel& model) {
   for (const MissingPart& part : missing_parts(model, analyze(model), true)) {
     missing.push_back({{"part", part.part}, {"text", part.text}, {"command", part.command}});
   }
-  return rows_json("summary", {{"verdict", model.verdict}, {"missing", std::move(missing)}});
+  return rows_document("summary", {{"verdict", model.verdict}, {"missing", std::move(missing)}});
 }
 
 std::string importance_json(const ReportModel& model) {
@@ -66,13 +46,13 @@ std::string importance_json(const ReportModel& model) {
         row["parameter"] = column.name;
         row["variants"] = design.variants;
         row["main"] = parameter.main;
-        row["total"] = or_null(parameter.total);
+        row["total"] = parameter.total;
         row["effects"] = effects_json(column, parameter);
         rows.push_back(std::move(row));
       }
     }
   }
-  return rows_json("importance", std::move(rows));
+  return rows_document("importance", std::move(rows));
 }
 
 std::string progress_json(const ReportModel& model) {
@@ -80,24 +60,22 @@ std::string progress_json(const ReportModel& model) {
   for (const BestSoFar& curve : best_so_far(model)) {
     Json steps = Json::array();
     for (const BestStep& step : curve.steps) {
-      steps.push_back({{"evaluation", step.evaluation},
-                       {"seconds", or_null(step.seconds)},
-                       {"best_ns", step.best_ns},
-                       {"variant", model.variants[step.row].view.variant}});
+      steps.push_back(step_json(step, exact_number));
+      steps.back()["variant"] = model.variants[step.row].view.variant;
     }
     Json row = identity(model.problems[curve.problem], curve.method);
     row["evaluations"] = curve.evaluations;
-    row["seconds"] = or_null(curve.seconds);
+    row["seconds"] = curve.seconds;
     row["steps"] = std::move(steps);
     rows.push_back(std::move(row));
   }
-  return rows_json("progress", std::move(rows));
+  return rows_document("progress", std::move(rows));
 }
 
 std::string sizes_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const SizeSeries& series : size_series(model)) {
-    Json points = Json::array(), boundaries = Json::array(), fixed = Json::object();
+    Json points = Json::array(), fixed = Json::object();
     for (const auto& [name, value] : series.fixed) fixed[name] = value;
     for (const SizePoint& point : series.points) {
       const TunedRecord& tuned = model.picks[point.pick].view.tuned;
@@ -106,10 +84,6 @@ std::string sizes_json(const ReportModel& model) {
                         {"median_ns", tuned.median_ns},
                         {"variant", tuned.variant}});
     }
-    for (const SizeBoundary& boundary : series.boundaries) {
-      boundaries.push_back(
-          {{"at", boundary.at}, {"below", boundary.below}, {"above", boundary.above}});
-    }
     rows.push_back({{"gpu", series.gpu.model},
                     {"emulation", series.gpu.emulation},
                     {"operator", series.op},
@@ -117,17 +91,15 @@ std::string sizes_json(const ReportModel& model) {
                     {"dim", series.dim},
                     {"fixed", std::move(fixed)},
                     {"points", std::move(points)},
-                    {"boundaries", std::move(boundaries)}});
+                    {"boundaries", boundaries_json(series, exact_number)}});
   }
-  return rows_json("sizes", std::move(rows));
+  return rows_document("sizes", std::move(rows));
 }
 
 std::string counters_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const ReportVariant& variant : model.variants) {
     if (variant.counters.empty()) continue;
-    Json values = Json::object();
-    for (const CounterRecord& counter : variant.counters) values[counter.name] = counter.value;
     const OutcomeView& view = variant.view;
     rows.push_back({{"gpu", view.gpu.model},
                     {"operator", view.op},
@@ -135,29 +107,28 @@ std::string counters_json(const ReportModel& model) {
                     {"variant", view.variant},
                     {"is_pick", variant.is_pick},
                     {"limit", variant.roofline.limit},
-                    {"counters", std::move(values)}});
+                    {"counters", counter_values(variant.counters)}});
   }
-  return rows_json("counters", std::move(rows));
+  return rows_document("counters", std::move(rows));
 }
 
 std::string environment_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const SweepView& view : model.sweeps) {
-    rows.push_back(
-        {{"sweep", view.sweep.id},
-         {"command", view.sweep.command},
-         {"strategy", view.sweep.strategy},
-         {"budget", view.sweep.budget},
-         {"started_at", view.sweep.started_at},
-         {"finished_at", view.sweep.finished_at.empty() ? Json() : Json(view.sweep.finished_at)},
-         {"gpu", view.gpu.model},
-         {"emulation", view.gpu.emulation},
-         {"mgtune_version", view.environment.mgtune_version},
-         {"compiler", view.environment.compiler},
-         {"driver", view.environment.driver},
-         {"system", view.environment.system}});
+    rows.push_back({{"sweep", view.sweep.id},
+                    {"command", view.sweep.command},
+                    {"strategy", view.sweep.strategy},
+                    {"budget", view.sweep.budget},
+                    {"started_at", view.sweep.started_at},
+                    {"finished_at", text_or_null(view.sweep.finished_at)},
+                    {"gpu", view.gpu.model},
+                    {"emulation", view.gpu.emulation},
+                    {"mgtune_version", view.environment.mgtune_version},
+                    {"compiler", view.environment.compiler},
+                    {"driver", view.environment.driver},
+                    {"system", view.environment.system}});
   }
-  return rows_json("environment", std::move(rows));
+  return rows_document("environment", std::move(rows));
 }
 
 }  // namespace mgtune
