@@ -1,9 +1,9 @@
-// Counters: what mgtune counts on a GPU, in its own words, as data: a plain name, a unit, one line
-// of meaning, and the metrics of NVIDIA's chips that give it. A set is counted together; a tier is
-// the sets up to it. Constant data.
+// Counters: what mgtune counts on a GPU, as data: a plain name, a unit, one line of meaning, and
+// the metrics of NVIDIA's chips that give the value. The counters of a set are counted together. A
+// tier is all sets up to that number. Constant data.
 //
-// To add a counter: a row in its set's file. To add a set: one file that defines a CounterSet, its
-// declaration below and its row in counter_sets.cpp.
+// A new counter is a row in its set's file. A new set NAME is one file that defines NAME_set() and
+// one line in the table of counter_sets.cpp.
 
 #pragma once
 
@@ -35,13 +35,10 @@ struct CounterSet {
   std::span<const Counter> counters;
 };
 
-extern const CounterSet kEssentialsSet;
-extern const CounterSet kThroughputSet;
-extern const CounterSet kStallsSet;
-
 inline constexpr int kTiers = 2;
 
-std::span<const CounterSet* const> counter_sets();   // in the order of tables
-const Counter* find_counter(std::string_view name);  // null for a name that is none
+std::span<const CounterSet* const> counter_sets();     // in the order of tables
+const CounterSet& counter_set(std::string_view name);  // a name of the table
+const Counter* find_counter(std::string_view name);    // null for an unknown name
 
 }  // namespace mgtune

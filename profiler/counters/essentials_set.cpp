@@ -119,8 +119,10 @@ constexpr std::array kCounters = {
             {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}},
 };
 
+constexpr CounterSet kSet = {"essentials", 1, kCounters};
+
 }  // namespace
 
-const CounterSet kEssentialsSet = {"essentials", 1, kCounters};
+const CounterSet& essentials_set() { return kSet; }
 
 }  // namespace mgtune

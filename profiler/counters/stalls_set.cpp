@@ -55,8 +55,10 @@ constexpr std::array kCounters = {
 
 #undef MGTUNE_STALL
 
+constexpr CounterSet kSet = {"stalls", 2, kCounters};
+
 }  // namespace
 
-const CounterSet kStallsSet = {"stalls", 2, kCounters};
+const CounterSet& stalls_set() { return kSet; }
 
 }  // namespace mgtune

@@ -35,8 +35,10 @@ constexpr std::array kCounters = {
             {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"}},
 };
 
+constexpr CounterSet kSet = {"throughput", 2, kCounters};
+
 }  // namespace
 
-const CounterSet kThroughputSet = {"throughput", 2, kCounters};
+const CounterSet& throughput_set() { return kSet; }
 
 }  // namespace mgtune
