@@ -81,8 +81,8 @@ void ArgumentList::words(const std::string& name, std::vector<std::string>& vari
 namespace {
 
 constexpr const char* kAbout =
-    "mgtune generates variants of a CUDA kernel, checks each one against a reference, times them,\n"
-    "and runs the fastest one from a C, C++ or PyTorch program.";
+    "mgtune generates variants of a CUDA kernel, checks each one against a reference, times\n"
+    "them, and runs the fastest one from a C, C++ or PyTorch program.";
 constexpr const char* kFirstSteps =
     "First steps:\n"
     "  mgtune sweep --kernel rmsnorm     tune rmsnorm on the GPU, or on the cpu device without "

@@ -18,11 +18,9 @@ class CacheCommand final : public Command {
   std::string_view name() const override { return "cache"; }
   std::string_view summary() const override { return "Show or clear the cache of compiled builds"; }
   std::string_view details() const override {
-    return "MGTUNE_CACHE_DIR names another folder. If the cache exceeds its limit, mgtune removes "
-           "the\n"
-           "oldest builds. The next sweep compiles again what 'mgtune cache clear' removed; "
-           "results\n"
-           "are kept.\n"
+    return "MGTUNE_CACHE_DIR names another folder. If the cache exceeds its limit, mgtune\n"
+           "removes the oldest builds. The next sweep compiles again what 'mgtune cache clear'\n"
+           "removed; results are kept.\n"
            "Example: mgtune cache clear";
   }
   void declare(ArgumentList& arguments) override {

@@ -106,10 +106,9 @@ class CalibrateCommand final : public Command {
   }
   std::string_view details() const override {
     return "Measures copy and read bandwidth from 1 MiB to 512 MiB, and fp32 and tensor-core\n"
-           "arithmetic, on random data and with the method that times kernels. This takes about a\n"
-           "minute per GPU. Sweeps compare their kernels with these ceilings. For 30 days they "
-           "reuse\n"
-           "the arithmetic ceilings, and the bandwidth of a copy of exactly the same size.\n"
+           "arithmetic, on random data and with the method that times kernels. This takes about\n"
+           "a minute per GPU. Sweeps compare their kernels with these ceilings. For 30 days they\n"
+           "reuse the arithmetic ceilings, and the bandwidth of a copy of exactly the same size.\n"
            "The exit code is 3 if a ceiling could not be measured, and 4 on the cpu device.\n"
            "Example: mgtune calibrate --gpu all";
   }

@@ -13,13 +13,10 @@ class CompareCommand final : public Command {
   std::string_view name() const override { return "compare"; }
   std::string_view summary() const override { return "Compare the times of two runs"; }
   std::string_view details() const override {
-    return "A and B are each a database of results, or the output of 'mgtune show variants "
-           "--json',\n"
-           "'mgtune show best --json', 'mgtune sweep --json' or 'mgtune export' (a tuned table), "
-           "or\n"
-           "the JSON of Google Benchmark (--benchmark_out=FILE; with --benchmark_repetitions=10 "
-           "it\n"
-           "also has the noise).\n"
+    return "A and B are each a database of results, or the output of 'mgtune show variants\n"
+           "--json', 'mgtune show best --json', 'mgtune sweep --json' or 'mgtune export' (a\n"
+           "tuned table), or the JSON of Google Benchmark (--benchmark_out=FILE; with\n"
+           "--benchmark_repetitions=10 it also has the noise).\n"
            "SLOWER, FASTER   by 2 % or more (times of a host: 10 %), and by more than the noise\n"
            "SAME             the 95 % interval of the change is within that limit\n"
            "UNSURE           neither is certain: measure both again\n"

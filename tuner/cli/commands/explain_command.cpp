@@ -15,11 +15,10 @@ class ExplainCommand final : public Command {
     return "Say which variant a program would run for a problem, and why";
   }
   std::string_view details() const override {
-    return "Nothing is compiled or launched. The GPU need not be in this machine if the database "
-           "has\n"
-           "results of it. --cross-validate leaves out each measured problem in turn and shows "
-           "how\n"
-           "much slower the choice without it is: expect the same at problems that nobody tuned.\n"
+    return "Nothing is compiled or launched. The GPU need not be in this machine if the database\n"
+           "has results of it. --cross-validate leaves out each measured problem in turn and\n"
+           "shows how much slower the choice without it is: expect the same at problems that\n"
+           "nobody tuned.\n"
            "Examples:\n"
            "  mgtune explain --kernel rmsnorm.forward --problem rows=3000,hidden=6144,T=bf16 "
            "--gpu H200\n"

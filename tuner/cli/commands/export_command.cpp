@@ -35,10 +35,9 @@ class ExportCommand final : public Command {
                  std::string(format.summary) + "\n";
       }
       return lines +
-             "If FILE ends in .gz, it is compressed. A FOLDER exists already or ends in /. It gets "
-             "one\n"
-             "file per GPU and operator, or per problem and method if the format holds one of "
-             "them.\n"
+             "If FILE ends in .gz, it is compressed. A FOLDER exists already or ends in /. It\n"
+             "gets one file per GPU and operator, or per problem and method if the format holds\n"
+             "one of them.\n"
              "Example: mgtune export --format t4 --gpu H200 --kernel rmsnorm -o recordings/";
     }();
     return text;

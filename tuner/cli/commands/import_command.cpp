@@ -19,10 +19,9 @@ class ImportCommand final : public Command {
   std::string_view details() const override {
     return "FILE is a file that 'mgtune export' wrote in the format tuned, kernel-tuner or t4,\n"
            "gzipped or not. Programs use imported picks as if they had been tuned here. Recorded\n"
-           "variants can be read, but sweeps do not use them. Results that were measured here are\n"
-           "kept. If a file has an operator, a design or a value that does not exist here, "
-           "nothing\n"
-           "is imported.\n"
+           "variants can be read, but sweeps do not use them. Results that were measured here\n"
+           "are kept. If a file has an operator, a design or a value that does not exist here,\n"
+           "nothing is imported.\n"
            "Example: mgtune import results/h200/rmsnorm.forward.tuned.json";
   }
   void declare(ArgumentList& arguments) override {

@@ -17,12 +17,10 @@ class MergeCommand final : public Command {
   std::string_view name() const override { return "merge"; }
   std::string_view summary() const override { return "Merge the databases of a sweep's shards"; }
   std::string_view details() const override {
-    return "OUT keeps its results, or is created; the other files are only read. Merging twice "
-           "changes\n"
-           "nothing. Results of one GPU with different drivers, compilers or versions of mgtune "
-           "stay\n"
-           "apart. If two files have a pick of the same problem, the pick of the later sweep is "
-           "used.\n"
+    return "OUT keeps its results, or is created; the other files are only read. Merging twice\n"
+           "changes nothing. Results of one GPU with different drivers, compilers or versions of\n"
+           "mgtune stay apart. If two files have a pick of the same problem, the pick of the\n"
+           "later sweep is used.\n"
            "Example: mgtune merge results.db results.shard-*.db";
   }
   void declare(ArgumentList& arguments) override {

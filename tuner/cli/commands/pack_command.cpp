@@ -26,13 +26,10 @@ class PackCommand final : public Command {
     return "Write one file to ship: tuned variants and their builds";
   }
   std::string_view details() const override {
-    return "A program passes FILE to mgr_open, or MGTUNE_DB names it. The program then runs the "
-           "tuned\n"
-           "variants without a compiler and without a database. FILE has the builds for every "
-           "tuned\n"
-           "combination of static dims, dtypes and flags, and for any dynamic dims. Writing it "
-           "needs\n"
-           "no GPU.\n"
+    return "A program passes FILE to mgr_open, or MGTUNE_DB names it. The program then runs the\n"
+           "tuned variants without a compiler and without a database. FILE has the builds for\n"
+           "every tuned combination of static dims, dtypes and flags, and for any dynamic dims.\n"
+           "Writing it needs no GPU.\n"
            "Example: mgtune pack --kernel rmsnorm --gpu H200,L4 -o rmsnorm.mgpack";
   }
   void declare(ArgumentList& arguments) override {

@@ -39,13 +39,11 @@ class ProfileCommand final : public Command {
 };
 
 std::string_view ProfileCommand::details() const {
-  return "The variant is checked first. If it is wrong, it is not profiled and the exit code is "
-         "1.\n"
-         "Without --variant, the problem's pick in the database is profiled, or the default if "
-         "there\n"
-         "is none. Tier 1 takes two passes; tier 2 adds throughputs and stall reasons. Most "
-         "drivers\n"
-         "let only root read counters: then the exit code is 4, and the message says what to do.\n"
+  return "The variant is checked first. If it is wrong, it is not profiled and the exit code is\n"
+         "1. Without --variant, the problem's pick in the database is profiled, or the default\n"
+         "if there is none. Tier 1 takes two passes; tier 2 adds throughputs and stall reasons.\n"
+         "Most drivers let only root read counters: then the exit code is 4, and the message\n"
+         "says what to do.\n"
          "Examples:\n"
          "  mgtune profile --kernel rmsnorm.forward --problem rows=4096,hidden=4096,T=bf16\n"
          "  mgtune profile --list-metrics --chip GH100";

@@ -21,14 +21,11 @@ class SimulateCommand final : public Command {
     return "Replay a recorded space with a search strategy; no GPU needed";
   }
   std::string_view details() const override {
-    return "--space FILE is a Kernel Tuner cache or T4 results, as JSON or gzipped. --kernel takes "
-           "the\n"
-           "problems of a database whose variants a sweep visited all. The output says how close "
-           "to\n"
-           "the fastest configuration the strategy came after 20, 50, 100 and 200 evaluations, "
-           "and\n"
-           "how close random drawing comes on average. A failed configuration is an evaluation "
-           "too.\n"
+    return "--space FILE is a Kernel Tuner cache or T4 results, as JSON or gzipped. --kernel\n"
+           "takes the problems of a database for which a sweep visited all variants. The output\n"
+           "says how close to the fastest configuration the strategy came after 20, 50, 100 and\n"
+           "200 evaluations, and how close random drawing comes on average. A failed\n"
+           "configuration is an evaluation too.\n"
            "Examples:\n"
            "  mgtune simulate --space gemm.json.gz --strategy adaptive --seeds 100\n"
            "  mgtune simulate --kernel rmsnorm.forward --evaluations 25%\n"

@@ -53,12 +53,12 @@ class SweepCommand final : public Command {
 };
 
 std::string_view SweepCommand::details() const {
-  return "Without --problem and --shapes, the operators' own problems are tuned; on the cpu "
-         "device\n"
-         "these are small ones. If a sweep is stopped, the same command continues it and repeats\n"
-         "nothing that is known. A family that is given as a folder is compiled and run as native\n"
-         "code with your rights: sweep only what you trust. GPUs of one model (--gpu all,\n"
-         "--gpu 0,1) share the work; different models are swept one after the other.\n"
+  return "Without --problem and --shapes, the operators' own problems are tuned; on the cpu\n"
+         "device these are small ones. If a sweep is stopped, the same command continues it and\n"
+         "repeats nothing that is known. A family that is given as a folder is\n"
+         "compiled and run as native code with your rights: sweep only what you trust. GPUs of\n"
+         "one model (--gpu all, --gpu 0,1) share the work; different models are swept one after\n"
+         "the other.\n"
          "Examples:\n"
          "  mgtune sweep --kernel rmsnorm --gpu L4\n"
          "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
