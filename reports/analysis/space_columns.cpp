@@ -17,7 +17,7 @@ class Builder {
   }
 
   void add(std::string_view text) {
-    const VariantWords words = variant_words(text);
+    const VariantAssignments words = variant_words(text);
     const std::int32_t design = design_of(words);
     const std::size_t row = columns_.design.size();
     columns_.design.push_back(design);
@@ -35,7 +35,7 @@ class Builder {
   }
 
  private:
-  std::int32_t design_of(const VariantWords& words) {
+  std::int32_t design_of(const VariantAssignments& words) {
     std::string key(words.design);
     for (const Assignment& parameter : words.parameters) {
       key.append(1, ' ').append(parameter.first);

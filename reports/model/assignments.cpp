@@ -46,8 +46,8 @@ std::vector<Assignment> assignments(std::string_view text) {
   return result;
 }
 
-VariantWords variant_words(std::string_view text) {
-  VariantWords words;
+VariantAssignments variant_words(std::string_view text) {
+  VariantAssignments words;
   words.design = text.substr(0, text.find(' '));
   if (words.design.size() == text.size()) return words;
   const std::string_view rest = text.substr(words.design.size() + 1);

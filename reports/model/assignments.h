@@ -20,13 +20,13 @@ std::optional<std::int64_t> whole_number(std::string_view word);
 std::vector<Assignment> assignments(std::string_view text);
 
 // A variant's text in its parts.
-struct VariantWords {
+struct VariantAssignments {
   std::string_view design;
   std::vector<Assignment> parameters;
 };
 
 // A text that is no design followed by assignments to different names, one blank between words, is
 // a design whole: the parts always give the text again.
-VariantWords variant_words(std::string_view text);
+VariantAssignments variant_words(std::string_view text);
 
 }  // namespace mgtune

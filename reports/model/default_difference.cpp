@@ -19,12 +19,12 @@ struct Difference {
   std::vector<std::string_view> names;  // of the first two
 };
 
-const Assignment* find(const VariantWords& words, std::string_view name) {
+const Assignment* find(const VariantAssignments& words, std::string_view name) {
   const auto found = std::ranges::find(words.parameters, name, &Assignment::first);
   return found == words.parameters.end() ? nullptr : &*found;
 }
 
-Difference compare(const VariantWords& standard, const VariantWords& pick) {
+Difference compare(const VariantAssignments& standard, const VariantAssignments& pick) {
   Difference difference;
   for (const auto& [name, value] : pick.parameters) {
     const Assignment* const other = find(standard, name);
@@ -125,8 +125,8 @@ std::vector<std::string> difference_sentences(const ReportModel& model,
     sentences.emplace_back("The default has no time on this problem.");
   }
   if (tuned.default_variant.empty()) return sentences;
-  const VariantWords standard = variant_words(tuned.default_variant);
-  const VariantWords words = variant_words(tuned.variant);
+  const VariantAssignments standard = variant_words(tuned.default_variant);
+  const VariantAssignments words = variant_words(tuned.variant);
   const bool same_design = standard.design == words.design;
   if (!same_design) {
     sentences.push_back(

@@ -144,7 +144,7 @@ TEST_F(CliUsageTest, DimsAreNumbersThatCanBe) {
   refused("rows=99999999999999999999,hidden=64", "rows");
   refused("rows=4,hiden=64", "did you mean 'hidden'?");
   refused("rows=4",
-          "rmsnorm.forward needs `hidden`: add it to --problem, for example --problem "
+          " needs `hidden`: add it to --problem, for example --problem "
           "rows=4,hidden=4096");
   refused("rows=4,hidden=300000", "hidden <= 262144");
 }
