@@ -23,12 +23,12 @@ class ExhaustiveSearch final : public Search {
   std::uint64_t index_ = 0;
 };
 
-std::unique_ptr<Search> make(const VariantSet& set, std::uint64_t, const WarmStart&) {
+std::unique_ptr<Search> make_exhaustive(const VariantSet& set, std::uint64_t, const WarmStart&) {
   return std::make_unique<ExhaustiveSearch>(set);
 }
 
 }  // namespace
 
-Strategy exhaustive_strategy() { return {"exhaustive", make}; }
+Strategy exhaustive_strategy() { return {"exhaustive", make_exhaustive}; }
 
 }  // namespace mgtune
