@@ -1,16 +1,31 @@
 #include "counters/counter_sets.h"
 
+#include <algorithm>
+
+// The counter sets, one per line, in the order of tables.
+#define MGTUNE_COUNTER_SETS(SET) \
+  SET(essentials)                \
+  SET(throughput)                \
+  SET(stalls)
+
+#define MGTUNE_DECLARE_SET(name) const CounterSet& name##_set();
+#define MGTUNE_SET_ADDRESS(name) &name##_set(),
+
 namespace mgtune {
-namespace {
 
-constexpr std::array<const CounterSet*, 3> kSets = {&kEssentialsSet, &kThroughputSet, &kStallsSet};
+MGTUNE_COUNTER_SETS(MGTUNE_DECLARE_SET)
 
-}  // namespace
+std::span<const CounterSet* const> counter_sets() {
+  static const CounterSet* const kSets[] = {MGTUNE_COUNTER_SETS(MGTUNE_SET_ADDRESS)};
+  return kSets;
+}
 
-std::span<const CounterSet* const> counter_sets() { return kSets; }
+const CounterSet& counter_set(std::string_view name) {
+  return **std::ranges::find(counter_sets(), name, [](const CounterSet* set) { return set->name; });
+}
 
 const Counter* find_counter(std::string_view name) {
-  for (const CounterSet* set : kSets) {
+  for (const CounterSet* set : counter_sets()) {
     for (const Counter& counter : set->counters) {
       if (counter.name == name) return &counter;
     }

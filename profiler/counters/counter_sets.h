@@ -1,9 +1,9 @@
-// Counters: the counters of mgtune, as data: a plain name, a unit, one line that says what it
-// means, and the metrics of NVIDIA's chips that give it. The counters of a set are counted
-// together. A tier includes all sets up to it. Constant data.
+// Counters: what mgtune counts on a GPU, as data: a plain name, a unit, one line of meaning, and
+// the metrics of NVIDIA's chips that give the value. The counters of a set are counted together. A
+// tier is all sets up to that number. Constant data.
 //
-// To add a counter, add a row to its set's file. To add a set, add a file that defines a
-// CounterSet, its declaration below, and its row in counter_sets.cpp.
+// A new counter is a row in its set's file. A new set NAME is one file that defines NAME_set() and
+// one line in the table of counter_sets.cpp.
 
 #pragma once
 
@@ -35,13 +35,10 @@ struct CounterSet {
   std::span<const Counter> counters;
 };
 
-extern const CounterSet kEssentialsSet;
-extern const CounterSet kThroughputSet;
-extern const CounterSet kStallsSet;
-
 inline constexpr int kTiers = 2;
 
-std::span<const CounterSet* const> counter_sets();   // in the order of the tables that are printed
-const Counter* find_counter(std::string_view name);  // null for an unknown name
+std::span<const CounterSet* const> counter_sets();     // in the order of tables
+const CounterSet& counter_set(std::string_view name);  // a name of the table
+const Counter* find_counter(std::string_view name);    // null for an unknown name
 
 }  // namespace mgtune

@@ -11,10 +11,10 @@ namespace {
 constexpr double kSectorBytes = 32;
 constexpr double kMegahertz = 1e-6;
 
-constexpr CounterKind kAverage = CounterKind::average;
+constexpr CounterKind kEssentialsAverage = CounterKind::average;
 constexpr CounterKind kPerLaunch = CounterKind::per_launch;
 
-constexpr std::array kCounters = {
+constexpr std::array kEssentialsCounters = {
     Counter{"elapsed_ns",
             "ns",
             "time of the counted range, gaps between launches included",
@@ -23,13 +23,13 @@ constexpr std::array kCounters = {
     Counter{"sm_clock_mhz",
             "MHz",
             "clock of the SMs meanwhile",
-            kAverage,
+            kEssentialsAverage,
             {"sm__cycles_elapsed.avg.per_second"},
             kMegahertz},
     Counter{"dram_clock_mhz",
             "MHz",
             "clock of the device memory meanwhile",
-            kAverage,
+            kEssentialsAverage,
             {"dram__cycles_elapsed.avg.per_second"},
             kMegahertz},
     Counter{"dram_read_bytes",
@@ -56,22 +56,22 @@ constexpr std::array kCounters = {
     Counter{"l2_hit_percent",
             "%",
             "32-byte sectors that were in the L2 cache",
-            kAverage,
+            kEssentialsAverage,
             {"lts__t_sector_hit_rate.pct"}},
     Counter{"l1_hit_percent",
             "%",
             "32-byte sectors that were in the L1 cache",
-            kAverage,
+            kEssentialsAverage,
             {"l1tex__t_sector_hit_rate.pct"}},
     Counter{"occupancy_percent",
             "%",
             "warps resident, of those that an SM can hold",
-            kAverage,
+            kEssentialsAverage,
             {"sm__warps_active.avg.pct_of_peak_sustained_active"}},
     Counter{"issue_active_percent",
             "%",
             "cycles in which a scheduler issued an instruction",
-            kAverage,
+            kEssentialsAverage,
             {"smsp__issue_active.avg.pct_of_peak_sustained_active"}},
     Counter{"instructions",
             "",
@@ -81,7 +81,7 @@ constexpr std::array kCounters = {
     Counter{"tensor_active_percent",
             "%",
             "cycles in which the tensor pipe was busy",
-            kAverage,
+            kEssentialsAverage,
             {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"}},
     Counter{"wgmma_instructions",
             "",
@@ -120,8 +120,10 @@ constexpr std::array kCounters = {
             {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}},
 };
 
+constexpr CounterSet kEssentialsSet = {"essentials", 1, kEssentialsCounters};
+
 }  // namespace
 
-const CounterSet kEssentialsSet = {"essentials", 1, kCounters};
+const CounterSet& essentials_set() { return kEssentialsSet; }
 
 }  // namespace mgtune

@@ -6,57 +6,61 @@
 namespace mgtune {
 namespace {
 
-constexpr CounterKind kAverage = CounterKind::average;
+constexpr CounterKind kStallsAverage = CounterKind::average;
 
 #define MGTUNE_STALL(reason) \
   { "smsp__average_warps_issue_stalled_" #reason "_per_issue_active.ratio" }
 
-constexpr std::array kCounters = {
+constexpr std::array kStallsCounters = {
     Counter{"stall_long_scoreboard", "warps",
-            "waiting for a load from global, local or texture memory", kAverage,
+            "waiting for a load from global, local or texture memory", kStallsAverage,
             MGTUNE_STALL(long_scoreboard)},
     Counter{"stall_short_scoreboard", "warps",
-            "waiting for shared memory, a shuffle or a special function", kAverage,
+            "waiting for shared memory, a shuffle or a special function", kStallsAverage,
             MGTUNE_STALL(short_scoreboard)},
     Counter{"stall_wait", "warps", "waiting for the fixed latency of the instruction before",
-            kAverage, MGTUNE_STALL(wait)},
-    Counter{"stall_barrier", "warps", "waiting for other warps of the block at a barrier", kAverage,
-            MGTUNE_STALL(barrier)},
-    Counter{"stall_membar", "warps", "waiting for a memory fence", kAverage, MGTUNE_STALL(membar)},
-    Counter{"stall_gmma", "warps", "waiting for a wgmma that has not finished", kAverage,
+            kStallsAverage, MGTUNE_STALL(wait)},
+    Counter{"stall_barrier", "warps", "waiting for other warps of the block at a barrier",
+            kStallsAverage, MGTUNE_STALL(barrier)},
+    Counter{"stall_membar", "warps", "waiting for a memory fence", kStallsAverage,
+            MGTUNE_STALL(membar)},
+    Counter{"stall_gmma", "warps", "waiting for a wgmma that has not finished", kStallsAverage,
             MGTUNE_STALL(gmma)},
-    Counter{"stall_math_pipe_throttle", "warps", "waiting for a math pipe that is busy", kAverage,
-            MGTUNE_STALL(math_pipe_throttle)},
+    Counter{"stall_math_pipe_throttle", "warps", "waiting for a math pipe that is busy",
+            kStallsAverage, MGTUNE_STALL(math_pipe_throttle)},
     Counter{"stall_mio_throttle", "warps",
-            "waiting for room in the queue of shared memory and special functions", kAverage,
+            "waiting for room in the queue of shared memory and special functions", kStallsAverage,
             MGTUNE_STALL(mio_throttle)},
     Counter{"stall_lg_throttle", "warps",
-            "waiting for room in the queue of global and local memory", kAverage,
+            "waiting for room in the queue of global and local memory", kStallsAverage,
             MGTUNE_STALL(lg_throttle)},
     Counter{"stall_tex_throttle", "warps", "waiting for room in the queue of the texture unit",
-            kAverage, MGTUNE_STALL(tex_throttle)},
+            kStallsAverage, MGTUNE_STALL(tex_throttle)},
     Counter{"stall_drain", "warps", "waiting for stores on their way out before the warp ends",
-            kAverage, MGTUNE_STALL(drain)},
-    Counter{"stall_not_selected", "warps", "ready, but another warp was issued", kAverage,
+            kStallsAverage, MGTUNE_STALL(drain)},
+    Counter{"stall_not_selected", "warps", "ready, but another warp was issued", kStallsAverage,
             MGTUNE_STALL(not_selected)},
-    Counter{"stall_selected", "warps", "issued", kAverage, MGTUNE_STALL(selected)},
-    Counter{"stall_no_instruction", "warps", "waiting for the instruction cache", kAverage,
+    Counter{"stall_selected", "warps", "issued", kStallsAverage, MGTUNE_STALL(selected)},
+    Counter{"stall_no_instruction", "warps", "waiting for the instruction cache", kStallsAverage,
             MGTUNE_STALL(no_instruction)},
-    Counter{"stall_imc_miss", "warps", "waiting for the constant cache", kAverage,
+    Counter{"stall_imc_miss", "warps", "waiting for the constant cache", kStallsAverage,
             MGTUNE_STALL(imc_miss)},
-    Counter{"stall_branch_resolving", "warps", "waiting for a branch's target", kAverage,
+    Counter{"stall_branch_resolving", "warps", "waiting for a branch's target", kStallsAverage,
             MGTUNE_STALL(branch_resolving)},
-    Counter{"stall_dispatch_stall", "warps", "waiting for the dispatcher", kAverage,
+    Counter{"stall_dispatch_stall", "warps", "waiting for the dispatcher", kStallsAverage,
             MGTUNE_STALL(dispatch_stall)},
-    Counter{"stall_misc", "warps", "waiting for something else", kAverage, MGTUNE_STALL(misc)},
-    Counter{"stall_sleeping", "warps", "waiting for nanosleep, all threads of the warp", kAverage,
-            MGTUNE_STALL(sleeping)},
+    Counter{"stall_misc", "warps", "waiting for something else", kStallsAverage,
+            MGTUNE_STALL(misc)},
+    Counter{"stall_sleeping", "warps", "waiting for nanosleep, all threads of the warp",
+            kStallsAverage, MGTUNE_STALL(sleeping)},
 };
 
 #undef MGTUNE_STALL
 
+constexpr CounterSet kStallsSet = {"stalls", 2, kStallsCounters};
+
 }  // namespace
 
-const CounterSet kStallsSet = {"stalls", 2, kCounters};
+const CounterSet& stalls_set() { return kStallsSet; }
 
 }  // namespace mgtune

@@ -5,38 +5,40 @@
 namespace mgtune {
 namespace {
 
-constexpr CounterKind kAverage = CounterKind::average;
+constexpr CounterKind kThroughputAverage = CounterKind::average;
 
-constexpr std::array kCounters = {
+constexpr std::array kThroughputCounters = {
     Counter{"sm_throughput_percent",
             "%",
             "busiest pipe or scheduler of the SMs",
-            kAverage,
+            kThroughputAverage,
             {"sm__throughput.avg.pct_of_peak_sustained_elapsed"}},
     Counter{"memory_throughput_percent",
             "%",
             "busiest part of the way from L1 to device memory",
-            kAverage,
+            kThroughputAverage,
             {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"}},
     Counter{"l1_throughput_percent",
             "%",
             "busiest part of the L1 caches",
-            kAverage,
+            kThroughputAverage,
             {"l1tex__throughput.avg.pct_of_peak_sustained_active"}},
     Counter{"l2_throughput_percent",
             "%",
             "busiest part of the L2 cache",
-            kAverage,
+            kThroughputAverage,
             {"lts__throughput.avg.pct_of_peak_sustained_elapsed"}},
     Counter{"dram_throughput_percent",
             "%",
             "device memory, of its rated bandwidth",
-            kAverage,
+            kThroughputAverage,
             {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"}},
 };
 
+constexpr CounterSet kThroughputSet = {"throughput", 2, kThroughputCounters};
+
 }  // namespace
 
-const CounterSet kThroughputSet = {"throughput", 2, kCounters};
+const CounterSet& throughput_set() { return kThroughputSet; }
 
 }  // namespace mgtune

@@ -167,7 +167,7 @@ TEST_F(CliExchangeTest, WhatIsMeant) {
   }
   expect_refused(run_export({"--gpu", "H200"}), 2,
                  "--gpu H200: no results of it in this store; it has those of cpu");
-  expect_refused(run_export({"--kernel", "rmsnorm"}), 2, "no results of 'rmsnorm' in this store");
+  expect_refused(run_export({"--kernel", "rmsnorm"}), 2, "this store has no results of 'rmsnorm'");
   expect_refused(run_export({"--kernel", "rmsnrm"}), 2, "did you mean 'rmsnorm'?");
   expect_refused(run_export({"--problem", "n=1"}), 2, "nothing to export");
   expect_refused(run_export({"--problem", "n"}), 2, "--problem: 'n' is not of the form name=value");

@@ -95,7 +95,7 @@ TEST_F(CliMergeTest, WrongWordsAreRefused) {
   expect_refused({"merge", mgtune_.folder().file("out.db"), missing}, 2,
                  "there is no database " + missing);
   EXPECT_FALSE(std::filesystem::exists(mgtune_.folder().file("out.db")));
-  expect_refused({"merge", missing, missing}, 2, "is where to merge to");
+  expect_refused({"merge", missing, missing}, 2, "is the output, so it cannot be an input");
   const std::string text = mgtune_.folder().file("text.db");
   std::ofstream(text) << "no database";
   expect_refused({"merge", mgtune_.folder().file("out.db"), text}, 5, text);

@@ -49,7 +49,7 @@ TEST_F(CliProfileTest, WrongWordsAreRefused) {
   expect_refused({"profile", "--kernel", "rmsnorm.forward", "--tier", "3"}, 2,
                  HasSubstr("--tier: expected 1 or 2, got 3"));
   expect_refused({"profile", "--kernel", "rmsnorm.forward", "--best", "--variant", "row VEC=1"}, 2,
-                 HasSubstr("either --variant or --best"));
+                 HasSubstr("give either --variant or --best"));
   expect_refused({"profile", "--kernel", "rmsnorm.forward", "--chip", "GH100"}, 2,
                  HasSubstr("--chip goes with --list-metrics"));
   expect_refused({"profile", "--list-metrics"}, 2, HasSubstr("--list-metrics needs --chip"));

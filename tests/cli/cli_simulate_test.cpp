@@ -132,7 +132,7 @@ TEST_F(CliSimulateTest, ProblemsOfADatabaseThatWereSweptInFull) {
   EXPECT_EQ(mgtune_.run(with(words, {"--problem", "n=1000"})).exit_code, 0);
   const Ended none = mgtune_.run(with(words, {"--problem", "n=500"}));
   EXPECT_EQ(none.exit_code, 2) << none;
-  EXPECT_THAT(none.err, HasSubstr("no problem that is meant was visited in full"));
+  EXPECT_THAT(none.err, HasSubstr("no problem that was asked for was swept in full"));
 }
 
 TEST_F(CliSimulateTest, GzipIsReadByItsContent) {

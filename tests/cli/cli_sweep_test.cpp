@@ -228,11 +228,12 @@ TEST_F(CliSweepTest, ATargetIsAShareAndNeedsAStrategyThatCanTell) {
 
   const Ended random =
       mgtune_.run(sweep({"--target", "0.5", "--strategy", "random", "--budget", "9", "--json"}));
-  EXPECT_THAT(random.err, HasSubstr("or a problem earlier when a further 50 % is unlikely"));
+  EXPECT_THAT(random.err,
+              HasSubstr("or a problem earlier when a further gain of 50 % is unlikely"));
   const nlohmann::json swept = random.json()["sweeps"][0];
   for (const nlohmann::json& settled : swept["settled"]) {
     EXPECT_EQ(settled["problem"], "vector_add.add n=1000 T=f32");
-    EXPECT_THAT(random.err, HasSubstr("a further 50 % is unlikely"));
+    EXPECT_THAT(random.err, HasSubstr("a further gain of 50 % is unlikely"));
   }
 }
 

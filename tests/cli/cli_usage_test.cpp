@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "build/build_cache.h"
+#include "cli/command.h"
 #include "core/sha256.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"
@@ -66,11 +67,13 @@ TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
 
 TEST_F(CliUsageTest, VersionAndHelp) {
   EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
-  for (const char* command :
-       {"sweep", "show", "report", "profile", "calibrate", "list", "devices", "doctor", "cache"}) {
-    const Ended ended = mgtune_.run({command, "--help"});
+  const std::string overview = mgtune_.run({"--help"}).out;
+  for (const std::unique_ptr<Command>& command : make_commands()) {
+    const std::string name(command->name());
+    const Ended ended = mgtune_.run({name, "--help"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
-    EXPECT_THAT(ended.out, HasSubstr("Example")) << command;
+    EXPECT_EQ(overview.find("\n  " + name + " ") == std::string::npos, command->hidden()) << name;
+    EXPECT_EQ(ended.out.find("Example") == std::string::npos, command->hidden()) << name;
   }
   EXPECT_THAT(mgtune_.run({"sweep", "--help"}).out,
               HasSubstr("compiled and run as native code with your rights"));
@@ -140,7 +143,9 @@ TEST_F(CliUsageTest, DimsAreNumbersThatCanBe) {
   refused("rows=4,hidden=64.5", "64.5");
   refused("rows=99999999999999999999,hidden=64", "rows");
   refused("rows=4,hiden=64", "did you mean 'hidden'?");
-  refused("rows=4", "hidden");
+  refused("rows=4",
+          " needs `hidden`: add it to --problem, for example --problem "
+          "rows=4,hidden=4096");
   refused("rows=4,hidden=300000", "hidden <= 262144");
 }
 

@@ -10,9 +10,7 @@ import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import { drawAll, launch, openPage, settled } from './page.mjs';
-import { brushAxis, checkAccessible, checkWidth, chosen, marks, shownRows } from './views.mjs';
-
-const kCharts = ['roofline', 'matters', 'heat', 'parallel', 'progress', 'finals', 'sizes', 'counters'];
+import { brushAxis, chartParts, checkAccessible, checkWidth, chosen, marks, shownRows } from './views.mjs';
 
 const { values: options, positionals: files } = parseArgs({ options: { artifacts: { type: 'string' } }, allowPositionals: true });
 if (files.length === 0) {
@@ -29,7 +27,7 @@ function expect(condition, breach) {
 // A chart of every part, or a sentence in its place; the names of those with a chart.
 async function checkViews(page, name) {
   const drawn = [];
-  for (const part of kCharts) {
+  for (const part of await chartParts(page)) {
     const says = (await page.locator(`#${part} .empty:visible`).count()) > 0;
     if (says) continue;
     drawn.push(part);

@@ -21,6 +21,11 @@ export async function marks(page, part) {
   }, part);
 }
 
+// Parts of the page that have a chart today. chartParts() finds all of them, also newer ones.
+export const kCharts = ['roofline', 'matters', 'heat', 'parallel', 'progress', 'finals', 'sizes', 'counters'];
+export const chartParts = (page) =>
+  page.locator('section:has(.canvas)').evaluateAll((sections) => sections.map((each) => each.id));
+
 export const chosen = async (page) => (await page.locator('.chips strong').count()) === 0 ? null
   : Number((await page.locator('.chips strong').textContent()).split(' of ')[0].replaceAll(',', ''));
 export const shownRows = async (page) =>

@@ -1,27 +1,36 @@
 #include "cli/command.h"
 
+// The subcommands, one per line, in the order of the overview of `mgtune --help`.
+#define MGTUNE_COMMANDS(COMMAND) \
+  COMMAND(sweep)                 \
+  COMMAND(show)                  \
+  COMMAND(report)                \
+  COMMAND(profile)               \
+  COMMAND(calibrate)             \
+  COMMAND(compare)               \
+  COMMAND(explain)               \
+  COMMAND(export)                \
+  COMMAND(import)                \
+  COMMAND(merge)                 \
+  COMMAND(pack)                  \
+  COMMAND(simulate)              \
+  COMMAND(list)                  \
+  COMMAND(devices)               \
+  COMMAND(doctor)                \
+  COMMAND(cache)                 \
+  COMMAND(worker)                \
+  COMMAND(watch)
+
+#define MGTUNE_DECLARE_COMMAND(name) std::unique_ptr<Command> make_##name##_command();
+#define MGTUNE_ADD_COMMAND(name) commands.push_back(make_##name##_command());
+
 namespace mgtune {
+
+MGTUNE_COMMANDS(MGTUNE_DECLARE_COMMAND)
 
 Commands make_commands() {
   Commands commands;
-  commands.push_back(make_sweep_command());
-  commands.push_back(make_show_command());
-  commands.push_back(make_report_command());
-  commands.push_back(make_profile_command());
-  commands.push_back(make_calibrate_command());
-  commands.push_back(make_compare_command());
-  commands.push_back(make_explain_command());
-  commands.push_back(make_export_command());
-  commands.push_back(make_import_command());
-  commands.push_back(make_merge_command());
-  commands.push_back(make_pack_command());
-  commands.push_back(make_simulate_command());
-  commands.push_back(make_list_command());
-  commands.push_back(make_devices_command());
-  commands.push_back(make_doctor_command());
-  commands.push_back(make_cache_command());
-  commands.push_back(make_worker_command());
-  commands.push_back(make_watch_command());
+  MGTUNE_COMMANDS(MGTUNE_ADD_COMMAND)
   return commands;
 }
 

@@ -2,13 +2,24 @@
 
 namespace mgtune {
 
+std::string exit_code_list() {
+  return "  0    success\n"
+         "  1    compare: something became slower; profile: the variant is wrong\n"
+         "  2    an argument is wrong\n"
+         "  3    some variants failed\n"
+         "  4    this machine lacks something, for example a GPU or a compiler\n"
+         "  5    a file cannot be read or written\n"
+         "  70   an error in mgtune\n"
+         "  129, 130, 143   interrupted by SIGHUP, SIGINT or SIGTERM\n";
+}
+
 ExitCode exit_code(StatusCode code) {
   switch (code) {
     case StatusCode::ok:
       return ExitCode::ok;
     case StatusCode::invalid_argument:
     case StatusCode::not_found:
-    case StatusCode::compile_failed:  // the family's sources are at fault
+    case StatusCode::compile_failed:  // the family's sources are wrong
       return ExitCode::usage;
     case StatusCode::environment:
     case StatusCode::unsupported:

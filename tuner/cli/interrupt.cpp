@@ -15,12 +15,12 @@ namespace {
 constexpr long kGraceNanoseconds = 250'000'000;  // and one second
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// Handlers may touch lock-free atomics and call what signal-safety(7) lists, nothing else.
+// A signal handler may only use lock-free atomics and the functions that signal-safety(7) lists.
 std::atomic<int> first_signal{0};
 std::atomic<timer_t> grace_timer{};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<timer_t>::is_always_lock_free);
 
-// What leave() becomes, written before the first handler is installed.
+// The command that leave() executes, written before the first handler is installed.
 struct LeaveCommand {
   std::string database;
   char code[4] = {};
@@ -35,8 +35,8 @@ void set_grace_timer(time_t seconds, long nanoseconds) {
   timer_settime(grace_timer.load(), 0, &time, nullptr);
 }
 
-// Ends workers and removes folders, which no handler may do, by becoming a program that does:
-// `mgtune worker leave`. The lists and locks of this one are gone with it, its children stay.
+// A handler may neither end workers nor remove folders. So it replaces this process by a program
+// that may: `mgtune worker leave`. The process keeps its children; its locks and data are gone.
 [[noreturn]] void leave() {
   const int code = 128 + first_signal.load();
   for (int digit = 2, rest = code; digit >= 0; --digit, rest /= 10) {

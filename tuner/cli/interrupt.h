@@ -1,10 +1,10 @@
-// What Ctrl-C, SIGTERM and SIGHUP (the terminal was closed) do to a sweep. The first asks it to
-// stop after the variant in flight; when that is not back after 1.25 s the process ends all the
-// same, since every finished variant is in the store. A second ends it at once. However it ends: no
-// worker, no compiler and no temporary folder stays behind, and the database is one file again. A
-// signal that was ignored when the program started stays ignored (nohup).
+// Ends a sweep on Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). The first signal asks the
+// sweep to stop after the current variant. If that variant is not done after 1.25 s, the process
+// ends anyway, because every finished variant is in the store. A second signal ends it at once. In
+// all cases no worker, no compiler and no temporary folder is left, and the database is one file
+// again. A signal that was ignored when the program started stays ignored (nohup).
 //
-// install_interrupt_handlers() once, from the main thread; the others may be called from any.
+// Call install_interrupt_handlers() once, from the main thread. Any thread may call the others.
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace mgtune {
 
 void install_interrupt_handlers(const std::string& database);
 bool interrupted();
-void stop_interrupt_timer();     // the sweep has stopped by itself: let the rest be printed
-ExitCode interrupt_exit_code();  // only when interrupted()
+void stop_interrupt_timer();     // the sweep has stopped by itself: the rest can be printed
+ExitCode interrupt_exit_code();  // only if interrupted()
 
 }  // namespace mgtune

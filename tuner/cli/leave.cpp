@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "system/temporary_folder.h"
 #include "store/store.h"
+#include "system/temporary_folder.h"
 
 namespace mgtune {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTimeToDie{300};
-constexpr std::uintmax_t kQuicklyChecked = 64 << 20;  // opening reads it all: some 100 ms
+constexpr std::uintmax_t kQuicklyChecked = 64 << 20;  // opening reads the whole file: some 100 ms
 
 template <typename Integer>
 bool parse(std::string_view text, Integer& value) {
@@ -71,7 +71,7 @@ bool collect_the_dead() {
 
 bool end_descendants(std::chrono::milliseconds limit) {
   const Clock::time_point deadline = Clock::now() + limit;
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // children of those that die become this process's own
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // children of killed processes become children of this one
   while (collect_the_dead()) {
     if (Clock::now() >= deadline) return false;
     for (const pid_t child : children()) ::kill(child, SIGKILL);
@@ -83,7 +83,7 @@ bool end_descendants(std::chrono::milliseconds limit) {
 void leave_nothing_behind(const std::string& database) {
   end_descendants(kTimeToDie);
   TemporaryFolder::remove_abandoned();
-  // Closing folds the log in; whoever opens next does so where this does not.
+  // Closing the store folds the log. Otherwise the next program that opens it does.
   std::error_code none;
   const bool is_quick = std::filesystem::file_size(database, none) < kQuicklyChecked && !none;
   if (is_quick) static_cast<void>(Store::open(database, Store::Mode::read_write).ok());

@@ -1,6 +1,6 @@
-// What a sweep that was interrupted leaves behind: nothing. Its workers, their compilers and
-// whatever else descends from this process are killed, the temporary folders of those are removed,
-// and the write-ahead log is folded into the database. Main thread, last thing in the process.
+// Cleans up at the end of a sweep, also of an interrupted one. It kills all processes that descend
+// from this one (workers, compilers), removes their temporary folders, and folds the write-ahead
+// log into the database. Main thread, as the last action of the process.
 
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace mgtune {
 
-// Kills and collects every process that descends from this one; false when some are still there
-// after `limit` (the kernel waits for a device).
+// Kills and collects every process that descends from this one. False if some still exist after
+// `limit`, for example because the kernel waits for a device.
 bool end_descendants(std::chrono::milliseconds limit);
 
-// All of it; `database` "" when its log is nobody's business here. One of over 64 MiB, which takes
-// long to open, keeps its log for whoever opens it next.
+// Does all of the above. If `database` is "", no log is folded. A database of over 64 MiB takes
+// long to open and keeps its log; the next program that opens it folds it.
 void leave_nothing_behind(const std::string& database);
 
 }  // namespace mgtune

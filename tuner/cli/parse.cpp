@@ -13,13 +13,13 @@
 namespace mgtune {
 namespace {
 
-// A shell makes an empty word of a variable that is not set; nothing would say that the default was
-// taken instead.
+// A shell passes an empty word for a variable that is not set. Using the default instead would hide
+// that mistake.
 std::string not_empty(const std::string& word) {
-  return word.empty() ? "needs a value, got an empty one" : "";
+  return word.empty() ? "needs a value, but got an empty one" : "";
 }
 
-// CLI11 takes "-1" for the largest number, and one that does not fit for some other.
+// CLI11 reads "-1" as the largest number, and a number that does not fit as another one.
 std::string is_count(const std::string& word) {
   std::uint64_t value = 0;
   const char* end = word.data() + word.size();
@@ -49,6 +49,12 @@ void ArgumentList::integer(const std::string& name, std::uint64_t& variable,
   app_.add_option(name, variable, help)->type_name(placeholder)->check(is_count, "");
 }
 
+void ArgumentList::database(std::string& variable) {
+  value("--db", variable, "FILE", "Database of results (default: the user's)");
+}
+
+void ArgumentList::json(bool& variable) { flag("--json", variable, "Print JSON"); }
+
 void ArgumentList::values(const std::string& name, std::vector<std::string>& variable,
                           const std::string& placeholder, const std::string& help) {
   app_.add_option(name, variable, help)
@@ -75,26 +81,25 @@ void ArgumentList::words(const std::string& name, std::vector<std::string>& vari
 namespace {
 
 constexpr const char* kAbout =
-    "mgtune finds, proves and serves the fastest variant of a CUDA kernel for a GPU and a shape.";
+    "mgtune generates variants of a CUDA kernel, checks each one against a reference, times\n"
+    "them, and runs the fastest one from a C, C++ or PyTorch program.";
 constexpr const char* kFirstSteps =
     "First steps:\n"
-    "  mgtune sweep --kernel rmsnorm     tune it on the GPU here, or on the cpu device without "
+    "  mgtune sweep --kernel rmsnorm     tune rmsnorm on the GPU, or on the cpu device without "
     "one\n"
-    "  mgtune show best                  what won\n"
-    "  mgtune report -o report.html      everything, as one page\n"
+    "  mgtune show best                  show the fastest variant of each problem\n"
+    "  mgtune report -o report.html      write all results as one page\n"
     "\n"
-    "'mgtune COMMAND --help' says more. Exit codes: 0 ok, 1 something became slower or is wrong,\n"
-    "2 usage, 3 some variants failed, 4 environment, 5 data, 70 internal, 129, 130 and "
-    "143 interrupted.\n";
+    "'mgtune COMMAND --help' describes a command. Exit codes:\n";
 
 void configure(CLI::App& app) {
-  app.set_help_flag("-h,--help", "Print this and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
   app.get_formatter()->column_width(34);
   app.get_formatter()->label("REQUIRED", "(required)");
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
 }
 
-// The subcommand that the words have reached, else the program itself.
+// The subcommand in the words so far, or the program itself.
 const CLI::App& innermost(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   return parsed.empty() ? app : *parsed.front();
@@ -104,7 +109,7 @@ std::string title(const CLI::App& app) {
   return app.get_parent() == nullptr ? "mgtune" : "mgtune " + app.get_name();
 }
 
-// What to say of a word that no option or subcommand took.
+// The message for a word that is no option or subcommand.
 std::string describe_unknown(const CLI::App& root, const CLI::App& at, const std::string& word) {
   std::vector<std::string> known;
   if (word.starts_with('-')) {
@@ -121,8 +126,8 @@ std::string describe_unknown(const CLI::App& root, const CLI::App& at, const std
   return "unknown command '" + word + "'" + did_you_mean(word, known);
 }
 
-// CLI11 complains of a missing option before an unknown one, which hides that one is the other
-// misspelt.
+// CLI11 reports a missing option before an unknown one. Often the unknown one is the missing one,
+// misspelt, so the unknown one is reported first.
 Status usage_error(const CLI::App& root, const CLI::ParseError& error) {
   const CLI::App& at = innermost(root);
   const std::vector<std::string> unknown = root.remaining(true);
@@ -131,7 +136,7 @@ Status usage_error(const CLI::App& root, const CLI::ParseError& error) {
   return invalid_argument(what + "\nSee '" + title(at) + " --help'.");
 }
 
-// CLI11 lets --help and --version win over a word that is no command.
+// CLI11 accepts an unknown command before --help or --version.
 Status check_command(const CLI::App& app, const Commands& commands, const std::string& word) {
   const auto is_meant = [&](const auto& command) { return command->name() == word; };
   if (word.starts_with('-') || std::ranges::any_of(commands, is_meant)) return {};
@@ -144,7 +149,7 @@ Result<Command*> parse(int argc, const char* const* argv, const Commands& comman
   CLI::App app(kAbout, "mgtune");
   configure(app);
   app.set_version_flag("--version", "mgtune " + std::string(mgtune_version()), "Print the version");
-  app.footer(kFirstSteps);
+  app.footer(kFirstSteps + exit_code_list());
   std::map<const CLI::App*, Command*> by_app;
   for (const auto& command : commands) {
     CLI::App* subcommand =

@@ -1,5 +1,5 @@
-// From argv to the subcommand that is meant, with its arguments in place. Called once, before any
-// other thread runs; `commands` outlives what it returns.
+// Finds the subcommand that argv names, and fills in its arguments. Called once, before any other
+// thread runs. `commands` outlives the result.
 
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace mgtune {
 
-// Null when the words ask for --help or --version, or there are none: then that has been printed.
-// invalid_argument, with "did you mean" where a word looks misspelt, when they make no sense: an
-// option whose value is empty among them.
+// Null if argv asks for --help or --version, or is empty: then the text has been printed.
+// invalid_argument for wrong words, with "did you mean" for one that looks misspelt. An option with
+// an empty value is wrong too.
 Result<Command*> parse(int argc, const char* const* argv, const Commands& commands);
 
 }  // namespace mgtune

@@ -12,7 +12,14 @@ namespace {
 
 using Words = std::map<std::string, std::string>;
 
-// The dtypes that a variable takes where a problem leaves it open.
+std::string list_text(const std::vector<DType>& dtypes) {
+  std::string text;
+  for (const DType dtype : dtypes)
+    text += (text.empty() ? "" : ",") + std::string(to_string(dtype));
+  return text;
+}
+
+// The dtypes of a variable for a problem that leaves it open.
 Result<std::vector<DType>> open_dtypes(const Operator& op, const DTypeVariable& variable,
                                        const std::vector<DType>& asked) {
   if (asked.empty()) return variable.values;
@@ -23,8 +30,8 @@ Result<std::vector<DType>> open_dtypes(const Operator& op, const DTypeVariable& 
     if (std::find(asked.begin(), asked.end(), dtype) != asked.end()) dtypes.push_back(dtype);
   }
   if (!dtypes.empty()) return dtypes;
-  return invalid_argument(op.full_name() + ": " + variable.name +
-                          " is none of the dtypes asked for; " + "it can be " + offered);
+  return invalid_argument("--dtype " + list_text(asked) + " leaves nothing to sweep: " +
+                          op.full_name() + " has " + variable.name + " in " + offered);
 }
 
 // `words` once for each combination of the dtypes it leaves open.
@@ -55,13 +62,6 @@ bool contradicts(const Operator& op, const Words& words, const std::vector<DType
                                 [&](DType dtype) { return to_string(dtype) == word->second; });
   };
   return !asked.empty() && !op.dtypes.empty() && std::ranges::all_of(op.dtypes, misses);
-}
-
-std::string list_text(const std::vector<DType>& dtypes) {
-  std::string text;
-  for (const DType dtype : dtypes)
-    text += (text.empty() ? "" : ",") + std::string(to_string(dtype));
-  return text;
 }
 
 bool is_dim(const Operator& op, const std::string& name) {
@@ -158,6 +158,25 @@ Result<std::vector<Words>> asked_words(const Operator& op, const ProblemRequest&
                           op.full_name() + " has it; name one with --problem");
 }
 
+// What to say if binding `words` failed with `failure`: for a dim without a value, how to give it.
+Status explain_failure(const Operator& op, const Words& words, Status failure) {
+  const std::vector<std::string> known = problem_words(op);
+  const bool all_known = std::ranges::all_of(
+      words, [&](const auto& word) { return std::ranges::find(known, word.first) != known.end(); });
+  const auto missing = std::ranges::find_if(
+      op.dims, [&](const Dim& dim) { return !dim.fallback && !words.contains(dim.name); });
+  if (!all_known || missing == op.dims.end()) return failure;
+  std::string example;
+  for (const Dim& dim : op.dims) {
+    if (dim.fallback) continue;
+    const auto word = words.find(dim.name);
+    example += (example.empty() ? "" : ",") + dim.name + "=" +
+               (word == words.end() ? "4096" : word->second);
+  }
+  return invalid_argument(op.full_name() + " needs `" + missing->name +
+                          "`: add it to --problem, for example --problem " + example);
+}
+
 }  // namespace
 
 Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
@@ -182,7 +201,7 @@ Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& o
           problems.push_back(*std::move(problem));
         }
       }
-      if (!any) return refusal;
+      if (!any) return request.problems.empty() ? refusal : explain_failure(*op, words, refusal);
     }
   }
   return problems;

@@ -370,11 +370,13 @@ void AdaptiveSearch::condition(const TimeScale& scale) {
   posterior_.condition(targets);
 }
 
-}  // namespace
-
-std::unique_ptr<Search> make_adaptive_search(const VariantSet& set, std::uint64_t seed,
-                                             const WarmStart& warm_start) {
+std::unique_ptr<Search> make_adaptive(const VariantSet& set, std::uint64_t seed,
+                                      const WarmStart& warm_start) {
   return std::make_unique<AdaptiveSearch>(set, seed, warm_start);
 }
+
+}  // namespace
+
+Strategy adaptive_strategy() { return {"adaptive", make_adaptive, true, true}; }
 
 }  // namespace mgtune

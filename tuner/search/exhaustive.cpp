@@ -23,11 +23,12 @@ class ExhaustiveSearch final : public Search {
   std::uint64_t index_ = 0;
 };
 
-}  // namespace
-
-std::unique_ptr<Search> make_exhaustive_search(const VariantSet& set, std::uint64_t,
-                                               const WarmStart&) {
+std::unique_ptr<Search> make_exhaustive(const VariantSet& set, std::uint64_t, const WarmStart&) {
   return std::make_unique<ExhaustiveSearch>(set);
 }
+
+}  // namespace
+
+Strategy exhaustive_strategy() { return {"exhaustive", make_exhaustive}; }
 
 }  // namespace mgtune

@@ -57,11 +57,12 @@ class RandomSearch final : public Search {
   mutable std::uint64_t variants_ = 0;  // of the set; 0: not counted yet
 };
 
-}  // namespace
-
-std::unique_ptr<Search> make_random_search(const VariantSet& set, std::uint64_t seed,
-                                           const WarmStart&) {
+std::unique_ptr<Search> make_random(const VariantSet& set, std::uint64_t seed, const WarmStart&) {
   return std::make_unique<RandomSearch>(set, seed);
 }
+
+}  // namespace
+
+Strategy random_strategy() { return {"random", make_random, false, true}; }
 
 }  // namespace mgtune

@@ -2,34 +2,37 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <span>
 #include <utility>
 
 #include "core/suggest.h"
 #include "search/strategies.h"
 
+// The strategies, one per line, sorted by name.
+#define MGTUNE_STRATEGIES(STRATEGY) \
+  STRATEGY(adaptive)                \
+  STRATEGY(exhaustive)              \
+  STRATEGY(random)
+
+#define MGTUNE_DECLARE_STRATEGY(name) Strategy name##_strategy();
+#define MGTUNE_STRATEGY_ROW(name) name##_strategy(),
+
 namespace mgtune {
+
+MGTUNE_STRATEGIES(MGTUNE_DECLARE_STRATEGY)
+
 namespace {
 
-struct Strategy {
-  std::string_view name;
-  MakeSearch* make;
-  bool starts_warm;
-  bool estimates_gain;
-};
-
-// Sorted by name.
-constexpr std::array kStrategies = {
-    Strategy{"adaptive", make_adaptive_search, true, true},
-    Strategy{"exhaustive", make_exhaustive_search, false, false},
-    Strategy{"random", make_random_search, false, true},
-};
-
-const Strategy& known(const std::string& name) {
-  return *std::ranges::find(kStrategies, name, &Strategy::name);
+std::span<const Strategy> strategies() {
+  static const std::array kStrategies = {MGTUNE_STRATEGIES(MGTUNE_STRATEGY_ROW)};
+  return kStrategies;
 }
 
-// The ladder, then what a strategy gives and is not in it.
+const Strategy& known(const std::string& name) {
+  return *std::ranges::find(strategies(), name, &Strategy::name);
+}
+
+// Gives the ladder, then the variants of a strategy that are not in the ladder.
 class LadderFirst final : public Search {
  public:
   LadderFirst(const VariantSet& set, std::unique_ptr<Search> strategy)
@@ -59,9 +62,18 @@ class LadderFirst final : public Search {
 
 std::vector<std::string> search_strategies() {
   std::vector<std::string> names;
-  names.reserve(kStrategies.size());
-  for (const Strategy& strategy : kStrategies) names.emplace_back(strategy.name);
+  names.reserve(strategies().size());
+  for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
   return names;
+}
+
+std::string strategy_list() {
+  std::string text;
+  const std::vector<std::string> names = search_strategies();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
 }
 
 bool starts_warm(const std::string& strategy) { return known(strategy).starts_warm; }
@@ -69,7 +81,7 @@ bool starts_warm(const std::string& strategy) { return known(strategy).starts_wa
 bool estimates_gain(const std::string& strategy) { return known(strategy).estimates_gain; }
 
 Status check_strategy(const std::string& strategy) {
-  if (std::ranges::find(kStrategies, strategy, &Strategy::name) != kStrategies.end()) return {};
+  if (std::ranges::find(strategies(), strategy, &Strategy::name) != strategies().end()) return {};
   return invalid_argument("unknown strategy '" + strategy + "'" +
                           did_you_mean(strategy, search_strategies()));
 }

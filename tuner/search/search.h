@@ -1,5 +1,5 @@
-// Search: in which order to evaluate the variants of a set. A strategy is one file here and its
-// row in search.cpp. One thread.
+// Search: in which order to evaluate the variants of a set. A strategy is one file here and one
+// line in the table of search.cpp. One thread.
 
 #pragma once
 
@@ -53,6 +53,7 @@ struct WarmVariant {
 using WarmStart = std::vector<WarmVariant>;
 
 std::vector<std::string> search_strategies();  // names, sorted
+std::string strategy_list();                   // "adaptive, exhaustive or random"
 
 // invalid_argument with "did you mean" for an unknown one.
 Status check_strategy(const std::string& strategy);

@@ -1,12 +1,17 @@
-// The page: its parts in their order, for one document after another.
+// The page: its parts in their order, for one document after another. A part is one file of charts/ or views/
+// that exports a function from State to View, and its line in kParts, with the import.
 
+import { countersView } from './charts/counters';
+import { progressView } from './charts/evaluations';
+import { finalsView } from './charts/finals';
+import { rooflineView } from './charts/roofline';
+import { sizesView } from './charts/sizes';
 import { el, fill } from './dom';
 import type { Report } from './report';
 import { stage } from './stage';
 import { State, type View } from './state';
 import { watchTheme } from './theme';
 import { barView } from './views/bar';
-import { countersView, finalsView, progressView, rooflineView, sizesView } from './views/charts';
 import { environmentView, methodView } from './views/environment';
 import { failuresView } from './views/failures';
 import { mattersView } from './views/matters';
@@ -16,8 +21,20 @@ import { variantsView } from './views/variants';
 import { verdictView } from './views/verdict';
 
 const kParts: readonly ((state: State) => View)[] = [
-  verdictView, picksView, rooflineView, mattersView, heatView, parallelView, variantsView, progressView,
-  finalsView, sizesView, countersView, failuresView, environmentView, methodView,
+  verdictView,
+  picksView,
+  rooflineView,
+  mattersView,
+  heatView,
+  parallelView,
+  variantsView,
+  progressView,
+  finalsView,
+  sizesView,
+  countersView,
+  failuresView,
+  environmentView,
+  methodView,
 ];
 
 export class Page {

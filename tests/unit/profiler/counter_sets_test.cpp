@@ -42,7 +42,7 @@ TEST(CounterSets, NamesAreOneEachAndPlain) {
       EXPECT_EQ(counter.kind == CounterKind::per_launch, is_sum) << counter.name;
     }
   }
-  EXPECT_EQ(kStallsSet.counters.size(), 19U);
+  EXPECT_EQ(counter_set("stalls").counters.size(), 19U);
   EXPECT_EQ(find_counter("dram_red_bytes"), nullptr);
 }
 
@@ -76,7 +76,7 @@ class RealMetrics : public testing::Test {
 
 TEST_F(RealMetrics, TheEssentialsTakeTwoPassesOnEveryChip) {
   for (const char* chip : {"GH100", "AD102", "TU102", "GB202", "GA100", "GA102", "GB100"}) {
-    EXPECT_LE(passes(kEssentialsSet, host(chip)), 2) << chip;
+    EXPECT_LE(passes(counter_set("essentials"), host(chip)), 2) << chip;
   }
 }
 
@@ -89,9 +89,9 @@ TEST_F(RealMetrics, PassesAreKnownBeforehand) {
   for (const Row& row :
        {Row{"GH100", 2, 9, 7}, {"AD102", 2, 7, 6}, {"TU102", 2, 7, 5}, {"GB202", 2, 8, 7}}) {
     const MetricHost of = host(row.chip);
-    EXPECT_LE(passes(kEssentialsSet, of), row.essentials) << row.chip;
-    EXPECT_LE(passes(kThroughputSet, of), row.throughput) << row.chip;
-    EXPECT_LE(passes(kStallsSet, of), row.stalls) << row.chip;
+    EXPECT_LE(passes(counter_set("essentials"), of), row.essentials) << row.chip;
+    EXPECT_LE(passes(counter_set("throughput"), of), row.throughput) << row.chip;
+    EXPECT_LE(passes(counter_set("stalls"), of), row.stalls) << row.chip;
   }
 }
 
@@ -99,20 +99,20 @@ TEST_F(RealMetrics, WhatAChipLacksIsNamed) {
   const auto left_out = [this](const CounterSet& set, const char* chip) {
     return counters_of_chip(set, host(chip)).left_out;
   };
-  EXPECT_THAT(left_out(kEssentialsSet, "GH100"), IsEmpty());
-  EXPECT_THAT(left_out(kStallsSet, "GH100"), IsEmpty());
+  EXPECT_THAT(left_out(counter_set("essentials"), "GH100"), IsEmpty());
+  EXPECT_THAT(left_out(counter_set("stalls"), "GH100"), IsEmpty());
   for (const char* chip : {"AD102", "TU102", "GB202"}) {
-    EXPECT_THAT(left_out(kEssentialsSet, chip),
+    EXPECT_THAT(left_out(counter_set("essentials"), chip),
                 ElementsAre("wgmma_instructions: " + std::string(chip) + " has no metric for it"));
-    EXPECT_THAT(left_out(kThroughputSet, chip), IsEmpty());
-    EXPECT_THAT(left_out(kStallsSet, chip), Contains(HasSubstr("stall_gmma")));
+    EXPECT_THAT(left_out(counter_set("throughput"), chip), IsEmpty());
+    EXPECT_THAT(left_out(counter_set("stalls"), chip), Contains(HasSubstr("stall_gmma")));
   }
-  EXPECT_THAT(left_out(kStallsSet, "GB202"), Contains(HasSubstr("stall_imc_miss")));
+  EXPECT_THAT(left_out(counter_set("stalls"), "GB202"), Contains(HasSubstr("stall_imc_miss")));
 }
 
 TEST_F(RealMetrics, TheSecondNameIsTakenWhereTheFirstIsNot) {
   const auto metric_of = [this](const char* chip) -> std::string {
-    const ChipCounters chosen = counters_of_chip(kEssentialsSet, host(chip));
+    const ChipCounters chosen = counters_of_chip(counter_set("essentials"), host(chip));
     for (std::size_t i = 0; i < chosen.counters.size(); ++i) {
       if (chosen.counters[i]->name == "dram_read_bytes") return chosen.metrics[i];
     }

@@ -206,7 +206,7 @@ TEST_F(RangeCounterTest, SumsAreThoseOfALaunch) {
   EXPECT_EQ(turns.size(), 60U);  // once to warm up
   EXPECT_EQ(turns.back(), 19);
   EXPECT_THAT(counted->left_out, IsEmpty());
-  ASSERT_EQ(counted->values.size(), kEssentialsSet.counters.size());
+  ASSERT_EQ(counted->values.size(), counter_set("essentials").counters.size());
   for (const auto& [which, value] : counted->values) {
     const double expected = which->kind == CounterKind::per_launch ? 80 : 1600;
     EXPECT_DOUBLE_EQ(value, expected * which->scale) << which->name;
@@ -222,9 +222,9 @@ TEST_F(RangeCounterTest, TheSecondTierHasAllSets) {
   ASSERT_TRUE(counted.ok()) << counted.status().message();
   EXPECT_EQ(counted->passes, 6);
   EXPECT_EQ(counters_.count_of("Enable"), 3U);
-  EXPECT_EQ(
-      counted->values.size(),
-      kEssentialsSet.counters.size() + kThroughputSet.counters.size() + kStallsSet.counters.size());
+  EXPECT_EQ(counted->values.size(), counter_set("essentials").counters.size() +
+                                        counter_set("throughput").counters.size() +
+                                        counter_set("stalls").counters.size());
   EXPECT_EQ(count_launches(**counter, gpu_.device, nothing, 1, 3).status().code(),
             StatusCode::invalid_argument);
 }

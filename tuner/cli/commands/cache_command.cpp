@@ -4,7 +4,6 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "core/suggest.h"
-#include "json/json.h"
 #include "system/file_system.h"
 #include "text/units.h"
 
@@ -14,18 +13,16 @@ namespace {
 class CacheCommand final : public Command {
  public:
   std::string_view name() const override { return "cache"; }
-  std::string_view summary() const override {
-    return "The builds that are kept: where, how many, how large";
-  }
+  std::string_view summary() const override { return "Show or clear the cache of compiled builds"; }
   std::string_view details() const override {
-    return "MGTUNE_CACHE_DIR names another folder. Over its limit the oldest builds go by "
-           "themselves.\n"
-           "What 'mgtune cache clear' removes, the next sweep compiles again; results stay.\n"
+    return "MGTUNE_CACHE_DIR names another folder. If the cache exceeds its limit, mgtune\n"
+           "removes the oldest builds. The next sweep compiles again what 'mgtune cache clear'\n"
+           "removed; results are kept.\n"
            "Example: mgtune cache clear";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.words("ACTION", words_, "clear: remove them all; sweeps may be running");
-    arguments.flag("--json", json_, "Print JSON");
+    arguments.words("ACTION", words_, "clear: remove all builds; this is safe while sweeps run");
+    arguments.json(json_);
   }
 
   Result<ExitCode> run(const Invocation&) override {

@@ -7,10 +7,9 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/leave.h"
-#include "cli/stored_results.h"
 #include "device/registry.h"
-#include "json/json.h"
 #include "measure/timing_method_probe.h"
+#include "results/stored_results.h"
 #include "sweep/device_lock.h"
 #include "text/text_table.h"
 #include "text/units.h"
@@ -18,7 +17,9 @@
 namespace mgtune {
 namespace {
 
-// One GPU's.
+using Json = nlohmann::ordered_json;
+
+// The result of one GPU.
 struct Calibration {
   DeviceInfo device;
   TimingMethod method;
@@ -36,7 +37,7 @@ std::string ceilings_table(const CalibrateSummary& summary) {
                    {"GB/s", Align::right},
                    {"TFLOP/s", Align::right},
                    {"SM MHz", Align::right},
-                   {"held down by"}});
+                   {"throttled by"}});
   for (const CeilingRecord& ceiling : summary.ceilings) {
     const bool is_memory = is_memory_ceiling(ceiling.kind);
     table.add_row({ceiling.kind, is_memory ? bytes_text(ceiling.bytes) : "",
@@ -84,8 +85,10 @@ std::string sentences(const CalibrateSummary& summary, const Store& store) {
   std::string text;
   for (const std::string& what : summary.lacking) text += "not measured: " + what + "\n";
   for (const std::string& what : summary.failed) text += "failed: " + what + "\n";
-  if (summary.stopped_early) text += "stopped early; what was measured is recorded\n";
-  return text + "ceilings in " + store.path() + "\n";
+  if (summary.stopped_early) {
+    text += "Calibration was interrupted. The ceilings that were measured are recorded.\n";
+  }
+  return text + "The ceilings are in " + store.path() + ".\n";
 }
 
 void print_progress(const CalibrateProgress& progress) {
@@ -98,36 +101,31 @@ class CalibrateCommand final : public Command {
  public:
   std::string_view name() const override { return "calibrate"; }
   std::string_view summary() const override {
-    return "Measure what a GPU can do at most: bandwidth by size, arithmetic peaks";
+    return "Measure the limits of a GPU: bandwidth by size, arithmetic peaks";
   }
   std::string_view details() const override {
-    return "Copy and read bandwidth from 1 MiB to 512 MiB, fp32 and tensor-core arithmetic, on "
-           "random data,\n"
-           "by the method that times kernels. Takes about a minute a GPU. Sweeps measure their "
-           "kernels\n"
-           "against these ceilings. For 30 days they use the arithmetic ones, and a copy of "
-           "exactly\n"
-           "as many bytes as a problem moves, instead of measuring them.\n"
-           "Exit code 3 when one of them could not be measured; 4 on the cpu device, which has "
-           "none.\n"
+    return "Measures copy and read bandwidth from 1 MiB to 512 MiB, and fp32 and tensor-core\n"
+           "arithmetic, on random data and with the method that times kernels. This takes about\n"
+           "a minute per GPU. Sweeps compare their kernels with these ceilings. For 30 days they\n"
+           "reuse the arithmetic ceilings, and the bandwidth of a copy of exactly the same size.\n"
+           "The exit code is 3 if a ceiling could not be measured, and 4 on the cpu device.\n"
            "Example: mgtune calibrate --gpu all";
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("--gpu", gpu_, "NAME", "L4, an index, a UUID, all, or auto (the first GPU)");
-    arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
-    arguments.flag("--json", json_, "Print JSON");
+    arguments.database(database_);
+    arguments.json(json_);
   }
 
   Result<ExitCode> run(const Invocation& invocation) override {
     MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(gpu_));
     if (devices.front().kind == DeviceKind::cpu) {
       return environment_error(
-          "calibrate needs a GPU: the cpu device emulates one and has no ceilings to measure");
+          "calibrate needs a GPU: the cpu device is an emulation and has no ceilings to measure");
     }
     MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(invocation.program));
-    MGTUNE_ASSIGN(const std::string path, database_path(database_));
-    MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
-    install_interrupt_handlers(path);
+    MGTUNE_ASSIGN(Store store, open_results_to_write(database_));
+    install_interrupt_handlers(store.path());
     std::vector<Calibration> calibrations;
     for (const DeviceInfo& device : devices) {
       if (interrupted()) break;
@@ -154,7 +152,8 @@ class CalibrateCommand final : public Command {
   static void announce(const DeviceInfo& device, const TimingMethod& method) {
     std::cerr << "ceilings of " << device.name << ", method " << method.name << "\n";
     if (method.name == "rotating_events") {
-      std::cerr << "timed with CUDA events, launch gaps included: " << method.reason << "\n";
+      std::cerr << "CUDA events time the kernels, which includes gaps between launches: "
+                << method.reason << "\n";
     }
   }
 

@@ -11,23 +11,23 @@ namespace {
 class CompareCommand final : public Command {
  public:
   std::string_view name() const override { return "compare"; }
-  std::string_view summary() const override { return "Say which times of two runs differ"; }
+  std::string_view summary() const override { return "Compare the times of two runs"; }
   std::string_view details() const override {
-    return "A and B are each a database of results, what 'mgtune show variants --json',\n"
-           "'mgtune show best --json', 'mgtune sweep --json' or 'mgtune export' (a tuned table)\n"
-           "printed, or the JSON of Google Benchmark (--benchmark_out=FILE;\n"
-           "--benchmark_repetitions=10 tells how far it scatters).\n"
-           "SLOWER, FASTER   beyond noise, by 2 % or more (a host's times: 10 %)\n"
-           "SAME             the 95 % interval of the change is within that\n"
-           "UNSURE           neither can be said: measure both again\n"
-           "BROKEN           had a time in A, fails in B\n"
-           "Exit code 1 when a row is SLOWER or BROKEN.\n"
+    return "A and B are each a database of results, or the output of 'mgtune show variants\n"
+           "--json', 'mgtune show best --json', 'mgtune sweep --json' or 'mgtune export' (a\n"
+           "tuned table), or the JSON of Google Benchmark (--benchmark_out=FILE; with\n"
+           "--benchmark_repetitions=10 it also has the noise).\n"
+           "SLOWER, FASTER   by 2 % or more (times of a host: 10 %), and by more than the noise\n"
+           "SAME             the 95 % interval of the change is within that limit\n"
+           "UNSURE           neither is certain: measure both again\n"
+           "BROKEN           it has a time in A, but fails in B\n"
+           "The exit code is 1 if a row is SLOWER or BROKEN.\n"
            "Example: mgtune compare before.db after.db";
   }
   void declare(ArgumentList& arguments) override {
     arguments.word("A", a_, {}, "The old times");
     arguments.word("B", b_, {}, "The new times");
-    arguments.flag("--json", json_, "Print JSON");
+    arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_ASSIGN(const MeasuredTable a, read_measured_table(a_));

@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-// Zeros where NVML does not say.
+// Zeros if NVML does not know them.
 ClockLimits clock_limits(const DeviceInfo& device) {
   if (device.kind == DeviceKind::cpu) return {};
   const Result<ClockLimits> limits = read_clock_limits(device.id);
@@ -28,7 +28,7 @@ std::string describe_clocks(const ClockLimits& limits) {
 }
 
 std::string describe_limits(const DeviceInfo& device) {
-  if (device.kind == DeviceKind::cpu) return "emulation: its times say nothing about a GPU";
+  if (device.kind == DeviceKind::cpu) return "emulation: its times do not predict those of a GPU";
   return std::to_string(device.limits.sm_count) + " SMs, " + bytes_text(device.memory_bytes) +
          ", L2 " + bytes_text(device.limits.l2_bytes) + describe_clocks(clock_limits(device));
 }
@@ -70,12 +70,12 @@ std::string devices_json(const std::vector<DeviceInfo>& devices) {
 class DevicesCommand final : public Command {
  public:
   std::string_view name() const override { return "devices"; }
-  std::string_view summary() const override { return "The devices of this machine"; }
+  std::string_view summary() const override { return "List the devices of this machine"; }
   std::string_view details() const override {
-    return "The first column is what --gpu takes; a product name (L4) or an id does as well.\n"
+    return "--gpu takes the word of the first column, a product name (L4), or an id.\n"
            "Example: mgtune devices --json";
   }
-  void declare(ArgumentList& arguments) override { arguments.flag("--json", json_, "Print JSON"); }
+  void declare(ArgumentList& arguments) override { arguments.json(json_); }
   Result<ExitCode> run(const Invocation&) override {
     const std::vector<DeviceInfo> devices = list_devices();
     std::cout << (json_ ? devices_json(devices) : devices_table(devices));

@@ -6,14 +6,14 @@
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "cli/output_file.h"
-#include "cli/stored_results.h"
-#include "system/file_system.h"
 #include "core/suggest.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
-#include "family/problem.h"
+#include "results/export_selection.h"
+#include "results/stored_results.h"
+#include "system/file_system.h"
+#include "system/output_file.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -24,7 +24,9 @@ constexpr std::size_t kListedDocuments = 5;
 class ExportCommand final : public Command {
  public:
   std::string_view name() const override { return "export"; }
-  std::string_view summary() const override { return "Write results as text: tables, recordings"; }
+  std::string_view summary() const override {
+    return "Write results as text: tuned tables or recordings";
+  }
   std::string_view details() const override {
     static const std::string text = [] {
       std::string lines;
@@ -33,34 +35,37 @@ class ExportCommand final : public Command {
                  std::string(format.summary) + "\n";
       }
       return lines +
-             "A FILE that ends in .gz is compressed. A FOLDER (it is there, or ends in /) gets a "
-             "file\n"
-             "per GPU and operator, or per problem and method where a format holds one of them.\n"
+             "If FILE ends in .gz, it is compressed. A FOLDER exists already or ends in /. It\n"
+             "gets one file per GPU and operator, or per problem and method if the format holds\n"
+             "one of them.\n"
              "Example: mgtune export --format t4 --gpu H200 --kernel rmsnorm -o recordings/";
     }();
     return text;
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("--format", format_, "NAME", "tuned (default), kernel-tuner, t4 or csv");
-    arguments.value("--kernel", kernel_, "NAME", "Only this family or operator, or a folder's");
-    arguments.value("--gpu", gpu_, "MODEL", "Only this GPU: H200, \"NVIDIA H200\", cpu");
-    arguments.value("--problem", problem_, "NAME=N,...", "Only problems with these words");
-    arguments.value("--method", method_, "NAME", "Only times by this method: rotating, graph, ...");
+    arguments.value("--kernel", filter_.kernel, "NAME|DIR", "Only this family, operator or folder");
+    arguments.value("--gpu", filter_.gpu, "MODEL", "Only this GPU: H200, \"NVIDIA H200\", cpu");
+    arguments.value("--problem", filter_.problem, "NAME=N,...", "Only problems with these values");
+    arguments.value("--method", filter_.method, "NAME",
+                    "Only times of this method: rotating, graph, ...");
     arguments.value("-o,--output", output_, "FILE|FOLDER",
                     "Where to write it (default: standard output)");
-    arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
+    arguments.database(database_);
   }
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_ASSIGN(const ExchangeFormat* format, find_format());
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
     if (!store.has_value()) {
-      MGTUNE_TRY(check_kernel(kernel_, {}));
-      MGTUNE_TRY(check_gpu(gpu_, {}));
-      return nothing("there are no results yet");
+      MGTUNE_TRY(check_kernel(filter_.kernel, {}));
+      MGTUNE_TRY(check_gpu(filter_.gpu, {}));
+      return nothing_to_export("there are no results yet");
     }
     MGTUNE_ASSIGN(ExchangedResults results, read(*store));
     MGTUNE_ASSIGN(const std::vector<Document> documents, format->write(results, layout()));
-    if (documents.empty()) return nothing("of that, this store has nothing that the format holds");
+    if (documents.empty()) {
+      return nothing_to_export("this store has no such results that the format can hold");
+    }
     return write(documents);
   }
 
@@ -75,58 +80,16 @@ class ExportCommand final : public Command {
                             did_you_mean(format_, names));
   }
 
-  // A shell's pipe must not get an empty file that looks like results.
-  Status nothing(const std::string& why) const {
-    return not_found("nothing to export: " + why + "; 'mgtune show best' says what there is");
-  }
-
   Result<ExchangedResults> read(Store& store) const {
     Catalog catalog(FileSystem::real());
-    MGTUNE_ASSIGN(const Selection selection, select(store, catalog));
+    MGTUNE_ASSIGN(const Selection selection, select_results(filter_, store, catalog));
     MGTUNE_ASSIGN(ExchangedResults results, collect_results(store, selection));
     const std::size_t removed = remove_stale(results, catalog);
     if (removed > 0) {
       std::cerr << "left out " << counted(static_cast<std::int64_t>(removed), "row")
-                << " that the operators do not offer any more\n";
+                << " that the operators no longer offer\n";
     }
     return results;
-  }
-
-  // What the words mean; a folder's operators become known to the catalog.
-  Result<Selection> select(Store& store, Catalog& catalog) const {
-    Selection selection;
-    Result<std::map<std::string, std::string>> words = parse_assignments(problem_);
-    if (!words.ok()) return std::move(words).take_status().with_context("--problem");
-    selection.problem = *std::move(words);
-    selection.method = method_;
-    if (kernel_.empty() && gpu_.empty() && problem_.empty() && method_.empty()) return selection;
-    MGTUNE_ASSIGN(const RecordedNames names, recorded_names(store));
-    const auto is_meant = [this](const std::string& op) { return means_operator(kernel_, op); };
-    if (!kernel_.empty()) {
-      const Status found = catalog.find(kernel_).status();
-      if (found.code() == StatusCode::invalid_argument) return found;  // a malformed family
-      MGTUNE_TRY(check_kernel(kernel_, names.operators));
-      if (std::ranges::none_of(names.operators, is_meant)) {
-        return nothing("no results of '" + kernel_ + "' in this store");
-      }
-      selection.wants_operator = is_meant;
-    }
-    if (!gpu_.empty()) {
-      MGTUNE_TRY(check_gpu(gpu_, names.models));
-      MGTUNE_ASSIGN(std::vector<GpuProduct> products, shipped_gpu_products());
-      selection.wants_gpu = [this, products = std::move(products)](const GpuRecord& gpu) {
-        return means_gpu(products, gpu_, gpu.model);
-      };
-    }
-    Names of_problems;
-    for (const auto& [op, recorded] : names.problem_names) {
-      if (!is_meant(op)) continue;
-      of_problems.insert(recorded.begin(), recorded.end());
-      of_problems.merge(problem_names(catalog, op));
-    }
-    MGTUNE_TRY(check_problem(selection.problem, of_problems));
-    MGTUNE_TRY(check_method(method_, names.methods));
-    return selection;
   }
 
   bool to_folder() const {
@@ -157,7 +120,7 @@ class ExportCommand final : public Command {
     const std::string folder = output_.ends_with('/') ? output_ : output_ + "/";
     std::set<std::string> names;
     for (const Document& document : documents) {
-      // GPUs of one model can differ in what no name says.
+      // GPUs with the same model name can differ in other properties.
       std::string name = document.name;
       for (int i = 2; !names.insert(name).second; ++i) {
         name = document.name;
@@ -171,10 +134,10 @@ class ExportCommand final : public Command {
 
   Status too_many(const std::vector<Document>& documents) const {
     std::string text = "--format " + format_ +
-                       " holds one problem, GPU and method a file; this is " +
+                       " holds one problem, GPU and method per file, and this is " +
                        std::to_string(documents.size()) +
-                       ": name a folder (-o FOLDER/), or one by --kernel, --problem, --gpu, "
-                       "--method";
+                       " files: name a folder (-o FOLDER/), or choose one with --kernel, "
+                       "--problem, --gpu and --method";
     for (std::size_t i = 0; i < std::min(documents.size(), kListedDocuments); ++i) {
       text += "\n  " + documents[i].name;
     }
@@ -182,7 +145,8 @@ class ExportCommand final : public Command {
     return invalid_argument(text);
   }
 
-  std::string format_ = "tuned", kernel_, gpu_, problem_, method_, output_, database_;
+  std::string format_ = "tuned", output_, database_;
+  ExportFilter filter_;
 };
 
 }  // namespace

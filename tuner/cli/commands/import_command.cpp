@@ -2,10 +2,10 @@
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "cli/stored_results.h"
-#include "system/file_system.h"
 #include "exchange/read_results.h"
 #include "family/catalog.h"
+#include "results/stored_results.h"
+#include "system/file_system.h"
 #include "text/printable.h"
 #include "text/units.h"
 
@@ -15,21 +15,20 @@ namespace {
 class ImportCommand final : public Command {
  public:
   std::string_view name() const override { return "import"; }
-  std::string_view summary() const override { return "Take in results that were exported"; }
+  std::string_view summary() const override { return "Add exported results to the database"; }
   std::string_view details() const override {
-    return "FILE is what 'mgtune export' wrote as tuned, kernel-tuner or t4, gzipped or not. "
-           "Picks\n"
-           "serve programs as if they had been tuned here; recorded variants are for reading, "
-           "and\n"
-           "no sweep takes them for its own. What was measured here stays. Operators, designs or\n"
-           "values that are not offered here are refused, and then nothing is imported.\n"
+    return "FILE is a file that 'mgtune export' wrote in the format tuned, kernel-tuner or t4,\n"
+           "gzipped or not. Programs use imported picks as if they had been tuned here. Recorded\n"
+           "variants can be read, but sweeps do not use them. Results that were measured here\n"
+           "are kept. If a file has an operator, a design or a value that does not exist here,\n"
+           "nothing is imported.\n"
            "Example: mgtune import results/h200/rmsnorm.forward.tuned.json";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.words("FILE", files_, "What to import, one or more");
+    arguments.words("FILE", files_, "One or more files to import");
     arguments.values("--kernel", kernels_, "FOLDER",
-                     "A family of your own; may stand several times");
-    arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
+                     "The folder of a family of your own; may be repeated");
+    arguments.database(database_);
   }
   Result<ExitCode> run(const Invocation& invocation) override {
     if (files_.empty()) {
@@ -39,14 +38,13 @@ class ImportCommand final : public Command {
     for (const std::string& kernel : kernels_) MGTUNE_TRY(catalog.find(kernel).status());
     const Result<std::vector<ImportedSweep>> sweeps =
         read_results(FileSystem::real(), files_, catalog, invocation.command_line);
-    if (!sweeps.ok()) {  // which quotes a stranger's file
+    if (!sweeps.ok()) {  // the message quotes a file of unknown origin
       return Status(sweeps.status().code(), printable(sweeps.status().message()));
     }
-    MGTUNE_ASSIGN(const std::string path, database_path(database_));
-    MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
+    MGTUNE_ASSIGN(Store store, open_results_to_write(database_));
     MGTUNE_ASSIGN(const ImportCounts counts, store.import_results(*sweeps));
     std::cout << "imported " << counted(counts.picks, "pick") << " and "
-              << counted(counts.outcomes, "variant") << " into " << path << '\n';
+              << counted(counts.outcomes, "variant") << " into " << store.path() << '\n';
     if (counts.known > 0) {
       std::cout << "known already: " << counted(counts.known, "row") << '\n';
     }

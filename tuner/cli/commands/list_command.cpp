@@ -4,7 +4,6 @@
 #include "cli/command.h"
 #include "device/registry.h"
 #include "family/catalog.h"
-#include "json/json.h"
 #include "plan/problem_set.h"
 #include "space/space.h"
 #include "system/file_system.h"
@@ -13,21 +12,23 @@
 namespace mgtune {
 namespace {
 
-// What one design offers, with its size on an example.
+using Json = nlohmann::ordered_json;
+
+// One design, with the size of its space for an example problem.
 struct ListedDesign {
   const Operator* op;
   const Design* design;
-  std::string example;  // problem text; "" when the operator brings none
+  std::string example;  // problem text; "" if the operator has no problems
   DesignStatistics statistics = {};
 };
 
-// One of so many operators that are listed together.
+// The designs of `op`. `operators` is how many operators are listed together.
 Result<std::vector<ListedDesign>> list_operator(const Operator& op, const DeviceInfo& device,
                                                 std::size_t operators) {
   std::vector<ListedDesign> designs;
   for (const Design& design : op.designs) designs.push_back({&op, &design, ""});
   const bool emulation = device.kind == DeviceKind::cpu;
-  if ((emulation ? op.emulation_problems : op.problems).empty()) return designs;  // no example
+  if ((emulation ? op.emulation_problems : op.problems).empty()) return designs;
   MGTUNE_ASSIGN(const std::vector<Problem> problems, make_problems({&op}, {}, device.kind));
   const Problem& example = problems.front();
   std::vector<DesignStatistics> statistics =
@@ -54,7 +55,7 @@ std::string designs_table(const std::vector<ListedDesign>& designs) {
                    {"design"},
                    {"variants", Align::right},
                    {"points", Align::right},
-                   {"of the example"},
+                   {"for this problem"},
                    {"unavailable here"},
                    {"parameters (values)"}});
   for (const ListedDesign& listed : designs) {
@@ -105,16 +106,17 @@ class ListCommand final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "The kernels that can be swept: operators, designs, parameters";
+    return "List the kernels that can be swept: operators, designs, parameters";
   }
   std::string_view details() const override {
-    return "Variants are counted for the operator's first problem on the device of --gpu.\n"
+    return "The number of variants is that of the operator's first problem on the device of "
+           "--gpu.\n"
            "Example: mgtune list --kernel rmsnorm";
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("--kernel", kernel_, "NAME|DIR", "Only this family, operator or folder");
-    arguments.value("--gpu", gpu_, "NAME", "Device to count for (default: auto)");
-    arguments.flag("--json", json_, "Print JSON");
+    arguments.value("--gpu", gpu_, "NAME", "The device whose limits count (default: auto)");
+    arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
     Catalog catalog(FileSystem::real());

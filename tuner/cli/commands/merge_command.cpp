@@ -5,7 +5,6 @@
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "json/json.h"
 #include "store/store.h"
 #include "text/units.h"
 
@@ -15,18 +14,17 @@ namespace {
 class MergeCommand final : public Command {
  public:
   std::string_view name() const override { return "merge"; }
-  std::string_view summary() const override { return "Join the databases of a sweep's shards"; }
+  std::string_view summary() const override { return "Merge the databases of a sweep's shards"; }
   std::string_view details() const override {
-    return "OUT keeps what it has, or is made; the others are only read. Merging twice changes "
-           "nothing.\n"
-           "Results of one GPU by different drivers, compilers or versions of mgtune are not "
-           "mixed.\n"
-           "Of two picks of a problem that of the later sweep holds.\n"
+    return "OUT keeps its results, or is created; the other files are only read. Merging twice\n"
+           "changes nothing. Results of one GPU with different drivers, compilers or versions of\n"
+           "mgtune stay apart. If two files have a pick of the same problem, the pick of the\n"
+           "later sweep is used.\n"
            "Example: mgtune merge results.db results.shard-*.db";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.words("FILES", files_, "OUT IN...: where to, and what");
-    arguments.flag("--json", json_, "Print the result as JSON");
+    arguments.words("FILES", files_, "OUT IN...: the database to write, and those to read");
+    arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
     if (files_.size() < 2) return invalid_argument("merge: expected OUT and at least one IN");
@@ -35,7 +33,7 @@ class MergeCommand final : public Command {
     for (std::size_t i = 1; i < files_.size(); ++i) {
       std::error_code missing;
       if (files_[i] == to || std::filesystem::equivalent(files_[i], to, missing)) {
-        return invalid_argument("merge: " + files_[i] + " is where to merge to");
+        return invalid_argument("merge: " + files_[i] + " is the output, so it cannot be an input");
       }
       MGTUNE_ASSIGN(Store source, Store::open(files_[i], Store::Mode::read_only));
       sources.push_back(std::move(source));
@@ -59,7 +57,7 @@ class MergeCommand final : public Command {
       return;
     }
     std::cout << "merged " << counted(static_cast<std::int64_t>(files), "file") << " into "
-              << files_.front() << ": new are " << counted(counts.sweeps, "sweep") << ", "
+              << files_.front() << ": added " << counted(counts.sweeps, "sweep") << ", "
               << counted(counts.outcomes, "variant") << " and " << counted(counts.picks, "pick")
               << '\n';
   }

@@ -6,59 +6,59 @@
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "cli/output_file.h"
-#include "cli/pack_contents.h"
-#include "system/file_system.h"
 #include "exchange/json_document.h"
+#include "pack/pack_skew.h"
+#include "results/pack_contents.h"
+#include "system/file_system.h"
+#include "system/output_file.h"
 #include "text/printable.h"
 #include "text/units.h"
-#include "pack/pack_skew.h"
 
 namespace mgtune {
 namespace {
 
-constexpr unsigned kMostThreads = 16;  // NVRTC compiles no faster with more
+constexpr unsigned kMaxThreads = 16;  // NVRTC does not compile faster with more
 
 class PackCommand final : public Command {
  public:
   std::string_view name() const override { return "pack"; }
   std::string_view summary() const override {
-    return "Write one file that ships: tuned variants and their builds";
+    return "Write one file to ship: tuned variants and their builds";
   }
   std::string_view details() const override {
-    return "Programs give the FILE to mgr_open, or name it in MGTUNE_DB, and run what was tuned "
-           "without\n"
-           "a compiler and without a database. It has the builds for every static dim, dtype and "
-           "flag\n"
-           "that is tuned, for any dynamic dims. No GPU is needed to write it.\n"
+    return "A program passes FILE to mgr_open, or MGTUNE_DB names it. The program then runs the\n"
+           "tuned variants without a compiler and without a database. FILE has the builds for\n"
+           "every tuned combination of static dims, dtypes and flags, and for any dynamic dims.\n"
+           "Writing it needs no GPU.\n"
            "Example: mgtune pack --kernel rmsnorm --gpu H200,L4 -o rmsnorm.mgpack";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.required("--kernel", words_.kernel, "NAME|DIR",
+    arguments.required("--kernel", request_.kernel, "NAME|DIR",
                        "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
-    arguments.required("--gpu", words_.gpus, "MODEL,...",
-                       "For these GPUs: H200, \"NVIDIA H200\"; or cpu");
-    arguments.required("-o,--output", output_, "FILE", "Where to write it");
-    arguments.value("--db", words_.database, "FILE", "Database of results (default: the user's)");
-    arguments.value("--table", words_.table, "FILE",
+    arguments.required("--gpu", request_.gpus, "MODEL,...",
+                       "The GPUs: H200, \"NVIDIA H200\"; or cpu");
+    arguments.required("-o,--output", output_, "FILE", "The file to write");
+    arguments.database(request_.database);
+    arguments.value("--table", request_.table, "FILE",
                     "A tuned table ('mgtune export') instead of a database");
   }
   Result<ExitCode> run(const Invocation&) override {
-    if (!words_.table.empty() && !words_.database.empty()) {
-      return invalid_argument("--table and --db: name one of them");
+    if (!request_.table.empty() && !request_.database.empty()) {
+      return invalid_argument("--table and --db exclude each other");
     }
     Catalog catalog(FileSystem::real());
-    Result<std::string> text = tuned_text(words_, catalog);
-    if (!text.ok()) {  // which may quote a stranger's file
+    Result<std::string> text = tuned_text(request_, catalog);
+    if (!text.ok()) {  // the message may quote a file of unknown origin
       return Status(text.status().code(), printable(text.status().message()));
     }
     MGTUNE_ASSIGN(const JsonValue value, parse_document(output_, *text));
     MGTUNE_ASSIGN(const std::vector<TunedTableRow> rows,
                   read_tuned_table(JsonCursor(output_, value), catalog, UnknownOperators::refuse));
     MGTUNE_ASSIGN(const std::vector<WantedBuild> wanted, wanted_builds(rows, catalog));
-    if (wanted.empty()) return unsupported("no variant of " + words_.kernel + " runs there");
+    if (wanted.empty())
+      return unsupported("no variant of " + request_.kernel + " runs on these GPUs");
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    MGTUNE_ASSIGN(MadeBuilds made, make_builds(wanted, std::min(cores, kMostThreads)));
+    MGTUNE_ASSIGN(MadeBuilds made, make_builds(wanted, std::min(cores, kMaxThreads)));
     if (made.builds.empty()) return Status(StatusCode::compile_failed, made.failed.front());
     return write(*std::move(text), rows, wanted, std::move(made));
   }
@@ -84,12 +84,12 @@ class PackCommand final : public Command {
               << counted(std::ssize(rows), "tuned problem") << ", " << counted(builds, "build")
               << " (" << made.compiled << " compiled now), " << bytes.size() << " bytes\n";
     if (made.failed.empty()) return ExitCode::ok;
-    std::cerr << "left out, since they do not compile:\n";
+    std::cerr << "left out because they do not compile:\n";
     for (const std::string& failure : made.failed) std::cerr << "  " << failure << '\n';
     return ExitCode::partial;
   }
 
-  PackWords words_;
+  PackRequest request_;
   std::string output_;
 };
 

@@ -2,18 +2,17 @@
 #include <optional>
 
 #include "cli/argument_list.h"
-#include "cli/output/chip_metrics.h"
 #include "cli/command.h"
+#include "cli/output/chip_metrics.h"
 #include "cli/output/profile_output.h"
-#include "cli/stored_results.h"
-#include "system/file_system.h"
 #include "counters/counter_sets.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/registry.h"
-#include "family/catalog.h"
+#include "plan/single_problem.h"
+#include "results/stored_results.h"
 #include "sweep/device_lock.h"
-#include "plan/problem_set.h"
 #include "sweep/profile.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {
@@ -22,7 +21,7 @@ class ProfileCommand final : public Command {
  public:
   std::string_view name() const override { return "profile"; }
   std::string_view summary() const override {
-    return "Hardware counters of one variant on one problem";
+    return "Read hardware counters for one variant of one problem";
   }
   std::string_view details() const override;
   void declare(ArgumentList& arguments) override;
@@ -31,8 +30,6 @@ class ProfileCommand final : public Command {
  private:
   Status check_words() const;
   Result<ExitCode> list_metrics() const;
-  Result<const Operator*> only_operator(Catalog& catalog) const;
-  Result<Problem> only_problem(const Operator& op, const DeviceInfo& device) const;
   Result<DeviceInfo> only_gpu() const;
   Result<ExitCode> print(const ProfileReport& report) const;
 
@@ -42,11 +39,11 @@ class ProfileCommand final : public Command {
 };
 
 std::string_view ProfileCommand::details() const {
-  return "The variant is checked first; one that is wrong is refused with exit code 1. Without\n"
-         "--variant: the problem's pick in the database, else the default. Tier 1 takes two "
-         "passes,\n"
-         "tier 2 adds throughputs and stall reasons. Most drivers let only root read counters:\n"
-         "exit code 4 says what to do about it.\n"
+  return "The variant is checked first. If it is wrong, it is not profiled and the exit code is\n"
+         "1. Without --variant, the problem's pick in the database is profiled, or the default\n"
+         "if there is none. Tier 1 takes two passes; tier 2 adds throughputs and stall reasons.\n"
+         "Most drivers let only root read counters: then the exit code is 4, and the message\n"
+         "says what to do.\n"
          "Examples:\n"
          "  mgtune profile --kernel rmsnorm.forward --problem rows=4096,hidden=4096,T=bf16\n"
          "  mgtune profile --list-metrics --chip GH100";
@@ -58,19 +55,20 @@ void ProfileCommand::declare(ArgumentList& arguments) {
   arguments.value("--problem", problem_, "DIMS", "rows=4096,hidden=4096,T=bf16");
   arguments.value("--gpu", gpu_, "NAME", "L4, an index, a UUID, or auto: the first GPU");
   arguments.value("--variant", variant_, "TEXT", "As 'mgtune show variants' prints it");
-  arguments.flag("--best", best_, "The problem's pick in the database; an error without one");
-  arguments.integer("--tier", tier_, "1|2", "How much to count (1)");
-  arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
+  arguments.flag("--best", best_, "Profile the problem's pick; it is an error if there is none");
+  arguments.integer("--tier", tier_, "1|2", "How much to count (default: 1)");
+  arguments.database(database_);
   arguments.flag("--list-metrics", list_metrics_,
-                 "List what the chip of --chip can count, and stop; needs no GPU");
-  arguments.value("--chip", chip_, "NAME", "GH100, AD102, ...: of --list-metrics");
-  arguments.flag("--json", json_, "Print JSON");
+                 "List the counters of the chip of --chip and stop; needs no GPU");
+  arguments.value("--chip", chip_, "NAME", "The chip of --list-metrics: GH100, AD102, ...");
+  arguments.json(json_);
 }
 
 Status ProfileCommand::check_words() const {
   if (!chip_.empty()) return invalid_argument("--chip goes with --list-metrics");
   if (kernel_.empty()) return invalid_argument("--kernel is required");
-  if (best_ && !variant_.empty()) return invalid_argument("either --variant or --best");
+  if (best_ && !variant_.empty())
+    return invalid_argument("give either --variant or --best, not both");
   if (tier_ < 1 || tier_ > kTiers) {
     return invalid_argument("--tier: expected 1 or 2, got " + std::to_string(tier_));
   }
@@ -79,33 +77,15 @@ Status ProfileCommand::check_words() const {
 
 Result<ExitCode> ProfileCommand::list_metrics() const {
   if (chip_.empty()) return invalid_argument("--list-metrics needs --chip, such as GH100");
-  MGTUNE_ASSIGN(const std::string text, chip_metrics_text(chip_, json_));
-  std::cout << text;
+  MGTUNE_ASSIGN(const ChipListing listing, list_chip(chip_));
+  std::cout << (json_ ? chip_metrics_json(listing) : chip_metrics_table(listing));
   return ExitCode::ok;
-}
-
-Result<const Operator*> ProfileCommand::only_operator(Catalog& catalog) const {
-  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(kernel_));
-  if (operators.size() == 1) return operators.front();
-  std::string message = "--kernel " + kernel_ + ": one operator at a time; there are";
-  for (const Operator* op : operators) message += " " + op->full_name();
-  return invalid_argument(std::move(message));
-}
-
-Result<Problem> ProfileCommand::only_problem(const Operator& op, const DeviceInfo& device) const {
-  ProblemRequest request;
-  if (!problem_.empty()) request.problems.push_back(problem_);
-  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems({&op}, request, device.kind));
-  if (problems.size() == 1) return std::move(problems.front());
-  std::string message = problem_.empty() ? "--problem is required; some of " + op.full_name() + ":"
-                                         : "--problem " + problem_ + " leaves open which of these:";
-  for (const Problem& problem : problems) message += "\n  " + problem.text();
-  return invalid_argument(std::move(message));
 }
 
 Result<DeviceInfo> ProfileCommand::only_gpu() const {
   MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(gpu_));
-  if (devices.size() > 1) return invalid_argument("--gpu " + gpu_ + ": one GPU at a time");
+  if (devices.size() > 1)
+    return invalid_argument("--gpu " + gpu_ + " means several GPUs: name one of them");
   if (devices.front().kind == DeviceKind::cuda) return devices.front();
   std::string message = "the cpu device has no hardware counters: profile needs a GPU";
   if (gpu_ == "auto") message += "; " + cuda_driver().status().message();
@@ -118,9 +98,8 @@ Result<ExitCode> ProfileCommand::print(const ProfileReport& report) const {
     std::cout << (json_ ? profile_json(report) : profile_table(report));
     return ExitCode::ok;
   }
-  const std::string message = profile.variant +
-                              " is not profiled: " + std::string(to_string(profile.outcome)) +
-                              ": " + profile.message;
+  const std::string message = profile.variant + " is not profiled, because its outcome is " +
+                              std::string(to_string(profile.outcome)) + ": " + profile.message;
   if (profile.outcome != Outcome::wrong) return Status(StatusCode::launch_failed, message);
   std::cerr << "mgtune: " << message << "\n";
   return ExitCode::gate_failed;
@@ -130,11 +109,10 @@ Result<ExitCode> ProfileCommand::run(const Invocation& invocation) {
   if (list_metrics_) return list_metrics();
   MGTUNE_TRY(check_words());
   Catalog catalog(FileSystem::real());
-  MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog));
+  MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog, kernel_));
   MGTUNE_ASSIGN(const DeviceInfo device, only_gpu());
-  MGTUNE_ASSIGN(const Problem problem, only_problem(*op, device));
-  MGTUNE_ASSIGN(const std::string path, database_path(database_));
-  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
+  MGTUNE_ASSIGN(const Problem problem, only_problem(*op, problem_, device.kind));
+  MGTUNE_ASSIGN(Store store, open_results_to_write(database_));
   MGTUNE_ASSIGN(const ProfiledVariant chosen,
                 choose_variant(problem, device, {variant_, best_}, store));
   std::cerr << profile_announcement(device, problem, variant_text(*op, chosen.variant),

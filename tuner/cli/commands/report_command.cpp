@@ -3,13 +3,13 @@
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "cli/output_file.h"
-#include "cli/stored_results.h"
+#include "cli/found_results.h"
 #include "core/suggest.h"
 #include "document/markdown.h"
 #include "document/report_document.h"
 #include "html/report_page.h"
 #include "model/missing_parts.h"
+#include "system/output_file.h"
 
 namespace mgtune {
 namespace {
@@ -17,30 +17,30 @@ namespace {
 class ReportCommand final : public Command {
  public:
   std::string_view name() const override { return "report"; }
-  std::string_view summary() const override { return "Write everything found as one HTML page"; }
+  std::string_view summary() const override { return "Write all results as one HTML page"; }
   std::string_view details() const override {
-    return "The page opens from disk, needs no network, and reads without JavaScript as well.\n"
-           "html  the page    md  tables for a pull request or a wiki\n"
-           "json  the page's data    csv  one row a pick\n"
-           "md, json and csv go to the standard output unless -o names a file.\n"
+    return "The page opens from disk and needs no network. Its tables need no JavaScript.\n"
+           "html  the page\n"
+           "md    tables for a pull request or a wiki\n"
+           "json  the data of the page\n"
+           "csv   one row per pick\n"
+           "md, json and csv go to standard output unless -o names a file.\n"
            "Examples:\n"
            "  mgtune report -o report.html\n"
            "  mgtune report --kernel rmsnorm --gpu H200 --baseline before.db\n"
            "  mgtune report --format json | jq .verdict";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.value("-o,--output", output_, "FILE", "Where to write it (default: report.html)");
+    arguments.value("-o,--output", output_, "FILE", "The file to write (default: report.html)");
     arguments.value("--format", format_, "NAME", "html (default), md, csv or json");
-    arguments.value("--kernel", filter_.kernel, "NAME", "Only this family or operator");
-    arguments.value("--gpu", filter_.gpu, "NAME", "Only this GPU: L4, \"NVIDIA H200\", cpu");
+    filter_.declare(arguments);
     arguments.value("--baseline", baseline_, "FILE",
                     "Compare the picks with those of another database");
-    arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
+    arguments.database(database_);
   }
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_TRY(check_format());
-    MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
-    MGTUNE_ASSIGN(const FoundResults found, find_results(store, filter_));
+    MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
     const ReportModel& model = found.model;
     MGTUNE_ASSIGN(const std::vector<std::optional<BaselinePick>> baseline, read_baseline(model));
     DocumentOptions options;
@@ -52,8 +52,8 @@ class ReportCommand final : public Command {
     if (!found.nothing.empty()) {
       std::cerr << found.nothing << '\n';
     } else if (model.problems.empty()) {
-      std::cerr << "There are no results in it yet; this fills it: " << sweep_command(model)
-                << '\n';
+      std::cerr << "The report has no results yet. This command makes some: "
+                << sweep_command(model) << '\n';
     }
     return ExitCode::ok;
   }

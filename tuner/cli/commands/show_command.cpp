@@ -1,12 +1,13 @@
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <iostream>
 
+#include "analysis/analysis_tables.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "cli/stored_results.h"
-#include "analysis/analysis_tables.h"
+#include "cli/found_results.h"
 #include "model/folded.h"
 #include "text/tables.h"
 
@@ -14,26 +15,32 @@ namespace mgtune {
 namespace {
 
 struct View {
-  const char* name;
+  std::string_view name;
+  std::string_view meaning;
   std::string (*table)(const ReportModel&);
   std::string (*json)(const ReportModel&);
 };
 
 constexpr View kViews[] = {
-    {"best", picks_table, picks_json},
-    {"variants", variants_table, variants_json},
-    {"failures", failures_table, failures_json},
-    {"finals", finals_table, finals_json},
-    {"limits", limits_table, limits_json},
-    {"summary", summary_table, summary_json},
-    {"importance", importance_table, importance_json},
-    {"progress", progress_table, progress_json},
-    {"sizes", sizes_table, sizes_json},
-    {"counters", counters_table, counters_json},
-    {"environment", environment_table, environment_json},
+    {"best", "the pick of every problem beside its default", picks_table, picks_json},
+    {"variants", "every variant with its outcome and time", variants_table, variants_json},
+    {"failures", "the variants that failed, and why", failures_table, failures_json},
+    {"finals", "the final of each problem: ratios, ties, noise, clocks", finals_table, finals_json},
+    {"limits", "what limits each pick, and how close it is to the GPU's limits", limits_table,
+     limits_json},
+    {"summary", "the results in sentences, and which are missing", summary_table, summary_json},
+    {"importance", "which parameters the time depends on, and the effect of each value",
+     importance_table, importance_json},
+    {"progress", "the best time so far, against evaluations and time", progress_table,
+     progress_json},
+    {"sizes", "picks against problem size, and where the pick changes", sizes_table, sizes_json},
+    {"counters", "hardware counters, and the bottleneck that they show", counters_table,
+     counters_json},
+    {"environment", "machines, and the commands that repeat the sweeps", environment_table,
+     environment_json},
 };
 
-// Of the terminal that is written to; 0: none, so that pipes get whole lines.
+// The width of the terminal; 0 if the output is not a terminal, so that pipes get whole lines.
 std::size_t terminal_columns() {
   winsize size = {};
   const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
@@ -43,35 +50,27 @@ std::size_t terminal_columns() {
 class ShowCommand final : public Command {
  public:
   std::string_view name() const override { return "show"; }
-  std::string_view summary() const override { return "Print what sweeps have found"; }
+  std::string_view summary() const override { return "Print the results of sweeps"; }
   std::string_view details() const override {
-    return "best       the pick of every problem beside its default\n"
-           "variants   every variant with its status and time\n"
-           "failures   those that failed, and why\n"
-           "finals     the fastest of each problem timed in turn: ratios, ties, noise, clocks\n"
-           "limits     what limits each pick, and how near it comes to what the GPU can do\n"
-           "summary    the verdict in sentences, and what would complete it\n"
-           "importance which parameters the time hangs on, and what each value does\n"
-           "progress   the best so far against evaluations and time\n"
-           "sizes      picks against problem size, and where one takes over from another\n"
-           "counters   what the hardware counted, and the bottleneck that it shows\n"
-           "environment  machines, and the commands that repeat the sweeps\n"
-           "Example: mgtune show best --kernel rmsnorm";
+    static const std::string text = [] {
+      std::string lines;
+      for (const View& view : kViews) {
+        lines += fmt::format("{:<12} {}\n", view.name, view.meaning);
+      }
+      return lines + "Example: mgtune show best --kernel rmsnorm";
+    }();
+    return text;
   }
   void declare(ArgumentList& arguments) override {
     std::vector<std::string> names;
     for (const View& view : kViews) names.emplace_back(view.name);
-    arguments.word("WHAT", what_, names,
-                   "best, variants, failures, finals, limits, summary, importance, progress, "
-                   "sizes, counters or environment");
-    arguments.value("--kernel", filter_.kernel, "NAME", "Only this family or operator");
-    arguments.value("--gpu", filter_.gpu, "NAME", "Only this GPU: L4, \"NVIDIA H200\", cpu");
-    arguments.value("--db", database_, "FILE", "Database of results (default: the user's)");
-    arguments.flag("--json", json_, "Print JSON");
+    arguments.word("WHAT", what_, names, "best, variants, ...: the list is below");
+    filter_.declare(arguments);
+    arguments.database(database_);
+    arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
-    MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
-    MGTUNE_ASSIGN(const FoundResults found, find_results(store, filter_));
+    MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
     if (!found.nothing.empty() && !json_) {
       std::cout << found.nothing << '\n';
       return ExitCode::ok;

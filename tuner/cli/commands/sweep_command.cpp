@@ -13,8 +13,9 @@
 #include "cli/output/progress.h"
 #include "cli/output/sweep_output.h"
 #include "cli/output/watch_page.h"
-#include "cli/stored_results.h"
-#include "cli/sweep_plan.h"
+#include "plan/sweep_plan.h"
+#include "results/stored_results.h"
+#include "search/search.h"
 #include "sweep/device_lock.h"
 #include "system/file_system.h"
 
@@ -23,8 +24,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Compilers compete with the worker's host side for cores and need some hundred MB each.
-constexpr unsigned kMostCompileProcesses = 16;
+// Compilers compete with the worker for cores, and each needs some hundred MB.
+constexpr unsigned kMaxCompileProcesses = 16;
 
 class SweepCommand final : public Command {
  public:
@@ -42,19 +43,22 @@ class SweepCommand final : public Command {
   SweepOptions options(const SweepPlan& plan, const Invocation& invocation) const;
   Result<FinishedSweep> sweep(const SweepPlan& plan, const Invocation& invocation, Store& store,
                               const std::function<Status()>& on_locked) const;
+  std::string show_failures_command() const;
   Result<ExitCode> finish(const std::vector<FinishedSweep>& sweeps, Store& store) const;
 
-  SweepWords words_;
+  SweepRequest request_;
+  std::string database_;
+  std::uint64_t seed_ = 1;
+  bool watch_ = false, dry_run_ = false, json_ = false;
 };
 
 std::string_view SweepCommand::details() const {
-  return "Without --problem and --shapes: the operators' own problems, small ones on the cpu "
-         "device.\n"
-         "The same command again goes on where it was stopped and repeats nothing that is known.\n"
-         "A family given as a folder is compiled and run as native code with your rights: sweep "
-         "only\n"
-         "what you trust.\n"
-         "GPUs of one model (--gpu all, --gpu 0,1) share the work; models take turns.\n"
+  return "Without --problem and --shapes, the operators' own problems are tuned; on the cpu\n"
+         "device these are small ones. If a sweep is stopped, the same command continues it and\n"
+         "repeats nothing that is known. A family that is given as a folder is\n"
+         "compiled and run as native code with your rights: sweep only what you trust. GPUs of\n"
+         "one model (--gpu all, --gpu 0,1) share the work; different models are swept one after\n"
+         "the other.\n"
          "Examples:\n"
          "  mgtune sweep --kernel rmsnorm --gpu L4\n"
          "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
@@ -63,72 +67,73 @@ std::string_view SweepCommand::details() const {
 }
 
 void SweepCommand::declare(ArgumentList& arguments) {
-  arguments.value("--kernel", words_.kernel, "NAME|DIR",
-                  "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder; needed "
-                  "unless a recording names the operators");
+  arguments.value("--kernel", request_.kernel, "NAME|DIR",
+                  "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder; required "
+                  "unless --shapes is a recording");
   arguments.value(
-      "--gpu", words_.gpu, "NAME",
-      "L4, an index, a UUID, several with commas, all, cpu, or auto: a GPU if there is one, "
-      "else cpu");
-  arguments.value("--dtype", words_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
-  arguments.values("--problem", words_.problems, "DIMS",
-                   "rows=4096,hidden=4096 (may stand several times)");
+      "--gpu", request_.gpu, "NAME",
+      "L4, an index, a UUID, several with commas, all, cpu, or auto: the first GPU, or cpu if "
+      "there is none");
+  arguments.value("--dtype", request_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
+  arguments.values("--problem", request_.problems, "DIMS",
+                   "rows=4096,hidden=4096 (may be repeated)");
   arguments.value(
-      "--shapes", words_.shapes, "NAME|FILE",
-      "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or those that "
-      "a program recorded (MGTUNE_RECORD)");
-  arguments.value("--strategy", words_.strategy, "NAME",
-                  "adaptive, random or exhaustive (default: exhaustive where the budget covers the "
-                  "space, else adaptive)");
-  arguments.integer("--seed", words_.seed, "N", "Of a strategy's random choices");
-  arguments.value("--budget", words_.budget, "N|TIME",
-                  "Variants a problem (500) or time of the sweep (60s, 10m, 1h); default 10m, "
-                  "1m on the cpu device");
-  arguments.value("--target", words_.target, "X",
-                  "Also end a problem when a further gain of 1-X is unlikely (0.98: 2 %)");
+      "--shapes", request_.shapes, "NAME|FILE",
+      "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or of a "
+      "recording that a program made (MGTUNE_RECORD)");
+  arguments.value("--strategy", request_.strategy, "NAME",
+                  strategy_list() +
+                      " (default: exhaustive if the budget covers the space, otherwise adaptive)");
+  arguments.integer("--seed", seed_, "N", "Seed of the strategy's random choices (default: 1)");
+  arguments.value("--budget", request_.budget, "N|TIME",
+                  "Variants per problem (500), or time of the whole sweep (60s, 10m, 1h); default: "
+                  "10m, and 1m on the cpu device");
+  arguments.value("--target", request_.target, "X",
+                  "End a problem early when a further gain of 1-X is unlikely (0.98: 2 %)");
   arguments.value(
-      "--method", words_.method, "NAME",
-      "How a GPU's variants are timed: rotating (default: no data in the L2 cache), cold, "
-      "hot, or graph, which suits kernels under 20 us");
-  arguments.value("--db", words_.database, "FILE", "Database of results (default: the user's)");
-  arguments.value("--shard", words_.shard, "I/N",
-                  "Only part I of N, into a file of its own beside the database, for mgtune merge "
-                  "(default: the task of a Slurm job array)");
-  arguments.flag("--counters", words_.counters,
-                 "Count what the hardware does for the finalists (needs the privilege to profile)");
-  arguments.flag("--watch", words_.watch,
-                 "Serve the report on this machine while the sweep runs, and say at which URL");
-  arguments.flag("--dry-run", words_.dry_run, "Say what would be done and stop");
-  arguments.flag("--json", words_.json, "Print the result as JSON");
+      "--method", request_.method, "NAME",
+      "How variants are timed on a GPU: rotating (default: no data in the L2 cache), cold, hot, "
+      "or graph, which suits kernels under 20 us");
+  arguments.database(database_);
+  arguments.value(
+      "--shard", request_.shard, "I/N",
+      "Tune only part I of N, and write a separate file beside the database for 'mgtune "
+      "merge' (default: the task of a Slurm job array)");
+  arguments.flag("--counters", request_.counters,
+                 "Read hardware counters for the finalists (needs the right to profile)");
+  arguments.flag("--watch", watch_,
+                 "Serve the report on this machine while the sweep runs, and print its URL");
+  arguments.flag("--dry-run", dry_run_, "Print what would be done and stop");
+  arguments.json(json_);
 }
 
 Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
   Catalog catalog(FileSystem::real());
   MGTUNE_ASSIGN(const std::vector<SweepPlan> plans,
-                make_sweep_plans(words_, catalog, invocation.program));
-  if (words_.dry_run) {
+                make_sweep_plans(request_, catalog, invocation.program));
+  if (dry_run_) {
     for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
-    std::cout << (words_.json ? dry_run_json(plans) : dry_run_table(plans));
+    std::cout << (json_ ? dry_run_json(plans) : dry_run_table(plans));
     return ExitCode::ok;
   }
   Result<ExitCode> code = sweep_all(plans, invocation);
-  leave_nothing_behind("");  // a compile worker that was busy at the end was killed
+  leave_nothing_behind("");  // compile workers that were still busy have been killed
   return code;
 }
 
 Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
                                          const Invocation& invocation) const {
-  MGTUNE_ASSIGN(std::string path, database_path(words_.database));
+  MGTUNE_ASSIGN(std::string path, database_path(database_));
   if (plans.front().shard.has_value()) path = plans.front().shard->path(path);
   MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
   if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
     std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
   }
   install_interrupt_handlers(path);
-  std::optional<WatchPage> watch;  // ends before the store closes, which folds its log
+  std::optional<WatchPage> watch;  // ends before the store closes and folds its log
   const auto serve_page = [&]() -> Status {
-    if (!words_.watch || watch.has_value()) return {};
-    MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, words_.kernel));
+    if (!watch_ || watch.has_value()) return {};
+    MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, request_.kernel));
     std::cerr << "watch it at " << watch->url() << "\n";
     return {};
   };
@@ -138,7 +143,7 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
     MGTUNE_ASSIGN(const std::string warm_start, warm_start_text(plan, store));
     std::cerr << announcement(plan) << warm_start;
     MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, invocation, store, serve_page));
-    std::cerr << summary_text(finished, words_, store);
+    std::cerr << summary_text(finished, show_failures_command(), store);
     sweeps.push_back(std::move(finished));
   }
   stop_interrupt_timer();
@@ -148,23 +153,23 @@ Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
 
 SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invocation) const {
   SweepOptions options;
-  options.kernel = words_.kernel;
+  options.kernel = request_.kernel;
   options.strategy = plan.strategy;
-  options.seed = words_.seed;
+  options.seed = seed_;
   options.budget = plan.budget;
   options.target = plan.target;
   options.method = plan.method;
-  options.counters = words_.counters;
+  options.counters = request_.counters;
   options.command = invocation.command_line;
-  // What the batch system said belongs to what can be repeated.
-  if (plan.shard.has_value() && words_.shard.empty()) {
+  // The shard of the batch system is part of the command that repeats this sweep.
+  if (plan.shard.has_value() && request_.shard.empty()) {
     options.command += " --shard " + plan.shard->text();
   }
   options.program = invocation.program;
   options.cache_directory = BuildCache::default_directory();
   options.lock_directory = DeviceLock::default_directory(plan.device.kind);
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  options.compile_processes = std::min(cores, kMostCompileProcesses);
+  options.compile_processes = std::min(cores, kMaxCompileProcesses);
   return options;
 }
 
@@ -181,7 +186,12 @@ Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocatio
   printer.clear();
   if (!summary.ok()) return std::move(summary).take_status();
   const std::chrono::duration<double> elapsed = Clock::now() - start;
-  return FinishedSweep{&plan, *std::move(summary), elapsed.count()};
+  return FinishedSweep{&plan, *std::move(summary), elapsed.count(), interrupted()};
+}
+
+std::string SweepCommand::show_failures_command() const {
+  return "mgtune show failures" + (request_.kernel.empty() ? "" : " --kernel " + request_.kernel) +
+         (database_.empty() ? "" : " --db " + database_);
 }
 
 Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
@@ -195,11 +205,11 @@ Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
     unserved += sweep.summary.unserved;
     problems += sweep.summary.problems;
     devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
-    if (words_.json) continue;
+    if (json_) continue;
     MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
     std::cout << table;
   }
-  if (words_.json) {
+  if (json_) {
     MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store));
     std::cout << json;
   }

@@ -10,11 +10,12 @@ namespace {
 class WatchCommand final : public Command {
  public:
   std::string_view name() const override { return "watch"; }
-  std::string_view summary() const override { return "The page of a sweep that runs"; }
+  std::string_view summary() const override { return "Serve the page of a running sweep"; }
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
     arguments.required("--db", database_, "FILE", "The sweep's database");
-    arguments.value("--kernel", kernel_, "NAME|DIR", "What it tunes (default: everything)");
+    arguments.value("--kernel", kernel_, "NAME|DIR",
+                    "The kernel that the sweep tunes (default: all)");
   }
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_TRY(serve_watch_page(database_, kernel_));

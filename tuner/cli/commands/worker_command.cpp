@@ -1,5 +1,5 @@
-// The child processes that a sweep starts (worker/protocol.h says what they speak), and what a
-// sweep becomes that a signal ends (cli/interrupt.h).
+// The child processes that a sweep starts (worker/protocol.h has their protocol), and the program
+// that replaces a sweep which a signal ends (cli/interrupt.h).
 
 #include <signal.h>
 
@@ -8,9 +8,9 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/leave.h"
-#include "timing/gpu_timer.h"
 #include "compile/compile_target.h"
 #include "measure/timing_method_probe.h"
+#include "timing/gpu_timer.h"
 #include "worker/worker.h"
 
 namespace mgtune {
@@ -23,7 +23,7 @@ class WorkerCommand final : public Command {
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
     arguments.word("KIND", kind_, {"measure", "count", "compile", "method", "leave"},
-                   "What it does");
+                   "The task of the process");
     arguments.words("WORDS", words_,
                     "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; leave: CODE "
                     "DATABASE");

@@ -1,68 +1,14 @@
 #include "cli/output/chip_metrics.h"
 
-#include <algorithm>
-#include <vector>
+#include <nlohmann/json.hpp>
 
-#include "counters/chip_counters.h"
-#include "json/json.h"
 #include "text/text_table.h"
 
 namespace mgtune {
-namespace {
 
-// One of mgtune's counters on the chip.
-struct ListedCounter {
-  const CounterSet* set;
-  const Counter* counter;
-  std::string metric;  // "" where the chip has none
-};
+using Json = nlohmann::ordered_json;
 
-struct ListedSet {
-  const CounterSet* set;
-  std::int64_t passes;
-};
-
-struct ListedMetric {
-  std::string name;
-  MetricText text;
-};
-
-struct ChipListing {
-  std::string chip;
-  std::vector<ListedSet> sets;
-  std::vector<ListedCounter> counters;
-  std::vector<ListedMetric> metrics;
-};
-
-Status list_counters(const MetricHost& host, ChipListing& listing) {
-  for (const CounterSet* set : counter_sets()) {
-    const ChipCounters chosen = counters_of_chip(*set, host);
-    MGTUNE_ASSIGN(const MetricConfig config, host.schedule(chosen.metrics));
-    listing.sets.push_back({set, config.passes});
-    for (const Counter& counter : set->counters) {
-      const auto found = std::ranges::find(chosen.counters, &counter);
-      const bool has = found != chosen.counters.end();
-      const auto place = static_cast<std::size_t>(found - chosen.counters.begin());
-      listing.counters.push_back({set, &counter, has ? chosen.metrics[place] : ""});
-    }
-  }
-  return {};
-}
-
-Result<ChipListing> list_chip(const std::string& chip) {
-  MGTUNE_ASSIGN(const CounterLibrary library, open_counter_library());
-  MGTUNE_ASSIGN(const MetricHost host, MetricHost::open(library, chip));
-  ChipListing listing{chip, {}, {}, {}};
-  MGTUNE_TRY(list_counters(host, listing));
-  MGTUNE_ASSIGN(const std::vector<std::string> metrics, host.base_metrics());
-  for (const std::string& name : metrics) {
-    const Result<MetricText> text = host.describe(name);
-    listing.metrics.push_back({name, text.ok() ? *text : MetricText()});
-  }
-  return listing;
-}
-
-std::string listing_table(const ChipListing& listing) {
+std::string chip_metrics_table(const ChipListing& listing) {
   TextTable counters({{"counter"}, {"tier"}, {"unit"}, {"metric"}, {"meaning"}});
   for (const ListedCounter& listed : listing.counters) {
     counters.add_row({std::string(listed.counter->name), std::to_string(listed.set->tier),
@@ -83,7 +29,7 @@ std::string listing_table(const ChipListing& listing) {
   return text + "\n" + metrics.text();
 }
 
-std::string listing_json(const ChipListing& listing) {
+std::string chip_metrics_json(const ChipListing& listing) {
   Json sets = Json::array();
   for (const ListedSet& listed : listing.sets) {
     sets.push_back(
@@ -110,13 +56,6 @@ std::string listing_json(const ChipListing& listing) {
                {"counters", counters},
                {"metrics", metrics}})
       .document_text();
-}
-
-}  // namespace
-
-Result<std::string> chip_metrics_text(const std::string& chip, bool json) {
-  MGTUNE_ASSIGN(const ChipListing listing, list_chip(chip));
-  return json ? listing_json(listing) : listing_table(listing);
 }
 
 }  // namespace mgtune

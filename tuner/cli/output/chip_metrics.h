@@ -1,16 +1,14 @@
-// What `mgtune profile --list-metrics` prints: the counters of mgtune with the metrics of a chip
-// that give them, and all metrics of the chip. Needs CUPTI's library, neither GPU nor driver.
+// What `mgtune profile --list-metrics` prints. Pure functions.
 
 #pragma once
 
 #include <string>
 
-#include "core/status.h"
+#include "counters/chip_listing.h"
 
 namespace mgtune {
 
-// invalid_argument, with the chips there are, for one that CUPTI does not know; environment without
-// CUPTI.
-Result<std::string> chip_metrics_text(const std::string& chip, bool json);
+std::string chip_metrics_table(const ChipListing& listing);
+std::string chip_metrics_json(const ChipListing& listing);
 
 }  // namespace mgtune

@@ -31,7 +31,7 @@ std::vector<std::string> flags(const SelectionReport& report) {
   return words;
 }
 
-// "18.55 us"; of a pick also what it took outside the final, as the runners-up did.
+// "18.55 us". For a pick also its time outside the final, which compares with the runners-up.
 std::string expected_text(const SelectedVariant& chosen) {
   const bool both = chosen.alone_ns > 0 && chosen.alone_ns != chosen.expected_ns;
   std::string text = time_text(chosen.expected_ns);
@@ -54,8 +54,8 @@ std::string answer_text(const SelectionReport& report) {
   }
   if (estimated && !report.neighbors.empty()) {
     text += fmt::format(
-        "bound     {}: the most it loses at the {} nearest measured problems "
-        "when it is not shown them\n",
+        "bound     {}: the largest loss at the {} nearest measured problems, each left out in "
+        "turn\n",
         share_text(worst_regret(regrets(report.neighbors))), report.neighbors.size());
   }
   for (const std::string& flag : flags(report)) text += "flag      " + flag + "\n";
@@ -94,7 +94,8 @@ std::string held_out_text(const std::vector<HeldOut>& problems) {
                          share_text(worst_regret(regrets(problems))));
   if (const std::vector<double> of_default = default_regrets(problems); !of_default.empty()) {
     text += fmt::format(
-        "the default, which needs no measurements: {} in the median, {} at worst, of {} problems\n",
+        "the default, which needs no measurements: regret {} in the median, {} at worst, over {} "
+        "problems\n",
         share_text(median_regret(of_default)), share_text(worst_regret(of_default)),
         of_default.size());
   }

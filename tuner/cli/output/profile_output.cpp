@@ -3,30 +3,24 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
-#include <string_view>
+#include <nlohmann/json.hpp>
 
 #include "counters/counter_sets.h"
-#include "json/json.h"
+#include "measure/derived_figures.h"
 #include "text/text_table.h"
 
 namespace mgtune {
 namespace {
 
-std::optional<double> value_of(const VariantCounters& counters, std::string_view name) {
-  for (const CounterRecord& counter : counters.values) {
-    if (counter.name == name) return counter.value;
-  }
-  return std::nullopt;
-}
+using Json = nlohmann::ordered_json;
 
-// Whole where it is a count or large, else four digits.
+// A count or a large number has no decimals; others have four digits.
 std::string number_text(double value) {
   const bool whole = value == std::floor(value) || std::abs(value) >= 1000;
   return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
-// Of a name that this mgtune does not know (a database may be newer) the name alone is left.
+// Empty for a counter that this mgtune does not know, for example from a newer database.
 struct CounterText {
   std::string unit, meaning;
 };
@@ -38,30 +32,11 @@ CounterText text_of(const std::string& name) {
 
 std::string source_text(const std::string& source) {
   if (source == "pick") return "the problem's pick";
-  if (source == "default") return "the default: the store has no pick of this problem";
-  return "as named";
+  if (source == "default") return "the default, because the store has no pick of this problem";
+  return "as named by --variant";
 }
 
 }  // namespace
-
-std::vector<DerivedFigure> derived_figures(const VariantCounters& counters, double cost_bytes) {
-  const std::optional<double> read = value_of(counters, "dram_read_bytes");
-  const std::optional<double> written = value_of(counters, "dram_write_bytes");
-  std::vector<DerivedFigure> figures;
-  if (!read.has_value() || !written.has_value()) return figures;
-  const double bytes = *read + *written;
-  if (cost_bytes > 0) {
-    figures.push_back({"dram_of_cost_percent", 100 * bytes / cost_bytes, "%",
-                       "bytes of device memory, of those that the operator's cost says must move"});
-  }
-  const std::optional<double> elapsed_ns = value_of(counters, "elapsed_ns");
-  if (elapsed_ns.has_value() && *elapsed_ns > 0) {
-    figures.push_back(
-        {"dram_gbps", bytes / *elapsed_ns, "GB/s",
-         "bytes of device memory by elapsed_ns, which gaps between launches lengthen"});
-  }
-  return figures;
-}
 
 std::string profile_announcement(const DeviceInfo& device, const Problem& problem,
                                  const std::string& variant, const std::string& source) {
@@ -84,7 +59,7 @@ std::string profile_table(const ProfileReport& report) {
   }
   std::string text = table.text();
   if (!figures.empty()) text += "\n" + derived.text();
-  text += fmt::format("\nOne launch, the mean of {} on {} ({}), counted in {} {}.\n",
+  text += fmt::format("\nPer launch, the mean of {} launches on {} ({}), counted in {} {}.\n",
                       counters.launches, report.device.name, counters.chip, counters.passes,
                       counters.passes == 1 ? "pass" : "passes");
   if (!counters.note.empty()) text += counters.note + "\n";

@@ -1,6 +1,6 @@
-// ProgressPrinter: shows where a sweep stands. On a terminal a bar that is redrawn at most 10 times
-// a second; elsewhere one line every 30 s, so that a log stays readable. The clock is passed in.
-// One thread.
+// ProgressPrinter: shows the progress of a sweep. On a terminal it draws a bar, at most 10 times
+// per second; elsewhere it writes one line every 30 s, so that a log stays readable. The caller
+// passes the time. One thread.
 
 #pragma once
 
@@ -24,7 +24,7 @@ class ProgressPrinter {
       : out_(out), style_(style), columns_(columns), last_(start) {}
 
   void update(const SweepProgress& progress, Time now);
-  void clear();  // takes the bar away, so that other text can be printed
+  void clear();  // removes the bar, so that other text can be printed
 
  private:
   std::string bar(const SweepProgress& progress) const;
@@ -32,11 +32,11 @@ class ProgressPrinter {
   std::ostream& out_;
   Style style_;
   std::size_t columns_;
-  Time last_;  // of what was drawn
+  Time last_;  // of the last output
   bool drawn_ = false;
 };
 
-// For standard error as it is: a terminal or not, its width, NO_COLOR and TERM heeded.
+// The style and width for standard error: depends on the terminal, NO_COLOR and TERM.
 ProgressPrinter::Style progress_style();
 std::size_t terminal_columns();
 

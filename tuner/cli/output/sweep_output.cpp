@@ -18,8 +18,10 @@
 namespace mgtune {
 namespace {
 
-// A sweep on the cpu device is slow from about here on: some nanoseconds an element, several
-// launches.
+using Json = nlohmann::ordered_json;
+
+// From about this many bytes on, a sweep on the cpu device is slow: an element takes some
+// nanoseconds, and a variant is launched several times.
 constexpr std::int64_t kLargeForEmulation = 16 << 20;
 
 // "5184 admissible variants", "at least 5184 admissible variants".
@@ -44,14 +46,14 @@ std::string operators_text(const SweepPlan& plan) {
 
 std::string budget_text(const Budget& budget) {
   if (budget.evaluations.has_value()) {
-    return fmt::format("at most {} a problem", counted(*budget.evaluations, "variant"));
+    return fmt::format("at most {} per problem", counted(*budget.evaluations, "variant"));
   }
   return "ends after " + duration_text(budget.seconds.value_or(0));
 }
 
 std::string target_text(const std::optional<double>& target) {
   if (!target.has_value()) return "";
-  return ", or a problem earlier when a further " + gain_text(*target) + " is unlikely";
+  return ", or a problem earlier when a further gain of " + gain_text(*target) + " is unlikely";
 }
 
 std::string pruned_text(const DesignStatistics& design) {
@@ -63,7 +65,7 @@ std::string pruned_text(const DesignStatistics& design) {
   return text;
 }
 
-// ">= 5184" where there are too many to count them.
+// "5184", or ">= 5184" if there are too many to count.
 std::string admissible_text(const DesignStatistics& design) {
   return (design.counted ? "" : ">= ") + std::to_string(design.admissible);
 }
@@ -121,11 +123,23 @@ std::string outcomes_text(const SweepSummary& summary) {
 std::string settled_text(const FinishedSweep& sweep) {
   std::string text;
   for (const SettledProblem& settled : sweep.summary.settled) {
-    text += fmt::format("{}: stopped after {}{}: a further {} is unlikely\n", settled.problem,
-                        settled.done, settled.total > 0 ? fmt::format(" of {}", settled.total) : "",
-                        gain_text(sweep.plan->target.value_or(1)));
+    text +=
+        fmt::format("{}: stopped after {}{} variants, because a further gain of {} is unlikely\n",
+                    settled.problem, settled.done,
+                    settled.total > 0 ? fmt::format(" of {}", settled.total) : "",
+                    gain_text(sweep.plan->target.value_or(1)));
   }
   return text;
+}
+
+// "the time budget of 60 s ended; 2009 of 3075 variants were tried; the same command ...".
+std::string stop_text(const FinishedSweep& sweep) {
+  const std::optional<double>& seconds = sweep.plan->budget.seconds;
+  const bool by_budget = seconds.has_value() && !sweep.interrupted;
+  return fmt::format("{}; {} of {} were tried; the same command goes on from here\n",
+                     by_budget ? "the time budget of " + duration_text(*seconds) + " ended"
+                               : "the sweep was interrupted",
+                     sweep.summary.evaluated + sweep.summary.reused, variants_text(*sweep.plan));
 }
 
 Json settled_json(const SweepSummary& summary) {
@@ -150,19 +164,20 @@ std::string announcement(const SweepPlan& plan) {
       counted(static_cast<std::int64_t>(plan.problems.size()), "problem"), variants_text(plan),
       plan.strategy, budget_text(plan.budget) + target_text(plan.target));
   if (plan.method.name == "rotating_events") {
-    text += "timed with CUDA events, launch gaps included: " + plan.method.reason + "\n";
+    text += "CUDA events time the kernels, which includes gaps between launches: " +
+            plan.method.reason + "\n";
   }
   if (plan.shard.has_value()) {
-    text +=
-        fmt::format("shard {}: {} of {}; mgtune merge joins the files of all\n", plan.shard->text(),
-                    plan.problems.size(), counted(plan.all_problems, "problem"));
+    text += fmt::format("shard {}: {} of {}; 'mgtune merge' joins the files of all shards\n",
+                        plan.shard->text(), plan.problems.size(),
+                        counted(plan.all_problems, "problem"));
   }
   if (!plan.emulation()) return text;
-  text += "cpu emulation: times exercise the pipeline, they say nothing about a GPU\n";
+  text += "cpu emulation: times test the pipeline; they say nothing about a GPU\n";
   if (plan.largest_bytes > kLargeForEmulation) {
     text += fmt::format(
-        "The largest problem moves {}: emulation takes minutes for each variant of it; Ctrl-C "
-        "keeps what is done, --problem names smaller ones\n",
+        "The largest problem moves {}: emulating one variant of it takes minutes. Ctrl-C keeps the "
+        "results so far; --problem chooses a smaller problem.\n",
         bytes_text(plan.largest_bytes));
   }
   return text;
@@ -255,11 +270,12 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
   return Json({{"format", 1}, {"sweeps", all}}).document_text();
 }
 
-std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, const Store& store) {
+std::string summary_text(const FinishedSweep& sweep, const std::string& show_failures,
+                         const Store& store) {
   const SweepSummary& summary = sweep.summary;
   const std::string problems = counted(summary.problems, "problem");
   std::string text;
-  for (const std::string& what : summary.skipped) text += "skipped " + what + "\n";
+  for (const std::string& skipped : summary.skipped) text += "skipped " + skipped + "\n";
   if (summary.evaluated == 0 && summary.compiled == 0 && !summary.stopped_early) {
     text += fmt::format("nothing to do: all {} of {} are known; compiled 0, measured 0\n",
                         counted(summary.reused, "variant"), problems);
@@ -270,12 +286,10 @@ std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, co
   }
   if (!summary.outcomes.empty()) text += "all variants: " + outcomes_text(summary) + "\n";
   if (const std::int64_t failed = failed_variants(summary); failed > 0) {
-    text += fmt::format("{} failed: mgtune show failures{}{}\n", counted(failed, "variant"),
-                        words.kernel.empty() ? "" : " --kernel " + words.kernel,
-                        words.database.empty() ? "" : " --db " + words.database);
+    text += fmt::format("{} failed: {}\n", counted(failed, "variant"), show_failures);
   }
   text += settled_text(sweep);
-  if (summary.stopped_early) text += "stopped early; the same command goes on from here\n";
+  if (summary.stopped_early) text += stop_text(sweep);
   return text + "results in " + store.path() + "\n";
 }
 

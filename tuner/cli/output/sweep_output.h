@@ -1,13 +1,14 @@
-// What `mgtune sweep` says: before it starts (standard error), instead of starting (--dry-run), and
-// at its end. Text for people; the same as JSON with --json. Pure but for reading the store.
+// What `mgtune sweep` prints: before it starts (on standard error), instead of starting
+// (--dry-run), and at its end. Text for people, or JSON with --json. The functions only read the
+// store.
 
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/sweep_plan.h"
 #include "core/status.h"
+#include "plan/sweep_plan.h"
 #include "store/store.h"
 #include "sweep/sweep.h"
 
@@ -17,7 +18,7 @@ std::string device_text(const SweepPlan& plan);  // "NVIDIA H200", "2 x NVIDIA H
 
 std::string announcement(const SweepPlan& plan);
 
-// Where the search of the plan's problems starts, a line; "" where it is from nothing.
+// A line that says where the search of the plan's problems starts; "" if nothing is known.
 Result<std::string> warm_start_text(const SweepPlan& plan, Store& store);
 
 std::string dry_run_table(const std::vector<SweepPlan>& plans);
@@ -28,15 +29,17 @@ struct FinishedSweep {
   const SweepPlan* plan;
   SweepSummary summary;
   double seconds = 0;
+  bool interrupted = false;  // by a signal
 };
 
 // The table of picks, with how many variants of each problem passed and failed.
 Result<std::string> picks_of(const SweepSummary& summary, Store& store);
 Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store);
 
-// "evaluated 240 variants of 6 problems in 48 s: 237 ok, 3 wrong; compiled 200, reused 0" and what
-// to do about it.
-std::string summary_text(const FinishedSweep& sweep, const SweepWords& words, const Store& store);
+// "evaluated 240 variants of 6 problems in 48 s; compiled 200, reused 0", the outcomes, and what to
+// do next. `show_failures` is the command that lists the variants that failed.
+std::string summary_text(const FinishedSweep& sweep, const std::string& show_failures,
+                         const Store& store);
 
 std::int64_t failed_variants(const SweepSummary& summary);
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/stored_results.h"
+#include "cli/found_results.h"
 #include "document/report_document.h"
 #include "html/report_page.h"
 #include "live/page_server.h"
@@ -28,11 +28,12 @@ using std::chrono::seconds;
 constexpr seconds kToStart{10};
 constexpr seconds kToFinish{10};
 constexpr milliseconds kBetweenDocuments{1000};
-// A document of 100,000 variants takes two seconds: no more than a tenth of a core goes into them.
+// A document of 100,000 variants takes two seconds. At most a tenth of a core is spent on
+// documents.
 constexpr int kShareOfTime = 10;
 constexpr milliseconds kToLeave{3000};  // for browsers to read the last document
 
-// When the files of a store were last written, with their sizes.
+// When the files of a store were last written, and their sizes.
 using Stamp = std::array<std::int64_t, 6>;
 
 Stamp stamp_of(const std::string& database) {
@@ -70,7 +71,7 @@ class Watcher {
   }
 
  private:
-  // What cannot be read now (a locked file) is read the next time.
+  // If the store cannot be read now (a locked file), it is read the next time.
   void publish(bool live) {
     const SteadyClock::time_point start = SteadyClock::now();
     const Stamp stamp = stamp_of(database_);
@@ -89,14 +90,14 @@ class Watcher {
     next_ = SteadyClock::now() + std::max(kBetweenDocuments, kShareOfTime * took);
   }
 
-  // Closed at once: an open reader would keep the sweep from folding the log.
+  // The store is closed at once, because an open reader would keep the sweep from folding the log.
   Result<ReportModel> read() {
     MGTUNE_ASSIGN(std::optional<Store> store, Store::open(database_, Store::Mode::read_only));
     MGTUNE_ASSIGN(FoundResults found, find_results(store, {kernel_, ""}));
     return std::move(found.model);
   }
 
-  // The sweep says "end", or is gone.
+  // True if the sweep has written "end", or has ended.
   bool input_ended() {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     return ::poll(&input, 1, 0) > 0;
@@ -118,13 +119,13 @@ Result<WatchPage> WatchPage::start(const std::string& program, const std::string
   Result<std::string> url = process.read_line(SteadyClock::now() + kToStart);
   if (url.ok()) return WatchPage(std::move(process), *std::move(url));
   const std::string why = process.take_error_output();
-  return environment_error("the page for --watch does not start: " +
+  return environment_error("the page of --watch does not start: " +
                            (why.empty() ? url.status().message() : why));
 }
 
 void WatchPage::finish() {
   if (!process_.write_line("end").ok()) return;
-  // It says nothing more: the line that comes is its end.
+  // The process writes nothing more, so this returns when it ends.
   static_cast<void>(process_.read_line(SteadyClock::now() + kToFinish));
 }
 

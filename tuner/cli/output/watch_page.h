@@ -1,8 +1,8 @@
-// WatchPage: the process that serves the report of a sweep that runs (`mgtune sweep --watch`). A
-// process of its own, so that no browser takes anything from the sweep. It reads the store while
-// the sweep writes it, and ends when its standard input does.
+// WatchPage: the process that serves the report of a running sweep (`mgtune sweep --watch`). It is
+// a separate process, so that browsers do not slow down the sweep. It reads the store while the
+// sweep writes it, and ends when its standard input is closed.
 //
-// Move-only; the thread that started it.
+// Move-only. Only the thread that started it uses it.
 
 #pragma once
 
@@ -16,15 +16,15 @@ namespace mgtune {
 
 class WatchPage {
  public:
-  // `program` is this one; an empty `kernel` means all. environment when it does not start or has
-  // no socket.
+  // `program` is the path of mgtune; an empty `kernel` means all. environment if the process does
+  // not start or gets no socket.
   static Result<WatchPage> start(const std::string& program, const std::string& database,
                                  const std::string& kernel);
 
   const std::string& url() const { return url_; }
 
-  // The sweep is over: browsers get the last document. Returns within seconds. Before the store is
-  // closed: who closes it last folds its log.
+  // Call when the sweep is over: browsers get the last document. Returns within seconds. Call it
+  // before the store is closed, because the last process that closes the store folds its log.
   void finish();
 
  private:
@@ -35,7 +35,7 @@ class WatchPage {
   std::string url_;
 };
 
-// The child's part: serves the results of `kernel` in `database` until standard input ends or says
+// The child process: serves the results of `kernel` in `database` until standard input ends or says
 // "end", and writes its URL as the first line of standard output.
 Status serve_watch_page(const std::string& database, const std::string& kernel);
 

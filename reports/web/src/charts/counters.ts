@@ -1,24 +1,26 @@
 // Counters that are shares of what the GPU can do, side by side for the variants that were counted.
 
+import { el, fill } from '../dom';
 import { numberText } from '../format';
 import type { Report } from '../report';
-import type { State } from '../state';
+import type { State, View } from '../state';
 import { plainTable } from '../table';
 import type { Theme } from '../theme';
+import { prose, Section } from '../views/section';
 import type { ChartOption } from './echarts';
 import { ChartFigure } from './figure';
 import { categoryAxis, legend, letter, numberAxis, tooltip, wrapped } from './parts';
 
-export type Counted = Report['counters'][number];
+type Counted = Report['counters'][number];
 
 const kBars = 4;  // variants side by side
 
-export function countedOf(state: State): readonly Counted[] {
+function countedOf(state: State): readonly Counted[] {
   const counted = state.report.counters.filter((each) => each.problem === state.group?.problem);
   return counted.sort((a, b) => Number(b.is_pick) - Number(a.is_pick));
 }
 
-export function percentNames(counted: readonly Counted[]): readonly string[] {
+function percentNames(counted: readonly Counted[]): readonly string[] {
   const names = counted.flatMap((each) => each.values.map((value) => value.name));
   return [...new Set(names)].filter((name) => name.endsWith('_percent'));
 }
@@ -34,7 +36,7 @@ export function counterTitle(name: string): string {
   return `${name.slice(0, -unit.length - 1).replaceAll('_', ' ')}, ${unit === 'percent' ? '%' : unit}`;
 }
 
-export function countersChart(state: State): ChartFigure {
+function countersChart(state: State): ChartFigure {
   const shown = () => countedOf(state).slice(0, kBars);
 
   function option(theme: Theme): ChartOption {
@@ -72,12 +74,12 @@ export function countersChart(state: State): ChartFigure {
 }
 
 // Short ones: the view lists which variant is which.
-export function variantNames(counted: readonly Counted[]): readonly string[] {
+function variantNames(counted: readonly Counted[]): readonly string[] {
   return counted.map((each, i) => `${letter(i)}${each.is_pick ? ' (pick)' : ''}`);
 }
 
 // One row for each counter, one column for each variant.
-export function countersTable(state: State): HTMLElement {
+function countersTable(state: State): HTMLElement {
   const counted = countedOf(state);
   const names = [...new Set(counted.flatMap((each) => each.values.map((value) => value.name)))];
   const titles = variantNames(counted);
@@ -88,4 +90,28 @@ export function countersTable(state: State): HTMLElement {
       text: (name: string) => numberText(counterValue(each, name)), order: (name: string) => counterValue(each, name) ?? NaN,
     })),
   ]);
+}
+
+export function countersView(state: State): View {
+  const sentences = el('ul', { class: 'limits' });
+  const chart = countersChart(state);
+  const table = el('div');
+  const section = new Section('counters', 'Counters and what limits the kernel', sentences, chart.element, table);
+  return {
+    element: section.element,
+    update: () => {
+      if (!section.offer(state.report, 'counters')) return;
+      const counted = countedOf(state);
+      if (counted.length === 0) {
+        section.note('No counters of this problem were measured.');
+        return;
+      }
+      const names = variantNames(counted);
+      fill(sentences, ...counted.map((each, i) =>
+        el('li', {}, `${names[i] ?? ''}: `, el('code', {}, each.variant), el('br'), prose(each.limit))));
+      chart.element.hidden = percentNames(counted).length === 0;
+      chart.update();
+      fill(table, countersTable(state));
+    },
+  };
 }

@@ -3,13 +3,15 @@
 
 import type { NumberColumn } from '../columns';
 import type { Constraint } from '../constraints';
-import { counted, countText, ordinal, shortNumber, timeName, timeText, timeTick } from '../format';
+import { el } from '../dom';
+import { counted, countText, durationText, ordinal, shortNumber, timeName, timeText, timeTick } from '../format';
 import { type Group, groupRow, kTimeKey, shortLabel } from '../group';
 import type { Report } from '../report';
 import { type Sample, sample, sampleText } from '../sample';
-import type { State } from '../state';
+import type { State, View } from '../state';
 import { plainTable } from '../table';
 import { kSymbols, type Theme } from '../theme';
+import { Section } from '../views/section';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
 import { type Box, boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
@@ -17,7 +19,7 @@ import { type Box, boxOf, isHovered, label, legend, logAxis, logRange, numberAxi
 type BestSoFar = Report['best_so_far'][number];
 type Step = BestSoFar['steps'][number];
 
-export interface Along {
+interface Along {
   readonly title: string;
   readonly axis: string;
   readonly column: (state: State) => NumberColumn | null;
@@ -29,7 +31,7 @@ export interface Along {
 const kPoints = 3000;  // drawn of each, the chosen and the others
 const kSlowest = 3;    // times the best that the axis reaches at least, and the default: the end that matters is not squeezed
 
-export function bestOf(state: State): BestSoFar | undefined {
+function bestOf(state: State): BestSoFar | undefined {
   const { group } = state;
   return state.report.best_so_far.find((each) => each.problem === group?.problem && each.method === group.method);
 }
@@ -72,7 +74,7 @@ function stepLine(best: BestSoFar, along: Along): readonly (readonly [number, nu
   return corners;
 }
 
-export function evaluationsChart(state: State, along: Along): ChartFigure {
+function evaluationsChart(state: State, along: Along): ChartFigure {
   let drawn: readonly (readonly number[])[] = [];  // the rows of each series of points
   let samples: readonly Sample[] = [];
   let brushed: Box | null = null;
@@ -220,4 +222,31 @@ export function evaluationsChart(state: State, along: Along): ChartFigure {
 function variantOf(state: State, globalRow: number): string {
   const row = state.group === null ? null : groupRow(state.report, state.group, globalRow);
   return row === null ? '' : state.variant(row);
+}
+
+export function progressView(state: State): View {
+  const byEvaluation = evaluationsChart(state, {
+    title: 'Best so far, against evaluations', axis: 'evaluation', column: () => state.group?.order ?? null,
+    place: (step) => step.evaluation, end: (best) => best.evaluations, text: countText,
+  });
+  const byTime = evaluationsChart(state, {
+    title: 'Best so far, against time', axis: 'seconds since the start', column: () => state.group?.seconds ?? null,
+    place: (step) => step.seconds, end: (best) => best.seconds, text: durationText,
+  });
+  const section = new Section('progress', 'How the search went', el('div', { class: 'pair' }, byEvaluation.element, byTime.element));
+  const charts = [byEvaluation, byTime];
+  for (const chart of charts) state.selection.listen(() => chart.mark());
+  return {
+    element: section.element,
+    update: () => {
+      if (!section.offer(state.report, 'best_so_far')) return;
+      const best = bestOf(state);
+      if (best === undefined || !best.order_known) {
+        section.note('In which order the variants of this problem were evaluated is not known: they were imported, or none has a time.');
+        return;
+      }
+      byTime.element.hidden = best.seconds === null;
+      for (const chart of charts) chart.update();
+    },
+  };
 }

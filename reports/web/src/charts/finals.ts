@@ -1,10 +1,12 @@
 // The samples of the finalists: a box from quartile to quartile and a dot for each round.
 
-import { percentText, speedText, timeName, timeRange, timeText, timeTick } from '../format';
+import { el, fill } from '../dom';
+import { countText, percentText, speedText, timeName, timeRange, timeText, timeTick } from '../format';
 import type { Final } from '../report';
-import type { State } from '../state';
+import type { State, View } from '../state';
 import { plainTable } from '../table';
 import type { Theme } from '../theme';
+import { facts, Section } from '../views/section';
 import type { ChartOption } from './echarts';
 import { ChartFigure } from './figure';
 import { categoryAxis, differences, logAxis, logRange, tooltip, wrapped } from './parts';
@@ -49,7 +51,7 @@ function labelsOf(finalists: readonly Finalist[], width: number): readonly strin
   });
 }
 
-export function finalsChart(state: State): ChartFigure {
+function finalsChart(state: State): ChartFigure {
   const finalists = () => (finalOf(state)?.finalists ?? []).filter((each) => each.samples_ns.length > 0);
 
   // The dots of one finalist lie over each other, spread by their round.
@@ -130,4 +132,31 @@ export function finalsChart(state: State): ChartFigure {
     ]),
   });
   return figure;
+}
+
+export function finalsView(state: State): View {
+  const chart = finalsChart(state);
+  const notes = el('div');
+  const section = new Section('finals', 'The final', chart.element, notes);
+  return {
+    element: section.element,
+    update: () => {
+      if (!section.offer(state.report, 'finals')) return;
+      const final = finalOf(state);
+      if (final === undefined) {
+        section.note('No final was held for this problem.');
+        return;
+      }
+      chart.update();
+      const { clocks } = final;
+      const measured = (value: number, unit: string) => (value > 0 ? `${countText(Math.round(value))} ${unit}` : '');
+      fill(notes, facts(
+        ['SM clock', measured(clocks.sm_mhz, 'MHz')], ['Memory clock', measured(clocks.memory_mhz, 'MHz')],
+        ['Power', measured(clocks.power_w, 'W')], ['Temperature', measured(clocks.temperature_c, '°C')],
+        ['Held down', clocks.throttled_samples > 0
+          ? `The GPU lowered its clocks (${clocks.throttle_reasons}) during ${countText(clocks.throttled_samples)} samples. They were taken again, but for those in the note.`
+          : ''],
+        ['Note', final.note], ['Not counted', final.not_counted]));
+    },
+  };
 }

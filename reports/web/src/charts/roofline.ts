@@ -1,12 +1,14 @@
 // Roofline: what each pick reaches, between what the GPU's memory and its units were measured to give.
 
+import { Chooser, el } from '../dom';
 import { bytesText, counted, rateText, shortNumber } from '../format';
 import { at } from '../group';
 import type { Ceiling, Report, RooflinePoint } from '../report';
 import { type Sample, sample, sampleText } from '../sample';
-import type { State } from '../state';
+import type { State, View } from '../state';
 import { plainTable } from '../table';
 import type { Theme } from '../theme';
+import { Section } from '../views/section';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
 import { isHovered, label, legend, logAxis, logRange, tooltip, wrapped } from './parts';
@@ -50,7 +52,7 @@ function slope(rate: number, { x, y }: Scene, roof: number): readonly (readonly 
 
 // Whether all problems of the GPU lie more than a decade below the highest ridge: with all ceilings in sight they would
 // be a heap in a corner.
-export function isFarFromRidge(state: State): boolean {
+function isFarFromRidge(state: State): boolean {
   const scene = sceneOf(state, true);
   if (scene === null || scene.roofs.length === 0 || scene.slopes.length === 0) return false;
   const ridge = Math.max(...scene.roofs.map((each) => each.rate)) / Math.max(...scene.slopes.map((each) => each.rate));
@@ -61,7 +63,7 @@ export function ceilingRate(ceiling: Ceiling): string {
   return rateText(ceiling.rate, ceiling.unit === 'bytes/s' ? 'B/s' : 'FLOP/s');
 }
 
-export function rooflineChart(state: State, near: () => boolean): ChartFigure {
+function rooflineChart(state: State, near: () => boolean): ChartFigure {
   let drawn: readonly (readonly RooflinePoint[])[] = [];
   let cloud: Sample = { rows: [], of: 0 };
 
@@ -234,4 +236,24 @@ export function ceilingTable(report: Report, gpus: readonly number[]): HTMLEleme
     { title: 'timed by', text: (each) => report.methods[each.method]?.name ?? '' },
     { title: 'measured (UTC)', text: (each) => each.measured_at },
   ]);
+}
+
+export function rooflineView(state: State): View {
+  let wish: string | null = null;  // until one is expressed, what shows the points
+  const shown = () => wish ?? (isFarFromRidge(state) ? 'near' : 'all');
+  const chart = rooflineChart(state, () => shown() === 'near');
+  const range = new Chooser('Show', (value) => {
+    wish = value;
+    chart.update();
+  });
+  const section = new Section('roofline', 'Roofline', el('div', { class: 'controls' }, range.element), chart.element);
+  state.selection.listen(() => chart.mark());
+  return {
+    element: section.element,
+    update: () => {
+      if (!section.offer(state.report, 'roofline')) return;
+      range.offer([{ value: 'all', text: 'all ceilings' }, { value: 'near', text: 'around the points' }], shown());
+      chart.update();
+    },
+  };
 }

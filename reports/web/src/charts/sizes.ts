@@ -1,22 +1,24 @@
 // Time against problem size, and where the runtime changes from one variant to another.
 
+import { Chooser, el, fill } from '../dom';
 import { bytesText, counted, rateText, shortNumber, speedText, timeName, timeText, timeTick } from '../format';
 import { at } from '../group';
 import type { Sizes } from '../report';
-import type { State } from '../state';
+import type { State, View } from '../state';
 import { plainTable } from '../table';
 import type { Theme } from '../theme';
+import { facts, Section } from '../views/section';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
 import { isHovered, legend, letter, logAxis, logRange, tooltip, wrapped } from './parts';
 
 type Point = Sizes['points'][number];
 
-export function dispatched(sizes: Sizes): readonly string[] {
+function dispatched(sizes: Sizes): readonly string[] {
   return [...new Set(sizes.points.map((each) => each.variant))];
 }
 
-export function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
+function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
   const emulation = () => at(state.report.gpus, shown()?.gpu ?? 0).emulation;
 
   function option(theme: Theme): ChartOption {
@@ -100,4 +102,44 @@ function boundaryName(sizes: Sizes, variants: readonly string[], index: number):
   const boundary = sizes.boundaries[index];
   if (boundary === undefined) return '';
   return `${letter(variants.indexOf(boundary.below))} | ${letter(variants.indexOf(boundary.above))}`;
+}
+
+function sizesLabel(state: State, sizes: Sizes): string {
+  const fixed = [...sizes.fixed].map(([name, value]) => `${name}=${value}`).join(' ');
+  const over = sizes.dim === 'bytes' ? 'all problems, by bytes' : `over ${sizes.dim}`;
+  const gpu = at(state.report.gpus, sizes.gpu).model;
+  return `${sizes.operator} ${fixed === '' ? '' : `${fixed} `}${over} (${gpu}, ${state.report.methods[sizes.method]?.name ?? ''})`;
+}
+
+export function sizesView(state: State): View {
+  let index = 0;
+  const shown = () => state.report.sizes[index] ?? null;
+  const chart = sizesChart(state, shown);
+  const series = new Chooser('Series', (value) => {
+    index = Number(value);
+    draw();
+  });
+  const served = el('div');
+  const section = new Section('sizes', 'Time against problem size', el('div', { class: 'controls' }, series.element), chart.element, served);
+  const draw = () => {
+    const sizes = shown();
+    chart.update();
+    fill(served, sizes !== null && facts(...dispatched(sizes).map((variant, i) =>
+      [letter(i), el('code', {}, variant)] as const)));
+  };
+  return {
+    element: section.element,
+    update: () => {
+      if (!section.offer(state.report, 'sizes')) return;
+      const { report, group } = state;
+      // The longest series that the problem in sight is part of.
+      const lengths = report.sizes.map((each) =>
+        (each.method === group?.method && each.points.some((point) => point.problem === group.problem) ? each.points.length : 0)
+        + (each.dim === 'bytes' ? 0 : 0.5));
+      index = Math.max(0, lengths.indexOf(Math.max(...lengths)));
+      const choices = report.sizes.map((each, i) => ({ value: String(i), text: sizesLabel(state, each) }));
+      series.offer(choices, String(index));
+      draw();
+    },
+  };
 }

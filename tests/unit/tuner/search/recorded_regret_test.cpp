@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
-#include "selection/cross_validation.h"
-#include "selection/variant_selection.h"
 #include "exchange/read_results.h"
 #include "family/catalog.h"
+#include "selection/cross_validation.h"
+#include "selection/variant_selection.h"
 #include "store/store.h"
+#include "system/file_system.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"

@@ -56,7 +56,8 @@ class SearchTest : public ::testing::Test {
 };
 
 TEST_F(SearchTest, NamesItsStrategiesSorted) {
-  EXPECT_THAT(search_strategies(), ::testing::ElementsAre("adaptive", "exhaustive", "random"));
+  EXPECT_THAT(search_strategies(), ::testing::IsSupersetOf({"adaptive", "exhaustive", "random"}));
+  EXPECT_TRUE(std::ranges::is_sorted(search_strategies()));
 }
 
 TEST_F(SearchTest, UnknownStrategySuggests) {

@@ -8,6 +8,7 @@
 namespace mgtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -157,9 +158,13 @@ TEST_F(ProblemSetTest, WrongWordsAreNamed) {
   EXPECT_THAT(refusal(problem("rows=many,hidden=4")), HasSubstr("many"));
   EXPECT_THAT(refusal(problem("row=1,hidden=4")), HasSubstr("did you mean 'rows'?"));
   EXPECT_THAT(refusal(problem("rows,hidden=4")), HasSubstr("rows"));
+  EXPECT_THAT(refusal(problem("rows=4")),
+              HasSubstr("needs `hidden`: add it to --problem, for example --problem "
+                        "rows=4,hidden=4096"));
   EXPECT_THAT(refusal(problem("rows=1,hidden=70000")), HasSubstr("hidden <= 65536"));
   EXPECT_THAT(refusal({.problems = {}, .model = {}, .dtypes = {DType::f64}}),
-              HasSubstr("T is none of the dtypes asked for; it can be f32, f16, bf16"));
+              AllOf(HasSubstr("--dtype f64 leaves nothing to sweep: "),
+                    HasSubstr(" has T in f32, f16, bf16")));
 }
 
 }  // namespace

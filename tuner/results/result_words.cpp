@@ -1,13 +1,13 @@
-#include "cli/output/result_words.h"
+#include "results/result_words.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "system/file_system.h"
 #include "core/suggest.h"
 #include "device/device_selection.h"
 #include "device/registry.h"
 #include "family/problem.h"
+#include "system/file_system.h"
 #include "timing/gpu_timer.h"
 
 namespace mgtune {

@@ -1,19 +1,19 @@
-#include "cli/simulated_space.h"
+#include "results/simulated_space.h"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
 
-#include "cli/output/result_words.h"
-#include "system/file_system.h"
 #include "device/registry.h"
 #include "exchange/collect_results.h"
 #include "exchange/read_recorded_space.h"
+#include "results/result_words.h"
 #include "search/swept_space.h"
+#include "selection/variant_selection.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {
@@ -29,25 +29,20 @@ std::string space_name(const std::string& path) {
   return name;
 }
 
-// As the device had them when the row was made.
+// The limits that the device had when the row was recorded.
 Result<DeviceLimits> limits_of(const GpuRecord& gpu) {
   if (gpu.emulation) {
     MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices("cpu"));
     return devices.front().limits;
   }
-  DeviceLimits limits{0, gpu.sm_count, gpu.max_shared_bytes, gpu.l2_bytes};
-  if (gpu.arch.starts_with("sm_")) {
-    std::from_chars(gpu.arch.data() + 3, gpu.arch.data() + gpu.arch.size(),
-                    limits.compute_capability);
-  }
-  return limits;
+  return device_of(gpu).limits;
 }
 
 using Words = std::map<std::string, std::string>;
 
 using Group = std::tuple<std::string, std::int64_t, std::string>;  // problem, GPU, method
 
-// What came to no timing counts for every method.
+// An outcome without a timing counts for every method.
 std::map<Group, std::vector<OutcomeView>> by_problem(const std::vector<OutcomeView>& rows) {
   std::map<Group, std::vector<OutcomeView>> groups;
   for (const OutcomeView& row : rows) {
@@ -87,18 +82,18 @@ Result<SimulatedSpace> space_of_file(const std::string& path) {
                         owner->times(), owner};
 }
 
-Status check_swept_words(Catalog& catalog, const SweptWords& words) {
-  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
-  MGTUNE_ASSIGN(const Words wanted, parse_assignments(words.problem));
+Status check_swept_filter(Catalog& catalog, const SweptFilter& filter) {
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(filter.kernel));
+  MGTUNE_ASSIGN(const Words wanted, parse_assignments(filter.problem));
   Names names;
   for (const Operator* op : operators) names.merge(problem_names(catalog, op->full_name()));
   return check_problem(wanted, names);
 }
 
-Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptWords& words) {
-  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(words.kernel));
+Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptFilter& filter) {
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(filter.kernel));
   Selection selection;
-  MGTUNE_ASSIGN(selection.problem, parse_assignments(words.problem));
+  MGTUNE_ASSIGN(selection.problem, parse_assignments(filter.problem));
   SweptSpaces all;
   for (const Operator* op : operators) {
     MGTUNE_ASSIGN(const std::vector<OutcomeView> rows, store.outcomes(0, op->full_name()));

@@ -1,4 +1,4 @@
-#include "cli/output_file.h"
+#include "system/output_file.h"
 
 #include <sys/stat.h>
 
@@ -34,8 +34,8 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
-// Owner and mode of the file that was replaced; where the owner is not to be kept, those of a new
-// one, so that nobody is shut out of what was theirs.
+// Gives a new file the owner and the mode of the one that it replaced. If the owner cannot be kept,
+// the mode is that of a new file, so that the old owner can still read it.
 void take_over_permissions(const std::string& path, bool was_there, const struct stat& before) {
   struct stat now {};
   const bool is_same_owner = was_there && ::stat(path.c_str(), &now) == 0 &&
@@ -50,7 +50,7 @@ void take_over_permissions(const std::string& path, bool was_there, const struct
 Status write_output(const std::string& path, std::string_view what, std::string_view content) {
   std::error_code none;
   const auto there = std::filesystem::symlink_status(path, none);
-  // Reading a pipe (/dev/stdout may be one) would wait for what only this process writes.
+  // Only regular files are read: reading a pipe (/dev/stdout may be one) would wait for ever.
   if (std::filesystem::is_regular_file(path, none) && is_database(path)) {
     return invalid_argument(path + " is a database; " + std::string(what) + " would replace it");
   }

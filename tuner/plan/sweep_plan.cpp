@@ -1,4 +1,4 @@
-#include "cli/sweep_plan.h"
+#include "plan/sweep_plan.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@
 namespace mgtune {
 namespace {
 
-// A minute shows a family at work, whatever the number of its operators.
+// A minute is enough to try a family, whatever the number of its operators.
 constexpr const char* kEmulationBudget = "1m";
 constexpr const char* kGpuBudget = "10m";
 
@@ -41,48 +41,49 @@ Result<std::vector<DType>> parse_dtypes(const std::string& text) {
   return dtypes;
 }
 
-Result<ProblemRequest> problem_request(const SweepWords& words) {
-  ProblemRequest request;
-  request.problems = words.problems;
-  MGTUNE_ASSIGN(request.dtypes, parse_dtypes(words.dtype));
-  if (words.shapes.empty()) return request;
-  if (is_recording(FileSystem::real(), words.shapes)) {
-    MGTUNE_ASSIGN(request.recorded, load_recorded_shapes(FileSystem::real(), words.shapes));
+Result<ProblemRequest> problem_request(const SweepRequest& request) {
+  ProblemRequest wanted;
+  wanted.problems = request.problems;
+  MGTUNE_ASSIGN(wanted.dtypes, parse_dtypes(request.dtype));
+  if (request.shapes.empty()) return wanted;
+  if (is_recording(FileSystem::real(), request.shapes)) {
+    MGTUNE_ASSIGN(wanted.recorded, load_recorded_shapes(FileSystem::real(), request.shapes));
   } else {
-    MGTUNE_ASSIGN(request.model, load_model_shapes(FileSystem::real(), words.shapes));
+    MGTUNE_ASSIGN(wanted.model, load_model_shapes(FileSystem::real(), request.shapes));
   }
-  return request;
+  return wanted;
 }
 
-// Those of --kernel, of a recording's only where it has problems of them; without --kernel those of
-// the recording.
-Result<std::vector<const Operator*>> operators_of(const SweepWords& words,
-                                                  const ProblemRequest& request, Catalog& catalog) {
-  if (words.kernel.empty() && !request.recorded.has_value()) {
+// The operators of --kernel, or those of a recording if there is no --kernel. With both, the
+// operators of --kernel that the recording has problems of.
+Result<std::vector<const Operator*>> operators_of(const SweepRequest& request,
+                                                  const ProblemRequest& wanted, Catalog& catalog) {
+  if (request.kernel.empty() && !wanted.recorded.has_value()) {
     return invalid_argument("--kernel is required\nSee 'mgtune sweep --help'.");
   }
   std::vector<const Operator*> operators;
-  if (words.kernel.empty()) {
-    for (const auto& [name, problems] : *request.recorded) {
+  if (request.kernel.empty()) {
+    for (const auto& [name, problems] : *wanted.recorded) {
       Result<const Operator*> op = catalog.find_operator(name);
       if (!op.ok()) {
-        return invalid_argument(words.shapes + ": " + op.status().message() +
-                                "; --kernel names the folder of a family of your own");
+        return invalid_argument(
+            request.shapes + ": " + op.status().message() +
+            "; if the operator is in a family of your own, name its folder with --kernel");
       }
       operators.push_back(*op);
     }
     return operators;
   }
-  MGTUNE_ASSIGN(operators, catalog.find(words.kernel));
-  if (!request.recorded.has_value()) return operators;
+  MGTUNE_ASSIGN(operators, catalog.find(request.kernel));
+  if (!wanted.recorded.has_value()) return operators;
   std::erase_if(operators,
-                [&](const Operator* op) { return !request.recorded->contains(op->full_name()); });
+                [&](const Operator* op) { return !wanted.recorded->contains(op->full_name()); });
   if (!operators.empty()) return operators;
-  return invalid_argument("--shapes: " + words.shapes + " has no problems of " + words.kernel);
+  return invalid_argument("--shapes: " + request.shapes + " has no problems of " + request.kernel);
 }
 
-// Exhaustive where a number of evaluations covers every space and no target may end it earlier;
-// otherwise what finds fast variants before the budget ends it.
+// Exhaustive if the number of evaluations covers every space and no target ends the search earlier;
+// otherwise a strategy that finds fast variants before the budget ends.
 std::string default_strategy(const SweepPlan& plan) {
   const std::optional<std::int64_t> limit = plan.budget.evaluations;
   const bool covers_all =
@@ -93,14 +94,22 @@ std::string default_strategy(const SweepPlan& plan) {
   return covers_all ? "exhaustive" : std::string(kDefaultStrategy);
 }
 
-Result<std::optional<Shard>> shard_of(const SweepWords& words) {
-  if (words.shard.empty()) return shard_of_batch_system();
-  Result<Shard> shard = parse_shard(words.shard);
+PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t most_nodes) {
+  const Space space(problem, device.limits);
+  PlannedProblem planned{std::move(problem), space.statistics(most_nodes)};
+  planned.admissible = admissible_variants(planned.designs);
+  planned.counted = is_counted(planned.designs);
+  return planned;
+}
+
+Result<std::optional<Shard>> shard_of(const SweepRequest& request) {
+  if (request.shard.empty()) return shard_of_batch_system();
+  Result<Shard> shard = parse_shard(request.shard);
   if (!shard.ok()) return std::move(shard).take_status().with_context("--shard");
   return std::optional(*shard);
 }
 
-// In the order of the first of each model.
+// One list per GPU model, in the order in which the models first occur.
 std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& devices) {
   std::vector<std::vector<DeviceInfo>> models;
   for (const DeviceInfo& device : devices) {
@@ -116,15 +125,15 @@ std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& dev
   return models;
 }
 
-Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepWords& words,
+Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRequest& request,
                            const std::vector<const Operator*>& operators,
-                           const ProblemRequest& request) {
+                           const ProblemRequest& wanted) {
   const DeviceInfo& device = devices.front();
   SweepPlan plan;
   plan.device = device;
   plan.devices = devices;
-  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, request, device.kind));
-  MGTUNE_ASSIGN(plan.shard, shard_of(words));
+  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, wanted, device.kind));
+  MGTUNE_ASSIGN(plan.shard, shard_of(request));
   plan.all_problems = std::ssize(problems);
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (plan.shard.has_value() && !plan.shard->takes(i)) continue;
@@ -135,14 +144,14 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepWo
     plan.problems.push_back(
         plan_problem(std::move(problem), device, kCountedNodes / problems.size()));
   }
-  const std::string budget = !words.budget.empty() ? words.budget
-                             : plan.emulation()    ? kEmulationBudget
-                                                   : kGpuBudget;
+  const std::string budget = !request.budget.empty() ? request.budget
+                             : plan.emulation()      ? kEmulationBudget
+                                                     : kGpuBudget;
   MGTUNE_ASSIGN(plan.budget, parse_budget(budget));
-  if (!words.target.empty()) {
-    MGTUNE_ASSIGN(plan.target, parse_target(words.target, words.strategy));
+  if (!request.target.empty()) {
+    MGTUNE_ASSIGN(plan.target, parse_target(request.target, request.strategy));
   }
-  plan.strategy = words.strategy.empty() ? default_strategy(plan) : words.strategy;
+  plan.strategy = request.strategy.empty() ? default_strategy(plan) : request.strategy;
   return plan;
 }
 
@@ -153,48 +162,48 @@ Status check_method(const std::string& method) {
                           did_you_mean(method, known));
 }
 
-// What times the variants on the devices, which are all GPUs or the cpu device alone. Where no
-// method was asked for it may turn out to be CUDA events.
+// The method that times the variants. The devices are all GPUs, or the cpu device alone. If no
+// method was asked for, the result may be CUDA events.
 Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const std::string& word,
                                    const std::string& program) {
   if (devices.front().kind == DeviceKind::cpu) {
     if (word.empty()) return TimingMethod{"emulation", ""};
-    return invalid_argument("--method: the cpu device has one method, emulation");
+    return invalid_argument("--method: the cpu device has only one method, emulation");
   }
   if (!word.empty() && !needs_cupti(word)) return TimingMethod{word, ""};
   MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(program));
   if (word.empty() || word == method.name) return method;
   if (needs_cupti(method.name)) return TimingMethod{word, ""};
-  // A method that was asked for is never another.
+  // A method that was asked for is never replaced by another one.
   return environment_error("--method " + word + " needs CUPTI: " + method.reason);
 }
 
 }  // namespace
 
-Result<std::vector<SweepPlan>> make_sweep_plans(const SweepWords& words, Catalog& catalog,
+Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Catalog& catalog,
                                                 const std::string& program) {
-  if (!words.strategy.empty()) {
-    MGTUNE_TRY(check_strategy(words.strategy).with_context("--strategy"));
+  if (!request.strategy.empty()) {
+    MGTUNE_TRY(check_strategy(request.strategy).with_context("--strategy"));
   }
-  if (!words.target.empty()) {
-    MGTUNE_TRY(parse_target(words.target, words.strategy).status());
+  if (!request.target.empty()) {
+    MGTUNE_TRY(parse_target(request.target, request.strategy).status());
   }
-  MGTUNE_TRY(check_method(words.method));
-  MGTUNE_ASSIGN(const ProblemRequest request, problem_request(words));
+  MGTUNE_TRY(check_method(request.method));
+  MGTUNE_ASSIGN(const ProblemRequest wanted, problem_request(request));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,
-                operators_of(words, request, catalog));
-  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(words.gpu));
-  if (words.counters && devices.front().kind == DeviceKind::cpu) {
+                operators_of(request, wanted, catalog));
+  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(request.gpu));
+  if (request.counters && devices.front().kind == DeviceKind::cpu) {
     return invalid_argument("--counters: the cpu device has no hardware counters");
   }
-  MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, words.method, program));
-  if (words.counters && !turns_through_sets(method.name)) {
-    return invalid_argument("--counters: counted is over rotating buffers, which method " +
-                            method.name + " does not time");
+  MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, request.method, program));
+  if (request.counters && !turns_through_sets(method.name)) {
+    return invalid_argument("--counters needs rotating buffers, which --method " + method.name +
+                            " does not use");
   }
   std::vector<SweepPlan> plans;
   for (const std::vector<DeviceInfo>& of_model : by_model(devices)) {
-    MGTUNE_ASSIGN(SweepPlan plan, plan_for(of_model, words, operators, request));
+    MGTUNE_ASSIGN(SweepPlan plan, plan_for(of_model, request, operators, wanted));
     plan.method = method;
     plans.push_back(std::move(plan));
   }

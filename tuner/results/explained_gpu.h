@@ -1,5 +1,5 @@
-// Which GPU `mgtune explain --gpu` means: one of this machine, or one that a database has results
-// of. The function keeps no state.
+// The GPU that `mgtune explain --gpu` means: one of this machine, or one with results in a
+// database. The function keeps no state.
 
 #pragma once
 
@@ -17,8 +17,8 @@ struct ExplainedGpu {
   bool is_here = true;  // in this machine
 };
 
-// `word` as --gpu takes it elsewhere, or a name of one of `recorded`. environment, listing both,
-// when it is neither; invalid_argument when it means several.
+// `word` names a GPU of this machine, or one of `recorded`. environment, with both listed, if it
+// names neither; invalid_argument if it means several.
 Result<ExplainedGpu> find_explained_gpu(const std::string& word,
                                         const std::vector<GpuRecord>& recorded);
 

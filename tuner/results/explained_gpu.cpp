@@ -1,36 +1,24 @@
-#include "cli/explained_gpu.h"
+#include "results/explained_gpu.h"
 
-#include <algorithm>
-
-#include "device/gpu_catalog.h"
 #include "device/registry.h"
+#include "results/result_words.h"
 #include "selection/variant_selection.h"
 
 namespace mgtune {
-namespace {
-
-bool is_called(const GpuRecord& gpu, const std::string& word,
-               const std::vector<GpuProduct>& products) {
-  if (same_word(gpu.model, word)) return true;
-  return std::any_of(products.begin(), products.end(), [&](const GpuProduct& product) {
-    return product.is_called(word) && product.is_called(gpu.model);
-  });
-}
-
-}  // namespace
 
 Result<ExplainedGpu> find_explained_gpu(const std::string& word,
                                         const std::vector<GpuRecord>& recorded) {
   Result<std::vector<DeviceInfo>> here = select_devices(word);
   if (here.ok()) {
-    if (here->size() != 1) return invalid_argument("--gpu " + word + ": one GPU at a time");
+    if (here->size() != 1)
+      return invalid_argument("--gpu " + word + " means several GPUs: name one of them");
     return ExplainedGpu{here->front(), true};
   }
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
   std::vector<GpuRecord> called;
   std::string names;
   for (const GpuRecord& gpu : recorded) {
-    if (is_called(gpu, word, products)) called.push_back(gpu);
+    if (means_gpu(products, word, gpu.model)) called.push_back(gpu);
     names += (names.empty() ? "" : ", ") + gpu.model;
   }
   if (called.size() == 1) return ExplainedGpu{device_of(called.front()), false};

@@ -1,4 +1,4 @@
-#include "cli/pack_contents.h"
+#include "results/pack_contents.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,15 +11,15 @@
 #include <utility>
 
 #include "build/builder.h"
-#include "cli/stored_results.h"
-#include "system/file_system.h"
 #include "device/registry.h"
-#include "selection/variant_selection.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/json_document.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "results/stored_results.h"
+#include "selection/variant_selection.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {
@@ -43,16 +43,16 @@ Result<std::vector<TunedTableRow>> read_rows(const std::string& path, const std:
   return rows;
 }
 
-// The tables of the store or of the file, before GPUs are looked at.
-Result<std::vector<TunedTable>> all_tables(const PackWords& words, Catalog& catalog) {
-  const auto is_meant = [&](const std::string& op) { return means_operator(words.kernel, op); };
-  if (!words.table.empty()) {
-    MGTUNE_ASSIGN(const std::string text, read_document(FileSystem::real(), words.table));
-    MGTUNE_ASSIGN(std::vector<TunedTableRow> rows, read_rows(words.table, text, catalog));
+// The tables of the store or of the file, for all GPUs.
+Result<std::vector<TunedTable>> all_tables(const PackRequest& request, Catalog& catalog) {
+  const auto is_meant = [&](const std::string& op) { return means_operator(request.kernel, op); };
+  if (!request.table.empty()) {
+    MGTUNE_ASSIGN(const std::string text, read_document(FileSystem::real(), request.table));
+    MGTUNE_ASSIGN(std::vector<TunedTableRow> rows, read_rows(request.table, text, catalog));
     std::erase_if(rows, [&](const TunedTableRow& row) { return !is_meant(row.view.op); });
     return make_tuned_tables(rows);
   }
-  MGTUNE_ASSIGN(std::optional<Store> store, open_results(words.database));
+  MGTUNE_ASSIGN(std::optional<Store> store, open_results(request.database));
   if (!store.has_value()) return std::vector<TunedTable>();
   Selection selection;
   selection.wants_operator = is_meant;
@@ -61,27 +61,16 @@ Result<std::vector<TunedTable>> all_tables(const PackWords& words, Catalog& cata
   return std::move(results.tables);
 }
 
-Status nothing_tuned(const PackWords& words, const std::string& gpu,
+Status nothing_tuned(const PackRequest& request, const std::string& gpu,
                      const std::vector<GpuProduct>& products,
                      const std::vector<TunedTable>& tables) {
   Names models;
   for (const TunedTable& table : tables) models.insert(table.gpu.model);
   const std::string there = models.empty()
-                                ? ": 'mgtune sweep --kernel " + words.kernel + "' does that"
+                                ? ": 'mgtune sweep --kernel " + request.kernel + "' does that"
                                 : "; there are results of " + listed(models);
-  return invalid_argument("--gpu: nothing of " + words.kernel + " is tuned for '" + gpu + "'" +
+  return invalid_argument("--gpu: nothing of " + request.kernel + " is tuned for '" + gpu + "'" +
                           there + gpu_suggestion(gpu, products, models));
-}
-
-DeviceLimits limits_of(const GpuRecord& gpu) {
-  DeviceLimits limits;
-  if (gpu.arch.starts_with("sm_")) {
-    limits.compute_capability = std::strtoll(gpu.arch.c_str() + 3, nullptr, 10);
-  }
-  limits.sm_count = gpu.sm_count;
-  limits.max_shared_bytes = gpu.max_shared_bytes;
-  limits.l2_bytes = gpu.l2_bytes;
-  return limits;
 }
 
 bool same_compiled_words(const Operator& op, const Slots& a, const Slots& b) {
@@ -91,7 +80,7 @@ bool same_compiled_words(const Operator& op, const Slots& a, const Slots& b) {
   return std::ranges::all_of(op.dtypes, same) && std::ranges::all_of(op.flags, same);
 }
 
-// What the plans of one operator on one GPU build.
+// The builds that plans of one operator on one GPU may need.
 class Wanted {
  public:
   Wanted(const Operator& op, const GpuRecord& gpu) : op_(op), gpu_(gpu) {}
@@ -110,10 +99,10 @@ class Wanted {
   }
 
  private:
-  // A variant that this binding does not admit is none that a plan could choose.
+  // A plan cannot choose a variant that this binding does not admit: it is left out.
   Status add(const Binding& binding, const Variant& variant,
              std::map<std::string, WantedBuild>& builds) const {
-    const Result<Slots> slots = compile_slots(binding, variant, limits_of(gpu_));
+    const Result<Slots> slots = compile_slots(binding, variant, device_of(gpu_).limits);
     if (!slots.ok() || !is_admissible(op_, variant, *slots)) return {};
     WantedBuild wanted;
     MGTUNE_ASSIGN(wanted.request, variant_build_request(op_, variant, *slots, gpu_.arch));
@@ -128,7 +117,7 @@ class Wanted {
   std::set<std::string> bindings_;
 };
 
-// A failure of the source is the variant's; of the machine, everybody's.
+// Whether only this variant fails. Other failures are the machine's and end the work.
 bool is_of_variant(const Status& failure) {
   return failure.code() == StatusCode::compile_failed ||
          failure.code() == StatusCode::unsupported || failure.code() == StatusCode::timeout;
@@ -136,17 +125,17 @@ bool is_of_variant(const Status& failure) {
 
 }  // namespace
 
-Result<std::string> tuned_text(const PackWords& words, Catalog& catalog) {
-  MGTUNE_TRY(catalog.find(words.kernel).status());
+Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog) {
+  MGTUNE_TRY(catalog.find(request.kernel).status());
   ExchangedResults results;
-  MGTUNE_ASSIGN(results.tables, all_tables(words, catalog));
+  MGTUNE_ASSIGN(results.tables, all_tables(request, catalog));
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
-  const std::vector<std::string> gpus = split(words.gpus);
+  const std::vector<std::string> gpus = split(request.gpus);
   for (const std::string& gpu : gpus) {
     const bool is_tuned = std::ranges::any_of(results.tables, [&](const TunedTable& table) {
       return means_gpu(products, gpu, table.gpu.model);
     });
-    if (!is_tuned) return nothing_tuned(words, gpu, products, results.tables);
+    if (!is_tuned) return nothing_tuned(request, gpu, products, results.tables);
   }
   std::erase_if(results.tables, [&](const TunedTable& table) {
     return std::ranges::none_of(

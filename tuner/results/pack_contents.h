@@ -1,7 +1,7 @@
-// What `mgtune pack` puts into a file: the tuned rows that its words mean, and the builds that
-// programs need to run them. For each GPU and each binding (static dims, dtypes, flags, optional
-// tensors) of a row: every variant that is tuned for the same dtypes and flags, since a plan of
-// that binding may choose any of them, and the defaults that run where none of them does.
+// The contents of the file that `mgtune pack` writes: tuned rows, and the builds that programs need
+// to run them. Each GPU and each binding (static dims, dtypes, flags, optional tensors) of a row
+// gets every variant that is tuned for the same dtypes and flags, because a plan of that binding
+// may choose any of them, and the built-in defaults, which run if none of these can.
 
 #pragma once
 
@@ -18,18 +18,18 @@
 
 namespace mgtune {
 
-struct PackWords {
+struct PackRequest {
   std::string kernel;    // a family, an operator or a folder
   std::string gpus;      // models with commas between them
   std::string database;  // "": the default one
   std::string table;     // a tuned table instead of the database, unless ""
 };
 
-// The rows that are meant, as a tuned table's text. invalid_argument where one of the GPUs has
-// none.
-Result<std::string> tuned_text(const PackWords& words, Catalog& catalog);
+// The rows that the request means, as the text of a tuned table. invalid_argument if one of the
+// GPUs has none.
+Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog);
 
-// Each build once, with what it is for in the words of messages.
+// Each build once, with a text that says in messages what it is for.
 struct WantedBuild {
   BuildRequest request;
   std::string key;   // build_key() with an empty identity
@@ -38,8 +38,9 @@ struct WantedBuild {
 Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>& rows,
                                                Catalog& catalog);
 
-// By `threads` threads, from the user's cache or compiled into it. A build that does not compile is
-// left out and said in `failed`; what the machine lacks is a failure.
+// Takes the builds from the user's cache or compiles them into it, on `threads` threads. A build
+// that does not compile is left out and named in `failed`. If the machine lacks a compiler, all
+// fails.
 struct MadeBuilds {
   std::vector<PackedBuild> builds;
   std::int64_t compiled = 0;

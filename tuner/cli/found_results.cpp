@@ -1,0 +1,66 @@
+#include "cli/found_results.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "cli/argument_list.h"
+#include "core/shell_word.h"
+#include "model/kept_results.h"
+#include "results/stored_results.h"
+
+namespace mgtune {
+namespace {
+
+// The sentence for words that leave no results although the store has some.
+std::string nothing_text(const ResultFilter& filter, const StoredRows& rows, const Names& all) {
+  Names models;  // with results of the kernel
+  const auto add = [&](const auto& row) {
+    if (means_operator(filter.kernel, row.op)) models.insert(row.gpu.model);
+  };
+  std::ranges::for_each(rows.tuned, add);
+  std::ranges::for_each(rows.outcomes, add);
+  const bool elsewhere = !models.empty();
+  return "No results of '" + filter.kernel + "'" + (elsewhere ? " on " + filter.gpu : "") +
+         " in this store; it has those " +
+         (elsewhere ? "on " + listed(models) : "of " + listed(all)) +
+         ". More: mgtune sweep --kernel " + shell_word(filter.kernel) +
+         (filter.gpu.empty() ? "" : " --gpu " + shell_word(filter.gpu));
+}
+
+}  // namespace
+
+void ResultFilter::declare(ArgumentList& arguments) {
+  arguments.value("--kernel", kernel, "NAME", "Only this family or operator");
+  arguments.value("--gpu", gpu, "NAME", "Only this GPU: L4, \"NVIDIA H200\", cpu");
+}
+
+Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilter& filter) {
+  StoredRows rows;
+  if (store.has_value()) {
+    MGTUNE_ASSIGN(rows, read_stored_rows(*store));
+  }
+  FoundResults found;
+  if (!filter.kernel.empty() || !filter.gpu.empty()) {
+    const RecordedNames names = names_of(rows.tuned, rows.outcomes);
+    MGTUNE_TRY(check_kernel(filter.kernel, names.operators));
+    MGTUNE_TRY(check_gpu(filter.gpu, names.models));
+    MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
+    const auto is_wanted = [&](const std::string& op, const GpuRecord& gpu) {
+      return means_operator(filter.kernel, op) &&
+             (filter.gpu.empty() || means_gpu(products, filter.gpu, gpu.model));
+    };
+    const std::string nothing = nothing_text(filter, rows, names.operators);
+    const bool any = keep_results(rows, is_wanted);
+    if (!any && !names.operators.empty()) found.nothing = nothing;
+  }
+  found.model = make_report_model(std::move(rows));
+  return found;
+}
+
+Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter) {
+  MGTUNE_ASSIGN(std::optional<Store> store, open_results(database));
+  return find_results(store, filter);
+}
+
+}  // namespace mgtune

@@ -1,0 +1,38 @@
+// The results that `show`, `report` and the watch page present. The functions keep no state; a
+// Store is for one thread at a time.
+
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/status.h"
+#include "model/report_model.h"
+#include "store/store.h"
+
+namespace mgtune {
+
+class ArgumentList;
+
+// Which results a reader asked for; empty words mean all.
+struct ResultFilter {
+  std::string kernel;  // as means_operator() takes it
+  std::string gpu;     // a product's name or alias ("H200"), the driver's name for it, or "cpu"
+
+  void declare(ArgumentList& arguments);  // --kernel and --gpu
+};
+
+struct FoundResults {
+  ReportModel model;    // of the results and of the sweeps that found them
+  std::string nothing;  // a sentence if the store has results but none that were asked for: which
+                        // results it has, and which command finds more
+};
+
+// The results that `filter` accepts; none without a store. invalid_argument as check_kernel() and
+// check_gpu() say.
+Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilter& filter);
+
+// The same of the database that --db names, or of the default one.
+Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter);
+
+}  // namespace mgtune

@@ -1,0 +1,192 @@
+#include "doctor/diagnosis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "build/build_cache.h"
+#include "clocks/clock_watch.h"
+#include "compiler/compiler.h"
+#include "compiler/cuda_headers.h"
+#include "compiler/nvrtc.h"
+#include "device/cuda/cuda_driver.h"
+#include "device/registry.h"
+#include "measure/timing_method_probe.h"
+#include "results/stored_results.h"
+#include "store/store.h"
+#include "system/file_system.h"
+
+namespace mgtune {
+namespace {
+
+Finding find_compiler() {
+  Finding finding{"host compiler", false, "", "install g++, or set CXX"};
+  const Result<std::unique_ptr<Compiler>> compiler = make_compiler("cpu");
+  finding.ok = compiler.ok();
+  // The identity continues with flags and hashes, which are of no use to a reader.
+  finding.found = compiler.ok() ? (*compiler)->identity() : compiler.status().message();
+  if (compiler.ok())
+    finding.found.resize(std::min(finding.found.find(", -"), finding.found.size()));
+  return finding;
+}
+
+Finding find_cpu_device() {
+  Finding finding{"cpu device", false, "",
+                  "keep libmgruntime-cpu.so of the same build beside mgtune"};
+  const Result<std::unique_ptr<Device>> device = open_device("cpu");
+  finding.ok = device.ok();
+  finding.found = device.ok() ? "loads" : device.status().message();
+  return finding;
+}
+
+Finding find_driver() {
+  Finding finding{"NVIDIA driver", false, "",
+                  "to use GPUs, install a driver for CUDA 12.4 or newer", true};
+  const Result<CudaDriver>& driver = cuda_driver();
+  finding.ok = driver.ok();
+  finding.found = driver.ok()
+                      ? "for CUDA " + cuda_version_text(driver->version) + ", " + driver->path
+                      : driver.status().message();
+  return finding;
+}
+
+// Loads the library and compiles nothing.
+Finding find_nvrtc_library() {
+  Finding finding{"NVRTC", false, "",
+                  "install the package cuda-nvrtc, or set CUDA_HOME or MGTUNE_NVRTC_PATH",
+                  !cuda_driver().ok()};
+  Result<std::string> path = find_nvrtc();
+  const Result<Nvrtc> nvrtc =
+      path.ok() ? open_nvrtc(*path) : Result<Nvrtc>(std::move(path).take_status());
+  finding.ok = nvrtc.ok();
+  finding.found = nvrtc.ok() ? std::to_string(nvrtc->major) + "." + std::to_string(nvrtc->minor) +
+                                   ", " + nvrtc->path
+                             : nvrtc.status().message();
+  return finding;
+}
+
+Finding find_headers() {
+  Finding finding{"CUDA headers", false, "",
+                  "install the package cuda-cudart-dev, or set CUDA_HOME", !cuda_driver().ok()};
+  const Result<CudaHeaders> headers = find_cuda_headers(FileSystem::real());
+  finding.ok = headers.ok();
+  finding.found = headers.ok() ? headers->folder : headers.status().message();
+  return finding;
+}
+
+Finding find_cupti(const std::string& program) {
+  Finding finding{"CUPTI", false, "",
+                  "install the package cuda-cupti; without it kernels are timed with CUDA events",
+                  true};
+  if (!cuda_driver().ok()) {
+    finding.found = "not tried, because it needs the driver";
+    return finding;
+  }
+  const Result<TimingMethod> method = probe_timing_method(program);
+  finding.ok = method.ok() && method->name == "rotating";
+  finding.found = !method.ok() ? method.status().message()
+                  : finding.ok ? "times kernels"
+                               : method->reason;
+  return finding;
+}
+
+std::string clocks_text(const ClockSample& sample) {
+  const auto number = [](double value, const char* unit) {
+    return value > 0 ? std::to_string(std::lround(value)) + unit : std::string("unknown");
+  };
+  const std::string throttled = throttle_text(sample.reasons);
+  return "SM " + number(sample.sm_mhz, " MHz") + ", memory " + number(sample.memory_mhz, " MHz") +
+         ", " + number(sample.power_w, " W") + ", " + number(sample.temperature_c, " C") +
+         (throttled.empty() ? "" : ", held down by " + throttled);
+}
+
+// Reads the clocks of every GPU once.
+Finding find_nvml() {
+  Finding finding{"NVML", false, "",
+                  "it comes with the driver; without it mgtune cannot watch the clocks", true};
+  if (!cuda_driver().ok()) {
+    finding.found = "not tried, because it needs the driver";
+    return finding;
+  }
+  finding.ok = true;
+  for (const DeviceInfo& device : list_devices()) {
+    if (device.kind == DeviceKind::cpu) continue;
+    const Result<std::unique_ptr<ClockWatch>> watch = open_clock_watch(device.id);
+    finding.ok = finding.ok && watch.ok();
+    if (!finding.found.empty()) finding.found += "; ";
+    finding.found += "GPU " + std::to_string(device.index) + ": " +
+                     (watch.ok() ? clocks_text((*watch)->read()) : watch.status().message());
+  }
+  return finding;
+}
+
+std::vector<Finding> find_gpus() {
+  std::vector<Finding> findings;
+  for (const DeviceInfo& device : list_devices()) {
+    if (device.kind == DeviceKind::cpu) continue;
+    findings.push_back({"GPU " + std::to_string(device.index), true,
+                        device.name + ", " + device.arch + ", driver " + device.driver, ""});
+  }
+  return findings;
+}
+
+// Writes a file into the folder and removes it again.
+Status try_writing(const std::string& folder) {
+  FileSystem& files = FileSystem::real();
+  MGTUNE_TRY(files.create_directories(folder, 0700));
+  const std::string probe = folder + "/.mgtune-doctor";
+  MGTUNE_TRY(files.write_file(probe, "probe"));
+  return files.remove(probe);
+}
+
+Finding find_build_cache() {
+  Finding finding{"build cache", false, "",
+                  "set MGTUNE_CACHE_DIR to a folder that only you can write to"};
+  const std::string folder = BuildCache::default_directory();
+  const Status status = BuildCache::check(folder);
+  finding.ok = status.ok();
+  finding.found = status.ok() ? folder : status.message();
+  return finding;
+}
+
+Finding find_database() {
+  Finding finding{"database", false, "", "name another file with --db or MGTUNE_DB"};
+  const Result<std::string> place = database_path("");
+  if (!place.ok()) {
+    finding.found = place.status().message();
+    return finding;
+  }
+  const std::string& path = *place;
+  const Result<Store> store = Store::open(path, Store::Mode::read_only);
+  finding.ok = store.ok();
+  finding.found = store.ok() ? path : store.status().message();
+  if (store.ok() || store.status().code() != StatusCode::not_found) return finding;
+  const std::size_t slash = path.rfind('/');
+  const Status status = try_writing(slash == std::string::npos ? "." : path.substr(0, slash));
+  finding.ok = status.ok();
+  finding.found = status.ok() ? path + " (the first sweep creates it)" : status.message();
+  return finding;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const std::string& program) {
+  const Finding compiler = find_compiler();
+  const Finding cpu = find_cpu_device();
+  const Finding database = find_database();
+  const Finding nvrtc = find_nvrtc_library();
+  const Finding headers = find_headers();
+  const std::vector<Finding> gpus = find_gpus();
+  Diagnosis diagnosis;
+  diagnosis.findings = {
+      compiler,           cpu,     find_driver(), nvrtc, headers, find_cupti(program), find_nvml(),
+      find_build_cache(), database};
+  diagnosis.findings.insert(diagnosis.findings.end(), gpus.begin(), gpus.end());
+  // Without a cache sweeps compile longer; without CUPTI they are less precise.
+  const bool can_use_cpu = compiler.ok && cpu.ok;
+  const bool can_use_gpu = !gpus.empty() && nvrtc.ok && headers.ok;
+  diagnosis.can_sweep = database.ok && (can_use_cpu || can_use_gpu);
+  return diagnosis;
+}
+
+}  // namespace mgtune

@@ -1,0 +1,98 @@
+#include "results/explanation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/single_problem.h"
+#include "results/stored_results.h"
+#include "selection/measured_problems.h"
+#include "selection/slowdown_model.h"
+
+namespace mgtune {
+namespace {
+
+constexpr std::size_t kNeighbors = 3;  // for the bound of the regret
+
+Result<Evidence> read_evidence(const Operator& op, const std::string& database) {
+  MGTUNE_ASSIGN(std::optional<Store> store, open_results(database));
+  if (!store) return Evidence();
+  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store->tuned(op.full_name()));
+  MGTUNE_ASSIGN(const MeasuredRows measured, store->measured(op.full_name()));
+  if (const Status offered = check_offered(op, tuned, measured); !offered.ok()) {
+    return corrupt(store->path() + ": " + offered.message());
+  }
+  return decode_evidence(op, tuned, measured);
+}
+
+std::vector<GpuRecord> recorded_gpus(const Evidence& evidence) {
+  std::vector<GpuRecord> gpus = evidence.gpus;
+  for (const TunedEntry& entry : evidence.tuned) {
+    if (std::ranges::find(gpus, entry.gpu) == gpus.end()) gpus.push_back(entry.gpu);
+  }
+  return gpus;
+}
+
+// The first measured problem of each combination of dtypes and flags.
+std::vector<const Problem*> kinds_of_problem(const Evidence& evidence) {
+  std::vector<const Problem*> kinds;
+  for (const Problem& problem : evidence.problems) {
+    const bool known = std::ranges::any_of(kinds, [&](const Problem* kind) {
+      return same_dtypes_and_flags(*problem.op, kind->slots, problem.slots);
+    });
+    if (!known) kinds.push_back(&problem);
+  }
+  return kinds;
+}
+
+Status select_for_problem(const Operator& op, const std::string& problem, const Evidence& evidence,
+                          SelectionReport& report) {
+  const DeviceInfo& device = report.gpu.device;
+  MGTUNE_ASSIGN(const auto words, parse_assignments(problem));
+  MGTUNE_ASSIGN(report.problem, bind_problem(op, words));
+  report.selected = select_variants(*report.problem, device, evidence);
+  if (report.selected.empty()) {
+    return unsupported("no variant of " + op.full_name() + " serves " + report.problem->text() +
+                       " on " + device.name + ", or all that do have failed there");
+  }
+  if (report.selected.front().step != SelectionStep::exact) {
+    report.neighbors = cross_validate(*report.problem, device, evidence, kNeighbors);
+  }
+  for (const Variant& variant : failed_variants(evidence, gpu_record(device))) {
+    report.failed.push_back(variant_text(op, variant));
+  }
+  return {};
+}
+
+Status cross_validate_all(const Operator& op, const Evidence& evidence, SelectionReport& report) {
+  const DeviceInfo& device = report.gpu.device;
+  std::vector<const Problem*> kinds = kinds_of_problem(evidence);
+  if (report.problem) kinds = {&*report.problem};
+  for (const Problem* kind : kinds) {
+    std::vector<HeldOut> problems = cross_validate(*kind, device, evidence);
+    if (!problems.empty()) report.cross_validated.push_back(std::move(problems));
+  }
+  if (!report.cross_validated.empty()) return {};
+  return not_found("nothing to cross-validate: " + op.full_name() +
+                   " needs at least three measured problems of the same dtypes on " + device.name);
+}
+
+}  // namespace
+
+Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog) {
+  if (request.problem.empty() && !request.cross_validate) {
+    return invalid_argument("--problem is required unless --cross-validate is given");
+  }
+  MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog, request.kernel));
+  MGTUNE_ASSIGN(Evidence read, read_evidence(*op, request.database));
+  SelectionReport report;
+  report.evidence = std::make_unique<const Evidence>(std::move(read));
+  const Evidence& evidence = *report.evidence;
+  MGTUNE_ASSIGN(report.gpu, find_explained_gpu(request.gpu, recorded_gpus(evidence)));
+  if (!request.problem.empty()) {
+    MGTUNE_TRY(select_for_problem(*op, request.problem, evidence, report));
+  }
+  if (request.cross_validate) MGTUNE_TRY(cross_validate_all(*op, evidence, report));
+  return report;
+}
+
+}  // namespace mgtune

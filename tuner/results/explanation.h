@@ -1,0 +1,45 @@
+// Explanation: the variant that a program would run for a problem, why, and what that is likely to
+// lose. It compiles and launches nothing. One thread at a time.
+
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "family/catalog.h"
+#include "family/problem.h"
+#include "results/explained_gpu.h"
+#include "selection/cross_validation.h"
+#include "selection/evidence.h"
+#include "selection/variant_selection.h"
+
+namespace mgtune {
+
+struct ExplainRequest {
+  std::string kernel;   // one operator, or a folder with one
+  std::string problem;  // "": only the cross-validation
+  std::string gpu = "auto";
+  std::string database;  // "": the default one
+  bool cross_validate = false;
+};
+
+struct SelectionReport {
+  std::unique_ptr<const Evidence> evidence;  // the lists below point into it
+  ExplainedGpu gpu;
+  std::optional<Problem> problem;         // nullopt: only the cross-validation was asked for
+  std::vector<SelectedVariant> selected;  // best first
+  std::vector<HeldOut> neighbors;         // the nearest measured problems, each held out
+  std::vector<std::string> failed;        // variants that are never dispatched on this GPU
+  std::vector<std::vector<HeldOut>>
+      cross_validated;  // one list per combination of dtypes and flags
+};
+
+// `catalog` outlives the report. unsupported if no variant serves the problem; not_found if there
+// is nothing to cross-validate; corrupt for a database with values that the operator does not
+// offer.
+Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog);
+
+}  // namespace mgtune

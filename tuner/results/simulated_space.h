@@ -1,0 +1,48 @@
+// The spaces that `mgtune simulate` replays. Every time in them is known: they come from a recorded
+// file, or from a database in which a sweep visited every variant of a problem. The functions keep
+// no state.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "family/catalog.h"
+#include "search/replay.h"
+#include "space/variant_set.h"
+#include "store/store.h"
+
+namespace mgtune {
+
+struct SimulatedSpace {
+  std::string name;
+  const VariantSet* set;              // owned by `owner`
+  TimeOf time_of;                     // refers to `owner`
+  std::vector<double> times;          // of all variants; 0: the variant failed
+  std::shared_ptr<const void> owner;  // of a type that depends on the source
+};
+
+Result<SimulatedSpace> space_of_file(const std::string& path);
+
+// Which problems of a database are wanted.
+struct SweptFilter {
+  std::string kernel;   // family, operator or folder
+  std::string problem;  // "rows=4096,T=bf16": those with these values; "": all
+};
+
+// invalid_argument or not_found, with a suggestion, for a name that none of the operators has.
+Status check_swept_filter(Catalog& catalog, const SweptFilter& filter);
+
+struct SweptSpaces {
+  std::vector<SimulatedSpace>
+      spaces;                         // "rmsnorm.forward rows=4096 T=bf16 on NVIDIA H200, rotating"
+  std::vector<std::string> left_out;  // problems whose variants were not all visited, and why
+};
+
+// One space for each problem, GPU and method that the filter accepts. The catalog outlives them.
+Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptFilter& filter);
+
+}  // namespace mgtune
