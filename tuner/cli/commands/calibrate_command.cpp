@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/leave.h"
 #include "device/registry.h"
+#include "json/json.h"
 #include "measure/timing_method_probe.h"
 #include "results/stored_results.h"
 #include "sweep/device_lock.h"
@@ -16,8 +17,6 @@
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The result of one GPU.
 struct Calibration {

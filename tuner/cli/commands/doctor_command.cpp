@@ -3,6 +3,7 @@
 #include "cli/argument_list.h"
 #include "cli/command.h"
 #include "doctor/diagnosis.h"
+#include "json/json.h"
 #include "text/text_table.h"
 
 namespace mgtune {
@@ -17,17 +18,15 @@ std::string findings_table(const Diagnosis& diagnosis) {
 }
 
 std::string findings_json(const Diagnosis& diagnosis) {
-  auto rows = nlohmann::ordered_json::array();
+  auto rows = Json::array();
   for (const Finding& finding : diagnosis.findings) {
     rows.push_back({{"what", finding.what},
                     {"state", finding.state()},
                     {"found", finding.found},
                     {"advice", finding.ok ? "" : finding.advice}});
   }
-  return nlohmann::ordered_json(
-             {{"format", 1}, {"can_sweep", diagnosis.can_sweep}, {"findings", rows}})
-             .dump(2) +
-         "\n";
+  return Json({{"format", 1}, {"can_sweep", diagnosis.can_sweep}, {"findings", rows}})
+      .document_text();
 }
 
 class DoctorCommand final : public Command {

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "device/registry.h"
 #include "family/catalog.h"
+#include "json/json.h"
 #include "plan/problem_set.h"
 #include "space/space.h"
 #include "system/file_system.h"
@@ -11,8 +12,6 @@
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // One design, with the size of its space for an example problem.
 struct ListedDesign {

@@ -1,12 +1,9 @@
 #include "cli/output/chip_metrics.h"
 
-#include <nlohmann/json.hpp>
-
+#include "json/json.h"
 #include "text/text_table.h"
 
 namespace mgtune {
-
-using Json = nlohmann::ordered_json;
 
 std::string chip_metrics_table(const ChipListing& listing) {
   TextTable counters({{"counter"}, {"tier"}, {"unit"}, {"metric"}, {"meaning"}});

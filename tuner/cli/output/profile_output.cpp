@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "counters/counter_sets.h"
+#include "json/json.h"
 #include "measure/derived_figures.h"
 #include "text/text_table.h"
 
 namespace mgtune {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A count or a large number has no decimals; others have four digits.
 std::string number_text(double value) {

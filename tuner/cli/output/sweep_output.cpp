@@ -18,8 +18,6 @@
 namespace mgtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // From about this many bytes on, a sweep on the cpu device is slow: an element takes some
 // nanoseconds, and a variant is launched several times.
 constexpr std::int64_t kLargeForEmulation = 16 << 20;
