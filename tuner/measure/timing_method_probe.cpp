@@ -4,7 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "worker/child_process.h"
+#include "system/child_process.h"
 
 namespace mgtune {
 namespace {
@@ -26,7 +26,7 @@ Result<TimingMethod> probe_timing_method(const std::string& program) {
   }
   if (!line.ok()) {
     const std::string end = child.end_description();
-    return without_cupti("the process that tried " + end + "; " + child.take_error_output());
+    return without_cupti("the process that tried " + end + "; " + child.read_error_output());
   }
   const auto json = nlohmann::json::parse(*line, nullptr, false);
   const bool understood = json.is_object() && json.contains("method") && json.contains("reason") &&

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "search/target.h"
 #include "final/final.h"
 #include "final/problem_pick.h"
+#include "search/target.h"
 #include "sweep/space_record.h"
 #include "sweep/warm_start.h"
 
@@ -174,7 +174,7 @@ void ProblemSweep::compile(VariantState state) {
     states.push_back(std::move(state));
     return;
   }
-  WorkRequest work = request(WorkRequest::Kind::compile, state);
+  WorkRequest work{shared_.next_request++, CompileRequest{request(state), shared_.device.id}};
   compiling_[work.id].push_back(std::move(state));
   shared_.pool.submit(std::move(work));
 }
@@ -235,11 +235,12 @@ Status ProblemSweep::measure_ready() {
   while (!ready_.empty() && shared_.workers.has_idle() && !default_is_on_its_way() && !stopping()) {
     MGTUNE_TRY(ceilings_.measure_once(view_));
     VariantState state = take_ready();
-    WorkRequest work = request(WorkRequest::Kind::measure, state);
+    MeasureRequest work{request(state)};
     const Contender* incumbent = best();
     if (incumbent != nullptr && !is_default(state)) work.stop_above_ns = incumbent->q3_ns;
-    measuring_.emplace(work.id, std::move(state));
-    shared_.workers.submit(std::move(work));
+    const std::int64_t id = shared_.next_request++;
+    measuring_.emplace(id, std::move(state));
+    shared_.workers.submit({id, std::move(work)});
   }
   return {};
 }
@@ -376,16 +377,8 @@ Status ProblemSweep::interrupted_or(Status failure) const {
   return shared_.should_stop() ? Status() : std::move(failure);
 }
 
-WorkRequest ProblemSweep::request(WorkRequest::Kind kind, const VariantState& state) {
-  WorkRequest work;
-  work.kind = kind;
-  work.id = shared_.next_request++;
-  work.kernel = shared_.options.kernel_of(view_.op);
-  work.op = view_.op;
-  work.problem = view_.problem;
-  work.variant = state.text;
-  work.device = shared_.device.id;
-  return work;
+VariantRequest ProblemSweep::request(const VariantState& state) const {
+  return {{shared_.options.kernel_of(view_.op), view_.op, view_.problem}, state.text};
 }
 
 }  // namespace mgtune

@@ -22,11 +22,11 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/problem_ceilings.h"
+#include "final/pick.h"
 #include "search/search.h"
 #include "space/space.h"
 #include "sweep/known_results.h"
-#include "final/pick.h"
-#include "calibration/problem_ceilings.h"
 #include "sweep/sweep_shared.h"
 
 namespace mgtune {
@@ -89,7 +89,7 @@ class ProblemSweep {
   bool discards(const WorkReply& reply);
   Status interrupted_or(Status failure) const;
   bool is_recorded(const VariantState& state) const;
-  WorkRequest request(WorkRequest::Kind kind, const VariantState& state);
+  VariantRequest request(const VariantState& state) const;
 
   SweepShared& shared_;
   const Problem& problem_;

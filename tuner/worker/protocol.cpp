@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "worker/object_reader.h"
 #include "worker/record_json.h"
@@ -16,22 +17,6 @@ constexpr std::array<StatusCode, 12> kFailures = {
     StatusCode::corrupt,          StatusCode::incompatible,  StatusCode::io,
     StatusCode::compile_failed,   StatusCode::launch_failed, StatusCode::timeout,
     StatusCode::device_lost,      StatusCode::unsupported,   StatusCode::internal};
-
-const char* word(WorkRequest::Kind kind) {
-  switch (kind) {
-    case WorkRequest::Kind::compile:
-      return "compile";
-    case WorkRequest::Kind::measure:
-      return "measure";
-    case WorkRequest::Kind::count:
-      return "count";
-    case WorkRequest::Kind::ceiling:
-      return "ceiling";
-    case WorkRequest::Kind::final:
-      return "final";
-  }
-  return "";
-}
 
 const char* word(WorkReply::Phase phase) {
   return phase == WorkReply::Phase::reference ? "reference" : "variant";
@@ -61,29 +46,100 @@ Result<Json> parse(const std::string& text) {
   return json;
 }
 
+void write_fields(Json& json, const ProblemRequest& request) {
+  json["kernel"] = request.kernel;
+  json["op"] = request.op;
+  json["problem"] = request.problem;
+}
+
+void read_fields(ObjectReader& reader, ProblemRequest& request) {
+  reader.read("kernel", request.kernel);
+  reader.read("op", request.op);
+  reader.read("problem", request.problem);
+}
+
+void write_fields(Json& json, const VariantRequest& request) {
+  write_fields(json, static_cast<const ProblemRequest&>(request));
+  json["variant"] = request.variant;
+}
+
+void read_fields(ObjectReader& reader, VariantRequest& request) {
+  read_fields(reader, static_cast<ProblemRequest&>(request));
+  reader.read("variant", request.variant);
+}
+
+void write_fields(Json& json, const CompileRequest& request) {
+  write_fields(json, static_cast<const VariantRequest&>(request));
+  json["device"] = request.device;
+}
+
+void read_fields(ObjectReader& reader, CompileRequest& request) {
+  read_fields(reader, static_cast<VariantRequest&>(request));
+  reader.read("device", request.device);
+}
+
+void write_fields(Json& json, const MeasureRequest& request) {
+  write_fields(json, static_cast<const VariantRequest&>(request));
+  json["stop_above_ns"] = number_or_word(request.stop_above_ns);
+}
+
+void read_fields(ObjectReader& reader, MeasureRequest& request) {
+  read_fields(reader, static_cast<VariantRequest&>(request));
+  reader.read("stop_above_ns", request.stop_above_ns);
+}
+
+void write_fields(Json& json, const CountRequest& request) {
+  write_fields(json, static_cast<const VariantRequest&>(request));
+  json["tier"] = request.tier;
+}
+
+void read_fields(ObjectReader& reader, CountRequest& request) {
+  read_fields(reader, static_cast<VariantRequest&>(request));
+  reader.read("tier", request.tier);
+}
+
+void write_fields(Json& json, const CeilingRequest& request) {
+  json["ceiling"] = request.ceiling;
+  json["bytes"] = request.bytes;
+}
+
+void read_fields(ObjectReader& reader, CeilingRequest& request) {
+  reader.read("ceiling", request.ceiling);
+  reader.read("bytes", request.bytes);
+}
+
+void write_fields(Json& json, const FinalRequest& request) {
+  write_fields(json, static_cast<const ProblemRequest&>(request));
+  json["variants"] = request.variants;
+}
+
+void read_fields(ObjectReader& reader, FinalRequest& request) {
+  read_fields(reader, static_cast<ProblemRequest&>(request));
+  reader.read("variants", request.variants);
+}
+
+// Makes `work` the alternative whose kind is `kind`, and reads its fields.
+template <typename... Kinds>
+void read_work(ObjectReader& reader, std::string_view kind, std::variant<Kinds...>& work) {
+  const auto read_if_kind = [&]<typename Kind>(std::type_identity<Kind>) {
+    if (kind != Kind::kKind) return false;
+    read_fields(reader, work.template emplace<Kind>());
+    return true;
+  };
+  const bool known = (read_if_kind(std::type_identity<Kinds>()) || ...);
+  if (!known) reader.fail("nothing is called \"" + std::string(kind) + '"');
+}
+
 }  // namespace
 
 std::string encode(const WorkRequest& request) {
-  if (request.kind == WorkRequest::Kind::ceiling) {
-    return line({{"do", word(request.kind)},
-                 {"id", request.id},
-                 {"device", request.device},
-                 {"ceiling", request.ceiling},
-                 {"bytes", request.bytes}});
-  }
-  Json json{{"do", word(request.kind)}, {"id", request.id},           {"kernel", request.kernel},
-            {"op", request.op},         {"problem", request.problem}, {"device", request.device}};
-  if (request.kind == WorkRequest::Kind::final) {
-    json["variants"] = request.variants;
-    return line(json);
-  }
-  json["variant"] = request.variant;
-  if (request.kind == WorkRequest::Kind::count) {
-    json["tier"] = request.tier;
-  } else {
-    json["stop_above_ns"] = number_or_word(request.stop_above_ns);
-  }
-  return line(json);
+  return std::visit(
+      [&request](const auto& work) {
+        Json json{{"do", work.kKind}, {"id", request.id}};
+        write_fields(json, work);
+        return line(json);
+      },
+      request.work);
 }
 
 std::string encode(const WorkReply& reply) {
@@ -118,37 +174,8 @@ Result<WorkRequest> decode_request(const std::string& text) {
   WorkRequest request;
   std::string kind;
   reader.read("do", kind);
-  constexpr std::array kKinds = {WorkRequest::Kind::compile, WorkRequest::Kind::measure,
-                                 WorkRequest::Kind::count, WorkRequest::Kind::ceiling,
-                                 WorkRequest::Kind::final};
-  const auto* const known =
-      std::ranges::find_if(kKinds, [&kind](WorkRequest::Kind each) { return kind == word(each); });
-  if (known == kKinds.end()) {
-    reader.fail("nothing is called \"" + kind + '"');
-  } else {
-    request.kind = *known;
-  }
+  read_work(reader, kind, request.work);
   reader.read("id", request.id);
-  reader.read("device", request.device);
-  if (request.kind == WorkRequest::Kind::ceiling) {
-    reader.read("ceiling", request.ceiling);
-    reader.read("bytes", request.bytes);
-    MGTUNE_TRY(reader.finish());
-    return request;
-  }
-  reader.read("kernel", request.kernel);
-  reader.read("op", request.op);
-  reader.read("problem", request.problem);
-  if (request.kind == WorkRequest::Kind::final) {
-    reader.read("variants", request.variants);
-  } else {
-    reader.read("variant", request.variant);
-  }
-  if (request.kind == WorkRequest::Kind::count) {
-    reader.read("tier", request.tier);
-  } else if (request.kind != WorkRequest::Kind::final) {
-    reader.read("stop_above_ns", request.stop_above_ns);
-  }
   MGTUNE_TRY(reader.finish());
   return request;
 }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "worker/worker_failure.h"
+
 namespace mgtune {
 namespace {
 
@@ -30,6 +32,21 @@ Result<WorkerChannel> WorkerChannel::open() {
   return channel;
 }
 
+Status WorkerChannel::serve_each(
+    const std::function<Status(const WorkRequest&, WorkReply&)>& handle) {
+  while (true) {
+    MGTUNE_ASSIGN(const std::optional<WorkRequest> request, next_request());
+    if (!request) return {};
+    MGTUNE_TRY(begin(request->id));
+    WorkReply reply;
+    reply.id = request->id;
+    const Status status = handle(*request, reply);
+    if (!status.ok()) put_failure(status, reply);
+    MGTUNE_TRY(send(reply));
+    if (status.code() == StatusCode::device_lost) return status;
+  }
+}
+
 Result<std::optional<WorkRequest>> WorkerChannel::next_request() {
   std::size_t end = 0;
   while ((end = buffer_.find('\n')) == std::string::npos) {
@@ -46,10 +63,10 @@ Result<std::optional<WorkRequest>> WorkerChannel::next_request() {
   return std::optional<WorkRequest>(std::move(request));
 }
 
-Status WorkerChannel::begin(const WorkRequest& request, WorkReply::Phase phase, std::string what) {
+Status WorkerChannel::begin(std::int64_t id, WorkReply::Phase phase, std::string what) {
   WorkReply reply;
   reply.kind = WorkReply::Kind::begin;
-  reply.id = request.id;
+  reply.id = id;
   reply.phase = phase;
   reply.message = std::move(what);
   return send(reply);

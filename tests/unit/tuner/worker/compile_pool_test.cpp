@@ -18,11 +18,7 @@ using Clock = std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
 WorkRequest request(std::int64_t id, const std::string& variant) {
-  WorkRequest request;
-  request.kind = WorkRequest::Kind::compile;
-  request.id = id;
-  request.variant = variant;
-  return request;
+  return {id, CompileRequest{{{}, variant}, ""}};
 }
 
 // Everything that is pending, by id.

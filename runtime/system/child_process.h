@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "system/file_descriptor.h"
 #include "core/status.h"
+#include "system/file_descriptor.h"
 
 namespace mgtune {
 
@@ -57,7 +57,7 @@ class ChildProcess {
   bool ended_from_outside() const;
 
   // What it wrote on standard error since the last call.
-  std::string take_error_output();
+  std::string read_error_output();
 
  private:
   ChildProcess() = default;

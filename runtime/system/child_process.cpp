@@ -1,4 +1,4 @@
-#include "worker/child_process.h"
+#include "system/child_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -268,7 +268,7 @@ bool ChildProcess::ended_from_outside() const {
          std::ranges::find(kOwnMistakes, WTERMSIG(wait_status_)) == kOwnMistakes.end();
 }
 
-std::string ChildProcess::take_error_output() {
+std::string ChildProcess::read_error_output() {
   drain_error();
   return std::exchange(error_buffer_, {});
 }
