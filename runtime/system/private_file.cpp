@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "system/descriptor_io.h"
 #include "system/file_descriptor.h"
 
 namespace mgtune {
@@ -40,20 +41,6 @@ int open_directory(const std::string& directory) {
   return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes) {
-  std::string content(bytes, '\0');
-  std::size_t have = 0;
-  while (have < bytes) {
-    const ssize_t got = ::read(fd, content.data() + have, bytes - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return open_failure(path, errno);
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  content.resize(have);
-  return content;
-}
-
 }  // namespace
 
 Status check_private_directory(const std::string& directory) {
@@ -81,7 +68,10 @@ Result<std::string> read_private_file(const std::string& directory, const std::s
   MGTUNE_TRY(check_owner(path, info));
   const auto bytes = static_cast<std::size_t>(info.st_size);
   if (bytes > max_bytes) return refuse(path, "is too large");
-  return read_all(file.get(), path, bytes);
+  std::string content;
+  content.reserve(bytes);
+  if (!read_all(file.get(), content, bytes)) return open_failure(path, errno);
+  return content;
 }
 
 }  // namespace mgtune

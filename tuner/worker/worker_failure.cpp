@@ -78,7 +78,7 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
   } else if (lost.reason.code() == StatusCode::timeout) {
     reply.outcome = Outcome::timeout;
     reply.message = fmt::format("{}not done within {}{}", compiles ? "the compiler was " : "",
-                                lost.deadline, lost.yardstick);
+                                lost.deadline, lost.deadline_basis);
   }
   if (begun.phase == WorkReply::Phase::variant) return reply;
   return failed_reply(
@@ -103,7 +103,7 @@ std::string_view worker_kind(const WorkRequest& request) {
 }
 
 Status end_of_sweep(const WorkRequest& request, const WorkReply& failed) {
-  // The family's mistake (its reference's, say) is the same for every variant.
+  // A mistake of the family, for example in its reference, is the same for every variant.
   if (failed.failure == StatusCode::invalid_argument) return invalid_argument(failed.message);
   const std::string work = describe(request);
   if (work.empty()) return {failed.failure, failed.message};

@@ -74,7 +74,7 @@ TEST(ChildProcess, AMissingProgramIsNamed) {
   const Result<ChildProcess> child = ChildProcess::start({"/no/such/program", "worker"});
   ASSERT_FALSE(child.ok());
   EXPECT_EQ(child.status().code(), StatusCode::environment);
-  EXPECT_EQ(child.status().message(), "cannot run /no/such/program: No such file or directory");
+  EXPECT_EQ(child.status().message(), "cannot run '/no/such/program': No such file or directory");
 }
 
 TEST(ChildProcess, TheDeadlinePasses) {

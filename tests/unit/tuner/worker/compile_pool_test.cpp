@@ -209,7 +209,7 @@ TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {
 TEST(CompilePool, AMissingProgramIsNamed) {
   CompilePool pool({"/no/such/program"}, 2, milliseconds(3000));
   pool.submit(request(1, "v1"));
-  EXPECT_THAT(pool.next().status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(pool.next().status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
 }  // namespace

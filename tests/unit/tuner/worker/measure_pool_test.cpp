@@ -141,7 +141,7 @@ TEST(MeasurePool, WaitingForOneUsesTheFirstThatIsWell) {
 
 TEST(MeasurePool, AMissingProgramIsNamed) {
   MeasurePool workers("/no/such/program", {DeviceInfo()}, {"rotating", ""}, milliseconds(3000));
-  EXPECT_THAT(workers.measure({}).status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(workers.measure({}).status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
 }  // namespace

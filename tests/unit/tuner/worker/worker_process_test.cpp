@@ -99,7 +99,7 @@ TEST(WorkerProcess, AfterAFailureOfTheMachineItIsIdleAgain) {
 TEST(WorkerProcess, AProgramThatDoesNotRunShowsInPoll) {
   WorkerProcess worker({"/no/such/program"}, milliseconds(1000));
   worker.submit(request(1, "v1"));
-  EXPECT_THAT(worker.poll().status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(worker.poll().status().message(), HasSubstr("cannot run '/no/such/program'"));
   EXPECT_TRUE(worker.is_idle());
   EXPECT_EQ(worker.return_unstarted().request.id, 1) << "another worker may do it";
 }

@@ -173,7 +173,7 @@ TEST(WorkerRun, AMissingProgramIsNamed) {
   WorkerProcess process({"/no/such/program"}, milliseconds(3000));
   const Result<WorkReply> reply = process.run({});
   ASSERT_FALSE(reply.ok());
-  EXPECT_THAT(reply.status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(reply.status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
 }  // namespace
