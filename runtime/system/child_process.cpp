@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -50,18 +51,12 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   if (this == &other) return *this;
-  end();
-  process_ = std::move(other.process_);
-  input_ = std::move(other.input_);
-  output_ = std::move(other.output_);
-  error_ = std::move(other.error_);
-  output_buffer_ = std::move(other.output_buffer_);
-  error_buffer_ = std::move(other.error_buffer_);
-  return *this;
+  std::destroy_at(this);  // the process that stood here ends as in the destructor
+  return *std::construct_at(this, std::move(other));
 }
 
 // A process whose input ends exits and removes its temporary files; a busy one is killed.
-void ChildProcess::end() {
+ChildProcess::~ChildProcess() {
   end_input();
   wait_or_kill();
 }

@@ -23,7 +23,7 @@ class ChildProcess {
 
   ChildProcess(ChildProcess&& other) noexcept = default;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
-  ~ChildProcess() { end(); }  // closes its input, waits a second for its end, kills it
+  ~ChildProcess();  // closes its input, waits a second for its end, kills it
 
   // io if the process has ended. At most one line of some KiB may be unread at a time: it fits into
   // the socket's buffer, so this does not wait.
@@ -60,7 +60,6 @@ class ChildProcess {
         input_(std::move(input)),
         output_(std::move(output)),
         error_(std::move(error)) {}
-  void end();
   void wait_or_kill();
   void read_errors();
   std::optional<std::string> next_buffered_line();

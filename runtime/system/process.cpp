@@ -174,16 +174,6 @@ Process::Process(Process&& other) noexcept
       wait_status_(other.wait_status_),
       killed_(other.killed_) {}
 
-Process& Process::operator=(Process&& other) noexcept {
-  if (this != &other) {
-    kill();
-    pid_ = std::exchange(other.pid_, -1);
-    wait_status_ = other.wait_status_;
-    killed_ = other.killed_;
-  }
-  return *this;
-}
-
 // The group is killed before the process is collected: until then no other group has its number.
 bool Process::collect(int options) {
   if (pid_ < 0) return true;

@@ -44,9 +44,6 @@ class Process {
                                const StandardDescriptors& descriptors, Orphans orphans);
 
   Process(Process&& other) noexcept;
-  Process& operator=(Process&& other) noexcept;  // kills the process that stood here
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
   ~Process() { kill(); }
 
   // The end is noticed by one of the first three functions. It also ends what is left of the group.

@@ -46,84 +46,41 @@ Result<Json> parse(const std::string& text) {
   return json;
 }
 
-void write_fields(Json& json, const ProblemRequest& request) {
-  json["kernel"] = request.kernel;
-  json["op"] = request.op;
-  json["problem"] = request.problem;
+// Calls field(key, member) for each field of a request, to write it or to read it.
+template <typename Request, typename Field>
+void for_each_field(Request& request, const Field& field) {
+  using Kind = std::remove_const_t<Request>;
+  if constexpr (std::is_base_of_v<ProblemRequest, Kind>) {
+    field("kernel", request.kernel);
+    field("op", request.op);
+    field("problem", request.problem);
+  }
+  if constexpr (std::is_base_of_v<VariantRequest, Kind>) field("variant", request.variant);
+  if constexpr (std::is_same_v<Kind, CompileRequest>) field("device", request.device);
+  if constexpr (std::is_same_v<Kind, MeasureRequest>) {
+    field("stop_above_ns", request.stop_above_ns);
+  }
+  if constexpr (std::is_same_v<Kind, CountRequest>) field("tier", request.tier);
+  if constexpr (std::is_same_v<Kind, CeilingRequest>) {
+    field("ceiling", request.ceiling);
+    field("bytes", request.bytes);
+  }
+  if constexpr (std::is_same_v<Kind, FinalRequest>) field("variants", request.variants);
 }
 
-void read_fields(ObjectReader& reader, ProblemRequest& request) {
-  reader.read("kernel", request.kernel);
-  reader.read("op", request.op);
-  reader.read("problem", request.problem);
+template <typename Value>
+Json to_value(const Value& value) {
+  return value;
 }
-
-void write_fields(Json& json, const VariantRequest& request) {
-  write_fields(json, static_cast<const ProblemRequest&>(request));
-  json["variant"] = request.variant;
-}
-
-void read_fields(ObjectReader& reader, VariantRequest& request) {
-  read_fields(reader, static_cast<ProblemRequest&>(request));
-  reader.read("variant", request.variant);
-}
-
-void write_fields(Json& json, const CompileRequest& request) {
-  write_fields(json, static_cast<const VariantRequest&>(request));
-  json["device"] = request.device;
-}
-
-void read_fields(ObjectReader& reader, CompileRequest& request) {
-  read_fields(reader, static_cast<VariantRequest&>(request));
-  reader.read("device", request.device);
-}
-
-void write_fields(Json& json, const MeasureRequest& request) {
-  write_fields(json, static_cast<const VariantRequest&>(request));
-  json["stop_above_ns"] = number_or_word(request.stop_above_ns);
-}
-
-void read_fields(ObjectReader& reader, MeasureRequest& request) {
-  read_fields(reader, static_cast<VariantRequest&>(request));
-  reader.read("stop_above_ns", request.stop_above_ns);
-}
-
-void write_fields(Json& json, const CountRequest& request) {
-  write_fields(json, static_cast<const VariantRequest&>(request));
-  json["tier"] = request.tier;
-}
-
-void read_fields(ObjectReader& reader, CountRequest& request) {
-  read_fields(reader, static_cast<VariantRequest&>(request));
-  reader.read("tier", request.tier);
-}
-
-void write_fields(Json& json, const CeilingRequest& request) {
-  json["ceiling"] = request.ceiling;
-  json["bytes"] = request.bytes;
-}
-
-void read_fields(ObjectReader& reader, CeilingRequest& request) {
-  reader.read("ceiling", request.ceiling);
-  reader.read("bytes", request.bytes);
-}
-
-void write_fields(Json& json, const FinalRequest& request) {
-  write_fields(json, static_cast<const ProblemRequest&>(request));
-  json["variants"] = request.variants;
-}
-
-void read_fields(ObjectReader& reader, FinalRequest& request) {
-  read_fields(reader, static_cast<ProblemRequest&>(request));
-  reader.read("variants", request.variants);
-}
+Json to_value(double value) { return number_or_word(value); }
 
 // Makes `work` the alternative whose kind is `kind`, and reads its fields.
 template <typename... Kinds>
 void read_work(ObjectReader& reader, std::string_view kind, std::variant<Kinds...>& work) {
   const auto read_if_kind = [&]<typename Kind>(std::type_identity<Kind>) {
     if (kind != Kind::kKind) return false;
-    read_fields(reader, work.template emplace<Kind>());
+    for_each_field(work.template emplace<Kind>(),
+                   [&reader](const char* key, auto& value) { reader.read(key, value); });
     return true;
   };
   const bool known = (read_if_kind(std::type_identity<Kinds>()) || ...);
@@ -136,7 +93,8 @@ std::string encode(const WorkRequest& request) {
   return std::visit(
       [&request](const auto& work) {
         Json json{{"do", work.kKind}, {"id", request.id}};
-        write_fields(json, work);
+        for_each_field(
+            work, [&json](const char* key, const auto& value) { json[key] = to_value(value); });
         return line(json);
       },
       request.work);
