@@ -1,14 +1,12 @@
 #include "api/installed_tables.h"
 
-#include <dlfcn.h>
-
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "api/source_file.h"
-#include "system/file_system.h"
 #include "json/json_cursor.h"
+#include "system/file_system.h"
+#include "system/own_folders.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {
@@ -17,13 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kShipped[] = "share/mgtune/results";
-
-fs::path folder_of_this_code() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&folder_of_this_code), &info) == 0) return {};
-  std::error_code error;
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
 
 }  // namespace
 

@@ -10,8 +10,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "system/file_descriptor.h"
 #include "pack/pack.h"
+#include "system/descriptor_io.h"
+#include "system/file_descriptor.h"
 
 namespace mgtune {
 namespace {
@@ -24,18 +25,11 @@ Status failure(const std::string& path, int error) {
   return error == ENOENT ? not_found(message) : io_error(message);
 }
 
-// Up to `bytes` from where the file stands.
+// Up to `bytes` from the current position of the file.
 Result<std::string> read_up_to(int fd, const std::string& path, std::size_t bytes) {
-  std::string content(bytes, '\0');
-  std::size_t have = 0;
-  while (have < bytes) {
-    const ssize_t got = ::read(fd, content.data() + have, bytes - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure(path, errno);
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  content.resize(have);
+  std::string content;
+  content.reserve(bytes);
+  if (!read_all(fd, content, bytes)) return failure(path, errno);
   return content;
 }
 

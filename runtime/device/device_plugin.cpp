@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "system/own_folders.h"
 #include "system/user_folders.h"
 
 namespace mgtune {
@@ -15,19 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kCpuPluginFile[] = "libmgruntime-cpu.so";
-
-// The folder of the library or program that this function was linked into; "" when unknown.
-fs::path folder_of_this_code() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&folder_of_this_code), &info) == 0) return {};
-  std::error_code error;
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
-
-fs::path folder_of_this_program() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path();
-}
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "system/descriptor_io.h"
 #include "system/file_descriptor.h"
 
 namespace mgtune {
@@ -19,16 +20,6 @@ namespace {
 Status errno_status(const char* action, const std::string& path, int error) {
   const StatusCode code = error == ENOENT ? StatusCode::not_found : StatusCode::io;
   return {code, std::string("cannot ") + action + " " + path + ": " + std::strerror(error)};
-}
-
-Status write_all(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno_status("write", path, errno);
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
 }
 
 // A new file that only this user may read: `name` with six letters or digits appended, as
@@ -56,14 +47,8 @@ class RealFileSystem final : public FileSystem {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return errno_status("read", path, errno);
     std::string content;
-    std::array<char, 1 << 16> chunk;
-    while (true) {
-      const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return errno_status("read", path, errno);
-      if (got == 0) return content;
-      content.append(chunk.data(), static_cast<std::size_t>(got));
-    }
+    if (!read_all(file.get(), content)) return errno_status("read", path, errno);
+    return content;
   }
 
   Status write_file(const std::string& path, std::string_view content) override {
@@ -134,7 +119,7 @@ class RealFileSystem final : public FileSystem {
 
   static Status fill(FileDescriptor& file, const std::string& path, std::string_view content,
                      bool sync) {
-    MGTUNE_TRY(write_all(file.get(), content, path));
+    if (!write_all(file.get(), content)) return errno_status("write", path, errno);
     if (sync && ::fsync(file.get()) != 0) return errno_status("sync", path, errno);
     if (file.close() != 0) return errno_status("close", path, errno);
     return {};

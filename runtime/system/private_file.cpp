@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "system/descriptor_io.h"
 #include "system/file_descriptor.h"
 
 namespace mgtune {
@@ -41,20 +42,6 @@ int open_directory(const std::string& directory) {
   return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes) {
-  std::string content(bytes, '\0');
-  std::size_t have = 0;
-  while (have < bytes) {
-    const ssize_t got = ::read(fd, content.data() + have, bytes - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return open_failure(path, errno);
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  content.resize(have);
-  return content;
-}
-
 struct OpenedFile {
   FileDescriptor descriptor;
   std::size_t bytes = 0;
@@ -75,6 +62,14 @@ Result<OpenedFile> open_private_file(const std::string& directory, const std::st
   return OpenedFile{std::move(file), static_cast<std::size_t>(info.st_size)};
 }
 
+Result<std::string> read_start(const OpenedFile& file, const std::string& path,
+                               std::size_t bytes) {
+  std::string content;
+  content.reserve(bytes);
+  if (!read_all(file.descriptor.get(), content, bytes)) return open_failure(path, errno);
+  return content;
+}
+
 }  // namespace
 
 Status check_private_directory(const std::string& directory) {
@@ -92,14 +87,14 @@ Result<std::string> read_private_file(const std::string& directory, const std::s
   const std::string path = directory + "/" + name;
   MGTUNE_ASSIGN(const OpenedFile file, open_private_file(directory, name, path));
   if (file.bytes > max_bytes) return refuse(path, "is too large");
-  return read_all(file.descriptor.get(), path, file.bytes);
+  return read_start(file, path, file.bytes);
 }
 
 Result<std::string> read_private_file_start(const std::string& directory, const std::string& name,
                                             std::size_t bytes) {
   const std::string path = directory + "/" + name;
   MGTUNE_ASSIGN(const OpenedFile file, open_private_file(directory, name, path));
-  return read_all(file.descriptor.get(), path, std::min(file.bytes, bytes));
+  return read_start(file, path, std::min(file.bytes, bytes));
 }
 
 }  // namespace mgtune

@@ -1,23 +1,18 @@
-// Runs a program and waits for it. It takes an argument vector and uses no shell. The program's
-// input is empty, and its standard output and error are returned together. Thread-safe.
-//
-// No process that the program started outlives this process, however this process ends. A fork of
-// this process starts the program and waits for it. If this process dies, the fork kills them all.
+// Runs a program to its end and brings back its output. Its standard output and error come back
+// together; its input is empty. Everything that it started ends with this process (see
+// Process::Orphans::kill_all). Thread-safe.
 
 #pragma once
 
 #include <chrono>
 #include <string>
-#include <vector>
 
 #include "core/status.h"
+#include "system/process.h"
 
 namespace mgtune {
 
-struct Subprocess {
-  std::vector<std::string> arguments;  // [0]: a path, or a name that PATH finds
-  std::string directory;               // working directory; "": that of this process
-  std::string temporary_folder;        // its TMPDIR, an absolute path; "": that of this process
+struct Subprocess : ProcessCommand {
   std::chrono::milliseconds deadline{60'000};
 };
 
@@ -26,8 +21,8 @@ struct SubprocessOutcome {
   std::string output;  // at most the first 4 MiB
 };
 
-// environment if the program cannot be started. timeout if it was killed at its deadline, together
-// with all processes that it started.
+// environment if the program cannot be started, timeout if it was killed at its deadline together
+// with everything that it started.
 Result<SubprocessOutcome> run_subprocess(const Subprocess& command);
 
 }  // namespace mgtune

@@ -23,15 +23,15 @@
 #include <thread>
 #include <vector>
 
-#include "compiler/compiler.h"
 #include "compile/compile_pool.h"
-#include "system/file_system.h"
+#include "compile/compile_target.h"
+#include "compiler/compiler.h"
 #include "family/catalog.h"
 #include "space/space.h"
+#include "system/file_system.h"
 #include "tests/helpers/golden_operators.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "compile/compile_target.h"
 
 namespace mgtune {
 namespace {
@@ -58,15 +58,9 @@ std::vector<WorkRequest> requests() {
   const Space space(problem, kH200);
   std::vector<WorkRequest> all;
   space.for_each([&](const Variant& variant) {
-    WorkRequest request;
-    request.kind = WorkRequest::Kind::compile;
-    request.id = static_cast<std::int64_t>(all.size());
-    request.kernel = "rmsnorm";
-    request.op = "rmsnorm.forward";
-    request.problem = problem.text();
-    request.variant = variant_text(*problem.op, variant);
-    request.device = kDeviceId;
-    all.push_back(std::move(request));
+    const VariantRequest request{{"rmsnorm", "rmsnorm.forward", problem.text()},
+                                 variant_text(*problem.op, variant)};
+    all.push_back({std::ssize(all), CompileRequest{request, kDeviceId}});
     return true;
   });
   std::vector<WorkRequest> some;

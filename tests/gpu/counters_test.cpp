@@ -13,17 +13,17 @@
 #include <string>
 
 #include "check/checker.h"
-#include "system/file_system.h"
 #include "counters/launch_counting.h"
 #include "counters/range_counter.h"
 #include "family/catalog.h"
+#include "measure/count_process.h"
+#include "measure/timing_method_probe.h"
 #include "space/space.h"
+#include "system/file_system.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "measure/count_process.h"
-#include "measure/measure_process.h"
-#include "measure/timing_method_probe.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 namespace {
@@ -63,13 +63,14 @@ class CountedVariants : public RealGpuTest {
     ASSERT_TRUE(first.ok()) << first.status().message();
   }
 
-  static CountJob costly(const std::string& cost, int tier = 1) {
-    return {source_path("tests/families/costly"), "costly.spread", "n=1048576",
-            "block COST=" + cost, tier};
+  static CountRequest costly(const std::string& cost, int tier = 1) {
+    return {{{source_path("tests/families/costly"), "costly.spread", "n=1048576"},
+             "block COST=" + cost},
+            tier};
   }
 
   // Every counter of the job by name, printed.
-  Values count(const CountJob& job) {
+  Values count(const CountRequest& job) {
     const Result<WorkReply> reply = process_->run(job);
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     if (!reply.ok() || !reply->counters.has_value()) {
@@ -103,7 +104,7 @@ TEST_F(CountedVariants, RmsnormMovesTheBytesThatItsCostSays) {
   const auto cost = static_cast<double>(op.bytes.evaluate(problem.slots).value());
   const Variant variant = Space(problem, device().info().limits).ladder().front();
   const Values values =
-      count({"rmsnorm", "rmsnorm.forward", problem.text(), variant_text(op, variant), 1});
+      count({{{"rmsnorm", "rmsnorm.forward", problem.text()}, variant_text(op, variant)}, 1});
   ASSERT_TRUE(values.contains("dram_read_bytes") && values.contains("dram_write_bytes"));
   const double moved = values.at("dram_read_bytes") + values.at("dram_write_bytes");
   std::cout << "moved " << moved << " bytes, " << 100 * moved / cost << " % of the cost, "
@@ -150,19 +151,13 @@ TEST_F(CountedVariants, AnotherProcessTimesAsBefore) {
   const Result<TimingMethod> method = probe_timing_method(mgtune_path());
   ASSERT_TRUE(method.ok()) << method.status().message();
   EXPECT_EQ(method->name, "rotating") << method->reason;
-  MeasureProcess timing(
+  WorkerProcess timing(
       {mgtune_path(), "worker", "measure", device().info().id, method->name, method->reason},
       kDeadline);
-  WorkRequest request;
-  request.id = 1;
-  const CountJob job = costly("none");
-  request.kernel = job.kernel;
-  request.op = job.op;
-  request.problem = job.problem;
-  request.variant = job.variant;
-  request.device = device().info().id;
+  const CountRequest job = costly("none");
+  const WorkRequest request{1, MeasureRequest{job, 0}};
   const auto median_ns = [&]() -> double {
-    const Result<WorkReply> reply = timing.measure(request);
+    const Result<WorkReply> reply = timing.run(request);
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     if (!reply.ok() || !reply->measurement.has_value()) return -1;
     EXPECT_EQ(reply->measurement->method, "rotating");

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "measure/timing_method_probe.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "measure/measure_process.h"
-#include "measure/timing_method_probe.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 namespace {
@@ -82,14 +82,9 @@ class MeasureWorkerOnGpu : public RealGpuTest {
   }
 
   WorkReply measure(const std::string& fault) {
-    WorkRequest request;
-    request.id = next_id_++;
-    request.kernel = folder_.file("faults");
-    request.op = "faults.go";
-    request.problem = "n=100000";
-    request.variant = "plain FAULT=" + fault;
-    request.device = device().info().id;
-    const Result<WorkReply> reply = process_->measure(request);
+    const ProblemRequest problem{folder_.file("faults"), "faults.go", "n=100000"};
+    const Result<WorkReply> reply =
+        process_->run({next_id_++, MeasureRequest{{problem, "plain FAULT=" + fault}, 0}});
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     const WorkReply answer = reply.ok() ? *reply : WorkReply();
     std::cout << fault << ": " << to_string(answer.outcome) << ": " << answer.message << std::endl;
@@ -106,7 +101,7 @@ class MeasureWorkerOnGpu : public RealGpuTest {
   }
 
   const TemporaryFolder folder_;
-  std::optional<MeasureProcess> process_;
+  std::optional<WorkerProcess> process_;
   std::int64_t next_id_ = 1;
 };
 
@@ -127,13 +122,8 @@ TEST_F(MeasureWorkerOnGpu, AFaultIsItsVariantsAlone) {
 }
 
 TEST_F(MeasureWorkerOnGpu, TheCopyCeilingComesByTheWorkersMethod) {
-  WorkRequest request;
-  request.kind = WorkRequest::Kind::ceiling;
-  request.id = 1;
-  request.device = device().info().id;
-  request.ceiling = "copy";
-  request.bytes = 64 << 20;
-  const Result<WorkReply> reply = process_->measure(request);
+  const CeilingRequest request{"copy", 64 << 20};
+  const Result<WorkReply> reply = process_->run({1, request});
   ASSERT_TRUE(reply.ok()) << reply.status().message();
   ASSERT_TRUE(reply->ceiling.has_value());
   EXPECT_EQ(reply->ceiling->bytes, request.bytes);

@@ -45,12 +45,8 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
 
 Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
                                       const CeilingNeed& need) {
-  WorkRequest work;
-  work.kind = WorkRequest::Kind::ceiling;
-  work.id = request_id;
-  work.ceiling = need.kind;
-  work.bytes = need.bytes;
-  MGTUNE_ASSIGN(WorkReply reply, workers.measure(work));
+  MGTUNE_ASSIGN(WorkReply reply,
+                workers.measure({request_id, CeilingRequest{need.kind, need.bytes}}));
   if (reply.ceiling.has_value()) return *std::move(reply.ceiling);
   return Status(code_of(reply.outcome), reply.message);
 }

@@ -8,11 +8,11 @@
 namespace mgtune {
 namespace {
 
-// Variants that need too much memory stand side by side in a space; as many in a row as this are
-// taken for a machine that has none left.
-constexpr int kMostSuspects = 8;
+// Variants that need too much memory are neighbours in a space. After this many suspects in a row
+// we take it that the machine has no memory left.
+constexpr int kMaxSuspects = 8;
 
-bool is_of_the_machine(const WorkReply& reply) {
+bool is_machine_failure(const WorkReply& reply) {
   return reply.kind == WorkReply::Kind::failed && reply.failure == StatusCode::environment;
 }
 
@@ -62,7 +62,7 @@ void CompilePool::feed() {
 }
 
 Status CompilePool::suspect(WorkRequest request, WorkReply failed) {
-  if (++suspects_in_a_row_ == kMostSuspects) {
+  if (++suspects_in_a_row_ == kMaxSuspects) {
     suspects_in_a_row_ = 0;
     suspects_.clear();
     return end_of_sweep(request, failed);
@@ -85,21 +85,22 @@ void CompilePool::charge_suspects() {
   suspects_.clear();
 }
 
-// What a request comes to; nullopt where that is still open.
+// The reply for a finished request; nullopt while it is still open.
 Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished finished,
                                                       bool alone) {
-  if (is_of_the_machine(finished.reply) && !alone) {
+  if (is_machine_failure(finished.reply) && !alone) {
     waiting_.push_front({std::move(finished.request), true});
     return std::optional<WorkReply>();
   }
-  if (is_of_the_machine(finished.reply)) {
+  if (is_machine_failure(finished.reply)) {
     MGTUNE_TRY(suspect(std::move(finished.request), std::move(finished.reply)));
     return std::optional<WorkReply>();
   }
   if (finished.reply.kind == WorkReply::Kind::failed) {
     return end_of_sweep(finished.request, finished.reply);
   }
-  if (finished.reply.build.has_value()) {  // a compiler ended, whatever it said of the source
+  if (finished.reply.build
+          .has_value()) {  // a compiler came to its end, whatever it said about the source
     compiles_ = true;
     suspects_in_a_row_ = 0;
     charge_suspects();
@@ -114,7 +115,7 @@ Result<std::optional<WorkReply>> CompilePool::poll() {
     MGTUNE_ASSIGN(std::optional<WorkerProcess::Finished> finished, slot.worker.poll());
     if (!finished) continue;
     MGTUNE_ASSIGN(std::optional<WorkReply> reply, receive(*std::move(finished), slot.alone));
-    feed();  // before the caller has a look at the reply
+    feed();  // a free worker starts before the caller handles the reply
     if (reply) return reply;
   }
   if (!finished_.empty()) {
@@ -122,7 +123,7 @@ Result<std::optional<WorkReply>> CompilePool::poll() {
     finished_.pop_front();
     return reply;
   }
-  if (!suspects_.empty() && running() == 0) {  // nothing is left that could clear the machine
+  if (!suspects_.empty() && running() == 0) {  // no other variant can show that the machine works
     const Suspect first = std::move(suspects_.front());
     suspects_.clear();
     return end_of_sweep(first.request, first.failed);
@@ -137,14 +138,8 @@ void CompilePool::join(WaitSet& waiting) const {
 }
 
 Result<std::optional<WorkReply>> CompilePool::next() {
-  while (pending() > 0) {
-    MGTUNE_ASSIGN(std::optional<WorkReply> reply, poll());
-    if (reply) return reply;
-    WaitSet waiting;
-    join(waiting);
-    waiting.wait();
-  }
-  return std::optional<WorkReply>();
+  if (pending() == 0) return std::optional<WorkReply>();
+  return wait_for_next(*this);
 }
 
 }  // namespace mgtune

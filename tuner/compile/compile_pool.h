@@ -1,13 +1,15 @@
-// CompilePool: compile workers beside the measuring ones, on one queue of requests. Builds go into
-// the build cache, where the measure worker finds them; the pool reports the build of each variant.
+// CompilePool: compile workers that run beside the measure workers and share one queue of requests.
+// Builds go into the build cache, where the measure workers find them; the pool reports the build
+// of each variant.
 //
-// One thread drives it. What becomes of a variant whose worker crashes or is late is
-// worker_process.h's: tried once more, then compile_failed; `timeout` at once.
+// One thread drives it. A variant whose worker crashes is tried once more and is then
+// compile_failed; one whose worker is late is `timeout` at once (worker_process.h).
 //
-// A compiler that was killed, or that found no memory, is tried again with no other beside it. When
-// that ends in the same way, the variant is a suspect: compile_failed once another one compiles,
-// because it asks for more than the machine has. While nothing compiles, or after eight suspects in
-// a row, it is the machine, and that ends the pool, as a full disk does.
+// A compiler that was killed, or that found no memory, is tried again with no other compiler beside
+// it. If it fails alone too, we suspect the variant: as soon as another variant compiles, the
+// suspect is recorded as compile_failed, because it needs more memory than the machine has. If
+// nothing compiles, or after eight suspects in a row, the machine is to blame, and the pool ends
+// with that failure, as it does if the disk is full.
 
 #pragma once
 
@@ -19,8 +21,8 @@
 #include <vector>
 
 #include "core/status.h"
+#include "system/wait_set.h"
 #include "worker/protocol.h"
-#include "worker/wait_set.h"
 #include "worker/worker_process.h"
 
 namespace mgtune {
@@ -37,53 +39,53 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
   ~CompilePool();
 
-  // A free worker begins at once; else the request waits for one.
+  // A free worker begins at once; otherwise the request waits for one.
   void submit(WorkRequest request);
 
-  // A finished one, in order of finishing; nullopt when none is just now. A Status is what ends the
-  // sweep: what a worker said of the machine twice, or that no worker can be started any more. A
+  // A finished one, in the order of finishing; nullopt if there is none now. A Status ends the
+  // sweep: a worker's failure of the machine (tried twice), or no worker can be started any more. A
   // suspect's reply has no build and the failure `environment`.
   Result<std::optional<WorkReply>> poll();
 
-  // Adds when poll() has something new; nothing when nothing is pending.
+  // Adds what poll() waits for; nothing if nothing is pending.
   void join(WaitSet& waiting) const;
 
-  // poll() until there is one; nullopt when nothing is pending.
+  // Waits for the next finished one; nullopt if nothing is pending.
   Result<std::optional<WorkReply>> next();
 
   std::size_t pending() const;  // submitted and not yet returned by poll() or next()
 
-  // The caller has builds of the same operators from before: they compile on this machine.
+  // The caller has older builds of the same operators: this machine can compile them.
   void others_compile() { compiles_ = true; }
 
-  void drop_waiting();  // forgets the requests that no worker has yet
+  void drop_waiting();  // forgets the requests that no worker has started
 
  private:
   struct Work {
     WorkRequest request;
     bool alone = false;  // no other compiler may run beside it
   };
-  // Failed twice because of the machine, the second time alone.
+  // Failed twice because of the machine, the second time with no other compiler beside it.
   struct Suspect {
     WorkRequest request;
     WorkReply failed;
   };
   struct Slot {
     WorkerProcess worker;
-    bool alone = false;  // what it works on
+    bool alone = false;  // its request must run alone
   };
 
   void feed();
   Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, bool alone);
   Status suspect(WorkRequest request, WorkReply failed);
-  void charge_suspects();  // they are to blame: something else compiles
+  void charge_suspects();  // another variant compiles, so the suspects are to blame
   std::size_t running() const;
 
   std::vector<Slot> slots_;
   std::deque<Work> waiting_;
   std::vector<Suspect> suspects_;   // while nothing has compiled
-  std::deque<WorkReply> finished_;  // to be returned by poll()
-  bool compiles_ = false;  // a compiler came to its end here, whatever it said of the source
+  std::deque<WorkReply> finished_;  // poll() will return them
+  bool compiles_ = false;  // a compiler came to its end here, whatever it said about the source
   int suspects_in_a_row_ = 0;
 };
 

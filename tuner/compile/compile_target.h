@@ -1,6 +1,6 @@
-// The device that a compile worker compiles for, as the word that starts the worker. So no compile
-// worker asks a driver: that takes long where sixteen do it at once, and none of them launches.
-// Both functions are pure.
+// The device that a compile worker compiles for, as one word of the command that starts the worker.
+// A compile worker launches nothing, so it need not ask the driver about the device; sixteen
+// workers that ask at once wait long. Both functions are pure.
 
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace mgtune {
 
-// {"id": "GPU-...", "arch": "sm_90", "compute_capability": 90, ...}: what a build depends on, and
-// the id that requests name.
+// {"id": "GPU-...", "arch": "sm_90", "compute_capability": 90, ...}: everything that a build
+// depends on, and the id that requests name.
 std::string compile_target_word(const DeviceInfo& device);
 
-// The same, the rest of it empty; invalid_argument for anything else.
+// The device of such a word, its other fields empty; invalid_argument for any other word.
 Result<DeviceInfo> decode_compile_target(const std::string& word);
 
 }  // namespace mgtune

@@ -1,12 +1,11 @@
 #include <utility>
 
 #include "build/build_cache.h"
-#include "system/file_system.h"
 #include "compile/absent_driver.h"
+#include "system/file_system.h"
 #include "worker/work_item.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
-#include "worker/worker_loop.h"
 
 namespace mgtune {
 namespace {
@@ -18,10 +17,10 @@ class CompileWorker {
         builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())),
         device_(std::move(device)) {}
 
-  Status handle(const WorkRequest& request, WorkReply& reply) {
+  Status handle(const CompileRequest& request, WorkReply& reply) {
     BuildRecord& record = reply.build.emplace();
     if (request.device != device_.id) return internal_error("no device " + request.device);
-    MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
+    MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, request.variant));
     return build_item(builder_, item, device_, record).status();
   }
 
@@ -37,9 +36,7 @@ Status run_compile_worker(DeviceInfo device) {
   keep_driver_out();
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   CompileWorker worker(std::move(device));
-  return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
-    return worker.handle(request, reply);
-  });
+  return channel.serve(worker);
 }
 
 }  // namespace mgtune

@@ -1,7 +1,5 @@
 #include "final/final_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -29,16 +27,10 @@ std::chrono::milliseconds launches_time(std::span<const Contender> entries) {
 
 Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
                             std::span<const Contender> entries, std::optional<std::size_t> twice) {
-  WorkRequest work;
-  work.kind = WorkRequest::Kind::final;
-  work.id = shared.next_request++;
-  work.kernel = shared.options.kernel_of(view.op);
-  work.op = view.op;
-  work.problem = view.problem;
-  work.variant = fmt::format("a final of {} variants", entries.size());  // for messages alone
+  FinalRequest work{{shared.options.kernel_of(view.op), view.op, view.problem}, {}};
   for (const Contender& entry : entries) work.variants.push_back(entry.variant);
   if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
-  return shared.workers.measure(work, launches_time(entries));
+  return shared.workers.measure({shared.next_request++, std::move(work)}, launches_time(entries));
 }
 
 bool is_broken_off(const WorkReply& reply) {

@@ -30,9 +30,10 @@ Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
       return text;
     }
     if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
-    const Result<WorkReply> reply =
-        shared.counter->run({shared.options.kernel_of(op.full_name()), op.full_name(),
-                             problem.text(), finalist.variant, 1});
+    const Result<WorkReply> reply = shared.counter->run(
+        {{{shared.options.kernel_of(op.full_name()), op.full_name(), problem.text()},
+          finalist.variant},
+         1});
     if (reply.ok() && reply->outcome == Outcome::ok) {
       shared.counters_refused = 0;
       MGTUNE_ASSIGN(const std::int64_t sweep, shared.journal.begin());

@@ -1,7 +1,7 @@
-// CountProcess: hardware counters of variants, taken in a process of their own. Counting and timing
-// by CUPTI's activity records exclude each other in a process, and counting wants privilege that
-// may be missing: whatever happens there, the caller goes on. Keeps its worker between calls of one
-// problem. One thread.
+// CountProcess: hardware counters of variants, read in a process of their own. Counters and CUPTI's
+// activity records, which time kernels, exclude each other within a process, and counters need a
+// privilege that may be missing: the caller goes on whatever happens here. The worker is kept
+// between calls. One thread.
 
 #pragma once
 
@@ -10,32 +10,26 @@
 #include <string>
 
 #include "core/status.h"
-#include "measure/measure_process.h"
 #include "worker/protocol.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 
-struct CountJob {
-  std::string kernel;   // what --kernel named
-  std::string op;       // "rmsnorm.forward"
-  std::string problem;  // Problem::text()
-  std::string variant;  // variant_text()
-  int tier = 1;         // of counters/counter_sets.h
-};
-
 class CountProcess {
  public:
-  // `program` is mgtune's path; `deadline` as of measuring (sweep/deadline.h). Starts nothing yet.
-  CountProcess(const std::string& program, std::string device_id,
-               std::chrono::milliseconds deadline);
+  // `program` is mgtune's path; `deadline` is as for measuring (sweep/deadline.h). Starts no
+  // worker.
+  CountProcess(const std::string& program, const std::string& device_id,
+               std::chrono::milliseconds deadline)
+      : process_({program, "worker", "count", device_id}, deadline) {}
 
-  // With counters where the outcome is ok; another outcome is the variant's: its check, a crash.
-  // environment, with the reason and what to do about it, where the machine does not let us count.
-  Result<WorkReply> run(const CountJob& job);
+  // The reply has counters if its outcome is ok; any other outcome is the variant's own, for
+  // example a failed check or a crash. environment, with the reason and a remedy, if the machine
+  // does not allow us to read counters.
+  Result<WorkReply> run(CountRequest request);
 
  private:
-  MeasureProcess process_;
-  std::string device_id_;
+  WorkerProcess process_;
   std::int64_t next_id_ = 1;
 };
 

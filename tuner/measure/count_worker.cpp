@@ -10,7 +10,6 @@
 #include "measure/variant_bench.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
-#include "worker/worker_loop.h"
 
 namespace mgtune {
 namespace {
@@ -20,8 +19,8 @@ class CountWorker {
   CountWorker(std::unique_ptr<Device> device, WorkerChannel& channel)
       : bench_(std::move(device), channel) {}
 
-  Status handle(const WorkRequest& request, WorkReply& reply) {
-    // First what may be refused: a check takes seconds.
+  Status handle(const CountRequest& request, WorkReply& reply) {
+    // The counter is opened first because it may be refused: a check takes seconds.
     MGTUNE_TRY(open_counter());
     MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, bench_.prepare(request, reply));
     if (variant == nullptr) return {};
@@ -60,7 +59,7 @@ class CountWorker {
   }
 
   VariantBench bench_;
-  std::unique_ptr<RangeCounter> counter_;  // before the device, whose context it counts in, goes
+  std::unique_ptr<RangeCounter> counter_;  // counts in the device's context: destroyed before it
 };
 
 }  // namespace
@@ -69,9 +68,7 @@ Status run_count_worker(const std::string& device_id) {
   MGTUNE_ASSIGN(WorkerChannel channel, WorkerChannel::open());
   MGTUNE_ASSIGN(std::unique_ptr<Device> device, open_device(device_id));
   CountWorker worker(std::move(device), channel);
-  return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
-    return worker.handle(request, reply);
-  });
+  return channel.serve(worker);
 }
 
 }  // namespace mgtune

@@ -38,8 +38,8 @@ Status run_kernel(Device& device, const Module& module) {
   for (std::uint32_t i = 0; i < kCount; ++i) {
     const std::uint32_t right = (i * 2654435761U) ^ kSeed;
     if (result[i] == right) continue;
-    return internal_error("a kernel wrote " + std::to_string(result[i]) + " where " +
-                          std::to_string(right) + " is right");
+    return internal_error("a kernel wrote " + std::to_string(result[i]) + " instead of " +
+                          std::to_string(right));
   }
   return {};
 }

@@ -1,6 +1,6 @@
-// Whether a GPU is well: it gives memory, a small kernel runs on all of it, and every element of
-// the result is right. A GPU that a kernel has harmed may open like any other. Where it hangs, so
-// does this: the parent has a deadline for a worker's start. One thread.
+// Whether a GPU works: it allocates memory, runs a small kernel on all of its SMs, and every
+// element of the result is right. A GPU that a kernel has harmed may still open like any other. If
+// the GPU hangs, so does this check: the parent has a deadline for a worker's start. One thread.
 
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace mgtune {
 
-// environment for a GPU that is not, naming it; the builder's failure where the kernel cannot be
-// built, which says nothing about the GPU. The cpu device is always well.
+// environment, with the GPU's name, if it does not work. The builder's failure if the kernel cannot
+// be built, which says nothing about the GPU. The cpu device always works.
 Status check_health(Device& device, Builder& builder);
 
 }  // namespace mgtune

@@ -35,13 +35,12 @@ void MeasurePool::feed() {
   for (Seat& seat : seats_) {
     if (waiting_.empty()) return;
     if (!seat.is_used || !seat.worker.is_idle()) continue;
-    waiting_.front().request.device = seat.device.id;
     seat.worker.submit(std::move(waiting_.front()));
     waiting_.pop_front();
   }
 }
 
-// Whether there are others to go on with.
+// False if the sweep cannot go on without this GPU.
 bool MeasurePool::leave_alone(Seat& seat, const Status& why) {
   const auto used = std::ranges::count_if(seats_, [](const Seat& other) { return other.is_used; });
   if (why.code() != StatusCode::environment || used < 2) return false;
@@ -57,7 +56,7 @@ Result<std::optional<WorkReply>> MeasurePool::poll() {
     Result<std::optional<WorkerProcess::Finished>> polled = seat.worker.poll();
     if (!polled.ok()) {
       if (!leave_alone(seat, polled.status())) return std::move(polled).take_status();
-      waiting_.push_front(seat.worker.take_unbegun());
+      waiting_.push_front(seat.worker.return_unstarted());
       feed();
       continue;
     }
@@ -79,16 +78,11 @@ void MeasurePool::join(WaitSet& waiting) const {
   for (const Seat& seat : seats_) seat.worker.join(waiting);
 }
 
-Result<WorkReply> MeasurePool::measure(WorkRequest request, std::chrono::milliseconds more) {
-  waiting_.push_back({.request = std::move(request), .more = more});
+Result<WorkReply> MeasurePool::measure(WorkRequest request, std::chrono::milliseconds extra_time) {
+  waiting_.push_back({.request = std::move(request), .extra_time = extra_time});
   feed();
-  while (true) {
-    MGTUNE_ASSIGN(std::optional<WorkReply> reply, poll());
-    if (reply) return *std::move(reply);
-    WaitSet waiting;
-    join(waiting);
-    waiting.wait();
-  }
+  MGTUNE_ASSIGN(std::optional<WorkReply> reply, wait_for_next(*this));
+  return *std::move(reply);
 }
 
 }  // namespace mgtune

@@ -1,9 +1,8 @@
-// MeasurePool: a measure worker for each of some GPUs of one model, or one for the cpu device. Who
-// asks for a measurement does not choose the GPU: results belong to the model.
+// MeasurePool: one measure worker for each of several GPUs of one model, or one for the cpu device.
+// The caller does not choose the GPU of a measurement: results belong to the model.
 //
-// A GPU whose worker does not begin its work any more (it shows first that the GPU is well), or
-// says twice that the machine failed it, is left alone while there are others, and the request goes
-// to one of those. One thread.
+// A GPU is left alone if its worker no longer begins to work (a worker first shows that its GPU is
+// well), or says twice that the machine failed. The other GPUs go on with its request. One thread.
 
 #pragma once
 
@@ -16,17 +15,17 @@
 
 #include "core/status.h"
 #include "device/device.h"
+#include "system/wait_set.h"
 #include "timing/timer.h"
 #include "worker/protocol.h"
-#include "worker/wait_set.h"
 #include "worker/worker_process.h"
 
 namespace mgtune {
 
 class MeasurePool {
  public:
-  // `program` is mgtune's path; nothing is started before the first request. `deadline` is for each
-  // step of a worker: to begin, and from there to be done.
+  // `program` is mgtune's path; no worker is started before the first request. `deadline` is for
+  // each step of a worker: to `begin`, and from there to `done`.
   MeasurePool(const std::string& program, const std::vector<DeviceInfo>& devices,
               const TimingMethod& method, std::chrono::milliseconds deadline);
 
@@ -38,21 +37,21 @@ class MeasurePool {
   std::size_t size() const { return seats_.size(); }
   bool has_idle() const;  // a worker that could begin at once
 
-  void submit(WorkRequest request);  // when has_idle(); the request's device is filled in
+  void submit(WorkRequest request);  // when has_idle()
 
-  // A finished one; nullopt when none is just now. A Status is what ends the sweep:
-  // invalid_argument for a reference that crashed or hung, what the last worker said of the machine
-  // (tried twice), environment when no worker can be started any more.
+  // A finished one; nullopt if there is none now. A Status ends the sweep: invalid_argument for a
+  // reference that crashed or hung, the last worker's failure of the machine (tried twice),
+  // environment if no worker can be started any more.
   Result<std::optional<WorkReply>> poll();
 
-  // Adds when poll() has something new; nothing when nothing is submitted.
+  // Adds what poll() waits for; nothing if nothing is submitted.
   void join(WaitSet& waiting) const;
 
-  // When nothing is submitted: submit(), and blocks until poll() has what came of it. It may take
-  // `more` beyond the deadline: a final's launches do.
-  Result<WorkReply> measure(WorkRequest request, std::chrono::milliseconds more = {});
+  // When nothing is submitted: submits the request and waits for its reply. The work may take
+  // `extra_time` beyond the deadline: the launches of a final do.
+  Result<WorkReply> measure(WorkRequest request, std::chrono::milliseconds extra_time = {});
 
-  // "NVIDIA H200 (1): no measure worker begins its work ...": of those that are used no more.
+  // The GPUs that are used no more, "NVIDIA H200 (1): no measure worker begins its work ...".
   const std::vector<std::string>& left_alone() const { return left_alone_; }
 
  private:
@@ -66,7 +65,7 @@ class MeasurePool {
   bool leave_alone(Seat& seat, const Status& why);
 
   std::vector<Seat> seats_;
-  std::deque<WorkerProcess::Task> waiting_;  // for a worker that is free
+  std::deque<WorkerProcess::Task> waiting_;  // for a free worker
   std::vector<std::string> left_alone_;
 };
 

@@ -7,16 +7,15 @@
 
 #include "ceilings/ceiling.h"
 #include "check/failure_outcome.h"
-#include "system/utc_now.h"
 #include "device/registry.h"
+#include "measure/health_check.h"
+#include "measure/variant_bench.h"
+#include "system/utc_now.h"
 #include "timing/gpu_timer.h"
 #include "timing/statistics.h"
 #include "timing/timer.h"
-#include "measure/health_check.h"
-#include "measure/variant_bench.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
-#include "worker/worker_loop.h"
 
 namespace mgtune {
 namespace {
@@ -45,14 +44,7 @@ class MeasureWorker {
   MeasureWorker(VariantBench& bench, std::unique_ptr<Timer> timer)
       : bench_(bench), timer_(std::move(timer)) {}
 
-  Status handle(const WorkRequest& request, WorkReply& reply) {
-    if (request.kind == WorkRequest::Kind::ceiling) return measure_ceiling(request, reply);
-    if (request.kind == WorkRequest::Kind::final) return measure_final(request, reply);
-    return measure(request, reply);
-  }
-
- private:
-  Status measure(const WorkRequest& request, WorkReply& reply) {
+  Status handle(const MeasureRequest& request, WorkReply& reply) {
     MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> variant, bench_.prepare(request, reply));
     if (variant == nullptr) return {};
     MGTUNE_ASSIGN(reply.measurement, time(*variant, request.stop_above_ns));
@@ -61,8 +53,8 @@ class MeasureWorker {
     return {};
   }
 
-  Status measure_final(const WorkRequest& request, WorkReply& reply) {
-    MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request));
+  Status handle(const FinalRequest& request, WorkReply& reply) {
+    MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request, reply.id));
     std::vector<const LoadedVariant*> variants;
     variants.reserve(loaded.size());
     for (const std::unique_ptr<LoadedVariant>& variant : loaded) variants.push_back(variant.get());
@@ -71,7 +63,7 @@ class MeasureWorker {
     TurnBudget budget;
     budget.buffer_sets = launches.buffer_sets;
     if (bench_.device().info().kind == DeviceKind::cpu) {
-      // Its times say nothing: as little as shows that it works.
+      // Times of the cpu device say nothing about a GPU: a short run shows that the code works.
       budget.min_rounds = 3;
       budget.max_seconds = 0.1;
     }
@@ -81,11 +73,11 @@ class MeasureWorker {
     return {};
   }
 
-  Status measure_ceiling(const WorkRequest& request, WorkReply& reply) {
-    bench_.forget_problem();  // the ceilings want the memory
+  Status handle(const CeilingRequest& request, WorkReply& reply) {
+    bench_.forget_problem();  // the ceilings need the memory
     MGTUNE_ASSIGN(const MeasuredCeiling measured,
-                  mgtune::measure_ceiling(bench_.device(), bench_.builder(), *timer_,
-                                          request.ceiling, request.bytes));
+                  measure_ceiling(bench_.device(), bench_.builder(), *timer_, request.ceiling,
+                                  request.bytes));
     CeilingRecord& ceiling = reply.ceiling.emplace();
     ceiling.kind = request.ceiling;
     ceiling.method = timer_->method();
@@ -96,6 +88,7 @@ class MeasureWorker {
     return {};
   }
 
+ private:
   Result<MeasurementRecord> time(const LoadedVariant& variant, double stop_above_ns) {
     MGTUNE_ASSIGN(const VariantBench::Launches launches,
                   bench_.launches(std::array<const LoadedVariant*, 1>{&variant},
@@ -140,9 +133,7 @@ Status run_measure_worker(const std::string& device_id, const TimingMethod& meth
   MGTUNE_TRY(check_health(bench.device(), bench.builder()));
   MGTUNE_ASSIGN(std::unique_ptr<Timer> timer, make_timer(bench.device(), bench.builder(), method));
   MeasureWorker worker(bench, std::move(timer));
-  return serve_requests(channel, [&worker](const WorkRequest& request, WorkReply& reply) {
-    return worker.handle(request, reply);
-  });
+  return channel.serve(worker);
 }
 
 }  // namespace mgtune

@@ -5,7 +5,7 @@
 
 #include "json/json.h"
 #include "json/json_cursor.h"
-#include "worker/child_process.h"
+#include "system/child_process.h"
 
 namespace mgtune {
 namespace {
@@ -38,7 +38,7 @@ Result<TimingMethod> probe_timing_method(const std::string& program) {
   }
   if (!line.ok()) {
     const std::string end = child.end_description();
-    return without_cupti("the process that tried " + end + "; " + child.take_error_output());
+    return without_cupti("the process that tried " + end + "; " + child.read_error_output());
   }
   const Result<TimingMethod> method = read_timing_method(*line);
   return method.ok() ? *method : without_cupti("no answer but '" + *line + "'");

@@ -1,5 +1,5 @@
-// Which method times GPUs in this machine, asked in a process of its own: CUPTI, once opened,
-// watches the process that opened it, and that must not be the one that drives a sweep.
+// Which method times GPUs on this machine. A process of its own finds this out, because CUPTI
+// watches every process that has opened it, and it must not watch the one that drives a sweep.
 
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace mgtune {
 
-// default_gpu_method() as a child process `program worker method` finds it. A child that crashes,
-// hangs for 20 s or answers nonsense leaves CUDA events, with that as the reason; environment when
-// none can be started.
+// default_gpu_method() as a child process `program worker method` finds it. If the child crashes,
+// hangs for 20 s or sends a malformed answer, the method is CUDA events, and the reason says so.
+// environment if no child can be started.
 Result<TimingMethod> probe_timing_method(const std::string& program);
 
-// The child's side: writes the method to standard output as a line of JSON.
+// In the child: writes the method to standard output as one line of JSON.
 void write_timing_method(const TimingMethod& method);
 
 }  // namespace mgtune

@@ -16,13 +16,13 @@ VariantBench::VariantBench(std::unique_ptr<Device> device, WorkerChannel& channe
       device_(std::move(device)),
       builder_(BuildCache(FileSystem::real(), BuildCache::default_directory())) {}
 
-Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const WorkRequest& request,
+Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const VariantRequest& request,
                                                              WorkReply& reply) {
-  MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request));
+  MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, request.variant));
   MGTUNE_ASSIGN(const Build build,
                 build_item(builder_, item, device_->info(), reply.build.emplace()));
   MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
-  MGTUNE_ASSIGN(Checker* const checker, checker_of(request, item.problem));
+  MGTUNE_ASSIGN(Checker* const checker, checker_for(request, reply.id, item.problem));
   MGTUNE_ASSIGN(reply.check, checker->check(*variant));
   if (reply.check->outcome == Outcome::ok) return variant;
   reply.outcome = reply.check->outcome;
@@ -32,19 +32,20 @@ Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const WorkRequest& 
 
 void VariantBench::forget_problem() {
   checker_.reset();
-  checker_key_.clear();
+  checked_problem_ = {};
   timed_.reset();
 }
 
-// Making one costs a compile and two runs of the reference; a failure is remembered likewise.
-Result<Checker*> VariantBench::checker_of(const WorkRequest& request, const Problem& problem) {
-  std::string key = request.kernel + '\n' + request.op + '\n' + request.problem;
-  if (key != checker_key_) {
-    forget_problem();  // its memory goes before the next one's is taken
-    MGTUNE_TRY(channel_.begin(request, WorkReply::Phase::reference, reference_text(*problem.op)));
+// A new checker costs a compile and two runs of the reference, so it is kept, and so is its
+// failure.
+Result<Checker*> VariantBench::checker_for(const ProblemRequest& request, std::int64_t id,
+                                           const Problem& problem) {
+  if (request != checked_problem_) {
+    forget_problem();  // frees its memory before the next problem takes memory
+    MGTUNE_TRY(channel_.begin(id, WorkReply::Phase::reference, reference_text(*problem.op)));
     Result<std::unique_ptr<Checker>> made = Checker::make(*device_, builder_, problem);
-    MGTUNE_TRY(channel_.begin(request));
-    checker_key_ = std::move(key);
+    MGTUNE_TRY(channel_.begin(id));
+    checked_problem_ = request;
     checker_failure_ = made.status();
     if (made.ok()) checker_ = std::move(*made);
   }
@@ -53,25 +54,23 @@ Result<Checker*> VariantBench::checker_of(const WorkRequest& request, const Prob
 }
 
 Result<std::vector<std::unique_ptr<LoadedVariant>>> VariantBench::load_all(
-    const WorkRequest& request) {
+    const FinalRequest& request, std::int64_t id) {
   std::vector<std::unique_ptr<LoadedVariant>> loaded;
-  WorkRequest one = request;
   for (const std::string& text : request.variants) {
-    one.variant = text;
-    MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, one));
+    MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, text));
     BuildRecord record;
     MGTUNE_ASSIGN(const Build build, build_item(builder_, item, device_->info(), record));
     MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
     loaded.push_back(std::move(variant));
-    if (loaded.size() == 1) MGTUNE_TRY(checker_of(request, item.problem).status());
+    if (loaded.size() == 1) MGTUNE_TRY(checker_for(request, id, item.problem).status());
   }
-  if (loaded.empty()) return invalid_argument("a request of no variants");
+  if (loaded.empty()) return invalid_argument("the request names no variants");
   return loaded;
 }
 
 Result<VariantBench::Launches> VariantBench::launches(
     std::span<const LoadedVariant* const> variants, bool turns_through_sets) {
-  // Planned once a problem: the sets that are allocated then are no longer free memory.
+  // Planned once per problem: later the allocated sets would no longer count as free memory.
   if (!timed_) {
     MGTUNE_ASSIGN(const BufferRotation rotation,
                   plan_buffer_rotation(*device_, checker_->set_bytes()));

@@ -1,6 +1,6 @@
-// VariantBench: a worker's device with what measuring and counting share: a request's variant
-// built, loaded and checked, and rotating buffers to launch it on. Keeps what consecutive requests
-// have in common: families, builds, and the last problem's checker. One thread.
+// VariantBench: the device of a worker, and what measuring and counting have in common: it builds,
+// loads and checks the variant of a request and launches it on rotating buffers. It keeps what
+// consecutive requests share: families, builds, and the checker of the last problem. One thread.
 
 #pragma once
 
@@ -14,8 +14,8 @@
 #include "check/checker.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "launch/loaded_variant.h"
 #include "family/catalog.h"
+#include "launch/loaded_variant.h"
 #include "timing/buffer_rotation.h"
 #include "timing/timer.h"
 #include "worker/protocol.h"
@@ -30,38 +30,41 @@ class VariantBench {
   Device& device() { return *device_; }
   Builder& builder() { return builder_; }
 
-  // The request's variant, checked; what came of it stands in the reply. Null when the check did
-  // not pass: then the reply is complete.
-  Result<std::unique_ptr<LoadedVariant>> prepare(const WorkRequest& request, WorkReply& reply);
+  // The request's variant after its check; the results are written to the reply. Null if the check
+  // failed: then the reply is complete.
+  Result<std::unique_ptr<LoadedVariant>> prepare(const VariantRequest& request, WorkReply& reply);
 
-  // The request's variants, which passed their check before: their builds come from the cache. Each
-  // is loaded for itself, also where one stands twice. invalid_argument for none.
-  Result<std::vector<std::unique_ptr<LoadedVariant>>> load_all(const WorkRequest& request);
+  // The variants of the request `id`, which passed their checks before: their builds come from the
+  // cache. A variant that is named twice is loaded twice. invalid_argument if there are none.
+  Result<std::vector<std::unique_ptr<LoadedVariant>>> load_all(const FinalRequest& request,
+                                                               std::int64_t id);
 
   struct Launches {
-    std::vector<TimedWork> works;  // one a variant
+    std::vector<TimedWork> works;  // one per variant
     std::int64_t buffer_sets = 1;
-    std::string note;  // "" or why they do not fill the L2 cache three times
+    std::string note;  // "", or why the sets do not fill the L2 cache three times
   };
-  // Of the variants that prepare() or load_all() gave last; until either is called again, and as
-  // long as the variants. Over as many buffer sets as keep them out of the L2 cache, or over one;
-  // of the same method in every call for a problem.
+  // Launches of the variants that prepare() or load_all() returned last. They are valid until
+  // either is called again, and as long as the variants live. They use as many buffer sets as keep
+  // the data out of the L2 cache, or one set; `turns_through_sets` is the same in every call for a
+  // problem.
   Result<Launches> launches(std::span<const LoadedVariant* const> variants,
                             bool turns_through_sets = true);
 
-  void forget_problem();  // and its memory
+  void forget_problem();  // frees its memory
 
  private:
-  Result<Checker*> checker_of(const WorkRequest& request, const Problem& problem);
+  Result<Checker*> checker_for(const ProblemRequest& request, std::int64_t id,
+                               const Problem& problem);
 
   WorkerChannel& channel_;
   Catalog catalog_;
   std::unique_ptr<Device> device_;
   Builder builder_;
-  std::string checker_key_;
+  ProblemRequest checked_problem_;  // the problem of checker_
   Status checker_failure_;
-  std::unique_ptr<Checker> checker_;   // after all that it uses
-  std::optional<TimedBuffers> timed_;  // of the checker's problem
+  std::unique_ptr<Checker> checker_;   // declared after everything that it uses
+  std::optional<TimedBuffers> timed_;  // for the checker's problem
 };
 
 }  // namespace mgtune

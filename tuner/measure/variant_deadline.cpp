@@ -8,34 +8,32 @@
 namespace mgtune {
 namespace {
 
-constexpr int kTimes = 20;
-constexpr std::chrono::seconds kLeast{5};
-
-std::string problem_of(const WorkRequest& request) {
-  return request.kernel + '\n' + request.op + '\n' + request.problem;
-}
+constexpr int kFactor = 20;
+constexpr std::chrono::seconds kMinimum{5};
 
 }  // namespace
 
 bool VariantDeadline::knows(const WorkRequest& request) const {
-  return request.kind == WorkRequest::Kind::measure && problem_ == problem_of(request);
+  const auto* measure = std::get_if<MeasureRequest>(&request.work);
+  return measure != nullptr && problem_ == *measure;
 }
 
 std::chrono::milliseconds VariantDeadline::of(const WorkRequest& request) const {
-  if (!knows(request)) return most_;
+  if (!knows(request)) return limit_;
   return std::min<std::chrono::milliseconds>(
-      most_, std::max<std::chrono::milliseconds>(kLeast, kTimes * took_));
+      limit_, std::max<std::chrono::milliseconds>(kMinimum, kFactor * took_));
 }
 
 void VariantDeadline::learn(const WorkRequest& request, const WorkReply& reply,
                             std::chrono::milliseconds took) {
   const bool came_through = reply.outcome == Outcome::ok || reply.outcome == Outcome::raced_out;
-  if (request.kind != WorkRequest::Kind::measure || !came_through || knows(request)) return;
-  problem_ = problem_of(request);
+  const auto* measure = std::get_if<MeasureRequest>(&request.work);
+  if (measure == nullptr || !came_through || knows(request)) return;
+  problem_ = *measure;
   took_ = took;
 }
 
-std::string VariantDeadline::yardstick(const WorkRequest& request) const {
+std::string VariantDeadline::basis(const WorkRequest& request) const {
   if (!knows(request)) return "";
   return fmt::format("; the first variant of the problem was done in {}", took_);
 }

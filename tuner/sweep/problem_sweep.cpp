@@ -169,7 +169,7 @@ Status ProblemSweep::want(const Variant& variant) {
 
 void ProblemSweep::compile(VariantState state) {
   if (stages_.join_compiling(state)) return;
-  WorkRequest work = request(WorkRequest::Kind::compile, state);
+  WorkRequest work{shared_.next_request++, CompileRequest{request(state), shared_.device.id}};
   stages_.start_compiling(work.id, std::move(state));
   shared_.pool.submit(std::move(work));
 }
@@ -204,11 +204,12 @@ Status ProblemSweep::measure_ready() {
          !stopping()) {
     MGTUNE_TRY(ceilings_.measure_once(view_));
     VariantState state = stages_.next_ready();
-    WorkRequest work = request(WorkRequest::Kind::measure, state);
+    MeasureRequest work{request(state)};
     const Contender* incumbent = best();
     if (incumbent != nullptr && !stages_.is_default(state)) work.stop_above_ns = incumbent->q3_ns;
-    stages_.start_measuring(work.id, std::move(state));
-    shared_.workers.submit(std::move(work));
+    const std::int64_t id = shared_.next_request++;
+    stages_.start_measuring(id, std::move(state));
+    shared_.workers.submit({id, std::move(work)});
   }
   return {};
 }
@@ -344,16 +345,8 @@ Status ProblemSweep::interrupted_or(Status failure) const {
   return shared_.should_stop() ? Status() : std::move(failure);
 }
 
-WorkRequest ProblemSweep::request(WorkRequest::Kind kind, const VariantState& state) {
-  WorkRequest work;
-  work.kind = kind;
-  work.id = shared_.next_request++;
-  work.kernel = shared_.options.kernel_of(view_.op);
-  work.op = view_.op;
-  work.problem = view_.problem;
-  work.variant = state.text;
-  work.device = shared_.device.id;
-  return work;
+VariantRequest ProblemSweep::request(const VariantState& state) const {
+  return {{shared_.options.kernel_of(view_.op), view_.op, view_.problem}, state.text};
 }
 
 }  // namespace mgtune

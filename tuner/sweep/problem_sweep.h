@@ -84,7 +84,7 @@ class ProblemSweep {
   bool discards(const WorkReply& reply);
   Status interrupted_or(Status failure) const;
   bool is_recorded(const VariantState& state) const;
-  WorkRequest request(WorkRequest::Kind kind, const VariantState& state);
+  VariantRequest request(const VariantState& state) const;
 
   SweepShared& shared_;
   const PlannedProblem& planned_;

@@ -86,8 +86,9 @@ Result<Profile> run_profile(const ProfileOptions& options, const DeviceInfo& dev
   MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
   MGTUNE_ASSIGN(const std::chrono::milliseconds deadline, measure_deadline(device.kind, problem));
   CountProcess process(options.program, device.id, deadline);
-  MGTUNE_ASSIGN(WorkReply reply, process.run({options.kernel, op.full_name(), problem.text(),
-                                              profile.variant, options.tier}));
+  MGTUNE_ASSIGN(WorkReply reply,
+                process.run({{{options.kernel, op.full_name(), problem.text()}, profile.variant},
+                             options.tier}));
   profile.outcome = reply.outcome;
   profile.message = reply.message;
   if (reply.outcome != Outcome::ok) return profile;

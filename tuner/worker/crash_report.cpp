@@ -32,7 +32,7 @@ bool is_summary(std::string_view line) {
   return line.starts_with("SUMMARY: ") && contains(line, "Sanitizer");
 }
 
-// Lines of a report worth keeping wherever they stand; "block (" opens what the cpu device says.
+// Lines that are kept wherever they stand in a report. The cpu device's own start with "block (".
 bool is_finding(std::string_view line) {
   return contains(line, "Sanitizer:") || contains(line, "runtime error:") ||
          line.starts_with("READ of size") || line.starts_with("WRITE of size") ||

@@ -1,4 +1,4 @@
-// What of a dead worker's standard error goes into its variant's message. Pure.
+// Which part of a dead worker's standard error goes into its variant's message. Pure.
 
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace mgtune {
 
-// `end` is ChildProcess::end_description(). Of a sanitizer's report: what it found, the access, the
-// first frames and the SUMMARY line, besides what the device printed about block, thread and
-// buffer. Of anything else: its last lines.
+// `end` is ChildProcess::end_description(). From a sanitizer's report the message takes the
+// finding, the access, the first frames and the SUMMARY line, and the device's lines about block,
+// thread and buffer. From any other output it takes the last lines.
 std::string crash_message(const std::string& end, const std::string& error_output);
 
 }  // namespace mgtune

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "json/object_reader.h"
 #include "worker/record_json.h"
@@ -16,22 +17,6 @@ constexpr std::array<StatusCode, 12> kFailures = {
     StatusCode::corrupt,          StatusCode::incompatible,  StatusCode::io,
     StatusCode::compile_failed,   StatusCode::launch_failed, StatusCode::timeout,
     StatusCode::device_lost,      StatusCode::unsupported,   StatusCode::internal};
-
-const char* word(WorkRequest::Kind kind) {
-  switch (kind) {
-    case WorkRequest::Kind::compile:
-      return "compile";
-    case WorkRequest::Kind::measure:
-      return "measure";
-    case WorkRequest::Kind::count:
-      return "count";
-    case WorkRequest::Kind::ceiling:
-      return "ceiling";
-    case WorkRequest::Kind::final:
-      return "final";
-  }
-  return "";
-}
 
 const char* word(WorkReply::Phase phase) {
   return phase == WorkReply::Phase::reference ? "reference" : "variant";
@@ -57,30 +42,58 @@ Result<JsonValue> parse(const std::string& text) {
   return json;
 }
 
+// Calls field(key, member) for each field of a request, to write it or to read it.
+template <typename Request, typename Field>
+void for_each_field(Request& request, const Field& field) {
+  using Kind = std::remove_const_t<Request>;
+  if constexpr (std::is_base_of_v<ProblemRequest, Kind>) {
+    field("kernel", request.kernel);
+    field("op", request.op);
+    field("problem", request.problem);
+  }
+  if constexpr (std::is_base_of_v<VariantRequest, Kind>) field("variant", request.variant);
+  if constexpr (std::is_same_v<Kind, CompileRequest>) field("device", request.device);
+  if constexpr (std::is_same_v<Kind, MeasureRequest>) {
+    field("stop_above_ns", request.stop_above_ns);
+  }
+  if constexpr (std::is_same_v<Kind, CountRequest>) field("tier", request.tier);
+  if constexpr (std::is_same_v<Kind, CeilingRequest>) {
+    field("ceiling", request.ceiling);
+    field("bytes", request.bytes);
+  }
+  if constexpr (std::is_same_v<Kind, FinalRequest>) field("variants", request.variants);
+}
+
+template <typename Value>
+Json to_value(const Value& value) {
+  return value;
+}
+Json to_value(double value) { return number_or_word(value); }
+
+// Makes `work` the alternative whose kind is `kind`, and reads its fields.
+template <typename... Kinds>
+void read_work(ObjectReader& reader, std::string_view kind, std::variant<Kinds...>& work) {
+  const auto read_if_kind = [&]<typename Kind>(std::type_identity<Kind>) {
+    if (kind != Kind::kKind) return false;
+    for_each_field(work.template emplace<Kind>(),
+                   [&reader](const char* key, auto& value) { reader.read(key, value); });
+    return true;
+  };
+  const bool known = (read_if_kind(std::type_identity<Kinds>()) || ...);
+  if (!known) reader.fail("nothing is called \"" + std::string(kind) + '"');
+}
+
 }  // namespace
 
 std::string encode(const WorkRequest& request) {
-  if (request.kind == WorkRequest::Kind::ceiling) {
-    return Json({{"do", word(request.kind)},
-                 {"id", request.id},
-                 {"device", request.device},
-                 {"ceiling", request.ceiling},
-                 {"bytes", request.bytes}})
-        .compact_text();
-  }
-  Json json{{"do", word(request.kind)}, {"id", request.id},           {"kernel", request.kernel},
-            {"op", request.op},         {"problem", request.problem}, {"device", request.device}};
-  if (request.kind == WorkRequest::Kind::final) {
-    json["variants"] = request.variants;
-    return json.compact_text();
-  }
-  json["variant"] = request.variant;
-  if (request.kind == WorkRequest::Kind::count) {
-    json["tier"] = request.tier;
-  } else {
-    json["stop_above_ns"] = number_or_word(request.stop_above_ns);
-  }
-  return json.compact_text();
+  return std::visit(
+      [&request](const auto& work) {
+        Json json{{"do", work.kKind}, {"id", request.id}};
+        for_each_field(
+            work, [&json](const char* key, const auto& value) { json[key] = to_value(value); });
+        return json.compact_text();
+      },
+      request.work);
 }
 
 std::string encode(const WorkReply& reply) {
@@ -118,37 +131,8 @@ Result<WorkRequest> decode_request(const std::string& text) {
   WorkRequest request;
   std::string kind;
   reader.read("do", kind);
-  constexpr std::array kKinds = {WorkRequest::Kind::compile, WorkRequest::Kind::measure,
-                                 WorkRequest::Kind::count, WorkRequest::Kind::ceiling,
-                                 WorkRequest::Kind::final};
-  const auto* const known =
-      std::ranges::find_if(kKinds, [&kind](WorkRequest::Kind each) { return kind == word(each); });
-  if (known == kKinds.end()) {
-    reader.fail("nothing is called \"" + kind + '"');
-  } else {
-    request.kind = *known;
-  }
+  read_work(reader, kind, request.work);
   reader.read("id", request.id);
-  reader.read("device", request.device);
-  if (request.kind == WorkRequest::Kind::ceiling) {
-    reader.read("ceiling", request.ceiling);
-    reader.read("bytes", request.bytes);
-    MGTUNE_TRY(reader.finish());
-    return request;
-  }
-  reader.read("kernel", request.kernel);
-  reader.read("op", request.op);
-  reader.read("problem", request.problem);
-  if (request.kind == WorkRequest::Kind::final) {
-    reader.read("variants", request.variants);
-  } else {
-    reader.read("variant", request.variant);
-  }
-  if (request.kind == WorkRequest::Kind::count) {
-    reader.read("tier", request.tier);
-  } else if (request.kind != WorkRequest::Kind::final) {
-    reader.read("stop_above_ns", request.stop_above_ns);
-  }
   MGTUNE_TRY(reader.finish());
   return request;
 }

@@ -12,8 +12,8 @@
 namespace mgtune {
 namespace {
 
-// Of several kernels, the one that takes most: it is what limits the variant.
-void take_resources(const Build& build, BuildRecord& record) {
+// The maximum over the kernels of a build limits the variant.
+void record_resources(const Build& build, BuildRecord& record) {
   for (const BuildKernel& kernel : build.kernels) {
     record.registers = std::max(record.registers, kernel.registers);
     record.spill_bytes = std::max(record.spill_bytes, kernel.spill_bytes);
@@ -23,7 +23,8 @@ void take_resources(const Build& build, BuildRecord& record) {
 
 }  // namespace
 
-Result<WorkItem> bind_request(Catalog& catalog, const WorkRequest& request) {
+Result<WorkItem> bind_request(Catalog& catalog, const ProblemRequest& request,
+                              const std::string& variant) {
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(request.kernel));
   const auto op =
       std::ranges::find(operators, request.op, [](const Operator* it) { return it->full_name(); });
@@ -33,7 +34,7 @@ Result<WorkItem> bind_request(Catalog& catalog, const WorkRequest& request) {
   WorkItem item;
   MGTUNE_ASSIGN(const auto values, parse_assignments(request.problem));
   MGTUNE_ASSIGN(item.problem, bind_problem(**op, values));
-  MGTUNE_ASSIGN(item.variant, parse_variant(**op, request.variant));
+  MGTUNE_ASSIGN(item.variant, parse_variant(**op, variant));
   return item;
 }
 
@@ -49,8 +50,8 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
   record.key = request.key;
   Result<Build> build = builder.build(request);
   if (build.ok()) {
-    // What would be measured is another kernel than the one that was written. A program that
-    // links the runtime still gets it where nothing else serves: it is slow, not wrong.
+    // The measured kernel would not be the kernel that the source describes. A program that links
+    // the runtime still gets it if there is no other: it is slow, not wrong.
     std::string objections = ptxas_objections(build->log);
     if (!objections.empty()) build = Status(StatusCode::compile_failed, std::move(objections));
   }
@@ -61,7 +62,7 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
   }
   record.sha256 = build->sha256;
   record.message = build->log;
-  take_resources(*build, record);
+  record_resources(*build, record);
   return build;
 }
 

@@ -1,4 +1,4 @@
-// WorkItem: what a request names, bound: the words of the protocol against the operators at hand.
+// WorkItem: the problem and the variant that a request names, found in the catalog of operators.
 
 #pragma once
 
@@ -7,10 +7,10 @@
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "launch/loaded_variant.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "launch/loaded_variant.h"
 #include "store/records.h"
 #include "worker/protocol.h"
 
@@ -21,16 +21,17 @@ struct WorkItem {
   Variant variant;
 };
 
-Result<WorkItem> bind_request(Catalog& catalog, const WorkRequest& request);
+Result<WorkItem> bind_request(Catalog& catalog, const ProblemRequest& request,
+                              const std::string& variant);
 
-// Builds the item's variant for the device. `record` says what was asked for and what came of it,
-// also when that is a failure of the variant. compile_failed, too, for a build of which ptxas says
-// that it is not what the source asks for (ptxas_objections()).
+// Builds the item's variant for the device. `record` describes the build and its outcome, also if
+// the variant does not compile. A build to which ptxas objects (ptxas_objections()) is
+// compile_failed as well: it is not the kernel that the source describes.
 Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
                          BuildRecord& record);
 
-// Loads what build_item() made. What the variant's own expressions get wrong (a division by zero in
-// a block's extent, say) is launch_failed: the request itself was in order.
+// Loads what build_item() built. A mistake in the variant's own expressions, for example a division
+// by zero in a block's extent, is launch_failed: the request itself was correct.
 Result<std::unique_ptr<LoadedVariant>> load_item(Device& device, const WorkItem& item,
                                                  const Build& build);
 

@@ -1,8 +1,8 @@
-// The child's side: the loops behind the hidden subcommands `mgtune worker measure DEVICE METHOD
-// [REASON]`, `mgtune worker count DEVICE` and `mgtune worker compile TARGET` (`worker method` is
-// timing_method_probe.h's). They read requests from standard input until it closes and answer on
-// standard output; none returns a failure of a single variant as its own. A measure worker first
-// shows that its GPU is well (health_check.h), before it answers anything.
+// The workers behind the hidden subcommands `mgtune worker measure DEVICE METHOD [REASON]`, `mgtune
+// worker count DEVICE` and `mgtune worker compile TARGET`. (timing_method_probe.h has `worker
+// method`.) They read requests from standard input until it closes and answer on standard output.
+// The returned Status is the worker's failure, never that of a single variant. A measure worker
+// first checks that its GPU works (health_check.h).
 
 #pragma once
 
@@ -16,6 +16,6 @@ namespace mgtune {
 
 Status run_measure_worker(const std::string& device_id, const TimingMethod& method);
 Status run_count_worker(const std::string& device_id);
-Status run_compile_worker(DeviceInfo device);  // that it compiles for
+Status run_compile_worker(DeviceInfo device);  // compiles for this device
 
 }  // namespace mgtune

@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
+
+#include "system/descriptor_io.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -30,15 +31,27 @@ Result<WorkerChannel> WorkerChannel::open() {
   return channel;
 }
 
+Status WorkerChannel::serve_each(
+    const std::function<Status(const WorkRequest&, WorkReply&)>& handle) {
+  while (true) {
+    MGTUNE_ASSIGN(const std::optional<WorkRequest> request, next_request());
+    if (!request) return {};
+    MGTUNE_TRY(begin(request->id));
+    WorkReply reply;
+    reply.id = request->id;
+    const Status status = handle(*request, reply);
+    if (!status.ok()) put_failure(status, reply);
+    MGTUNE_TRY(send(reply));
+    if (status.code() == StatusCode::device_lost) return status;
+  }
+}
+
 Result<std::optional<WorkRequest>> WorkerChannel::next_request() {
   std::size_t end = 0;
   while ((end = buffer_.find('\n')) == std::string::npos) {
-    std::array<char, 4096> chunk;
-    const ssize_t bytes = ::read(requests_.get(), chunk.data(), chunk.size());
-    if (bytes < 0 && errno == EINTR) continue;
+    const ssize_t bytes = read_some(requests_.get(), buffer_);
     if (bytes < 0) return errno_status("reading a request");
     if (bytes == 0) return std::optional<WorkRequest>();
-    buffer_.append(chunk.data(), static_cast<std::size_t>(bytes));
   }
   const std::string line = buffer_.substr(0, end);
   buffer_.erase(0, end + 1);
@@ -46,25 +59,18 @@ Result<std::optional<WorkRequest>> WorkerChannel::next_request() {
   return std::optional<WorkRequest>(std::move(request));
 }
 
-Status WorkerChannel::begin(const WorkRequest& request, WorkReply::Phase phase, std::string what) {
+Status WorkerChannel::begin(std::int64_t id, WorkReply::Phase phase, std::string what) {
   WorkReply reply;
   reply.kind = WorkReply::Kind::begin;
-  reply.id = request.id;
+  reply.id = id;
   reply.phase = phase;
   reply.message = std::move(what);
   return send(reply);
 }
 
 Status WorkerChannel::send(const WorkReply& reply) {
-  const std::string text = encode(reply) + '\n';
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t bytes = ::write(replies_.get(), rest.data(), rest.size());
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) return errno_status("writing a reply");
-    rest.remove_prefix(static_cast<std::size_t>(bytes));
-  }
-  return {};
+  if (write_all(replies_.get(), encode(reply) + '\n')) return {};
+  return errno_status("writing a reply");
 }
 
 }  // namespace mgtune

@@ -1,32 +1,55 @@
-// WorkerChannel: a worker's end of the pipes. Requests and replies move to descriptors of their
-// own; what anything else in the process prints on standard output goes to standard error, and
-// nothing else reads the requests. Move-only; one thread.
+// WorkerChannel: a worker's end of its pipes, and the loop that serves requests. Requests and
+// replies are moved to descriptors of their own: what other code in the process prints on standard
+// output goes to standard error, and no other code reads the requests. Move-only; one thread.
 
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 
-#include "system/file_descriptor.h"
 #include "core/status.h"
+#include "system/file_descriptor.h"
 #include "worker/protocol.h"
 
 namespace mgtune {
 
 class WorkerChannel {
  public:
-  static Result<WorkerChannel> open();  // once in a process, before it starts others
+  static Result<WorkerChannel> open();  // once per process, before it starts other processes
 
-  // nullopt once the parent has closed its end; corrupt when the line is no request.
-  Result<std::optional<WorkRequest>> next_request();
+  // Until the parent closes its end: reads a request, sends `begin`, calls the overload of
+  // `worker.handle(const ...Request&, WorkReply&)` for the request's kind, and sends the reply. The
+  // Status of handle() is a failure, which becomes the reply (worker_failure.h). The loop ends if
+  // the failure takes the device with it.
+  template <typename Worker>
+  Status serve(Worker& worker) {
+    return serve_each([&worker](const WorkRequest& request, WorkReply& reply) {
+      return std::visit(
+          [&]<typename Kind>(const Kind& work) -> Status {
+            if constexpr (requires { worker.handle(work, reply); }) {
+              return worker.handle(work, reply);
+            } else {
+              return internal_error("this worker does not " + std::string(Kind::kKind));
+            }
+          },
+          request.work);
+    });
+  }
 
-  // `what` names what runs in phase `reference`.
-  Status begin(const WorkRequest& request, WorkReply::Phase phase = WorkReply::Phase::variant,
+  // Says that the worker begins to work on the request `id`. `what` names what runs in phase
+  // `reference`.
+  Status begin(std::int64_t id, WorkReply::Phase phase = WorkReply::Phase::variant,
                std::string what = "");
-  Status send(const WorkReply& reply);
 
  private:
   WorkerChannel() = default;
+
+  Status serve_each(const std::function<Status(const WorkRequest&, WorkReply&)>& handle);
+  // nullopt once the parent has closed its end; corrupt if the line is not a request.
+  Result<std::optional<WorkRequest>> next_request();
+  Status send(const WorkReply& reply);
 
   FileDescriptor requests_, replies_;
   std::string buffer_;

@@ -11,9 +11,9 @@
 namespace mgtune {
 namespace {
 
-constexpr int kStarts = 3;  // in a row without a begin: then this worker can do nothing more
+constexpr int kStarts = 3;  // this many in a row without a `begin`: the worker is of no use
 
-// A start that takes longer hangs: opening a GPU takes a second, showing that it is well less.
+// A start that takes longer hangs: opening a GPU takes a second, its health check takes less.
 constexpr std::chrono::seconds kStartDeadline{60};
 
 // The next reply to this request: corrupt for anything else.
@@ -33,8 +33,8 @@ WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::mill
 
 void WorkerProcess::submit(Task task) {
   work_ = Work{.task = std::move(task)};
-  // A child that cannot be started is tried again, and shows, in poll().
-  static_cast<void>(give());
+  // poll() starts a child again if it cannot be started here, and reports the failure.
+  static_cast<void>(send_request());
 }
 
 void WorkerProcess::join(WaitSet& waiting) const {
@@ -46,26 +46,33 @@ void WorkerProcess::join(WaitSet& waiting) const {
   waiting.add(child_->error_descriptor());
 }
 
+Result<WorkReply> WorkerProcess::run(WorkRequest request) {
+  submit({std::move(request)});
+  MGTUNE_ASSIGN(std::optional<Finished> finished, wait_for_next(*this));
+  if (finished->reply.kind != WorkReply::Kind::failed) return std::move(finished->reply);
+  return end_of_sweep(finished->request, finished->reply);
+}
+
 void WorkerProcess::dismiss() {
   if (child_) child_->end_input();
 }
 
-// Sends the request to the child, a new one where there is none.
-Status WorkerProcess::give() {
+// Sends the request to the child; starts a child if there is none.
+Status WorkerProcess::send_request() {
   if (child_) {
-    child_->take_error_output();  // of earlier variants
+    child_->read_error_output();  // drops the output of earlier variants
   } else {
     if (std::exchange(started_, true)) ++restarts_;
     MGTUNE_ASSIGN(child_, ChildProcess::start(command_));
   }
   work_->begun.reset();
-  allow(std::min<std::chrono::milliseconds>(deadline_.most(), kStartDeadline));
-  // A child that is gone shows when its answer is read.
+  set_deadline(std::min<std::chrono::milliseconds>(deadline_.limit(), kStartDeadline));
+  // If the child has ended, reading its answer will say so.
   static_cast<void>(child_->write_line(encode(work_->task.request)));
   return {};
 }
 
-void WorkerProcess::allow(std::chrono::milliseconds time) {
+void WorkerProcess::set_deadline(std::chrono::milliseconds time) {
   work_->allowed = time;
   work_->deadline = Clock::now() + time;
 }
@@ -73,7 +80,7 @@ void WorkerProcess::allow(std::chrono::milliseconds time) {
 WorkerProcess::Poll WorkerProcess::poll() {
   while (work_) {
     if (!child_) {
-      if (Status status = give(); !status.ok()) return give_back(std::move(status));
+      if (Status status = send_request(); !status.ok()) return fail_unstarted(std::move(status));
     }
     const Result<std::string> line = child_->read_line(Clock::now());
     if (line.status().code() == StatusCode::timeout && Clock::now() < work_->deadline) break;
@@ -84,48 +91,50 @@ WorkerProcess::Poll WorkerProcess::poll() {
       work_->begun_at = Clock::now();
       const Task& task = work_->task;
       const bool is_at_variant = work_->begun->phase == WorkReply::Phase::variant;
-      allow(is_at_variant ? deadline_.of(task.request) + task.more : deadline_.most());
+      set_deadline(is_at_variant ? deadline_.of(task.request) + task.extra_time
+                                 : deadline_.limit());
       continue;
     }
     if (reply.ok() && !work_->begun) {
-      reply = corrupt("the worker's answer comes before it began");
+      reply = corrupt("the worker answered before it began");
     }
     MGTUNE_ASSIGN(std::optional<Finished> finished,
-                  reply.ok() ? take(*std::move(reply)) : lose(reply.status()));
+                  reply.ok() ? receive(*std::move(reply)) : handle_loss(reply.status()));
     if (finished) return finished;
   }
   return std::optional<Finished>();
 }
 
-// Nobody knows what else is wrong with a child that failed, or whose GPU the variant took along.
-WorkerProcess::Poll WorkerProcess::take(WorkReply reply) {
+// A child that failed, or whose variant crashed the GPU, may be damaged in other ways: it is ended.
+WorkerProcess::Poll WorkerProcess::receive(WorkReply reply) {
   if (reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed) child_.reset();
   const auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at);
   deadline_.learn(work_->task.request, reply, took);
-  const bool again = is_worth_a_retry(work_->task.request, reply);
-  return settle(std::move(reply), again);
+  const bool retry = is_worth_a_retry(work_->task.request, reply);
+  return finish_or_retry(std::move(reply), retry);
 }
 
-// What becomes of the request when its child is gone, is late or talks nonsense.
-WorkerProcess::Poll WorkerProcess::lose(const Status& reason) {
+// The child has ended, missed its deadline or sent a malformed answer.
+WorkerProcess::Poll WorkerProcess::handle_loss(const Status& reason) {
   if (reason.code() != StatusCode::io) child_->kill();
   LostWorker lost{reason, child_->end_description(), child_->ended_from_outside(), work_->allowed,
-                  deadline_.yardstick(work_->task.request)};
-  lost.end = crash_message(lost.end, child_->take_error_output());
+                  deadline_.basis(work_->task.request)};
+  lost.end = crash_message(lost.end, child_->read_error_output());
   child_.reset();
   const WorkRequest& request = work_->task.request;
   if (work_->begun) {
-    return settle(lost_reply(request, *work_->begun, lost), is_worth_a_retry(request, lost));
+    return finish_or_retry(lost_reply(request, *work_->begun, lost),
+                           is_worth_a_retry(request, lost));
   }
   if (++work_->failed_starts < kStarts) return std::optional<Finished>();
-  return give_back(
+  return fail_unstarted(
       environment_error(fmt::format("no {} worker begins its work ({} tried): {} ({})",
                                     worker_kind(request), kStarts, reason.message(), lost.end)));
 }
 
-// Another child's turn, or what comes of the request.
-WorkerProcess::Poll WorkerProcess::settle(WorkReply reply, bool again) {
-  if (again && !work_->task.is_retry) {
+// Leaves the request to a new child if it is worth a first retry, else ends it with this reply.
+WorkerProcess::Poll WorkerProcess::finish_or_retry(WorkReply reply, bool retry) {
+  if (retry && !work_->task.is_retry) {
     work_->task.is_retry = true;
     work_->failed_starts = 0;
     return std::optional<Finished>();
@@ -135,8 +144,8 @@ WorkerProcess::Poll WorkerProcess::settle(WorkReply reply, bool again) {
   return std::optional(std::move(finished));
 }
 
-WorkerProcess::Poll WorkerProcess::give_back(Status why) {
-  unbegun_ = std::move(work_->task);
+WorkerProcess::Poll WorkerProcess::fail_unstarted(Status why) {
+  unstarted_ = std::move(work_->task);
   work_.reset();
   return why;
 }

@@ -1,12 +1,13 @@
-// WorkerProcess: the parent's side of one worker: its child process, and the one request that it
-// has. Nothing here waits: submit() hands the request over, poll() says what came of it, join()
-// what there is to wait for.
+// WorkerProcess: the parent's side of one worker: its child process and the one request that it
+// works on. submit() hands the request over, poll() says what came of it, join() says what to wait
+// for; none of these waits. run() does all three for callers with a single worker.
 //
-// What goes wrong is tried once more, alone in a new child process. What happens then is the
-// variant's outcome, unless the worker had announced that it runs the problem's reference, or was
-// ended from outside: no variant is to blame for that. A compiler that is not done in time has its
-// outcome at once: minutes are lost already. One that was killed or found no memory is not tried
-// again here, but where nothing compiles beside it (compile_pool.h). One thread.
+// A request that fails is tried once more, alone in a new child process. The second failure is the
+// variant's outcome, unless the worker had announced that it runs the problem's reference, or the
+// worker was ended from outside: no variant is to blame for that. A compiler that misses its
+// deadline is not tried again: minutes are lost already. A compiler that was killed or found no
+// memory is not tried again here but by the pool, with no other compiler beside it
+// (compile_pool.h). One thread.
 
 #pragma once
 
@@ -18,48 +19,53 @@
 #include <vector>
 
 #include "core/status.h"
-#include "worker/child_process.h"
-#include "worker/protocol.h"
 #include "measure/variant_deadline.h"
-#include "worker/wait_set.h"
+#include "system/child_process.h"
+#include "system/wait_set.h"
+#include "worker/protocol.h"
 
 namespace mgtune {
 
 class WorkerProcess {
  public:
   // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu", "emulation"};
-  // nothing is started before the first request. `deadline` is for each of its steps: to begin (its
-  // start included), and from there to be done; less for a variant that is measured after another
-  // of its problem was, see variant_deadline.h.
+  // no child is started before the first request. `deadline` is for each step: from the hand-over
+  // (a child's start included) to `begin`, and from there to `done`. It is shorter for a variant
+  // that is measured after another one of its problem: see variant_deadline.h.
   WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
   bool is_idle() const { return !work_.has_value(); }
 
-  // A request, whether another worker has failed at it already, and what it may take beyond the
-  // deadline: a final's launches do.
   struct Task {
     WorkRequest request;
-    bool is_retry = false;
-    std::chrono::milliseconds more{};
+    bool is_retry = false;                   // another worker has failed at it already
+    std::chrono::milliseconds extra_time{};  // beyond the deadline: a final needs it
   };
   void submit(Task task);  // when idle
 
-  // The request and what came of it: `done` or, where that says nothing about the variant,
-  // `failed` (end_of_sweep() makes a Status of it).
+  // The request and its reply: `done`, or `failed` if the failure says nothing about the variant
+  // (end_of_sweep() makes a Status of it).
   struct Finished {
     WorkRequest request;
     WorkReply reply;
   };
 
-  // nullopt while the worker is at it; idle again afterwards. A Status, environment, when no child
-  // process begins its work: that is nothing of the request's, which take_unbegun() gives back.
+  // nullopt while the worker is busy; afterwards it is idle again. A Status, environment, if no
+  // child process begins to work: the request was not started, and return_unstarted() returns it
+  // for another worker.
   Result<std::optional<Finished>> poll();
-  Task take_unbegun() { return std::move(unbegun_); }
+  Task return_unstarted() { return std::move(unstarted_); }
 
-  // Adds when poll() has something new; nothing when idle.
+  // Adds what poll() waits for; nothing when idle.
   void join(WaitSet& waiting) const;
 
-  // Tells the child to go; all that may follow is the end of this object.
+  // When idle: submits the request and waits for the reply: the variant is done, crashed (the
+  // message has the worker's standard error) or timed out. A Status ends the sweep:
+  // invalid_argument for a reference that crashed or hung, a failure of the machine (tried twice),
+  // environment if no worker can be started any more.
+  Result<WorkReply> run(WorkRequest request);
+
+  // Tells the child to exit; only this object's destruction may follow.
   void dismiss();
 
   std::int64_t restarts() const { return restarts_; }  // child processes after the first
@@ -69,26 +75,26 @@ class WorkerProcess {
 
   struct Work {
     Task task;
-    int failed_starts = 0;                // child processes that went before they began
-    std::optional<WorkReply> begun = {};  // the last `begin` of the child it is given to
+    int failed_starts = 0;                // child processes that ended before they sent `begin`
+    std::optional<WorkReply> begun = {};  // the last `begin` of the current child
     Clock::time_point begun_at = {};
-    std::chrono::milliseconds allowed{};  // for the step that it is at
+    std::chrono::milliseconds allowed{};  // for the current step
     Clock::time_point deadline = Clock::time_point::max();
   };
   using Poll = Result<std::optional<Finished>>;
 
-  Status give();
-  void allow(std::chrono::milliseconds time);
-  Poll take(WorkReply reply);
-  Poll lose(const Status& reason);
-  Poll settle(WorkReply reply, bool again);
-  Poll give_back(Status why);
+  Status send_request();
+  void set_deadline(std::chrono::milliseconds time);
+  Poll receive(WorkReply reply);
+  Poll handle_loss(const Status& reason);
+  Poll finish_or_retry(WorkReply reply, bool retry);
+  Poll fail_unstarted(Status why);
 
   std::vector<std::string> command_;
   VariantDeadline deadline_;
   std::optional<ChildProcess> child_;
   std::optional<Work> work_;
-  Task unbegun_;
+  Task unstarted_;
   bool started_ = false;
   std::int64_t restarts_ = 0;
 };

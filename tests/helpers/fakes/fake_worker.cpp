@@ -1,9 +1,9 @@
 // A worker that misbehaves on command: what it does for a request stands in the request's variant,
-// or, of a ceiling and a final, in the device: "GPU-1 fp32: crash" crashes at the ceiling fp32,
-// "GPU-1 final: crash" in a final. Any other variant compiles, and passes with the same time.
-// Started as `fake_worker dead` it goes before it reads anything, and so it does as the measure
-// worker of a GPU whose id has "sick" in it, or "frail" once the file that FAKE_WORKER_HARM names
-// is there: the variant "harms" makes it, and crashes.
+// or, of a ceiling and a final, in the device that it was started for: "GPU-1 fp32: crash" crashes
+// at the ceiling fp32, "GPU-1 final: crash" in a final. Any other variant compiles, and passes with
+// the same time. Started as `fake_worker dead` it goes before it reads anything, and so it does as
+// the measure worker of a GPU whose id has "sick" in it, or "frail" once the file that
+// FAKE_WORKER_HARM names is there: the variant "harms" makes it, and crashes.
 //
 // FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
@@ -53,10 +53,12 @@ void say(const std::string& line) { std::cout << line << std::endl; }
   while (true) ::pause();
 }
 
-void begin(const WorkRequest& request) {
+std::string own_device;  // "" unless started as `fake_worker worker KIND DEVICE ...`
+
+void begin(std::int64_t id) {
   WorkReply reply;
   reply.kind = WorkReply::Kind::begin;
-  reply.id = request.id;
+  reply.id = id;
   say(encode(reply));
 }
 
@@ -67,37 +69,39 @@ std::string variable(const char* name) {
 
 // "measure begins 0 cpu row VEC=8": of the incumbent a measurement knows the time. One write:
 // several workers append to the file.
-void log(const WorkRequest& request, const char* event) {
+void log(const WorkRequest& request, const std::string& variant, const char* event) {
   const std::string path = variable("FAKE_WORKER_LOG");
   if (path.empty()) return;
-  const char* kind = request.kind == WorkRequest::Kind::compile ? "compile" : "measure";
+  const auto* compile = std::get_if<CompileRequest>(&request.work);
+  const auto* measure = std::get_if<MeasureRequest>(&request.work);
   std::ostringstream line;
-  line << kind << ' ' << event << ' ' << request.stop_above_ns << ' ' << request.device << ' '
-       << request.variant << '\n';
+  line << (compile != nullptr ? "compile" : "measure") << ' ' << event << ' '
+       << (measure != nullptr ? measure->stop_above_ns : 0) << ' '
+       << (compile != nullptr ? compile->device : own_device) << ' ' << variant << '\n';
   std::ofstream(path, std::ios::app) << line.str() << std::flush;
 }
 
 void take_time(const WorkRequest& request) {
-  const bool compiles = request.kind == WorkRequest::Kind::compile;
+  const bool compiles = request.is<CompileRequest>();
   const std::string text = variable(compiles ? "FAKE_WORKER_COMPILE_MS" : "FAKE_WORKER_MEASURE_MS");
   if (!text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(text)));
 }
 
-void done(const WorkRequest& request) {
+void done(const WorkRequest& request, const std::string& variant) {
   WorkReply reply;
   reply.id = request.id;
-  reply.message = request.variant;
+  reply.message = variant;
   reply.build = BuildRecord{};
-  if (request.kind == WorkRequest::Kind::compile) reply.build->sha256 = "sha of " + request.variant;
-  if (request.kind == WorkRequest::Kind::measure) {
+  if (request.is<CompileRequest>()) reply.build->sha256 = "sha of " + variant;
+  if (request.is<MeasureRequest>()) {
     reply.check = CheckRecord{};
     MeasurementRecord& measurement = reply.measurement.emplace();
     measurement.method = "emulation";
-    measurement.median_ns = request.variant == variable("FAKE_WORKER_FAST") ? 500 : 1000;
+    measurement.median_ns = variant == variable("FAKE_WORKER_FAST") ? 500 : 1000;
     measurement.q1_ns = measurement.q3_ns = measurement.min_ns = measurement.median_ns;
     measurement.samples = 5;
   }
-  if (request.kind == WorkRequest::Kind::count && request.variant != "forgets the counters") {
+  if (request.is<CountRequest>() && variant != "forgets the counters") {
     reply.build->sha256 = "sha";
     reply.counters = VariantCounters{
         "GH100", 16, 2, "", {{"dram_read_bytes", 6000}, {"dram_write_bytes", 6120}}, {"l2_bytes"}};
@@ -149,32 +153,32 @@ bool sees_busy(const std::string& file) {
 }
 
 // A device without wgmma; the rates are numbers that a test knows.
-void serve_ceiling(const WorkRequest& request) {
-  begin(request);
+void serve_ceiling(const WorkRequest& request, const CeilingRequest& work) {
+  begin(request.id);
   const auto asks_for = [&](const char* what) {
-    return request.device.ends_with(" " + request.ceiling + ": " + what);
+    return own_device.ends_with(" " + work.ceiling + ": " + what);
   };
   if (asks_for("crash")) crash(SIGSEGV);
   if (asks_for("failure")) return fail(request, Status(StatusCode::internal, "it does not copy"));
   WorkReply reply;
   reply.id = request.id;
-  if (request.ceiling.starts_with("wgmma")) {
+  if (work.ceiling.starts_with("wgmma")) {
     reply.outcome = Outcome::unsupported;
     reply.message = "no wgmma here";
   } else {
-    reply.ceiling = CeilingRecord{
-        request.ceiling, "rotating", request.bytes, 4e12, utc_now(), {1980, 3201, 300, 40, "", 0}};
+    reply.ceiling = CeilingRecord{work.ceiling, "rotating", work.bytes,
+                                  4e12,         utc_now(),  {1980, 3201, 300, 40, "", 0}};
   }
   say(encode(reply));
 }
 
-// Whether the request's device orders this of a final: "final: crash" of any, "final: crash in
+// Whether the device's id orders this of a final: "final: crash" of any, "final: crash in
 // company" of several variants, "final: crash at VEC=2" of those with such a variant.
-bool is_ordered(const WorkRequest& request, const std::string& what) {
+bool is_ordered(const FinalRequest& request, const std::string& what) {
   const std::string order = " final: " + what;
-  const std::size_t at = request.device.find(order);
+  const std::size_t at = own_device.find(order);
   if (at == std::string::npos) return false;
-  const std::string rest = request.device.substr(at + order.size());
+  const std::string rest = own_device.substr(at + order.size());
   if (rest == " in company") return request.variants.size() > 1;
   if (!rest.starts_with(" at ")) return rest.empty();
   return std::ranges::any_of(request.variants, [&](const std::string& variant) {
@@ -183,9 +187,9 @@ bool is_ordered(const WorkRequest& request, const std::string& what) {
 }
 
 // Each variant is 10 % of the first faster than the one before it in the request.
-void serve_final(const WorkRequest& request) {
-  begin(request);
-  const auto asks_for = [&](const char* what) { return is_ordered(request, what); };
+void serve_final(const WorkRequest& request, const FinalRequest& work) {
+  begin(request.id);
+  const auto asks_for = [&](const char* what) { return is_ordered(work, what); };
   if (asks_for("crash")) crash(SIGSEGV);
   if (asks_for("hang")) hang();
   WorkReply reply;
@@ -197,24 +201,34 @@ void serve_final(const WorkRequest& request) {
   }
   FinalSamples& final = reply.final.emplace();
   final.note = "problem too small to rotate";
-  for (const std::string& variant : request.variants) {
-    const auto first = std::find(request.variants.begin(), request.variants.end(), variant);
-    const auto place = static_cast<double>(first - request.variants.begin());
+  for (const std::string& variant : work.variants) {
+    const auto first = std::find(work.variants.begin(), work.variants.end(), variant);
+    const auto place = static_cast<double>(first - work.variants.begin());
     final.samples_ns.emplace_back(10, 1000 - 100 * place);
   }
   if (asks_for("short")) final.samples_ns.back().pop_back();
   say(encode(reply));
 }
 
+std::string variant_of(const WorkRequest& request) {
+  if (const auto* compile = std::get_if<CompileRequest>(&request.work)) return compile->variant;
+  if (const auto* count = std::get_if<CountRequest>(&request.work)) return count->variant;
+  return std::get<MeasureRequest>(request.work).variant;
+}
+
 void serve(const WorkRequest& request, int served) {
-  if (request.kind == WorkRequest::Kind::ceiling) return serve_ceiling(request);
-  if (request.kind == WorkRequest::Kind::final) return serve_final(request);
-  const std::string& variant = request.variant;
+  if (const auto* work = std::get_if<CeilingRequest>(&request.work)) {
+    return serve_ceiling(request, *work);
+  }
+  if (const auto* work = std::get_if<FinalRequest>(&request.work)) {
+    return serve_final(request, *work);
+  }
+  const std::string variant = variant_of(request);
   const bool is_fresh = served == 0;
   if (variant == "die before begin") ::_exit(3);
   if (variant == "garbage before begin") say("Segmentation fault (core dumped)");
   if (variant == "hang before begin") hang();
-  begin(request);
+  begin(request.id);
   if (variant == "crash" || (variant == "crash unless fresh" && !is_fresh)) {
     std::cerr << "block (3,0,0) thread 5: byte 64 of a buffer of 64" << std::endl;
     crash(SIGSEGV);
@@ -233,7 +247,7 @@ void serve(const WorkRequest& request, int served) {
   if (variant == "other id") {
     WorkRequest other = request;
     ++other.id;
-    done(other);
+    done(other, variant);
   }
   if (variant == "no space" || (variant == "no space unless fresh" && !is_fresh)) {
     return fail(request, io_error("cannot write /tmp/x: No space left on device"));
@@ -251,15 +265,15 @@ void serve(const WorkRequest& request, int served) {
   if (variant == "hang in the reference") hang();
   if (variant == "crash after the reference") {
     begin_reference(request);
-    begin(request);
+    begin(request.id);
     crash(SIGSEGV);
   }
   if (variant == "chatter") std::cerr << std::string(1 << 20, 'x') << std::endl;
   if (variant == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  log(request, "begins");
+  log(request, variant, "begins");
   take_time(request);
-  log(request, "is done");
-  done(request);
+  log(request, variant, "is done");
+  done(request, variant);
 }
 
 // Whether the GPU that a measure worker is started for is well.
@@ -295,5 +309,6 @@ int main(int count, char** arguments) {
     std::cerr << arguments[3] << " does not work" << std::endl;
     return 4;
   }
+  if (count > 3) mgtune::own_device = arguments[3];
   return mgtune::run();
 }

@@ -118,8 +118,8 @@ Result<WatchPage> WatchPage::start(const std::string& program, const std::string
   MGTUNE_ASSIGN(ChildProcess process, ChildProcess::start(command));
   Result<std::string> url = process.read_line(SteadyClock::now() + kToStart);
   if (url.ok()) return WatchPage(std::move(process), *std::move(url));
-  const std::string why = process.take_error_output();
-  return environment_error("the page of --watch does not start: " +
+  const std::string why = process.read_error_output();
+  return environment_error("the page for --watch does not start: " +
                            (why.empty() ? url.status().message() : why));
 }
 

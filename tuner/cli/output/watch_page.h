@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/status.h"
-#include "worker/child_process.h"
+#include "system/child_process.h"
 
 namespace mgtune {
 

@@ -18,11 +18,7 @@ using Clock = std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
 WorkRequest request(std::int64_t id, const std::string& variant) {
-  WorkRequest request;
-  request.kind = WorkRequest::Kind::compile;
-  request.id = id;
-  request.variant = variant;
-  return request;
+  return {id, CompileRequest{{{}, variant}, ""}};
 }
 
 // Everything that is pending, by id.
@@ -213,7 +209,7 @@ TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {
 TEST(CompilePool, AMissingProgramIsNamed) {
   CompilePool pool({"/no/such/program"}, 2, milliseconds(3000));
   pool.submit(request(1, "v1"));
-  EXPECT_THAT(pool.next().status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(pool.next().status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
 }  // namespace

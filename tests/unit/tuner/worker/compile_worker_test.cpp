@@ -12,12 +12,12 @@
 #include <string>
 
 #include "build/build_cache.h"
+#include "compile/absent_driver.h"
 #include "compile/compile_pool.h"
 #include "system/file_system.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "compile/absent_driver.h"
 
 namespace mgtune {
 namespace {
@@ -54,15 +54,9 @@ class CompileWorkerTest : public ::testing::Test {
   }
 
   Result<std::optional<WorkReply>> submit(const std::string& variant, const std::string& device) {
-    WorkRequest request;
-    request.kind = WorkRequest::Kind::compile;
-    request.id = 1;
-    request.kernel = source_path("tests/families/vector_add");
-    request.op = "vector_add.add";
-    request.problem = "n=1000 T=f32";
-    request.variant = variant;
-    request.device = device;
-    pool_.submit(request);
+    const ProblemRequest problem{source_path("tests/families/vector_add"), "vector_add.add",
+                                 "n=1000 T=f32"};
+    pool_.submit({1, CompileRequest{{problem, variant}, device}});
     return pool_.next();
   }
 

@@ -17,8 +17,8 @@ using testing::StartsWith;
 
 class CountProcessTest : public testing::Test {
  protected:
-  static CountJob job(const std::string& variant) {
-    return {"family", "family.add", "n=7", variant, 1};
+  static CountRequest job(const std::string& variant) {
+    return {{{"family", "family.add", "n=7"}, variant}, 1};
   }
 
   CountProcess process_{fake_worker_path(), "GPU-1", std::chrono::milliseconds(3000)};
@@ -65,10 +65,9 @@ TEST_F(CountProcessTest, AnAnswerWithoutCountersIsOurMistake) {
 // The real worker: what it says before it has counted anything needs no GPU.
 TEST(CountProcess, TheCpuDeviceHasNone) {
   CountProcess process(mgtune_path(), "cpu", std::chrono::seconds(60));
-  const Status status = process
-                            .run({source_path("tests/families/vector_add"), "vector_add.add",
-                                  "n=1000 T=f32", "flat THREADS=64 MODE=good"})
-                            .status();
+  const ProblemRequest problem{source_path("tests/families/vector_add"), "vector_add.add",
+                               "n=1000 T=f32"};
+  const Status status = process.run({{problem, "flat THREADS=64 MODE=good"}, 1}).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_EQ(status.message(), "the cpu device has no hardware counters");
 }

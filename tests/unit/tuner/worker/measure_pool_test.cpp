@@ -43,20 +43,12 @@ Result<std::map<std::string, WorkReply>> run(MeasurePool& workers,
   std::int64_t next = 0;
   while (replies.size() < variants.size()) {
     while (workers.has_idle() && next < std::ssize(variants)) {
-      WorkRequest request;
-      request.id = next;
-      request.variant = at_work[next] = variants[std::size_t(next)];
+      at_work[next] = variants[std::size_t(next)];
+      workers.submit({next, MeasureRequest{{{}, at_work[next]}, 0}});
       ++next;
-      workers.submit(std::move(request));
     }
-    MGTUNE_ASSIGN(std::optional<WorkReply> reply, workers.poll());
-    if (reply) {
-      replies[at_work.at(reply->id)] = *std::move(reply);
-      continue;
-    }
-    WaitSet waiting;
-    workers.join(waiting);
-    waiting.wait();
+    MGTUNE_ASSIGN(std::optional<WorkReply> reply, wait_for_next(workers));
+    replies[at_work.at(reply->id)] = *std::move(reply);
   }
   return replies;
 }
@@ -66,10 +58,7 @@ TEST(MeasurePool, AllGpusAreAtWorkAtTheSameTime) {
   EXPECT_EQ(workers.size(), 4U);
   for (std::int64_t id = 0; id < 4; ++id) {
     ASSERT_TRUE(workers.has_idle());
-    WorkRequest request;
-    request.id = id;
-    request.variant = id == 3 ? "v" : "hang";
-    workers.submit(request);
+    workers.submit({id, MeasureRequest{{{}, id == 3 ? "v" : "hang"}, 0}});
   }
   EXPECT_FALSE(workers.has_idle());
   std::optional<WorkReply> reply;
@@ -144,9 +133,7 @@ TEST(MeasurePool, WhatTheMachineDoesTwiceOnOneGpuIsTriedOnAnother) {
 
 TEST(MeasurePool, WaitingForOneUsesTheFirstThatIsWell) {
   MeasurePool workers = pool({"GPU-0-sick", "GPU-1"});
-  WorkRequest request;
-  request.variant = "v";
-  const Result<WorkReply> reply = workers.measure(request);
+  const Result<WorkReply> reply = workers.measure({0, MeasureRequest{{{}, "v"}, 0}});
   ASSERT_TRUE(reply.ok()) << reply.status().message();
   EXPECT_EQ(reply->outcome, Outcome::ok);
   EXPECT_EQ(workers.left_alone().size(), 1U);
@@ -154,7 +141,7 @@ TEST(MeasurePool, WaitingForOneUsesTheFirstThatIsWell) {
 
 TEST(MeasurePool, AMissingProgramIsNamed) {
   MeasurePool workers("/no/such/program", {DeviceInfo()}, {"rotating", ""}, milliseconds(3000));
-  EXPECT_THAT(workers.measure({}).status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(workers.measure({}).status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "measure/measure_process.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 namespace {
@@ -61,15 +61,8 @@ class MeasureWorkerTest : public ::testing::Test {
 
   WorkReply measure(const std::string& kernel, const std::string& op, const std::string& problem,
                     const std::string& variant, double stop_above_ns = 0) {
-    WorkRequest request;
-    request.id = next_id_++;
-    request.kernel = kernel;
-    request.op = op;
-    request.problem = problem;
-    request.variant = variant;
-    request.device = "cpu";
-    request.stop_above_ns = stop_above_ns;
-    Result<WorkReply> reply = process_.measure(request);
+    Result<WorkReply> reply =
+        process_.run({next_id_++, MeasureRequest{{{kernel, op, problem}, variant}, stop_above_ns}});
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     return reply.ok() ? *reply : WorkReply();
   }
@@ -93,8 +86,8 @@ class MeasureWorkerTest : public ::testing::Test {
   }
 
   const TemporaryFolder cache_;
-  MeasureProcess process_{{mgtune_path(), "worker", "measure", "cpu", "emulation"},
-                          std::chrono::seconds(60)};
+  WorkerProcess process_{{mgtune_path(), "worker", "measure", "cpu", "emulation"},
+                         std::chrono::seconds(60)};
   std::int64_t next_id_ = 1;
 };
 
@@ -174,12 +167,8 @@ TEST_F(MeasureWorkerTest, ACrashNamesBlockThreadAndLine) {
 }
 
 TEST_F(MeasureWorkerTest, WrongWordsAreNoVariantsFailure) {
-  WorkRequest request;
-  request.kernel = "no_such_family";
-  request.op = "no_such_family.op";
-  request.problem = "n=1";
-  request.variant = "x";
-  const Result<WorkReply> reply = process_.measure(request);
+  const Result<WorkReply> reply =
+      process_.run({0, MeasureRequest{{{"no_such_family", "no_such_family.op", "n=1"}, "x"}, 0}});
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().code(), AnyOf(StatusCode::invalid_argument, StatusCode::not_found));
   EXPECT_THAT(reply.status().message(), HasSubstr("no_such_family"));
@@ -187,9 +176,9 @@ TEST_F(MeasureWorkerTest, WrongWordsAreNoVariantsFailure) {
 }
 
 TEST(MeasureWorker, ADeviceThatIsNotHereIsSaid) {
-  MeasureProcess process({mgtune_path(), "worker", "measure", "GPU-0", "rotating"},
-                         std::chrono::seconds(60));
-  const Result<WorkReply> reply = process.measure({});
+  WorkerProcess process({mgtune_path(), "worker", "measure", "GPU-0", "rotating"},
+                        std::chrono::seconds(60));
+  const Result<WorkReply> reply = process.run({});
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().message(), HasSubstr("no device GPU-0"));
 }

@@ -11,17 +11,31 @@
 namespace mgtune {
 namespace {
 
-WorkRequest request() {
-  WorkRequest request;
-  request.kind = WorkRequest::Kind::compile;
-  request.id = 7;
-  request.kernel = "path with spaces/\"quoted\"";
-  request.op = "rmsnorm.forward";
-  request.problem = "rows=64 hidden=256 T=bf16";
-  request.variant = "row VEC=8";
-  request.device = "cpu";
-  request.stop_above_ns = 1234.5;
-  return request;
+VariantRequest variant_request() {
+  return {{"path with spaces/\"quoted\"", "rmsnorm.forward", "rows=64 hidden=256 T=bf16"},
+          "row VEC=8"};
+}
+
+void expect_same(const VariantRequest& decoded) {
+  EXPECT_EQ(decoded.kernel, "path with spaces/\"quoted\"");
+  EXPECT_EQ(decoded.op, "rmsnorm.forward");
+  EXPECT_EQ(decoded.problem, "rows=64 hidden=256 T=bf16");
+  EXPECT_EQ(decoded.variant, "row VEC=8");
+}
+
+// The request as the worker gets it: on one line, and with its id.
+template <typename Work>
+Work on_the_wire(const Work& work) {
+  const std::string line = encode(WorkRequest{7, work});
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const Result<WorkRequest> decoded = decode_request(line);
+  EXPECT_TRUE(decoded.ok()) << decoded.status().message();
+  if (!decoded.ok() || !decoded->is<Work>()) {
+    ADD_FAILURE() << "no " << Work::kKind << " comes back from " << line;
+    return {};
+  }
+  EXPECT_EQ(decoded->id, 7);
+  return std::get<Work>(decoded->work);
 }
 
 WorkReply reply() {
@@ -48,18 +62,10 @@ WorkReply reply() {
 }
 
 TEST(Protocol, CeilingsSurviveTheWire) {
-  WorkRequest request;
-  request.kind = WorkRequest::Kind::ceiling;
-  request.id = 8;
-  request.device = "GPU-1";
-  request.ceiling = "read";
-  request.bytes = std::int64_t{3} << 40;
-  const Result<WorkRequest> decoded = decode_request(encode(request));
-  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
-  EXPECT_EQ(decoded->kind, WorkRequest::Kind::ceiling);
-  EXPECT_EQ(decoded->device, "GPU-1");
-  EXPECT_EQ(decoded->ceiling, "read");
-  EXPECT_EQ(decoded->bytes, request.bytes);
+  const CeilingRequest request{"read", std::int64_t{3} << 40};
+  const CeilingRequest decoded = on_the_wire(request);
+  EXPECT_EQ(decoded.ceiling, "read");
+  EXPECT_EQ(decoded.bytes, request.bytes);
 
   WorkReply reply;
   reply.ceiling = {"copy",
@@ -80,19 +86,11 @@ TEST(Protocol, CeilingsSurviveTheWire) {
 }
 
 TEST(Protocol, FinalsSurviveTheWire) {
-  WorkRequest request;
-  request.kind = WorkRequest::Kind::final;
-  request.id = 9;
-  request.kernel = "rmsnorm";
-  request.op = "rmsnorm.forward";
-  request.problem = "rows=4 hidden=64 T=f32";
-  request.device = "GPU-1";
-  request.variants = {"row VEC=8", "row VEC=1", "row VEC=8"};
-  const Result<WorkRequest> decoded = decode_request(encode(request));
-  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
-  EXPECT_EQ(decoded->kind, WorkRequest::Kind::final);
-  EXPECT_EQ(decoded->variants, request.variants);
-  EXPECT_EQ(decoded->problem, request.problem);
+  const FinalRequest request{{"rmsnorm", "rmsnorm.forward", "rows=4 hidden=64 T=f32"},
+                             {"row VEC=8", "row VEC=1", "row VEC=8"}};
+  const FinalRequest decoded = on_the_wire(request);
+  EXPECT_EQ(decoded.variants, request.variants);
+  EXPECT_EQ(decoded.problem, request.problem);
 
   WorkReply reply;
   reply.final = {{{1.5, 2.5}, {3, 4}, {}}, "a note", {1980, 3201, 650, 55, "", 0}};
@@ -107,7 +105,7 @@ TEST(Protocol, FinalsSurviveTheWire) {
 TEST(Protocol, ListsOfTheWrongThingAreCorrupt) {
   const std::string start = R"({"do":"final","id":1,"kernel":"k","op":"o","problem":"p",)";
   for (const char* variants : {"\"row\"", "[1]", "[\"row\", null]", "{}"}) {
-    const std::string line = start + R"("device":"d","variants":)" + variants + "}";
+    const std::string line = start + R"("variants":)" + variants + "}";
     const Status status = decode_request(line).status();
     EXPECT_EQ(status.code(), StatusCode::corrupt) << line;
     EXPECT_THAT(status.message(), testing::ContainsRegex("/variants(/[01])?: expected ")) << line;
@@ -115,14 +113,9 @@ TEST(Protocol, ListsOfTheWrongThingAreCorrupt) {
 }
 
 TEST(Protocol, CountsSurviveTheWire) {
-  WorkRequest request = ::mgtune::request();
-  request.kind = WorkRequest::Kind::count;
-  request.tier = 2;
-  const Result<WorkRequest> decoded = decode_request(encode(request));
-  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
-  EXPECT_EQ(decoded->kind, WorkRequest::Kind::count);
-  EXPECT_EQ(decoded->tier, 2);
-  EXPECT_EQ(decoded->variant, "row VEC=8");
+  const CountRequest decoded = on_the_wire(CountRequest{variant_request(), 2});
+  EXPECT_EQ(decoded.tier, 2);
+  expect_same(decoded);
 
   WorkReply reply;
   reply.counters = VariantCounters{
@@ -155,18 +148,12 @@ TEST(Protocol, MalformedCountersAreRefused) {
 }
 
 TEST(Protocol, RequestsSurviveTheWire) {
-  const std::string line = encode(request());
-  EXPECT_EQ(line.find('\n'), std::string::npos);
-  const Result<WorkRequest> decoded = decode_request(line);
-  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
-  EXPECT_EQ(decoded->kind, WorkRequest::Kind::compile);
-  EXPECT_EQ(decoded->id, 7);
-  EXPECT_EQ(decoded->kernel, "path with spaces/\"quoted\"");
-  EXPECT_EQ(decoded->op, "rmsnorm.forward");
-  EXPECT_EQ(decoded->problem, "rows=64 hidden=256 T=bf16");
-  EXPECT_EQ(decoded->variant, "row VEC=8");
-  EXPECT_EQ(decoded->device, "cpu");
-  EXPECT_EQ(decoded->stop_above_ns, 1234.5);
+  const CompileRequest compile = on_the_wire(CompileRequest{variant_request(), "cpu"});
+  EXPECT_EQ(compile.device, "cpu");
+  expect_same(compile);
+  const MeasureRequest measure = on_the_wire(MeasureRequest{variant_request(), 1234.5});
+  EXPECT_EQ(measure.stop_above_ns, 1234.5);
+  expect_same(measure);
 }
 
 TEST(Protocol, RepliesSurviveTheWire) {
@@ -301,7 +288,7 @@ TEST(Protocol, MalformedRepliesAreCorruptAndSayWhere) {
 TEST(Protocol, MalformedRequestsAreCorrupt) {
   EXPECT_EQ(decode_request(R"({"do":"dance"})").status().message(),
             R"(request: nothing is called "dance")");
-  std::string line = encode(request());
+  std::string line = encode(WorkRequest{7, CompileRequest{variant_request(), "cpu"}});
   line.replace(line.find("\"id\""), 4, "\"ib\"");
   EXPECT_EQ(decode_request(line).status().message(), R"(request: no key "id")");
   EXPECT_EQ(decode_request(line).status().code(), StatusCode::corrupt);

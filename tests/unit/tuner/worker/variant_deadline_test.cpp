@@ -10,15 +10,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-WorkRequest request(const std::string& problem,
-                    WorkRequest::Kind kind = WorkRequest::Kind::measure) {
-  WorkRequest request;
-  request.kind = kind;
-  request.kernel = "rmsnorm";
-  request.op = "rmsnorm.forward";
-  request.problem = problem;
-  return request;
-}
+ProblemRequest problem(const std::string& text) { return {"rmsnorm", "rmsnorm.forward", text}; }
+
+WorkRequest request(const std::string& text) { return {0, MeasureRequest{{problem(text), ""}, 0}}; }
 
 WorkReply reply(Outcome outcome) {
   WorkReply reply;
@@ -37,7 +31,7 @@ TEST_F(VariantDeadlineTest, IsTwentyTimesTheFirstThatCameThrough) {
   EXPECT_EQ(deadline_.of(request("rows=1")), seconds(12));
   deadline_.learn(request("rows=1"), reply(Outcome::ok), milliseconds(2000));
   EXPECT_EQ(deadline_.of(request("rows=1")), seconds(12));
-  EXPECT_EQ(deadline_.yardstick(request("rows=1")),
+  EXPECT_EQ(deadline_.basis(request("rows=1")),
             "; the first variant of the problem was done in 600ms");
 }
 
@@ -62,13 +56,15 @@ TEST_F(VariantDeadlineTest, OnlyAMeasuredVariantSaysHowLongOneTakes) {
   for (const Outcome outcome : {Outcome::wrong, Outcome::timeout, Outcome::crashed}) {
     deadline_.learn(request("rows=1"), reply(outcome), milliseconds(1));
   }
-  for (const auto kind : {WorkRequest::Kind::final, WorkRequest::Kind::count}) {
-    deadline_.learn(request("rows=1", kind), reply(Outcome::ok), milliseconds(1));
+  const WorkRequest final{0, FinalRequest{problem("rows=1"), {}}};
+  const WorkRequest count{0, CountRequest{{problem("rows=1"), ""}, 1}};
+  for (const WorkRequest& other : {final, count}) {
+    deadline_.learn(other, reply(Outcome::ok), milliseconds(1));
   }
   EXPECT_EQ(deadline_.of(request("rows=1")), seconds(60));
-  EXPECT_EQ(deadline_.yardstick(request("rows=1")), "");
+  EXPECT_EQ(deadline_.basis(request("rows=1")), "");
   deadline_.learn(request("rows=1"), reply(Outcome::ok), milliseconds(1));
-  EXPECT_EQ(deadline_.of(request("rows=1", WorkRequest::Kind::final)), seconds(60));
+  EXPECT_EQ(deadline_.of(final), seconds(60));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "system/file_system.h"
 #include "core/sha256.h"
+#include "system/file_system.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
 
@@ -36,13 +36,10 @@ class TalkingCompiler final : public Compiler {
 class WorkItemTest : public testing::Test {
  protected:
   Result<Build> build(const std::string& log, BuildRecord& record) {
-    WorkRequest request;
-    request.kernel = source_path("tests/families/vector_add");
-    request.op = "vector_add.add";
-    request.problem = "n=1000 T=f32";
-    request.variant = "flat THREADS=64 MODE=good";
+    const ProblemRequest request{source_path("tests/families/vector_add"), "vector_add.add",
+                                 "n=1000 T=f32"};
     Catalog catalog(FileSystem::real());
-    const WorkItem item = *bind_request(catalog, request);
+    const WorkItem item = *bind_request(catalog, request, "flat THREADS=64 MODE=good");
     DeviceInfo device;
     device.arch = "sm_90a";
     Builder builder(BuildCache(FileSystem::real(), folder_.file("cache")),

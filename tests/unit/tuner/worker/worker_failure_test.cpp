@@ -43,11 +43,8 @@ TEST(WorkerFailure, WhatAVariantsExpressionsGetWrongIsItsLaunch) {
 }
 
 TEST(WorkerFailure, TheSweepsEndNamesTheVariant) {
-  WorkRequest request;
-  request.kind = WorkRequest::Kind::compile;
-  request.op = "rmsnorm.forward";
-  request.problem = "rows=4";
-  request.variant = "row VEC=8";
+  const ProblemRequest problem{"rmsnorm", "rmsnorm.forward", "rows=4"};
+  const WorkRequest request{1, CompileRequest{{problem, "row VEC=8"}, "cpu"}};
   const Status status = end_of_sweep(request, failed_reply(request, io_error("no space")));
   EXPECT_EQ(status.code(), StatusCode::io);
   EXPECT_EQ(status.message(),
@@ -57,13 +54,16 @@ TEST(WorkerFailure, TheSweepsEndNamesTheVariant) {
       end_of_sweep(request, failed_reply(request, invalid_argument("reference.cu: broken")));
   EXPECT_EQ(reference.code(), StatusCode::invalid_argument);
   EXPECT_EQ(reference.message(), "reference.cu: broken");
+  const WorkRequest final{2, FinalRequest{problem, {"a", "b", "a"}}};
+  EXPECT_EQ(end_of_sweep(final, failed_reply(final, internal_error("no"))).message(),
+            "no\nwhile measuring a final of 2 variants of rmsnorm.forward rows=4");
 }
 
 TEST(WorkerFailure, WhatRefusesToCountIsAskedOnceAndEndsNoSweep) {
   WorkRequest request;
   const WorkReply failed = failed_reply(request, environment_error("no privilege"));
   EXPECT_TRUE(is_worth_a_retry(request, failed));
-  request.kind = WorkRequest::Kind::count;
+  request.work = CountRequest();
   EXPECT_FALSE(is_worth_a_retry(request, failed));
   EXPECT_EQ(end_of_sweep(request, failed).message(), "no privilege");
 }

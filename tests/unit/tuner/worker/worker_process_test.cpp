@@ -1,4 +1,4 @@
-// What a worker makes of its variants is in measure_process_test.cpp and compile_pool_test.cpp;
+// What a worker makes of its variants is in worker_run_test.cpp and compile_pool_test.cpp;
 // here is that nothing waits.
 
 #include "worker/worker_process.h"
@@ -21,8 +21,7 @@ using ::testing::HasSubstr;
 
 WorkerProcess::Task request(std::int64_t id, const std::string& variant) {
   WorkerProcess::Task task;
-  task.request.id = id;
-  task.request.variant = variant;
+  task.request = {id, MeasureRequest{{{}, variant}, 0}};
   return task;
 }
 
@@ -100,9 +99,9 @@ TEST(WorkerProcess, AfterAFailureOfTheMachineItIsIdleAgain) {
 TEST(WorkerProcess, AProgramThatDoesNotRunShowsInPoll) {
   WorkerProcess worker({"/no/such/program"}, milliseconds(1000));
   worker.submit(request(1, "v1"));
-  EXPECT_THAT(worker.poll().status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(worker.poll().status().message(), HasSubstr("cannot run '/no/such/program'"));
   EXPECT_TRUE(worker.is_idle());
-  EXPECT_EQ(worker.take_unbegun().request.id, 1) << "another worker may do it";
+  EXPECT_EQ(worker.return_unstarted().request.id, 1) << "another worker may do it";
 }
 
 }  // namespace

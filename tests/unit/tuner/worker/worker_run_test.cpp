@@ -1,5 +1,3 @@
-#include "measure/measure_process.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "tests/helpers/test_paths.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 namespace {
@@ -16,25 +15,27 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class MeasureProcessTest : public ::testing::Test {
+WorkRequest request(const std::string& variant, std::int64_t id = 0) {
+  return {id, MeasureRequest{{{"family", "family.add", "n=7"}, variant}, 0}};
+}
+
+class WorkerRunTest : public ::testing::Test {
  protected:
   WorkReply measure(const std::string& variant) {
-    WorkRequest request;
-    request.id = next_id_++;
-    request.variant = variant;
-    Result<WorkReply> reply = process_.measure(request);
+    const std::int64_t id = next_id_++;
+    Result<WorkReply> reply = process_.run(request(variant, id));
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     if (!reply.ok()) return {};
-    EXPECT_EQ(reply->id, request.id);
+    EXPECT_EQ(reply->id, id);
     return *reply;
   }
 
   std::int64_t next_id_ = 1;
-  MeasureProcess process_{{fake_worker_path()}, milliseconds(3000)};
-  MeasureProcess hasty_{{fake_worker_path()}, milliseconds(300)};
+  WorkerProcess process_{{fake_worker_path()}, milliseconds(3000)};
+  WorkerProcess hasty_{{fake_worker_path()}, milliseconds(300)};
 };
 
-TEST_F(MeasureProcessTest, OneWorkerAnswersManyRequests) {
+TEST_F(WorkerRunTest, OneWorkerAnswersManyRequests) {
   for (const char* variant : {"row VEC=1", "row VEC=2", "row VEC=4"}) {
     const WorkReply reply = measure(variant);
     EXPECT_EQ(reply.outcome, Outcome::ok);
@@ -44,7 +45,7 @@ TEST_F(MeasureProcessTest, OneWorkerAnswersManyRequests) {
   EXPECT_EQ(process_.restarts(), 0);
 }
 
-TEST_F(MeasureProcessTest, ACrashIsTheVariantsOutcomeAfterOneRetry) {
+TEST_F(WorkerRunTest, ACrashIsTheVariantsOutcomeAfterOneRetry) {
   EXPECT_EQ(measure("row VEC=1").outcome, Outcome::ok);
   const WorkReply crashed = measure("crash");
   EXPECT_EQ(crashed.outcome, Outcome::crashed);
@@ -56,19 +57,19 @@ TEST_F(MeasureProcessTest, ACrashIsTheVariantsOutcomeAfterOneRetry) {
   EXPECT_EQ(process_.restarts(), 2);
 }
 
-TEST_F(MeasureProcessTest, AnInnocentSuspectIsCleared) {
+TEST_F(WorkerRunTest, AnInnocentSuspectIsCleared) {
   EXPECT_EQ(measure("row VEC=1").outcome, Outcome::ok);
   EXPECT_EQ(measure("crash unless fresh").outcome, Outcome::ok);
   EXPECT_EQ(process_.restarts(), 1);
 }
 
-TEST_F(MeasureProcessTest, AnExitIsACrash) {
+TEST_F(WorkerRunTest, AnExitIsACrash) {
   const WorkReply reply = measure("exit");
   EXPECT_EQ(reply.outcome, Outcome::crashed);
   EXPECT_EQ(reply.message, "exited with 7");
 }
 
-TEST_F(MeasureProcessTest, OfASanitizersReportTheEssenceIsKept) {
+TEST_F(WorkerRunTest, OfASanitizersReportTheEssenceIsKept) {
   const WorkReply reply = measure("sanitizer report");
   EXPECT_EQ(reply.outcome, Outcome::crashed);
   EXPECT_THAT(reply.message, StartsWith("exited with 1: "));
@@ -80,58 +81,47 @@ TEST_F(MeasureProcessTest, OfASanitizersReportTheEssenceIsKept) {
   EXPECT_THAT(reply.message, Not(HasSubstr("pool.cpp:40")));
 }
 
-TEST_F(MeasureProcessTest, AHangIsATimeout) {
-  WorkRequest request;
-  request.id = 5;
-  request.variant = "hang";
+TEST_F(WorkerRunTest, AHangIsATimeout) {
   const auto start = std::chrono::steady_clock::now();
-  const Result<WorkReply> reply = hasty_.measure(request);
+  const Result<WorkReply> reply = hasty_.run(request("hang", 5));
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply->outcome, Outcome::timeout);
   EXPECT_EQ(reply->message, "not done within 300ms");
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(3000));
-  request.variant = "row VEC=2";
-  EXPECT_EQ(hasty_.measure(request)->outcome, Outcome::ok);
-  request.variant = "hang unless fresh";
-  EXPECT_EQ(hasty_.measure(request)->outcome, Outcome::ok);
+  EXPECT_EQ(hasty_.run(request("row VEC=2"))->outcome, Outcome::ok);
+  EXPECT_EQ(hasty_.run(request("hang unless fresh"))->outcome, Outcome::ok);
 }
 
-TEST_F(MeasureProcessTest, GarbageIsACrashAndNamed) {
+TEST_F(WorkerRunTest, GarbageIsACrashAndNamed) {
   const WorkReply reply = measure("garbage");
   EXPECT_EQ(reply.outcome, Outcome::crashed);
   EXPECT_THAT(reply.message, HasSubstr("the worker's answer: not JSON: {\"did\":"));
   EXPECT_EQ(measure("row VEC=1").outcome, Outcome::ok);
 }
 
-TEST_F(MeasureProcessTest, AnAnswerToSomethingElseIsACrash) {
+TEST_F(WorkerRunTest, AnAnswerToSomethingElseIsACrash) {
   const WorkReply reply = measure("other id");
   EXPECT_EQ(reply.outcome, Outcome::crashed);
   EXPECT_THAT(reply.message, HasSubstr("the worker's answer is to something else"));
 }
 
-TEST_F(MeasureProcessTest, MuchErrorOutputBlocksNothing) {
+TEST_F(WorkerRunTest, MuchErrorOutputBlocksNothing) {
   EXPECT_EQ(measure("chatter").outcome, Outcome::ok);
   EXPECT_EQ(process_.restarts(), 0);
 }
 
-TEST_F(MeasureProcessTest, ErrorOutputBelongsToItsVariant) {
+TEST_F(WorkerRunTest, ErrorOutputBelongsToItsVariant) {
   EXPECT_EQ(measure("chatter").outcome, Outcome::ok);
   EXPECT_EQ(measure("exit").message, "exited with 7");
 }
 
-TEST_F(MeasureProcessTest, AReferenceThatCrashesOrHangsEndsTheSweep) {
-  WorkRequest request;
-  request.id = 5;
-  request.op = "family.add";
-  request.problem = "n=7";
-  request.variant = "crash in the reference";
-  Status status = hasty_.measure(request).status();
+TEST_F(WorkerRunTest, AReferenceThatCrashesOrHangsEndsTheSweep) {
+  Status status = hasty_.run(request("crash in the reference")).status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_THAT(status.message(), StartsWith("family/reference.cu: add_reference: "));
   EXPECT_THAT(status.message(), HasSubstr("killed by signal 11 (Segmentation fault)"));
   EXPECT_EQ(hasty_.restarts(), 1);  // it was tried once more
-  request.variant = "hang in the reference";
-  status = hasty_.measure(request).status();
+  status = hasty_.run(request("hang in the reference")).status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_THAT(status.message(), HasSubstr("add_reference"));
   EXPECT_THAT(status.message(), HasSubstr("not done within 300ms"));
@@ -139,33 +129,26 @@ TEST_F(MeasureProcessTest, AReferenceThatCrashesOrHangsEndsTheSweep) {
   EXPECT_EQ(measure("nothing happens in the reference").outcome, Outcome::ok);
 }
 
-TEST_F(MeasureProcessTest, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
+TEST_F(WorkerRunTest, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
   EXPECT_EQ(measure("row VEC=1").outcome, Outcome::ok);
   EXPECT_EQ(measure("no space unless fresh").outcome, Outcome::ok);
   EXPECT_EQ(measure("killed unless fresh").outcome, Outcome::ok);
-  WorkRequest request;
-  request.variant = "no space";
-  EXPECT_EQ(process_.measure(request).status().code(), StatusCode::io);
-  request.variant = "killed";
-  const Status status = process_.measure(request).status();
+  EXPECT_EQ(process_.run(request("no space")).status().code(), StatusCode::io);
+  const Status status = process_.run(request("killed")).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("killed by signal 9"));
   EXPECT_EQ(measure("row VEC=2").outcome, Outcome::ok);
 }
 
-TEST_F(MeasureProcessTest, AWrongWordIsNotTriedAgain) {
-  WorkRequest request;
-  request.variant = "wrong word";
-  EXPECT_EQ(process_.measure(request).status().code(), StatusCode::invalid_argument);
+TEST_F(WorkerRunTest, AWrongWordIsNotTriedAgain) {
+  EXPECT_EQ(process_.run(request("wrong word")).status().code(), StatusCode::invalid_argument);
   EXPECT_EQ(process_.restarts(), 0);
 }
 
-TEST_F(MeasureProcessTest, AWorkerThatNeverBeginsIsNotTheVariantsFault) {
+TEST_F(WorkerRunTest, AWorkerThatNeverBeginsIsNotTheVariantsFault) {
   for (const std::string& variant :
        {std::string("die before begin"), std::string("garbage before begin")}) {
-    WorkRequest request;
-    request.variant = variant;
-    const Result<WorkReply> reply = process_.measure(request);
+    const Result<WorkReply> reply = process_.run(request(variant));
     ASSERT_FALSE(reply.ok()) << variant;
     EXPECT_EQ(reply.status().code(), StatusCode::environment);
     EXPECT_THAT(reply.status().message(), StartsWith("no measure worker begins its work"));
@@ -173,26 +156,24 @@ TEST_F(MeasureProcessTest, AWorkerThatNeverBeginsIsNotTheVariantsFault) {
   EXPECT_EQ(measure("row VEC=1").outcome, Outcome::ok);  // it is not given up for good
 }
 
-TEST_F(MeasureProcessTest, AHangBeforeBeginEndsToo) {
-  WorkRequest request;
-  request.variant = "hang before begin";
-  const Result<WorkReply> reply = hasty_.measure(request);
+TEST_F(WorkerRunTest, AHangBeforeBeginEndsToo) {
+  const Result<WorkReply> reply = hasty_.run(request("hang before begin"));
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().message(), HasSubstr("no line before the deadline"));
 }
 
-TEST(MeasureProcess, WhatADeadWorkerSaysIsInTheMessage) {
-  MeasureProcess process({fake_worker_path(), "dead"}, milliseconds(3000));
-  const Result<WorkReply> reply = process.measure({});
+TEST(WorkerRun, WhatADeadWorkerSaysIsInTheMessage) {
+  WorkerProcess process({fake_worker_path(), "dead"}, milliseconds(3000));
+  const Result<WorkReply> reply = process.run({});
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().message(), HasSubstr("(exited with 4: no device here)"));
 }
 
-TEST(MeasureProcess, AMissingProgramIsNamed) {
-  MeasureProcess process({"/no/such/program"}, milliseconds(3000));
-  const Result<WorkReply> reply = process.measure({});
+TEST(WorkerRun, AMissingProgramIsNamed) {
+  WorkerProcess process({"/no/such/program"}, milliseconds(3000));
+  const Result<WorkReply> reply = process.run({});
   ASSERT_FALSE(reply.ok());
-  EXPECT_THAT(reply.status().message(), HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(reply.status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
 }  // namespace

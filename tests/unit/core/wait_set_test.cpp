@@ -1,4 +1,4 @@
-#include "worker/wait_set.h"
+#include "system/wait_set.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "worker/child_process.h"
+#include "system/child_process.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ TEST(ChildProcess, AMissingProgramIsNamed) {
   const Result<ChildProcess> child = ChildProcess::start({"/no/such/program", "worker"});
   ASSERT_FALSE(child.ok());
   EXPECT_EQ(child.status().code(), StatusCode::environment);
-  EXPECT_EQ(child.status().message(), "cannot run /no/such/program: No such file or directory");
+  EXPECT_EQ(child.status().message(), "cannot run '/no/such/program': No such file or directory");
 }
 
 TEST(ChildProcess, TheDeadlinePasses) {
@@ -93,7 +93,7 @@ TEST(ChildProcess, EndlessErrorOutputDoesNotPostponeTheDeadline) {
   const Clock::time_point start = Clock::now();
   EXPECT_EQ(child->read_line(start + milliseconds(100)).status().code(), StatusCode::timeout);
   EXPECT_LT(Clock::now() - start, milliseconds(3000));
-  EXPECT_LE(child->take_error_output().size(), std::size_t{64} << 10);
+  EXPECT_LE(child->read_error_output().size(), std::size_t{64} << 10);
 }
 
 TEST(ChildProcess, AnExitIsDescribed) {
@@ -103,8 +103,8 @@ TEST(ChildProcess, AnExitIsDescribed) {
   EXPECT_EQ(line.status().code(), StatusCode::io);
   EXPECT_EQ(line.status().message(), "the child process has ended");
   EXPECT_EQ(child->end_description(), "exited with 7");
-  EXPECT_EQ(child->take_error_output(), "last words\n");
-  EXPECT_EQ(child->take_error_output(), "");
+  EXPECT_EQ(child->read_error_output(), "last words\n");
+  EXPECT_EQ(child->read_error_output(), "");
 }
 
 TEST(ChildProcess, ASignalIsDescribed) {

@@ -1,0 +1,82 @@
+// Process: a program that this process has started, with an argument vector and never a shell. It
+// leads a process group of its own: Ctrl-C on the terminal does not reach it, and kill() takes
+// everything along that it started. Of this process's descriptors it has the three standard ones
+// that it is given and no other. No signal is blocked in it.
+//
+// Move-only; one thread.
+
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "system/file_descriptor.h"
+
+namespace mgtune {
+
+struct ProcessCommand {
+  std::vector<std::string> arguments;  // [0]: a path, or a name that PATH finds
+  std::string directory;               // to run in; "": the directory of this process
+  std::string temporary_folder;        // its TMPDIR, an absolute path; "": the one of this process
+};
+
+struct StandardDescriptors {
+  int input, output, error;
+};
+
+class Process {
+ public:
+  // What happens if this process ends first.
+  enum class Orphans : std::uint8_t {
+    // The program is killed, also if only the thread that started it ends.
+    kill_program,
+    // The program and everything that it started are killed. A fork of this process, the keeper,
+    // stands between the two and waits for the program. It sees to this if this process dies.
+    kill_all,
+  };
+
+  // Returns when the program runs. environment if it cannot be started.
+  static Result<Process> start(const ProcessCommand& command,
+                               const StandardDescriptors& descriptors, Orphans orphans);
+
+  Process(Process&& other) noexcept;
+  ~Process() { kill(); }
+
+  // The end is noticed by one of the first three functions. It also ends what is left of the group.
+  bool has_ended();
+  void wait();
+  void kill();  // and waits for the end
+
+  // After the end: the exit code, or 128 + signal if a signal ended it.
+  int exit_code() const;
+  // After the end: "exited with 1" or "killed by signal 11 (Segmentation fault)".
+  std::string end_description() const;
+  // After the end: whether a signal ended it that a program does not send to itself by a mistake
+  // (SIGTERM, or SIGKILL on a machine short of memory), and that kill() did not send.
+  bool ended_from_outside() const;
+
+ private:
+  explicit Process(pid_t pid) : pid_(pid) {}
+  bool collect(int options);
+
+  pid_t pid_;  // -1 after the end
+  int wait_status_ = 0;
+  bool killed_ = false;
+};
+
+struct Pipe {
+  FileDescriptor reading, writing;
+};
+
+// Both ends are closed on exec, and the reading end does not block. Neither is one of the standard
+// descriptors, which a process may have closed: nothing that it prints goes into the pipe.
+Result<Pipe> make_pipe();
+
+// Moves a descriptor away from the numbers of the standard ones, see make_pipe().
+FileDescriptor above_standard(FileDescriptor descriptor);
+
+}  // namespace mgtune
