@@ -19,14 +19,14 @@ std::optional<std::int64_t> whole_number(std::string_view word);
 // Words without '=' are left out.
 std::vector<Assignment> assignments(std::string_view text);
 
-// A variant's text in its parts.
+// The parts of a variant's text.
 struct VariantAssignments {
   std::string_view design;
   std::vector<Assignment> parameters;
 };
 
-// A text that is no design followed by assignments to different names, one blank between words, is
-// a design whole: the parts always give the text again.
+// If a text is not a design followed by assignments to different names with one blank between
+// words, all of it is the design. So the parts always give the text again.
 VariantAssignments variant_words(std::string_view text);
 
 }  // namespace mgtune
