@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "measure/measure_process.h"
+#include "measure/timing_method_probe.h"
 #include "tests/helpers/real_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "measure/measure_process.h"
-#include "measure/timing_method_probe.h"
 
 namespace mgtune {
 namespace {
@@ -56,9 +56,11 @@ __global__ void faults(const float* x, float* y, long long n) {
 )cuda";
 
 constexpr char kFaultsReference[] = R"cuda(
-__global__ void faults_reference(const float* x, double* y, long long n) {
+template <class Problem>
+__global__ void faults_reference(const float* x, double* y, Problem problem) {
+  const long long first = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   const long long threads = (long long)gridDim.x * blockDim.x;
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += threads) y[i] = x[i];
+  for (long long i = first; i < problem.n; i += threads) y[i] = x[i];
 }
 )cuda";
 

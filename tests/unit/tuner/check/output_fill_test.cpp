@@ -36,14 +36,14 @@ constexpr char kTotalSource[] =
     "}\n";
 
 constexpr char kTotalReference[] = R"cuda(
-template <typename T>
-__global__ void total_reference(const T* x, const float* total, double* y, float factor,
-                                long long rows, long long columns) {
-  for (long long row = blockIdx.x * blockDim.x + threadIdx.x; row < rows;
+template <typename T, class Problem>
+__global__ void total_reference(const T* x, const float* total, double* y, Problem problem) {
+  for (long long row = blockIdx.x * blockDim.x + threadIdx.x; row < problem.rows;
        row += gridDim.x * blockDim.x) {
     double sum = 0;
-    for (long long column = 0; column < columns; ++column) {
-      sum += static_cast<double>(factor) * mg::to_float(x[row * columns + column]);
+    for (long long column = 0; column < problem.columns; ++column) {
+      sum += static_cast<double>(problem.factor) *
+             mg::to_float(x[row * problem.columns + column]);
     }
     y[row] = sum;
   }

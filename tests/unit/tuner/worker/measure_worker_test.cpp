@@ -9,9 +9,9 @@
 #include <fstream>
 #include <string>
 
+#include "measure/measure_process.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "measure/measure_process.h"
 
 namespace mgtune {
 namespace {
@@ -47,8 +47,10 @@ __global__ void rude(float* y, long long n) {
 )cuda";
 
 constexpr char kRudeReference[] = R"cuda(
-__global__ void rude_reference(double* y, long long n) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) for (long long i = 0; i < n; ++i) y[i] = 1;
+template <class Problem>
+__global__ void rude_reference(double* y, Problem problem) {
+  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  for (long long i = 0; i < problem.n; ++i) y[i] = 1;
 }
 )cuda";
 
