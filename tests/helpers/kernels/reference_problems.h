@@ -13,15 +13,16 @@
 
 namespace mgtune {
 
-REFERENCE_PROBLEM(RmsnormReferenceProblem, long long rows, hidden, x_stride, s_stride;
-                  float eps, weight_offset);
+REFERENCE_PROBLEM(RmsnormReferenceProblem, long long rows = 0, hidden = 0, x_stride = 0,
+                  s_stride = 0;
+                  float eps = 0, weight_offset = 0);
 
-REFERENCE_PROBLEM(SwigluReferenceProblem, long long rows, hidden, dy_stride, gate_stride, up_stride,
-                  gate_up_stride);
+REFERENCE_PROBLEM(SwigluReferenceProblem, long long rows = 0, hidden = 0, dy_stride = 0;
+                  long long gate_stride = 0, up_stride = 0, gate_up_stride = 0);
 
-REFERENCE_PROBLEM(VarlenReferenceProblem, long long sequences, tokens_q, heads, kv_heads, head_dim,
-                  window;
-                  long long q_ss, q_sh, k_ss, k_sh, v_ss, v_sh; float scale, softcap;
-                  bool causal, windowed, capped);
+REFERENCE_PROBLEM(VarlenReferenceProblem, long long sequences = 0, tokens_q = 0, heads = 0;
+                  long long kv_heads = 0, head_dim = 0, window = 0, q_ss = 0, q_sh = 0, k_ss = 0;
+                  long long k_sh = 0, v_ss = 0, v_sh = 0; float scale = 0, softcap = 0;
+                  bool causal = false, windowed = false, capped = false);
 
 }  // namespace mgtune
