@@ -11,10 +11,10 @@ add_library(mgtune_options INTERFACE)
 target_compile_options(mgtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # g++ 12 sees overlapping copies and impossible sizes in "literal" + std::string when it optimizes:
+  # g++ 12 sees overlapping copies and impossible sizes and unset members in "literal" + std::string when it optimizes:
   # https://gcc.gnu.org/PR105329, https://gcc.gnu.org/PR105651
   target_compile_options(mgtune_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict
-    -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow>)
+    -Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overread -Wno-stringop-overflow>)
 endif()
 if(MGTUNE_WERROR)
   target_compile_options(mgtune_options INTERFACE -Werror)

@@ -97,12 +97,36 @@ class Runtime:
         return text.value.decode().strip()
 
 
+def merged(value, patch):
+    """`value` as the merge patch changes it; new keys take the places that kernels/README.md states."""
+    if not isinstance(patch, dict):
+        return patch
+    members = list(value.items()) if isinstance(value, dict) else []
+    place = len(members)
+    for key, change in patch.items():
+        found = next((i for i, (known, _) in enumerate(members) if known == key), None)
+        if found is None:
+            if change is None:
+                continue
+            members.insert(place, (key, None))
+            found = place
+        members[found] = (key, change if change is None else merged(members[found][1], change))
+        place = found + 1
+    return {key: member for key, member in members if patch.get(key, member) is not None}
+
+
+def read_operator_file(path):
+    operator = json.loads(path.read_text(encoding="utf-8"))
+    base = operator.pop("extends", None)
+    return operator if base is None else merged(read_operator_file(path.parent / base), operator)
+
+
 def read_operator(name):
     family, operator = name.split(".")
     path = KERNELS / family / (operator + ".json")
     if not path.exists():
         raise RuntimeError(f"mgtune has no operator {name} here: there is no {path}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return read_operator_file(path)
 
 
 @functools.cache

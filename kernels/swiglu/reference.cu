@@ -1,11 +1,10 @@
-// The references of the swiglu operators: the formulas read off, an element per thread, in fp64.
+// The references of the swiglu operators: the formulas in fp64, with one thread per element.
 //
-// Algorithm  threads stride over the elements. Inputs are what lies in memory, exactly; outputs are
-//            not rounded, so that a variant's own rounding is part of the error it is charged with.
-// Traffic    reads each input once, writes 8 bytes an output element.
-// Numerics   fp64: e^-gate overflows to +Inf below gate = -709, and silu is then -0, as it should
-// be
-//            to 300 digits; gates of -Inf give NaN.
+// Algorithm  Threads stride over the elements. The inputs are the exact values in memory. The
+//            outputs are not rounded, so that a variant's own rounding counts as its error.
+// Traffic    reads every input once, writes 8 bytes per output element.
+// Numerics   Below gate = -709, e^-gate overflows to +Inf in fp64. silu is then -0, which is right
+//            to 300 digits. A gate of -Inf gives NaN.
 
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
@@ -17,7 +16,7 @@ __device__ double element(const T* tensor, mg::i64 row, mg::i64 stride, mg::i64 
   return static_cast<double>(mg::to_float(tensor[row * stride + column]));
 }
 
-// Calls visit(row, column) for this thread's part of a rows x columns matrix.
+// Calls visit(row, column) for this thread's elements of a rows x columns matrix.
 template <class Visit>
 __device__ void for_each_element(mg::i64 rows, mg::i64 columns, const Visit& visit) {
   const mg::i64 threads = mg::i64{gridDim.x} * blockDim.x;
@@ -27,46 +26,42 @@ __device__ void for_each_element(mg::i64 rows, mg::i64 columns, const Visit& vis
   }
 }
 
-template <typename T>
-__global__ void swiglu_forward_reference(const T* gate, const T* up, double* y, long long rows,
-                                         long long hidden, long long gate_stride,
-                                         long long up_stride) {
-  for_each_element(rows, hidden, [&](mg::i64 row, mg::i64 column) {
-    const double g = element(gate, row, gate_stride, column);
-    y[row * hidden + column] = g * sigmoid(g) * element(up, row, up_stride, column);
+template <typename T, class Problem>
+__global__ void swiglu_forward_reference(const T* gate, const T* up, double* y, Problem problem) {
+  for_each_element(problem.rows, problem.hidden, [&](mg::i64 row, mg::i64 column) {
+    const double g = element(gate, row, problem.gate_stride, column);
+    y[row * problem.hidden + column] = g * sigmoid(g) * element(up, row, problem.up_stride, column);
   });
 }
 
-template <typename T>
-__global__ void swiglu_packed_forward_reference(const T* gate_up, double* y, long long rows,
-                                                long long hidden, long long stride) {
-  for_each_element(rows, hidden, [&](mg::i64 row, mg::i64 column) {
+template <typename T, class Problem>
+__global__ void swiglu_packed_forward_reference(const T* gate_up, double* y, Problem problem) {
+  const mg::i64 hidden = problem.hidden, stride = problem.gate_up_stride;
+  for_each_element(problem.rows, hidden, [&](mg::i64 row, mg::i64 column) {
     const double g = element(gate_up, row, stride, column);
     y[row * hidden + column] = g * sigmoid(g) * element(gate_up, row, stride, hidden + column);
   });
 }
 
-template <typename T>
+template <typename T, class Problem>
 __global__ void swiglu_backward_reference(const T* dy, const T* gate, const T* up, double* dgate,
-                                          double* dup, long long rows, long long hidden,
-                                          long long dy_stride, long long gate_stride,
-                                          long long up_stride) {
-  for_each_element(rows, hidden, [&](mg::i64 row, mg::i64 column) {
-    const double d = element(dy, row, dy_stride, column);
-    const double g = element(gate, row, gate_stride, column);
+                                          double* dup, Problem problem) {
+  for_each_element(problem.rows, problem.hidden, [&](mg::i64 row, mg::i64 column) {
+    const double d = element(dy, row, problem.dy_stride, column);
+    const double g = element(gate, row, problem.gate_stride, column);
     const double s = sigmoid(g);
-    dgate[row * hidden + column] =
-        d * element(up, row, up_stride, column) * s * (1.0 + g * (1.0 - s));
-    dup[row * hidden + column] = d * g * s;
+    const mg::i64 at = row * problem.hidden + column;
+    dgate[at] = d * element(up, row, problem.up_stride, column) * s * (1.0 + g * (1.0 - s));
+    dup[at] = d * g * s;
   });
 }
 
-template <typename T>
+template <typename T, class Problem>
 __global__ void swiglu_packed_backward_reference(const T* dy, const T* gate_up, double* dgate_up,
-                                                 long long rows, long long hidden,
-                                                 long long dy_stride, long long stride) {
-  for_each_element(rows, hidden, [&](mg::i64 row, mg::i64 column) {
-    const double d = element(dy, row, dy_stride, column);
+                                                 Problem problem) {
+  const mg::i64 hidden = problem.hidden, stride = problem.gate_up_stride;
+  for_each_element(problem.rows, hidden, [&](mg::i64 row, mg::i64 column) {
+    const double d = element(dy, row, problem.dy_stride, column);
     const double g = element(gate_up, row, stride, column);
     const double s = sigmoid(g);
     const mg::i64 at = row * 2 * hidden + column;

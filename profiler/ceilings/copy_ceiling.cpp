@@ -27,7 +27,7 @@ struct CopyShape : MemoryShape {
 };
 
 // Small copies need all SMs to start at the same time; large copies need many bytes in flight.
-constexpr std::array kShapes = {
+constexpr std::array kCopyShapes = {
     CopyShape{{256, 1, 0}, false}, CopyShape{{512, 1, 0}, false},  CopyShape{{1024, 1, 0}, false},
     CopyShape{{256, 2, 0}, false}, CopyShape{{256, 4, 0}, false},  CopyShape{{512, 4, 0}, false},
     CopyShape{{256, 4, 0}, true},  CopyShape{{512, 4, 0}, true},   CopyShape{{256, 8, 0}, false},
@@ -35,8 +35,8 @@ constexpr std::array kShapes = {
 
 std::vector<std::string> copy_kernels() {
   std::vector<std::string> names;
-  names.reserve(kShapes.size());
-  for (const CopyShape& shape : kShapes) names.push_back(shape.kernel());
+  names.reserve(kCopyShapes.size());
+  for (const CopyShape& shape : kCopyShapes) names.push_back(shape.kernel());
   return names;
 }
 
@@ -115,7 +115,7 @@ Result<MeasuredCeiling> measure_copy(Device& device, Builder& builder, Timer& ti
                                      std::int64_t bytes_moved) {
   CopyBench bench(device, vectors_in(bytes_moved / 2) * kVectorBytes);
   MGTUNE_TRY(bench.prepare(builder, timer).with_context("the copy ceiling"));
-  MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const CopyShape>(kShapes),
+  MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const CopyShape>(kCopyShapes),
                                              [&](const CopyShape& shape, double best_ns) {
                                                return bench.median_ns(timer, shape, best_ns);
                                              }));

@@ -20,7 +20,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::array kShapes = {
+constexpr std::array kReadShapes = {
     MemoryShape{256, 1, 0}, MemoryShape{1024, 1, 0}, MemoryShape{256, 2, 0}, MemoryShape{256, 4, 0},
     MemoryShape{512, 4, 0}, MemoryShape{256, 8, 0},  MemoryShape{512, 8, 0}, MemoryShape{512, 4, 4},
     MemoryShape{256, 8, 8}, MemoryShape{512, 8, 4}};
@@ -31,8 +31,8 @@ std::string kernel_of(const MemoryShape& shape) {
 
 std::vector<std::string> read_kernels() {
   std::vector<std::string> names;
-  names.reserve(kShapes.size());
-  for (const MemoryShape& shape : kShapes) names.push_back(kernel_of(shape));
+  names.reserve(kReadShapes.size());
+  for (const MemoryShape& shape : kReadShapes) names.push_back(kernel_of(shape));
   return names;
 }
 
@@ -49,7 +49,7 @@ class ReadBench {
     MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, DType::f32));
     MGTUNE_ASSIGN(reads_, build_module(device_, builder, sources, "read.cu", read_kernels()));
     std::int64_t most_warps = 0;
-    for (const MemoryShape& shape : kShapes) most_warps = std::max(most_warps, warps(shape));
+    for (const MemoryShape& shape : kReadShapes) most_warps = std::max(most_warps, warps(shape));
     MGTUNE_ASSIGN(sums_, Buffer::allocate(device_, word_bytes(most_warps)));
     const std::int64_t bytes = vectors_ * kVectorBytes;
     BufferRotation rotation;
@@ -124,7 +124,7 @@ Result<MeasuredCeiling> measure_read(Device& device, Builder& builder, Timer& ti
                                      std::int64_t bytes) {
   ReadBench bench(device, vectors_in(bytes));
   MGTUNE_TRY(bench.prepare(builder, timer).with_context("the read ceiling"));
-  MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const MemoryShape>(kShapes),
+  MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const MemoryShape>(kReadShapes),
                                              [&](const MemoryShape& shape, double best_ns) {
                                                return bench.median_ns(timer, shape, best_ns);
                                              }));

@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kRows = 64;      // of a warpgroup's tile
+constexpr std::int64_t kTileRows = 64;      // of a warpgroup's tile
 constexpr std::int64_t kDepth = 64;     // elements of k in shared memory
 constexpr std::int64_t kRowWords = 32;  // of kDepth 16-bit numbers
 constexpr std::int64_t kWarpgroupThreads = 128;
@@ -16,7 +16,7 @@ struct WgmmaShape {
   std::int64_t columns, warpgroups;
   std::int64_t blocks_per_sm;
 
-  std::int64_t words() const { return (warpgroups * kRows + columns) * kRowWords; }
+  std::int64_t words() const { return (warpgroups * kTileRows + columns) * kRowWords; }
 };
 
 constexpr std::array kWgmmaShapes = {WgmmaShape{256, 1, 1}, WgmmaShape{256, 2, 1},
@@ -33,8 +33,8 @@ class WgmmaKernel final : public ArithmeticKernel {
       shape.threads = static_cast<std::uint32_t>(wgmma.warpgroups * kWarpgroupThreads);
       shape.blocks_per_sm = wgmma.blocks_per_sm;
       shape.shared_bytes = static_cast<std::uint32_t>(wgmma.words() * 4);
-      shape.block_floats = wgmma.warpgroups * kRows * wgmma.columns;
-      shape.block_flops = wgmma.warpgroups * 2 * kRows * wgmma.columns * kDepth;
+      shape.block_floats = wgmma.warpgroups * kTileRows * wgmma.columns;
+      shape.block_flops = wgmma.warpgroups * 2 * kTileRows * wgmma.columns * kDepth;
     }
   }
 
@@ -45,12 +45,12 @@ class WgmmaKernel final : public ArithmeticKernel {
 
   Status check(const ArithmeticShape& shape, const Block& block) const override {
     const WgmmaShape& wgmma = kWgmmaShapes[static_cast<std::size_t>(&shape - shapes_.data())];
-    for (std::int64_t row = 0; row < wgmma.warpgroups * kRows; ++row) {
+    for (std::int64_t row = 0; row < wgmma.warpgroups * kTileRows; ++row) {
       for (std::int64_t column = 0; column < wgmma.columns; ++column) {
         ProductSum product;
         for (std::int64_t k = 0; k < kDepth; ++k) {
           product.add(number(wgmma, block, row, k),
-                      number(wgmma, block, wgmma.warpgroups * kRows + column, k));
+                      number(wgmma, block, wgmma.warpgroups * kTileRows + column, k));
         }
         const float got = block.out[place(wgmma, row, column)];
         MGTUNE_TRY(product
@@ -77,8 +77,8 @@ class WgmmaKernel final : public ArithmeticKernel {
   // The place of the accumulator in the output of the block. <mg/wgmma.cuh> says which thread has
   // it.
   static std::size_t place(const WgmmaShape& wgmma, std::int64_t row, std::int64_t column) {
-    const std::int64_t warpgroup = row / kRows;
-    const std::int64_t warp = row % kRows / 16;
+    const std::int64_t warpgroup = row / kTileRows;
+    const std::int64_t warp = row % kTileRows / 16;
     const std::int64_t lane = row % 8 * 4 + column % 8 / 2;
     const std::int64_t register_index = column / 8 * 4 + row % 16 / 8 * 2 + column % 2;
     const std::int64_t first = warpgroup * (wgmma.columns / 2);

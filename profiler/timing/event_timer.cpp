@@ -10,11 +10,11 @@ namespace mgtune {
 namespace {
 
 // The two events cost 2 us: 1 % of this.
-constexpr BatchSize kBatch{.batch_ns = 200e3};
+constexpr BatchSize kEventBatch{.batch_ns = 200e3};
 
 // Events do not say how many operations a call has. Up to four operations per call, and the events,
 // fit the driver's queue of about 1000.
-constexpr std::int64_t kMaxCalls = 200;
+constexpr std::int64_t kMaxEventCalls = 200;
 
 class EventClock final : public BatchClock {
  public:
@@ -34,7 +34,7 @@ class EventClock final : public BatchClock {
     return samples;
   }
 
-  std::int64_t max_calls() const override { return kMaxCalls; }
+  std::int64_t max_calls() const override { return kMaxEventCalls; }
   std::int64_t max_batches(std::int64_t calls) const override { return max_calls() / calls; }
 
  private:
@@ -63,7 +63,7 @@ class EventTimer final : public BatchTimer {
  public:
   EventTimer(const CudaDriver& driver, std::unique_ptr<HeldStream> stream,
              const std::string& reason, std::unique_ptr<ClockWatch> watch)
-      : BatchTimer("rotating_events", kBatch, std::move(watch)),
+      : BatchTimer("rotating_events", kEventBatch, std::move(watch)),
         driver_(driver),
         stream_(std::move(stream)),
         reason_("CUDA events, launch gaps included: " + reason) {}

@@ -13,10 +13,10 @@ namespace {
 
 // Long work still rotates: a graph has 32 calls, and all buffer sets, unless that takes more than
 // 20 ms.
-constexpr BatchSize kBatch{.batch_ns = 1e6, .least_calls = 32, .longest_ns = 20e6};
+constexpr BatchSize kGraphBatch{.batch_ns = 1e6, .least_calls = 32, .longest_ns = 20e6};
 
 // Instantiating takes about 2 us per node.
-constexpr std::int64_t kMaxCalls = 1024;
+constexpr std::int64_t kMaxGraphCalls = 1024;
 constexpr std::int64_t kMaxBatches = 16;
 
 class GraphClock final : public BatchClock {
@@ -48,7 +48,7 @@ class GraphClock final : public BatchClock {
     return samples;
   }
 
-  std::int64_t max_calls() const override { return kMaxCalls; }
+  std::int64_t max_calls() const override { return kMaxGraphCalls; }
   std::int64_t max_batches(std::int64_t) const override { return kMaxBatches; }
 
  private:
@@ -104,7 +104,7 @@ class GraphTimer final : public BatchTimer {
  public:
   GraphTimer(const CudaDriver& driver, std::unique_ptr<HeldStream> stream,
              std::unique_ptr<ClockWatch> watch)
-      : BatchTimer("graph", kBatch, std::move(watch)),
+      : BatchTimer("graph", kGraphBatch, std::move(watch)),
         driver_(driver),
         stream_(std::move(stream)) {}
 

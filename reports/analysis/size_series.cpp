@@ -29,11 +29,11 @@ Values values_of(const ReportPick& pick) {
 }
 
 // The picks of one GPU, operator and method.
-using Group = std::vector<std::size_t>;
+using PickIndices = std::vector<std::size_t>;
 
 class Slices {
  public:
-  Slices(const ReportModel& model, const Group& picks) : model_(model), picks_(picks) {}
+  Slices(const ReportModel& model, const PickIndices& picks) : model_(model), picks_(picks) {}
 
   void add_to(std::vector<SizeSeries>& result) {
     add_by_dim();
@@ -101,14 +101,14 @@ class Slices {
   }
 
   const ReportModel& model_;
-  const Group& picks_;
+  const PickIndices& picks_;
   std::map<std::pair<std::string, Values>, SizeSeries> slices_;
 };
 
 }  // namespace
 
 std::vector<SizeSeries> size_series(const ReportModel& model) {
-  std::vector<std::pair<std::tuple<std::int64_t, std::string, std::string>, Group>> groups;
+  std::vector<std::pair<std::tuple<std::int64_t, std::string, std::string>, PickIndices>> groups;
   for (std::size_t i = 0; i < model.picks.size(); ++i) {
     const ReportPick& pick = model.picks[i];
     if (pick.view.tuned.median_ns <= 0) continue;

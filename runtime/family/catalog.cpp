@@ -28,10 +28,10 @@ std::filesystem::path absolute_path(const std::string& folder) {
 
 // Checks that the sources which an operator names exist.
 Status check_sources(const Operator& op) {
-  const auto check = [&op](const std::string& place, const std::string& file) -> Status {
+  const auto check = [&op](const std::string& pointer, const std::string& file) -> Status {
     if (op.sources->files.contains(file)) return {};
     return invalid_argument(
-        fmt::format("{}: {}: no file '{}' in {}", op.file, place, file, op.sources->folder));
+        fmt::format("{}: no file '{}' in {}", op.place(pointer), file, op.sources->folder));
   };
   MGTUNE_TRY(check("/check/reference", op.check.source));
   for (const Design& design : op.designs) {
@@ -147,7 +147,7 @@ Status Catalog::check_fills(Family& family, const Operator& op) {
 // {"op": "rmsnorm.forward", "output": "rstd"} names an operator of the same family or a shipped
 // one, and one of its outputs.
 Status Catalog::check_fill(Family& family, const Operator& op, const Tensor& tensor) {
-  const std::string place = fmt::format("{}: /tensors/{}/fill", op.file, tensor.name);
+  const std::string place = op.place("/tensors/" + tensor.name + "/fill");
   const auto [source_family, source_name] = split_operator(tensor.fill.source_operator);
   Family* owner = source_family == family.name ? &family : nullptr;
   if (owner == nullptr && is_shipped(source_family)) {

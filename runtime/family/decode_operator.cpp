@@ -62,6 +62,10 @@ Status decode_root(const JsonCursor& root, Operator& op) {
 
 }  // namespace
 
+std::string Operator::place(const std::string& pointer) const {
+  return fmt::format("{}: {}", text == nullptr ? file : text->file_of(pointer), pointer);
+}
+
 Result<Operator> decode_operator(const std::string& family, const std::string& name,
                                  std::shared_ptr<const SourceTree> sources) {
   Operator op;
@@ -74,11 +78,9 @@ Result<Operator> decode_operator(const std::string& family, const std::string& n
           "{}: '{}' has to be a C identifier: kernels are named after it", op.file, word));
     }
   }
-  const auto file = sources->files.find(name + ".json");
-  if (file == sources->files.end()) return invalid_argument(op.file + ": no such file");
-  const Result<JsonValue> value = parse_json(file->second);
-  if (!value.ok()) return invalid_argument(op.file + ": " + value.status().message());
-  MGTUNE_TRY(decode_root(JsonCursor(op.file, *value), op));
+  MGTUNE_ASSIGN(OperatorText text, read_operator_text(*sources, name));
+  op.text = std::make_shared<const OperatorText>(std::move(text));
+  MGTUNE_TRY(decode_root(JsonCursor(op.text->files, op.text->value), op));
   op.sources = std::move(sources);
   return op;
 }

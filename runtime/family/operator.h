@@ -17,6 +17,7 @@
 #include "core/status.h"
 #include "expression/expression.h"
 #include "expression/scope.h"
+#include "family/operator_text.h"
 #include "family/source_tree.h"
 
 namespace mgtune {
@@ -227,7 +228,11 @@ struct Operator {
   std::vector<ModelMapping> model_problems;
   Scope scope;  // dims, dtypes, flags, has(...), device.*, build.*
   std::shared_ptr<const SourceTree> sources;
+  std::shared_ptr<const OperatorText> text;  // what was decoded
 
+  // "kernels/rmsnorm/forward.json: /dims/rows" for a JSON pointer: where a message says that a
+  // value stands. The file is the operator's own or one that it extends.
+  std::string place(const std::string& pointer) const;
   std::string full_name() const { return family + "." + name; }
 };
 

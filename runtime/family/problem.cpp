@@ -84,7 +84,7 @@ Status bind_default(const Operator& op, const Dim& dim, Slots& slots) {
   if (!dim.fallback) return invalid_argument(fmt::format("{} is not given", dim.name));
   const Result<std::int64_t> value = dim.fallback->evaluate(slots);
   if (!value.ok()) {
-    return value.status().with_context(fmt::format("{}: /dims/{}/default", op.file, dim.name));
+    return value.status().with_context(op.place("/dims/" + dim.name + "/default"));
   }
   if (*value < 0) {
     return invalid_argument(fmt::format("{} is not given and its default '{}' is {}", dim.name,
@@ -109,7 +109,7 @@ Status check_constraints(const Operator& op, Stage known, const Slots& slots) {
     if (constraint.stage() > known) continue;
     const Result<std::int64_t> holds = constraint.evaluate(slots);
     if (!holds.ok()) {
-      return holds.status().with_context(fmt::format("{}: /constraints/{}", op.file, i));
+      return holds.status().with_context(op.place(fmt::format("/constraints/{}", i)));
     }
     if (*holds != 0) continue;
     return invalid_argument(fmt::format("'{}' does not hold for{}", constraint.text(),

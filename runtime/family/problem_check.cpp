@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 
 Status misfit(const Problem& problem, const std::string& path, const std::string& message) {
-  return invalid_argument(fmt::format("{}: {}: {} {}: {}", problem.op->file, path,
+  return invalid_argument(fmt::format("{}: {} {}: {}", problem.op->place(path),
                                       problem.op->full_name(), problem.text(), message));
 }
 

@@ -48,9 +48,11 @@ bool is_identifier(std::string_view word) {
          std::ranges::all_of(word, continues_identifier);
 }
 
-Status JsonCursor::error(std::string_view message) const {
-  if (path_.empty()) return invalid_argument(fmt::format("{}: {}", *file_, message));
-  return invalid_argument(fmt::format("{}: {}: {}", *file_, path_, message));
+Status JsonCursor::error(std::string_view message) const { return error_in(value_->file, message); }
+
+Status JsonCursor::error_in(std::uint8_t file, std::string_view message) const {
+  if (path_.empty()) return invalid_argument(fmt::format("{}: {}", files_[file], message));
+  return invalid_argument(fmt::format("{}: {}: {}", files_[file], path_, message));
 }
 
 Status JsonCursor::unexpected(std::string_view expected) const {
@@ -151,7 +153,8 @@ Status JsonCursor::expect_keys(std::initializer_list<std::string_view> required,
     if (is_of(required, key) || is_of(optional, key)) continue;
     std::vector<std::string> known(required.begin(), required.end());
     known.insert(known.end(), optional.begin(), optional.end());
-    return error(fmt::format("unknown key '{}'{}", key, did_you_mean(key, known)));
+    return error_in(value_->find(key)->file,
+                    fmt::format("unknown key '{}'{}", key, did_you_mean(key, known)));
   }
   for (const std::string_view key : required) {
     if (value_->find(key) == nullptr) return error(fmt::format("missing key '{}'", key));
@@ -171,7 +174,7 @@ std::optional<JsonCursor> JsonCursor::find(std::string_view key) const {
 }
 
 JsonCursor JsonCursor::child(std::string_view step, const JsonValue& value) const {
-  JsonCursor cursor(*file_, value);
+  JsonCursor cursor(*files_, value);
   cursor.path_.reserve(path_.size() + 1 + step.size());
   cursor.path_.append(path_).append("/").append(step);
   return cursor;

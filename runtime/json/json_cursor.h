@@ -1,6 +1,7 @@
 // JsonCursor: a value of a JSON file together with its place, so that every failure reads
 // "kernels/rmsnorm/forward.json: /designs/row/params/VEC/1: expected integer, got \"x\"".
-// The file's name and value outlive its cursors. Immutable: any number of threads may read.
+// If the value was merged from several files, a failure names the file in which its value stands.
+// The files' names and the value outlive its cursors. Immutable: any number of threads may read.
 
 #pragma once
 
@@ -23,7 +24,10 @@ bool is_identifier(std::string_view word);  // of C
 
 class JsonCursor {
  public:
-  JsonCursor(const std::string& file, const JsonValue& value) : file_(&file), value_(&value) {}
+  JsonCursor(const std::string& file, const JsonValue& value) : files_(&file), value_(&value) {}
+  // Every JsonValue::file in `value` is an index of `files`.
+  JsonCursor(const std::vector<std::string>& files, const JsonValue& value)
+      : files_(files.data()), value_(&value) {}
 
   const JsonValue& value() const { return *value_; }
   const std::string& key() const { return key_; }  // of a member of an object, else ""
@@ -68,8 +72,9 @@ class JsonCursor {
 
  private:
   JsonCursor child(std::string_view step, const JsonValue& value) const;
+  Status error_in(std::uint8_t file, std::string_view message) const;
 
-  const std::string* file_;
+  const std::string* files_;  // the first of them
   const JsonValue* value_;
   std::string path_;
   std::string key_;

@@ -221,6 +221,13 @@ const JsonValue* JsonValue::find(std::string_view key) const {
   return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }
 
+void JsonValue::erase(std::string_view key) {
+  const auto found = std::ranges::find(keys, key);
+  if (found == keys.end()) return;
+  items.erase(items.begin() + (found - keys.begin()));
+  keys.erase(found);
+}
+
 Result<JsonValue> parse_json(std::string_view text,
                              const std::function<bool(std::string_view key)>& wanted) {
   Builder builder(text, wanted);
@@ -232,6 +239,39 @@ std::string canonical_json(const JsonValue& value) {
   std::string text;
   append_canonical(text, value);
   return text;
+}
+
+void merge_json(JsonValue& value, JsonValue patch) {
+  if (patch.kind != JsonValue::Kind::object) {
+    value = std::move(patch);
+    return;
+  }
+  if (value.kind != JsonValue::Kind::object) {
+    value = {};
+    value.kind = JsonValue::Kind::object;
+  }
+  value.file = patch.file;
+  std::vector<std::string> removed;
+  std::size_t next = value.keys.size();  // the place of a new member
+  for (std::size_t i = 0; i < patch.keys.size(); ++i) {
+    const auto found = std::ranges::find(value.keys, patch.keys[i]);
+    const bool is_new = found == value.keys.end();
+    const bool removes = patch.items[i].kind == JsonValue::Kind::null;
+    if (is_new && removes) continue;
+    const std::size_t place = is_new ? next : static_cast<std::size_t>(found - value.keys.begin());
+    const auto offset = static_cast<std::ptrdiff_t>(place);
+    if (is_new) {
+      value.keys.insert(value.keys.begin() + offset, patch.keys[i]);
+      value.items.insert(value.items.begin() + offset, JsonValue());
+    }
+    if (removes) {
+      removed.push_back(patch.keys[i]);
+    } else {
+      merge_json(value.items[place], std::move(patch.items[i]));
+    }
+    next = place + 1;
+  }
+  for (const std::string& key : removed) value.erase(key);
 }
 
 std::string pointer_step(std::string_view key) {

@@ -16,6 +16,7 @@ struct JsonValue {
   enum class Kind : std::uint8_t { null, boolean, integer, number, string, array, object };
   Kind kind = Kind::null;
   bool boolean = false;
+  std::uint8_t file = 0;  // where the value stands, if several files were merged: an index
   std::int64_t integer = 0;
   double number = 0;              // of an integer as well
   std::string string;             // of a number: as it is written
@@ -23,6 +24,7 @@ struct JsonValue {
   std::vector<std::string> keys;  // of an object: one for each item, unique
 
   const JsonValue* find(std::string_view key) const;  // null when it is not there
+  void erase(std::string_view key);                   // the member with this key, if there is one
 };
 
 // invalid_argument with the place: "line 3, column 7: ..." for malformed text, a JSON pointer for a
@@ -34,6 +36,12 @@ Result<JsonValue> parse_json(std::string_view text,
 
 // Without blanks, keys sorted: equal for texts that say the same.
 std::string canonical_json(const JsonValue& value);
+
+// Changes `value` as the merge patch says (RFC 7386): members of objects are merged key by key,
+// null removes a member, and everything else replaces what was there. Members keep their places. A
+// new member comes after the one that precedes it in the patch, or at the end if it is the patch's
+// first.
+void merge_json(JsonValue& value, JsonValue patch);
 
 // "a~1b" for the key "a/b", as RFC 6901 has it.
 std::string pointer_step(std::string_view key);

@@ -24,7 +24,7 @@ constexpr float kDesign = 1.25F;
 constexpr float kWord = 0.1F;
 
 constexpr std::size_t kGeometry = 5;
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNoValue = std::numeric_limits<std::size_t>::max();
 
 // How much of a launch an SM can run at once, by the limits of its architecture.
 double resident_blocks(const LaunchGeometry& geometry, const DeviceLimits& device) {
@@ -57,13 +57,13 @@ VariantFeatures::VariantFeatures(const Operator& op) : numbers_(kGeometry), word
     std::vector<Place>& places = places_.emplace_back();
     for (const Parameter& parameter : design.params) {
       const bool is_number = parameter.type == ValueType::integer;
-      const auto [found, is_new] = known.try_emplace(parameter.name, Place{is_number, kNone});
+      const auto [found, is_new] = known.try_emplace(parameter.name, Place{is_number, kNoValue});
       if (is_new) {
         std::size_t& next = is_number ? numbers_ : words_;
         if (next < (is_number ? kNumbers : kWords)) found->second.index = next++;
       }
       places.push_back(found->second.is_number == is_number ? found->second
-                                                            : Place{is_number, kNone});
+                                                            : Place{is_number, kNoValue});
     }
   }
 }
@@ -88,7 +88,7 @@ bool VariantFeatures::read(const Problem& problem, const Variant& variant,
   const std::vector<Place>& places = places_[std::size_t(variant.design)];
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto [is_number, index] = places[i];
-    if (index == kNone) continue;
+    if (index == kNoValue) continue;
     if (is_number) {
       values.numbers[index] =
           kParameter * log2_of(static_cast<double>(std::max<std::int64_t>(variant.values[i], 1)));

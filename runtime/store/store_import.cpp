@@ -39,7 +39,7 @@ struct StoredOutcome {
   MeasurementRecord measurement;  // method "" where it came to none
 };
 
-StoredOutcome read_outcome(Row& row) {
+StoredOutcome read_stored_outcome(Row& row) {
   StoredOutcome stored;
   stored.imported = row.text() == kImportStrategy;
   stored.outcome = row.outcome();
@@ -130,7 +130,7 @@ class Import {
     // From the few sweeps to the unique index of outcomes, in this order.
     MGTUNE_ASSIGN(
         const std::vector<StoredOutcome> stored,
-        read_all(database_, read_outcome,
+        read_all(database_, read_stored_outcome,
                  "SELECT s.strategy, r.outcome, ifnull(m.method, ''), ifnull(m.note, ''),"
                  " m.median_ns, m.q1_ns, m.q3_ns, m.min_ns, m.samples, m.median_low_ns,"
                  " m.median_high_ns FROM sweeps s CROSS JOIN outcomes r"

@@ -1,4 +1,5 @@
-// An operator's file of strangers: refused with a place, or an operator whose ladder can be bound.
+// An operator file from a stranger: it is refused with a place, or it gives an operator whose
+// ladder can be bound. It may extend the files of rmsnorm.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +12,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
   using namespace mgtune;
-  auto sources = std::make_shared<SourceTree>();
-  sources->folder = "fuzzed";
-  sources->files["forward.json"] = std::string(reinterpret_cast<const char*>(data), bytes);
-  for (const char* file : {"forward.cu", "backward.cu", "reference.cu"}) sources->files[file] = "";
-  const Result<Operator> op = decode_operator("fuzzed", "forward", std::move(sources));
+  static const SourceTree shipped = embedded_source_tree("kernels/rmsnorm");
+  auto sources = std::make_shared<SourceTree>(shipped);
+  sources->files["fuzzed.json"] = std::string(reinterpret_cast<const char*>(data), bytes);
+  const Result<Operator> op = decode_operator("rmsnorm", "fuzzed", std::move(sources));
   if (!op.ok()) return 0;
   // Dims, dtypes and flags are 0, which all have: what "when" then says does not matter here.
   const Binding binding{&*op, Slots(op->scope.size(), 0)};

@@ -82,7 +82,7 @@ class MeasureWorkerOnGpu : public RealGpuTest {
   }
 
   WorkReply measure(const std::string& fault) {
-    const ProblemRequest problem{folder_.file("faults"), "faults.go", "n=100000"};
+    const NamedProblem problem{folder_.file("faults"), "faults.go", "n=100000"};
     const Result<WorkReply> reply =
         process_->run({next_id_++, MeasureRequest{{problem, "plain FAULT=" + fault}, 0}});
     EXPECT_TRUE(reply.ok()) << reply.status().message();

@@ -36,17 +36,19 @@ __global__ void add(const double* x, const int* index, float* state, int* hits, 
 )cuda";
 
 inline constexpr char kAddReference[] = R"cuda(
+template <class Problem>
 __global__ void add_reference(const double* x, const int* index, double* state, double* hits,
-                              bool twice, long long count) {
-  for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < count;
+                              Problem problem) {
+  for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < problem.count;
        i += gridDim.x * blockDim.x) {
-    state[i] += x[index[i]] * (twice ? 2 : 1);
+    state[i] += x[index[i]] * (problem.twice ? 2 : 1);
     hits[i] = 1;
   }
 }
 
-template <typename T>
-__global__ void fill_index(T* out, unsigned long long seed, long long count) {
+template <typename T, class Problem>
+__global__ void fill_index(T* out, unsigned long long seed, Problem problem) {
+  const long long count = problem.count;
   if (blockIdx.x != 0 || threadIdx.x != 0) return;
   for (long long i = 0; i < count; ++i) out[i] = static_cast<T>((i * 7 + seed) % count);
 }

@@ -66,9 +66,10 @@ __global__ void large(const T* x, T* y, mg::i64 n) {
 )cuda";
 
 inline constexpr char kLargeReference[] = R"cuda(
-template <typename T>
-__global__ void large_reference(const T* x, double* y, long long n) {
-  for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+template <typename T, class Problem>
+__global__ void large_reference(const T* x, double* y, Problem problem) {
+  for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < problem.n;
+       i += gridDim.x * blockDim.x) {
     y[i] = static_cast<double>(x[i]);
   }
 }

@@ -148,15 +148,15 @@ __global__ void scale_ticket(const T* x, T* y, float* sum, unsigned* tickets, fl
 inline constexpr char kScaleReference[] = R"cuda(
 #include <mg/vec.cuh>
 
-template <typename T>
-__global__ void scale_reference(const T* x, double* y, double* sum, float factor, long long rows,
-                                long long columns, long long x_stride, long long y_stride) {
-  for (long long row = blockIdx.x * blockDim.x + threadIdx.x; row < rows;
+template <typename T, class Problem>
+__global__ void scale_reference(const T* x, double* y, double* sum, Problem problem) {
+  for (long long row = blockIdx.x * blockDim.x + threadIdx.x; row < problem.rows;
        row += gridDim.x * blockDim.x) {
     double total = 0;
-    for (long long column = 0; column < columns; ++column) {
-      const double value = static_cast<double>(factor) * mg::to_float(x[row * x_stride + column]);
-      y[row * columns + column] = value;
+    for (long long column = 0; column < problem.columns; ++column) {
+      const double value = static_cast<double>(problem.factor) *
+                           mg::to_float(x[row * problem.x_stride + column]);
+      y[row * problem.columns + column] = value;
       total += value;
     }
     if (sum != nullptr) sum[row] = total;

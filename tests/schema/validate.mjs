@@ -19,6 +19,24 @@ function readJson(path) {
   return JSON.parse(readFileSync(path, "utf8"));
 }
 
+// `value` as an RFC 7386 merge patch changes it.
+function merged(value, patch) {
+  const isObject = (document) => document !== null && typeof document === "object" && !Array.isArray(document);
+  if (!isObject(patch)) return patch;
+  const result = isObject(value) ? { ...value } : {};
+  for (const [key, change] of Object.entries(patch)) {
+    if (change === null) delete result[key];
+    else result[key] = merged(result[key], change);
+  }
+  return result;
+}
+
+// An operator file as mgtune decodes it: merged over the file that it extends.
+function readOperator(path) {
+  const { extends: base, ...operator } = readJson(path);
+  return base === undefined ? operator : merged(readOperator(join(dirname(path), base)), operator);
+}
+
 function jsonFilesBelow(folder, ending = ".json") {
   return readdirSync(join(root, folder), { recursive: true })
     .filter((name) => name.endsWith(ending))
@@ -52,15 +70,18 @@ function reason(error) {
   return detail === undefined ? error.message : `${error.message}: ${JSON.stringify(detail)}`;
 }
 
+// An extension is checked as it is and merged.
 function findings(path, validate) {
-  let document;
+  let documents;
   try {
-    document = readJson(path);
+    const document = readJson(path);
+    documents = document.extends === undefined ? [document] : [document, readOperator(path)];
   } catch (error) {
     return [`/: ${error.message}`];
   }
-  if (validate(document)) return [];
-  return validate.errors.map((error) => `${error.instancePath || "/"}: ${reason(error)}`);
+  if (documents.every((document) => validate(document))) return [];
+  const errors = validate.errors.filter((error) => error.keyword !== "if");
+  return errors.map((error) => `${error.instancePath || "/"}: ${reason(error)}`);
 }
 
 // A schema that accepts everything would pass every file: each must refuse these.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "check/checker.h"
+#include "check/problem_struct.h"
 #include "core/dtype.h"
 #include "device/build_module.h"
 #include "family/source_tree.h"
@@ -15,29 +16,30 @@
 namespace mgtune {
 namespace {
 
-constexpr std::uint32_t kBlocks = 64, kThreads = 128;
+constexpr std::uint32_t kReferenceBlocks = 64, kReferenceThreads = 128;
 
+<<<<<<< HEAD
 // "rmsnorm_forward_reference<float>"; only the name if the operator has no dtype variables.
+=======
+// "rmsnorm_forward_reference<float, float, Problem>": the dtype variables, then the struct.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 std::string instance_name(const std::string& name, const Problem& problem) {
   std::string arguments;
   for (const DTypeVariable& variable : problem.op->dtypes) {
     const auto dtype = static_cast<DType>(problem.slots[static_cast<std::size_t>(variable.slot)]);
-    arguments += (arguments.empty() ? "" : ", ") + std::string(cuda_name(dtype));
+    arguments += std::string(cuda_name(dtype)) + ", ";
   }
-  return arguments.empty() ? name : name + "<" + arguments + ">";
+  return name + "<" + arguments + "Problem>";
 }
 
 Result<std::string> fill_name(const Tensor& tensor, DType dtype) {
-  const auto instance = [&](std::string_view kernel) {
-    return fmt::format("{}<{}>", kernel, cuda_name(dtype));
-  };
   switch (tensor.fill.kind) {
     case Fill::Kind::normal:
-      return instance("fill_normal");
+      return fmt::format("fill_normal<{}>", cuda_name(dtype));
     case Fill::Kind::uniform:
-      return instance("fill_uniform");
+      return fmt::format("fill_uniform<{}>", cuda_name(dtype));
     case Fill::Kind::kernel:
-      return instance(tensor.fill.kernel);
+      return fmt::format("{}<{}, Problem>", tensor.fill.kernel, cuda_name(dtype));
     case Fill::Kind::normal_poisoned_tail:
       return unsupported("tensor " + tensor.name + ": no check fills \"normal_poisoned_tail\" yet");
     case Fill::Kind::output:
@@ -51,14 +53,23 @@ bool needs_fill(const TensorLayout& layout, const Tensor& tensor) {
   return layout.present && layout.role != Role::out && tensor.fill.kind != Fill::Kind::output;
 }
 
+<<<<<<< HEAD
 // The seeds of different tensors and runs must be far apart, because the generator adds to them.
+=======
+// Generators add to the seed, so the seeds of different tensors and runs are far apart.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
   return (seed << 32U) + 0x9e3779b97f4a7c15U * (tensor + 1);
 }
 
+<<<<<<< HEAD
 // The status for a failure of kernels that check every variant of the problem. The family is at
 // fault if they are from its reference.cu, otherwise mgtune. Failures of the machine stay as they
 // are.
+=======
+// A failure of a kernel that every variant of the problem is checked with. The family is blamed if
+// the kernel is its own, and mgtune if it is not. Failures of the machine stay as they are.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   switch (failure.code()) {
     case StatusCode::invalid_argument:
@@ -74,7 +85,7 @@ Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   }
 }
 
-// The elements of a strided image, in row-major order, as the reference's outputs hold them.
+// The elements of a strided image in row-major order. The reference's outputs have this order.
 std::vector<double> elements_as_doubles(const TensorLayout& layout, const Bytes& image) {
   std::vector<double> values(static_cast<std::size_t>(layout.count));
   for_each_element(layout, [&](std::int64_t element, std::int64_t offset) {
@@ -100,11 +111,7 @@ std::string reference_text(const Operator& op) {
 
 Reference::Reference(Device& device, const Problem& problem,
                      const std::vector<TensorLayout>& layouts)
-    : device_(&device), problem_(&problem), layouts_(&layouts), fills_(layouts.size(), nullptr) {
-  for (const Dim& dim : problem.op->dims) {
-    dims_.push_back(problem.slots[static_cast<std::size_t>(dim.slot)]);
-  }
-}
+    : device_(&device), problem_(&problem), layouts_(&layouts), fills_(layouts.size(), nullptr) {}
 
 Result<Reference> Reference::make(Device& device, Builder& builder, const Problem& problem,
                                   const std::vector<TensorLayout>& layouts) {
@@ -132,7 +139,7 @@ Status Reference::load(Builder& builder) {
   }
 
   Result<std::unique_ptr<Module>> built =
-      build_module(*device_, builder, *op.sources, op.check.source, own);
+      build_module(*device_, builder, reference_sources(op), kReferenceUnit, own);
   if (!built.ok()) return kernel_failure(op, true, std::move(built).take_status());
   std::unique_ptr<Module> own_module = *std::move(built);
   MGTUNE_ASSIGN(kernel_, own_module->kernel(own[0]));
@@ -156,11 +163,25 @@ Status Reference::load(Builder& builder) {
   return {};
 }
 
+Status Reference::launch_own(const Kernel* kernel, std::vector<void*>& args) const {
+  std::vector<std::uint8_t> problem = problem_struct(*problem_, scalars_);
+  args.push_back(problem.data());
+  const std::vector<KernelParameter>& parameters = kernel->parameters();
+  if (parameters.size() == args.size() && parameters.back().bytes != problem.size()) {
+    return kernel_failure(
+        *problem_->op, true,
+        invalid_argument(fmt::format("the last parameter of {} has {} bytes; it has to be the "
+                                     "struct Problem, which has {}",
+                                     kernel->name(), parameters.back().bytes, problem.size())));
+  }
+  return launch(kernel, true, args);
+}
+
 Status Reference::launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const {
   KernelLaunch launch;
   launch.kernel = kernel;
-  launch.grid = {kBlocks, 1, 1};
-  launch.block = {kThreads, 1, 1};
+  launch.grid = {kReferenceBlocks, 1, 1};
+  launch.block = {kReferenceThreads, 1, 1};
   launch.args = args.data();
   if (kernel->parameters().size() != args.size()) {
     return kernel_failure(
@@ -185,16 +206,15 @@ Result<Bytes> Reference::fill_elements(std::size_t tensor, std::uint64_t seed) c
   std::int64_t count = layout.count;
   std::uint64_t own_seed = tensor_seed(seed, tensor);
   auto low = static_cast<float>(fill.low), high = static_cast<float>(fill.high);
-  std::vector<std::int64_t> dims = dims_;
   std::vector<void*> args{&out};
   if (fill.kind == Fill::Kind::kernel) {
     args.push_back(&own_seed);
-    for (std::int64_t& dim : dims) args.push_back(&dim);
+    MGTUNE_TRY(launch_own(fills_[tensor], args));
   } else {
     args.insert(args.end(), {&count, &own_seed});
     if (fill.kind == Fill::Kind::uniform) args.insert(args.end(), {&low, &high});
+    MGTUNE_TRY(launch(fills_[tensor], false, args));
   }
-  MGTUNE_TRY(launch(fills_[tensor], fill.kind == Fill::Kind::kernel, args));
   MGTUNE_TRY(device_->copy_to_host(elements.data(), out, elements.size()));
   return elements;
 }
@@ -225,20 +245,9 @@ Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,
     }
   }
 
-  std::vector<ScalarValue> scalars = scalars_;
-  std::vector<unsigned char> flags;  // bool is one byte, of value 0 or 1
-  flags.reserve(problem_->op->flags.size());
-  for (const Flag& flag : problem_->op->flags) {
-    flags.push_back(problem_->slots[static_cast<std::size_t>(flag.slot)] != 0 ? 1 : 0);
-  }
-  std::vector<std::int64_t> dims = dims_;
   std::vector<void*> args;
-  args.reserve(pointers.size() + scalars.size() + flags.size() + dims.size());
   for (void*& pointer : pointers) args.push_back(&pointer);
-  for (ScalarValue& scalar : scalars) args.push_back(&scalar);
-  for (unsigned char& flag : flags) args.push_back(&flag);
-  for (std::int64_t& dim : dims) args.push_back(&dim);
-  MGTUNE_TRY(launch(kernel, true, args));
+  MGTUNE_TRY(launch_own(kernel, args));
   return outputs;
 }
 

@@ -1,5 +1,6 @@
 // Reference: the operator's reference and fill kernels on one device, for one problem.
 //
+<<<<<<< HEAD
 // The signatures of the kernels are a contract with every reference.cu:
 //   NAME<dtype variables>(tensors, scalars, flags as bool, all dims as long long), each in declared
 //     order. Inputs are those of a variant. Outputs (also inout, which has the input) are
@@ -7,6 +8,15 @@
 //   FILL<T>(T* out, unsigned long long seed, all dims as long long), contiguous
 // They are launched as 64 blocks of 128 threads. Not thread-safe; device, problem and layouts must
 // outlive it.
+=======
+// The kernels' signatures are a contract with every reference.cu:
+//   NAME<dtype variables, Problem>(tensors, Problem), both lists in declared order. Inputs are as a
+//     variant gets them. Outputs are contiguous double*, and an inout tensor holds its input.
+//     Absent tensors are null. A check's baseline has the same signature.
+//   FILL<T, Problem>(T* out, unsigned long long seed, Problem), contiguous
+// `Problem` is the struct of problem_struct.h. Kernels are launched as 64 blocks of 128 threads.
+// Not thread-safe. The device, the problem and the layouts outlive it.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 
 #pragma once
 
@@ -16,17 +26,18 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "tensors/problem_tensors.h"
-#include "tensors/tensor_layout.h"
 #include "core/scalar_value.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
+#include "tensors/problem_tensors.h"
+#include "tensors/tensor_layout.h"
 
 namespace mgtune {
 
 class Reference {
  public:
+<<<<<<< HEAD
   // Compiles and loads the kernels. unsupported, naming it, for a fill that is not supported here.
   // Here and below, a mistake in reference.cu is invalid_argument, and the message names it.
   static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
@@ -38,11 +49,28 @@ class Reference {
 
   // Runs the reference on the content of `tensors`. The results are on the device: layout.count
   // doubles for an output, an empty buffer for an input.
+=======
+  // Compiles and loads the kernels. unsupported, with the tensor's name, if there is no such fill.
+  // Here and below, an error in reference.cu is invalid_argument and names that file.
+  static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
+                                const std::vector<TensorLayout>& layouts);
+
+  // Gives every in and inout tensor fresh content, which depends on `seed` and on the tensor's
+  // place alone. Tensors that fill_from_outputs() serves are left as they are.
+  Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
+
+  // Runs the reference on the content of `tensors`. The result lies on the device: layout.count
+  // doubles per output and an empty buffer per input.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
   Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const {
     return compute(kernel_, tensors);
   }
 
+<<<<<<< HEAD
   // The same for the kernel whose errors are the measure for variants. Only if the check names one.
+=======
+  // The same for the check's baseline, by whose errors variants are judged. Only if there is one.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
   Result<std::vector<Buffer>> compute_baseline(ProblemTensors& tensors) const {
     return compute(baseline_, tensors);
   }
@@ -56,19 +84,24 @@ class Reference {
   Result<Bytes> fill_elements(std::size_t tensor, std::uint64_t seed) const;
   Result<std::vector<Buffer>> compute(const Kernel* kernel, ProblemTensors& tensors) const;
   Status launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const;
+  // Of a kernel of reference.cu, with the struct Problem behind `args`.
+  Status launch_own(const Kernel* kernel, std::vector<void*>& args) const;
 
   Device* device_;
   const Problem* problem_;
   const std::vector<TensorLayout>* layouts_;
   std::vector<ScalarValue> scalars_;
-  std::vector<std::int64_t> dims_;  // all, in declared order
   std::vector<std::unique_ptr<Module>> modules_;
   const Kernel* kernel_ = nullptr;
   const Kernel* baseline_ = nullptr;  // null if the check has none
   std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
 };
 
+<<<<<<< HEAD
 // The result of compute() for a tensor of `count` elements, on the host.
+=======
+// Copies a tensor of `count` elements that compute() returned to the host.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count);
 
 }  // namespace mgtune

@@ -2,16 +2,21 @@
 
 #include <string>
 
-#include "compiler/compiler.h"
 #include "check/checker.h"
-#include "tensors/output_fill.h"
+#include "check/problem_struct.h"
+#include "compiler/compiler.h"
 #include "core/sha256.h"
 #include "family/source_tree.h"
+#include "tensors/output_fill.h"
 
 namespace mgtune {
 namespace {
 
+<<<<<<< HEAD
 // Changes whenever a check changes, so that results of older rules are checked again.
+=======
+// This text changes when the rules of a check change. Older results are then checked again.
+>>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 constexpr char kRules[] = "1: relative L2, one element 16 times, finiteness, guards, two seeds";
 
 void add(Sha256& hash, const std::vector<Expression>& expressions) {
@@ -53,8 +58,10 @@ std::string reference_hash(const Operator& op) {
   const SourceTree common = embedded_source_tree("kernels/common");
   Sha256 hash;
   hash.update_field(kRules);
-  // Build keys follow includes; no compiler, because the reference's results do not depend on it.
-  hash.update_field(build_key({op.sources.get(), op.check.source, {}, ""}, ""));
+  // A build key follows includes. The compiler is left out: the reference's results do not depend
+  // on it.
+  const SourceTree sources = reference_sources(op);
+  hash.update_field(build_key({&sources, kReferenceUnit, {}, ""}, ""));
   hash.update_field(build_key({&common, "fill.cu", {}, ""}, ""));
   for (const Tensor& tensor : op.tensors) {
     add(hash, tensor);

@@ -38,7 +38,7 @@ void VariantBench::forget_problem() {
 
 // A new checker costs a compile and two runs of the reference, so it is kept, and so is its
 // failure.
-Result<Checker*> VariantBench::checker_for(const ProblemRequest& request, std::int64_t id,
+Result<Checker*> VariantBench::checker_for(const NamedProblem& request, std::int64_t id,
                                            const Problem& problem) {
   if (request != checked_problem_) {
     forget_problem();  // frees its memory before the next problem takes memory

@@ -54,14 +54,14 @@ class VariantBench {
   void forget_problem();  // frees its memory
 
  private:
-  Result<Checker*> checker_for(const ProblemRequest& request, std::int64_t id,
+  Result<Checker*> checker_for(const NamedProblem& request, std::int64_t id,
                                const Problem& problem);
 
   WorkerChannel& channel_;
   Catalog catalog_;
   std::unique_ptr<Device> device_;
   Builder builder_;
-  ProblemRequest checked_problem_;  // the problem of checker_
+  NamedProblem checked_problem_;  // the problem of checker_
   Status checker_failure_;
   std::unique_ptr<Checker> checker_;   // declared after everything that it uses
   std::optional<TimedBuffers> timed_;  // for the checker's problem

@@ -31,7 +31,7 @@ class VariantDeadline {
   bool knows(const WorkRequest& request) const;
 
   std::chrono::milliseconds limit_;
-  ProblemRequest problem_;  // the problem that took_ was measured with
+  NamedProblem problem_;  // the problem that took_ was measured with
   std::chrono::milliseconds took_{};
 };
 

@@ -96,7 +96,7 @@ Result<Words> evaluate_mapping(const Operator& op, const ModelMapping& mapping,
 
 Result<std::vector<Words>> words_of_model(const Operator& op, const ModelShapes& model) {
   if (op.model_problems.empty()) {
-    return invalid_argument(op.file + ": /problems/model: " + op.full_name() +
+    return invalid_argument(op.place("/problems/model") + ": " + op.full_name() +
                             " does not say which problems a model brings; use --problem");
   }
   std::vector<Words> all;
@@ -104,7 +104,7 @@ Result<std::vector<Words>> words_of_model(const Operator& op, const ModelShapes&
     for (const std::int64_t tokens : model.tokens) {
       Result<Words> words = evaluate_mapping(op, mapping, model, tokens);
       if (!words.ok()) {
-        return std::move(words).take_status().with_context(op.file + ": /problems/model, for " +
+        return std::move(words).take_status().with_context(op.place("/problems/model") + ", for " +
                                                            model.name);
       }
       all.push_back(*std::move(words));
@@ -131,7 +131,7 @@ Result<std::vector<Words>> words_of_operator(const Operator& op, DeviceKind devi
   all.reserve(templates.size());
   for (const ProblemTemplate& problem : templates) all.push_back(problem.values);
   if (!all.empty()) return all;
-  return invalid_argument(op.file + ": /problems/" + (emulation ? "emulation" : "default") + ": " +
+  return invalid_argument(op.place(emulation ? "/problems/emulation" : "/problems/default") + ": " +
                           op.full_name() + " has no problems for this device; use --problem");
 }
 

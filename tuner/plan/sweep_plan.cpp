@@ -94,14 +94,6 @@ std::string default_strategy(const SweepPlan& plan) {
   return covers_all ? "exhaustive" : std::string(kDefaultStrategy);
 }
 
-PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t most_nodes) {
-  const Space space(problem, device.limits);
-  PlannedProblem planned{std::move(problem), space.statistics(most_nodes)};
-  planned.admissible = admissible_variants(planned.designs);
-  planned.counted = is_counted(planned.designs);
-  return planned;
-}
-
 Result<std::optional<Shard>> shard_of(const SweepRequest& request) {
   if (request.shard.empty()) return shard_of_batch_system();
   Result<Shard> shard = parse_shard(request.shard);

@@ -14,7 +14,7 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "plan/shard.h"
-#include "space/space.h"
+#include "sweep/planned_problem.h"
 #include "sweep/sweep.h"
 
 namespace mgtune {
@@ -24,13 +24,6 @@ struct SweepRequest {
   std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, shard;
   std::vector<std::string> problems;
   bool counters = false;
-};
-
-struct PlannedProblem {
-  Problem problem;
-  std::vector<DesignStatistics> designs;
-  std::uint64_t admissible = 0;  // variants, over all designs
-  bool counted = true;           // false: there are at least this many
 };
 
 struct SweepPlan {

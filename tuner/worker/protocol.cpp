@@ -46,7 +46,7 @@ Result<JsonValue> parse(const std::string& text) {
 template <typename Request, typename Field>
 void for_each_field(Request& request, const Field& field) {
   using Kind = std::remove_const_t<Request>;
-  if constexpr (std::is_base_of_v<ProblemRequest, Kind>) {
+  if constexpr (std::is_base_of_v<NamedProblem, Kind>) {
     field("kernel", request.kernel);
     field("op", request.op);
     field("problem", request.problem);

@@ -44,15 +44,15 @@
 namespace mgtune {
 
 // What several requests name, in the words of the command line and of the store.
-struct ProblemRequest {
+struct NamedProblem {
   std::string kernel;   // the value of --kernel: a family or a folder
   std::string op;       // "rmsnorm.forward"
   std::string problem;  // Problem::text()
 
-  bool operator==(const ProblemRequest&) const = default;
+  bool operator==(const NamedProblem&) const = default;
 };
 
-struct VariantRequest : ProblemRequest {
+struct VariantRequest : NamedProblem {
   std::string variant;  // variant_text()
 };
 
@@ -82,7 +82,7 @@ struct CeilingRequest {
 };
 
 // Times several variants in turn. They have passed their checks; one may be named twice.
-struct FinalRequest : ProblemRequest {
+struct FinalRequest : NamedProblem {
   static constexpr std::string_view kKind = "final";
   std::vector<std::string> variants;
 };

@@ -23,7 +23,7 @@ void record_resources(const Build& build, BuildRecord& record) {
 
 }  // namespace
 
-Result<WorkItem> bind_request(Catalog& catalog, const ProblemRequest& request,
+Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
                               const std::string& variant) {
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(request.kernel));
   const auto op =

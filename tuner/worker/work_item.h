@@ -21,7 +21,7 @@ struct WorkItem {
   Variant variant;
 };
 
-Result<WorkItem> bind_request(Catalog& catalog, const ProblemRequest& request,
+Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
                               const std::string& variant);
 
 // Builds the item's variant for the device. `record` describes the build and its outcome, also if

@@ -21,7 +21,7 @@ bool is_tried_twice(const WorkRequest& request, const WorkReply& failed) {
 
 // "compiling row VEC=8 of rmsnorm.forward rows=64 T=bf16"; "" for work that ends no sweep.
 std::string describe(const WorkRequest& request) {
-  const auto text = [](const char* verb, const std::string& what, const ProblemRequest& problem) {
+  const auto text = [](const char* verb, const std::string& what, const NamedProblem& problem) {
     return fmt::format("{} {} of {} {}", verb, what, problem.op, problem.problem);
   };
   if (const auto* compile = std::get_if<CompileRequest>(&request.work)) {

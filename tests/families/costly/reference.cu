@@ -1,6 +1,8 @@
 // costly.spread's reference, in fp64.
 
-__global__ void spread_reference(const float* x, double* y, long long n) {
+template <class Problem>
+__global__ void spread_reference(const float* x, double* y, Problem problem) {
+  const long long n = problem.n;
   const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
        i += threads) {

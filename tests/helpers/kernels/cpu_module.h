@@ -13,11 +13,11 @@
 
 #include "compiler/compiler.h"
 #include "core/dtype.h"
-#include "system/file_system.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "device/registry.h"
 #include "family/source_tree.h"
+#include "system/file_system.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -29,6 +29,19 @@ class CpuModule {
                                  std::vector<std::string> kernels) {
     MGTUNE_ASSIGN(const SourceTree sources,
                   read_source_tree(FileSystem::real(), source_path(folder)));
+    return build(sources, source, std::move(kernels));
+  }
+
+  // Kernels of the folder's reference.cu, with `problem` (reference_problems.h) in front of it.
+  static Result<CpuModule> build_reference(const std::string& folder, const std::string& problem,
+                                           std::vector<std::string> kernels) {
+    MGTUNE_ASSIGN(SourceTree sources, read_source_tree(FileSystem::real(), source_path(folder)));
+    sources.files["reference.cu"].insert(0, problem);
+    return build(sources, "reference.cu", std::move(kernels));
+  }
+
+  static Result<CpuModule> build(const SourceTree& sources, const std::string& source,
+                                 std::vector<std::string> kernels) {
     MGTUNE_ASSIGN(const std::unique_ptr<Compiler> compiler, make_compiler("cpu"));
     MGTUNE_ASSIGN(const Build build,
                   compiler->compile({&sources, source, std::move(kernels), "cpu"}));

@@ -23,6 +23,7 @@
 #include "family/variant.h"
 #include "space/space.h"
 #include "tests/helpers/kernels/cpu_module.h"
+#include "tests/helpers/kernels/reference_problems.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/test_paths.h"
 
@@ -148,7 +149,12 @@ struct RmsnormRows {
 
   static std::string reference_kernel(bool add, const RmsnormTypes& types) {
     return std::string(add ? "rmsnorm_add_forward" : "rmsnorm_forward") + "_reference<" +
-           std::string(cuda_name(types.data)) + ", " + std::string(cuda_name(types.weight)) + ">";
+           std::string(cuda_name(types.data)) + ", " + std::string(cuda_name(types.weight)) +
+           ", Problem>";
+  }
+  static Result<CpuModule> build_reference(bool add, const RmsnormTypes& types) {
+    return CpuModule::build_reference("kernels/rmsnorm", kRmsnormReferenceProblemText,
+                                      {reference_kernel(add, types)});
   }
 
   // `x_values`: of a contiguous x, else random ones.
@@ -173,14 +179,17 @@ struct RmsnormRows {
     MGTUNE_ASSIGN(const DeviceTensor exact_sum, DeviceTensor::poisoned(device, DType::f64, count));
     MGTUNE_ASSIGN(const DeviceTensor exact_rstd, DeviceTensor::poisoned(device, DType::f64, rows));
     const std::string kernel = reference_kernel(add, types);
+    const RmsnormReferenceProblem problem{.rows = shape.rows,
+                                          .hidden = shape.hidden,
+                                          .x_stride = shape.x_stride,
+                                          .eps = kRmsnormEps,
+                                          .weight_offset = kRmsnormOffset};
     if (add) {
       MGTUNE_TRY(reference.launch(kernel, 64, 128, x.data(), residual.data(), weight.data(),
-                                  exact_y.data(), exact_sum.data(), exact_rstd.data(), kRmsnormEps,
-                                  kRmsnormOffset, shape.rows, shape.hidden, shape.x_stride));
+                                  exact_y.data(), exact_sum.data(), exact_rstd.data(), problem));
     } else {
       MGTUNE_TRY(reference.launch(kernel, 64, 128, x.data(), weight.data(), exact_y.data(),
-                                  exact_rstd.data(), kRmsnormEps, kRmsnormOffset, shape.rows,
-                                  shape.hidden, shape.x_stride));
+                                  exact_rstd.data(), problem));
     }
     MGTUNE_ASSIGN(std::vector<double> expected_y, exact_y.download());
     MGTUNE_ASSIGN(std::vector<double> expected_sum, exact_sum.download());
@@ -301,8 +310,7 @@ inline void expect_right_everywhere(const Operator& op, const std::vector<Rmsnor
     ASSERT_FALSE(cases.back().variants.empty()) << shape.hidden;
     for (const RmsnormVariant& each : cases.back().variants) kernels.insert(each.kernel);
   }
-  const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
-                                          {RmsnormRows::reference_kernel(add, types)});
+  const auto reference = RmsnormRows::build_reference(add, types);
   ASSERT_TRUE(reference.ok()) << reference.status().message();
   const auto module = CpuModule::build("kernels/rmsnorm", cases.front().variants.front().source,
                                        {kernels.begin(), kernels.end()});

@@ -11,6 +11,7 @@
 #include "tests/helpers/kernels/attention_problems.h"
 #include "tests/helpers/kernels/cpu_module.h"
 #include "tests/helpers/kernels/operator_check.h"
+#include "tests/helpers/kernels/reference_problems.h"
 
 namespace mgtune {
 namespace {
@@ -42,8 +43,9 @@ TEST(AttentionVarlen, EverySequenceSeesItsOwnKeysAlone) {
       "RESCALE::seldom, 2, 16, true, false, false, true>";
   const auto module = CpuModule::build("kernels/attention", "prefill.cu", {kernel});
   ASSERT_TRUE(module.ok()) << module.status().message();
-  const std::string exact = "attention_varlen_reference<__nv_bfloat16>";
-  const auto reference = CpuModule::build("kernels/attention", "reference.cu", {exact});
+  const std::string exact = "attention_varlen_reference<__nv_bfloat16, Problem>";
+  const auto reference =
+      CpuModule::build_reference("kernels/attention", kVarlenReferenceProblemText, {exact});
   ASSERT_TRUE(reference.ok()) << reference.status().message();
 
   // NaN in what follows the last token, which a tile's last rows reach.
@@ -81,14 +83,24 @@ TEST(AttentionVarlen, EverySequenceSeesItsOwnKeysAlone) {
           .ok());
   const auto exact_o = DeviceTensor::poisoned(reference->device(), DType::f64, elements).value();
   const auto exact_lse = DeviceTensor::poisoned(reference->device(), DType::f64, rows).value();
-  const auto number = [](std::int64_t value) { return value; };
+  const VarlenReferenceProblem problem{.sequences = kSequences,
+                                       .tokens_q = kTokensQ,
+                                       .heads = kHeads,
+                                       .kv_heads = 1,
+                                       .head_dim = kHeadDim,
+                                       .q_ss = q_ss,
+                                       .q_sh = sh,
+                                       .k_ss = k_ss,
+                                       .k_sh = sh,
+                                       .v_ss = k_ss,
+                                       .v_sh = sh,
+                                       .scale = scale,
+                                       .softcap = softcap,
+                                       .causal = true};
   ASSERT_TRUE(reference
                   ->launch(exact, 4, 32, in_again[0].data(), in_again[1].data(), in_again[2].data(),
                            in_again[3].data(), in_again[4].data(), exact_o.data(), exact_lse.data(),
-                           scale, softcap, true, false, false, number(kSequences), number(kTokensQ),
-                           number(kTokensK), number(max_q), number(max_q), number(kHeads),
-                           number(1), number(kHeadDim), number(0), q_ss, sh, k_ss, sh, k_ss, sh,
-                           q_ss, sh)
+                           problem)
                   .ok());
   const auto out = o.download().value(), expected = exact_o.download().value();
   for (std::size_t i = 0; i < elements; ++i) ASSERT_NEAR(out[i], expected[i], 4e-3) << i;

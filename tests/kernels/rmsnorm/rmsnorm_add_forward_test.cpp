@@ -54,9 +54,7 @@ TEST(RmsnormAddForwardInPlace, TheSumMayReplaceTheResidual) {
   for (const RmsnormVariant& variant : variants) kernels.push_back(variant.kernel);
   std::ranges::sort(kernels);
   kernels.erase(std::ranges::unique(kernels).begin(), kernels.end());
-  const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
-                                          {RmsnormRows::reference_kernel(true, kBf16)})
-                             .value();
+  const auto reference = RmsnormRows::build_reference(true, kBf16).value();
   const auto module = CpuModule::build("kernels/rmsnorm", "forward.cu", kernels).value();
   for (const RmsnormVariant& variant : variants) {
     auto rows = RmsnormRows::make(reference, true, shape, kBf16).value();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/helpers/kernels/cpu_module.h"
+#include "tests/helpers/kernels/reference_problems.h"
 #include "tests/helpers/kernels/rmsnorm_gradient.h"
 
 namespace mgtune {
@@ -46,9 +47,10 @@ TEST(RmsnormBackwardReference, IsTheDerivativeOfTheForward) {
   for (double& weight : in.weight) slopes.dw.push_back(slope(weight));
   for (std::size_t row = 0; row < in.rstd.size(); ++row) in.rstd[row] = rstd_of(row);
 
-  const auto module = CpuModule::build(
-      "kernels/rmsnorm", "reference.cu",
-      {"rmsnorm_backward_reference<float, float>", "rmsnorm_add_backward_reference<float, float>"});
+  const std::string backward = "rmsnorm_backward_reference<float, float, Problem>";
+  const std::string add_backward = "rmsnorm_add_backward_reference<float, float, Problem>";
+  const auto module = CpuModule::build_reference("kernels/rmsnorm", kRmsnormReferenceProblemText,
+                                                 {backward, add_backward});
   ASSERT_TRUE(module.ok()) << module.status().message();
   Device& device = module->device();
   const auto upload = [&](const std::vector<double>& values) {
@@ -58,18 +60,21 @@ TEST(RmsnormBackwardReference, IsTheDerivativeOfTheForward) {
   const DeviceTensor rstd = upload(in.rstd);
   const auto dx = DeviceTensor::poisoned(device, DType::f64, in.x.size()).value();
   const auto dw = DeviceTensor::poisoned(device, DType::f64, hidden).value();
-  const Status ran = module->launch("rmsnorm_backward_reference<float, float>", 64, 128, dy.data(),
-                                    x.data(), weight.data(), rstd.data(), dx.data(), dw.data(),
-                                    kGradientOffset, in.rows, in.hidden, in.hidden);
+  const RmsnormReferenceProblem problem{.rows = in.rows,
+                                        .hidden = in.hidden,
+                                        .x_stride = in.hidden,
+                                        .s_stride = in.hidden,
+                                        .weight_offset = kGradientOffset};
+  const Status ran = module->launch(backward, 64, 128, dy.data(), x.data(), weight.data(),
+                                    rstd.data(), dx.data(), dw.data(), problem);
   ASSERT_TRUE(ran.ok()) << ran.message();
   EXPECT_LE(relative_l2(dx.download().value(), slopes.dx), 1e-6);
   EXPECT_LE(relative_l2(dw.download().value(), slopes.dw), 1e-6);
 
   // The sum's other branch: its gradient is added, dw stays. dw may be absent.
   const Status added =
-      module->launch("rmsnorm_add_backward_reference<float, float>", 64, 128, dy.data(), x.data(),
-                     weight.data(), rstd.data(), dy.data(), dx.data(), static_cast<void*>(nullptr),
-                     kGradientOffset, in.rows, in.hidden, in.hidden);
+      module->launch(add_backward, 64, 128, dy.data(), x.data(), weight.data(), rstd.data(),
+                     dy.data(), dx.data(), static_cast<void*>(nullptr), problem);
   ASSERT_TRUE(added.ok()) << added.message();
   for (std::size_t i = 0; i < in.x.size(); ++i) slopes.dx[i] += in.dy[i];
   EXPECT_LE(relative_l2(dx.download().value(), slopes.dx), 1e-6);

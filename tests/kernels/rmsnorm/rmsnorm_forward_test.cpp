@@ -76,9 +76,7 @@ struct Special {
     const Problem problem = rmsnorm_problem(forward(), kShape, types, true);
     variant = chosen_variants(problem, 0).at(0);
     module.emplace(CpuModule::build("kernels/rmsnorm", "forward.cu", {variant.kernel}).value());
-    reference.emplace(CpuModule::build("kernels/rmsnorm", "reference.cu",
-                                       {RmsnormRows::reference_kernel(false, types)})
-                          .value());
+    reference.emplace(RmsnormRows::build_reference(false, types).value());
     rows.emplace(RmsnormRows::make(*reference, false, kShape, types, x).value());
     const Status status = rows->run(*module, variant, true, {ThreadOrder::Kind::forward, 0});
     EXPECT_TRUE(status.ok()) << status.message();
@@ -128,9 +126,7 @@ TEST(RmsnormForwardPointers, MayBeAlignedToOneElementAlone) {
   });
   ASSERT_NE(narrow, ladder.end());
   const RmsnormVariant variant = launchable(problem, *narrow);
-  const auto reference = CpuModule::build("kernels/rmsnorm", "reference.cu",
-                                          {RmsnormRows::reference_kernel(false, kBf16)})
-                             .value();
+  const auto reference = RmsnormRows::build_reference(false, kBf16).value();
   const auto module = CpuModule::build("kernels/rmsnorm", "forward.cu", {variant.kernel}).value();
   // The same values one element further on.
   std::vector<double> values = normal_values(shape.rows * shape.hidden, 1);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/helpers/kernels/cpu_module.h"
+#include "tests/helpers/kernels/reference_problems.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -68,7 +69,7 @@ std::vector<Golden> read_goldens() {
 
 std::string kernel_name(DType dtype) {
   const std::string type(cuda_name(dtype));
-  return "rmsnorm_forward_reference<" + type + ", " + type + ">";
+  return "rmsnorm_forward_reference<" + type + ", " + type + ", Problem>";
 }
 
 // The first place where the two differ by more than the tolerance; "" when there is none.
@@ -91,7 +92,8 @@ class RmsnormReference : public testing::Test {
   static void SetUpTestSuite() {
     std::vector<std::string> kernels;
     for (const DType dtype : kDTypes) kernels.push_back(kernel_name(dtype));
-    auto built = CpuModule::build("kernels/rmsnorm", "reference.cu", kernels);
+    auto built =
+        CpuModule::build_reference("kernels/rmsnorm", kRmsnormReferenceProblemText, kernels);
     ASSERT_TRUE(built.ok()) << built.status().message();
     module_.emplace(*std::move(built));
   }
@@ -111,9 +113,13 @@ class RmsnormReference : public testing::Test {
                   DeviceTensor::poisoned(device, DType::f64, golden.y.size()));
     MGTUNE_ASSIGN(const DeviceTensor rstd,
                   DeviceTensor::poisoned(device, DType::f64, golden.rstd.size()));
+    const RmsnormReferenceProblem problem{.rows = golden.rows,
+                                          .hidden = golden.hidden,
+                                          .x_stride = golden.x_stride,
+                                          .eps = golden.eps,
+                                          .weight_offset = weight_offset};
     MGTUNE_TRY(module_->launch(kernel_name(dtype), 64, 128, x.data(), weight.data(), y.data(),
-                               with_rstd ? rstd.data() : nullptr, golden.eps, weight_offset,
-                               golden.rows, golden.hidden, golden.x_stride));
+                               with_rstd ? rstd.data() : nullptr, problem));
     Outputs outputs;
     MGTUNE_ASSIGN(outputs.y, y.download());
     MGTUNE_ASSIGN(outputs.rstd, rstd.download());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/helpers/kernels/cpu_module.h"
+#include "tests/helpers/kernels/reference_problems.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -69,7 +70,7 @@ class SwigluReference : public testing::Test {
   static constexpr std::int64_t kHidden = 11;
 
   static std::string kernel(const std::string& op, DType dtype) {
-    return "swiglu_" + op + "_reference<" + std::string(cuda_name(dtype)) + ">";
+    return "swiglu_" + op + "_reference<" + std::string(cuda_name(dtype)) + ", Problem>";
   }
 
   static void SetUpTestSuite() {
@@ -77,7 +78,7 @@ class SwigluReference : public testing::Test {
     for (const char* op : kOperators) {
       for (const DType dtype : kDTypes) kernels.push_back(kernel(op, dtype));
     }
-    auto built = CpuModule::build("kernels/swiglu", "reference.cu", kernels);
+    auto built = CpuModule::build_reference("kernels/swiglu", kSwigluReferenceProblemText, kernels);
     ASSERT_TRUE(built.ok()) << built.status().message();
     module_.emplace(*std::move(built));
   }
@@ -85,7 +86,6 @@ class SwigluReference : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(module_.has_value());
     ASSERT_EQ(golden_.gate.size(), 132u);
-    rows_ = 132 / kHidden;
   }
 
   static DeviceTensor upload(DType dtype, const Numbers& values) {
@@ -105,7 +105,12 @@ class SwigluReference : public testing::Test {
 
   static inline std::optional<CpuModule> module_;
   const Golden golden_ = read_golden();
-  std::int64_t rows_ = 0;
+  const SwigluReferenceProblem problem_{.rows = 132 / kHidden,
+                                        .hidden = kHidden,
+                                        .dy_stride = 12,
+                                        .gate_stride = 13,
+                                        .up_stride = 20,
+                                        .gate_up_stride = 25};
 };
 
 TEST_F(SwigluReference, ForwardEqualsGoldenValues) {
@@ -114,9 +119,8 @@ TEST_F(SwigluReference, ForwardEqualsGoldenValues) {
     const DeviceTensor gate = upload(dtype, with_gaps(golden_.gate, kHidden, 13));
     const DeviceTensor up = upload(dtype, with_gaps(golden_.up, kHidden, 20));
     const DeviceTensor y = output(132);
-    const Status ran =
-        module_->launch(kernel("forward", dtype), 64, 128, gate.data(), up.data(), y.data(), rows_,
-                        kHidden, std::int64_t{13}, std::int64_t{20});
+    const Status ran = module_->launch(kernel("forward", dtype), 64, 128, gate.data(), up.data(),
+                                       y.data(), problem_);
     ASSERT_TRUE(ran.ok()) << ran.message();
     expect_equal(y, golden_.y);
   }
@@ -129,7 +133,7 @@ TEST_F(SwigluReference, PackedForwardEqualsGoldenValues) {
     const DeviceTensor gate_up = upload(dtype, with_gaps(both, 2 * kHidden, 25));
     const DeviceTensor y = output(132);
     const Status ran = module_->launch(kernel("packed_forward", dtype), 64, 128, gate_up.data(),
-                                       y.data(), rows_, kHidden, std::int64_t{25});
+                                       y.data(), problem_);
     ASSERT_TRUE(ran.ok()) << ran.message();
     expect_equal(y, golden_.y);
   }
@@ -143,8 +147,7 @@ TEST_F(SwigluReference, BackwardEqualsGoldenValues) {
     const DeviceTensor up = upload(dtype, with_gaps(golden_.up, kHidden, 20));
     const DeviceTensor dgate = output(132), dup = output(132);
     const Status ran = module_->launch(kernel("backward", dtype), 64, 128, dy.data(), gate.data(),
-                                       up.data(), dgate.data(), dup.data(), rows_, kHidden,
-                                       std::int64_t{12}, std::int64_t{13}, std::int64_t{20});
+                                       up.data(), dgate.data(), dup.data(), problem_);
     ASSERT_TRUE(ran.ok()) << ran.message();
     expect_equal(dgate, golden_.dgate);
     expect_equal(dup, golden_.dup);
@@ -158,9 +161,8 @@ TEST_F(SwigluReference, PackedBackwardEqualsGoldenValues) {
     const Numbers both = packed(golden_.gate, golden_.up, kHidden);
     const DeviceTensor gate_up = upload(dtype, with_gaps(both, 2 * kHidden, 25));
     const DeviceTensor dgate_up = output(264);
-    const Status ran =
-        module_->launch(kernel("packed_backward", dtype), 64, 128, dy.data(), gate_up.data(),
-                        dgate_up.data(), rows_, kHidden, std::int64_t{12}, std::int64_t{25});
+    const Status ran = module_->launch(kernel("packed_backward", dtype), 64, 128, dy.data(),
+                                       gate_up.data(), dgate_up.data(), problem_);
     ASSERT_TRUE(ran.ok()) << ran.message();
     expect_equal(dgate_up, packed(golden_.dgate, golden_.dup, kHidden));
   }
@@ -168,9 +170,9 @@ TEST_F(SwigluReference, PackedBackwardEqualsGoldenValues) {
 
 TEST_F(SwigluReference, OfNoRowsWritesNothing) {
   const DeviceTensor x = upload(DType::f32, {1, 2, 3}), y = output(3);
+  const SwigluReferenceProblem empty{.rows = 0, .hidden = 3, .gate_stride = 3, .up_stride = 3};
   const Status ran =
-      module_->launch(kernel("forward", DType::f32), 64, 128, x.data(), x.data(), y.data(),
-                      std::int64_t{0}, std::int64_t{3}, std::int64_t{3}, std::int64_t{3});
+      module_->launch(kernel("forward", DType::f32), 64, 128, x.data(), x.data(), y.data(), empty);
   ASSERT_TRUE(ran.ok()) << ran.message();
   const Numbers values = y.download().value();
   for (const double value : values) EXPECT_TRUE(std::isnan(value));

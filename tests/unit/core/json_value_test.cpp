@@ -30,5 +30,41 @@ TEST(JsonValueTest, DuplicatesAmongManyKeys) {
   EXPECT_TRUE(parse_json("[" + text + "\"x\": 1}, " + text + "\"x\": 1}]").ok());
 }
 
+// `value` and the members' order after a merge patch.
+std::string merged(const std::string& value, const std::string& patch) {
+  JsonValue result = parse_json(value).value();
+  merge_json(result, parse_json(patch).value());
+  std::string text = canonical_json(result);
+  for (const std::string& key : result.keys) text += " " + key;
+  return text;
+}
+
+TEST(JsonValueTest, MergesAPatch) {
+  const struct {
+    const char *value, *patch, *result;
+  } cases[] = {
+      {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"} a)"},
+      {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"} a b)"},
+      {R"({"a":"b"})", R"({"a":null})", "{}"},
+      {R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"} b)"},
+      {R"({"a":["b"]})", R"({"a":"c"})", R"({"a":"c"} a)"},
+      {R"({"a":"c"})", R"({"a":["b"]})", R"({"a":["b"]} a)"},
+      {R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}} a)"},
+      {R"({"a":[{"b":"c"}]})", R"({"a":[1]})", R"({"a":[1]} a)"},
+      {R"(["a","b"])", R"(["c","d"])", R"(["c","d"])"},
+      {R"({"a":"b"})", R"(["c"])", R"(["c"])"},
+      {R"({"e":null})", R"({"a":1})", R"({"a":1,"e":null} e a)"},
+      {"[1,2]", R"({"a":"b","c":null})", R"({"a":"b"} a)"},
+      {"{}", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}} a)"},
+      // Where members stand: known ones in their places, new ones after the patch's previous one.
+      {R"({"x":1,"y":2})", R"({"y":3,"x":4})", R"({"x":4,"y":3} x y)"},
+      {R"({"x":1,"y":2})", R"({"a":3,"b":4})", R"({"a":3,"b":4,"x":1,"y":2} x y a b)"},
+      {R"({"x":{},"y":2})", R"({"x":{},"a":3,"b":4})", R"({"a":3,"b":4,"x":{},"y":2} x a b y)"},
+      {R"({"x":1,"y":2})", R"({"x":null,"a":3})", R"({"a":3,"y":2} a y)"},
+      {R"({"x":1,"y":2,"z":3})", R"({"y":null,"n":null,"x":null,"a":4})", R"({"a":4,"z":3} a z)"},
+  };
+  for (const auto& each : cases) EXPECT_EQ(merged(each.value, each.patch), each.result);
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -147,6 +147,22 @@ TEST_F(CatalogTest, SourcesHaveToBeThere) {
             "/home/me/mine");
 }
 
+TEST_F(CatalogTest, OperatorsOfAFolderMayExtendEachOther) {
+  file_system_.files["/home/me/mine/wide.json"] =
+      R"({"extends": "forward.json", "dims": {"hidden": "dynamic"}, "designs": {"row": null, "all": {
+        "source": "wide.cu", "params": {}, "launches": [{"kernel": "wide<T>", "grid": [1],
+        "block": [32], "args": ["x", "weight", "y", "rows:i64"]}], "defaults": [{}]}}})";
+  file_system_.files["/home/me/mine/wide.cu"] = "";
+  EXPECT_EQ(names("/home/me/mine"), "mine.forward mine.scale mine.wide");
+  file_system_.files.erase("/home/me/mine/wide.cu");
+  EXPECT_EQ(error("/home/me/mine.wide"),
+            "/home/me/mine/wide.json: /designs/all/source: no file 'wide.cu' in /home/me/mine");
+  file_system_.files.erase("/home/me/mine/reference.cu");
+  EXPECT_EQ(error("/home/me/mine.wide"),
+            "/home/me/mine/forward.json: /check/reference: no file 'reference.cu' in "
+            "/home/me/mine");
+}
+
 TEST_F(CatalogTest, MalformedOperatorsNameTheirFile) {
   file_system_.files["/home/me/mine/scale.json"] = "{}";
   EXPECT_EQ(error("/home/me/mine"), "/home/me/mine/scale.json: missing key 'format'");

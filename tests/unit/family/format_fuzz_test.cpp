@@ -148,6 +148,25 @@ TEST(FormatFuzzTest, MutatedExpressions) {
   }
 }
 
+TEST(FormatFuzzTest, MutatedExtensions) {
+  constexpr const char* kExtension = R"({"extends": "base.json", "dims": {"x_stride": null,
+    "stride": {"kind": "dynamic", "default": "hidden"}}, "tensors": {"x": {"strides": null}},
+    "designs": {"row": {"params": {"VEC": [1, 2]}, "constraints": null}}})";
+  const std::string base = golden_text("rmsnorm.forward");
+  Random random(4);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text = kExtension;
+    for (std::size_t edits = 1 + random.below(4); edits > 0; --edits) mutate(text, random);
+    auto sources = std::make_shared<SourceTree>();
+    sources->folder = "kernels/rmsnorm";
+    sources->files = {{"base.json", base}, {"forward.json", text}};
+    const Status status = decode_operator("rmsnorm", "forward", std::move(sources)).status();
+    if (status.ok()) continue;
+    EXPECT_EQ(status.code(), StatusCode::invalid_argument) << text;
+    EXPECT_TRUE(status.message().starts_with("kernels/rmsnorm/")) << text;
+  }
+}
+
 TEST(FormatFuzzTest, MutatedOperatorFiles) {
   const std::string forward = golden_text("rmsnorm.forward");
   const std::string backward = golden_text("rmsnorm.backward");

@@ -5,6 +5,7 @@
 
 #include "cli/argument_list.h"
 #include "cli/command.h"
+#include "json/json.h"
 #include "store/store.h"
 #include "text/units.h"
 

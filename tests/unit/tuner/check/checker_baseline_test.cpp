@@ -54,11 +54,13 @@ __device__ inline void each(const float* x, double* y, long long rows, double er
     if (error > 0.0 && i == 6) y[i] = __uint_as_float(0x7f800000u);  // says nothing
   }
 }
-__global__ void square_exactly(const float* x, double* y, long long rows, long long) {
-  each(x, y, rows, 0.0);
+template <class Problem>
+__global__ void square_exactly(const float* x, double* y, Problem problem) {
+  each(x, y, problem.rows, 0.0);
 }
-__global__ void square_roughly(const float* x, double* y, long long rows, long long) {
-  each(x, y, rows, 1.0 / 64.0);
+template <class Problem>
+__global__ void square_roughly(const float* x, double* y, Problem problem) {
+  each(x, y, problem.rows, 1.0 / 64.0);
 }
 )";
 

@@ -1,7 +1,7 @@
 // What a check says of its own reference and fill kernels: no variant is charged with them.
 
-#include "tests/helpers/kernels/checker_fixture.h"
 #include "tests/helpers/in_place_family.h"
+#include "tests/helpers/kernels/checker_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -26,7 +26,8 @@ TEST_F(CheckerTest, AReferenceThatDoesNotCompileIsNamed) {
   use("scale",
       {{"scale.json", kScaleJson},
        {"scale.cu", kScaleSource},
-       {"reference.cu", "template <typename T> __global__ void scale_reference(T* x) { x }"}});
+       {"reference.cu",
+        "template <typename T, class Problem> __global__ void scale_reference(T* x) { x }"}});
   const Result<Problem> problem = bind_problem(*op_, kSmall);
   ASSERT_TRUE(problem.ok());
   const Status status = Checker::make(*device_, builder_, *problem).status();
@@ -46,20 +47,52 @@ TEST_F(CheckerTest, AReferenceThatDoesNotRunIsNamed) {
   ASSERT_TRUE(problem.ok());
   const Status status = Checker::make(*device_, builder_, *problem).status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
-  EXPECT_THAT(status.message(),
-              StartsWith("planted/reference.cu: scale_reference: scale_reference<float>: "));
+  EXPECT_THAT(
+      status.message(),
+      StartsWith("planted/reference.cu: scale_reference: scale_reference<float, Problem>: "));
   EXPECT_THAT(status.message(), HasSubstr("__shfl_xor_sync"));
 }
 
 TEST_F(CheckerTest, AReferenceWithOtherParametersIsNamed) {
-  use("scale",
-      {{"scale.json", kScaleJson},
-       {"scale.cu", kScaleSource},
-       {"reference.cu", "template <typename T> __global__ void scale_reference(T* x) {}"}});
+  use("scale", {{"scale.json", kScaleJson},
+                {"scale.cu", kScaleSource},
+                {"reference.cu",
+                 "template <typename T, class Problem> __global__ void scale_reference(T* x) {}"}});
   const Result<Problem> problem = bind_problem(*op_, kSmall);
   ASSERT_TRUE(problem.ok());
   EXPECT_THAT(Checker::make(*device_, builder_, *problem).status().message(),
-              HasSubstr("scale_reference<float> takes 1 parameters, the operator gives it 8"));
+              HasSubstr("scale_reference<float, Problem> takes 1 parameters, the operator gives it "
+                        "4"));
+}
+
+// Dims, scalars and flags have names in the struct, so none can be taken for another one.
+TEST_F(CheckerTest, AReferenceThatNamesAMissingMemberDoesNotCompile) {
+  std::string reference = kScaleReference;
+  reference.replace(reference.find("problem.columns"), 15, "problem.colums");
+  use("scale",
+      {{"scale.json", kScaleJson}, {"scale.cu", kScaleSource}, {"reference.cu", reference}});
+  const Result<Problem> problem = bind_problem(*op_, kSmall);
+  ASSERT_TRUE(problem.ok());
+  const Status status = Checker::make(*device_, builder_, *problem).status();
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_THAT(status.message(), StartsWith("planted/reference.cu: scale_reference: "));
+  EXPECT_THAT(status.message(), HasSubstr("colums"));
+  const auto before = reference.begin() + static_cast<std::ptrdiff_t>(reference.find("colums"));
+  const auto line = 1 + std::count(reference.begin(), before, '\n');
+  EXPECT_THAT(status.message(), HasSubstr("planted/reference.cu:" + std::to_string(line)));
+}
+
+TEST_F(CheckerTest, AReferenceWhoseLastParameterIsNoStructIsNamed) {
+  use("scale", {{"scale.json", kScaleJson},
+                {"scale.cu", kScaleSource},
+                {"reference.cu",
+                 "template <typename T, class Problem>\n"
+                 "__global__ void scale_reference(const T*, double*, double*, long long) {}"}});
+  const Result<Problem> problem = bind_problem(*op_, kSmall);
+  ASSERT_TRUE(problem.ok());
+  EXPECT_THAT(Checker::make(*device_, builder_, *problem).status().message(),
+              HasSubstr("the last parameter of scale_reference<float, Problem> has 8 bytes; it has "
+                        "to be the struct Problem, which has 40"));
 }
 
 }  // namespace

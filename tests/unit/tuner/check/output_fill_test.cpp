@@ -36,14 +36,14 @@ constexpr char kTotalSource[] =
     "}\n";
 
 constexpr char kTotalReference[] = R"cuda(
-template <typename T>
-__global__ void total_reference(const T* x, const float* total, double* y, float factor,
-                                long long rows, long long columns) {
-  for (long long row = blockIdx.x * blockDim.x + threadIdx.x; row < rows;
+template <typename T, class Problem>
+__global__ void total_reference(const T* x, const float* total, double* y, Problem problem) {
+  for (long long row = blockIdx.x * blockDim.x + threadIdx.x; row < problem.rows;
        row += gridDim.x * blockDim.x) {
     double sum = 0;
-    for (long long column = 0; column < columns; ++column) {
-      sum += static_cast<double>(factor) * mg::to_float(x[row * columns + column]);
+    for (long long column = 0; column < problem.columns; ++column) {
+      sum += static_cast<double>(problem.factor) *
+             mg::to_float(x[row * problem.columns + column]);
     }
     y[row] = sum;
   }
@@ -52,12 +52,12 @@ __global__ void total_reference(const T* x, const float* total, double* y, float
 
 class OutputFillTest : public CheckerTest {
  protected:
-  void use_total(std::string json = kTotalJson) {
+  void use_total(std::string json = kTotalJson, const std::string& reference = kTotalReference) {
     use("total", {{"total.json", std::move(json)},
                   {"total.cu", kTotalSource},
                   {"scale.json", kScaleJson},
                   {"scale.cu", kScaleSource},
-                  {"reference.cu", std::string(kScaleReference) + kTotalReference}});
+                  {"reference.cu", kScaleReference + reference}});
   }
 
   Status status_of(const std::string& json) {
@@ -94,11 +94,13 @@ TEST_F(OutputFillTest, AnotherShapeIsRefused) {
 }
 
 TEST_F(OutputFillTest, AnOperatorThatCannotBeBoundIsNamed) {
-  std::string json = kTotalJson;
-  for (std::size_t at = 0; (at = json.find("columns", at)) != std::string::npos;) {
-    json.replace(at, 7, "width");
+  std::string json = kTotalJson, reference = kTotalReference;
+  for (std::string* text : {&json, &reference}) {
+    for (std::size_t at = 0; (at = text->find("columns", at)) != std::string::npos;) {
+      text->replace(at, 7, "width");
+    }
   }
-  use_total(json);
+  use_total(json, reference);
   const Result<Problem> problem =
       bind_problem(*op_, {{"rows", "4"}, {"width", "100"}, {"T", "f16"}});
   ASSERT_TRUE(problem.ok()) << problem.status().message();

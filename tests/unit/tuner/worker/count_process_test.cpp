@@ -65,7 +65,7 @@ TEST_F(CountProcessTest, AnAnswerWithoutCountersIsOurMistake) {
 // The real worker: what it says before it has counted anything needs no GPU.
 TEST(CountProcess, TheCpuDeviceHasNone) {
   CountProcess process(mgtune_path(), "cpu", std::chrono::seconds(60));
-  const ProblemRequest problem{source_path("tests/families/vector_add"), "vector_add.add",
+  const NamedProblem problem{source_path("tests/families/vector_add"), "vector_add.add",
                                "n=1000 T=f32"};
   const Status status = process.run({{problem, "flat THREADS=64 MODE=good"}, 1}).status();
   EXPECT_EQ(status.code(), StatusCode::environment);

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-ProblemRequest problem(const std::string& text) { return {"rmsnorm", "rmsnorm.forward", text}; }
+NamedProblem problem(const std::string& text) { return {"rmsnorm", "rmsnorm.forward", text}; }
 
 WorkRequest request(const std::string& text) { return {0, MeasureRequest{{problem(text), ""}, 0}}; }
 

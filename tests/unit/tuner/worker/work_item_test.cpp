@@ -36,7 +36,7 @@ class TalkingCompiler final : public Compiler {
 class WorkItemTest : public testing::Test {
  protected:
   Result<Build> build(const std::string& log, BuildRecord& record) {
-    const ProblemRequest request{source_path("tests/families/vector_add"), "vector_add.add",
+    const NamedProblem request{source_path("tests/families/vector_add"), "vector_add.add",
                                  "n=1000 T=f32"};
     Catalog catalog(FileSystem::real());
     const WorkItem item = *bind_request(catalog, request, "flat THREADS=64 MODE=good");

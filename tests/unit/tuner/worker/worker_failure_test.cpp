@@ -43,7 +43,7 @@ TEST(WorkerFailure, WhatAVariantsExpressionsGetWrongIsItsLaunch) {
 }
 
 TEST(WorkerFailure, TheSweepsEndNamesTheVariant) {
-  const ProblemRequest problem{"rmsnorm", "rmsnorm.forward", "rows=4"};
+  const NamedProblem problem{"rmsnorm", "rmsnorm.forward", "rows=4"};
   const WorkRequest request{1, CompileRequest{{problem, "row VEC=8"}, "cpu"}};
   const Status status = end_of_sweep(request, failed_reply(request, io_error("no space")));
   EXPECT_EQ(status.code(), StatusCode::io);
