@@ -18,11 +18,7 @@ namespace {
 
 constexpr std::uint32_t kReferenceBlocks = 64, kReferenceThreads = 128;
 
-<<<<<<< HEAD
-// "rmsnorm_forward_reference<float>"; only the name if the operator has no dtype variables.
-=======
 // "rmsnorm_forward_reference<float, float, Problem>": the dtype variables, then the struct.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 std::string instance_name(const std::string& name, const Problem& problem) {
   std::string arguments;
   for (const DTypeVariable& variable : problem.op->dtypes) {
@@ -53,23 +49,13 @@ bool needs_fill(const TensorLayout& layout, const Tensor& tensor) {
   return layout.present && layout.role != Role::out && tensor.fill.kind != Fill::Kind::output;
 }
 
-<<<<<<< HEAD
-// The seeds of different tensors and runs must be far apart, because the generator adds to them.
-=======
 // Generators add to the seed, so the seeds of different tensors and runs are far apart.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 std::uint64_t tensor_seed(std::uint64_t seed, std::size_t tensor) {
   return (seed << 32U) + 0x9e3779b97f4a7c15U * (tensor + 1);
 }
 
-<<<<<<< HEAD
-// The status for a failure of kernels that check every variant of the problem. The family is at
-// fault if they are from its reference.cu, otherwise mgtune. Failures of the machine stay as they
-// are.
-=======
 // A failure of a kernel that every variant of the problem is checked with. The family is blamed if
 // the kernel is its own, and mgtune if it is not. Failures of the machine stay as they are.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 Status kernel_failure(const Operator& op, bool is_own, Status failure) {
   switch (failure.code()) {
     case StatusCode::invalid_argument:

@@ -1,14 +1,5 @@
 // Reference: the operator's reference and fill kernels on one device, for one problem.
 //
-<<<<<<< HEAD
-// The signatures of the kernels are a contract with every reference.cu:
-//   NAME<dtype variables>(tensors, scalars, flags as bool, all dims as long long), each in declared
-//     order. Inputs are those of a variant. Outputs (also inout, which has the input) are
-//     contiguous double*. Absent tensors are null. A check's baseline has the same signature.
-//   FILL<T>(T* out, unsigned long long seed, all dims as long long), contiguous
-// They are launched as 64 blocks of 128 threads. Not thread-safe; device, problem and layouts must
-// outlive it.
-=======
 // The kernels' signatures are a contract with every reference.cu:
 //   NAME<dtype variables, Problem>(tensors, Problem), both lists in declared order. Inputs are as a
 //     variant gets them. Outputs are contiguous double*, and an inout tensor holds its input.
@@ -16,7 +7,6 @@
 //   FILL<T, Problem>(T* out, unsigned long long seed, Problem), contiguous
 // `Problem` is the struct of problem_struct.h. Kernels are launched as 64 blocks of 128 threads.
 // Not thread-safe. The device, the problem and the layouts outlive it.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 
 #pragma once
 
@@ -37,19 +27,6 @@ namespace mgtune {
 
 class Reference {
  public:
-<<<<<<< HEAD
-  // Compiles and loads the kernels. unsupported, naming it, for a fill that is not supported here.
-  // Here and below, a mistake in reference.cu is invalid_argument, and the message names it.
-  static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
-                                const std::vector<TensorLayout>& layouts);
-
-  // Gives every in and inout tensor new content, which depends on `seed` and the tensor's place.
-  // Tensors that fill_from_outputs() fills are left out.
-  Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
-
-  // Runs the reference on the content of `tensors`. The results are on the device: layout.count
-  // doubles for an output, an empty buffer for an input.
-=======
   // Compiles and loads the kernels. unsupported, with the tensor's name, if there is no such fill.
   // Here and below, an error in reference.cu is invalid_argument and names that file.
   static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
@@ -61,16 +38,11 @@ class Reference {
 
   // Runs the reference on the content of `tensors`. The result lies on the device: layout.count
   // doubles per output and an empty buffer per input.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
   Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const {
     return compute(kernel_, tensors);
   }
 
-<<<<<<< HEAD
-  // The same for the kernel whose errors are the measure for variants. Only if the check names one.
-=======
   // The same for the check's baseline, by whose errors variants are judged. Only if there is one.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
   Result<std::vector<Buffer>> compute_baseline(ProblemTensors& tensors) const {
     return compute(baseline_, tensors);
   }
@@ -97,11 +69,7 @@ class Reference {
   std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
 };
 
-<<<<<<< HEAD
-// The result of compute() for a tensor of `count` elements, on the host.
-=======
 // Copies a tensor of `count` elements that compute() returned to the host.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, std::int64_t count);
 
 }  // namespace mgtune

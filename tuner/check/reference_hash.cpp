@@ -12,11 +12,7 @@
 namespace mgtune {
 namespace {
 
-<<<<<<< HEAD
-// Changes whenever a check changes, so that results of older rules are checked again.
-=======
 // This text changes when the rules of a check change. Older results are then checked again.
->>>>>>> 676caff (Operator files may extend another one, and reference kernels get their dims by name)
 constexpr char kRules[] = "1: relative L2, one element 16 times, finiteness, guards, two seeds";
 
 void add(Sha256& hash, const std::vector<Expression>& expressions) {
