@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kTileRows = 64;      // of a warpgroup's tile
+constexpr std::int64_t kTileRows = 64;  // of a warpgroup's tile
 constexpr std::int64_t kDepth = 64;     // elements of k in shared memory
 constexpr std::int64_t kRowWords = 32;  // of kDepth 16-bit numbers
 constexpr std::int64_t kWarpgroupThreads = 128;

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "clocks/throttle.h"
-#include "system/shared_library.h"
 #include "core/status.h"
+#include "system/shared_library.h"
 
 namespace mgtune {
 

@@ -12,8 +12,8 @@
 
 #include <string>
 
-#include "system/shared_library.h"
 #include "core/status.h"
+#include "system/shared_library.h"
 
 namespace mgtune {
 

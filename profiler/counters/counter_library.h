@@ -15,9 +15,9 @@
 
 #include <cstddef>
 
-#include "system/shared_library.h"
 #include "core/status.h"
 #include "cupti/cupti_library.h"
+#include "system/shared_library.h"
 
 #define MGTUNE_COUNTER_FUNCTIONS(X)               \
   X(cuptiProfilerHostGetSupportedChips)           \

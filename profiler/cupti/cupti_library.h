@@ -13,8 +13,8 @@
 #include <memory>
 #include <string>
 
-#include "system/shared_library.h"
 #include "core/status.h"
+#include "system/shared_library.h"
 
 #define MGTUNE_CUPTI_FUNCTIONS(X)   \
   X(cuptiGetVersion)                \

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "system/shared_library.h"
 #include "core/status.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/device.h"
+#include "system/shared_library.h"
 #include "timing/timer.h"
 
 namespace mgtune {

@@ -6,8 +6,8 @@
 #include <set>
 #include <span>
 
-#include "text/units.h"
 #include "store/import.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "analysis/best_so_far.h"
 #include "analysis/importance.h"
-#include "model/report_model.h"
 #include "analysis/size_series.h"
 #include "analysis/space_columns.h"
+#include "model/report_model.h"
 
 namespace mgtune {
 

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "text/units.h"
 #include "store/records.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

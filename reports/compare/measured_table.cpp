@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "compare/readers.h"
-#include "system/file_system.h"
 #include "json/json_value.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {

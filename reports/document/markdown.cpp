@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "model/assignments.h"
-#include "text/method_text.h"
 #include "model/missing_parts.h"
 #include "model/named_ceiling.h"
+#include "model/verdict.h"
+#include "text/method_text.h"
 #include "text/outcome_text.h"
 #include "text/printable.h"
 #include "text/units.h"
-#include "model/verdict.h"
 
 namespace mgtune {
 namespace {

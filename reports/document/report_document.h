@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "compare/baseline.h"
 #include "analysis/analysis.h"
+#include "compare/baseline.h"
 #include "model/report_model.h"
 
 namespace mgtune {

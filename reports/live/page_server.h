@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "system/file_descriptor.h"
 #include "core/status.h"
+#include "system/file_descriptor.h"
 
 namespace mgtune {
 

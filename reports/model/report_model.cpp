@@ -8,13 +8,13 @@
 #include <tuple>
 #include <utility>
 
-#include "core/natural_order.h"
-#include "system/utc_now.h"
-#include "core/version.h"
 #include "analysis/evaluation_order.h"
 #include "analysis/evidence.h"
+#include "core/natural_order.h"
+#include "core/version.h"
 #include "model/verdict.h"
 #include "store/import.h"
+#include "system/utc_now.h"
 
 namespace mgtune {
 namespace {

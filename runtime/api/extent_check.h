@@ -10,8 +10,8 @@
 #include <span>
 
 #include "core/status.h"
-#include "launch/launch_dims.h"
 #include "family/problem.h"
+#include "launch/launch_dims.h"
 
 namespace mgtune {
 

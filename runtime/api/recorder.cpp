@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/warn_once.h"
 #include "system/file_descriptor.h"
 #include "system/user_folders.h"
-#include "core/warn_once.h"
 
 namespace mgtune {
 namespace {

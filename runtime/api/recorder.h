@@ -13,9 +13,9 @@
 #include <string>
 
 #include "api/seen_dims.h"
-#include "launch/launch_dims.h"
 #include "dispatch/plan.h"
 #include "family/problem.h"
+#include "launch/launch_dims.h"
 
 namespace mgtune {
 

@@ -9,17 +9,17 @@
 #include <utility>
 
 #include "api/source_file.h"
-#include "system/file_system.h"
-#include "system/user_folders.h"
 #include "core/warn_once.h"
-#include "selection/evidence.h"
-#include "selection/variant_selection.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"
 #include "pack/pack_skew.h"
 #include "pack/packed_builds.h"
+#include "selection/evidence.h"
+#include "selection/variant_selection.h"
 #include "store/store.h"
+#include "system/file_system.h"
+#include "system/user_folders.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {

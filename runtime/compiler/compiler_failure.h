@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "system/subprocess.h"
 #include "core/status.h"
+#include "system/subprocess.h"
 
 namespace mgtune {
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "system/file_system.h"
 #include "core/status.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 

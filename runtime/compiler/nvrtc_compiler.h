@@ -7,9 +7,9 @@
 #include <string>
 
 #include "compiler/compiler.h"
+#include "core/status.h"
 #include "system/file_system.h"
 #include "system/shared_library.h"
-#include "core/status.h"
 
 namespace mgtune {
 

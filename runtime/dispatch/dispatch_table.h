@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "selection/variant_selection.h"
 #include "family/problem.h"
+#include "selection/variant_selection.h"
 
 namespace mgtune {
 

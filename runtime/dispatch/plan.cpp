@@ -6,11 +6,11 @@
 #include <array>
 
 #include "dispatch/dispatch_table.h"
+#include "dispatch/plan_variants.h"
 #include "launch/launch_dims.h"
 #include "launch/launch_program.h"
-#include "dispatch/plan_variants.h"
-#include "selection/variant_features.h"
 #include "launch/workspace_bound.h"
+#include "selection/variant_features.h"
 
 namespace mgtune {
 namespace {

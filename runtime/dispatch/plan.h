@@ -16,9 +16,9 @@
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/shared_modules.h"
+#include "family/problem.h"
 #include "launch/loaded_variant.h"
 #include "selection/variant_selection.h"
-#include "family/problem.h"
 
 namespace mgtune {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
 #include "core/status.h"
 #include "family/operator.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "system/file_system.h"
 #include "core/status.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 

@@ -17,10 +17,10 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "device/tensor_map.h"
-#include "launch/launch_dims.h"
-#include "launch/loaded_variant.h"
 #include "family/operator.h"
 #include "family/variant.h"
+#include "launch/launch_dims.h"
+#include "launch/loaded_variant.h"
 
 namespace mgtune {
 

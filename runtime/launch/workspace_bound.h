@@ -11,8 +11,8 @@
 
 #include <vector>
 
-#include "launch/loaded_variant.h"
 #include "dispatch/plan.h"
+#include "launch/loaded_variant.h"
 
 namespace mgtune {
 

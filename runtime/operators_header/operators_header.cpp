@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "system/file_system.h"
 #include "family/catalog.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "core/status.h"
 #include "device/device.h"
-#include "selection/evidence.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "selection/evidence.h"
 #include "store/records.h"
 
 namespace mgtune {

@@ -1,11 +1,11 @@
 #include "store/store.h"
 
-#include "system/user_folders.h"
-#include "system/utc_now.h"
 #include "store/database.h"
 #include "store/ids.h"
 #include "store/store_file.h"
 #include "store/write.h"
+#include "system/user_folders.h"
+#include "system/utc_now.h"
 
 namespace mgtune {
 namespace {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "system/file_system.h"
 #include "store/journal_mode.h"
 #include "store/schema.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {

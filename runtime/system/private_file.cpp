@@ -62,8 +62,7 @@ Result<OpenedFile> open_private_file(const std::string& directory, const std::st
   return OpenedFile{std::move(file), static_cast<std::size_t>(info.st_size)};
 }
 
-Result<std::string> read_start(const OpenedFile& file, const std::string& path,
-                               std::size_t bytes) {
+Result<std::string> read_start(const OpenedFile& file, const std::string& path, std::size_t bytes) {
   std::string content;
   content.reserve(bytes);
   if (!read_all(file.descriptor.get(), content, bytes)) return open_failure(path, errno);

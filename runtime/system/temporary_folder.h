@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "system/file_descriptor.h"
 #include "core/status.h"
+#include "system/file_descriptor.h"
 
 namespace mgtune {
 

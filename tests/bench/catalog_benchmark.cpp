@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "system/file_system.h"
 #include "family/catalog.h"
+#include "system/file_system.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {

@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
+#include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
 

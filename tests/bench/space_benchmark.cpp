@@ -8,10 +8,10 @@
 #include <map>
 #include <string>
 
-#include "system/file_system.h"
 #include "family/catalog.h"
 #include "search/search.h"
 #include "space/space.h"
+#include "system/file_system.h"
 #include "tests/helpers/large_family.h"
 #include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <string>
 
-#include "system/file_descriptor.h"
 #include "sweep/device_lock.h"
+#include "system/file_descriptor.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"
 

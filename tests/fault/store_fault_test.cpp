@@ -12,10 +12,10 @@
 #include <random>
 #include <set>
 
-#include "system/file_system.h"
 #include "store/database.h"
 #include "store/schema.h"
 #include "store/store.h"
+#include "system/file_system.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/temporary_folder.h"
 

@@ -14,9 +14,9 @@
 #include "build/build_cache.h"
 #include "build/cache_entry.h"
 #include "cli/exit_code.h"
+#include "core/sha256.h"
 #include "system/file_descriptor.h"
 #include "system/file_system.h"
-#include "core/sha256.h"
 #include "tests/fault/faulty_system_calls.h"
 #include "tests/helpers/temporary_folder.h"
 

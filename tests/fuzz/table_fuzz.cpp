@@ -7,11 +7,11 @@
 #include <map>
 #include <string_view>
 
-#include "system/file_system.h"
 #include "family/catalog.h"
 #include "family/variant.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
+#include "system/file_system.h"
 #include "tables/read_tuned_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {

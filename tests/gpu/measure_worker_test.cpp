@@ -56,9 +56,13 @@ __global__ void faults(const float* x, float* y, long long n) {
 )cuda";
 
 constexpr char kFaultsReference[] = R"cuda(
-__global__ void faults_reference(const float* x, double* y, long long n) {
+template <class Problem>
+__global__ void faults_reference(const float* x, double* y, Problem problem) {
   const long long threads = (long long)gridDim.x * blockDim.x;
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += threads) y[i] = x[i];
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < problem.n;
+       i += threads) {
+    y[i] = x[i];
+  }
 }
 )cuda";
 

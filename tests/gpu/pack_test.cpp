@@ -18,11 +18,11 @@
 
 #include "device/cuda/cuda_device.h"
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/gpu_table.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/real_gpu.h"
-#include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "check/checker.h"
-#include "system/file_system.h"
 #include "family/catalog.h"
 #include "space/space.h"
-#include "tests/helpers/long_lane.h"
+#include "system/file_system.h"
 #include "tests/helpers/kernels/variants_on_gpu.h"
+#include "tests/helpers/long_lane.h"
 
 namespace mgtune {
 namespace {

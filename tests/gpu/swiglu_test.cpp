@@ -11,10 +11,10 @@
 #include "build/build_cache.h"
 #include "build/builder.h"
 #include "check/checker.h"
-#include "system/file_system.h"
-#include "launch/loaded_variant.h"
 #include "family/catalog.h"
+#include "launch/loaded_variant.h"
 #include "space/space.h"
+#include "system/file_system.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/real_gpu.h"
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/read_results.h"
 #include "family/catalog.h"
+#include "system/file_system.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {

@@ -11,10 +11,10 @@
 #include <string>
 #include <utility>
 
-#include "selection/variant_selection.h"
 #include "family/operator.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "selection/variant_selection.h"
 #include "tests/helpers/fakes/fake_device.h"
 
 namespace mgtune {

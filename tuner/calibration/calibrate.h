@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "calibration/ceiling_source.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "store/store.h"
-#include "calibration/ceiling_source.h"
 #include "timing/timer.h"
 
 namespace mgtune {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/status.h"
-#include "store/store.h"
 #include "measure/measure_pool.h"
+#include "store/store.h"
 
 namespace mgtune {
 

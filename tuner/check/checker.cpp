@@ -10,9 +10,9 @@
 #include "check/device_compare.h"
 #include "check/failure_outcome.h"
 #include "check/reference.h"
+#include "check/thread_orders.h"
 #include "tensors/seeded_inputs.h"
 #include "tensors/tensor_layout.h"
-#include "check/thread_orders.h"
 #include "tensors/timed_sets.h"
 #include "tensors/workspace_buffer.h"
 

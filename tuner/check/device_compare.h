@@ -14,9 +14,9 @@
 
 #include "build/builder.h"
 #include "check/compare.h"
-#include "tensors/tensor_layout.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "tensors/tensor_layout.h"
 
 namespace mgtune {
 

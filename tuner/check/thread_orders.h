@@ -11,8 +11,8 @@
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "launch/loaded_variant.h"
 #include "family/problem.h"
+#include "launch/loaded_variant.h"
 
 namespace mgtune {
 

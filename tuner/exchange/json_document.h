@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "system/file_system.h"
 #include "core/status.h"
 #include "json/json_value.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 

@@ -8,9 +8,9 @@
 
 #include <string>
 
-#include "system/file_system.h"
 #include "core/status.h"
 #include "exchange/recorded_space.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
 #include "core/status.h"
 #include "family/catalog.h"
 #include "store/import.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 

@@ -10,9 +10,9 @@
 
 #include "core/status.h"
 #include "family/problem.h"
-#include "store/records.h"
 #include "final/final_run.h"
 #include "final/pick.h"
+#include "store/records.h"
 #include "sweep/problem_sweep.h"
 
 namespace mgtune {

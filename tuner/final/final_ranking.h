@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "store/records.h"
 #include "final/pick.h"
+#include "store/records.h"
 
 namespace mgtune {
 

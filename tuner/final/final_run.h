@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "store/records.h"
 #include "final/pick.h"
+#include "store/records.h"
 #include "sweep/problem_sweep.h"
 #include "worker/protocol.h"
 

@@ -8,8 +8,8 @@
 
 #include "core/status.h"
 #include "family/problem.h"
-#include "store/records.h"
 #include "final/pick.h"
+#include "store/records.h"
 #include "sweep/problem_sweep.h"
 
 namespace mgtune {

@@ -6,9 +6,9 @@
 
 #include "core/status.h"
 #include "family/problem.h"
+#include "final/pick.h"
 #include "space/space.h"
 #include "store/records.h"
-#include "final/pick.h"
 
 namespace mgtune {
 

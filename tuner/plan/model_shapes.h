@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
 #include "core/status.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "compiler/compiler.h"
-#include "system/file_system.h"
 #include "core/version.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {

@@ -1,7 +1,7 @@
 #include "sweep/sweep_journal.h"
 
-#include "system/utc_now.h"
 #include "sweep/environment.h"
+#include "system/utc_now.h"
 
 namespace mgtune {
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "tensors/problem_tensors.h"
-#include "tensors/tensor_layout.h"
 #include "core/scalar_value.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
+#include "tensors/problem_tensors.h"
+#include "tensors/tensor_layout.h"
 
 namespace mgtune {
 

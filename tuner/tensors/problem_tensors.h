@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "tensors/guarded_buffer.h"
-#include "tensors/tensor_layout.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "tensors/guarded_buffer.h"
+#include "tensors/tensor_layout.h"
 
 namespace mgtune {
 

@@ -14,13 +14,13 @@
 
 #include "build/builder.h"
 #include "check/device_compare.h"
-#include "tensors/problem_tensors.h"
 #include "check/reference.h"
-#include "tensors/tensor_layout.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
 #include "store/records.h"
+#include "tensors/problem_tensors.h"
+#include "tensors/tensor_layout.h"
 
 namespace mgtune {
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensors/problem_tensors.h"
-#include "tensors/tensor_layout.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "tensors/problem_tensors.h"
+#include "tensors/tensor_layout.h"
 
 namespace mgtune {
 

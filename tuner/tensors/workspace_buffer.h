@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "tensors/guarded_buffer.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "launch/loaded_variant.h"
+#include "tensors/guarded_buffer.h"
 
 namespace mgtune {
 

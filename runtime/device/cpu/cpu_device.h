@@ -10,9 +10,9 @@
 #include <memory>
 #include <mutex>
 
-#include "system/temporary_folder.h"
 #include "device/device.h"
 #include "device_memory.h"
+#include "system/temporary_folder.h"
 #include "worker_pool.h"
 
 namespace mgtune {

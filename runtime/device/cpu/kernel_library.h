@@ -11,10 +11,10 @@
 
 #include "block.h"
 #include "build/build.h"
-#include "system/temporary_folder.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "shared_memory.h"
+#include "system/temporary_folder.h"
 
 namespace mgtune {
 

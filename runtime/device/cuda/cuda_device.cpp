@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "system/file_system.h"
 #include "device/cuda/cuda_module.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {

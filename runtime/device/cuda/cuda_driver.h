@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "system/shared_library.h"
 #include "core/status.h"
+#include "system/shared_library.h"
 
 // Every function that is used, with its symbol: the oldest symbol whose type is that of cuda.h. The
 // symbols are written out because cuda.h names the newest ones: a program built with the headers of

@@ -1,4 +1,5 @@
-// References of the faulty operators: each computes what its operator would compute without the fault.
+// References of the faulty operators: each computes what its operator would compute without the
+// fault.
 
 template <typename T>
 __device__ void copy_reference(const T* x, double* y, long long n) {

@@ -9,9 +9,9 @@
 #include <set>
 #include <string>
 
+#include "cupti/cupti_library.h"
 #include "tests/helpers/fakes/fake_cuda.h"
 #include "tests/helpers/fakes/fake_loader.h"
-#include "cupti/cupti_library.h"
 
 namespace mgtune {
 

@@ -15,12 +15,12 @@
 
 #include "build/builder.h"
 #include "check/checker.h"
-#include "system/file_system.h"
 #include "device/registry.h"
-#include "launch/loaded_variant.h"
 #include "family/operator.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "launch/loaded_variant.h"
+#include "system/file_system.h"
 #include "tests/helpers/scale_family.h"
 #include "tests/helpers/temporary_folder.h"
 

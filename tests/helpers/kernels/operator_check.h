@@ -18,13 +18,13 @@
 
 #include "build/builder.h"
 #include "check/checker.h"
-#include "system/file_system.h"
 #include "device/registry.h"
-#include "launch/loaded_variant.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "launch/loaded_variant.h"
 #include "space/space.h"
+#include "system/file_system.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "compiler/compiler.h"
-#include "system/file_system.h"
-#include "launch/loaded_variant.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "launch/loaded_variant.h"
+#include "system/file_system.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {

@@ -10,10 +10,10 @@
 
 #include "build/build_cache.h"
 #include "build/builder.h"
-#include "tensors/tensor_layout.h"
-#include "system/file_system.h"
-#include "launch/loaded_variant.h"
 #include "family/problem.h"
+#include "launch/loaded_variant.h"
+#include "system/file_system.h"
+#include "tensors/tensor_layout.h"
 #include "tests/helpers/real_gpu.h"
 
 namespace mgtune {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/helpers/long_lane.h"
 #include "tests/helpers/kernels/operator_check.h"
+#include "tests/helpers/long_lane.h"
 
 namespace mgtune {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tests/helpers/kernels/attention_problems.h"
-#include "tests/helpers/long_lane.h"
 #include "tests/helpers/kernels/operator_check.h"
+#include "tests/helpers/long_lane.h"
 
 namespace mgtune {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "tests/helpers/kernels/cpu_module.h"
-#include "tests/helpers/long_lane.h"
 #include "tests/helpers/kernels/operator_check.h"
 #include "tests/helpers/kernels/special_gates.h"
+#include "tests/helpers/long_lane.h"
 
 namespace mgtune {
 namespace {

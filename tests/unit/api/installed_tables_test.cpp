@@ -12,8 +12,8 @@
 #include "api/tuned_source.h"
 #include "family/catalog.h"
 #include "tests/helpers/environment_variable.h"
-#include "tests/helpers/golden_operators.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
+#include "tests/helpers/golden_operators.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {

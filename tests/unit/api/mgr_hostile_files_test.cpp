@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/sha256.h"
-#include "selection/variant_selection.h"
 #include "pack/pack.h"
+#include "selection/variant_selection.h"
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
-#include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "tests/helpers/environment_variable.h"
+#include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/installed_library.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
-#include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace {

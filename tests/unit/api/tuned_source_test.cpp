@@ -11,8 +11,8 @@
 #include <string>
 
 #include "core/sha256.h"
-#include "selection/variant_selection.h"
 #include "pack/pack.h"
+#include "selection/variant_selection.h"
 #include "store/store.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"

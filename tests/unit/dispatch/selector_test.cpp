@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "selection/cross_validation.h"
 #include "dispatch/plan.h"
+#include "selection/cross_validation.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {

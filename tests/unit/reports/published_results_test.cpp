@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "system/file_system.h"
 #include "family/problem.h"
+#include "system/file_system.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {

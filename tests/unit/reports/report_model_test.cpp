@@ -9,11 +9,11 @@
 #include <string>
 #include <tuple>
 
-#include "document/report_document.h"
 #include "analysis/analysis.h"
-#include "text/units.h"
+#include "document/report_document.h"
 #include "model/verdict.h"
 #include "tests/helpers/made_up_report.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "model/folded.h"
+#include "tests/helpers/made_up_report.h"
 #include "text/printable.h"
 #include "text/text_table.h"
-#include "tests/helpers/made_up_report.h"
 
 namespace mgtune {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "system/file_system.h"
 #include "store/store.h"
+#include "system/file_system.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {

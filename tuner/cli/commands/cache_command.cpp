@@ -3,8 +3,8 @@
 #include "build/build_cache.h"
 #include "cli/argument_list.h"
 #include "cli/command.h"
-#include "json/json.h"
 #include "core/suggest.h"
+#include "json/json.h"
 #include "system/file_system.h"
 #include "text/units.h"
 

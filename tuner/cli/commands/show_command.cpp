@@ -41,7 +41,7 @@ constexpr View kViews[] = {
 };
 
 // The width of the terminal; 0 if the output is not a terminal, so that pipes get whole lines.
-std::size_t terminal_columns() {
+std::size_t width_of_output() {
   winsize size = {};
   const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
   return known ? size.ws_col : 0;
@@ -78,7 +78,7 @@ class ShowCommand final : public Command {
     for (const View& view : kViews) {
       if (what_ != view.name) continue;
       const std::string text = json_ ? view.json(found.model) : view.table(found.model);
-      const std::size_t columns = json_ ? 0 : terminal_columns();
+      const std::size_t columns = json_ ? 0 : width_of_output();
       std::cout << (columns > 0 ? folded(text, columns) : text);
     }
     return ExitCode::ok;

@@ -12,13 +12,15 @@ namespace {
 
 constexpr std::size_t kRunnersUp = 5;
 
-std::string time_text(double ns) { return ns > 0 ? fmt::format("{:.2f} us", ns / 1e3) : "unknown"; }
+std::string expected_time_text(double ns) {
+  return ns > 0 ? fmt::format("{:.2f} us", ns / 1e3) : "unknown";
+}
 
-std::string share_text(double part) {
+std::string expected_share_text(double part) {
   return part < 0 ? "unknown" : fmt::format("{:.1f} %", 100 * part);
 }
 
-std::size_t listed(const SelectionReport& report) {
+std::size_t listed_candidates(const SelectionReport& report) {
   return std::min(report.selected.size(), kRunnersUp + 1);
 }
 
@@ -34,8 +36,8 @@ std::vector<std::string> flags(const SelectionReport& report) {
 // "18.55 us". For a pick also its time outside the final, which compares with the runners-up.
 std::string expected_text(const SelectedVariant& chosen) {
   const bool both = chosen.alone_ns > 0 && chosen.alone_ns != chosen.expected_ns;
-  std::string text = time_text(chosen.expected_ns);
-  if (both) text += " as tuned; " + time_text(chosen.alone_ns) + " measured alone";
+  std::string text = expected_time_text(chosen.expected_ns);
+  if (both) text += " as tuned; " + expected_time_text(chosen.alone_ns) + " measured alone";
   return text + (chosen.slowdown < 0 && chosen.expected_ns > 0 ? " at that problem" : "");
 }
 
@@ -49,26 +51,27 @@ std::string answer_text(const SelectionReport& report) {
                   variant_text(op, chosen.variant), to_string(chosen.step), chosen.reason,
                   expected_text(chosen));
   if (chosen.slowdown >= 0) {
-    text += fmt::format("regret    {} over the best variant, {}\n", share_text(chosen.slowdown),
+    text += fmt::format("regret    {} over the best variant, {}\n",
+                        expected_share_text(chosen.slowdown),
                         estimated ? "estimated" : "both measured alone");
   }
   if (estimated && !report.neighbors.empty()) {
     text += fmt::format(
         "bound     {}: the largest loss at the {} nearest measured problems, each left out in "
         "turn\n",
-        share_text(worst_regret(regrets(report.neighbors))), report.neighbors.size());
+        expected_share_text(worst_regret(regrets(report.neighbors))), report.neighbors.size());
   }
   for (const std::string& flag : flags(report)) text += "flag      " + flag + "\n";
   for (const std::string& failed : report.failed) text += "never     " + failed + "\n";
-  if (listed(report) < 2) return text;
+  if (listed_candidates(report) < 2) return text;
   TextTable table({{"runner-up"},
                    {"expected", TextTable::Align::right},
                    {"over best", TextTable::Align::right},
                    {"why"}});
-  for (std::size_t i = 1; i < listed(report); ++i) {
+  for (std::size_t i = 1; i < listed_candidates(report); ++i) {
     const SelectedVariant& other = report.selected[i];
-    table.add_row({variant_text(op, other.variant), time_text(other.expected_ns),
-                   share_text(other.slowdown), std::string(to_string(other.step))});
+    table.add_row({variant_text(op, other.variant), expected_time_text(other.expected_ns),
+                   expected_share_text(other.slowdown), std::string(to_string(other.step))});
   }
   return text + "\n" + table.text();
 }
@@ -81,23 +84,23 @@ std::string held_out_text(const std::vector<HeldOut>& problems) {
                    {"best us", TextTable::Align::right},
                    {"variant chosen without it"}});
   for (const HeldOut& one : problems) {
-    table.add_row({one.problem->text(), share_text(one.regret()), share_text(one.default_regret()),
-                   fmt::format("{:.2f}", one.median_ns / 1e3),
-                   fmt::format("{:.2f}", one.best_ns / 1e3),
-                   variant_text(*one.problem->op, one.variant)});
+    table.add_row(
+        {one.problem->text(), expected_share_text(one.regret()),
+         expected_share_text(one.default_regret()), fmt::format("{:.2f}", one.median_ns / 1e3),
+         fmt::format("{:.2f}", one.best_ns / 1e3), variant_text(*one.problem->op, one.variant)});
   }
   std::string text =
       table.text() + fmt::format(
                          "{} problems, each chosen for without its measurements: "
                          "regret {} in the median, {} at worst\n",
-                         problems.size(), share_text(median_regret(regrets(problems))),
-                         share_text(worst_regret(regrets(problems))));
+                         problems.size(), expected_share_text(median_regret(regrets(problems))),
+                         expected_share_text(worst_regret(regrets(problems))));
   if (const std::vector<double> of_default = default_regrets(problems); !of_default.empty()) {
     text += fmt::format(
         "the default, which needs no measurements: regret {} in the median, {} at worst, over {} "
         "problems\n",
-        share_text(median_regret(of_default)), share_text(worst_regret(of_default)),
-        of_default.size());
+        expected_share_text(median_regret(of_default)),
+        expected_share_text(worst_regret(of_default)), of_default.size());
   }
   return text;
 }
@@ -154,7 +157,7 @@ std::string selection_json(const SelectionReport& report) {
     json["flags"] = flags(report);
     json["failed"] = report.failed;
     json["runners_up"] = Json::array();
-    for (std::size_t i = 1; i < listed(report); ++i) {
+    for (std::size_t i = 1; i < listed_candidates(report); ++i) {
       json["runners_up"].push_back(variant_json(op, report.selected[i]));
     }
   }

@@ -9,8 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "system/file_system.h"
 #include "device/registry.h"
+#include "system/file_system.h"
 #include "tests/helpers/kernels/cpu_module.h"
 #include "tests/helpers/temporary_folder.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tensors/guarded_buffer.h"
 #include "core/dtype.h"
+#include "tensors/guarded_buffer.h"
 #include "tests/helpers/fakes/memory_device.h"
 
 namespace mgtune {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "system/file_system.h"
 #include "family/catalog.h"
 #include "family/decode.h"
+#include "system/file_system.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
 

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "check/checker.h"
-#include "system/file_system.h"
+#include "family/catalog.h"
 #include "launch/loaded_variant.h"
 #include "selection/variant_selection.h"
-#include "family/catalog.h"
 #include "sweep/device_lock.h"
+#include "system/file_system.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"
 

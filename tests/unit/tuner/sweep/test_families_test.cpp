@@ -11,10 +11,10 @@
 
 #include "build/builder.h"
 #include "compiler/nvrtc_compiler.h"
-#include "system/file_system.h"
 #include "family/catalog.h"
 #include "family/variant.h"
 #include "space/space.h"
+#include "system/file_system.h"
 #include "tests/helpers/kernels/cpu_module.h"
 #include "tests/helpers/test_paths.h"
 

@@ -55,7 +55,7 @@ class CompileWorkerTest : public ::testing::Test {
 
   Result<std::optional<WorkReply>> submit(const std::string& variant, const std::string& device) {
     const NamedProblem problem{source_path("tests/families/vector_add"), "vector_add.add",
-                                 "n=1000 T=f32"};
+                               "n=1000 T=f32"};
     pool_.submit({1, CompileRequest{{problem, variant}, device}});
     return pool_.next();
   }

@@ -66,7 +66,7 @@ TEST_F(CountProcessTest, AnAnswerWithoutCountersIsOurMistake) {
 TEST(CountProcess, TheCpuDeviceHasNone) {
   CountProcess process(mgtune_path(), "cpu", std::chrono::seconds(60));
   const NamedProblem problem{source_path("tests/families/vector_add"), "vector_add.add",
-                               "n=1000 T=f32"};
+                             "n=1000 T=f32"};
   const Status status = process.run({{problem, "flat THREADS=64 MODE=good"}, 1}).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_EQ(status.message(), "the cpu device has no hardware counters");

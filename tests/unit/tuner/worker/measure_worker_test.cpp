@@ -47,8 +47,9 @@ __global__ void rude(float* y, long long n) {
 )cuda";
 
 constexpr char kRudeReference[] = R"cuda(
-__global__ void rude_reference(double* y, long long n) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) for (long long i = 0; i < n; ++i) y[i] = 1;
+template <class Problem>
+__global__ void rude_reference(double* y, Problem problem) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) for (long long i = 0; i < problem.n; ++i) y[i] = 1;
 }
 )cuda";
 

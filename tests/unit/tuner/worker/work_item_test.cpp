@@ -37,7 +37,7 @@ class WorkItemTest : public testing::Test {
  protected:
   Result<Build> build(const std::string& log, BuildRecord& record) {
     const NamedProblem request{source_path("tests/families/vector_add"), "vector_add.add",
-                                 "n=1000 T=f32"};
+                               "n=1000 T=f32"};
     Catalog catalog(FileSystem::real());
     const WorkItem item = *bind_request(catalog, request, "flat THREADS=64 MODE=good");
     DeviceInfo device;
