@@ -33,8 +33,9 @@ check_tidy() {
   section "clang-tidy"
   cmake --preset ci -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DMGTUNE_TESTS=OFF >/dev/null
   cmake -E copy_directory build/ci/generated build/tidy/generated
-  find build/tidy -path '*/Unity/*.cxx' | sort |
-    xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy
+  grep -oE '"file": "[^"]*\.(cpp|cxx)"' build/tidy/compile_commands.json | cut -d '"' -f 4 |
+    xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy \
+      --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option
 }
 
 check_schemas() {

@@ -24,7 +24,9 @@ std::vector<std::string> candidates() {
   std::vector<std::string> paths;
   std::vector<std::string> toolkits = cuda_toolkit_folders();
   const auto add_toolkit = [&](const std::string& toolkit) {
-    for (const char* folder : kFolders) paths.push_back(toolkit + folder + file);
+    for (const char* folder : kFolders) {
+      paths.push_back(std::string(toolkit).append(folder).append(file));
+    }
   };
   const bool has_home = !environment_variable("CUDA_HOME").empty();
   if (has_home) add_toolkit(toolkits.front());

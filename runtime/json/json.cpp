@@ -51,9 +51,9 @@ Json Json::object() {
 
 Json& Json::operator[](std::string_view key) {
   auto& members = std::get<Object>(value_);
-  const auto found = std::ranges::find(members, key, &Member::key);
+  const auto found = std::ranges::find(members, key, &Member::first);
   if (found != members.end()) return found->value;
-  return members.emplace_back(Member{std::string(key), {}}).value;
+  return members.emplace_back(Member(std::string(key), {})).second;
 }
 
 void Json::push_back(Json item) { std::get<Array>(value_).push_back(std::move(item)); }
@@ -62,7 +62,7 @@ Json& Json::back() { return std::get<Array>(value_).back(); }
 
 void Json::update(Json object) {
   for (Member& member : std::get<Object>(object.value_)) {
-    (*this)[member.key] = std::move(member.value);
+    (*this)[member.first] = std::move(member.second);
   }
 }
 
@@ -114,9 +114,9 @@ void Json::append_to(std::string& text, const Layout& layout, std::size_t level)
                  [&](const Json& item) { item.append_to(text, layout, level + 1); });
     } else {
       append_all(value, '{', '}', [&](const Member& member) {
-        append_quoted(text, member.key);
+        append_quoted(text, member.first);
         text.append(":").append(layout.after_colon);
-        member.value.append_to(text, layout, level + 1);
+        member.second.append_to(text, layout, level + 1);
       });
     }
   };

@@ -24,7 +24,7 @@ namespace mgtune {
 
 class Json {
  public:
-  struct Member;
+  using Member = std::pair<std::string, Json>;  // a key and its value
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;
 
@@ -76,11 +76,6 @@ class Json {
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array,
                Object>
       value_;
-};
-
-struct Json::Member {
-  std::string key;
-  Json value;
 };
 
 }  // namespace mgtune

@@ -136,6 +136,7 @@ Store& Store::operator=(Store&& other) noexcept {
   return *this;
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): it would throw only where memory has run out
 Store::~Store() {
   if (database_ != nullptr && mode_ == Mode::read_write) leave_at_rest(*database_);
 }

@@ -43,7 +43,7 @@ class Store {
   static Result<Store> open(const std::string& path, Mode mode);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
-  ~Store();
+  ~Store();  // NOLINT(bugprone-exception-escape): see its definition
 
   const std::string& path() const { return path_; }
 

@@ -52,7 +52,8 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& command
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   if (this == &other) return *this;
   std::destroy_at(this);  // the process that stood here ends as in the destructor
-  return *std::construct_at(this, std::move(other));
+  std::construct_at(this, std::move(other));
+  return *this;
 }
 
 // A process whose input ends exits and removes its temporary files; a busy one is killed.
