@@ -52,7 +52,7 @@ Json Json::object() {
 Json& Json::operator[](std::string_view key) {
   auto& members = std::get<Object>(value_);
   const auto found = std::ranges::find(members, key, &Member::first);
-  if (found != members.end()) return found->value;
+  if (found != members.end()) return found->second;
   return members.emplace_back(Member(std::string(key), {})).second;
 }
 
