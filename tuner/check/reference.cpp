@@ -232,6 +232,7 @@ Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,
   }
 
   std::vector<void*> args;
+  args.reserve(pointers.size());
   for (void*& pointer : pointers) args.push_back(&pointer);
   MGTUNE_TRY(launch_own(kernel, args));
   return outputs;

@@ -12,7 +12,7 @@ namespace {
 Status select_operators(const ExportFilter& filter, const Names& recorded, Catalog& catalog,
                         Selection& selection) {
   if (filter.kernel.empty()) return {};
-  const Status found = catalog.find(filter.kernel).status();
+  Status found = catalog.find(filter.kernel).status();
   if (found.code() == StatusCode::invalid_argument) return found;  // a malformed family
   MGTUNE_TRY(check_kernel(filter.kernel, recorded));
   selection.wants_operator = [&filter](const std::string& op) {

@@ -39,7 +39,7 @@ Status WorkerChannel::serve_each(
     MGTUNE_TRY(begin(request->id));
     WorkReply reply;
     reply.id = request->id;
-    const Status status = handle(*request, reply);
+    Status status = handle(*request, reply);
     if (!status.ok()) put_failure(status, reply);
     MGTUNE_TRY(send(reply));
     if (status.code() == StatusCode::device_lost) return status;
