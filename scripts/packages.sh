@@ -6,7 +6,8 @@ build_packages=(g++ cmake ninja-build binutils nlohmann-json3-dev libfmt-dev lib
   libsqlite3-dev zlib1g-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config python3)
 lint_packages=(clang-format clang-tidy)
-package_packages=(abigail-tools clang dpkg-dev file)  # for the archives, the ABI check and fuzzing
+# For the archives, the ABI check and fuzzing.
+package_packages=(abigail-tools clang libclang-rt-dev dpkg-dev file)
 
 install_packages() {
   local missing=() package
