@@ -119,8 +119,4 @@ std::string build_key(const BuildRequest& request, const std::string& compiler_i
   return hash.hex();
 }
 
-std::string known_build_key(const BuildRequest& request, const std::string& compiler_identity) {
-  return request.key.empty() ? build_key(request, compiler_identity) : request.key;
-}
-
 }  // namespace mgtune

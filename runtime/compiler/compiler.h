@@ -54,6 +54,9 @@ Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
 
 // The request's own key, or build_key() where it has none yet.
-std::string known_build_key(const BuildRequest& request, const std::string& compiler_identity);
+inline std::string known_build_key(const BuildRequest& request,
+                                   const std::string& compiler_identity) {
+  return request.key.empty() ? build_key(request, compiler_identity) : request.key;
+}
 
 }  // namespace mgtune
