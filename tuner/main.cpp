@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "cli/command.h"
-#include "cli/parse.h"
 #include "core/shell_word.h"
 
 namespace mgtune {

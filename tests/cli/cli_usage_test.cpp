@@ -68,8 +68,7 @@ TEST_F(CliUsageTest, WithoutWordsItSaysHowToStart) {
 TEST_F(CliUsageTest, VersionAndHelp) {
   EXPECT_THAT(mgtune_.run({"--version"}).out, StartsWith("mgtune 0."));
   const std::string overview = mgtune_.run({"--help"}).out;
-  for (const std::unique_ptr<Command>& command : make_commands()) {
-    const std::string name(command->name());
+  for (const auto& [name, summary, command] : make_commands()) {
     const Ended ended = mgtune_.run({name, "--help"});
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_EQ(overview.find("\n  " + name + " ") == std::string::npos, command->hidden()) << name;

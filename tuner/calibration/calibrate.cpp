@@ -11,8 +11,8 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kLeastBytes = 1 << 20;
-constexpr std::int64_t kMostBytes = 512 << 20;
+constexpr std::int64_t kMinBytes = 1 << 20;
+constexpr std::int64_t kMaxBytes = 512 << 20;
 
 // A dozen kernels to compile and a dozen shapes to time, of which none takes a second.
 constexpr std::chrono::seconds kDeadline{120};
@@ -22,8 +22,7 @@ std::string name_of(const CeilingNeed& need) {
   return need.kind + " of " + std::to_string(need.bytes >> 20) + " MiB";
 }
 
-}  // namespace
-
+// Copy and read of 1 MiB to 512 MiB in powers of two, then the rest.
 std::vector<CeilingNeed> calibration_plan(const std::string& method) {
   std::vector<CeilingNeed> plan;
   for (const std::string& kind : ceiling_kinds()) {
@@ -31,14 +30,16 @@ std::vector<CeilingNeed> calibration_plan(const std::string& method) {
       plan.push_back({kind, method, 0});
       continue;
     }
-    for (std::int64_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
+    for (std::int64_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2) {
       plan.push_back({kind, method, bytes});
     }
   }
   return plan;
 }
 
-Result<CalibrateSummary> calibrate(const CalibrateOptions& options, const DeviceInfo& device,
+}  // namespace
+
+Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo& device,
                                    Store& store,
                                    const std::function<void(const CalibrateProgress&)>& on_progress,
                                    const std::function<bool()>& should_stop) {
@@ -47,10 +48,8 @@ Result<CalibrateSummary> calibrate(const CalibrateOptions& options, const Device
   }
   MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
   MGTUNE_ASSIGN(const std::int64_t gpu, store.gpu_id(gpu_record(device)));
-  SweepOptions sweep;
+  SweepOptions sweep = options;
   sweep.strategy = "calibrate";
-  sweep.method = options.method;
-  sweep.command = options.command;
   SweepJournal journal(store, sweep, device, gpu);
   MeasurePool worker(options.program, {device}, options.method, kDeadline);
 

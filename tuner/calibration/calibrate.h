@@ -8,20 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "calibration/ceiling_source.h"
+#include "calibration/problem_ceilings.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "store/store.h"
-#include "timing/timer.h"
+#include "sweep/sweep.h"
 
 namespace mgtune {
-
-struct CalibrateOptions {
-  TimingMethod method;
-  std::string command;         // as typed
-  std::string program;         // absolute path of mgtune, to start the worker
-  std::string lock_directory;  // the one of sweeps
-};
 
 struct CalibrateProgress {
   std::int64_t done = 0, total = 0;
@@ -36,14 +29,11 @@ struct CalibrateSummary {
   bool stopped_early = false;
 };
 
-// The ceilings that calibrate measures: copy and read of 1 MiB to 512 MiB in powers of two, then
-// the rest.
-std::vector<CeilingNeed> calibration_plan(const std::string& method);
-
-// Each ceiling is recorded as soon as it is measured. If one fails, the others are still measured.
-// unsupported for the cpu device, which emulates. environment if a sweep uses the GPU or no worker
-// can use it. io and similar if the store cannot record the results.
-Result<CalibrateSummary> calibrate(const CalibrateOptions& options, const DeviceInfo& device,
+// Of `options`, the method, the command, the program and the folder of locks count. Each ceiling is
+// recorded as soon as it is measured. If one fails, the others are still measured. unsupported for
+// the cpu device, which emulates. environment if a sweep uses the GPU or no worker can use it. io
+// and similar if the store cannot record the results.
+Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo& device,
                                    Store& store,
                                    const std::function<void(const CalibrateProgress&)>& on_progress,
                                    const std::function<bool()>& should_stop);

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,9 +13,44 @@
 #include "cli/exit_code.h"
 #include "core/status.h"
 
+namespace CLI {
+class App;
+}
+
 namespace mgtune {
 
-class ArgumentList;
+// The arguments of a subcommand. parse.cpp implements it, the only file that includes CLI11, which
+// takes 3.6 s to compile.
+class ArgumentList {
+ public:
+  explicit ArgumentList(CLI::App& app) : app_(app) {}
+
+  // `name` is "--gpu" or "-o,--output"; `placeholder` stands for the value in --help. The value
+  // that a variable has now is its default. The variables outlive parsing.
+  void flag(const std::string& name, bool& variable, const std::string& help);
+  void value(const std::string& name, std::string& variable, const std::string& placeholder,
+             const std::string& help);
+  void required(const std::string& name, std::string& variable, const std::string& placeholder,
+                const std::string& help);
+  void integer(const std::string& name, std::uint64_t& variable, const std::string& placeholder,
+               const std::string& help);
+
+  // The options that many subcommands share.
+  void database(std::string& variable);  // --db
+  void json(bool& variable);             // --json
+
+  // An option that may be repeated.
+  void values(const std::string& name, std::vector<std::string>& variable,
+              const std::string& placeholder, const std::string& help);
+
+  // Arguments without an option name, in order. If there are `choices`, the word is one of them.
+  void word(const std::string& name, std::string& variable, const std::vector<std::string>& choices,
+            const std::string& help);
+  void words(const std::string& name, std::vector<std::string>& variable, const std::string& help);
+
+ private:
+  CLI::App& app_;
+};
 
 // How the program was started.
 struct Invocation {
@@ -26,8 +62,6 @@ class Command {
  public:
   virtual ~Command() = default;
 
-  virtual std::string_view name() const = 0;
-  virtual std::string_view summary() const = 0;            // one line
   virtual std::string_view details() const { return ""; }  // below the options of --help: examples
   virtual bool hidden() const { return false; }  // not in the overview: only mgtune starts it
 
@@ -35,14 +69,19 @@ class Command {
 
   // A Status becomes an error message and its exit_code().
   virtual Result<ExitCode> run(const Invocation& invocation) = 0;
-
- protected:
-  Command() = default;
-  Command(const Command&) = default;
-  Command& operator=(const Command&) = default;
 };
 
-using Commands = std::vector<std::unique_ptr<Command>>;
+struct NamedCommand {
+  std::string name, summary;  // the summary is one line
+  std::unique_ptr<Command> command;
+};
+using Commands = std::vector<NamedCommand>;
 Commands make_commands();  // in the order of the overview
+
+// Finds the subcommand that argv names, and fills in its arguments. Called once, before any other
+// thread runs. `commands` outlives the result. Null if argv asks for --help or --version, or is
+// empty: then the text has been printed. invalid_argument for wrong words, with "did you mean" for
+// one that looks misspelt. An option with an empty value is wrong too.
+Result<Command*> parse(int argc, const char* const* argv, const Commands& commands);
 
 }  // namespace mgtune

@@ -1,28 +1,30 @@
 #include "cli/command.h"
 
-// The subcommands, one per line, in the order of the overview of `mgtune --help`.
-#define MGTUNE_COMMANDS(COMMAND) \
-  COMMAND(sweep)                 \
-  COMMAND(show)                  \
-  COMMAND(report)                \
-  COMMAND(profile)               \
-  COMMAND(calibrate)             \
-  COMMAND(compare)               \
-  COMMAND(explain)               \
-  COMMAND(export)                \
-  COMMAND(import)                \
-  COMMAND(merge)                 \
-  COMMAND(pack)                  \
-  COMMAND(simulate)              \
-  COMMAND(list)                  \
-  COMMAND(devices)               \
-  COMMAND(doctor)                \
-  COMMAND(cache)                 \
-  COMMAND(worker)                \
-  COMMAND(watch)
+// The subcommands with their summaries, one per line, in the order of the overview of
+// `mgtune --help`.
+#define MGTUNE_COMMANDS(COMMAND)                                                         \
+  COMMAND(sweep, "Find the fastest variant of a kernel for each problem")                \
+  COMMAND(show, "Print the results of sweeps")                                           \
+  COMMAND(report, "Write all results as one HTML page")                                  \
+  COMMAND(profile, "Read hardware counters for one variant of one problem")              \
+  COMMAND(calibrate, "Measure the limits of a GPU: bandwidth by size, arithmetic peaks") \
+  COMMAND(compare, "Compare the times of two runs")                                      \
+  COMMAND(explain, "Say which variant a program would run for a problem, and why")       \
+  COMMAND(export, "Write results as text: tuned tables or recordings")                   \
+  COMMAND(import, "Add exported results to the database")                                \
+  COMMAND(merge, "Merge the databases of a sweep's shards")                              \
+  COMMAND(pack, "Write one file to ship: tuned variants and their builds")               \
+  COMMAND(simulate, "Replay a recorded space with a search strategy; no GPU needed")     \
+  COMMAND(list, "List the kernels that can be swept: operators, designs, parameters")    \
+  COMMAND(devices, "List the devices of this machine")                                   \
+  COMMAND(doctor, "Say what mgtune needs, and what of it this machine has")              \
+  COMMAND(cache, "Show or clear the cache of compiled builds")                           \
+  COMMAND(worker, "A child process of a sweep")                                          \
+  COMMAND(watch, "Serve the page of a running sweep")
 
-#define MGTUNE_DECLARE_COMMAND(name) std::unique_ptr<Command> make_##name##_command();
-#define MGTUNE_ADD_COMMAND(name) commands.push_back(make_##name##_command());
+#define MGTUNE_DECLARE_COMMAND(name, summary) std::unique_ptr<Command> make_##name##_command();
+#define MGTUNE_ADD_COMMAND(name, summary) \
+  commands.push_back({#name, summary, make_##name##_command()});
 
 namespace mgtune {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/argument_list.h"
+#include "cli/command.h"
 #include "core/shell_word.h"
 #include "model/kept_results.h"
 #include "results/stored_results.h"

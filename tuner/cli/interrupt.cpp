@@ -2,12 +2,24 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "store/store.h"
+#include "system/temporary_folder.h"
 
 namespace mgtune {
 namespace {
@@ -35,8 +47,6 @@ void set_grace_timer(time_t seconds, long nanoseconds) {
   timer_settime(grace_timer.load(), 0, &time, nullptr);
 }
 
-// A handler may neither end workers nor remove folders. So it replaces this process by a program
-// that may: `mgtune worker leave`. The process keeps its children; its locks and data are gone.
 [[noreturn]] void leave() {
   const int code = 128 + first_signal.load();
   for (int digit = 2, rest = code; digit >= 0; --digit, rest /= 10) {
@@ -72,6 +82,63 @@ bool is_ignored(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTimeToDie{300};
+constexpr std::uintmax_t kQuicklyChecked = 64 << 20;  // opening reads the whole file: some 100 ms
+
+bool parse_process(std::string_view text, pid_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// The second field after the program's name in /proc/PID/stat, which may itself contain anything.
+pid_t parent_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string stat;
+  std::getline(file, stat, '\0');
+  const std::size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos || stat.size() < name_end + 5) return -1;
+  const std::string_view rest = std::string_view(stat).substr(name_end + 4);  // past the state
+  pid_t parent = -1;
+  return parse_process(rest.substr(0, rest.find(' ')), parent) ? parent : -1;
+}
+
+// (Not every kernel has /proc/self/task/*/children.)
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    pid_t process = 0;
+    const std::string name = entry->path().filename().string();
+    if (parse_process(name, process) && parent_of(process) == ::getpid()) {
+      found.push_back(process);
+    }
+  }
+  return found;
+}
+
+// False when there is no child any more, dead or alive.
+bool collect_the_dead() {
+  pid_t collected = 0;
+  do {
+    collected = ::waitpid(-1, nullptr, WNOHANG);
+  } while (collected > 0 || (collected < 0 && errno == EINTR));
+  return collected == 0;
+}
+
+// Kills and collects every process that descends from this one. Some may still exist after
+// kTimeToDie, for example because the kernel waits for a device.
+void end_descendants() {
+  const Clock::time_point deadline = Clock::now() + kTimeToDie;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // children of killed processes become children of this one
+  while (collect_the_dead() && Clock::now() < deadline) {
+    for (const pid_t child : children()) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 }  // namespace
 
 void install_interrupt_handlers(const std::string& database) {
@@ -94,5 +161,14 @@ bool interrupted() { return first_signal.load() != 0; }
 void stop_interrupt_timer() { set_grace_timer(0, 0); }
 
 ExitCode interrupt_exit_code() { return static_cast<ExitCode>(128 + first_signal.load()); }
+
+void leave_nothing_behind(const std::string& database) {
+  end_descendants();
+  TemporaryFolder::remove_abandoned();
+  // Closing the store folds the log. Otherwise the next program that opens it does.
+  std::error_code none;
+  const bool is_quick = std::filesystem::file_size(database, none) < kQuicklyChecked && !none;
+  if (is_quick) static_cast<void>(Store::open(database, Store::Mode::read_write).ok());
+}
 
 }  // namespace mgtune

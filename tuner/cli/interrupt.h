@@ -4,10 +4,15 @@
 // all cases no worker, no compiler and no temporary folder is left, and the database is one file
 // again. A signal that was ignored when the program started stays ignored (nohup).
 //
-// Call install_interrupt_handlers() once, from the main thread. Any thread may call the others.
+// A signal handler may neither end workers nor remove folders. So it replaces this process by a
+// program that may: `mgtune worker leave`. It keeps the children; its locks and data are gone.
+//
+// Call install_interrupt_handlers() once, from the main thread, and leave_nothing_behind() as the
+// last action of the main thread. Any thread may call the others.
 
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "cli/exit_code.h"
@@ -18,5 +23,11 @@ void install_interrupt_handlers(const std::string& database);
 bool interrupted();
 void stop_interrupt_timer();     // the sweep has stopped by itself: the rest can be printed
 ExitCode interrupt_exit_code();  // only if interrupted()
+
+// Cleans up at the end of a sweep, also of an interrupted one. It kills and collects all processes
+// that descend from this one (workers, compilers), removes their temporary folders, and folds the
+// write-ahead log into the database. If `database` is "", no log is folded. A database of over
+// 64 MiB takes long to open and keeps its log; the next program that opens it folds it.
+void leave_nothing_behind(const std::string& database);
 
 }  // namespace mgtune

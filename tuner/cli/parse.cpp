@@ -1,12 +1,10 @@
-#include "cli/parse.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <iostream>
 #include <map>
 
-#include "cli/argument_list.h"
+#include "cli/command.h"
 #include "core/suggest.h"
 #include "core/version.h"
 
@@ -138,8 +136,8 @@ Status usage_error(const CLI::App& root, const CLI::ParseError& error) {
 
 // CLI11 accepts an unknown command before --help or --version.
 Status check_command(const CLI::App& app, const Commands& commands, const std::string& word) {
-  const auto is_meant = [&](const auto& command) { return command->name() == word; };
-  if (word.starts_with('-') || std::ranges::any_of(commands, is_meant)) return {};
+  const bool is_known = std::ranges::find(commands, word, &NamedCommand::name) != commands.end();
+  if (word.starts_with('-') || is_known) return {};
   return invalid_argument(describe_unknown(app, app, word) + "\nSee 'mgtune --help'.");
 }
 
@@ -151,9 +149,8 @@ Result<Command*> parse(int argc, const char* const* argv, const Commands& comman
   app.set_version_flag("--version", "mgtune " + std::string(mgtune_version()), "Print the version");
   app.footer(kFirstSteps + exit_code_list());
   std::map<const CLI::App*, Command*> by_app;
-  for (const auto& command : commands) {
-    CLI::App* subcommand =
-        app.add_subcommand(std::string(command->name()), std::string(command->summary()));
+  for (const auto& [name, summary, command] : commands) {
+    CLI::App* subcommand = app.add_subcommand(name, summary);
     configure(*subcommand);
     subcommand->footer(std::string(command->details()));
     subcommand->group(command->hidden() ? "" : "Commands");

@@ -19,74 +19,67 @@
 namespace mgtune {
 namespace {
 
-Finding find_compiler() {
-  Finding finding{"host compiler", false, "", "install g++, or set CXX"};
-  const Result<std::unique_ptr<Compiler>> compiler = make_compiler("cpu");
-  finding.ok = compiler.ok();
-  // The identity continues with flags and hashes, which are of no use to a reader.
-  finding.found = compiler.ok() ? (*compiler)->identity() : compiler.status().message();
-  if (compiler.ok())
-    finding.found.resize(std::min(finding.found.find(", -"), finding.found.size()));
+// Whether `result` is ok, and then what `describe` says of its value; otherwise its message.
+template <typename Value, typename Describe>
+Finding finding_of(Finding finding, const Result<Value>& result, const Describe& describe) {
+  finding.ok = result.ok();
+  finding.found = result.ok() ? std::string(describe(*result)) : result.status().message();
   return finding;
+}
+
+Finding find_compiler() {
+  return finding_of({"host compiler", false, "", "install g++, or set CXX"}, make_compiler("cpu"),
+                    [](const std::unique_ptr<Compiler>& compiler) {
+                      // The identity continues with flags and hashes, which are of no use to a
+                      // reader.
+                      const std::string identity = compiler->identity();
+                      return identity.substr(0, identity.find(", -"));
+                    });
 }
 
 Finding find_cpu_device() {
-  Finding finding{"cpu device", false, "",
-                  "keep libmgruntime-cpu.so of the same build beside mgtune"};
-  const Result<std::unique_ptr<Device>> device = open_device("cpu");
-  finding.ok = device.ok();
-  finding.found = device.ok() ? "loads" : device.status().message();
-  return finding;
+  return finding_of(
+      {"cpu device", false, "", "keep libmgruntime-cpu.so of the same build beside mgtune"},
+      open_device("cpu"), [](const auto&) { return "loads"; });
 }
 
 Finding find_driver() {
-  Finding finding{"NVIDIA driver", false, "",
-                  "to use GPUs, install a driver for CUDA 12.4 or newer", true};
-  const Result<CudaDriver>& driver = cuda_driver();
-  finding.ok = driver.ok();
-  finding.found = driver.ok()
-                      ? "for CUDA " + cuda_version_text(driver->version) + ", " + driver->path
-                      : driver.status().message();
-  return finding;
+  return finding_of(
+      {"NVIDIA driver", false, "", "to use GPUs, install a driver for CUDA 12.4 or newer", true},
+      cuda_driver(), [](const CudaDriver& driver) {
+        return "for CUDA " + cuda_version_text(driver.version) + ", " + driver.path;
+      });
 }
 
 // Loads the library and compiles nothing.
 Finding find_nvrtc_library() {
-  Finding finding{"NVRTC", false, "",
-                  "install the package cuda-nvrtc, or set CUDA_HOME or MGTUNE_NVRTC_PATH",
-                  !cuda_driver().ok()};
   Result<std::string> path = find_nvrtc();
-  const Result<Nvrtc> nvrtc =
-      path.ok() ? open_nvrtc(*path) : Result<Nvrtc>(std::move(path).take_status());
-  finding.ok = nvrtc.ok();
-  finding.found = nvrtc.ok() ? std::to_string(nvrtc->major) + "." + std::to_string(nvrtc->minor) +
-                                   ", " + nvrtc->path
-                             : nvrtc.status().message();
-  return finding;
+  return finding_of(
+      {"NVRTC", false, "", "install the package cuda-nvrtc, or set CUDA_HOME or MGTUNE_NVRTC_PATH",
+       !cuda_driver().ok()},
+      path.ok() ? open_nvrtc(*path) : Result<Nvrtc>(std::move(path).take_status()),
+      [](const Nvrtc& nvrtc) {
+        return std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) + ", " + nvrtc.path;
+      });
 }
 
 Finding find_headers() {
-  Finding finding{"CUDA headers", false, "",
-                  "install the package cuda-cudart-dev, or set CUDA_HOME", !cuda_driver().ok()};
-  const Result<CudaHeaders> headers = find_cuda_headers(FileSystem::real());
-  finding.ok = headers.ok();
-  finding.found = headers.ok() ? headers->folder : headers.status().message();
-  return finding;
+  return finding_of({"CUDA headers", false, "",
+                     "install the package cuda-cudart-dev, or set CUDA_HOME", !cuda_driver().ok()},
+                    find_cuda_headers(FileSystem::real()),
+                    [](const CudaHeaders& headers) { return headers.folder; });
 }
 
 Finding find_cupti(const std::string& program) {
-  Finding finding{"CUPTI", false, "",
+  Finding finding{"CUPTI", false, "not tried, because it needs the driver",
                   "install the package cuda-cupti; without it kernels are timed with CUDA events",
                   true};
-  if (!cuda_driver().ok()) {
-    finding.found = "not tried, because it needs the driver";
-    return finding;
-  }
+  if (!cuda_driver().ok()) return finding;
   const Result<TimingMethod> method = probe_timing_method(program);
+  finding = finding_of(finding, method, [](const TimingMethod& found) {
+    return found.name == "rotating" ? "times kernels" : found.reason;
+  });
   finding.ok = method.ok() && method->name == "rotating";
-  finding.found = !method.ok() ? method.status().message()
-                  : finding.ok ? "times kernels"
-                               : method->reason;
   return finding;
 }
 
@@ -102,13 +95,11 @@ std::string clocks_text(const ClockSample& sample) {
 
 // Reads the clocks of every GPU once.
 Finding find_nvml() {
-  Finding finding{"NVML", false, "",
+  Finding finding{"NVML", false, "not tried, because it needs the driver",
                   "it comes with the driver; without it mgtune cannot watch the clocks", true};
-  if (!cuda_driver().ok()) {
-    finding.found = "not tried, because it needs the driver";
-    return finding;
-  }
+  if (!cuda_driver().ok()) return finding;
   finding.ok = true;
+  finding.found.clear();
   for (const DeviceInfo& device : list_devices()) {
     if (device.kind == DeviceKind::cpu) continue;
     const Result<std::unique_ptr<ClockWatch>> watch = open_clock_watch(device.id);

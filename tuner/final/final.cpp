@@ -1,13 +1,15 @@
 #include "final/final.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "final/final_ranking.h"
-#include "final/finalist_counters.h"
+#include "timing/timer.h"
 
 namespace mgtune {
 namespace {
@@ -17,16 +19,16 @@ namespace {
 constexpr std::size_t kMaxEntries = 8;
 constexpr std::size_t kMaxEmulatedEntries = 2;
 
-bool is_same(const FinalistRecord& finalist, const Contender& entry) {
-  return finalist.variant == entry.variant && finalist.build_sha256 == entry.build_sha256 &&
-         finalist.launch_hash == entry.launch_hash;
+bool is_same(const FinalistRecord& finalist, const OutcomeRecord& entry) {
+  return finalist.variant == entry.variant && finalist.build_sha256 == entry.build.sha256 &&
+         finalist.launch_hash == entry.key.launch_hash;
 }
 
 // The samples of the entries, if the final was held between exactly these; otherwise empty.
-std::vector<Samples> samples_of(const FinalRecord& final, std::span<const Contender> entries) {
+std::vector<Samples> samples_of(const FinalRecord& final, std::span<const OutcomeRecord> entries) {
   if (final.finalists.size() != entries.size()) return {};
   std::vector<Samples> samples;
-  for (const Contender& entry : entries) {
+  for (const OutcomeRecord& entry : entries) {
     const auto same = std::ranges::find_if(
         final.finalists, [&](const FinalistRecord& finalist) { return is_same(finalist, entry); });
     if (same == final.finalists.end() || same->samples_ns.empty() ||
@@ -48,14 +50,117 @@ bool is_complete(const std::vector<Samples>& samples, std::size_t entries) {
 }
 
 // The fastest has a second entry, which shows the noise, because noise decides among the fast ones.
-std::size_t fastest_of(std::span<const Contender> entries) {
-  const auto fastest = std::ranges::min_element(entries, {}, &Contender::median_ns);
+std::size_t fastest_of(std::span<const OutcomeRecord> entries) {
+  const auto fastest = std::ranges::min_element(
+      entries, {}, [](const OutcomeRecord& entry) { return entry.measurement->median_ns; });
   return static_cast<std::size_t>(fastest - entries.begin());
+}
+
+// How much longer than their own time the launches may take: some rounds are warm-up or are
+// repeated because of the clocks, and a sample may be several launches.
+constexpr double kAllowance = 4;
+constexpr double kMoreRounds = 2;
+
+std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries) {
+  double round_s = 0;
+  for (const OutcomeRecord& entry : entries) round_s += entry.measurement->median_ns / 1e9;
+  const TurnBudget budget;
+  const double rounds = static_cast<double>(budget.min_rounds) + kMoreRounds;
+  const std::chrono::duration<double> time(kAllowance *
+                                           std::max(budget.max_seconds, rounds * round_s));
+  return std::chrono::ceil<std::chrono::milliseconds>(time);
+}
+
+// Samples of each entry, and last those of a second entry of `twice`. The worker gets the time that
+// the entries' medians say, besides what it has for one variant. A Status says nothing of them.
+Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
+                            std::span<const OutcomeRecord> entries,
+                            std::optional<std::size_t> twice) {
+  FinalRequest work{{shared.options.kernel_of(view.op), view.op, view.problem}, {}};
+  for (const OutcomeRecord& entry : entries) work.variants.push_back(entry.variant);
+  if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
+  return shared.workers.measure({shared.next_request++, std::move(work)}, launches_time(entries));
+}
+
+// Whether one of the entries broke the final off.
+bool is_broken_off(const WorkReply& reply) {
+  return reply.outcome == Outcome::crashed || reply.outcome == Outcome::timeout ||
+         reply.outcome == Outcome::launch_failed;
+}
+
+// The entries that break off a run of their own, with the outcome of that run. A crash in a final
+// has no culprit by itself: naming each launch on the wire would cost more than the launches take.
+// So each entry runs alone, as long as it would among the others. None on a request to stop, and
+// none if all do: then it is the worker or the GPU.
+std::vector<OutcomeRecord> find_culprits(SweepShared& shared, const TunedView& view,
+                                         std::span<const OutcomeRecord> entries) {
+  std::vector<OutcomeRecord> culprits;
+  for (std::size_t i = 0; i < entries.size() && !shared.should_stop(); ++i) {
+    const Result<WorkReply> reply = run_final(shared, view, entries.subspan(i, 1), std::nullopt);
+    if (!reply.ok() || !is_broken_off(*reply) || shared.should_stop()) continue;
+    OutcomeRecord& culprit = culprits.emplace_back(entries[i]);
+    culprit.outcome = reply->outcome;
+    culprit.message =
+        "in the final, after it had passed its check and been measured: " + reply->message;
+  }
+  if (culprits.size() == entries.size()) culprits.clear();
+  return culprits;
+}
+
+// One problem may be too large for the memory that is left. Two in a row mean that the machine
+// refuses.
+constexpr int kRefusals = 2;
+
+void add_reason(const std::string& what, std::string& text) {
+  if (text.find(what) == std::string::npos) text += (text.empty() ? "" : "; ") + what;
+}
+
+// Records the counters of the finalists that have none yet, if the sweep counts. The text is "", or
+// says why some have none and in which way the counting is less than complete. A machine that
+// refused two problems is not asked again in the sweep. A Status is a failure of the store.
+Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
+                                    const TunedRecord& tuned,
+                                    std::span<const OutcomeRecord> finalists) {
+  std::string text;
+  if (!shared.counter.has_value()) return text;
+  const Operator& op = *problem.op;
+  for (const OutcomeRecord& finalist : finalists) {
+    const ResultKey key{tuned.gpu, tuned.problem, finalist.build.sha256, finalist.key.launch_hash,
+                        ""};
+    MGTUNE_ASSIGN(const std::vector<CounterRecord> known, shared.store.counters(key));
+    if (!known.empty()) continue;
+    if (shared.counters_refused >= kRefusals) {
+      add_reason("not counted: refused for the problems before", text);
+      return text;
+    }
+    if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
+    const Result<WorkReply> reply = shared.counter->run(
+        {{{shared.options.kernel_of(op.full_name()), op.full_name(), problem.text()},
+          finalist.variant},
+         1});
+    if (reply.ok() && reply->outcome == Outcome::ok) {
+      shared.counters_refused = 0;
+      MGTUNE_ASSIGN(const std::int64_t sweep, shared.journal.begin());
+      MGTUNE_TRY(
+          shared.store.record_counters(sweep, key, finalist.variant, reply->counters->values));
+      if (!reply->counters->note.empty()) add_reason("counted with " + reply->counters->note, text);
+      continue;
+    }
+    if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
+    add_reason("not counted: " + (reply.ok() ? finalist.variant + ": " + reply->message
+                                             : reply.status().message()),
+               text);
+    if (reply.status().code() == StatusCode::environment) {
+      ++shared.counters_refused;
+      return text;
+    }
+  }
+  return text;
 }
 
 // Recorded before the finalists are counted, which takes seconds each, and after.
 Status record_and_count(SweepShared& shared, const Problem& problem, const TunedView& view,
-                        std::span<const Contender> entries, FinalRecord& final, bool is_new) {
+                        std::span<const OutcomeRecord> entries, FinalRecord& final, bool is_new) {
   if (is_new) MGTUNE_TRY(shared.store.record_final(final));
   if (!shared.counter.has_value()) return {};
   MGTUNE_ASSIGN(std::string missing, count_finalists(shared, problem, view.tuned, entries));
@@ -65,7 +170,7 @@ Status record_and_count(SweepShared& shared, const Problem& problem, const Tuned
 }
 
 Result<std::optional<FinalRecord>> find_final(Store& store, const TunedView& view,
-                                              std::span<const Contender> entries) {
+                                              std::span<const OutcomeRecord> entries) {
   MGTUNE_ASSIGN(std::vector<FinalView> known, store.finals(view.op));
   for (FinalView& earlier : known) {
     FinalRecord& final = earlier.final;
@@ -80,12 +185,13 @@ Result<std::optional<FinalRecord>> find_final(Store& store, const TunedView& vie
 
 // A final among these contenders. Those that it expels must not be in the next one.
 Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& problem,
-                                       const TunedView& view, std::span<const Contender> contenders,
-                                       std::vector<Expelled>& expelled) {
+                                       const TunedView& view,
+                                       std::span<const OutcomeRecord> contenders,
+                                       std::vector<OutcomeRecord>& expelled) {
   const TunedRecord& tuned = view.tuned;
   const std::string& default_variant = tuned.default_variant;
   const bool is_emulation = shared.device.kind == DeviceKind::cpu;
-  const std::vector<Contender> entries =
+  const std::vector<OutcomeRecord> entries =
       final_entries(contenders, default_variant, is_emulation ? kMaxEmulatedEntries : kMaxEntries);
   if (entries.size() < 2) {  // nothing to decide, but perhaps to count
     MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, problem, tuned, entries));
@@ -105,7 +211,7 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& probl
   const bool complete = reply.ok() && reply->final.has_value() &&
                         is_complete(reply->final->samples_ns, entries.size() + 1);
   if (!complete) {
-    std::vector<Expelled> culprits;
+    std::vector<OutcomeRecord> culprits;
     if (reply.ok() && is_broken_off(*reply)) culprits = find_culprits(shared, view, entries);
     if (shared.should_stop()) return std::optional<Pick>();
     if (!culprits.empty()) {
@@ -138,16 +244,16 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& probl
 }  // namespace
 
 Result<FinalResult> hold_final(SweepShared& shared, const Problem& problem, const TunedView& view,
-                               std::span<const Contender> contenders) {
+                               std::vector<OutcomeRecord> contenders) {
   FinalResult result;
-  std::vector<Contender> left(contenders.begin(), contenders.end());
   while (true) {
     const std::size_t before = result.expelled.size();
-    MGTUNE_ASSIGN(result.pick, hold_among(shared, problem, view, left, result.expelled));
+    MGTUNE_ASSIGN(result.pick, hold_among(shared, problem, view, contenders, result.expelled));
     if (result.expelled.size() == before) return result;
-    for (const Expelled& culprit : result.expelled) {
-      std::erase_if(left, [&](const Contender& one) { return one.variant == culprit.variant; });
-    }
+    std::erase_if(contenders, [&](const OutcomeRecord& contender) {
+      return std::ranges::find(result.expelled, contender.variant, &OutcomeRecord::variant) !=
+             result.expelled.end();
+    });
   }
 }
 

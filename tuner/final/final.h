@@ -5,21 +5,22 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "core/status.h"
 #include "family/problem.h"
-#include "final/final_run.h"
 #include "final/pick.h"
 #include "store/records.h"
-#include "sweep/problem_sweep.h"
+#include "sweep/sweep_shared.h"
 
 namespace mgtune {
 
 struct FinalResult {
   std::optional<Pick> pick;
-  std::vector<Expelled> expelled;  // of the contenders; the final was held without them
+  // The contenders that crashed, hung or could not be launched in the final and again alone, with
+  // that outcome. They passed their checks and were measured before that, and are fit for nothing
+  // all the same; the final was held without them.
+  std::vector<OutcomeRecord> expelled;
 };
 
 // `view` is of the problem: its default and the method. With --counters the finalists are counted
@@ -28,6 +29,6 @@ struct FinalResult {
 // could not be held: on a request to stop, or with the reason in the summary. What single
 // measurements say of those not expelled stands then.
 Result<FinalResult> hold_final(SweepShared& shared, const Problem& problem, const TunedView& view,
-                               std::span<const Contender> contenders);
+                               std::vector<OutcomeRecord> contenders);
 
 }  // namespace mgtune

@@ -29,24 +29,26 @@ constexpr double kHopeless = 1.25;
 
 }  // namespace
 
-std::vector<Contender> final_entries(std::span<const Contender> contenders,
-                                     const std::string& default_variant, std::size_t most) {
-  std::vector<Contender> sorted(contenders.begin(), contenders.end());
-  std::ranges::sort(sorted, [](const Contender& a, const Contender& b) {
-    return std::tie(a.median_ns, a.variant) < std::tie(b.median_ns, b.variant);
+std::vector<OutcomeRecord> final_entries(std::span<const OutcomeRecord> contenders,
+                                         const std::string& default_variant, std::size_t max) {
+  std::vector<OutcomeRecord> sorted(contenders.begin(), contenders.end());
+  std::ranges::sort(sorted, [](const OutcomeRecord& a, const OutcomeRecord& b) {
+    return std::tie(a.measurement->median_ns, a.variant) <
+           std::tie(b.measurement->median_ns, b.variant);
   });
-  const auto standard = std::ranges::find(sorted, default_variant, &Contender::variant);
+  const auto standard = std::ranges::find(sorted, default_variant, &OutcomeRecord::variant);
   if (standard != sorted.end()) {
     std::rotate(sorted.begin(), standard, standard + 1);
-    ++most;
+    ++max;
   }
-  std::vector<Contender> entries;
+  std::vector<OutcomeRecord> entries;
   double fastest_ns = 0;
-  for (const Contender& contender : sorted) {
-    if (entries.size() == most) break;
+  for (const OutcomeRecord& contender : sorted) {
+    if (entries.size() == max) break;
     if (contender.variant != default_variant) {
-      if (fastest_ns == 0) fastest_ns = contender.median_ns;
-      if (contender.median_ns > fastest_ns * kHopeless) break;
+      const double median_ns = contender.measurement->median_ns;
+      if (fastest_ns == 0) fastest_ns = median_ns;
+      if (median_ns > fastest_ns * kHopeless) break;
     }
     entries.push_back(contender);
   }
@@ -58,7 +60,7 @@ double noise_floor(const Samples& a, const Samples& b) {
   return std::max(std::abs(same.median_low - 1), std::abs(same.median_high - 1));
 }
 
-FinalRanking rank_final(std::span<const Contender> entries, std::span<const Samples> samples,
+FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const Samples> samples,
                         const std::string& default_variant, double noise_floor) {
   const double noise = std::max(noise_floor, kBetweenProcesses);
   std::vector<std::size_t> order(entries.size());
@@ -77,11 +79,11 @@ FinalRanking rank_final(std::span<const Contender> entries, std::span<const Samp
   const std::size_t* standard = nullptr;
   std::vector<std::size_t> tied;
   for (const std::size_t& i : order) {
-    const Contender& entry = entries[i];
+    const OutcomeRecord& entry = entries[i];
     FinalistRecord& finalist = ranking.finalists.emplace_back();
     finalist.variant = entry.variant;
-    finalist.build_sha256 = entry.build_sha256;
-    finalist.launch_hash = entry.launch_hash;
+    finalist.build_sha256 = entry.build.sha256;
+    finalist.launch_hash = entry.key.launch_hash;
     const SampleSummary summary = summarise(samples[i]);
     finalist.median_ns = summary.median;
     finalist.median_low_ns = summary.median_low;
@@ -103,22 +105,18 @@ FinalRanking rank_final(std::span<const Contender> entries, std::span<const Samp
   } else {
     for (const std::size_t i : tied) {
       if (standard != nullptr && !is_slower(samples[*standard], samples[i], noise)) continue;
-      if (std::tie(entries[i].registers, entries[i].variant) <
-          std::tie(entries[winner].registers, entries[winner].variant)) {
+      if (std::tie(entries[i].build.registers, entries[i].variant) <
+          std::tie(entries[winner].build.registers, entries[winner].variant)) {
         winner = i;
       }
     }
   }
-  const auto with_median = [&](std::size_t i) {
-    Contender contender = entries[i];
-    const SampleSummary summary = summarise(samples[i]);
-    contender.median_ns = summary.median;
-    contender.q1_ns = summary.q1;
-    contender.q3_ns = summary.q3;
-    return contender;
-  };
-  ranking.pick.winner = with_median(winner);
-  if (standard != nullptr) ranking.pick.default_median_ns = with_median(*standard).median_ns;
+  const SampleSummary summary = summarise(samples[winner]);
+  ranking.pick.winner = entries[winner];
+  ranking.pick.winner.measurement->median_ns = summary.median;
+  ranking.pick.winner.measurement->q1_ns = summary.q1;
+  ranking.pick.winner.measurement->q3_ns = summary.q3;
+  if (standard != nullptr) ranking.pick.default_median_ns = summarise(samples[*standard]).median;
   ranking.pick.tie = default_stays && winner != fastest;
   return ranking;
 }

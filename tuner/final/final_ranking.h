@@ -27,10 +27,10 @@ using Samples = std::vector<double>;  // nanoseconds, one per round
 double noise_floor(const Samples& a, const Samples& b);
 
 // The entries: the default first (the fastest variant if the default did not pass), then the
-// fastest, at most `most` besides the default. A variant that took a quarter longer than the
+// fastest, at most `max` besides the default. A variant that took a quarter longer than the
 // fastest does not enter.
-std::vector<Contender> final_entries(std::span<const Contender> contenders,
-                                     const std::string& default_variant, std::size_t most);
+std::vector<OutcomeRecord> final_entries(std::span<const OutcomeRecord> contenders,
+                                         const std::string& default_variant, std::size_t max);
 
 struct FinalRanking {
   std::vector<FinalistRecord> finalists;  // the fastest first
@@ -39,7 +39,7 @@ struct FinalRanking {
 
 // `samples[i]` are those of `entries[i]`, the same number for each. Ratios are relative to
 // entries[0]. At least one entry and one round.
-FinalRanking rank_final(std::span<const Contender> entries, std::span<const Samples> samples,
+FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const Samples> samples,
                         const std::string& default_variant, double noise_floor);
 
 }  // namespace mgtune

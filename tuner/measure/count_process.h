@@ -17,7 +17,7 @@ namespace mgtune {
 
 class CountProcess {
  public:
-  // `program` is mgtune's path; `deadline` is as for measuring (sweep/deadline.h). Starts no
+  // `program` is mgtune's path; `deadline` is as for measuring (measure_deadline()). Starts no
   // worker.
   CountProcess(const std::string& program, const std::string& device_id,
                std::chrono::milliseconds deadline)

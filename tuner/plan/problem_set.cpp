@@ -1,7 +1,12 @@
 #include "plan/problem_set.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "expression/expression.h"
@@ -12,11 +17,9 @@ namespace {
 
 using Words = std::map<std::string, std::string>;
 
-std::string list_text(const std::vector<DType>& dtypes) {
-  std::string text;
-  for (const DType dtype : dtypes)
-    text += (text.empty() ? "" : ",") + std::string(to_string(dtype));
-  return text;
+std::string list_text(const std::vector<DType>& dtypes, const char* separator = ",") {
+  const auto words = std::views::transform(dtypes, [](DType dtype) { return to_string(dtype); });
+  return fmt::format("{}", fmt::join(words, separator));
 }
 
 // The dtypes of a variable for a problem that leaves it open.
@@ -24,14 +27,12 @@ Result<std::vector<DType>> open_dtypes(const Operator& op, const DTypeVariable& 
                                        const std::vector<DType>& asked) {
   if (asked.empty()) return variable.values;
   std::vector<DType> dtypes;
-  std::string offered;
-  for (const DType dtype : variable.values) {
-    offered += (offered.empty() ? "" : ", ") + std::string(to_string(dtype));
-    if (std::find(asked.begin(), asked.end(), dtype) != asked.end()) dtypes.push_back(dtype);
-  }
+  std::ranges::copy_if(variable.values, std::back_inserter(dtypes),
+                       [&](DType dtype) { return std::ranges::find(asked, dtype) != asked.end(); });
   if (!dtypes.empty()) return dtypes;
-  return invalid_argument("--dtype " + list_text(asked) + " leaves nothing to sweep: " +
-                          op.full_name() + " has " + variable.name + " in " + offered);
+  return invalid_argument("--dtype " + list_text(asked) +
+                          " leaves nothing to sweep: " + op.full_name() + " has " + variable.name +
+                          " in " + list_text(variable.values, ", "));
 }
 
 // `words` once for each combination of the dtypes it leaves open.
@@ -64,11 +65,6 @@ bool contradicts(const Operator& op, const Words& words, const std::vector<DType
   return !asked.empty() && !op.dtypes.empty() && std::ranges::all_of(op.dtypes, misses);
 }
 
-bool is_dim(const Operator& op, const std::string& name) {
-  return std::any_of(op.dims.begin(), op.dims.end(),
-                     [&](const Dim& dim) { return dim.name == name; });
-}
-
 // The words of a mapping for one token count: dims are expressions over the model's fields.
 Result<Words> evaluate_mapping(const Operator& op, const ModelMapping& mapping,
                                const ModelShapes& model, std::int64_t tokens) {
@@ -86,7 +82,7 @@ Result<Words> evaluate_mapping(const Operator& op, const ModelMapping& mapping,
   Words words;
   for (const auto& [name, text] : mapping.values) {
     words[name] = text;
-    if (!is_dim(op, name)) continue;
+    if (std::ranges::find(op.dims, name, &Dim::name) == op.dims.end()) continue;
     MGTUNE_ASSIGN(const Expression dim, Expression::parse(text, scope, ValueType::integer));
     MGTUNE_ASSIGN(const std::int64_t value, dim.evaluate(values));
     words[name] = std::to_string(value);
@@ -205,6 +201,26 @@ Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& o
     }
   }
   return problems;
+}
+
+Result<const Operator*> only_operator(Catalog& catalog, const std::string& kernel) {
+  MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(kernel));
+  if (operators.size() == 1) return operators.front();
+  std::string message = "--kernel " + kernel + " means several operators; name one of them:";
+  for (const Operator* op : operators) message += " " + op->full_name();
+  return invalid_argument(std::move(message));
+}
+
+Result<Problem> only_problem(const Operator& op, const std::string& problem, DeviceKind device) {
+  ProblemRequest request;
+  if (!problem.empty()) request.problems.push_back(problem);
+  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems({&op}, request, device));
+  if (problems.size() == 1) return std::move(problems.front());
+  std::string message = problem.empty()
+                            ? "--problem is required; " + op.full_name() + " has for example:"
+                            : "--problem " + problem + " means several problems; name one of them:";
+  for (const Problem& one : problems) message += "\n  " + one.text();
+  return invalid_argument(std::move(message));
 }
 
 }  // namespace mgtune

@@ -10,10 +10,10 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "family/catalog.h"
 #include "family/operator.h"
 #include "family/problem.h"
-#include "plan/model_shapes.h"
-#include "plan/recorded_shapes.h"
+#include "plan/shapes.h"
 
 namespace mgtune {
 
@@ -33,5 +33,13 @@ struct ProblemRequest {
 // names the words at fault, or the place in the operator's file.
 Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
                                            const ProblemRequest& request, DeviceKind device);
+
+// For commands that take exactly one operator and one problem: the operator that `kernel` names.
+// invalid_argument, with the operators listed, if it names several.
+Result<const Operator*> only_operator(Catalog& catalog, const std::string& kernel);
+
+// The problem that `problem` ("rows=4096,hidden=4096") names, or the operator's own if it has only
+// one. invalid_argument, with the problems listed, if several remain.
+Result<Problem> only_problem(const Operator& op, const std::string& problem, DeviceKind device);
 
 }  // namespace mgtune

@@ -9,13 +9,13 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kMost = 1'000'000;
+constexpr std::int64_t kMaxCount = 1'000'000;
 
 std::optional<std::int64_t> parse_count(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || value < 0 || value > kMost) return std::nullopt;
+  if (!is_whole || value < 0 || value > kMaxCount) return std::nullopt;
   return value;
 }
 

@@ -17,7 +17,7 @@ namespace mgtune {
 struct Shard {
   std::int64_t index = 1, count = 1;  // "2/4" is the second of four
 
-  bool takes(std::size_t problem) const {  // by its place in the sweep's plan
+  bool has_problem(std::size_t problem) const {  // by its place in the sweep's plan
     return static_cast<std::int64_t>(problem) % count == index - 1;
   }
   std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }

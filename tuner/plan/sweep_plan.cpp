@@ -1,7 +1,11 @@
 #include "plan/sweep_plan.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <thread>
 
+#include "build/build_cache.h"
 #include "core/dtype.h"
 #include "core/suggest.h"
 #include "device/registry.h"
@@ -9,8 +13,8 @@
 #include "measure/timing_method_probe.h"
 #include "plan/problem_set.h"
 #include "search/search.h"
-#include "search/target.h"
 #include "selection/variant_selection.h"
+#include "sweep/device_lock.h"
 #include "timing/gpu_timer.h"
 
 namespace mgtune {
@@ -19,6 +23,14 @@ namespace {
 // A minute is enough to try a family, whatever the number of its operators.
 constexpr const char* kEmulationBudget = "1m";
 constexpr const char* kGpuBudget = "10m";
+
+// Compilers compete with the worker for cores, and each needs some hundred MB.
+constexpr unsigned kMaxCompileProcesses = 16;
+
+// A double counts up to here without gaps; no space is as large.
+constexpr double kMaxEvaluations = 1e15;
+// Far beyond any sweep, far below what the clock can count.
+constexpr double kMaxSeconds = 365.0 * 24 * 3600;
 
 constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
                              DType::u64, DType::i32, DType::u32, DType::i8,   DType::u8};
@@ -85,12 +97,12 @@ Result<std::vector<const Operator*>> operators_of(const SweepRequest& request,
 // Exhaustive if the number of evaluations covers every space and no target ends the search earlier;
 // otherwise a strategy that finds fast variants before the budget ends.
 std::string default_strategy(const SweepPlan& plan) {
-  const std::optional<std::int64_t> limit = plan.budget.evaluations;
-  const bool covers_all =
-      limit.has_value() && !plan.target.has_value() &&
-      std::all_of(plan.problems.begin(), plan.problems.end(), [&](const PlannedProblem& problem) {
-        return problem.counted && problem.admissible <= static_cast<std::uint64_t>(*limit);
-      });
+  const std::optional<std::int64_t> limit = plan.options.budget.evaluations;
+  const auto is_covered = [&](const PlannedProblem& problem) {
+    return problem.counted && problem.admissible <= static_cast<std::uint64_t>(*limit);
+  };
+  const bool covers_all = limit.has_value() && !plan.options.target.has_value() &&
+                          std::ranges::all_of(plan.problems, is_covered);
   return covers_all ? "exhaustive" : std::string(kDefaultStrategy);
 }
 
@@ -117,33 +129,48 @@ std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& dev
   return models;
 }
 
-Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRequest& request,
-                           const std::vector<const Operator*>& operators,
-                           const ProblemRequest& wanted) {
-  const DeviceInfo& device = devices.front();
-  SweepPlan plan;
-  plan.device = device;
-  plan.devices = devices;
-  MGTUNE_ASSIGN(std::vector<Problem> problems, make_problems(operators, wanted, device.kind));
+// The problems of the request, or of its shard.
+Status add_problems(const SweepRequest& request, const std::vector<const Operator*>& operators,
+                    const ProblemRequest& wanted, SweepPlan& plan) {
+  const DeviceInfo& device = plan.device();
+  MGTUNE_ASSIGN(std::vector<Problem> all, make_problems(operators, wanted, device.kind));
   MGTUNE_ASSIGN(plan.shard, shard_of(request));
-  plan.all_problems = std::ssize(problems);
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (plan.shard.has_value() && !plan.shard->takes(i)) continue;
-    Problem& problem = problems[i];
+  plan.all_problems = std::ssize(all);
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (plan.shard.value_or(Shard()).has_problem(i)) problems.push_back(std::move(all[i]));
+  }
+  for (Problem& problem : problems) {
     MGTUNE_TRY(check_launches(problem, device.limits));
     MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
     plan.largest_bytes = std::max(plan.largest_bytes, bytes);
     plan.problems.push_back(
         plan_problem(std::move(problem), device, kCountedNodes / problems.size()));
   }
-  const std::string budget = !request.budget.empty() ? request.budget
-                             : plan.emulation()      ? kEmulationBudget
-                                                     : kGpuBudget;
-  MGTUNE_ASSIGN(plan.budget, parse_budget(budget));
+  return {};
+}
+
+Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRequest& request,
+                           const std::vector<const Operator*>& operators,
+                           const ProblemRequest& wanted) {
+  SweepPlan plan;
+  plan.devices = devices;
+  MGTUNE_TRY(add_problems(request, operators, wanted, plan));
+  SweepOptions& options = plan.options;
+  options.kernel = request.kernel;
+  options.seed = request.seed;
+  options.counters = request.counters;
+  const char* default_budget = plan.emulation() ? kEmulationBudget : kGpuBudget;
+  MGTUNE_ASSIGN(options.budget,
+                parse_budget(request.budget.empty() ? default_budget : request.budget));
   if (!request.target.empty()) {
-    MGTUNE_ASSIGN(plan.target, parse_target(request.target, request.strategy));
+    MGTUNE_ASSIGN(options.target, parse_target(request.target, request.strategy));
   }
-  plan.strategy = request.strategy.empty() ? default_strategy(plan) : request.strategy;
+  options.strategy = request.strategy.empty() ? default_strategy(plan) : request.strategy;
+  options.cache_directory = BuildCache::default_directory();
+  options.lock_directory = DeviceLock::default_directory(plan.device().kind);
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  options.compile_processes = std::min(cores, kMaxCompileProcesses);
   return plan;
 }
 
@@ -170,10 +197,47 @@ Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const
   return environment_error("--method " + word + " needs CUPTI: " + method.reason);
 }
 
+// Seconds of a unit; 0 for none, i.e. a number of evaluations; -1 for an unknown one.
+double seconds_of_unit(std::string_view unit) {
+  if (unit.empty()) return 0;
+  if (unit == "s") return 1;
+  if (unit == "m") return 60;
+  if (unit == "h") return 3600;
+  return -1;
+}
+
 }  // namespace
 
+Result<Budget> parse_budget(const std::string& text) {
+  const auto malformed = [&] {
+    return invalid_argument("budget '" + text +
+                            "': expected a number of variants per problem (500) or a time of the "
+                            "whole sweep (60s, 5m, 1h)");
+  };
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number) || number <= 0) return malformed();
+
+  const double unit_seconds = seconds_of_unit(std::string_view(rest, std::size_t(end - rest)));
+  Budget budget;
+  budget.text = text;
+  if (unit_seconds < 0) return malformed();
+  if (unit_seconds > 0) {
+    budget.seconds = number * unit_seconds;
+    if (*budget.seconds > kMaxSeconds) {
+      return invalid_argument("budget '" + text + "': a sweep ends within a year (8760h)");
+    }
+  } else {
+    if (number != std::floor(number) || number > kMaxEvaluations) return malformed();
+    budget.evaluations = static_cast<std::int64_t>(number);
+  }
+  return budget;
+}
+
 Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Catalog& catalog,
-                                                const std::string& program) {
+                                                const std::string& program,
+                                                const std::string& command) {
   if (!request.strategy.empty()) {
     MGTUNE_TRY(check_strategy(request.strategy).with_context("--strategy"));
   }
@@ -196,7 +260,13 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   std::vector<SweepPlan> plans;
   for (const std::vector<DeviceInfo>& of_model : by_model(devices)) {
     MGTUNE_ASSIGN(SweepPlan plan, plan_for(of_model, request, operators, wanted));
-    plan.method = method;
+    plan.options.method = method;
+    plan.options.program = program;
+    plan.options.command = command;
+    // The shard of the batch system is part of the command that repeats this sweep.
+    if (plan.shard.has_value() && request.shard.empty()) {
+      plan.options.command += " --shard " + plan.shard->text();
+    }
     plans.push_back(std::move(plan));
   }
   return plans;

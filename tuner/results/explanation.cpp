@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/single_problem.h"
+#include "plan/problem_set.h"
 #include "results/stored_results.h"
 #include "selection/measured_problems.h"
 #include "selection/slowdown_model.h"

@@ -14,8 +14,7 @@
 #include "search/encoding.h"
 #include "search/kernel.h"
 #include "search/posterior.h"
-#include "search/strategies.h"
-#include "search/time_scale.h"
+#include "search/search.h"
 
 namespace mgtune {
 namespace {
@@ -80,8 +79,37 @@ class AdaptiveSearch final : public Search {
     return variant;
   }
 
-  void report(const Evaluation& evaluation) override;
-  double chance_of_gain(double gain) const override;
+  void report(const Evaluation& evaluation) override {
+    const std::uint64_t index = set_.index(evaluation.variant);
+    if (!places_.contains(index)) add_observation(index, evaluation.variant);
+    Observation& observation = observations_[places_[index]];
+    observation.log_time = std::log(std::max(evaluation.median_ns, 1e-3));
+    observation.state = evaluation.outcome == Outcome::ok          ? State::ok
+                        : evaluation.outcome == Outcome::raced_out ? State::at_least
+                                                                   : State::failed;
+    measured_ += observation.state == State::ok ? 1 : 0;
+    ++known_;
+    const bool is_fastest =
+        improvements_.empty() || observation.log_time < improvements_.back().log_time;
+    if (observation.state == State::ok && is_fastest) {
+      improvements_.push_back({known_, observation.log_time});
+    }
+  }
+
+  // The probability that any candidate is as fast, if the candidates were independent of each
+  // other. This is an upper bound, because similar candidates are fast together.
+  double chance_of_gain(double gain) const override {
+    const double log_gain = -std::log1p(-gain);
+    if (!scale_.has_value() || in_vain(log_gain) < kInVain) return 1;
+    const double bound =
+        (improvements_.back().log_time - log_gain - scale_->mean) / scale_->deviation;
+    double none = 1;
+    for (std::size_t i = 0; i < posterior_.candidates(); ++i) {
+      if (pool_.is_taken(pool_.indices()[i])) continue;
+      none *= 1 - probability_below((bound - posterior_.mean(i)) / posterior_.deviation(i));
+    }
+    return 1 - none;
+  }
 
  private:
   using State = Observation::State;
@@ -92,22 +120,206 @@ class AdaptiveSearch final : public Search {
     double log_time;
   };
 
-  void plan_start(const WarmStart& warm_start);
-  std::size_t in_vain(double log_gain) const;
-  std::optional<std::uint64_t> next_warm();
-  std::optional<std::uint64_t> start();
-  std::optional<std::uint64_t> of_untried_design() const;
-  std::optional<std::uint64_t> remote_candidate();
-  std::optional<std::uint64_t> most_promising();
-  std::optional<std::uint64_t> best_candidate(const TimeScale& scale) const;
-  void add_observation(std::uint64_t index, const Variant& variant);
-  bool refit_is_due() const;
-  void refit(const TimeScale& scale);
-  void choose_modelled(const TimeScale& scale);
-  void add_neighbors_of_best();
-  void add_new_candidates();
-  void condition(const TimeScale& scale);
-  std::optional<std::uint64_t> random_candidate();
+  void plan_start(const WarmStart& warm_start) {
+    WarmStart sorted = warm_start;
+    std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
+    const std::vector<Variant> ladder = set_.ladder();  // comes before them in any case
+    for (const WarmVariant& warm : sorted) {
+      if (std::ranges::find(ladder, warm.variant) != ladder.end()) continue;
+      if (warm_.size() < kWarm && set_.admits(warm.variant)) {
+        warm_.push_back(set_.index(warm.variant));
+      }
+    }
+    std::ranges::reverse(warm_);
+  }
+
+  // The number of results since the fastest time last fell by `log_gain`, in one step or in
+  // several.
+  std::size_t in_vain(double log_gain) const {
+    std::size_t last = 0;
+    double before = std::numeric_limits<double>::infinity();
+    for (const Improvement& improvement : improvements_) {
+      if (improvement.log_time > before - log_gain) continue;
+      before = improvement.log_time;
+      last = improvement.known;
+    }
+    return known_ - last;
+  }
+
+  // They come before the model's suggestions however long the ladder was: the results of the ladder
+  // say less than those of a neighbor.
+  std::optional<std::uint64_t> next_warm() {
+    while (!warm_.empty()) {
+      const std::uint64_t index = warm_.back();
+      warm_.pop_back();
+      if (!pool_.is_taken(index)) return index;
+    }
+    return std::nullopt;
+  }
+
+  // There is no model before anything was measured, so the start is the most remote of a few random
+  // variants. The most remote of all would be a corner of the space, and corners are seldom fast.
+  std::optional<std::uint64_t> start() {
+    // Not before: in a sparse space it takes long.
+    if (pool_.indices().empty()) pool_.draw(kSample);
+    if (const auto index = of_untried_design()) return index;
+    return remote_candidate();
+  }
+
+  // The model can only guess about a design without results, and a wrong guess could leave a small
+  // design untried.
+  std::optional<std::uint64_t> of_untried_design() const {
+    if (tried_.size() == set_.design_count()) return std::nullopt;
+    for (const std::uint64_t index : pool_.indices()) {
+      if (!tried_.contains(set_.point(index).design)) return index;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::uint64_t> remote_candidate() {
+    std::optional<std::uint64_t> best;
+    double best_distance = -1;
+    const std::size_t choices = observations_.empty() ? 1 : kStartChoices;
+    for (std::size_t i = 0; i < choices; ++i) {
+      const std::optional<std::uint64_t> candidate = random_candidate();
+      if (!candidate.has_value()) return std::nullopt;
+      const EncodedPoint point = encoding_.encode(set_.point(*candidate));
+      double nearest = std::numeric_limits<double>::infinity();
+      for (const Observation& observation : observations_) {
+        nearest = std::min(nearest, distance(encoding_.coordinates(), point, observation.point));
+      }
+      if (nearest <= best_distance) continue;
+      best_distance = nearest;
+      best = candidate;
+    }
+    return best;
+  }
+
+  std::optional<std::uint64_t> most_promising() {
+    const TimeScale scale(observations_);
+    if (refit_is_due()) refit(scale);
+    while (next_to_model_ < observations_.size()) {
+      posterior_.observe(observations_[next_to_model_].point);
+      modelled_.push_back(next_to_model_++);
+    }
+    add_neighbors_of_best();
+    add_new_candidates();
+    condition(scale);
+    if (const auto best = best_candidate(scale)) return best;
+    refit(scale);  // with other candidates
+    condition(scale);
+    return best_candidate(scale);
+  }
+
+  std::optional<std::uint64_t> best_candidate(const TimeScale& scale) const {
+    const double best_time = scale.normalized(scale.best);
+    std::optional<std::uint64_t> best;
+    double best_improvement = -1;
+    for (std::size_t i = 0; i < pool_.indices().size(); ++i) {
+      if (pool_.is_taken(pool_.indices()[i])) continue;
+      const double improvement =
+          expected_improvement(best_time, posterior_.mean(i), posterior_.deviation(i));
+      if (improvement <= best_improvement) continue;
+      best_improvement = improvement;
+      best = pool_.indices()[i];
+    }
+    return best;
+  }
+
+  void add_observation(std::uint64_t index, const Variant& variant) {
+    pool_.take(index);
+    tried_.insert(variant.design);
+    places_[index] = observations_.size();
+    observations_.push_back({index, encoding_.encode(variant), State::pending, 0});
+  }
+
+  bool refit_is_due() const {
+    return static_cast<double>(known_) >= kRefit * static_cast<double>(known_at_fit_) ||
+           modelled_.size() >= kMaxModelled + kMaxGrowth;
+  }
+
+  void refit(const TimeScale& scale) {
+    choose_modelled(scale);
+    PointTable points(encoding_.coordinates().size());
+    std::vector<double> values;
+    for (const std::size_t place : modelled_) {
+      const Target target = scale.target(observations_[place]);
+      if (target.kind == Target::Kind::unknown) continue;
+      points.add(observations_[place].point);
+      values.push_back(target.value);
+    }
+    fit_kernel(encoding_.coordinates(), points, values, random_, kernel_);
+    known_at_fit_ = known_;
+
+    posterior_ = Posterior(encoding_.coordinates(), kernel_);
+    for (const std::size_t place : modelled_) posterior_.observe(observations_[place].point);
+    next_to_model_ = observations_.size();
+    pool_.draw(kSample);
+    has_neighbors_.clear();
+    add_new_candidates();
+  }
+
+  void choose_modelled(const TimeScale& scale) {
+    modelled_.resize(observations_.size());
+    for (std::size_t i = 0; i < modelled_.size(); ++i) modelled_[i] = i;
+    if (modelled_.size() <= kMaxModelled) return;
+    const auto value = [&](std::size_t place) {
+      const Target target = scale.target(observations_[place]);
+      // Variants that are being measured stay, so that the model does not suggest their twins.
+      return target.kind == Target::Kind::unknown ? -std::numeric_limits<double>::infinity()
+                                                  : target.value;
+    };
+    std::ranges::stable_sort(modelled_, {}, value);
+    constexpr std::size_t kFastest = kMaxModelled * 2 / 3;
+    for (std::size_t i = kFastest; i < kMaxModelled; ++i) {
+      const auto other = i + static_cast<std::size_t>(random_.below(modelled_.size() - i));
+      std::swap(modelled_[i], modelled_[other]);
+    }
+    modelled_.resize(kMaxModelled);
+  }
+
+  void add_neighbors_of_best() {
+    std::vector<std::pair<double, std::uint64_t>> measured;
+    for (const Observation& observation : observations_) {
+      if (observation.state != State::ok) continue;
+      measured.emplace_back(observation.log_time, observation.index);
+    }
+    const std::size_t count = std::min(kElite, measured.size());
+    std::ranges::partial_sort(measured, measured.begin() + static_cast<std::ptrdiff_t>(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!has_neighbors_.insert(measured[i].second).second) continue;
+      pool_.add_neighbors(set_.point(measured[i].second));
+    }
+  }
+
+  void add_new_candidates() {
+    std::vector<EncodedPoint> points;
+    for (std::size_t i = posterior_.candidates(); i < pool_.indices().size(); ++i) {
+      points.push_back(encoding_.encode(set_.point(pool_.indices()[i])));
+    }
+    posterior_.add_candidates(points);
+  }
+
+  void condition(const TimeScale& scale) {
+    scale_ = scale;
+    std::vector<Target> targets;
+    targets.reserve(modelled_.size());
+    for (const std::size_t place : modelled_) targets.push_back(scale.target(observations_[place]));
+    posterior_.condition(targets);
+  }
+
+  std::optional<std::uint64_t> random_candidate() {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const std::vector<std::uint64_t>& indices = pool_.indices();
+      const std::size_t first = indices.empty() ? 0 : random_.below(indices.size());
+      for (std::size_t i = 0; i < indices.size(); ++i) {
+        const std::uint64_t index = indices[(first + i) % indices.size()];
+        if (!pool_.is_taken(index)) return index;
+      }
+      pool_.draw(kSample);
+    }
+    return std::nullopt;
+  }
 
   const VariantSet& set_;
   RandomStream random_;
@@ -130,245 +342,6 @@ class AdaptiveSearch final : public Search {
   std::size_t known_at_fit_ = 0;           // 0: never fitted
   std::set<std::uint64_t> has_neighbors_;  // whose neighbors are candidates since then
 };
-
-void AdaptiveSearch::plan_start(const WarmStart& warm_start) {
-  WarmStart sorted = warm_start;
-  std::ranges::stable_sort(sorted, {}, &WarmVariant::relative_time);
-  const std::vector<Variant> ladder = set_.ladder();  // comes before them in any case
-  for (const WarmVariant& warm : sorted) {
-    if (std::ranges::find(ladder, warm.variant) != ladder.end()) continue;
-    if (warm_.size() < kWarm && set_.admits(warm.variant)) {
-      warm_.push_back(set_.index(warm.variant));
-    }
-  }
-  std::ranges::reverse(warm_);
-}
-
-void AdaptiveSearch::report(const Evaluation& evaluation) {
-  const std::uint64_t index = set_.index(evaluation.variant);
-  if (!places_.contains(index)) add_observation(index, evaluation.variant);
-  Observation& observation = observations_[places_[index]];
-  observation.log_time = std::log(std::max(evaluation.median_ns, 1e-3));
-  switch (evaluation.outcome) {
-    case Outcome::ok:
-      observation.state = State::ok;
-      ++measured_;
-      break;
-    case Outcome::raced_out:
-      observation.state = State::at_least;
-      break;
-    default:
-      observation.state = State::failed;
-      break;
-  }
-  ++known_;
-  const bool is_fastest =
-      improvements_.empty() || observation.log_time < improvements_.back().log_time;
-  if (observation.state == State::ok && is_fastest) {
-    improvements_.push_back({known_, observation.log_time});
-  }
-}
-
-// The number of results since the fastest time last fell by `log_gain`, in one step or in several.
-std::size_t AdaptiveSearch::in_vain(double log_gain) const {
-  std::size_t last = 0;
-  double before = std::numeric_limits<double>::infinity();
-  for (const Improvement& improvement : improvements_) {
-    if (improvement.log_time > before - log_gain) continue;
-    before = improvement.log_time;
-    last = improvement.known;
-  }
-  return known_ - last;
-}
-
-// The probability that any candidate is as fast, if the candidates were independent of each other.
-// This is an upper bound, because similar candidates are fast together.
-double AdaptiveSearch::chance_of_gain(double gain) const {
-  const double log_gain = -std::log1p(-gain);
-  if (!scale_.has_value() || in_vain(log_gain) < kInVain) return 1;
-  const double bound =
-      (improvements_.back().log_time - log_gain - scale_->mean) / scale_->deviation;
-  double none = 1;
-  for (std::size_t i = 0; i < posterior_.candidates(); ++i) {
-    if (pool_.is_taken(pool_.indices()[i])) continue;
-    none *= 1 - probability_below((bound - posterior_.mean(i)) / posterior_.deviation(i));
-  }
-  return 1 - none;
-}
-
-void AdaptiveSearch::add_observation(std::uint64_t index, const Variant& variant) {
-  pool_.take(index);
-  tried_.insert(variant.design);
-  places_[index] = observations_.size();
-  observations_.push_back({index, encoding_.encode(variant), State::pending, 0});
-}
-
-// They come before the model's suggestions however long the ladder was: the results of the ladder
-// say less than those of a neighbor.
-std::optional<std::uint64_t> AdaptiveSearch::next_warm() {
-  while (!warm_.empty()) {
-    const std::uint64_t index = warm_.back();
-    warm_.pop_back();
-    if (!pool_.is_taken(index)) return index;
-  }
-  return std::nullopt;
-}
-
-// There is no model before anything was measured, so the start is the most remote of a few random
-// variants. The most remote of all would be a corner of the space, and corners are seldom fast.
-std::optional<std::uint64_t> AdaptiveSearch::start() {
-  if (pool_.indices().empty()) pool_.draw(kSample);  // not before: in a sparse space it takes long
-  if (const auto index = of_untried_design()) return index;
-  return remote_candidate();
-}
-
-// The model can only guess about a design without results, and a wrong guess could leave a small
-// design untried.
-std::optional<std::uint64_t> AdaptiveSearch::of_untried_design() const {
-  if (tried_.size() == set_.design_count()) return std::nullopt;
-  for (const std::uint64_t index : pool_.indices()) {
-    if (!tried_.contains(set_.point(index).design)) return index;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> AdaptiveSearch::remote_candidate() {
-  std::optional<std::uint64_t> best;
-  double best_distance = -1;
-  const std::size_t choices = observations_.empty() ? 1 : kStartChoices;
-  for (std::size_t i = 0; i < choices; ++i) {
-    const std::optional<std::uint64_t> candidate = random_candidate();
-    if (!candidate.has_value()) return std::nullopt;
-    const EncodedPoint point = encoding_.encode(set_.point(*candidate));
-    double nearest = std::numeric_limits<double>::infinity();
-    for (const Observation& observation : observations_) {
-      nearest = std::min(nearest, distance(encoding_.coordinates(), point, observation.point));
-    }
-    if (nearest <= best_distance) continue;
-    best_distance = nearest;
-    best = candidate;
-  }
-  return best;
-}
-
-std::optional<std::uint64_t> AdaptiveSearch::random_candidate() {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const std::vector<std::uint64_t>& indices = pool_.indices();
-    const std::size_t first = indices.empty() ? 0 : random_.below(indices.size());
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const std::uint64_t index = indices[(first + i) % indices.size()];
-      if (!pool_.is_taken(index)) return index;
-    }
-    pool_.draw(kSample);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> AdaptiveSearch::most_promising() {
-  const TimeScale scale(observations_);
-  if (refit_is_due()) refit(scale);
-  while (next_to_model_ < observations_.size()) {
-    posterior_.observe(observations_[next_to_model_].point);
-    modelled_.push_back(next_to_model_++);
-  }
-  add_neighbors_of_best();
-  add_new_candidates();
-  condition(scale);
-  if (const auto best = best_candidate(scale)) return best;
-  refit(scale);  // with other candidates
-  condition(scale);
-  return best_candidate(scale);
-}
-
-std::optional<std::uint64_t> AdaptiveSearch::best_candidate(const TimeScale& scale) const {
-  const double best_time = scale.normalized(scale.best);
-  std::optional<std::uint64_t> best;
-  double best_improvement = -1;
-  for (std::size_t i = 0; i < pool_.indices().size(); ++i) {
-    if (pool_.is_taken(pool_.indices()[i])) continue;
-    const double improvement =
-        expected_improvement(best_time, posterior_.mean(i), posterior_.deviation(i));
-    if (improvement <= best_improvement) continue;
-    best_improvement = improvement;
-    best = pool_.indices()[i];
-  }
-  return best;
-}
-
-bool AdaptiveSearch::refit_is_due() const {
-  return static_cast<double>(known_) >= kRefit * static_cast<double>(known_at_fit_) ||
-         modelled_.size() >= kMaxModelled + kMaxGrowth;
-}
-
-void AdaptiveSearch::refit(const TimeScale& scale) {
-  choose_modelled(scale);
-  PointTable points(encoding_.coordinates().size());
-  std::vector<double> values;
-  for (const std::size_t place : modelled_) {
-    const Target target = scale.target(observations_[place]);
-    if (target.kind == Target::Kind::unknown) continue;
-    points.add(observations_[place].point);
-    values.push_back(target.value);
-  }
-  fit_kernel(encoding_.coordinates(), points, values, random_, kernel_);
-  known_at_fit_ = known_;
-
-  posterior_ = Posterior(encoding_.coordinates(), kernel_);
-  for (const std::size_t place : modelled_) posterior_.observe(observations_[place].point);
-  next_to_model_ = observations_.size();
-  pool_.draw(kSample);
-  has_neighbors_.clear();
-  add_new_candidates();
-}
-
-void AdaptiveSearch::choose_modelled(const TimeScale& scale) {
-  modelled_.resize(observations_.size());
-  for (std::size_t i = 0; i < modelled_.size(); ++i) modelled_[i] = i;
-  if (modelled_.size() <= kMaxModelled) return;
-  const auto value = [&](std::size_t place) {
-    const Target target = scale.target(observations_[place]);
-    // Variants that are being measured stay, so that the model does not suggest their twins.
-    return target.kind == Target::Kind::unknown ? -std::numeric_limits<double>::infinity()
-                                                : target.value;
-  };
-  std::ranges::stable_sort(modelled_, {}, value);
-  constexpr std::size_t kFastest = kMaxModelled * 2 / 3;
-  for (std::size_t i = kFastest; i < kMaxModelled; ++i) {
-    const auto other = i + static_cast<std::size_t>(random_.below(modelled_.size() - i));
-    std::swap(modelled_[i], modelled_[other]);
-  }
-  modelled_.resize(kMaxModelled);
-}
-
-void AdaptiveSearch::add_neighbors_of_best() {
-  std::vector<std::pair<double, std::uint64_t>> measured;
-  for (const Observation& observation : observations_) {
-    if (observation.state != State::ok) continue;
-    measured.emplace_back(observation.log_time, observation.index);
-  }
-  const std::size_t count = std::min(kElite, measured.size());
-  std::ranges::partial_sort(measured, measured.begin() + static_cast<std::ptrdiff_t>(count));
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!has_neighbors_.insert(measured[i].second).second) continue;
-    pool_.add_neighbors(set_.point(measured[i].second));
-  }
-}
-
-void AdaptiveSearch::add_new_candidates() {
-  std::vector<EncodedPoint> points;
-  for (std::size_t i = posterior_.candidates(); i < pool_.indices().size(); ++i) {
-    points.push_back(encoding_.encode(set_.point(pool_.indices()[i])));
-  }
-  posterior_.add_candidates(points);
-}
-
-void AdaptiveSearch::condition(const TimeScale& scale) {
-  scale_ = scale;
-  std::vector<Target> targets;
-  targets.reserve(modelled_.size());
-  for (const std::size_t place : modelled_) targets.push_back(scale.target(observations_[place]));
-  posterior_.condition(targets);
-}
 
 std::unique_ptr<Search> make_adaptive(const VariantSet& set, std::uint64_t seed,
                                       const WarmStart& warm_start) {

@@ -1,11 +1,46 @@
 #include "search/candidate_pool.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <utility>
 
-#include "search/neighborhood.h"
-
 namespace mgtune {
+namespace {
+
+constexpr std::ptrdiff_t kReach = 16;  // places to either side
+
+}  // namespace
+
+std::vector<Variant> neighbors(const VariantSet& set, const Variant& variant) {
+  const std::vector<ParameterAxis> axes = set.axes(static_cast<std::size_t>(variant.design));
+  std::vector<Variant> found;
+  // Adds the variant with some parameters moved in their lists, if the lists go so far.
+  using Move = std::pair<std::size_t, std::ptrdiff_t>;  // of a parameter, by so many places
+  const auto add = [&](std::initializer_list<Move> moves) {
+    Variant neighbor = variant;
+    for (const auto& [parameter, step] : moves) {
+      const std::vector<std::int64_t>& values = axes[parameter].values;
+      const auto place = std::ranges::find(values, variant.values[parameter]) - values.begin();
+      if (place + step < 0 || place + step >= std::ssize(values)) return;
+      neighbor.values[parameter] = values[static_cast<std::size_t>(place + step)];
+    }
+    if (set.admits(neighbor)) found.push_back(std::move(neighbor));
+  };
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (std::ptrdiff_t step = -kReach; step <= kReach; ++step) {
+      if (step != 0) add({{i, step}});
+    }
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      for (const std::ptrdiff_t first : {-1, 1}) {
+        for (const std::ptrdiff_t second : {-1, 1}) add({{i, first}, {j, second}});
+      }
+    }
+  }
+  return found;
+}
 
 CandidatePool::CandidatePool(const VariantSet& set, std::uint64_t seed) : set_(set), random_(seed) {
   for (std::size_t design = 0; design < set.design_count(); ++design) {

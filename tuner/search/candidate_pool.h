@@ -16,6 +16,11 @@
 
 namespace mgtune {
 
+// The admissible variants of the same design that differ from one in a single parameter, or by one
+// step in the lists of two: what constraints tie together (a tile's two sides within one budget of
+// threads) only moves in pairs. Of a parameter with very many values only the nearest 32.
+std::vector<Variant> neighbors(const VariantSet& set, const Variant& variant);
+
 class CandidatePool {
  public:
   CandidatePool(const VariantSet& set, std::uint64_t seed);

@@ -18,29 +18,27 @@ constexpr float kAbsent = -2;  // of a parameter that the design does not have
 struct Merged {
   std::set<std::int64_t> values;
   bool ordered = true;
-  bool everywhere = true;  // every design has it
+  std::size_t designs = 0;  // that have it
 };
 
 }  // namespace
 
 MixedEncoding::MixedEncoding(const VariantSet& set) : designs_(set.design_count()) {
   std::map<std::string, Merged> merged;
-  std::map<std::string, std::size_t> naming;  // designs that do
   for (std::size_t design = 0; design < set.design_count(); ++design) {
     for (const ParameterAxis& axis : set.axes(design)) {
       Merged& of_name = merged[axis.name];
       of_name.values.insert(axis.values.begin(), axis.values.end());
       of_name.ordered = of_name.ordered && axis.ordered;
-      ++naming[axis.name];
+      ++of_name.designs;
     }
   }
   has_design_coordinate_ = set.design_count() > 1;
   if (has_design_coordinate_) coordinates_.push_back(unordered(""));
   std::map<std::string, std::size_t> places;
-  for (auto& [name, of_name] : merged) {
-    of_name.everywhere = naming[name] == set.design_count();
+  for (const auto& [name, of_name] : merged) {
     // What never changes says nothing.
-    if (of_name.values.size() < 2 && of_name.everywhere) continue;
+    if (of_name.values.size() < 2 && of_name.designs == set.design_count()) continue;
     places[name] = coordinates_.size();
     coordinates_.push_back(of_name.ordered ? ordered(name) : unordered(name));
   }

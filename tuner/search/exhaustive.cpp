@@ -1,7 +1,7 @@
 // Exhaustive: every variant in the order of the set. A cursor instead of a list, because a space
 // of a million variants would cost 100 MB.
 
-#include "search/strategies.h"
+#include "search/search.h"
 
 namespace mgtune {
 namespace {

@@ -12,7 +12,7 @@ namespace {
 // lengths (0.3, 0.5) by far while there are few measurements.
 constexpr double kLogLength = 0, kLogLengthDeviation = 1.5;
 constexpr double kLogNoise = -4.6, kLogNoiseDeviation = 1.5;  // 0.01
-constexpr double kLeastLogNoise = -9.2;                       // 0.0001: keeps matrices regular
+constexpr double kMinLogNoise = -9.2;                         // 0.0001: keeps matrices regular
 
 constexpr double kStepDeviation = 0.7;  // of the walk, in logarithms
 
@@ -20,9 +20,9 @@ constexpr double kStepDeviation = 0.7;  // of the walk, in logarithms
 // space, 250 no better); with many each costs n^3 / 6 multiplications and the last lengths are
 // good.
 std::size_t walk_steps(std::size_t points) {
-  constexpr double kSteps = 120, kFullUpTo = 80, kLeast = 20;
+  constexpr double kSteps = 120, kFullUpTo = 80, kMinSteps = 20;
   const double ratio = kFullUpTo / static_cast<double>(std::max<std::size_t>(points, 1));
-  return static_cast<std::size_t>(std::clamp(kSteps * ratio * ratio, kLeast, kSteps));
+  return static_cast<std::size_t>(std::clamp(kSteps * ratio * ratio, kMinSteps, kSteps));
 }
 
 double matern(double squared_distance) {
@@ -76,7 +76,7 @@ CovarianceKernel changed(const CovarianceKernel& kernel, RandomStream& random) {
     next.log_lengths[static_cast<std::size_t>(random.below(count))] +=
         kStepDeviation * random.normal();
   }
-  next.log_noise = std::max(next.log_noise, kLeastLogNoise);
+  next.log_noise = std::max(next.log_noise, kMinLogNoise);
   return next;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,29 @@ struct Target {
   double value = 0;  // of known and at_least; the known ones have about mean 0 and deviation 1
 };
 
+// A variant that was suggested or reported, and its result.
+struct Observation {
+  enum class State : std::uint8_t { pending, ok, at_least, failed };
+  std::uint64_t index = 0;  // in the set
+  EncodedPoint point;
+  State state = State::pending;
+  double log_time = 0;
+};
+
+// How the adaptive strategy turns the times that were measured into the targets of its model.
+struct TimeScale {
+  double best = std::numeric_limits<double>::infinity();  // logarithms of times, as all of these
+  double cap = 0, mean = 0, deviation = 1;
+
+  // How slow a slow variant is does not help to find fast ones, and factors of thirty would hide
+  // differences of 5 %. So every time that is farther above the median than the best is below it
+  // counts as equally slow, and so does a failure. At least one observation is ok.
+  explicit TimeScale(const std::vector<Observation>& observations);
+
+  double normalized(double log_time) const;
+  Target target(const Observation& observation) const;
+};
+
 class Posterior {
  public:
   Posterior(const std::vector<Coordinate>& coordinates, CovarianceKernel kernel);
@@ -31,7 +55,7 @@ class Posterior {
   void observe(const EncodedPoint& point);
   void add_candidates(std::span<const EncodedPoint> points);
 
-  // Takes the targets of all observations, in the order of observe().
+  // Sets the targets of all observations, in the order of observe().
   void condition(std::span<const Target> targets);
 
   // Of a candidate, by the order of add_candidates(), after condition().

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "search/strategies.h"
+#include "search/search.h"
 #include "space/sampler.h"
 
 namespace mgtune {
@@ -12,13 +12,13 @@ namespace {
 
 // Variants of a larger set are not counted: all its points are taken for them, so that the share
 // that was seen is never overstated.
-constexpr std::uint64_t kMostCounted = 1U << 20U;
+constexpr std::uint64_t kMaxCounted = 1U << 20U;
 
 // Variants that a faster one is believed not to be alone with; see chance_of_gain().
-constexpr std::size_t kMostCompany = 3;
+constexpr std::size_t kMaxCompany = 3;
 
 std::uint64_t count_variants(const VariantSet& set) {
-  if (set.size() > kMostCounted) return set.size();
+  if (set.size() > kMaxCounted) return set.size();
   std::uint64_t count = 0;
   set.for_each([&count](const Variant&) { return ++count > 0; });
   return count;
@@ -46,7 +46,7 @@ class RandomSearch final : public Search {
     const auto company = static_cast<std::size_t>(
         std::ranges::count_if(times_, [bound](double time) { return time <= bound; }));
     const double left = 1 - static_cast<double>(reported_) / static_cast<double>(variants_);
-    return std::pow(std::max(left, 0.0), static_cast<double>(std::min(company, kMostCompany)));
+    return std::pow(std::max(left, 0.0), static_cast<double>(std::min(company, kMaxCompany)));
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "search/target.h"
+#include "search/search.h"
 
 namespace mgtune {
 namespace {
@@ -80,14 +80,14 @@ Result<std::vector<Quality>> replay(const VariantSet& set, const TimeOf& time_of
 
 Result<std::vector<Stop>> replay_to_target(const VariantSet& set, const TimeOf& time_of,
                                            const std::string& strategy, std::uint64_t seeds,
-                                           double target, std::size_t most_evaluations) {
+                                           double target, std::size_t max_evaluations) {
   const double best = fastest(set, time_of);
   std::vector<Stop> stops;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     MGTUNE_ASSIGN(const std::unique_ptr<Search> search, make_search(strategy, set, seed));
     Run run(*search, time_of);
     bool reached = false;
-    while (!reached && run.evaluations() < most_evaluations && run.advance()) {
+    while (!reached && run.evaluations() < max_evaluations && run.advance()) {
       reached = is_reached(target, *search);
     }
     stops.push_back({run.evaluations(), run.fraction(best), reached});

@@ -43,7 +43,7 @@ Result<std::vector<Quality>> replay(const VariantSet& set, const TimeOf& time_of
 // One for each of the seeds 1 to `seeds`, with at most so many evaluations.
 Result<std::vector<Stop>> replay_to_target(const VariantSet& set, const TimeOf& time_of,
                                            const std::string& strategy, std::uint64_t seeds,
-                                           double target, std::size_t most_evaluations);
+                                           double target, std::size_t max_evaluations);
 
 // The same mean for drawing without replacement, exactly: the sum over the times of each one's
 // quality by the probability that it is the fastest drawn. `times` as TimeOf gives them.

@@ -1,12 +1,14 @@
 #include "search/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <span>
 #include <utility>
 
 #include "core/suggest.h"
-#include "search/strategies.h"
 
 // The strategies, one per line, sorted by name.
 #define MGTUNE_STRATEGIES(STRATEGY) \
@@ -22,6 +24,9 @@ namespace mgtune {
 MGTUNE_STRATEGIES(MGTUNE_DECLARE_STRATEGY)
 
 namespace {
+
+// A target is reached if the chance of a further gain is below this.
+constexpr double kUnlikely = 0.05;
 
 std::span<const Strategy> strategies() {
   static const std::array kStrategies = {MGTUNE_STRATEGIES(MGTUNE_STRATEGY_ROW)};
@@ -77,7 +82,6 @@ std::string strategy_list() {
 }
 
 bool starts_warm(const std::string& strategy) { return known(strategy).starts_warm; }
-
 bool estimates_gain(const std::string& strategy) { return known(strategy).estimates_gain; }
 
 Status check_strategy(const std::string& strategy) {
@@ -92,5 +96,27 @@ Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const V
   return std::unique_ptr<Search>(
       std::make_unique<LadderFirst>(set, known(strategy).make(set, seed, warm_start)));
 }
+
+Result<double> parse_target(const std::string& text, const std::string& strategy) {
+  double target = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, target);
+  if (read.ec != std::errc() || read.ptr != end || !(target > 0) || !(target < 1)) {
+    return invalid_argument("--target: expected a number between 0 and 1, such as 0.98, got '" +
+                            text + "'");
+  }
+  if (!strategy.empty() && !estimates_gain(strategy)) {
+    return invalid_argument("--target: the strategy " + strategy +
+                            " visits everything and cannot tell what is left; use adaptive or "
+                            "random");
+  }
+  return target;
+}
+
+bool is_reached(double target, const Search& search) {
+  return search.chance_of_gain(1 - target) < kUnlikely;
+}
+
+std::string gain_text(double target) { return fmt::format("{:.3g} %", 100 * (1 - target)); }
 
 }  // namespace mgtune

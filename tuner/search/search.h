@@ -37,11 +37,6 @@ class Search {
   // How likely it is, by what was reported, that a variant not given yet is faster than the fastest
   // by more than `gain`, above 0 and below 1: 0.02 is 2 %. 1 while that cannot be told.
   virtual double chance_of_gain(double /*gain*/) const { return 1; }
-
- protected:
-  Search() = default;
-  Search(const Search&) = default;
-  Search& operator=(const Search&) = default;
 };
 
 // What is known of variants from elsewhere, say the nearest problem: a strategy that learns tries
@@ -51,6 +46,17 @@ struct WarmVariant {
   double relative_time = 1;  // over that of the fastest
 };
 using WarmStart = std::vector<WarmVariant>;
+
+// What search.cpp knows of a strategy. A strategy NAME is one file here that defines
+// NAME_strategy(), and one line in the table of search.cpp. A strategy may ignore the ladder of
+// defaults: search.cpp returns its variants first and leaves them out of the rest.
+struct Strategy {
+  std::string_view name;
+  std::unique_ptr<Search> (*make)(const VariantSet& set, std::uint64_t seed,
+                                  const WarmStart& warm_start);
+  bool starts_warm = false;
+  bool estimates_gain = false;
+};
 
 std::vector<std::string> search_strategies();  // names, sorted
 std::string strategy_list();                   // "adaptive, exhaustive or random"
@@ -64,12 +70,24 @@ inline constexpr std::string_view kDefaultStrategy = "adaptive";
 // Whether the strategy, which is known, makes something of a warm start.
 bool starts_warm(const std::string& strategy);
 
-// Whether the strategy, which is known, ever tells a chance_of_gain() below 1.
+// Whether the strategy, which is known, ever returns a chance_of_gain() below 1.
 bool estimates_gain(const std::string& strategy);
 
 // The set's ladder comes first in every strategy, so that a sweep that stops early has what it
 // compares with. Fails as check_strategy() does. `set` outlives it.
 Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
                                             std::uint64_t seed, const WarmStart& warm_start = {});
+
+// Target: when a search has found enough. With a target of 0.98 that is when a variant faster than
+// the fastest by another 2 % is unlikely: by the strategy's own estimate, less than 1 in 20.
+//
+// The text is a number above 0 and below 1. invalid_argument for anything else, and for a strategy
+// that cannot estimate the chance of a gain ("" is one that can).
+Result<double> parse_target(const std::string& text, const std::string& strategy);
+
+bool is_reached(double target, const Search& search);
+
+// "2 %": the gain that is unlikely.
+std::string gain_text(double target);
 
 }  // namespace mgtune

@@ -6,12 +6,12 @@ namespace mgtune {
 namespace {
 
 // Beyond it the rest of a space would not fit into memory.
-constexpr std::uint64_t kMostListed = 1U << 24U;
+constexpr std::uint64_t kMaxListed = 1U << 24U;
 
 // Draws of a space that can be listed before the rest is enumerated. A draw costs about a
 // microsecond, an enumeration some nanoseconds a point: from here on drawing would be the slower of
 // the two. Of a larger space: draws in vain, one after the other.
-std::uint64_t patience(std::uint64_t size) { return size > kMostListed ? 4096 : 4096 + size / 64; }
+std::uint64_t patience(std::uint64_t size) { return size > kMaxListed ? 4096 : 4096 + size / 64; }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::size_t first_de
 
 std::optional<Variant> Sampler::next() {
   if (const std::optional<std::uint64_t> index = draw()) return set_->point(*index);
-  if (size_ > kMostListed) {
+  if (size_ > kMaxListed) {
     const std::optional<std::uint64_t> index = seek();
     return index.has_value() ? std::optional(set_->point(*index)) : std::nullopt;
   }
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> Sampler::draw() {
     const std::uint64_t index = first_point_ + random_.below(size_);
     if (seen_.contains(index) || !set_->admits(set_->point(index))) continue;
     seen_.insert(index);
-    if (size_ > kMostListed) draws_left_ = patience(size_);
+    if (size_ > kMaxListed) draws_left_ = patience(size_);
     return index;
   }
   return std::nullopt;

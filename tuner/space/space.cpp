@@ -257,13 +257,13 @@ std::vector<Variant> Space::all() const {
   return variants;
 }
 
-std::vector<DesignStatistics> Space::statistics(std::uint64_t most_nodes) const {
+std::vector<DesignStatistics> Space::statistics(std::uint64_t max_nodes) const {
   std::vector<DesignStatistics> all;
   for (std::size_t i = 0; i < designs_.size(); ++i) {
-    const std::uint64_t share = most_nodes / (designs_.size() - i);
+    const std::uint64_t share = max_nodes / (designs_.size() - i);
     std::uint64_t left = share;
     all.push_back(statistics_of(i, left));
-    most_nodes -= share - left;
+    max_nodes -= share - left;
   }
   return all;
 }

@@ -71,10 +71,10 @@ class Space final : public VariantSet {
   std::uint64_t count() const;
   std::vector<Variant> all() const;
 
-  // One entry per design. Enumerates until `most_nodes` points and prefixes of points were visited.
+  // One entry per design. Enumerates until `max_nodes` points and prefixes of points were visited.
   // If a design does not need all of its equal share, the rest goes to the designs after it.
   std::vector<DesignStatistics> statistics(
-      std::uint64_t most_nodes = std::numeric_limits<std::uint64_t>::max()) const;
+      std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max()) const;
 
  private:
   // The expressions to evaluate when a parameter has its value, in order. A point is lost to the

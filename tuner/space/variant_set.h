@@ -76,13 +76,6 @@ class VariantSet {
       if (!for_each_of(design, visit)) return;
     }
   }
-
- protected:
-  VariantSet() = default;
-  VariantSet(const VariantSet&) = default;
-  VariantSet(VariantSet&&) = default;
-  VariantSet& operator=(const VariantSet&) = default;
-  VariantSet& operator=(VariantSet&&) = default;
 };
 
 }  // namespace mgtune

@@ -90,27 +90,22 @@ std::string DeviceLock::default_directory(DeviceKind kind) {
 Result<DeviceLock> DeviceLock::acquire(const std::string& directory, const std::string& device_id) {
   MGTUNE_TRY(FileSystem::real().create_directories(directory, 0700));
   const std::string path = directory + "/mgtune-" + device_id + ".lock";
-  const int descriptor = open_or_create(path);
-  const bool foreign = descriptor < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO);
-  if (descriptor < 0 && !foreign) return errno_error("cannot open", path);
-  DeviceLock lock(descriptor);
-  if (foreign || !is_lock_file(descriptor)) {
+  FileDescriptor file(open_or_create(path));
+  const bool foreign = !file.is_open() && (errno == ELOOP || errno == EISDIR || errno == ENXIO);
+  if (!file.is_open() && !foreign) return errno_error("cannot open", path);
+  if (foreign || !is_lock_file(file.get())) {
     return environment_error(path + " is a link or no plain file; mgtune locks device " +
                              device_id + " there: remove it");
   }
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return errno_error("cannot lock", path);
-    const std::string holder = holder_of(descriptor);
+    const std::string holder = holder_of(file.get());
     return environment_error("another sweep " + (holder.empty() ? "" : "(" + holder + ") ") +
                              "is using device " + device_id +
                              "; two at a time would disturb each other's times");
   }
-  write_holder(descriptor);
-  return lock;
-}
-
-DeviceLock::~DeviceLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  write_holder(file.get());
+  return DeviceLock(std::move(file));
 }
 
 }  // namespace mgtune

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "core/status.h"
 #include "device/device.h"
+#include "system/file_descriptor.h"
 
 namespace mgtune {
 
@@ -22,18 +24,10 @@ class DeviceLock {
   // something else lies where the lock file should: a link, a folder, a device.
   static Result<DeviceLock> acquire(const std::string& directory, const std::string& device_id);
 
-  DeviceLock(DeviceLock&& other) noexcept : descriptor_(other.descriptor_) {
-    other.descriptor_ = -1;
-  }
-  DeviceLock& operator=(DeviceLock&&) = delete;
-  DeviceLock(const DeviceLock&) = delete;
-  DeviceLock& operator=(const DeviceLock&) = delete;
-  ~DeviceLock();
-
  private:
-  explicit DeviceLock(int descriptor) : descriptor_(descriptor) {}
+  explicit DeviceLock(FileDescriptor file) : file_(std::move(file)) {}
 
-  int descriptor_;
+  FileDescriptor file_;
 };
 
 }  // namespace mgtune

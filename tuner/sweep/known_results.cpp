@@ -37,8 +37,8 @@ KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
 Result<VariantState> KnownResults::look_up(const Variant& variant) {
   const Operator& op = *problem_.op;
   VariantState state;
-  state.variant = variant;
-  state.text = variant_text(op, variant);
+  state.point = variant;
+  state.variant = variant_text(op, variant);
   state.key = {gpu_id_, problem_id_, "", launch_hash(op, variant), reference_hash_};
   MGTUNE_ASSIGN(const Slots slots, compile_slots(binding_, variant, device_.limits));
   const Result<BuildRequest> request = variant_build_request(op, variant, slots, device_.arch);

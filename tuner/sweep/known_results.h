@@ -22,21 +22,13 @@
 
 namespace mgtune {
 
-// One variant on its way from the search to its row.
-struct VariantState {
+// One variant on its way from the search to its row. Its outcome is valid once nothing is needed.
+struct VariantState : OutcomeRecord {
   enum class Need : std::uint8_t { compile, measure, nothing };
 
-  Variant variant;
-  std::string text;  // variant_text()
+  Variant point;  // of which `variant` is the text
   Need need = Need::compile;
   bool cached = false;  // the build cache holds its build: compiling costs nothing
-  BuildRecord build;
-  ResultKey key;
-  // Once nothing is needed:
-  Outcome outcome = Outcome::ok;
-  std::string message;
-  std::optional<CheckRecord> check;
-  std::optional<MeasurementRecord> measurement;
 
   bool contends() const { return need == Need::nothing && outcome == Outcome::ok; }
 };

@@ -1,26 +1,18 @@
 #include "sweep/problem_sweep.h"
 
 #include <algorithm>
+#include <ranges>
 
+#include "calibration/problem_ceilings.h"
 #include "final/final.h"
-#include "final/problem_pick.h"
-#include "search/target.h"
+#include "final/pick.h"
+#include "search/search.h"
 #include "sweep/warm_start.h"
 
 namespace mgtune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Contender contender(const VariantState& state) {
-  return {state.text,
-          state.build.sha256,
-          state.key.launch_hash,
-          state.build.registers,
-          state.measurement->median_ns,
-          state.measurement->q1_ns,
-          state.measurement->q3_ns};
-}
 
 }  // namespace
 
@@ -52,7 +44,6 @@ ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, K
       results_(std::move(results)),
       search_(std::move(search)),
       view_(std::move(view)),
-      ceilings_(shared),
       stages_(view_.tuned.default_variant) {}
 
 // Results of earlier runs that still hold compete with those of this run, so that a short sweep
@@ -68,10 +59,10 @@ Status ProblemSweep::recall() {
     if (!state.build.sha256.empty()) shared_.pool.others_compile();
     // A row of another method says nothing of this one's, but its build may be known.
     const bool is_ours = !row.measurement || row.measurement->method == view_.tuned.method;
-    if (is_ours) recorded_.emplace(state.text, row);
+    if (is_ours) recorded_.emplace(state.variant, row);
     if (state.need != VariantState::Need::nothing) continue;
-    if (state.contends()) contenders_.emplace(state.text, contender(state));
-    if (reused_.insert(state.text).second) recalled_.push_back(std::move(state));
+    if (state.contends()) contenders_.emplace(state.variant, state);
+    if (reused_.insert(state.variant).second) recalled_.push_back(std::move(state));
   }
   const auto others = std::stable_partition(
       recalled_.begin(), recalled_.end(),
@@ -80,36 +71,27 @@ Status ProblemSweep::recall() {
   const bool lacks_default = !view_.tuned.default_variant.empty() && others == recalled_.begin();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   if (!limit.has_value()) return {};
-  const auto most = static_cast<std::size_t>(*limit - (lacks_default ? 1 : 0));
-  for (; recalled_.size() > most; recalled_.pop_back()) reused_.erase(recalled_.back().text);
+  const auto max = static_cast<std::size_t>(*limit - (lacks_default ? 1 : 0));
+  for (; recalled_.size() > max; recalled_.pop_back()) reused_.erase(recalled_.back().variant);
   return {};
-}
-
-// Known results count before the search is asked. So the search learns from all of them, and the
-// same command ends at the same place, whatever order the search prefers by then.
-Status ProblemSweep::reuse_recalled() {
-  for (const VariantState& state : std::exchange(recalled_, {})) {
-    ++taken_;
-    MGTUNE_TRY(finish(state, Origin::store));
-  }
-  return {};
-}
-
-// Asks again for what was compiling when an earlier run() ended.
-void ProblemSweep::compile_again() {
-  for (VariantState& state : stages_.stop_compiling()) compile(std::move(state));
 }
 
 Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVariant& on_variant) {
   deadline_ = deadline;
   on_variant_ = on_variant;
   stopped_ = false;
-  compile_again();
-  MGTUNE_TRY(reuse_recalled());
+  // What was compiling when an earlier run() ended is asked for again.
+  for (VariantState& state : stages_.stop_compiling()) compile(std::move(state));
+  // Known results count before the search is asked. So the search learns from all of them, and the
+  // same command ends at the same place, whatever order the search prefers by then.
+  for (const VariantState& state : std::exchange(recalled_, {})) {
+    ++requested_;
+    MGTUNE_TRY(finish(state, Origin::store));
+  }
   while (true) {
     MGTUNE_TRY(want_more());
     if (stages_.has_compiling() && !stopping()) {
-      MGTUNE_TRY(ceilings_.measure_once(view_));  // while they compile
+      MGTUNE_TRY(measure_ceilings_once());  // while they compile
     }
     MGTUNE_TRY(measure_ready());
     // A measurement is waited for in any case, a compilation only if there is time left.
@@ -136,13 +118,13 @@ void ProblemSweep::wait() {
 Status ProblemSweep::want_more() {
   const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
-  while (!exhausted_ && stages_.size() < window && (!limit.has_value() || taken_ < *limit) &&
+  while (!exhausted_ && stages_.size() < window && (!limit.has_value() || requested_ < *limit) &&
          !stopping() && !settled()) {
     const std::optional<Variant> variant = search_->next();
     exhausted_ = !variant.has_value();
     if (exhausted_) break;
     if (reused_.contains(variant_text(*problem_.op, *variant))) continue;
-    ++taken_;
+    ++requested_;
     MGTUNE_TRY(want(*variant));
   }
   return {};
@@ -202,16 +184,22 @@ Status ProblemSweep::receive_builds() {
 Status ProblemSweep::measure_ready() {
   while (stages_.has_ready() && shared_.workers.has_idle() && !stages_.is_default_on_its_way() &&
          !stopping()) {
-    MGTUNE_TRY(ceilings_.measure_once(view_));
+    MGTUNE_TRY(measure_ceilings_once());
     VariantState state = stages_.next_ready();
     MeasureRequest work{request(state)};
-    const Contender* incumbent = best();
-    if (incumbent != nullptr && !stages_.is_default(state)) work.stop_above_ns = incumbent->q3_ns;
+    const VariantState* incumbent = best();
+    if (incumbent != nullptr && !stages_.is_default(state)) {
+      work.stop_above_ns = incumbent->measurement->q3_ns;
+    }
     const std::int64_t id = shared_.next_request++;
     stages_.start_measuring(id, std::move(state));
     shared_.workers.submit({id, std::move(work)});
   }
   return {};
+}
+
+Status ProblemSweep::measure_ceilings_once() {
+  return std::exchange(has_ceilings_, true) ? Status() : measure_ceilings(shared_, view_);
 }
 
 // Measuring -> finished.
@@ -240,11 +228,11 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
   ++shared_.summary.outcomes[state.outcome];
   unsupported_ += state.outcome == Outcome::unsupported ? 1 : 0;
   if (state.contends()) {
-    contenders_[state.text] = contender(state);
-    counted_.insert(state.text);
+    contenders_.insert_or_assign(state.variant, state);
+    counted_.insert(state.variant);
   }
   MGTUNE_TRY(measure_ready());
-  search_->report({state.variant, state.outcome,
+  search_->report({state.point, state.outcome,
                    state.measurement.has_value() ? state.measurement->median_ns : 0});
   MGTUNE_TRY(record(state, origin));
   on_variant_(*this);
@@ -252,7 +240,7 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
 }
 
 bool ProblemSweep::is_recorded(const VariantState& state) const {
-  const auto row = recorded_.find(state.text);
+  const auto row = recorded_.find(state.variant);
   return row != recorded_.end() && row->second.outcome == state.outcome &&
          row->second.build_sha256 == state.build.sha256;
 }
@@ -260,15 +248,8 @@ bool ProblemSweep::is_recorded(const VariantState& state) const {
 // Writes the row in its own transaction, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
-  OutcomeRecord row;
+  OutcomeRecord row = state;
   MGTUNE_ASSIGN(row.sweep, shared_.journal.begin());
-  row.key = state.key;
-  row.variant = state.text;
-  row.outcome = state.outcome;
-  row.message = state.message;
-  row.build = state.build;
-  row.check = state.check;
-  row.measurement = state.measurement;
   return shared_.store.record(row);
 }
 
@@ -279,45 +260,41 @@ Status ProblemSweep::record_space() {
                                      space_records(planned_));
 }
 
+std::vector<OutcomeRecord> ProblemSweep::contenders() const {
+  const auto values = std::views::values(contenders_);
+  return {values.begin(), values.end()};
+}
+
 Status ProblemSweep::pick() {
-  std::vector<Contender> contenders;
-  for (const auto& [text, contender] : contenders_) contenders.push_back(contender);
-  MGTUNE_ASSIGN(FinalResult final, hold_final(shared_, problem_, view_, contenders));
-  for (const Expelled& expelled : final.expelled) {
-    MGTUNE_TRY(expel(expelled));
-    std::erase_if(contenders,
-                  [&](const Contender& one) { return one.variant == expelled.variant; });
+  MGTUNE_ASSIGN(FinalResult final, hold_final(shared_, problem_, view_, contenders()));
+  for (const OutcomeRecord& culprit : final.expelled) MGTUNE_TRY(expel(culprit));
+  if (!final.pick.has_value()) {
+    final.pick = pick_winner(contenders(), view_.tuned.default_variant);
   }
-  std::optional<Pick> pick = std::move(final.pick);
-  if (!pick.has_value()) pick = pick_winner(contenders, view_.tuned.default_variant);
   // A pick of an earlier sweep would be among the contenders if it still held.
-  if (!pick.has_value() && done_ == 0) return {};
-  return record_pick(shared_, pick, view_);
+  if (!final.pick.has_value() && done_ == 0) return {};
+  return record_pick(shared_, final.pick, view_);
 }
 
 // The variant's newest row and measurement say what it did in the final, so it no longer contends.
-Status ProblemSweep::expel(const Expelled& expelled) {
-  contenders_.erase(expelled.variant);
-  MGTUNE_ASSIGN(const Variant variant, parse_variant(*problem_.op, expelled.variant));
-  MGTUNE_ASSIGN(VariantState state, results_.look_up(variant));
+Status ProblemSweep::expel(const OutcomeRecord& culprit) {
+  VariantState state = std::move(contenders_.extract(culprit.variant).mapped());
   WorkReply reply;
-  reply.outcome = expelled.outcome;
-  reply.message = expelled.message;
+  reply.outcome = culprit.outcome;
+  reply.message = culprit.message;
   reply.check = state.check;
   results_.add_measurement(state, reply);
   std::map<Outcome, std::int64_t>& outcomes = shared_.summary.outcomes;
-  const bool was_counted = counted_.contains(expelled.variant);
+  const bool was_counted = counted_.contains(culprit.variant);
   if (was_counted && --outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
   ++outcomes[state.outcome];
   return record(state, Origin::measurement);
 }
 
-const Contender* ProblemSweep::best() const {
-  const Contender* best = nullptr;
-  for (const auto& [text, contender] : contenders_) {
-    if (best == nullptr || contender.median_ns < best->median_ns) best = &contender;
-  }
-  return best;
+const VariantState* ProblemSweep::best() const {
+  const auto median = [](const auto& contender) { return contender.second.measurement->median_ns; };
+  const auto best = std::ranges::min_element(contenders_, {}, median);
+  return best == contenders_.end() ? nullptr : &best->second;
 }
 
 // Even when the time is over, the default gets its result, so that there is something to serve and
@@ -346,7 +323,7 @@ Status ProblemSweep::interrupted_or(Status failure) const {
 }
 
 VariantRequest ProblemSweep::request(const VariantState& state) const {
-  return {{shared_.options.kernel_of(view_.op), view_.op, view_.problem}, state.text};
+  return {{shared_.options.kernel_of(view_.op), view_.op, view_.problem}, state.variant};
 }
 
 }  // namespace mgtune

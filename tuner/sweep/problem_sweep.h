@@ -20,8 +20,6 @@
 #include <string>
 #include <vector>
 
-#include "calibration/problem_ceilings.h"
-#include "final/pick.h"
 #include "search/search.h"
 #include "sweep/known_results.h"
 #include "sweep/planned_problem.h"
@@ -29,8 +27,6 @@
 #include "sweep/variant_stages.h"
 
 namespace mgtune {
-
-struct Expelled;
 
 class ProblemSweep {
  public:
@@ -51,7 +47,7 @@ class ProblemSweep {
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
   bool stopped_by_target() const { return settled_ && !exhausted_; }
   bool supports_nothing() const { return done_ > 0 && unsupported_ == done_; }
-  const Contender* best() const;  // nullptr while none passed
+  const VariantState* best() const;  // nullptr while none passed
 
  private:
   // Where a finished variant's results come from.
@@ -61,14 +57,13 @@ class ProblemSweep {
                std::unique_ptr<Search> search, TunedView view);
 
   Status recall();
-  Status reuse_recalled();
-  void compile_again();
 
   // The steps of the loop, and with them the ways from stage to stage.
   Status want_more();
   Status want(const Variant& variant);
   void compile(VariantState state);
   Status measure_ready();
+  Status measure_ceilings_once();
   void wait();
   Status receive_builds();
   Status receive_measurements();
@@ -77,7 +72,8 @@ class ProblemSweep {
   Status record(const VariantState& state, Origin origin);
   Status record_space();
   Status pick();
-  Status expel(const Expelled& expelled);
+  std::vector<OutcomeRecord> contenders() const;
+  Status expel(const OutcomeRecord& culprit);
 
   bool stopping();
   bool settled();
@@ -92,18 +88,17 @@ class ProblemSweep {
   KnownResults results_;
   std::unique_ptr<Search> search_;
   TunedView view_;  // of the pick; the winner is filled in at the end
-  ProblemCeilings ceilings_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   OnVariant on_variant_;
 
   std::map<std::string, OutcomeView> recorded_;  // rows of earlier runs, by variant text
   std::vector<VariantState> recalled_;           // those still valid, until they are reused
   std::set<std::string> reused_;                 // texts of what was recalled
-  std::map<std::string, Contender> contenders_;
+  std::map<std::string, VariantState> contenders_;
   std::set<std::string> counted_;  // those of them that are among the summary's outcomes
   VariantStages stages_;           // the variants at work
-  std::int64_t taken_ = 0, done_ = 0, unsupported_ = 0;
-  bool exhausted_ = false, stopped_ = false, settled_ = false;
+  std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0;
+  bool exhausted_ = false, stopped_ = false, settled_ = false, has_ceilings_ = false;
 };
 
 }  // namespace mgtune

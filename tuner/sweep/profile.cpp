@@ -9,7 +9,6 @@
 #include "measure/count_process.h"
 #include "selection/variant_selection.h"
 #include "space/space.h"
-#include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/sweep_journal.h"
 
@@ -34,7 +33,7 @@ std::optional<Variant> picked_variant(const Problem& problem, const DeviceInfo& 
   return selected.front().variant;
 }
 
-Status record(const ProfileOptions& options, const DeviceInfo& device, const Problem& problem,
+Status record(const SweepOptions& options, const DeviceInfo& device, const Problem& problem,
               const Variant& variant, const WorkReply& reply, Profile& profile, Store& store) {
   const Operator& op = *problem.op;
   MGTUNE_ASSIGN(const std::int64_t flops, op.flops.evaluate(problem.slots));
@@ -46,8 +45,7 @@ Status record(const ProfileOptions& options, const DeviceInfo& device, const Pro
   key.launch_hash = launch_hash(op, variant);
   key.reference_hash = reference_hash(op);
 
-  SweepOptions sweep;
-  sweep.command = options.command;
+  SweepOptions sweep = options;
   sweep.strategy = "profile";
   SweepJournal journal(store, sweep, device, key.gpu);
   MGTUNE_ASSIGN(profile.sweep, journal.begin());
@@ -58,13 +56,13 @@ Status record(const ProfileOptions& options, const DeviceInfo& device, const Pro
 }  // namespace
 
 Result<ProfiledVariant> choose_variant(const Problem& problem, const DeviceInfo& device,
-                                       const VariantWish& wish, Store& store) {
-  if (!wish.named.empty()) return named_variant(problem, device, wish.named);
+                                       const std::string& named, bool only_pick, Store& store) {
+  if (!named.empty()) return named_variant(problem, device, named);
   const std::string name = problem.op->full_name() + " " + problem.text();
   MGTUNE_ASSIGN(const std::vector<TunedView> rows, store.tuned(problem.op->full_name()));
   const std::optional<Variant> pick = picked_variant(problem, device, rows);
   if (pick.has_value()) return ProfiledVariant{*pick, "pick"};
-  if (wish.only_pick) {
+  if (only_pick) {
     return not_found(store.path() + " has no pick for " + name + " on " + device.name +
                      "; mgtune sweep finds one");
   }
@@ -73,7 +71,7 @@ Result<ProfiledVariant> choose_variant(const Problem& problem, const DeviceInfo&
   return unsupported("no variant serves " + name + " on " + device.name);
 }
 
-Result<Profile> run_profile(const ProfileOptions& options, const DeviceInfo& device,
+Result<Profile> run_profile(const SweepOptions& options, int tier, const DeviceInfo& device,
                             const Problem& problem, const Variant& variant, Store& store) {
   if (device.kind == DeviceKind::cpu) {
     return environment_error("the cpu device has no hardware counters: profile needs a GPU");
@@ -86,9 +84,9 @@ Result<Profile> run_profile(const ProfileOptions& options, const DeviceInfo& dev
   MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
   MGTUNE_ASSIGN(const std::chrono::milliseconds deadline, measure_deadline(device.kind, problem));
   CountProcess process(options.program, device.id, deadline);
-  MGTUNE_ASSIGN(WorkReply reply,
-                process.run({{{options.kernel, op.full_name(), problem.text()}, profile.variant},
-                             options.tier}));
+  MGTUNE_ASSIGN(
+      WorkReply reply,
+      process.run({{{options.kernel, op.full_name(), problem.text()}, profile.variant}, tier}));
   profile.outcome = reply.outcome;
   profile.message = reply.message;
   if (reply.outcome != Outcome::ok) return profile;

@@ -13,6 +13,7 @@
 #include "family/problem.h"
 #include "family/variant.h"
 #include "store/store.h"
+#include "sweep/sweep.h"
 #include "worker/protocol.h"
 
 namespace mgtune {
@@ -23,25 +24,12 @@ struct ProfiledVariant {
   std::string source;  // "named", "pick", "default"
 };
 
-struct VariantWish {
-  std::string named;       // variant_text(); "" for none
-  bool only_pick = false;  // not the default where the store has no pick
-};
-
-// The one that is named, else the problem's pick on this device, else the default of the ladder.
-// invalid_argument for a name that is none or a variant that the device or problem does not admit;
-// not_found for a pick that has to be there and is not; unsupported when no default serves the
-// problem here.
+// The variant whose text is `named`, else the problem's pick on this device, else, unless
+// `only_pick`, the default of the ladder. invalid_argument for a name that is none or a variant
+// that the device or problem does not admit; not_found for a pick that has to be there and is not;
+// unsupported when no default serves the problem here.
 Result<ProfiledVariant> choose_variant(const Problem& problem, const DeviceInfo& device,
-                                       const VariantWish& wish, Store& store);
-
-struct ProfileOptions {
-  std::string kernel;   // as typed: the worker loads it again
-  std::string command;  // as typed
-  std::string program;  // absolute path of mgtune, to start the worker
-  std::string lock_directory;
-  int tier = 1;
-};
+                                       const std::string& named, bool only_pick, Store& store);
 
 struct Profile {
   std::int64_t sweep = 0;  // its row; 0 when nothing was counted
@@ -52,9 +40,11 @@ struct Profile {
   double cost_bytes = 0;     // that the problem must move at least
 };
 
-// Checks the variant, counts, stores. environment on the cpu device, when another mgtune uses the
-// GPU, and where the machine does not let us count, with the reason and what to do about it.
-Result<Profile> run_profile(const ProfileOptions& options, const DeviceInfo& device,
+// Checks the variant, counts the counters of the tier, stores them. Of `options`, the kernel, the
+// command, the program and the folder of locks count. environment on the cpu device, when another
+// mgtune uses the GPU, and where the machine does not let us count, with the reason and what to do
+// about it.
+Result<Profile> run_profile(const SweepOptions& options, int tier, const DeviceInfo& device,
                             const Problem& problem, const Variant& variant, Store& store);
 
 }  // namespace mgtune

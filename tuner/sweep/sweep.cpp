@@ -7,7 +7,6 @@
 
 #include "compile/compile_target.h"
 #include "selection/variant_selection.h"
-#include "sweep/deadline.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"
 
@@ -16,8 +15,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The least time per problem that is worth another final.
+// The shortest time per problem that is worth another final.
 constexpr double kWorthwhileSeconds = 0.5;
+
+// A light kernel compiles in 0.1 s, a heavy one in some seconds, on a busy machine several times
+// that. More than the two minutes after which the host compiler gives up itself, and ends all that
+// it started.
+constexpr std::chrono::seconds kCompileDeadline{150};
+
+constexpr std::chrono::seconds kMeasureDeadline{20};
+// The cpu device itself takes a launch of 20 s to be endless, and says where each thread is.
+constexpr std::chrono::seconds kEmulatedDeadline{30};
+constexpr std::chrono::seconds kLongest = std::chrono::hours(24);
+
+// Emulation takes about 0.1 s for each MiB that a problem moves, times the launches of a check.
+constexpr std::int64_t kEmulatedBytesPerSecond = 1 << 20;
+
+// On a GPU comparing on the host is what takes long: a variant of rmsnorm.forward 8192 x 8192 in
+// bf16, 268 MB, took about 2 s beside an H200. This is an eighth of that pace.
+constexpr std::int64_t kCheckedBytesPerSecond = 16 << 20;
 
 std::string name_of(const Problem& problem) {
   return problem.op->full_name() + " " + problem.text();
@@ -45,7 +61,9 @@ class Sweep {
   Status run() {
     plan();
     for (std::size_t i = 0; i < problems_.size() && !shared_.should_stop(); ++i) {
-      if (problems_[i].is_served()) MGTUNE_TRY(begin_problem(i));
+      if (!problems_[i].is_served()) continue;
+      MGTUNE_ASSIGN(auto sweep, ProblemSweep::make(shared_, problems_[i]));
+      MGTUNE_TRY(run_problem({i, std::move(sweep)}));
     }
     MGTUNE_TRY(run_with_time_left());
     for (const Running& unfinished : unfinished_) MGTUNE_TRY(note_end(unfinished));
@@ -94,11 +112,6 @@ class Sweep {
     std::size_t index;
     std::unique_ptr<ProblemSweep> sweep;
   };
-
-  Status begin_problem(std::size_t index) {
-    MGTUNE_ASSIGN(auto sweep, ProblemSweep::make(shared_, problems_[index]));
-    return run_problem({index, std::move(sweep)});
-  }
 
   Status run_problem(Running running) {
     const auto report = [&](const ProblemSweep& at) { on_progress_(progress(running.index, at)); };
@@ -168,8 +181,8 @@ class Sweep {
     progress.problems = static_cast<std::int64_t>(problems_.size());
     progress.done = at.done();
     progress.total = totals_[index];
-    if (const Contender* best = at.best(); best != nullptr) {
-      progress.best_ns = best->median_ns;
+    if (const VariantState* best = at.best(); best != nullptr) {
+      progress.best_ns = best->measurement->median_ns;
       progress.best_variant = best->variant;
     }
     progress.elapsed_seconds = elapsed();
@@ -219,6 +232,15 @@ Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
 }
 
 }  // namespace
+
+Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem) {
+  MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
+  const bool emulated = device == DeviceKind::cpu;
+  const std::chrono::seconds extra(std::max<std::int64_t>(bytes, 0) /
+                                   (emulated ? kEmulatedBytesPerSecond : kCheckedBytesPerSecond));
+  return std::chrono::milliseconds(
+      std::min((emulated ? kEmulatedDeadline : kMeasureDeadline) + extra, kLongest));
+}
 
 Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
                                const std::vector<PlannedProblem>& problems, Store& store,

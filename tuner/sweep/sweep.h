@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,7 +33,6 @@ struct Budget {
   std::optional<double> seconds;
   std::string text;  // as typed
 };
-Result<Budget> parse_budget(const std::string& text);  // "500", "60s", "5m", "1h"
 
 struct SweepOptions {
   std::string kernel;  // as typed: workers load it again; "": each operator by its own name
@@ -87,6 +87,12 @@ struct SweepSummary {
   std::vector<SettledProblem> settled;
   bool stopped_early = false;  // by a signal or the budget
 };
+
+// How long a sweep waits for one variant of the problem, its references included, before it takes
+// the worker to hang: 20 s (30 s on the cpu device), and the time that checking takes, or on the
+// cpu device emulating. At most a day. It is for the first variant of a problem: after that
+// measure/variant_deadline.h has a better estimate.
+Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem);
 
 // `devices` are one, or GPUs that make one GpuRecord: what one of them measures is true of all. The
 // first measures ceilings and finals. `should_stop` is asked between variants (Ctrl-C); what is

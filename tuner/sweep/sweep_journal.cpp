@@ -1,9 +1,50 @@
 #include "sweep/sweep_journal.h"
 
-#include "sweep/environment.h"
+#include <sys/utsname.h>
+
+#include <string_view>
+
+#include "compiler/compiler.h"
+#include "core/version.h"
+#include "system/file_system.h"
 #include "system/utc_now.h"
 
 namespace mgtune {
+namespace {
+
+// PRETTY_NAME of /etc/os-release; "" where there is none.
+std::string distribution() {
+  const Result<std::string> text = FileSystem::real().read_file("/etc/os-release");
+  if (!text.ok()) return "";
+  constexpr std::string_view kField = "PRETTY_NAME=\"";
+  const std::size_t start = text->find(kField);
+  if (start == std::string::npos) return "";
+  const std::size_t begin = start + kField.size();
+  return text->substr(begin, text->find('"', begin) - begin);
+}
+
+std::string operating_system() {
+  utsname names{};
+  if (uname(&names) != 0) return distribution();
+  const std::string kernel =
+      std::string(names.sysname) + " " + names.release + ", " + names.machine;
+  const std::string name = distribution();
+  return name.empty() ? kernel : name + ", " + kernel;
+}
+
+// What may change between two runs on one device. Starts the compiler of the device once, for its
+// identity; environment if there is none.
+Result<EnvironmentRecord> describe_environment(const DeviceInfo& device) {
+  MGTUNE_ASSIGN(const auto compiler, make_compiler(device.arch));
+  EnvironmentRecord environment;
+  environment.mgtune_version = mgtune_version();
+  environment.compiler = compiler->identity();
+  environment.driver = device.driver;
+  environment.system = operating_system();
+  return environment;
+}
+
+}  // namespace
 
 Result<std::int64_t> SweepJournal::begin() {
   if (sweep_id_ != 0) return sweep_id_;

@@ -25,7 +25,7 @@ class VariantStages {
   explicit VariantStages(std::string default_variant)
       : default_variant_(std::move(default_variant)) {}
 
-  bool is_default(const VariantState& state) const { return state.text == default_variant_; }
+  bool is_default(const VariantState& state) const { return state.variant == default_variant_; }
   bool is_default_on_its_way() const;  // compiling or being measured
 
   // Adds the variant to those that wait for the same build; false, with `state` untouched, if none

@@ -20,6 +20,12 @@ void put_failure(const Status& failure, WorkReply& reply);
 // In the parent: a reply of kind `failed` in place of one that the worker could not send.
 WorkReply failed_reply(const WorkRequest& request, const Status& failure);
 
+// Which part of a dead worker's standard error goes into its variant's message. `end` is
+// ChildProcess::end_description(). From a sanitizer's report the message takes the finding, the
+// access, the first frames and the SUMMARY line, and the device's lines about block, thread and
+// buffer. From any other output it takes the last lines.
+std::string crash_message(const std::string& end, const std::string& error_output);
+
 // A worker that ended, missed its deadline or sent a malformed answer after it had begun a request.
 struct LostWorker {
   Status reason;      // io if it ended by itself, timeout, or corrupt for a malformed answer

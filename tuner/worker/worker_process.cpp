@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "worker/crash_report.h"
 #include "worker/worker_failure.h"
 
 namespace mgtune {

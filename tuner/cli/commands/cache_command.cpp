@@ -1,7 +1,6 @@
 #include <iostream>
 
 #include "build/build_cache.h"
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "core/suggest.h"
 #include "json/json.h"
@@ -13,8 +12,6 @@ namespace {
 
 class CacheCommand final : public Command {
  public:
-  std::string_view name() const override { return "cache"; }
-  std::string_view summary() const override { return "Show or clear the cache of compiled builds"; }
   std::string_view details() const override {
     return "MGTUNE_CACHE_DIR names another folder. If the cache exceeds its limit, mgtune\n"
            "removes the oldest builds. The next sweep compiles again what 'mgtune cache clear'\n"

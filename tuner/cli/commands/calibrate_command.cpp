@@ -1,12 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
 #include "calibration/calibrate.h"
 #include "ceilings/ceiling.h"
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/leave.h"
 #include "device/registry.h"
 #include "json/json.h"
 #include "measure/timing_method_probe.h"
@@ -21,7 +20,6 @@ namespace {
 // The result of one GPU.
 struct Calibration {
   DeviceInfo device;
-  TimingMethod method;
   CalibrateSummary summary;
 };
 
@@ -62,7 +60,8 @@ Json ceiling_json(const CeilingRecord& ceiling) {
           {"throttle_reasons", ceiling.clocks.throttle_reasons}};
 }
 
-std::string calibrations_json(const std::vector<Calibration>& calibrations, const Store& store) {
+std::string calibrations_json(const std::vector<Calibration>& calibrations,
+                              const TimingMethod& method, const Store& store) {
   Json all = Json::array();
   for (const Calibration& calibration : calibrations) {
     const CalibrateSummary& summary = calibration.summary;
@@ -70,7 +69,7 @@ std::string calibrations_json(const std::vector<Calibration>& calibrations, cons
     for (const CeilingRecord& ceiling : summary.ceilings) ceilings.push_back(ceiling_json(ceiling));
     all.push_back({{"device", calibration.device.id},
                    {"name", calibration.device.name},
-                   {"method", calibration.method.name},
+                   {"method", method.name},
                    {"database", store.path()},
                    {"stopped_early", summary.stopped_early},
                    {"ceilings", ceilings},
@@ -98,10 +97,6 @@ void print_progress(const CalibrateProgress& progress) {
 
 class CalibrateCommand final : public Command {
  public:
-  std::string_view name() const override { return "calibrate"; }
-  std::string_view summary() const override {
-    return "Measure the limits of a GPU: bandwidth by size, arithmetic peaks";
-  }
   std::string_view details() const override {
     return "Measures copy and read bandwidth from 1 MiB to 512 MiB, and fp32 and tensor-core\n"
            "arithmetic, on random data and with the method that times kernels. This takes about\n"
@@ -125,26 +120,31 @@ class CalibrateCommand final : public Command {
     MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(invocation.program));
     MGTUNE_ASSIGN(Store store, open_results_to_write(database_));
     install_interrupt_handlers(store.path());
+    SweepOptions options;
+    options.method = method;
+    options.command = invocation.command_line;
+    options.program = invocation.program;
+    options.lock_directory = DeviceLock::default_directory(DeviceKind::cuda);
     std::vector<Calibration> calibrations;
     for (const DeviceInfo& device : devices) {
       if (interrupted()) break;
       announce(device, method);
-      MGTUNE_ASSIGN(CalibrateSummary summary, calibrate(options(device, method, invocation), device,
-                                                        store, print_progress, interrupted));
+      MGTUNE_ASSIGN(CalibrateSummary summary,
+                    calibrate(options, device, store, print_progress, interrupted));
       std::cerr << sentences(summary, store);
       if (!json_) std::cout << ceilings_table(summary);
-      calibrations.push_back({device, method, std::move(summary)});
+      calibrations.push_back({device, std::move(summary)});
     }
     stop_interrupt_timer();
-    if (json_) std::cout << calibrations_json(calibrations, store);
+    if (json_) std::cout << calibrations_json(calibrations, method, store);
     if (interrupted()) {
       leave_nothing_behind("");
       return interrupt_exit_code();
     }
-    for (const Calibration& calibration : calibrations) {
-      if (!calibration.summary.failed.empty()) return ExitCode::partial;
-    }
-    return ExitCode::ok;
+    const bool any_failed = std::ranges::any_of(calibrations, [](const Calibration& calibration) {
+      return !calibration.summary.failed.empty();
+    });
+    return any_failed ? ExitCode::partial : ExitCode::ok;
   }
 
  private:
@@ -154,16 +154,6 @@ class CalibrateCommand final : public Command {
       std::cerr << "CUDA events time the kernels, which includes gaps between launches: "
                 << method.reason << "\n";
     }
-  }
-
-  static CalibrateOptions options(const DeviceInfo& device, const TimingMethod& method,
-                                  const Invocation& invocation) {
-    CalibrateOptions options;
-    options.method = method;
-    options.command = invocation.command_line;
-    options.program = invocation.program;
-    options.lock_directory = DeviceLock::default_directory(device.kind);
-    return options;
   }
 
   std::string gpu_ = "auto", database_;

@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "compare/comparison.h"
 #include "compare/measured_table.h"
@@ -10,8 +9,6 @@ namespace {
 
 class CompareCommand final : public Command {
  public:
-  std::string_view name() const override { return "compare"; }
-  std::string_view summary() const override { return "Compare the times of two runs"; }
   std::string_view details() const override {
     return "A and B are each a database of results, or the output of 'mgtune show variants\n"
            "--json', 'mgtune show best --json', 'mgtune sweep --json' or 'mgtune export' (a\n"

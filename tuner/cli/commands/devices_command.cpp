@@ -1,7 +1,6 @@
 #include <cmath>
 #include <iostream>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "clocks/clock_watch.h"
 #include "device/registry.h"
@@ -69,8 +68,6 @@ std::string devices_json(const std::vector<DeviceInfo>& devices) {
 
 class DevicesCommand final : public Command {
  public:
-  std::string_view name() const override { return "devices"; }
-  std::string_view summary() const override { return "List the devices of this machine"; }
   std::string_view details() const override {
     return "--gpu takes the word of the first column, a product name (L4), or an id.\n"
            "Example: mgtune devices --json";

@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "doctor/diagnosis.h"
 #include "json/json.h"
@@ -31,10 +30,6 @@ std::string findings_json(const Diagnosis& diagnosis) {
 
 class DoctorCommand final : public Command {
  public:
-  std::string_view name() const override { return "doctor"; }
-  std::string_view summary() const override {
-    return "Say what mgtune needs, and what of it this machine has";
-  }
   std::string_view details() const override {
     return "The exit code is 0 if a sweep can run on some device, otherwise 4.\n"
            "Example: mgtune doctor";

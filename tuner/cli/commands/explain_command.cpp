@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/output/explain_output.h"
 #include "system/file_system.h"
@@ -10,10 +9,6 @@ namespace {
 
 class ExplainCommand final : public Command {
  public:
-  std::string_view name() const override { return "explain"; }
-  std::string_view summary() const override {
-    return "Say which variant a program would run for a problem, and why";
-  }
   std::string_view details() const override {
     return "Nothing is compiled or launched. The GPU need not be in this machine if the database\n"
            "has results of it. --cross-validate leaves out each measured problem in turn and\n"

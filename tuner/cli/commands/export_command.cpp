@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "core/suggest.h"
 #include "exchange/collect_results.h"
@@ -23,10 +22,6 @@ constexpr std::size_t kListedDocuments = 5;
 
 class ExportCommand final : public Command {
  public:
-  std::string_view name() const override { return "export"; }
-  std::string_view summary() const override {
-    return "Write results as text: tuned tables or recordings";
-  }
   std::string_view details() const override {
     static const std::string text = [] {
       std::string lines;

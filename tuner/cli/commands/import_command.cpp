@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "exchange/read_results.h"
 #include "family/catalog.h"
@@ -14,8 +13,6 @@ namespace {
 
 class ImportCommand final : public Command {
  public:
-  std::string_view name() const override { return "import"; }
-  std::string_view summary() const override { return "Add exported results to the database"; }
   std::string_view details() const override {
     return "FILE is a file that 'mgtune export' wrote in the format tuned, kernel-tuner or t4,\n"
            "gzipped or not. Programs use imported picks as if they had been tuned here. Recorded\n"

@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "device/registry.h"
 #include "family/catalog.h"
@@ -103,10 +102,6 @@ std::string designs_json(const std::vector<ListedDesign>& designs) {
 
 class ListCommand final : public Command {
  public:
-  std::string_view name() const override { return "list"; }
-  std::string_view summary() const override {
-    return "List the kernels that can be swept: operators, designs, parameters";
-  }
   std::string_view details() const override {
     return "The number of variants is that of the operator's first problem on the device of "
            "--gpu.\n"

@@ -3,7 +3,6 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "json/json.h"
 #include "store/store.h"
@@ -14,8 +13,6 @@ namespace {
 
 class MergeCommand final : public Command {
  public:
-  std::string_view name() const override { return "merge"; }
-  std::string_view summary() const override { return "Merge the databases of a sweep's shards"; }
   std::string_view details() const override {
     return "OUT keeps its results, or is created; the other files are only read. Merging twice\n"
            "changes nothing. Results of one GPU with different drivers, compilers or versions of\n"

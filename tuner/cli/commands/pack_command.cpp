@@ -1,10 +1,12 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iostream>
 #include <set>
 #include <thread>
 #include <utility>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "exchange/json_document.h"
 #include "pack/pack_skew.h"
@@ -21,10 +23,6 @@ constexpr unsigned kMaxThreads = 16;  // NVRTC does not compile faster with more
 
 class PackCommand final : public Command {
  public:
-  std::string_view name() const override { return "pack"; }
-  std::string_view summary() const override {
-    return "Write one file to ship: tuned variants and their builds";
-  }
   std::string_view details() const override {
     return "A program passes FILE to mgr_open, or MGTUNE_DB names it. The program then runs the\n"
            "tuned variants without a compiler and without a database. FILE has the builds for\n"
@@ -78,11 +76,10 @@ class PackCommand final : public Command {
     MGTUNE_TRY(write_output(output_, "the pack", bytes));
     std::set<std::string> models;
     for (const TunedTableRow& row : rows) models.insert(row.view.gpu.model);
-    std::string gpus;
-    for (const std::string& model : models) gpus += (gpus.empty() ? "" : ", ") + model;
-    std::cerr << "wrote " << output_ << " for " << gpus << ": "
-              << counted(std::ssize(rows), "tuned problem") << ", " << counted(builds, "build")
-              << " (" << made.compiled << " compiled now), " << bytes.size() << " bytes\n";
+    std::cerr << "wrote " << output_ << " for " << fmt::format("{}", fmt::join(models, ", "))
+              << ": " << counted(std::ssize(rows), "tuned problem") << ", "
+              << counted(builds, "build") << " (" << made.compiled << " compiled now), "
+              << bytes.size() << " bytes\n";
     if (made.failed.empty()) return ExitCode::ok;
     std::cerr << "left out because they do not compile:\n";
     for (const std::string& failure : made.failed) std::cerr << "  " << failure << '\n';

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/found_results.h"
 #include "core/suggest.h"
@@ -16,8 +15,6 @@ namespace {
 
 class ReportCommand final : public Command {
  public:
-  std::string_view name() const override { return "report"; }
-  std::string_view summary() const override { return "Write all results as one HTML page"; }
   std::string_view details() const override {
     return "The page opens from disk and needs no network. Its tables need no JavaScript.\n"
            "html  the page\n"
@@ -61,9 +58,7 @@ class ReportCommand final : public Command {
  private:
   Status check_format() const {
     const std::vector<std::string> formats = {"html", "md", "csv", "json"};
-    for (const std::string& format : formats) {
-      if (format == format_) return {};
-    }
+    if (std::ranges::find(formats, format_) != formats.end()) return {};
     return invalid_argument("--format " + format_ + ": expected html, md, csv or json" +
                             did_you_mean(format_, formats));
   }

@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "analysis/analysis_tables.h"
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/found_results.h"
 #include "model/folded.h"
@@ -49,8 +48,6 @@ std::size_t width_of_output() {
 
 class ShowCommand final : public Command {
  public:
-  std::string_view name() const override { return "show"; }
-  std::string_view summary() const override { return "Print the results of sweeps"; }
   std::string_view details() const override {
     static const std::string text = [] {
       std::string lines;

@@ -3,20 +3,16 @@
 #include <functional>
 #include <iostream>
 #include <optional>
-#include <thread>
 
 #include "build/build_cache.h"
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/leave.h"
 #include "cli/output/progress.h"
 #include "cli/output/sweep_output.h"
 #include "cli/output/watch_page.h"
 #include "plan/sweep_plan.h"
 #include "results/stored_results.h"
 #include "search/search.h"
-#include "sweep/device_lock.h"
 #include "system/file_system.h"
 
 namespace mgtune {
@@ -24,201 +20,162 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Compilers compete with the worker for cores, and each needs some hundred MB.
-constexpr unsigned kMaxCompileProcesses = 16;
-
 class SweepCommand final : public Command {
  public:
-  std::string_view name() const override { return "sweep"; }
-  std::string_view summary() const override {
-    return "Find the fastest variant of a kernel for each problem";
+  std::string_view details() const override {
+    return "Without --problem and --shapes, the operators' own problems are tuned; on the cpu\n"
+           "device these are small ones. If a sweep is stopped, the same command continues it and\n"
+           "repeats nothing that is known. A family that is given as a folder is\n"
+           "compiled and run as native code with your rights: sweep only what you trust. GPUs of\n"
+           "one model (--gpu all, --gpu 0,1) share the work; different models are swept one after\n"
+           "the other.\n"
+           "Examples:\n"
+           "  mgtune sweep --kernel rmsnorm --gpu L4\n"
+           "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
+           "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m\n"
+           "  MGTUNE_RECORD=shapes.jsonl ./program && mgtune sweep --shapes shapes.jsonl";
   }
-  std::string_view details() const override;
-  void declare(ArgumentList& arguments) override;
-  Result<ExitCode> run(const Invocation& invocation) override;
+
+  void declare(ArgumentList& arguments) override {
+    arguments.value("--kernel", request_.kernel, "NAME|DIR",
+                    "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder; required "
+                    "unless --shapes is a recording");
+    arguments.value(
+        "--gpu", request_.gpu, "NAME",
+        "L4, an index, a UUID, several with commas, all, cpu, or auto: the first GPU, or cpu if "
+        "there is none");
+    arguments.value("--dtype", request_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
+    arguments.values("--problem", request_.problems, "DIMS",
+                     "rows=4096,hidden=4096 (may be repeated)");
+    arguments.value(
+        "--shapes", request_.shapes, "NAME|FILE",
+        "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or of a "
+        "recording that a program made (MGTUNE_RECORD)");
+    arguments.value(
+        "--strategy", request_.strategy, "NAME",
+        strategy_list() +
+            " (default: exhaustive if the budget covers the space, otherwise adaptive)");
+    arguments.integer("--seed", request_.seed, "N",
+                      "Seed of the strategy's random choices (default: 1)");
+    arguments.value(
+        "--budget", request_.budget, "N|TIME",
+        "Variants per problem (500), or time of the whole sweep (60s, 10m, 1h); default: "
+        "10m, and 1m on the cpu device");
+    arguments.value("--target", request_.target, "X",
+                    "End a problem early when a further gain of 1-X is unlikely (0.98: 2 %)");
+    arguments.value(
+        "--method", request_.method, "NAME",
+        "How variants are timed on a GPU: rotating (default: no data in the L2 cache), cold, hot, "
+        "or graph, which suits kernels under 20 us");
+    arguments.database(database_);
+    arguments.value(
+        "--shard", request_.shard, "I/N",
+        "Tune only part I of N, and write a separate file beside the database for 'mgtune "
+        "merge' (default: the task of a Slurm job array)");
+    arguments.flag("--counters", request_.counters,
+                   "Read hardware counters for the finalists (needs the right to profile)");
+    arguments.flag("--watch", watch_,
+                   "Serve the report on this machine while the sweep runs, and print its URL");
+    arguments.flag("--dry-run", dry_run_, "Print what would be done and stop");
+    arguments.json(json_);
+  }
+
+  Result<ExitCode> run(const Invocation& invocation) override {
+    Catalog catalog(FileSystem::real());
+    MGTUNE_ASSIGN(const std::vector<SweepPlan> plans,
+                  make_sweep_plans(request_, catalog, invocation.program, invocation.command_line));
+    if (dry_run_) {
+      for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
+      std::cout << (json_ ? dry_run_json(plans) : dry_run_table(plans));
+      return ExitCode::ok;
+    }
+    Result<ExitCode> code = sweep_all(plans, invocation);
+    leave_nothing_behind("");  // compile workers that were still busy have been killed
+    return code;
+  }
 
  private:
   Result<ExitCode> sweep_all(const std::vector<SweepPlan>& plans,
-                             const Invocation& invocation) const;
-  SweepOptions options(const SweepPlan& plan, const Invocation& invocation) const;
-  Result<FinishedSweep> sweep(const SweepPlan& plan, const Invocation& invocation, Store& store,
-                              const std::function<Status()>& on_locked) const;
-  std::string show_failures_command() const;
-  Result<ExitCode> finish(const std::vector<FinishedSweep>& sweeps, Store& store) const;
+                             const Invocation& invocation) const {
+    MGTUNE_ASSIGN(std::string path, database_path(database_));
+    if (plans.front().shard.has_value()) path = plans.front().shard->path(path);
+    MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
+    if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
+      std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
+    }
+    install_interrupt_handlers(path);
+    std::optional<WatchPage> watch;  // ends before the store closes and folds its log
+    const auto serve_page = [&]() -> Status {
+      if (!watch_ || watch.has_value()) return {};
+      MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, request_.kernel));
+      std::cerr << "watch it at " << watch->url() << "\n";
+      return {};
+    };
+    std::vector<FinishedSweep> sweeps;
+    for (const SweepPlan& plan : plans) {
+      if (interrupted()) break;
+      MGTUNE_ASSIGN(const std::string warm_start, warm_start_text(plan, store));
+      std::cerr << announcement(plan) << warm_start;
+      MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, store, serve_page));
+      std::cerr << summary_text(finished, show_failures_command(), store);
+      sweeps.push_back(std::move(finished));
+    }
+    stop_interrupt_timer();
+    if (watch.has_value() && !interrupted()) watch->finish();
+    return finish(sweeps, store);
+  }
+
+  static Result<FinishedSweep> sweep(const SweepPlan& plan, Store& store,
+                                     const std::function<Status()>& on_locked) {
+    SweepOptions options = plan.options;
+    options.on_locked = on_locked;
+    const Clock::time_point start = Clock::now();
+    ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
+    Result<SweepSummary> summary = run_sweep(
+        options, plan.devices, plan.problems, store,
+        [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); },
+        interrupted);
+    printer.clear();
+    if (!summary.ok()) return std::move(summary).take_status();
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    return FinishedSweep{&plan, *std::move(summary), elapsed.count(), interrupted()};
+  }
+
+  std::string show_failures_command() const {
+    return "mgtune show failures" +
+           (request_.kernel.empty() ? "" : " --kernel " + request_.kernel) +
+           (database_.empty() ? "" : " --db " + database_);
+  }
+
+  Result<ExitCode> finish(const std::vector<FinishedSweep>& sweeps, Store& store) const {
+    std::int64_t failed = 0;
+    std::int64_t unserved = 0;
+    std::int64_t problems = 0;
+    std::string devices;
+    for (const FinishedSweep& sweep : sweeps) {
+      failed += failed_variants(sweep.summary);
+      unserved += sweep.summary.unserved;
+      problems += sweep.summary.problems;
+      devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
+      if (json_) continue;
+      MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
+      std::cout << table;
+    }
+    if (json_) {
+      MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store));
+      std::cout << json;
+    }
+    if (interrupted()) return interrupt_exit_code();
+    if (problems > 0 && unserved == problems) {
+      return environment_error("none of the problems can run on " + devices);
+    }
+    return failed > 0 || unserved > 0 ? ExitCode::partial : ExitCode::ok;
+  }
 
   SweepRequest request_;
   std::string database_;
-  std::uint64_t seed_ = 1;
   bool watch_ = false, dry_run_ = false, json_ = false;
 };
-
-std::string_view SweepCommand::details() const {
-  return "Without --problem and --shapes, the operators' own problems are tuned; on the cpu\n"
-         "device these are small ones. If a sweep is stopped, the same command continues it and\n"
-         "repeats nothing that is known. A family that is given as a folder is\n"
-         "compiled and run as native code with your rights: sweep only what you trust. GPUs of\n"
-         "one model (--gpu all, --gpu 0,1) share the work; different models are swept one after\n"
-         "the other.\n"
-         "Examples:\n"
-         "  mgtune sweep --kernel rmsnorm --gpu L4\n"
-         "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
-         "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m\n"
-         "  MGTUNE_RECORD=shapes.jsonl ./program && mgtune sweep --shapes shapes.jsonl";
-}
-
-void SweepCommand::declare(ArgumentList& arguments) {
-  arguments.value("--kernel", request_.kernel, "NAME|DIR",
-                  "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder; required "
-                  "unless --shapes is a recording");
-  arguments.value(
-      "--gpu", request_.gpu, "NAME",
-      "L4, an index, a UUID, several with commas, all, cpu, or auto: the first GPU, or cpu if "
-      "there is none");
-  arguments.value("--dtype", request_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
-  arguments.values("--problem", request_.problems, "DIMS",
-                   "rows=4096,hidden=4096 (may be repeated)");
-  arguments.value(
-      "--shapes", request_.shapes, "NAME|FILE",
-      "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or of a "
-      "recording that a program made (MGTUNE_RECORD)");
-  arguments.value("--strategy", request_.strategy, "NAME",
-                  strategy_list() +
-                      " (default: exhaustive if the budget covers the space, otherwise adaptive)");
-  arguments.integer("--seed", seed_, "N", "Seed of the strategy's random choices (default: 1)");
-  arguments.value("--budget", request_.budget, "N|TIME",
-                  "Variants per problem (500), or time of the whole sweep (60s, 10m, 1h); default: "
-                  "10m, and 1m on the cpu device");
-  arguments.value("--target", request_.target, "X",
-                  "End a problem early when a further gain of 1-X is unlikely (0.98: 2 %)");
-  arguments.value(
-      "--method", request_.method, "NAME",
-      "How variants are timed on a GPU: rotating (default: no data in the L2 cache), cold, hot, "
-      "or graph, which suits kernels under 20 us");
-  arguments.database(database_);
-  arguments.value(
-      "--shard", request_.shard, "I/N",
-      "Tune only part I of N, and write a separate file beside the database for 'mgtune "
-      "merge' (default: the task of a Slurm job array)");
-  arguments.flag("--counters", request_.counters,
-                 "Read hardware counters for the finalists (needs the right to profile)");
-  arguments.flag("--watch", watch_,
-                 "Serve the report on this machine while the sweep runs, and print its URL");
-  arguments.flag("--dry-run", dry_run_, "Print what would be done and stop");
-  arguments.json(json_);
-}
-
-Result<ExitCode> SweepCommand::run(const Invocation& invocation) {
-  Catalog catalog(FileSystem::real());
-  MGTUNE_ASSIGN(const std::vector<SweepPlan> plans,
-                make_sweep_plans(request_, catalog, invocation.program));
-  if (dry_run_) {
-    for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
-    std::cout << (json_ ? dry_run_json(plans) : dry_run_table(plans));
-    return ExitCode::ok;
-  }
-  Result<ExitCode> code = sweep_all(plans, invocation);
-  leave_nothing_behind("");  // compile workers that were still busy have been killed
-  return code;
-}
-
-Result<ExitCode> SweepCommand::sweep_all(const std::vector<SweepPlan>& plans,
-                                         const Invocation& invocation) const {
-  MGTUNE_ASSIGN(std::string path, database_path(database_));
-  if (plans.front().shard.has_value()) path = plans.front().shard->path(path);
-  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
-  if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
-    std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
-  }
-  install_interrupt_handlers(path);
-  std::optional<WatchPage> watch;  // ends before the store closes and folds its log
-  const auto serve_page = [&]() -> Status {
-    if (!watch_ || watch.has_value()) return {};
-    MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, request_.kernel));
-    std::cerr << "watch it at " << watch->url() << "\n";
-    return {};
-  };
-  std::vector<FinishedSweep> sweeps;
-  for (const SweepPlan& plan : plans) {
-    if (interrupted()) break;
-    MGTUNE_ASSIGN(const std::string warm_start, warm_start_text(plan, store));
-    std::cerr << announcement(plan) << warm_start;
-    MGTUNE_ASSIGN(FinishedSweep finished, sweep(plan, invocation, store, serve_page));
-    std::cerr << summary_text(finished, show_failures_command(), store);
-    sweeps.push_back(std::move(finished));
-  }
-  stop_interrupt_timer();
-  if (watch.has_value() && !interrupted()) watch->finish();
-  return finish(sweeps, store);
-}
-
-SweepOptions SweepCommand::options(const SweepPlan& plan, const Invocation& invocation) const {
-  SweepOptions options;
-  options.kernel = request_.kernel;
-  options.strategy = plan.strategy;
-  options.seed = seed_;
-  options.budget = plan.budget;
-  options.target = plan.target;
-  options.method = plan.method;
-  options.counters = request_.counters;
-  options.command = invocation.command_line;
-  // The shard of the batch system is part of the command that repeats this sweep.
-  if (plan.shard.has_value() && request_.shard.empty()) {
-    options.command += " --shard " + plan.shard->text();
-  }
-  options.program = invocation.program;
-  options.cache_directory = BuildCache::default_directory();
-  options.lock_directory = DeviceLock::default_directory(plan.device.kind);
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  options.compile_processes = std::min(cores, kMaxCompileProcesses);
-  return options;
-}
-
-Result<FinishedSweep> SweepCommand::sweep(const SweepPlan& plan, const Invocation& invocation,
-                                          Store& store,
-                                          const std::function<Status()>& on_locked) const {
-  SweepOptions options = this->options(plan, invocation);
-  options.on_locked = on_locked;
-  const Clock::time_point start = Clock::now();
-  ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
-  Result<SweepSummary> summary = run_sweep(
-      options, plan.devices, plan.problems, store,
-      [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); }, interrupted);
-  printer.clear();
-  if (!summary.ok()) return std::move(summary).take_status();
-  const std::chrono::duration<double> elapsed = Clock::now() - start;
-  return FinishedSweep{&plan, *std::move(summary), elapsed.count(), interrupted()};
-}
-
-std::string SweepCommand::show_failures_command() const {
-  return "mgtune show failures" + (request_.kernel.empty() ? "" : " --kernel " + request_.kernel) +
-         (database_.empty() ? "" : " --db " + database_);
-}
-
-Result<ExitCode> SweepCommand::finish(const std::vector<FinishedSweep>& sweeps,
-                                      Store& store) const {
-  std::int64_t failed = 0;
-  std::int64_t unserved = 0;
-  std::int64_t problems = 0;
-  std::string devices;
-  for (const FinishedSweep& sweep : sweeps) {
-    failed += failed_variants(sweep.summary);
-    unserved += sweep.summary.unserved;
-    problems += sweep.summary.problems;
-    devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
-    if (json_) continue;
-    MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
-    std::cout << table;
-  }
-  if (json_) {
-    MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store));
-    std::cout << json;
-  }
-  if (interrupted()) return interrupt_exit_code();
-  if (problems > 0 && unserved == problems) {
-    return environment_error("none of the problems can run on " + devices);
-  }
-  return failed > 0 || unserved > 0 ? ExitCode::partial : ExitCode::ok;
-}
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 // The process behind `mgtune sweep --watch` (cli/watch_page.h).
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
 #include "cli/output/watch_page.h"
 
@@ -9,8 +8,6 @@ namespace {
 
 class WatchCommand final : public Command {
  public:
-  std::string_view name() const override { return "watch"; }
-  std::string_view summary() const override { return "Serve the page of a running sweep"; }
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
     arguments.required("--db", database_, "FILE", "The sweep's database");

@@ -5,9 +5,8 @@
 
 #include <charconv>
 
-#include "cli/argument_list.h"
 #include "cli/command.h"
-#include "cli/leave.h"
+#include "cli/interrupt.h"
 #include "compile/compile_target.h"
 #include "measure/timing_method_probe.h"
 #include "timing/gpu_timer.h"
@@ -18,8 +17,6 @@ namespace {
 
 class WorkerCommand final : public Command {
  public:
-  std::string_view name() const override { return "worker"; }
-  std::string_view summary() const override { return "A child process of a sweep"; }
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
     arguments.word("KIND", kind_, {"measure", "count", "compile", "method", "leave"},

@@ -1,9 +1,11 @@
-// What `mgtune profile` prints. Pure functions.
+// What `mgtune profile` prints: counters of a variant, or with --list-metrics those of a chip. Pure
+// functions.
 
 #pragma once
 
 #include <string>
 
+#include "counters/chip_listing.h"
 #include "device/device.h"
 #include "family/problem.h"
 #include "sweep/profile.h"
@@ -24,5 +26,8 @@ std::string profile_announcement(const DeviceInfo& device, const Problem& proble
 
 std::string profile_table(const ProfileReport& report);
 std::string profile_json(const ProfileReport& report);
+
+std::string chip_metrics_table(const ChipListing& listing);
+std::string chip_metrics_json(const ChipListing& listing);
 
 }  // namespace mgtune

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "json/json.h"
-#include "search/target.h"
+#include "search/search.h"
 #include "text/text_table.h"
 
 namespace mgtune {
@@ -13,21 +13,21 @@ namespace {
 
 struct Summary {
   double mean_evaluations = 0, mean_fraction = 0, worst_fraction = 1;
-  std::size_t least = 0, most = 0;  // evaluations
-  std::size_t stopped = 0;          // seeds, the others ran to the end
-  std::size_t within = 0;           // seeds that found what the target asks for
+  std::size_t min_evaluations = 0, max_evaluations = 0;
+  std::size_t stopped = 0;  // seeds, the others ran to the end
+  std::size_t within = 0;   // seeds that found what the target asks for
 };
 
 Summary summary_of(const TargetOutcome& target) {
   Summary summary;
   const auto count = static_cast<double>(target.stops.size());
-  summary.least = target.stops.front().evaluations;
+  summary.min_evaluations = target.stops.front().evaluations;
   for (const Stop& stop : target.stops) {
     summary.mean_evaluations += static_cast<double>(stop.evaluations) / count;
     summary.mean_fraction += stop.fraction / count;
     summary.worst_fraction = std::min(summary.worst_fraction, stop.fraction);
-    summary.least = std::min(summary.least, stop.evaluations);
-    summary.most = std::max(summary.most, stop.evaluations);
+    summary.min_evaluations = std::min(summary.min_evaluations, stop.evaluations);
+    summary.max_evaluations = std::max(summary.max_evaluations, stop.evaluations);
     summary.stopped += stop.reached ? 1 : 0;
     summary.within += stop.fraction >= target.target ? 1 : 0;
   }
@@ -40,7 +40,9 @@ Json target_json(const TargetOutcome& target) {
   return {
       {"target", target.target},
       {"evaluations",
-       {{"mean", summary.mean_evaluations}, {"min", summary.least}, {"max", summary.most}}},
+       {{"mean", summary.mean_evaluations},
+        {"min", summary.min_evaluations},
+        {"max", summary.max_evaluations}}},
       {"fraction_of_optimum", {{"mean", summary.mean_fraction}, {"worst", summary.worst_fraction}}},
       {"seeds_stopped", summary.stopped},
       {"within_target", static_cast<double>(summary.within) / seeds}};
@@ -55,8 +57,9 @@ std::string target_text(const Simulation& simulation) {
       "Fraction of the optimum there: {:.3f}, worst {:.3f}; {} of {} seeds were within the "
       "target.\n",
       target.target, summary.stopped, target.stops.size(), gain_text(target.target),
-      summary.mean_evaluations, summary.least, summary.most, simulation.variants,
-      summary.mean_fraction, summary.worst_fraction, summary.within, target.stops.size());
+      summary.mean_evaluations, summary.min_evaluations, summary.max_evaluations,
+      simulation.variants, summary.mean_fraction, summary.worst_fraction, summary.within,
+      target.stops.size());
 }
 
 Json json_of(const Simulation& simulation) {

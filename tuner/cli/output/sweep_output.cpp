@@ -1,6 +1,7 @@
 #include "cli/output/sweep_output.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "json/json.h"
 #include "model/report_model.h"
 #include "search/search.h"
-#include "search/target.h"
 #include "space/space.h"
 #include "sweep/warm_start.h"
 #include "text/tables.h"
@@ -37,9 +37,7 @@ std::string variants_text(const SweepPlan& plan) {
 std::string operators_text(const SweepPlan& plan) {
   std::set<std::string> names;
   for (const PlannedProblem& planned : plan.problems) names.insert(planned.problem.op->full_name());
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string budget_text(const Budget& budget) {
@@ -83,12 +81,12 @@ Json design_json(const DesignStatistics& design) {
 Json plan_json(const SweepPlan& plan) {
   Json devices = Json::array();
   for (const DeviceInfo& device : plan.devices) devices.push_back(device.id);
-  return {{"device", plan.device.id},
+  return {{"device", plan.device().id},
           {"devices", devices},
-          {"name", plan.device.name},
+          {"name", plan.device().name},
           {"emulation", plan.emulation()},
-          {"strategy", plan.strategy},
-          {"budget", plan.budget.text},
+          {"strategy", plan.options.strategy},
+          {"budget", plan.options.budget.text},
           {"shard", plan.shard.has_value() ? plan.shard->text() : ""}};
 }
 
@@ -125,14 +123,14 @@ std::string settled_text(const FinishedSweep& sweep) {
         fmt::format("{}: stopped after {}{} variants, because a further gain of {} is unlikely\n",
                     settled.problem, settled.done,
                     settled.total > 0 ? fmt::format(" of {}", settled.total) : "",
-                    gain_text(sweep.plan->target.value_or(1)));
+                    gain_text(sweep.plan->options.target.value_or(1)));
   }
   return text;
 }
 
 // "the time budget of 60 s ended; 2009 of 3075 variants were tried; the same command ...".
 std::string stop_text(const FinishedSweep& sweep) {
-  const std::optional<double>& seconds = sweep.plan->budget.seconds;
+  const std::optional<double>& seconds = sweep.plan->options.budget.seconds;
   const bool by_budget = seconds.has_value() && !sweep.interrupted;
   return fmt::format("{}; {} of {} were tried; the same command goes on from here\n",
                      by_budget ? "the time budget of " + duration_text(*seconds) + " ended"
@@ -153,17 +151,17 @@ Json settled_json(const SweepSummary& summary) {
 
 std::string device_text(const SweepPlan& plan) {
   const std::size_t count = plan.devices.size();
-  return (count > 1 ? std::to_string(count) + " x " : "") + plan.device.name;
+  return (count > 1 ? std::to_string(count) + " x " : "") + plan.device().name;
 }
 
 std::string announcement(const SweepPlan& plan) {
   std::string text = fmt::format(
       "{} on {}: {}, {}; {} order, {}\n", operators_text(plan), device_text(plan),
       counted(static_cast<std::int64_t>(plan.problems.size()), "problem"), variants_text(plan),
-      plan.strategy, budget_text(plan.budget) + target_text(plan.target));
-  if (plan.method.name == "rotating_events") {
+      plan.options.strategy, budget_text(plan.options.budget) + target_text(plan.options.target));
+  if (plan.options.method.name == "rotating_events") {
     text += "CUDA events time the kernels, which includes gaps between launches: " +
-            plan.method.reason + "\n";
+            plan.options.method.reason + "\n";
   }
   if (plan.shard.has_value()) {
     text += fmt::format("shard {}: {} of {}; 'mgtune merge' joins the files of all shards\n",
@@ -182,10 +180,10 @@ std::string announcement(const SweepPlan& plan) {
 }
 
 Result<std::string> warm_start_text(const SweepPlan& plan, Store& store) {
-  if (!starts_warm(plan.strategy) || plan.problems.empty()) return std::string();
+  if (!starts_warm(plan.options.strategy) || plan.problems.empty()) return std::string();
   const PlannedProblem& first = plan.problems.front();
-  MGTUNE_ASSIGN(const WarmSource source,
-                find_warm_start(store, first.problem, plan.device, first.space, plan.method.name));
+  MGTUNE_ASSIGN(const WarmSource source, find_warm_start(store, first.problem, plan.device(),
+                                                         first.space, plan.options.method.name));
   const bool several = plan.problems.size() > 1;
   if (!source.variants.empty()) {
     return fmt::format(
@@ -208,7 +206,7 @@ std::string dry_run_table(const std::vector<SweepPlan>& plans) {
   for (const SweepPlan& plan : plans) {
     for (const PlannedProblem& planned : plan.problems) {
       for (const DesignStatistics& design : planned.designs) {
-        table.add_row({plan.device.name, problem_name(planned), design.design,
+        table.add_row({plan.device().name, problem_name(planned), design.design,
                        std::to_string(design.points), admissible_text(design),
                        pruned_text(design)});
       }

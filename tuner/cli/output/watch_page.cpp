@@ -1,15 +1,16 @@
 #include "cli/output/watch_page.h"
 
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,22 +34,16 @@ constexpr milliseconds kBetweenDocuments{1000};
 constexpr int kShareOfTime = 10;
 constexpr milliseconds kToLeave{3000};  // for browsers to read the last document
 
-// When the files of a store were last written, and their sizes.
-using Stamp = std::array<std::int64_t, 6>;
+// When each of the two files of a store was last written, and its size.
+using Stamp = std::array<std::pair<std::filesystem::file_time_type, std::uintmax_t>, 2>;
 
 Stamp stamp_of(const std::string& database) {
-  Stamp stamp{};
-  std::size_t at = 0;
-  for (const char* suffix : {"", "-wal"}) {
-    struct stat file {};
-    if (::stat((database + suffix).c_str(), &file) == 0) {
-      stamp[at] = file.st_mtim.tv_sec;
-      stamp[at + 1] = file.st_mtim.tv_nsec;
-      stamp[at + 2] = file.st_size;
-    }
-    at += 3;
-  }
-  return stamp;
+  const auto stamp = [](const std::string& path) {
+    std::error_code missing;
+    const auto time = std::filesystem::last_write_time(path, missing);
+    return std::pair(time, std::filesystem::file_size(path, missing));
+  };
+  return {stamp(database), stamp(database + "-wal")};
 }
 
 class Watcher {

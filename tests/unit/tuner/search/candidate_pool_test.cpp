@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "search/neighborhood.h"
 #include "tests/helpers/synthetic_set.h"
 
 namespace mgtune {

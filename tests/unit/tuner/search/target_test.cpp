@@ -1,7 +1,7 @@
-#include "search/target.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "search/search.h"
 
 namespace mgtune {
 namespace {

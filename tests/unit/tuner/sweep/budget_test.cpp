@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sweep/sweep.h"
+#include "plan/sweep_plan.h"
 
 namespace mgtune {
 namespace {

@@ -49,7 +49,7 @@ class CalibrateTest : public StoreTest {
   }
 
   DeviceInfo device_;
-  CalibrateOptions options_;
+  SweepOptions options_;
   Store store_ = open();
   std::vector<CalibrateProgress> seen_;
   int stop_after_ = -1;

@@ -1,4 +1,4 @@
-#include "sweep/deadline.h"
+#include "sweep/sweep.h"
 
 #include <gtest/gtest.h>
 

@@ -13,8 +13,17 @@ using testing::ElementsAre;
 
 constexpr int kRounds = 40;
 
-Contender entry(const std::string& variant, double median_ns, int registers = 32) {
-  return {variant, "sha-" + variant, "launch", registers, median_ns, median_ns, median_ns};
+OutcomeRecord entry(const std::string& variant, double median_ns, int registers = 32) {
+  OutcomeRecord contender;
+  contender.variant = variant;
+  contender.build.sha256 = "sha-" + variant;
+  contender.build.registers = registers;
+  contender.key.launch_hash = "launch";
+  contender.measurement.emplace();
+  contender.measurement->median_ns = median_ns;
+  contender.measurement->q1_ns = median_ns;
+  contender.measurement->q3_ns = median_ns;
+  return contender;
 }
 
 // Rounds of a GPU that drifts by 5 % and of which each sample is `noise` off.
@@ -34,9 +43,9 @@ class Rounds {
   std::mt19937_64 random_{7};
 };
 
-std::vector<std::string> names(const std::vector<Contender>& entries) {
+std::vector<std::string> names(const std::vector<OutcomeRecord>& entries) {
   std::vector<std::string> names;
-  for (const Contender& contender : entries) names.push_back(contender.variant);
+  for (const OutcomeRecord& contender : entries) names.push_back(contender.variant);
   return names;
 }
 
@@ -49,8 +58,8 @@ std::vector<std::string> tied(const FinalRanking& ranking) {
 }
 
 TEST(FinalEntries, TheDefaultAndTheFastest) {
-  const std::vector<Contender> contenders = {entry("d", 20), entry("a", 12), entry("b", 10),
-                                             entry("c", 11), entry("e", 12.6)};
+  const std::vector<OutcomeRecord> contenders = {entry("d", 20), entry("a", 12), entry("b", 10),
+                                                 entry("c", 11), entry("e", 12.6)};
   EXPECT_THAT(names(final_entries(contenders, "d", 2)), ElementsAre("d", "b", "c"));
   EXPECT_THAT(names(final_entries(contenders, "d", 9)), ElementsAre("d", "b", "c", "a"))
       << "e took a quarter longer";
@@ -71,7 +80,7 @@ TEST(NoiseFloor, IsWhatTwoEntriesOfOneVariantDifferBy) {
 
 TEST(RankFinal, RatiosSeeThroughDrift) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("d", 100), entry("a", 97), entry("b", 102)};
+  const std::vector<OutcomeRecord> entries = {entry("d", 100), entry("a", 97), entry("b", 102)};
   const std::vector<Samples> samples = {rounds.of(100), rounds.of(98), rounds.of(103)};
   const FinalRanking ranking = rank_final(entries, samples, "d", 0.001);
   ASSERT_EQ(ranking.finalists.size(), 3U);
@@ -85,8 +94,8 @@ TEST(RankFinal, RatiosSeeThroughDrift) {
   EXPECT_EQ(ranking.finalists[2].variant, "b");
   EXPECT_EQ(ranking.finalists[2].samples_ns, samples[2]);
   EXPECT_EQ(ranking.pick.winner.variant, "a");
-  EXPECT_EQ(ranking.pick.winner.build_sha256, "sha-a");
-  EXPECT_NEAR(ranking.pick.winner.median_ns, 98 * 1.025, 0.5);
+  EXPECT_EQ(ranking.pick.winner.build.sha256, "sha-a");
+  EXPECT_NEAR(ranking.pick.winner.measurement->median_ns, 98 * 1.025, 0.5);
   EXPECT_NEAR(ranking.pick.default_median_ns, 100 * 1.025, 0.5);
   EXPECT_FALSE(ranking.pick.tie);
   EXPECT_THAT(tied(ranking), ElementsAre("a"));
@@ -94,7 +103,7 @@ TEST(RankFinal, RatiosSeeThroughDrift) {
 
 TEST(RankFinal, WithinTheNoiseTheDefaultStays) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("d", 100), entry("a", 97)};
+  const std::vector<OutcomeRecord> entries = {entry("d", 100), entry("a", 97)};
   const std::vector<Samples> samples = {rounds.of(100), rounds.of(98)};
   const FinalRanking ranking = rank_final(entries, samples, "d", 0.03);
   EXPECT_EQ(ranking.pick.winner.variant, "d");
@@ -104,14 +113,14 @@ TEST(RankFinal, WithinTheNoiseTheDefaultStays) {
 
 TEST(RankFinal, HalfAPercentIsNeverAWin) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("d", 100), entry("a", 97)};
+  const std::vector<OutcomeRecord> entries = {entry("d", 100), entry("a", 97)};
   const std::vector<Samples> samples = {rounds.of(100, 0.0001), rounds.of(99.6, 0.0001)};
   EXPECT_EQ(rank_final(entries, samples, "d", 0.0001).pick.winner.variant, "d");
 }
 
 TEST(RankFinal, ADefaultThatIsFastestIsNoTie) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("d", 100), entry("a", 97)};
+  const std::vector<OutcomeRecord> entries = {entry("d", 100), entry("a", 97)};
   const std::vector<Samples> samples = {rounds.of(95), rounds.of(100)};
   const FinalRanking ranking = rank_final(entries, samples, "d", 0.001);
   EXPECT_EQ(ranking.pick.winner.variant, "d");
@@ -120,8 +129,8 @@ TEST(RankFinal, ADefaultThatIsFastestIsNoTie) {
 
 TEST(RankFinal, OfThoseTiedTheFewestRegistersWin) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("d", 120), entry("a", 100, 64), entry("b", 100, 40),
-                                          entry("c", 110, 8)};
+  const std::vector<OutcomeRecord> entries = {entry("d", 120), entry("a", 100, 64),
+                                              entry("b", 100, 40), entry("c", 110, 8)};
   const std::vector<Samples> samples = {rounds.of(120), rounds.of(100), rounds.of(100.2),
                                         rounds.of(110)};
   const FinalRanking ranking = rank_final(entries, samples, "d", 0.001);
@@ -132,7 +141,7 @@ TEST(RankFinal, OfThoseTiedTheFewestRegistersWin) {
 
 TEST(RankFinal, WithoutADefaultTheFastestWins) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("a", 100), entry("b", 110)};
+  const std::vector<OutcomeRecord> entries = {entry("a", 100), entry("b", 110)};
   const std::vector<Samples> samples = {rounds.of(100), rounds.of(110)};
   const FinalRanking ranking = rank_final(entries, samples, "failed", 0.001);
   EXPECT_EQ(ranking.pick.winner.variant, "a");
@@ -143,8 +152,8 @@ TEST(RankFinal, WithoutADefaultTheFastestWins) {
 // A hundred finals of equal variants: none may call one of them faster than the default.
 TEST(RankFinal, EqualVariantsNeverBeatTheDefault) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("d", 100), entry("a", 99), entry("b", 98),
-                                          entry("c", 99)};
+  const std::vector<OutcomeRecord> entries = {entry("d", 100), entry("a", 99), entry("b", 98),
+                                              entry("c", 99)};
   for (int i = 0; i < 100; ++i) {
     const std::vector<Samples> samples = {rounds.of(100, 0.01), rounds.of(100, 0.01),
                                           rounds.of(100, 0.01), rounds.of(100, 0.01)};
@@ -156,7 +165,7 @@ TEST(RankFinal, EqualVariantsNeverBeatTheDefault) {
 // And of variants of which one is 3 % faster: it is found.
 TEST(RankFinal, ThreePercentAreFound) {
   Rounds rounds;
-  const std::vector<Contender> entries = {entry("d", 100), entry("a", 99), entry("b", 98)};
+  const std::vector<OutcomeRecord> entries = {entry("d", 100), entry("a", 99), entry("b", 98)};
   for (int i = 0; i < 100; ++i) {
     const std::vector<Samples> samples = {rounds.of(100, 0.005), rounds.of(97, 0.005),
                                           rounds.of(100, 0.005)};

@@ -79,7 +79,7 @@ class FinalTest : public StoreTest {
     shared().counter.emplace(options_.program, device_.id, std::chrono::seconds(5));
   }
 
-  std::optional<Pick> hold(const std::vector<Contender>& contenders) {
+  std::optional<Pick> hold(const std::vector<OutcomeRecord>& contenders) {
     SweepShared& with = shared();
     const Result<FinalResult> result = hold_final(with, problem_, view_, contenders);
     EXPECT_TRUE(result.ok()) << result.status().message();
@@ -88,11 +88,20 @@ class FinalTest : public StoreTest {
     return result->pick;
   }
 
-  static Contender contender(const std::string& variant, double median_ns,
-                             const std::string& launch_hash = "launch") {
-    return {variant, "sha-" + variant, launch_hash, 32, median_ns, median_ns, median_ns};
+  static OutcomeRecord contender(const std::string& variant, double median_ns,
+                                 const std::string& launch_hash = "launch") {
+    OutcomeRecord contender;
+    contender.variant = variant;
+    contender.build.sha256 = "sha-" + variant;
+    contender.build.registers = 32;
+    contender.key.launch_hash = launch_hash;
+    contender.measurement.emplace();
+    contender.measurement->median_ns = median_ns;
+    contender.measurement->q1_ns = median_ns;
+    contender.measurement->q3_ns = median_ns;
+    return contender;
   }
-  static std::vector<Contender> three() {
+  static std::vector<OutcomeRecord> three() {
     return {contender(kDefault, 100), contender(kFast, 95), contender(kFaster, 96)};
   }
 
@@ -104,14 +113,14 @@ class FinalTest : public StoreTest {
   Store store_ = open();
   std::optional<SweepShared> shared_;
   bool stop_ = false;
-  std::vector<Expelled> expelled_;  // from the last one
+  std::vector<OutcomeRecord> expelled_;  // from the last one
 };
 
 TEST_F(FinalTest, RoundsDecideNotSingleMeasurements) {
   const std::optional<Pick> pick = hold(three());
   ASSERT_TRUE(pick.has_value());
   EXPECT_EQ(pick->winner.variant, kFaster) << "third in the request, so 800 ns here";
-  EXPECT_EQ(pick->winner.median_ns, 800);
+  EXPECT_EQ(pick->winner.measurement->median_ns, 800);
   EXPECT_EQ(pick->default_median_ns, 1000);
   const std::vector<FinalView> finals = *store_.finals();
   ASSERT_EQ(finals.size(), 1U);
@@ -146,7 +155,7 @@ TEST_F(FinalTest, OtherEntriesAreTimed) {
   EXPECT_EQ(store_.finals()->front().final.finalists[0].launch_hash, "other launch");
 }
 
-TEST_F(FinalTest, OneContenderHasNothingToDecide) {
+TEST_F(FinalTest, OneOutcomeRecordHasNothingToDecide) {
   EXPECT_FALSE(hold({contender(kDefault, 100)}).has_value());
   EXPECT_FALSE(hold({}).has_value());
   EXPECT_TRUE(store_.finals()->empty());
@@ -229,7 +238,7 @@ TEST_F(FinalTest, FinalistsAreCountedOnce) {
   EXPECT_EQ(store_.counters(std::string())->front().sweep, sweep);
 }
 
-TEST_F(FinalTest, ALoneContenderIsCountedToo) {
+TEST_F(FinalTest, ALoneOutcomeRecordIsCountedToo) {
   count_as_well();
   EXPECT_FALSE(hold({contender(kDefault, 100)}).has_value());
   EXPECT_EQ(store_.counters(std::string())->size(), 1U);
@@ -237,7 +246,7 @@ TEST_F(FinalTest, ALoneContenderIsCountedToo) {
 
 TEST_F(FinalTest, ARefusalIsKeptWithTheFinalAndEndsTheAsking) {
   count_as_well();
-  const std::vector<Contender> refused = {contender(kDefault, 100), contender("refused", 95)};
+  const std::vector<OutcomeRecord> refused = {contender(kDefault, 100), contender("refused", 95)};
   ASSERT_TRUE(hold(refused).has_value());
   EXPECT_THAT(store_.finals()->front().final.not_counted,
               HasSubstr("not counted: ") /* the reason follows */);

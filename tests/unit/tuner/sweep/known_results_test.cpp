@@ -46,8 +46,8 @@ class KnownResultsTest : public ::testing::Test {
   }
 
   void record(const VariantState& state) {
-    OutcomeRecord row{sweep_,        state.key,   state.text,  state.outcome,
-                      state.message, state.build, state.check, state.measurement};
+    OutcomeRecord row = state;
+    row.sweep = sweep_;
     ASSERT_TRUE(store_.record(row).ok());
   }
 
@@ -89,7 +89,7 @@ class KnownResultsTest : public ::testing::Test {
 TEST_F(KnownResultsTest, AStepIsKnownWhereTheOneBeforeIs) {
   KnownResults known = results();
   VariantState state = *known.look_up(variant_);
-  EXPECT_EQ(state.text, "flat THREADS=64 MODE=good");
+  EXPECT_EQ(state.variant, "flat THREADS=64 MODE=good");
   EXPECT_EQ(state.need, VariantState::Need::compile);
   EXPECT_EQ(state.build.key.size(), 64U);
 

@@ -1,10 +1,9 @@
-#include "plan/model_shapes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "plan/shapes.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {

@@ -9,9 +9,16 @@ namespace mgtune {
 namespace {
 
 // A contender whose quartiles lie `spread` below and above its median.
-Contender at(const std::string& variant, double median_ns, double spread, int registers = -1) {
-  return {variant,           "sha-" + variant, "", registers, median_ns, median_ns - spread,
-          median_ns + spread};
+OutcomeRecord at(const std::string& variant, double median_ns, double spread, int registers = -1) {
+  OutcomeRecord contender;
+  contender.variant = variant;
+  contender.build.sha256 = "sha-" + variant;
+  contender.build.registers = registers;
+  contender.measurement.emplace();
+  contender.measurement->median_ns = median_ns;
+  contender.measurement->q1_ns = median_ns - spread;
+  contender.measurement->q3_ns = median_ns + spread;
+  return contender;
 }
 
 TEST(Beats, NeedsQuartilesApartAndOnePercent) {
@@ -26,17 +33,18 @@ TEST(Beats, NeedsQuartilesApartAndOnePercent) {
 TEST(PickWinner, NothingOfNothing) { EXPECT_FALSE(pick_winner({}, "a").has_value()); }
 
 TEST(PickWinner, ClearlyFasterThanTheDefault) {
-  const std::vector<Contender> all = {at("default", 100, 2), at("fast", 50, 2), at("slow", 70, 2)};
+  const std::vector<OutcomeRecord> all = {at("default", 100, 2), at("fast", 50, 2),
+                                          at("slow", 70, 2)};
   const auto pick = pick_winner(all, "default");
   ASSERT_TRUE(pick.has_value());
   EXPECT_EQ(pick->winner.variant, "fast");
-  EXPECT_EQ(pick->winner.build_sha256, "sha-fast");
+  EXPECT_EQ(pick->winner.build.sha256, "sha-fast");
   EXPECT_EQ(pick->default_median_ns, 100);
   EXPECT_FALSE(pick->tie);
 }
 
 TEST(PickWinner, FasterWithinNoiseIsATieAndTheDefaultStays) {
-  const std::vector<Contender> all = {at("default", 100, 10), at("faster", 92, 10)};
+  const std::vector<OutcomeRecord> all = {at("default", 100, 10), at("faster", 92, 10)};
   const auto pick = pick_winner(all, "default");
   ASSERT_TRUE(pick.has_value());
   EXPECT_EQ(pick->winner.variant, "default");
@@ -45,7 +53,7 @@ TEST(PickWinner, FasterWithinNoiseIsATieAndTheDefaultStays) {
 }
 
 TEST(PickWinner, FastestDefaultIsNoTie) {
-  const std::vector<Contender> all = {at("default", 80, 5), at("other", 82, 5)};
+  const std::vector<OutcomeRecord> all = {at("default", 80, 5), at("other", 82, 5)};
   const auto pick = pick_winner(all, "default");
   ASSERT_TRUE(pick.has_value());
   EXPECT_EQ(pick->winner.variant, "default");
@@ -53,8 +61,8 @@ TEST(PickWinner, FastestDefaultIsNoTie) {
 }
 
 TEST(PickWinner, TiedWinnersGoByRegistersThenText) {
-  std::vector<Contender> all = {at("default", 100, 1, 10), at("c", 50, 3, 40), at("b", 51, 3, 32),
-                                at("a", 52, 3, 32)};
+  std::vector<OutcomeRecord> all = {at("default", 100, 1, 10), at("c", 50, 3, 40),
+                                    at("b", 51, 3, 32), at("a", 52, 3, 32)};
   for (int turn = 0; turn < 4; ++turn) {
     const auto pick = pick_winner(all, "default");
     ASSERT_TRUE(pick.has_value());
@@ -66,15 +74,15 @@ TEST(PickWinner, TiedWinnersGoByRegistersThenText) {
 
 TEST(PickWinner, OneTiedWithTheFastestMustBeatTheDefaultItself) {
   // "few" is tied with the fastest but its quartiles reach the default's.
-  const std::vector<Contender> all = {at("default", 100, 2, 8), at("fast", 80, 10, 64),
-                                      at("few", 88, 12, 16)};
+  const std::vector<OutcomeRecord> all = {at("default", 100, 2, 8), at("fast", 80, 10, 64),
+                                          at("few", 88, 12, 16)};
   const auto pick = pick_winner(all, "default");
   ASSERT_TRUE(pick.has_value());
   EXPECT_EQ(pick->winner.variant, "fast");
 }
 
 TEST(PickWinner, WithoutAMeasuredDefaultTheFastestServes) {
-  const std::vector<Contender> all = {at("a", 70, 1), at("b", 60, 1)};
+  const std::vector<OutcomeRecord> all = {at("a", 70, 1), at("b", 60, 1)};
   const auto pick = pick_winner(all, "default");
   ASSERT_TRUE(pick.has_value());
   EXPECT_EQ(pick->winner.variant, "b");

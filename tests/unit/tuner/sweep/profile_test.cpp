@@ -41,12 +41,13 @@ class ProfileTest : public StoreTest {
     return bind_problem(op, {{"n", "1000"}, {"T", "f32"}}).value();
   }
 
-  ProfileOptions options() {
-    return {kFamily, "mgtune profile", fake_worker_path(), folder_.path(), 1};
-  }
-
   Result<Profile> run(const std::string& variant) {
-    return run_profile(options(), device_, problem_, parse_variant(op_, variant).value(), store_);
+    SweepOptions options;
+    options.kernel = kFamily;
+    options.command = "mgtune profile";
+    options.program = fake_worker_path();
+    options.lock_directory = folder_.path();
+    return run_profile(options, 1, device_, problem_, parse_variant(op_, variant).value(), store_);
   }
 
   void pick(const std::string& variant) {
@@ -120,16 +121,16 @@ TEST_F(ProfileTest, ASweepOnTheGpuIsNotDisturbed) {
 TEST_F(ProfileTest, ThePickIsTakenBeforeTheDefault) {
   const std::string default_text =
       variant_text(op_, select_variants(problem_, device_, {}).front().variant);
-  const auto chosen = choose_variant(problem_, device_, {}, store_);
+  const auto chosen = choose_variant(problem_, device_, "", false, store_);
   ASSERT_TRUE(chosen.ok()) << chosen.status().message();
   EXPECT_EQ(chosen->source, "default");
   EXPECT_EQ(variant_text(op_, chosen->variant), default_text);
-  EXPECT_EQ(choose_variant(problem_, device_, {"", true}, store_).status().code(),
+  EXPECT_EQ(choose_variant(problem_, device_, "", true, store_).status().code(),
             StatusCode::not_found);
 
   pick("flat THREADS=128 MODE=good");
   for (const bool only_pick : {false, true}) {
-    const auto pick = choose_variant(problem_, device_, {"", only_pick}, store_);
+    const auto pick = choose_variant(problem_, device_, "", only_pick, store_);
     ASSERT_TRUE(pick.ok()) << pick.status().message();
     EXPECT_EQ(pick->source, "pick");
     EXPECT_EQ(variant_text(op_, pick->variant), "flat THREADS=128 MODE=good");
@@ -139,20 +140,20 @@ TEST_F(ProfileTest, ThePickIsTakenBeforeTheDefault) {
 TEST_F(ProfileTest, ThePickOfAnotherProblemOrGpuIsNone) {
   pick("flat THREADS=128 MODE=good");
   const Problem other = bind_problem(op_, {{"n", "2000"}, {"T", "f32"}}).value();
-  EXPECT_EQ(choose_variant(other, device_, {}, store_)->source, "default");
+  EXPECT_EQ(choose_variant(other, device_, "", false, store_)->source, "default");
   device_.name = "Fake L4";
-  EXPECT_EQ(choose_variant(problem_, device_, {}, store_)->source, "default");
+  EXPECT_EQ(choose_variant(problem_, device_, "", false, store_)->source, "default");
 }
 
 TEST_F(ProfileTest, ANamedVariantHasToServe) {
-  const auto named = choose_variant(problem_, device_, {"flat THREADS=64 MODE=wrong"}, store_);
+  const auto named = choose_variant(problem_, device_, "flat THREADS=64 MODE=wrong", false, store_);
   ASSERT_TRUE(named.ok()) << named.status().message();
   EXPECT_EQ(named->source, "named");
   EXPECT_EQ(
-      choose_variant(problem_, device_, {"flat THREADS=63 MODE=good"}, store_).status().code(),
+      choose_variant(problem_, device_, "flat THREADS=63 MODE=good", false, store_).status().code(),
       StatusCode::invalid_argument);
   EXPECT_EQ(
-      choose_variant(problem_, device_, {"flot THREADS=64 MODE=good"}, store_).status().code(),
+      choose_variant(problem_, device_, "flot THREADS=64 MODE=good", false, store_).status().code(),
       StatusCode::invalid_argument);
 }
 

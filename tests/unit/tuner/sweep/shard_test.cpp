@@ -14,13 +14,13 @@ TEST(Shard, EachProblemIsOfOneShard) {
   for (std::size_t problem = 0; problem < 10; ++problem) {
     int takers = 0;
     for (std::int64_t index = 1; index <= 4; ++index) {
-      takers += Shard{index, 4}.takes(problem) ? 1 : 0;
+      takers += Shard{index, 4}.has_problem(problem) ? 1 : 0;
     }
     EXPECT_EQ(takers, 1);
   }
-  EXPECT_TRUE((Shard{1, 4}.takes(0)));
-  EXPECT_TRUE((Shard{4, 4}.takes(7)));
-  EXPECT_TRUE((Shard{1, 1}.takes(7)));
+  EXPECT_TRUE((Shard{1, 4}.has_problem(0)));
+  EXPECT_TRUE((Shard{4, 4}.has_problem(7)));
+  EXPECT_TRUE((Shard{1, 1}.has_problem(7)));
 }
 
 TEST(Shard, ItsFileLiesBesideTheDatabase) {

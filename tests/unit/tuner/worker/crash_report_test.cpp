@@ -1,8 +1,8 @@
-#include "worker/crash_report.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
