@@ -71,6 +71,24 @@ TEST_F(CliLargeSpaceTest, TenMillionPointsArePlannedAndListed) {
   EXPECT_EQ(listed["admissible"], 100000);
 }
 
+// A hundred problems whose spaces have more points than a hundredth of the counting.
+TEST_F(CliLargeSpaceTest, OnlyTheProblemsOfAShardShareTheCounting) {
+  MgtuneProgram::Words words = {"sweep",     "--kernel", family(7, kPrunedEarly), "--gpu", "cpu",
+                                "--dry-run", "--json"};
+  for (int n = 1; n <= 100; ++n) {
+    words.insert(words.end(), {"--problem", "n=" + std::to_string(n)});
+  }
+  const nlohmann::json all = run_in_time(words).json()["dry_run"][0]["problems"];
+  ASSERT_EQ(all.size(), 100U);
+  EXPECT_EQ(all[0]["counted"], false);
+  words.insert(words.end(), {"--shard", "2/100"});
+  const nlohmann::json shard = run_in_time(words).json()["dry_run"][0]["problems"];
+  ASSERT_EQ(shard.size(), 1U);
+  EXPECT_EQ(shard[0]["problem"], "n=2 T=f32");
+  EXPECT_EQ(shard[0]["counted"], true);
+  EXPECT_EQ(shard[0]["admissible"], 100000);
+}
+
 TEST_F(CliLargeSpaceTest, OfTenBillionPointsItSaysAtLeastHowMany) {
   const std::string kernel = family(10, pruned_late(10));
   const Ended plan = run_in_time({"sweep", "--kernel", kernel, "--gpu", "cpu", "--dry-run"});

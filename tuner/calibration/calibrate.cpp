@@ -1,12 +1,14 @@
 #include "calibration/calibrate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "ceilings/ceiling.h"
 #include "selection/variant_selection.h"
 #include "sweep/device_lock.h"
-#include "sweep/sweep_journal.h"
+#include "sweep/sweep_shared.h"
+#include "system/utc_now.h"
 
 namespace mgtune {
 namespace {
@@ -35,6 +37,48 @@ std::vector<CeilingNeed> calibration_plan(const std::string& method) {
     }
   }
   return plan;
+}
+
+// Operations per byte. Below this, no GPU since Turing is limited by arithmetic (an H200 reaches
+// its fp32 peak at 14, a T4 at 25), so the arithmetic peaks are not measured for such a problem.
+constexpr double kArithmeticIntensity = 4;
+
+// Memory wears out and fans clog, but not in a month.
+constexpr std::chrono::hours kFresh{30 * 24};
+
+StatusCode code_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::unsupported:
+      return StatusCode::unsupported;
+    case Outcome::timeout:
+      return StatusCode::timeout;
+    case Outcome::compile_failed:
+      return StatusCode::compile_failed;
+    default:
+      return StatusCode::launch_failed;
+  }
+}
+
+// From the store while it is fresh, otherwise measured. 0 if the device has no such ceiling or it
+// could not be measured, which says nothing about the variants.
+Result<double> ceiling_rate(SweepShared& shared, const std::string& kind, std::int64_t bytes,
+                            const TunedView& view) {
+  const CeilingNeed need{kind, shared.options.method.name, bytes};
+  MGTUNE_ASSIGN(const std::optional<CeilingRecord> known,
+                find_fresh_ceiling(shared.store, shared.gpu_id, shared.device.driver, need));
+  if (known.has_value()) return known->rate;
+  const Result<CeilingRecord> measured =
+      request_ceiling(shared.workers, shared.next_request++, need);
+  if (measured.ok()) {
+    MGTUNE_ASSIGN(const std::int64_t sweep, shared.journal.begin());
+    MGTUNE_TRY(shared.store.record_ceiling(sweep, shared.gpu_id, *measured));
+    return measured->rate;
+  }
+  if (!shared.should_stop() && measured.status().code() != StatusCode::unsupported) {
+    shared.summary.skipped.push_back("the " + kind + " ceiling of " + view.problem + ": " +
+                                     measured.status().message());
+  }
+  return 0.0;
 }
 
 }  // namespace
@@ -81,6 +125,42 @@ Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo
   MGTUNE_TRY(journal.finish());
   summary.sweep_id = journal.id();
   return summary;
+}
+
+Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64_t gpu,
+                                                        const std::string& driver,
+                                                        const CeilingNeed& need) {
+  const std::string oldest = utc_text(std::chrono::system_clock::now() - kFresh);
+  MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(gpu));
+  const auto found = std::ranges::find_if(ceilings, [&](const CeilingView& view) {
+    const CeilingRecord& ceiling = view.ceiling;
+    return ceiling.kind == need.kind && ceiling.method == need.method &&
+           ceiling.bytes == need.bytes && ceiling.rate > 0 && view.driver == driver &&
+           ceiling.clocks.throttled_samples == 0 && ceiling.measured_at >= oldest;
+  });
+  if (found == ceilings.end()) return std::optional<CeilingRecord>();
+  return std::optional(found->ceiling);
+}
+
+Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
+                                      const CeilingNeed& need) {
+  MGTUNE_ASSIGN(WorkReply reply,
+                workers.measure({request_id, CeilingRequest{need.kind, need.bytes}}));
+  if (reply.ceiling.has_value()) return *std::move(reply.ceiling);
+  return Status(code_of(reply.outcome), reply.message);
+}
+
+Status measure_ceilings(SweepShared& shared, TunedView& view) {
+  const auto bytes = static_cast<std::int64_t>(view.bytes);
+  if (shared.device.kind == DeviceKind::cpu || bytes <= 0) return {};
+  MGTUNE_ASSIGN(const double copy_rate, ceiling_rate(shared, "copy", bytes, view));
+  if (copy_rate > 0) view.copy_ns = view.bytes / copy_rate * 1e9;
+  if (view.flops < kArithmeticIntensity * view.bytes) return {};
+  for (const std::string& kind : ceiling_kinds()) {
+    if (is_memory_ceiling(kind)) continue;
+    MGTUNE_TRY(ceiling_rate(shared, kind, 0, view).status());
+  }
+  return {};
 }
 
 }  // namespace mgtune

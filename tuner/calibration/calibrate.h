@@ -1,20 +1,30 @@
-// Calibrate: every ceiling of one GPU, measured one after the other by the measure worker and
-// recorded under a sweep of strategy "calibrate". The parent process only; one thread.
+// The ceilings of a GPU, which say what it can do at most: all of them, measured one after the
+// other by the measure worker and recorded under a sweep of strategy "calibrate", or those that a
+// problem's times are compared with. The parent process only; one thread.
 
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "calibration/problem_ceilings.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "measure/measure_pool.h"
 #include "store/store.h"
 #include "sweep/sweep.h"
 
 namespace mgtune {
+
+struct SweepShared;
+
+struct CeilingNeed {
+  std::string kind;    // one of ceiling_kinds()
+  std::string method;  // of the timing
+  std::int64_t bytes = 0;
+};
 
 struct CalibrateProgress {
   std::int64_t done = 0, total = 0;
@@ -37,5 +47,22 @@ Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo
                                    Store& store,
                                    const std::function<void(const CalibrateProgress&)>& on_progress,
                                    const std::function<bool()>& should_stop);
+
+// The ceiling that the store has for the GPU, measured with the same driver in the last 30 days.
+Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64_t gpu,
+                                                        const std::string& driver,
+                                                        const CeilingNeed& need);
+
+// Measured by the first of `workers`, by its own method. unsupported, with the reason, if the
+// device does not have such a unit. launch_failed if the worker crashed, timeout if it did not
+// finish in time, otherwise the worker's failure.
+Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
+                                      const CeilingNeed& need);
+
+// A copy of the problem's bytes, which gives `view` its copy_ns, and the arithmetic peaks where
+// arithmetic may limit the problem. To be called before the problem's first variant is measured: a
+// problem of which everything is known needs none. Does nothing on the cpu device, and for a
+// problem that moves no bytes.
+Status measure_ceilings(SweepShared& shared, TunedView& view);
 
 }  // namespace mgtune

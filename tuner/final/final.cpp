@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "final/final_ranking.h"
 #include "timing/timer.h"
 
 namespace mgtune {

@@ -1,11 +1,14 @@
 #include "final/pick.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <tuple>
 #include <vector>
 
 #include "family/variant.h"
 #include "sweep/sweep_shared.h"
+#include "timing/statistics.h"
 
 namespace mgtune {
 namespace {
@@ -34,6 +37,23 @@ bool same_pick(const TunedRecord& a, const TunedRecord& b) {
          a.default_median_ns == b.default_median_ns && a.tie == b.tie;
 }
 
+// Of one variant's median from process to process on an H200: results/h200/repeatability.txt.
+constexpr double kBetweenProcesses = 0.005;
+
+SampleSummary ratio(const Samples& a, const Samples& b) {
+  std::vector<double> ratios;
+  ratios.reserve(a.size());
+  for (std::size_t round = 0; round < a.size(); ++round) ratios.push_back(a[round] / b[round]);
+  return summarise(ratios);
+}
+
+bool is_slower(const Samples& a, const Samples& b, double noise) {
+  return ratio(a, b).median_low > 1 + noise;
+}
+
+// Far beyond what single measurements, made one after the other, are wrong by.
+constexpr double kHopeless = 1.25;
+
 }  // namespace
 
 bool beats(const OutcomeRecord& a, const OutcomeRecord& b) {
@@ -59,6 +79,95 @@ std::optional<Pick> pick_winner(std::span<const OutcomeRecord> contenders,
     }
   }
   return Pick{*winner, default_ns, false};
+}
+
+std::vector<OutcomeRecord> final_entries(std::span<const OutcomeRecord> contenders,
+                                         const std::string& default_variant, std::size_t max) {
+  std::vector<OutcomeRecord> sorted(contenders.begin(), contenders.end());
+  std::ranges::sort(sorted, is_faster);
+  const auto standard = std::ranges::find(sorted, default_variant, &OutcomeRecord::variant);
+  if (standard != sorted.end()) {
+    std::rotate(sorted.begin(), standard, standard + 1);
+    ++max;
+  }
+  std::vector<OutcomeRecord> entries;
+  double fastest_ns = 0;
+  for (const OutcomeRecord& contender : sorted) {
+    if (entries.size() == max) break;
+    if (contender.variant != default_variant) {
+      const double median_ns = contender.measurement->median_ns;
+      if (fastest_ns == 0) fastest_ns = median_ns;
+      if (median_ns > fastest_ns * kHopeless) break;
+    }
+    entries.push_back(contender);
+  }
+  return entries;
+}
+
+double noise_floor(const Samples& a, const Samples& b) {
+  const SampleSummary same = ratio(a, b);
+  return std::max(std::abs(same.median_low - 1), std::abs(same.median_high - 1));
+}
+
+FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const Samples> samples,
+                        const std::string& default_variant, double noise_floor) {
+  const double noise = std::max(noise_floor, kBetweenProcesses);
+  std::vector<std::size_t> order(entries.size());
+  std::vector<SampleSummary> ratios;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    order[i] = i;
+    ratios.push_back(ratio(samples[i], samples[0]));
+  }
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return std::tie(ratios[a].median, entries[a].variant) <
+           std::tie(ratios[b].median, entries[b].variant);
+  });
+  const std::size_t fastest = order.front();
+
+  FinalRanking ranking;
+  const std::size_t* standard = nullptr;
+  std::vector<std::size_t> tied;
+  for (const std::size_t& i : order) {
+    const OutcomeRecord& entry = entries[i];
+    FinalistRecord& finalist = ranking.finalists.emplace_back();
+    finalist.variant = entry.variant;
+    finalist.build_sha256 = entry.build.sha256;
+    finalist.launch_hash = entry.key.launch_hash;
+    const SampleSummary summary = summarise(samples[i]);
+    finalist.median_ns = summary.median;
+    finalist.median_low_ns = summary.median_low;
+    finalist.median_high_ns = summary.median_high;
+    finalist.ratio = ratios[i].median;
+    finalist.ratio_low = ratios[i].median_low;
+    finalist.ratio_high = ratios[i].median_high;
+    finalist.tied = !is_slower(samples[i], samples[fastest], noise);
+    finalist.samples_ns = samples[i];
+    if (finalist.tied) tied.push_back(i);
+    if (entry.variant == default_variant) standard = &i;
+  }
+
+  std::size_t winner = fastest;
+  const bool default_stays =
+      standard != nullptr && std::ranges::find(tied, *standard) != tied.end();
+  if (default_stays) {
+    winner = *standard;
+  } else {
+    for (const std::size_t i : tied) {
+      if (standard != nullptr && !is_slower(samples[*standard], samples[i], noise)) continue;
+      if (std::tie(entries[i].build.registers, entries[i].variant) <
+          std::tie(entries[winner].build.registers, entries[winner].variant)) {
+        winner = i;
+      }
+    }
+  }
+  const SampleSummary summary = summarise(samples[winner]);
+  ranking.pick.winner = entries[winner];
+  ranking.pick.winner.measurement->median_ns = summary.median;
+  ranking.pick.winner.measurement->q1_ns = summary.q1;
+  ranking.pick.winner.measurement->q3_ns = summary.q3;
+  if (standard != nullptr) ranking.pick.default_median_ns = summarise(samples[*standard]).median;
+  ranking.pick.tie = default_stays && winner != fastest;
+  return ranking;
 }
 
 Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem,

@@ -1,16 +1,19 @@
-// Pick: which variant of a problem wins, and whether it beats the default. One thread.
+// Pick: which variant of a problem wins, and whether it beats the default: by single measurements,
+// or by the rounds of a final. One thread.
 //
-// One variant beats another if its whole interquartile range is below the other's and its median is
-// more than 1 % lower. Less cannot be distinguished from noise. The default stays unless it is
-// beaten. Variants that the fastest one does not beat are tied with it. Of those that beat the
-// default, the one with the fewest registers wins, then the first text, so that equal numbers give
-// equal picks.
+// By single measurements, one variant beats another if its whole interquartile range is below the
+// other's and its median is more than 1 % lower. Less cannot be distinguished from noise. The
+// default stays unless it is beaten. Variants that the fastest one does not beat are tied with it.
+// Of those that beat the default, the one with the fewest registers wins, then the first text, so
+// that equal numbers give equal picks.
 
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "family/problem.h"
@@ -33,6 +36,38 @@ bool beats(const OutcomeRecord& a, const OutcomeRecord& b);
 // nullopt if there are no contenders.
 std::optional<Pick> pick_winner(std::span<const OutcomeRecord> contenders,
                                 const std::string& default_variant);
+
+// The final's ranking: the variants of a problem that were timed in rounds of random order are
+// compared round by round, so that drift cancels.
+//
+// A ratio is the median over the rounds of one variant's time divided by another's in the same
+// round, with its 95 % interval. A variant is slower than another if the whole interval is beyond
+// the noise: beyond the difference of two entries of one variant (the A/A floor), and beyond 0.5 %,
+// because smaller differences change from process to process with the addresses of code and
+// buffers. Variants that are not slower than the fastest are tied with it. The default is picked if
+// it is tied. Otherwise, of the tied variants that beat the default, the one with the fewest
+// registers is picked, then the one with the first text.
+
+using Samples = std::vector<double>;  // nanoseconds, one per round
+
+// The distance from 1 of the ratio of two entries of one variant, including its interval.
+double noise_floor(const Samples& a, const Samples& b);
+
+// The entries: the default first (the fastest variant if the default did not pass), then the
+// fastest, at most `max` besides the default. A variant that took a quarter longer than the
+// fastest does not enter.
+std::vector<OutcomeRecord> final_entries(std::span<const OutcomeRecord> contenders,
+                                         const std::string& default_variant, std::size_t max);
+
+struct FinalRanking {
+  std::vector<FinalistRecord> finalists;  // the fastest first
+  Pick pick;
+};
+
+// `samples[i]` are those of `entries[i]`, the same number for each. Ratios are relative to
+// entries[0]. At least one entry and one round.
+FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const Samples> samples,
+                        const std::string& default_variant, double noise_floor);
 
 // The problem's row among the picks, all but the winner: what the problem is and moves, its default
 // and the method of its times.

@@ -15,14 +15,13 @@ std::uint64_t patience(std::uint64_t size) { return size > kMaxListed ? 4096 : 4
 
 }  // namespace
 
-Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::size_t first_design,
-                 std::size_t end_design)
+Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design)
     : set_(&set),
       random_(seed),
-      first_design_(first_design),
-      end_design_(end_design),
-      first_point_(set.first_point(first_design)),
-      size_(set.first_point(end_design) - first_point_),
+      first_design_(design.value_or(0)),
+      end_design_(design.has_value() ? *design + 1 : set.design_count()),
+      first_point_(set.first_point(first_design_)),
+      size_(set.first_point(end_design_) - first_point_),
       draws_left_(patience(size_)) {}
 
 std::optional<Variant> Sampler::next() {

@@ -21,15 +21,12 @@ namespace mgtune {
 
 class Sampler {
  public:
-  Sampler(const VariantSet& set, std::uint64_t seed) : Sampler(set, seed, 0, set.design_count()) {}
-  Sampler(const VariantSet& set, std::uint64_t seed, std::size_t design)
-      : Sampler(set, seed, design, design + 1) {}
+  // Of all designs, or of one.
+  Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design = {});
 
   std::optional<Variant> next();  // nullopt when every admissible variant was drawn
 
  private:
-  Sampler(const VariantSet& set, std::uint64_t seed, std::size_t first_design,
-          std::size_t end_design);
   std::optional<std::uint64_t> draw();
   std::optional<std::uint64_t> seek();
   void enumerate_rest();

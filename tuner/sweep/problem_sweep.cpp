@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "calibration/problem_ceilings.h"
+#include "calibration/calibrate.h"
 #include "final/final.h"
 #include "final/pick.h"
 #include "search/search.h"
@@ -44,7 +44,7 @@ ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, K
       results_(std::move(results)),
       search_(std::move(search)),
       view_(std::move(view)),
-      stages_(view_.tuned.default_variant) {}
+      stages_{view_.tuned.default_variant} {}
 
 // Results of earlier runs that still hold compete with those of this run, so that a short sweep
 // never replaces a better pick of a long one.
@@ -81,7 +81,9 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   on_variant_ = on_variant;
   stopped_ = false;
   // What was compiling when an earlier run() ended is asked for again.
-  for (VariantState& state : stages_.stop_compiling()) compile(std::move(state));
+  for (auto& [request, states] : std::exchange(stages_.compiling, {})) {
+    for (VariantState& state : states) compile(std::move(state));
+  }
   // Known results count before the search is asked. So the search learns from all of them, and the
   // same command ends at the same place, whatever order the search prefers by then.
   for (const VariantState& state : std::exchange(recalled_, {})) {
@@ -90,12 +92,12 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   }
   while (true) {
     MGTUNE_TRY(want_more());
-    if (stages_.has_compiling() && !stopping()) {
+    if (!stages_.compiling.empty() && !stopping()) {
       MGTUNE_TRY(measure_ceilings_once());  // while they compile
     }
     MGTUNE_TRY(measure_ready());
     // A measurement is waited for in any case, a compilation only if there is time left.
-    if (!stages_.has_measuring() && (!stages_.has_compiling() || stopping())) break;
+    if (stages_.measuring.empty() && (stages_.compiling.empty() || stopping())) break;
     wait();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
@@ -110,7 +112,7 @@ void ProblemSweep::wait() {
   WaitSet waiting;
   shared_.pool.join(waiting);
   shared_.workers.join(waiting);
-  if (deadline_.has_value() && !stages_.has_measuring() && done_ > 0) waiting.add(*deadline_);
+  if (deadline_.has_value() && stages_.measuring.empty() && done_ > 0) waiting.add(*deadline_);
   waiting.wait();
 }
 
@@ -140,7 +142,7 @@ Status ProblemSweep::want(const Variant& variant) {
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
-      stages_.add_ready(std::move(state));
+      stages_.ready.push_back(std::move(state));
       break;
     case VariantState::Need::compile:
       compile(std::move(state));
@@ -152,7 +154,7 @@ Status ProblemSweep::want(const Variant& variant) {
 void ProblemSweep::compile(VariantState state) {
   if (stages_.join_compiling(state)) return;
   WorkRequest work{shared_.next_request++, CompileRequest{request(state), shared_.device.id}};
-  stages_.start_compiling(work.id, std::move(state));
+  stages_.compiling[work.id].push_back(std::move(state));
   shared_.pool.submit(std::move(work));
 }
 
@@ -163,14 +165,14 @@ Status ProblemSweep::receive_builds() {
     if (!next.ok()) return interrupted_or(std::move(next).take_status());
     const std::optional<WorkReply> reply = *std::move(next);
     if (!reply.has_value()) return {};
-    std::vector<VariantState> states = stages_.end_compiling(reply->id);
-    if (states.empty()) continue;  // of a problem that ended before its builds came back
+    auto compiled = stages_.compiling.extract(reply->id);
+    if (compiled.empty()) continue;  // of a problem that ended before its builds came back
     if (discards(*reply)) continue;
-    if (!states.front().cached) ++shared_.summary.compiled;
-    for (VariantState& state : states) {
+    if (!compiled.mapped().front().cached) ++shared_.summary.compiled;
+    for (VariantState& state : compiled.mapped()) {
       MGTUNE_TRY(results_.add_build(state, *reply));
       if (state.need == VariantState::Need::measure) {
-        stages_.add_ready(std::move(state));
+        stages_.ready.push_back(std::move(state));
       } else {
         MGTUNE_TRY(finish(state, Origin::build));
       }
@@ -182,7 +184,7 @@ Status ProblemSweep::receive_builds() {
 // long it compiles: the one that others are compared with must not be missing when the budget ends.
 // The time of the fastest goes along, so that the worker stops early on variants that are slower.
 Status ProblemSweep::measure_ready() {
-  while (stages_.has_ready() && shared_.workers.has_idle() && !stages_.is_default_on_its_way() &&
+  while (!stages_.ready.empty() && shared_.workers.has_idle() && !stages_.is_default_on_its_way() &&
          !stopping()) {
     MGTUNE_TRY(measure_ceilings_once());
     VariantState state = stages_.next_ready();
@@ -192,7 +194,7 @@ Status ProblemSweep::measure_ready() {
       work.stop_above_ns = incumbent->measurement->q3_ns;
     }
     const std::int64_t id = shared_.next_request++;
-    stages_.start_measuring(id, std::move(state));
+    stages_.measuring.emplace(id, std::move(state));
     shared_.workers.submit({id, std::move(work)});
   }
   return {};
@@ -208,14 +210,14 @@ Status ProblemSweep::receive_measurements() {
   const std::optional<WorkReply> reply = next.ok() ? *next : std::nullopt;
   if (next.ok() && !reply.has_value()) return {};
   if (!next.ok()) {
-    stages_.stop_measuring();
+    stages_.measuring.clear();
     return interrupted_or(next.status());
   }
-  std::optional<VariantState> state = stages_.end_measuring(reply->id);
-  if (!state.has_value()) return internal_error("a measurement that nobody asked for");
+  auto measured = stages_.measuring.extract(reply->id);
+  if (measured.empty()) return internal_error("a measurement that nobody asked for");
   if (discards(*reply)) return {};
-  results_.add_measurement(*state, *reply);
-  return finish(*state, Origin::measurement);
+  results_.add_measurement(measured.mapped(), *reply);
+  return finish(measured.mapped(), Origin::measurement);
 }
 
 // -> finished: the variant counts from here on, for the search, for racing and for the pick. The

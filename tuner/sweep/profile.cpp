@@ -4,13 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "check/checker.h"
 #include "launch/loaded_variant.h"
 #include "measure/count_process.h"
 #include "selection/variant_selection.h"
 #include "space/space.h"
 #include "sweep/device_lock.h"
-#include "sweep/sweep_journal.h"
+#include "sweep/sweep_shared.h"
 
 namespace mgtune {
 namespace {
@@ -31,26 +30,6 @@ std::optional<Variant> picked_variant(const Problem& problem, const DeviceInfo& 
   const std::vector<SelectedVariant> selected = select_variants(problem, device, tuned);
   if (selected.empty() || selected.front().step != SelectionStep::exact) return std::nullopt;
   return selected.front().variant;
-}
-
-Status record(const SweepOptions& options, const DeviceInfo& device, const Problem& problem,
-              const Variant& variant, const WorkReply& reply, Profile& profile, Store& store) {
-  const Operator& op = *problem.op;
-  MGTUNE_ASSIGN(const std::int64_t flops, op.flops.evaluate(problem.slots));
-  ResultKey key;
-  MGTUNE_ASSIGN(key.gpu, store.gpu_id(gpu_record(device)));
-  MGTUNE_ASSIGN(key.problem, store.problem_id(op.full_name(), problem.text(), profile.cost_bytes,
-                                              static_cast<double>(flops)));
-  key.build_sha256 = reply.build.has_value() ? reply.build->sha256 : "";
-  key.launch_hash = launch_hash(op, variant);
-  key.reference_hash = reference_hash(op);
-
-  SweepOptions sweep = options;
-  sweep.strategy = "profile";
-  SweepJournal journal(store, sweep, device, key.gpu);
-  MGTUNE_ASSIGN(profile.sweep, journal.begin());
-  MGTUNE_TRY(store.record_counters(profile.sweep, key, profile.variant, profile.counters.values));
-  return journal.finish();
 }
 
 }  // namespace
@@ -91,7 +70,20 @@ Result<Profile> run_profile(const SweepOptions& options, int tier, const DeviceI
   profile.message = reply.message;
   if (reply.outcome != Outcome::ok) return profile;
   profile.counters = std::move(*reply.counters);
-  MGTUNE_TRY(record(options, device, problem, variant, reply, profile, store));
+
+  MGTUNE_ASSIGN(const std::int64_t flops, op.flops.evaluate(problem.slots));
+  ResultKey key;
+  MGTUNE_ASSIGN(key.gpu, store.gpu_id(gpu_record(device)));
+  MGTUNE_ASSIGN(key.problem, store.problem_id(op.full_name(), problem.text(), profile.cost_bytes,
+                                              static_cast<double>(flops)));
+  key.build_sha256 = reply.build.has_value() ? reply.build->sha256 : "";
+  key.launch_hash = launch_hash(op, variant);
+  SweepOptions sweep = options;
+  sweep.strategy = "profile";
+  SweepJournal journal(store, sweep, device, key.gpu);
+  MGTUNE_ASSIGN(profile.sweep, journal.begin());
+  MGTUNE_TRY(store.record_counters(profile.sweep, key, profile.variant, profile.counters.values));
+  MGTUNE_TRY(journal.finish());
   return profile;
 }
 

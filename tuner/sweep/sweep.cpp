@@ -268,12 +268,8 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
                           options.compile_processes, kCompileDeadline),
       .workers = MeasurePool(options.program, devices, options.method, deadline),
-      .counter = {},
-      .counters_refused = 0,
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
-      .summary = {},
-      .next_request = 1,
   };
   if (options.counters) shared.counter.emplace(options.program, device.id, deadline);
   MGTUNE_TRY(Sweep(shared, problems, on_progress).run());

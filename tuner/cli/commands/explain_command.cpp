@@ -1,11 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <iostream>
 
 #include "cli/command.h"
-#include "cli/output/explain_output.h"
+#include "json/json.h"
+#include "results/explanation.h"
 #include "system/file_system.h"
+#include "text/text_table.h"
 
 namespace mgtune {
 namespace {
+
+constexpr std::size_t kRunnersUp = 5;
+
+std::string expected_time_text(double ns) {
+  return ns > 0 ? fmt::format("{:.2f} us", ns / 1e3) : "unknown";
+}
+
+std::string expected_share_text(double part) {
+  return part < 0 ? "unknown" : fmt::format("{:.1f} %", 100 * part);
+}
+
+std::size_t listed_candidates(const SelectionReport& report) {
+  return std::min(report.selected.size(), kRunnersUp + 1);
+}
+
+std::vector<std::string> flags(const SelectionReport& report) {
+  std::vector<std::string> words;
+  if (!report.gpu.is_here) words.emplace_back("GPU is not in this machine");
+  if (report.selected.front().step == SelectionStep::nearest_gpu) words.emplace_back("other GPU");
+  if (report.selected.front().other_driver) words.emplace_back("other driver");
+  if (report.gpu.device.kind == DeviceKind::cpu) words.emplace_back("emulation times");
+  return words;
+}
+
+// "18.55 us". For a pick also its time outside the final, which compares with the runners-up.
+std::string expected_text(const SelectedVariant& chosen) {
+  const bool both = chosen.alone_ns > 0 && chosen.alone_ns != chosen.expected_ns;
+  std::string text = expected_time_text(chosen.expected_ns);
+  if (both) text += " as tuned; " + expected_time_text(chosen.alone_ns) + " measured alone";
+  return text + (chosen.slowdown < 0 && chosen.expected_ns > 0 ? " at that problem" : "");
+}
+
+std::string answer_text(const SelectionReport& report) {
+  const SelectedVariant& chosen = report.selected.front();
+  const Operator& op = *report.problem->op;
+  const bool estimated = chosen.step != SelectionStep::exact;
+  std::string text =
+      fmt::format("problem   {} {}\ngpu       {}\nvariant   {}\nchosen    {}: {}\nexpected  {}\n",
+                  op.full_name(), report.problem->text(), report.gpu.device.name,
+                  variant_text(op, chosen.variant), to_string(chosen.step), chosen.reason,
+                  expected_text(chosen));
+  if (chosen.slowdown >= 0) {
+    text += fmt::format("regret    {} over the best variant, {}\n",
+                        expected_share_text(chosen.slowdown),
+                        estimated ? "estimated" : "both measured alone");
+  }
+  if (estimated && !report.neighbors.empty()) {
+    text += fmt::format(
+        "bound     {}: the largest loss at the {} nearest measured problems, each left out in "
+        "turn\n",
+        expected_share_text(worst_regret(regrets(report.neighbors))), report.neighbors.size());
+  }
+  for (const std::string& flag : flags(report)) text += "flag      " + flag + "\n";
+  for (const std::string& failed : report.failed) text += "never     " + failed + "\n";
+  if (listed_candidates(report) < 2) return text;
+  TextTable table({{"runner-up"},
+                   {"expected", TextTable::Align::right},
+                   {"over best", TextTable::Align::right},
+                   {"why"}});
+  for (std::size_t i = 1; i < listed_candidates(report); ++i) {
+    const SelectedVariant& other = report.selected[i];
+    table.add_row({variant_text(op, other.variant), expected_time_text(other.expected_ns),
+                   expected_share_text(other.slowdown), std::string(to_string(other.step))});
+  }
+  return text + "\n" + table.text();
+}
+
+std::string held_out_text(const std::vector<HeldOut>& problems) {
+  TextTable table({{"problem"},
+                   {"regret", TextTable::Align::right},
+                   {"default's", TextTable::Align::right},
+                   {"us", TextTable::Align::right},
+                   {"best us", TextTable::Align::right},
+                   {"variant chosen without it"}});
+  for (const HeldOut& one : problems) {
+    table.add_row(
+        {one.problem->text(), expected_share_text(one.regret()),
+         expected_share_text(one.default_regret()), fmt::format("{:.2f}", one.median_ns / 1e3),
+         fmt::format("{:.2f}", one.best_ns / 1e3), variant_text(*one.problem->op, one.variant)});
+  }
+  std::string text =
+      table.text() + fmt::format(
+                         "{} problems, each chosen for without its measurements: "
+                         "regret {} in the median, {} at worst\n",
+                         problems.size(), expected_share_text(median_regret(regrets(problems))),
+                         expected_share_text(worst_regret(regrets(problems))));
+  if (const std::vector<double> of_default = default_regrets(problems); !of_default.empty()) {
+    text += fmt::format(
+        "the default, which needs no measurements: regret {} in the median, {} at worst, over {} "
+        "problems\n",
+        expected_share_text(median_regret(of_default)),
+        expected_share_text(worst_regret(of_default)), of_default.size());
+  }
+  return text;
+}
+
+Json held_out_json(const std::vector<HeldOut>& problems) {
+  Json list = Json::array();
+  for (const HeldOut& one : problems) {
+    const Operator& op = *one.problem->op;
+    list.push_back({{"problem", one.problem->text()},
+                    {"variant", variant_text(op, one.variant)},
+                    {"median_ns", one.median_ns},
+                    {"best", variant_text(op, one.best)},
+                    {"best_ns", one.best_ns},
+                    {"regret", one.regret()},
+                    {"default_regret", nullptr}});
+    if (one.default_ns > 0) list.back()["default_regret"] = one.default_regret();
+  }
+  return {{"median_regret", median_regret(regrets(problems))},
+          {"worst_regret", worst_regret(regrets(problems))},
+          {"problems", std::move(list)}};
+}
+
+Json variant_json(const Operator& op, const SelectedVariant& selected) {
+  Json json = {{"variant", variant_text(op, selected.variant)},
+               {"rule", to_string(selected.step)},
+               {"reason", selected.reason},
+               {"expected_ns", nullptr},
+               {"slowdown", nullptr}};
+  if (selected.expected_ns > 0) json["expected_ns"] = selected.expected_ns;
+  if (selected.slowdown >= 0) json["slowdown"] = selected.slowdown;
+  return json;
+}
+
+std::string selection_text(const SelectionReport& report) {
+  std::string text;
+  if (report.problem) text = answer_text(report);
+  for (const std::vector<HeldOut>& problems : report.cross_validated) {
+    text += (text.empty() ? "" : "\n") + held_out_text(problems);
+  }
+  return text;
+}
+
+std::string selection_json(const SelectionReport& report) {
+  Json json = {{"format", 1}, {"gpu", report.gpu.device.name}, {"here", report.gpu.is_here}};
+  if (report.problem) {
+    const Operator& op = *report.problem->op;
+    json["operator"] = op.full_name();
+    json["problem"] = report.problem->text();
+    json["chosen"] = variant_json(op, report.selected.front());
+    json["regret_bound"] = nullptr;
+    if (!report.neighbors.empty()) json["regret_bound"] = worst_regret(regrets(report.neighbors));
+    json["flags"] = flags(report);
+    json["failed"] = report.failed;
+    json["runners_up"] = Json::array();
+    for (std::size_t i = 1; i < listed_candidates(report); ++i) {
+      json["runners_up"].push_back(variant_json(op, report.selected[i]));
+    }
+  }
+  json["cross_validation"] = Json::array();
+  for (const auto& problems : report.cross_validated) {
+    json["cross_validation"].push_back(held_out_json(problems));
+  }
+  return json.document_text();
+}
 
 class ExplainCommand final : public Command {
  public:

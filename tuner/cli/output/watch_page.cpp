@@ -1,108 +1,16 @@
 #include "cli/output/watch_page.h"
 
-#include <poll.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <filesystem>
-#include <iostream>
-#include <optional>
-#include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
-
-#include "cli/found_results.h"
-#include "document/report_document.h"
-#include "html/report_page.h"
-#include "live/page_server.h"
 
 namespace mgtune {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
-constexpr seconds kToStart{10};
-constexpr seconds kToFinish{10};
-constexpr milliseconds kBetweenDocuments{1000};
-// A document of 100,000 variants takes two seconds. At most a tenth of a core is spent on
-// documents.
-constexpr int kShareOfTime = 10;
-constexpr milliseconds kToLeave{3000};  // for browsers to read the last document
-
-// When each of the two files of a store was last written, and its size.
-using Stamp = std::array<std::pair<std::filesystem::file_time_type, std::uintmax_t>, 2>;
-
-Stamp stamp_of(const std::string& database) {
-  const auto stamp = [](const std::string& path) {
-    std::error_code missing;
-    const auto time = std::filesystem::last_write_time(path, missing);
-    return std::pair(time, std::filesystem::file_size(path, missing));
-  };
-  return {stamp(database), stamp(database + "-wal")};
-}
-
-class Watcher {
- public:
-  Watcher(std::string database, std::string kernel, PageServer server)
-      : database_(std::move(database)), kernel_(std::move(kernel)), server_(std::move(server)) {}
-
-  Status run() {
-    publish(true);
-    while (!input_ended()) {
-      MGTUNE_TRY(server_.serve(milliseconds(200), STDIN_FILENO));
-      if (SteadyClock::now() >= next_ && stamp_of(database_) != published_) publish(true);
-    }
-    publish(false);
-    server_.end();
-    const SteadyClock::time_point limit = SteadyClock::now() + kToLeave;
-    while (!server_.is_done() && SteadyClock::now() < limit)
-      MGTUNE_TRY(server_.serve(milliseconds(50)));
-    return {};
-  }
-
- private:
-  // If the store cannot be read now (a locked file), it is read the next time.
-  void publish(bool live) {
-    const SteadyClock::time_point start = SteadyClock::now();
-    const Stamp stamp = stamp_of(database_);
-    Result<ReportModel> model = read();
-    if (model.ok()) {
-      DocumentOptions options;
-      options.live = live;
-      options.database = database_;
-      Result<std::string> page = render_page(*model, "");
-      if (page.ok()) {
-        server_.publish(*std::move(page), report_document(*model, analyze(*model), options));
-        published_ = stamp;
-      }
-    }
-    const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - start);
-    next_ = SteadyClock::now() + std::max(kBetweenDocuments, kShareOfTime * took);
-  }
-
-  // The store is closed at once, because an open reader would keep the sweep from folding the log.
-  Result<ReportModel> read() {
-    MGTUNE_ASSIGN(std::optional<Store> store, Store::open(database_, Store::Mode::read_only));
-    MGTUNE_ASSIGN(FoundResults found, find_results(store, {kernel_, ""}));
-    return std::move(found.model);
-  }
-
-  // True if the sweep has written "end", or has ended.
-  bool input_ended() {
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    return ::poll(&input, 1, 0) > 0;
-  }
-
-  std::string database_, kernel_;
-  PageServer server_;
-  Stamp published_{};
-  SteadyClock::time_point next_;
-};
+constexpr std::chrono::seconds kToStart{10};
+constexpr std::chrono::seconds kToFinish{10};
 
 }  // namespace
 
@@ -122,12 +30,6 @@ void WatchPage::finish() {
   if (!process_.write_line("end").ok()) return;
   // The process writes nothing more, so this returns when it ends.
   static_cast<void>(process_.read_line(SteadyClock::now() + kToFinish));
-}
-
-Status serve_watch_page(const std::string& database, const std::string& kernel) {
-  MGTUNE_ASSIGN(PageServer server, PageServer::listen());
-  std::cout << server.url() << std::endl;
-  return Watcher(database, kernel, std::move(server)).run();
 }
 
 }  // namespace mgtune

@@ -1,12 +1,11 @@
-// WatchPage: the process that serves the report of a running sweep (`mgtune sweep --watch`). It is
-// a separate process, so that browsers do not slow down the sweep. It reads the store while the
-// sweep writes it, and ends when its standard input is closed.
+// WatchPage: the process (`mgtune watch`) that serves the report of a running sweep (`mgtune sweep
+// --watch`). It is a separate process, so that browsers do not slow down the sweep. It reads the
+// store while the sweep writes it, and ends when its standard input is closed.
 //
 // Move-only. Only the thread that started it uses it.
 
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "core/status.h"
@@ -34,9 +33,5 @@ class WatchPage {
   ChildProcess process_;
   std::string url_;
 };
-
-// The child process: serves the results of `kernel` in `database` until standard input ends or says
-// "end", and writes its URL as the first line of standard output.
-Status serve_watch_page(const std::string& database, const std::string& kernel);
 
 }  // namespace mgtune

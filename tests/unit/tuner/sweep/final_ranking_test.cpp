@@ -1,4 +1,4 @@
-#include "final/final_ranking.h"
+#include "final/pick.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

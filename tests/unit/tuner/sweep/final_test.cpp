@@ -64,12 +64,8 @@ class FinalTest : public StoreTest {
           .pool = CompilePool({options_.program, "worker", "compile"}, 1, std::chrono::seconds(5)),
           .workers =
               MeasurePool(options_.program, {device_}, options_.method, std::chrono::seconds(5)),
-          .counter = {},
-          .counters_refused = 0,
           .journal = SweepJournal(store_, options_, device_, gpu_id),
           .should_stop = [this] { return stop_; },
-          .summary = {},
-          .next_request = 1,
       });
     }
     return *shared_;

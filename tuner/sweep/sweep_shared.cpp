@@ -1,4 +1,4 @@
-#include "sweep/sweep_journal.h"
+#include "sweep/sweep_shared.h"
 
 #include <sys/utsname.h>
 
