@@ -105,7 +105,7 @@ class AdaptiveSearch final : public Search {
         (improvements_.back().log_time - log_gain - scale_->mean) / scale_->deviation;
     double none = 1;
     for (std::size_t i = 0; i < posterior_.candidates(); ++i) {
-      if (pool_.is_taken(pool_.indices()[i])) continue;
+      if (pool_.is_excluded(pool_.indices()[i])) continue;
       none *= 1 - probability_below((bound - posterior_.mean(i)) / posterior_.deviation(i));
     }
     return 1 - none;
@@ -152,7 +152,7 @@ class AdaptiveSearch final : public Search {
     while (!warm_.empty()) {
       const std::uint64_t index = warm_.back();
       warm_.pop_back();
-      if (!pool_.is_taken(index)) return index;
+      if (!pool_.is_excluded(index)) return index;
     }
     return std::nullopt;
   }
@@ -216,7 +216,7 @@ class AdaptiveSearch final : public Search {
     std::optional<std::uint64_t> best;
     double best_improvement = -1;
     for (std::size_t i = 0; i < pool_.indices().size(); ++i) {
-      if (pool_.is_taken(pool_.indices()[i])) continue;
+      if (pool_.is_excluded(pool_.indices()[i])) continue;
       const double improvement =
           expected_improvement(best_time, posterior_.mean(i), posterior_.deviation(i));
       if (improvement <= best_improvement) continue;
@@ -227,7 +227,7 @@ class AdaptiveSearch final : public Search {
   }
 
   void add_observation(std::uint64_t index, const Variant& variant) {
-    pool_.take(index);
+    pool_.exclude(index);
     tried_.insert(variant.design);
     places_[index] = observations_.size();
     observations_.push_back({index, encoding_.encode(variant), State::pending, 0});
@@ -314,7 +314,7 @@ class AdaptiveSearch final : public Search {
       const std::size_t first = indices.empty() ? 0 : random_.below(indices.size());
       for (std::size_t i = 0; i < indices.size(); ++i) {
         const std::uint64_t index = indices[(first + i) % indices.size()];
-        if (!pool_.is_taken(index)) return index;
+        if (!pool_.is_excluded(index)) return index;
       }
       pool_.draw(kSample);
     }

@@ -59,7 +59,7 @@ void CandidatePool::draw(std::size_t count) {
   }
   // A space this small is all candidates, again and again.
   for (const std::uint64_t index : previous) {
-    if (!is_taken(index)) returned_.push_back(index);
+    if (!is_excluded(index)) returned_.push_back(index);
   }
   while (indices_.size() < count) {
     const std::optional<std::uint64_t> index = next_of_returned();
@@ -73,7 +73,7 @@ void CandidatePool::add_neighbors(const Variant& variant) {
 }
 
 void CandidatePool::add(std::uint64_t index) {
-  if (!is_taken(index) && members_.insert(index).second) indices_.push_back(index);
+  if (!is_excluded(index) && members_.insert(index).second) indices_.push_back(index);
 }
 
 std::optional<std::uint64_t> CandidatePool::next_of_samples() {

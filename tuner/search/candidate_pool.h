@@ -1,6 +1,6 @@
-// CandidatePool: the variants among which a model chooses the next one. A sample in which every
-// design has its share, however few of the points are its own, and the neighborhoods of the best:
-// so a space of ten million points costs what one of a thousand does. One thread.
+// CandidatePool: the variants among which a model chooses the next one. They are a random sample,
+// of which every design has an equal share, and the neighborhoods of the best variants. So a space
+// of ten million points costs as much as one of a thousand. One thread.
 
 #pragma once
 
@@ -25,17 +25,17 @@ class CandidatePool {
  public:
   CandidatePool(const VariantSet& set, std::uint64_t seed);
 
-  // Replaces the candidates by others, up to `count`; fewer, or none, once that is all that is
-  // left of the set.
+  // Replaces the candidates by up to `count` others. There are fewer, or none, if the set has no
+  // more.
   void draw(std::size_t count);
   void add_neighbors(const Variant& variant);  // behind the others
 
-  // Indices into the set. Those taken since stay until the next draw.
+  // Indices into the set. Those that were excluded since the last draw stay until the next one.
   const std::vector<std::uint64_t>& indices() const { return indices_; }
 
-  // From here on never a new candidate.
-  void take(std::uint64_t index) { taken_.insert(index); }
-  bool is_taken(std::uint64_t index) const { return taken_.contains(index); }
+  // A variant that was excluded never becomes a candidate again.
+  void exclude(std::uint64_t index) { excluded_.insert(index); }
+  bool is_excluded(std::uint64_t index) const { return excluded_.contains(index); }
 
  private:
   void add(std::uint64_t index);
@@ -48,8 +48,8 @@ class CandidatePool {
   std::size_t turn_ = 0;
   std::vector<std::uint64_t> indices_;
   std::unordered_set<std::uint64_t> members_;  // of indices_
-  std::vector<std::uint64_t> returned_;        // candidates of earlier draws that nobody took
-  std::unordered_set<std::uint64_t> taken_;
+  std::vector<std::uint64_t> returned_;        // candidates of earlier draws that were not excluded
+  std::unordered_set<std::uint64_t> excluded_;
 };
 
 }  // namespace mgtune

@@ -27,20 +27,21 @@ class Search {
  public:
   virtual ~Search() = default;
 
-  // The next variant to evaluate, each at most once; nullopt when done. May be asked for more
-  // before earlier ones are reported: compiling runs ahead of measuring.
+  // The next variant to evaluate, each at most once; nullopt when there are no more. It may be
+  // called again before earlier variants are reported, because compiling runs ahead of measuring.
   virtual std::optional<Variant> next() = 0;
 
-  // In any order, at most once a variant; also of variants that next() did not give.
+  // In any order, at most once per variant. The variant need not come from next().
   virtual void report(const Evaluation& evaluation) = 0;
 
-  // How likely it is, by what was reported, that a variant not given yet is faster than the fastest
-  // by more than `gain`, above 0 and below 1: 0.02 is 2 %. 1 while that cannot be told.
+  // How likely it is, judging by what was reported, that a variant which next() has not returned
+  // yet is faster than the fastest by more than `gain` (above 0 and below 1: 0.02 is 2 %). 1 while
+  // the strategy cannot know.
   virtual double chance_of_gain(double /*gain*/) const { return 1; }
 };
 
-// What is known of variants from elsewhere, say the nearest problem: a strategy that learns tries
-// the best of them early. It says nothing about admissibility here and is not believed.
+// What is known of variants from elsewhere, for example from the nearest problem. A strategy that
+// learns tries the best of them early. They may be inadmissible here, and their times are no results.
 struct WarmVariant {
   Variant variant;
   double relative_time = 1;  // over that of the fastest
@@ -73,8 +74,8 @@ bool starts_warm(const std::string& strategy);
 // Whether the strategy, which is known, ever returns a chance_of_gain() below 1.
 bool estimates_gain(const std::string& strategy);
 
-// The set's ladder comes first in every strategy, so that a sweep that stops early has what it
-// compares with. Fails as check_strategy() does. `set` outlives it.
+// The set's ladder comes first in every strategy, so that a sweep that stops early has a result to
+// compare with. It fails as check_strategy() does. `set` outlives the result.
 Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
                                             std::uint64_t seed, const WarmStart& warm_start = {});
 

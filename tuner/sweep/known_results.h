@@ -1,5 +1,5 @@
-// KnownResults: what the store already says of a variant on one problem, and what is still to do:
-// build key -> binary -> check -> measurement, each step only where the one before is known.
+// KnownResults: what the store already has of a variant on one problem, and what is still to do:
+// build key -> binary -> check -> measurement. A step is looked up only if the one before is known.
 // Nothing is compiled here; that happens in other processes.
 //
 // One thread. Store, builder, cache and problem outlive the object.

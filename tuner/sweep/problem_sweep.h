@@ -1,12 +1,12 @@
-// ProblemSweep: one problem of a sweep. Asks the search for variants, keeps a bounded window of
-// them at work, records each in its own transaction, and picks the winner of everything known on
-// the problem, what earlier sweeps measured included.
+// ProblemSweep: one problem of a sweep. It asks the search for variants, keeps a bounded number of
+// them at work, and records each in a transaction of its own. Then it picks the winner of all that
+// is known of the problem, including what earlier sweeps measured.
 //
 //   wanted -> compiling -> ready -> measuring -> finished
 //
-// A variant that the search wants is finished at once where its result is known, and skips
-// compiling where its build is. One thread moves all of them on: it waits for whichever compile or
-// measure worker has something to say next, so that both are at work at the same time.
+// A variant that the search wants is finished at once if its result is known, and is not compiled
+// if its build is known. One thread moves all variants on: it waits for the next compile or measure
+// worker that has a result, so that both kinds work at the same time.
 
 #pragma once
 

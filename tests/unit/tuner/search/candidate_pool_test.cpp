@@ -36,7 +36,7 @@ TEST(CandidatePoolTest, EverythingIsACandidateUntilItIsTaken) {
     EXPECT_EQ(unique.size(), indices.size());
     pool.add_neighbors(set.point(indices[0]));
     for (const std::uint64_t index : pool.indices()) EXPECT_FALSE(taken.contains(index));
-    pool.take(indices[0]);
+    pool.exclude(indices[0]);
     taken.insert(indices[0]);
   }
   EXPECT_EQ(taken.size(), 90U);
