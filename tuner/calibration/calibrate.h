@@ -61,7 +61,7 @@ Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request
 
 // A copy of the problem's bytes, which gives `view` its copy_ns, and the arithmetic peaks where
 // arithmetic may limit the problem. To be called before the problem's first variant is measured: a
-// problem of which everything is known needs none. Does nothing on the cpu device, and for a
+// problem of which everything is known needs none. It does nothing on the cpu device, and for a
 // problem that moves no bytes.
 Status measure_ceilings(SweepShared& shared, TunedView& view);
 

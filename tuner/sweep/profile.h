@@ -40,10 +40,10 @@ struct Profile {
   double cost_bytes = 0;     // that the problem must move at least
 };
 
-// Checks the variant, counts the counters of the tier, stores them. Of `options`, the kernel, the
-// command, the program and the folder of locks count. environment on the cpu device, when another
-// mgtune uses the GPU, and where the machine does not let us count, with the reason and what to do
-// about it.
+// It checks the variant, reads the counters of the tier, and stores them. Of `options`, the kernel,
+// the command, the program and the folder of locks count. environment on the cpu device, when
+// another mgtune uses the GPU, and where the machine does not let us count, with the reason and
+// what to do about it.
 Result<Profile> run_profile(const SweepOptions& options, int tier, const DeviceInfo& device,
                             const Problem& problem, const Variant& variant, Store& store);
 
