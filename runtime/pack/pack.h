@@ -1,14 +1,17 @@
 // Pack: a tuned table and builds in one file with checksums. README.md specifies its bytes. Plain
-// data and pure functions.
+// data and pure functions. PackedBuilds is immutable: any number of threads may call find().
 
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "build/build.h"
+#include "build/build_supply.h"
 #include "core/status.h"
 
 namespace mgtune {
@@ -34,5 +37,16 @@ bool is_pack(std::string_view start);
 // corrupt for anything that encode_pack() did not write, to the last bit. incompatible for a newer
 // format. The text of the table is not examined.
 Result<Pack> decode_pack(std::string_view bytes);
+
+// The builds of a pack as a Builder's supply.
+class PackedBuilds final : public BuildSupply {
+ public:
+  explicit PackedBuilds(std::vector<PackedBuild> builds);
+
+  std::optional<Build> find(const BuildRequest& request) const override;
+
+ private:
+  std::map<std::string, Build> builds_;  // by request
+};
 
 }  // namespace mgtune

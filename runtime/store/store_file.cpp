@@ -1,13 +1,15 @@
 #include "store/store_file.h"
 
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
-#include "store/journal_mode.h"
 #include "store/schema.h"
 #include "system/file_system.h"
 
@@ -16,6 +18,26 @@ namespace {
 
 constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kApplicationIdOffset = 68;  // in SQLite's header, big-endian
+
+// File systems that other hosts can have mounted too, or that may lack shared memory maps.
+// Written out because <linux/magic.h> lacks half of them.
+constexpr std::array<std::uint32_t, 15> kNetworkMagic = {
+    0x00006969,  // NFS
+    0x0000517b,  // SMB
+    0xff534d42,  // CIFS
+    0xfe534d42,  // SMB2
+    0x0bd00bd0,  // Lustre
+    0x65735546,  // FUSE: sshfs, gcsfuse, s3fs
+    0x47504653,  // GPFS
+    0x19830326,  // BeeGFS
+    0x00c36400,  // Ceph
+    0xaad7aaea,  // Panasas
+    0x5346414f,  // OpenAFS
+    0x01021997,  // 9P: WSL, virtual machines
+    0x786f4256,  // VirtualBox shared folders
+    0x01161970,  // GFS2
+    0x7461636f,  // OCFS2
+};
 
 // Whether the file is there and has content. An empty file is as good as none: mktemp makes those.
 Result<bool> has_content(const std::string& path) {
@@ -106,6 +128,17 @@ Result<std::unique_ptr<Database>> open_for_writing(const std::string& path) {
 }
 
 }  // namespace
+
+JournalMode journal_mode_for(std::uint32_t file_system_magic) {
+  const bool network = std::ranges::find(kNetworkMagic, file_system_magic) != kNetworkMagic.end();
+  return network ? JournalMode::delete_on_commit : JournalMode::wal;
+}
+
+JournalMode journal_mode_at(const std::string& path) {
+  struct statfs info {};
+  if (::statfs(path.c_str(), &info) != 0) return JournalMode::delete_on_commit;
+  return journal_mode_for(static_cast<std::uint32_t>(info.f_type));
+}
 
 Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store::Mode mode) {
   if (path.empty()) return invalid_argument("the path of the database of results is empty");

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,17 @@
 #include "store/store.h"
 
 namespace mgtune {
+
+// How SQLite keeps a file safe. With WAL, readers and a writer do not wait for each other, but it
+// needs memory that all processes share, so it is for local file systems. DELETE works on network
+// file systems too.
+enum class JournalMode : std::uint8_t { wal, delete_on_commit };
+
+// By the file system's magic number (statfs). Unknown ones count as local.
+JournalMode journal_mode_for(std::uint32_t file_system_magic);
+
+// Of the file system that `path` lies on; delete_on_commit when it cannot be asked.
+JournalMode journal_mode_at(const std::string& path);
 
 // corrupt, incompatible, io, or not_found as Store::open says.
 Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store::Mode mode);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/status.h"
+#include "device/device.h"
 #include "family/catalog.h"
 #include "family/problem.h"
-#include "results/explained_gpu.h"
 #include "selection/cross_validation.h"
 #include "selection/evidence.h"
 #include "selection/variant_selection.h"
@@ -24,6 +24,12 @@ struct ExplainRequest {
   std::string gpu = "auto";
   std::string database;  // "": the default one
   bool cross_validate = false;
+};
+
+// The GPU that --gpu means: one of this machine, or one with results in the database.
+struct ExplainedGpu {
+  DeviceInfo device;
+  bool is_here = true;  // in this machine
 };
 
 struct SelectionReport {

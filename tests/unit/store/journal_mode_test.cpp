@@ -1,6 +1,6 @@
-#include "store/journal_mode.h"
-
 #include <gtest/gtest.h>
+
+#include "store/store_file.h"
 
 namespace mgtune {
 namespace {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "store/database.h"
-#include "store/journal_mode.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
