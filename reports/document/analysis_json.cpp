@@ -115,18 +115,13 @@ std::string counters_json(const ReportModel& model) {
 std::string environment_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const SweepView& view : model.sweeps) {
-    rows.push_back({{"sweep", view.sweep.id},
-                    {"command", view.sweep.command},
-                    {"strategy", view.sweep.strategy},
-                    {"budget", view.sweep.budget},
-                    {"started_at", view.sweep.started_at},
-                    {"finished_at", text_or_null(view.sweep.finished_at)},
-                    {"gpu", view.gpu.model},
-                    {"emulation", view.gpu.emulation},
-                    {"mgtune_version", view.environment.mgtune_version},
-                    {"compiler", view.environment.compiler},
-                    {"driver", view.environment.driver},
-                    {"system", view.environment.system}});
+    Json row = {{"sweep", view.sweep.id}};
+    row.update(record_json(view.sweep));
+    row["finished_at"] = text_or_null(view.sweep.finished_at);
+    row["gpu"] = view.gpu.model;
+    row["emulation"] = view.gpu.emulation;
+    row.update(record_json(view.environment));
+    rows.push_back(std::move(row));
   }
   return rows_document("environment", std::move(rows));
 }

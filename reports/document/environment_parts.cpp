@@ -9,16 +9,7 @@ namespace mgtune {
 
 Json gpus_part(const DocumentInput& input) {
   Json gpus = Json::array();
-  for (const GpuRecord* gpu : input.index.gpus) {
-    gpus.push_back({{"model", gpu->model},
-                    {"arch", gpu->arch},
-                    {"sm_count", gpu->sm_count},
-                    {"l2_bytes", gpu->l2_bytes},
-                    {"memory_bytes", gpu->memory_bytes},
-                    {"max_shared_bytes", gpu->max_shared_bytes},
-                    {"mig_profile", gpu->mig_profile},
-                    {"emulation", gpu->emulation}});
-  }
+  for (const GpuRecord* gpu : input.index.gpus) gpus.push_back(record_json(*gpu));
   return gpus;
 }
 

@@ -38,18 +38,13 @@ Json finalist_json(const ReportModel& model, const ReportPick& pick,
                    const FinalistRecord& finalist) {
   Json samples = Json::array();
   for (const double sample : finalist.samples_ns) samples.push_back(number(sample));
-  return {{"row", row_of(model, pick, finalist)},
-          {"variant", finalist.variant},
-          {"is_default", finalist.variant == pick.view.tuned.default_variant},
-          {"is_pick", finalist.variant == pick.view.tuned.variant},
-          {"median_ns", number(finalist.median_ns)},
-          {"low_ns", number(finalist.median_low_ns)},
-          {"high_ns", number(finalist.median_high_ns)},
-          {"ratio", number(finalist.ratio)},
-          {"ratio_low", number(finalist.ratio_low)},
-          {"ratio_high", number(finalist.ratio_high)},
-          {"tied", finalist.tied},
-          {"samples_ns", std::move(samples)}};
+  Json json = {{"row", row_of(model, pick, finalist)},
+               {"variant", finalist.variant},
+               {"is_default", finalist.variant == pick.view.tuned.default_variant},
+               {"is_pick", finalist.variant == pick.view.tuned.variant}};
+  json.update(record_json(finalist, number, kPage));
+  json["samples_ns"] = std::move(samples);
+  return json;
 }
 
 }  // namespace
@@ -71,7 +66,7 @@ Json finals_part(const DocumentInput& input) {
                       {"rounds", rounds},
                       {"note", view.final.note},
                       {"not_counted", view.final.not_counted},
-                      {"clocks", clocks_json(view.final.clocks, number)},
+                      {"clocks", record_json(view.final.clocks, number)},
                       {"finalists", std::move(finalists)}});
   }
   return finals;

@@ -9,8 +9,6 @@
 
 namespace mgtune {
 
-Json exact_number(double value) { return value; }
-
 Json number(double value) {
   if (!std::isfinite(value)) return nullptr;
   if (std::abs(value) >= 1e15 || (value != 0 && std::abs(value) < 1e-300)) return value;
@@ -45,15 +43,6 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json
 
 Json identity_json(const GpuRecord& gpu, const std::string& op, const std::string& problem) {
   return {{"gpu", gpu.model}, {"emulation", gpu.emulation}, {"operator", op}, {"problem", problem}};
-}
-
-Json clocks_json(const ClockRecord& clocks, NumberJson write) {
-  return {{"sm_mhz", write(clocks.sm_mhz)},
-          {"memory_mhz", write(clocks.memory_mhz)},
-          {"power_w", write(clocks.power_w)},
-          {"temperature_c", write(clocks.temperature_c)},
-          {"throttle_reasons", clocks.throttle_reasons},
-          {"throttled_samples", clocks.throttled_samples}};
 }
 
 Json counter_values(const std::vector<CounterRecord>& counters) {

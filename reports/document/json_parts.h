@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "analysis/analysis.h"
-#include "json/json.h"
 #include "model/report_model.h"
+#include "store/record_json.h"
 
 namespace mgtune {
 
-using NumberJson = Json (*)(double);
-Json exact_number(double value);
 // Written with seven significant digits; null if it is not finite.
 Json number(double value);
 Json number(const std::optional<double>& value);
@@ -33,7 +31,6 @@ Json count_or_null(int count);  // null if it is negative
 Json text_or_null(const std::string& text);
 
 Json identity_json(const GpuRecord& gpu, const std::string& op, const std::string& problem);
-Json clocks_json(const ClockRecord& clocks, NumberJson write);
 Json counter_values(const std::vector<CounterRecord>& counters);  // values by their names
 Json effect_json(Json value, const ValueEffect& effect, NumberJson write);
 Json step_json(const BestStep& step, NumberJson write);

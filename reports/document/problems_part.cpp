@@ -1,6 +1,9 @@
 // Problems with their variants as columns.
 
 #include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "document/document_parts.h"
 
@@ -31,10 +34,36 @@ int flags_of(const ReportVariant& variant) {
   return flags;
 }
 
-Json time(const OutcomeView& view, double MeasurementRecord::*field) {
-  if (!median_ns(view) || !((*view.measurement).*field > 0)) return nullptr;
-  return number((*view.measurement).*field);
+// The value of a field in a column; null if it was not measured or not reported.
+Json column_value(double value) { return value > 0 ? number(value) : Json(); }
+Json column_value(int value) { return count_or_null(value); }
+Json column_value(const auto& value) { return field_json(value); }
+
+// Adds a column for each field that the page shows. `record_of` returns nullptr if a row has none.
+template <HasFields Record>
+void add_fields(Json& columns, std::span<const ReportVariant> rows,
+                const Record* (*record_of)(const OutcomeView&)) {
+  const Record none;
+  std::vector<std::pair<std::string_view, Json::Array>> fields;
+  for_each_column_in(kPage, none, [&](const auto& field, const auto&) {
+    fields.emplace_back(field.name_in(kPage), Json::Array());
+  });
+  for (const ReportVariant& row : rows) {
+    const Record* const record = record_of(row.view);
+    auto column = fields.begin();
+    for_each_column_in(
+        kPage, record != nullptr ? *record : none, [&](const auto&, const auto& value) {
+          column++->second.push_back(record != nullptr ? column_value(value) : Json());
+        });
+  }
+  for (auto& [name, column] : fields) columns[name] = std::move(column);
 }
+
+const MeasurementRecord* timed_measurement(const OutcomeView& view) {
+  return median_ns(view) ? &*view.measurement : nullptr;
+}
+
+const BuildResources* resources_of(const OutcomeView& view) { return &view; }
 
 Json variants_json(const DocumentInput& input, const ReportProblem& problem,
                    const SpaceColumns& space) {
@@ -46,27 +75,13 @@ Json variants_json(const DocumentInput& input, const ReportProblem& problem,
     for (const ReportVariant& row : rows) column.push_back(value_of(row));
     columns[name] = std::move(column);
   };
-  const auto add_time = [&](const char* name, double MeasurementRecord::*field) {
-    add(name, [&](const ReportVariant& row) { return time(row.view, field); });
-  };
   columns["design"] = space.design;
   add("outcome", [](const auto& row) { return static_cast<int>(row.view.outcome); });
   add("method", [&](const ReportVariant& row) {
     return median_ns(row.view) ? input.index.method(row.view.measurement->method) : -1;
   });
-  add_time("median_ns", &MeasurementRecord::median_ns);
-  add_time("low_ns", &MeasurementRecord::median_low_ns);
-  add_time("high_ns", &MeasurementRecord::median_high_ns);
-  add_time("q1_ns", &MeasurementRecord::q1_ns);
-  add_time("q3_ns", &MeasurementRecord::q3_ns);
-  add_time("min_ns", &MeasurementRecord::min_ns);
-  add("samples", [](const ReportVariant& row) {
-    return median_ns(row.view) ? Json(row.view.measurement->samples) : Json();
-  });
-  add("registers", [](const auto& row) { return count_or_null(row.view.registers); });
-  add("spill_bytes", [](const auto& row) { return count_or_null(row.view.spill_bytes); });
-  add("static_shared_bytes",
-      [](const auto& row) { return count_or_null(row.view.static_shared_bytes); });
+  add_fields(columns, rows, timed_measurement);
+  add_fields(columns, rows, resources_of);
   add("error",
       [](const auto& row) { return row.view.check ? number(row.view.check->error) : Json(); });
   add("message", [&](const auto& row) {

@@ -12,45 +12,12 @@ std::string_view design_of(std::string_view variant) {
   return variant.substr(0, variant.find(' '));
 }
 
-Json check_json(const CheckRecord& check) {
-  return {{"outcome", to_string(check.outcome)},
-          {"error", check.error},
-          {"tolerance", check.tolerance},
-          {"message", check.message}};
-}
-
-// Without its samples, which are part of the final.
-Json finalist_json(const FinalistRecord& finalist) {
-  return {{"median_ns", finalist.median_ns},
-          {"median_low_ns", finalist.median_low_ns},
-          {"median_high_ns", finalist.median_high_ns},
-          {"ratio", finalist.ratio},
-          {"ratio_low", finalist.ratio_low},
-          {"ratio_high", finalist.ratio_high},
-          {"tied", finalist.tied}};
-}
-
 Json roofline_json(const Roofline& roofline) {
   return {{"intensity", roofline.intensity},
           {"of_copy", roofline.of_copy},
           {"of_peak", roofline.of_peak},
           {"peak", roofline.peak},
           {"limit", roofline.limit}};
-}
-
-Json measurement_json(const MeasurementRecord& measurement) {
-  return {{"outcome", to_string(measurement.outcome)},
-          {"method", measurement.method},
-          {"median_ns", measurement.median_ns},
-          {"q1_ns", measurement.q1_ns},
-          {"q3_ns", measurement.q3_ns},
-          {"min_ns", measurement.min_ns},
-          {"samples", measurement.samples},
-          {"median_low_ns", measurement.median_low_ns},
-          {"median_high_ns", measurement.median_high_ns},
-          {"clocks", clocks_json(measurement.clocks, exact_number)},
-          {"note", measurement.note},
-          {"message", measurement.message}};
 }
 
 // The keys of the variant alone, appended to those that say on which problem it ran.
@@ -71,9 +38,9 @@ Json with_variant(Json row, const ReportVariant& variant) {
   row["static_shared_bytes"] = count_or_null(view.static_shared_bytes);
   row["build_sha256"] = view.build_sha256;
   row["sweep"] = view.sweep;
-  row["check"] = view.check ? check_json(*view.check) : Json();
-  row["measurement"] = view.measurement ? measurement_json(*view.measurement) : Json();
-  row["final"] = variant.final ? finalist_json(*variant.final) : Json();
+  row["check"] = view.check ? record_json(*view.check) : Json();
+  row["measurement"] = view.measurement ? record_json(*view.measurement) : Json();
+  row["final"] = variant.final ? record_json(*variant.final) : Json();
   row["roofline"] = roofline_json(variant.roofline);
   row["counters"] = counter_values(variant.counters);
   return row;
@@ -113,12 +80,12 @@ Json final_json(const FinalView& view) {
   row["noise_floor"] = view.final.noise_floor;
   row["note"] = view.final.note;
   row["not_counted"] = view.final.not_counted;
-  row["clocks"] = clocks_json(view.final.clocks, exact_number);
+  row["clocks"] = record_json(view.final.clocks);
   row["sweep"] = view.final.sweep;
   Json finalists = Json::array();
   for (const FinalistRecord& finalist : view.final.finalists) {
     Json entry = {{"variant", finalist.variant}};
-    entry.update(finalist_json(finalist));
+    entry.update(record_json(finalist));
     entry["build_sha256"] = finalist.build_sha256;
     entry["samples_ns"] = finalist.samples_ns;
     finalists.push_back(std::move(entry));

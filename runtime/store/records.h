@@ -3,11 +3,15 @@
 
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
+
+#include "store/field.h"
 
 namespace mgtune {
 
@@ -34,6 +38,15 @@ struct GpuRecord {
   std::string mig_profile;
   bool emulation = false;  // times are emulation times: never compared with a GPU's
 
+  static constexpr auto fields() {
+    using R = GpuRecord;
+    return std::tuple(Field{"model", &R::model}, Field{"arch", &R::arch},
+                      Field{"sm_count", &R::sm_count},
+                      Field{"l2_bytes", &R::l2_bytes, {.unit = "bytes"}},
+                      Field{"memory_bytes", &R::memory_bytes, {.unit = "bytes"}},
+                      Field{"max_shared_bytes", &R::max_shared_bytes, {.unit = "bytes"}},
+                      Field{"mig_profile", &R::mig_profile}, Field{"emulation", &R::emulation});
+  }
   bool operator==(const GpuRecord&) const = default;
 };
 
@@ -42,22 +55,47 @@ struct EnvironmentRecord {
   std::string mgtune_version, compiler, driver;
   std::string system;  // "Debian GNU/Linux 12, Linux 6.1, x86_64"
 
-  bool operator==(const EnvironmentRecord&) const = default;
+  static constexpr auto fields() {
+    using R = EnvironmentRecord;
+    return std::tuple(Field{"mgtune_version", &R::mgtune_version}, Field{"compiler", &R::compiler},
+                      Field{"driver", &R::driver}, Field{"system", &R::system});
+  }
+  auto operator<=>(const EnvironmentRecord&) const = default;
 };
 
-struct BuildRecord {
+// What the compiler reported about a binary's kernels; -1 if it did not.
+struct BuildResources {
+  int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
+
+  static constexpr auto fields() {
+    using R = BuildResources;
+    return std::tuple(Field{"registers", &R::registers},
+                      Field{"spill_bytes", &R::spill_bytes, {.unit = "bytes"}},
+                      Field{"static_shared_bytes", &R::static_shared_bytes, {.unit = "bytes"}});
+  }
+  bool operator==(const BuildResources&) const = default;
+};
+
+struct BuildRecord : BuildResources {
   std::string key;     // of the request
   std::string sha256;  // of the binary; "" when there is none
   std::string arch;
-  std::string message;  // why it failed; else the compiler's warnings
-  int registers = -1, spill_bytes = -1, static_shared_bytes = -1;  // -1: not reported
+  std::string message;            // why it failed; else the compiler's warnings
   Outcome outcome = Outcome::ok;  // ok, compile_failed, unsupported, timeout
+
+  static constexpr auto fields() {
+    using R = BuildRecord;
+    return std::tuple_cat(
+        std::tuple(Field{"key", &R::key}, Field{"sha256", &R::sha256}, Field{"arch", &R::arch},
+                   Field{"outcome", &R::outcome}, Field{"message", &R::message}),
+        BuildResources::fields());
+  }
+  bool operator==(const BuildRecord&) const = default;
 };
 
 // What checks and measurements belong to. An edit that leaves the binary identical voids nothing.
 struct ResultKey {
-  std::int64_t gpu = 0;  // row ids
-  std::int64_t problem = 0;
+  std::int64_t gpu = 0, problem = 0;  // row ids
   std::string build_sha256;
   std::string launch_hash;     // of everything outside the binary that shapes the launches
   std::string reference_hash;  // of the reference, fills, tolerances; part of checks only
@@ -68,6 +106,15 @@ struct CheckRecord {
   std::string message;            // "" when ok
   double error = 0;               // in the operator's measure, the worst over outputs and seeds
   double tolerance = 0;
+
+  static constexpr auto fields() {
+    using R = CheckRecord;
+    return std::tuple(Field{"outcome", &R::outcome, {.documents = kNoDocument}},
+                      Field{"error", &R::error, {.documents = kCsv, .csv_name = "check_error"}},
+                      Field{"tolerance", &R::tolerance, {.documents = kCsv}},
+                      Field{"message", &R::message, {.documents = kNoDocument}});
+  }
+  bool operator==(const CheckRecord&) const = default;
 };
 
 // What NVML said of the GPU around some samples; 0 and "" where nobody watched or it did not say.
@@ -76,6 +123,16 @@ struct ClockRecord {
   std::string throttle_reasons;        // "sw_power_cap hw_thermal_slowdown"
   std::int64_t throttled_samples = 0;  // taken again while that was worth it, then kept
 
+  static constexpr auto fields() {
+    using R = ClockRecord;
+    return std::tuple(
+        Field{"sm_mhz", &R::sm_mhz, {.unit = "MHz", .documents = kCsv}},
+        Field{"memory_mhz", &R::memory_mhz, {.unit = "MHz", .documents = kCsv}},
+        Field{"power_w", &R::power_w, {.unit = "W", .documents = kCsv}},
+        Field{"temperature_c", &R::temperature_c, {.unit = "degrees Celsius", .documents = kCsv}},
+        Field{"throttle_reasons", &R::throttle_reasons, {.documents = kCsv}},
+        Field{"throttled_samples", &R::throttled_samples, {.documents = kNoDocument}});
+  }
   bool operator==(const ClockRecord&) const = default;
 };
 
@@ -89,6 +146,24 @@ struct MeasurementRecord {
   std::string note;                              // e.g. "problem too small to rotate"
   double median_low_ns = 0, median_high_ns = 0;  // 95 % interval of the median; 0 in rows before it
   ClockRecord clocks;
+
+  static constexpr auto fields() {
+    using R = MeasurementRecord;
+    constexpr FieldTraits time = {.unit = "ns"};
+    constexpr FieldTraits median = {.unit = "ns", .is_first = true};
+    constexpr FieldTraits low = {.unit = "ns", .is_first = true, .page_name = "low_ns"};
+    constexpr FieldTraits high = {.unit = "ns", .is_first = true, .page_name = "high_ns"};
+    return std::tuple(Field{"outcome", &R::outcome, {.documents = kNoDocument}},
+                      Field{"method", &R::method, {.documents = kCsv, .is_first = true}},
+                      Field{"median_ns", &R::median_ns, median}, Field{"q1_ns", &R::q1_ns, time},
+                      Field{"q3_ns", &R::q3_ns, time}, Field{"min_ns", &R::min_ns, time},
+                      Field{"samples", &R::samples}, Field{"median_low_ns", &R::median_low_ns, low},
+                      Field{"median_high_ns", &R::median_high_ns, high},
+                      Field{"clocks", &R::clocks},
+                      Field{"note", &R::note, {.documents = kRecording}},
+                      Field{"message", &R::message, {.documents = kNoDocument}});
+  }
+  bool operator==(const MeasurementRecord&) const = default;
 };
 
 // What a GPU can do at most, as measured on it.
@@ -99,6 +174,15 @@ struct CeilingRecord {
   double rate = 0;  // bytes a second of copy and read, else floating-point operations a second
   std::string measured_at;  // UTC
   ClockRecord clocks;
+
+  static constexpr auto fields() {
+    using R = CeilingRecord;
+    return std::tuple(Field{"kind", &R::kind}, Field{"method", &R::method},
+                      Field{"bytes", &R::bytes, {.unit = "bytes"}},
+                      Field{"rate", &R::rate, {.unit = "1/s"}},
+                      Field{"measured_at", &R::measured_at}, Field{"clocks", &R::clocks});
+  }
+  bool operator==(const CeilingRecord&) const = default;
 };
 
 // A counter of one launch, e.g. "dram_read_bytes".
@@ -106,6 +190,10 @@ struct CounterRecord {
   std::string name;
   double value = 0;
 
+  static constexpr auto fields() {
+    using R = CounterRecord;
+    return std::tuple(Field{"name", &R::name}, Field{"value", &R::value});
+  }
   bool operator==(const CounterRecord&) const = default;
 };
 
@@ -118,12 +206,21 @@ struct FinalistRecord {
   double ratio = 0, ratio_low = 0, ratio_high = 0;
   bool tied = false;               // not told apart from the fastest
   std::vector<double> samples_ns;  // one a round, in the order of the rounds
+
+  static constexpr auto fields() {
+    using R = FinalistRecord;
+    return std::tuple(
+        Field{"median_ns", &R::median_ns, {.unit = "ns"}},
+        Field{"median_low_ns", &R::median_low_ns, {.unit = "ns", .page_name = "low_ns"}},
+        Field{"median_high_ns", &R::median_high_ns, {.unit = "ns", .page_name = "high_ns"}},
+        Field{"ratio", &R::ratio}, Field{"ratio_low", &R::ratio_low},
+        Field{"ratio_high", &R::ratio_high}, Field{"tied", &R::tied});
+  }
 };
 
 // The final of one problem: the fastest variants and the default in random round robin.
 struct FinalRecord {
-  std::int64_t sweep = 0;
-  std::int64_t gpu = 0, problem = 0;
+  std::int64_t sweep = 0, gpu = 0, problem = 0;  // row ids
   std::string method;
   // How far the ratio of two entries of the same variant is from 1, its interval included: what is
   // below is noise. 0.004 is 0.4 %.
@@ -131,8 +228,15 @@ struct FinalRecord {
   std::vector<FinalistRecord> finalists;  // the fastest first
   ClockRecord clocks;
   std::string note;  // what the timing fell short of
-  std::string
-      not_counted;  // why --counters did not count all finalists; "" when it did, or was not asked
+  // Why --counters did not count all finalists; "" if it did, or was not asked.
+  std::string not_counted;
+
+  static constexpr auto fields() {
+    using R = FinalRecord;
+    return std::tuple(Field{"method", &R::method}, Field{"noise_floor", &R::noise_floor},
+                      Field{"note", &R::note}, Field{"not_counted", &R::not_counted},
+                      Field{"clocks", &R::clocks});
+  }
 };
 
 // Points of a design's space that were lost to one requirement, constraint or failing let: the
@@ -141,6 +245,10 @@ struct PrunedRecord {
   std::string rule;
   std::int64_t points = 0;
 
+  static constexpr auto fields() {
+    using R = PrunedRecord;
+    return std::tuple(Field{"rule", &R::rule}, Field{"points", &R::points});
+  }
   bool operator==(const PrunedRecord&) const = default;
 };
 
@@ -152,16 +260,28 @@ struct SpaceRecord {
   std::string unavailable;  // the requirement that rules out the whole design, else ""
   std::vector<PrunedRecord> pruned;
 
+  static constexpr auto fields() {
+    using R = SpaceRecord;
+    return std::tuple(Field{"design", &R::design}, Field{"points", &R::points},
+                      Field{"admissible", &R::admissible}, Field{"counted", &R::counted},
+                      Field{"unavailable", &R::unavailable});
+  }
   bool operator==(const SpaceRecord&) const = default;
 };
 
 struct SweepRecord {
-  std::int64_t id = 0;
-  std::int64_t gpu = 0, environment = 0;
+  std::int64_t id = 0, gpu = 0, environment = 0;
   std::string command;                  // as typed, so that it can be repeated
   std::string strategy;                 // "exhaustive"
   std::string budget;                   // "500", "60s"; "" for none
   std::string started_at, finished_at;  // UTC, "2026-11-21T09:00:00Z"; finished_at "" while it runs
+
+  static constexpr auto fields() {
+    using R = SweepRecord;
+    return std::tuple(Field{"command", &R::command}, Field{"strategy", &R::strategy},
+                      Field{"budget", &R::budget}, Field{"started_at", &R::started_at},
+                      Field{"finished_at", &R::finished_at});
+  }
 };
 
 // One variant on one problem: everything that its transaction writes.
@@ -178,17 +298,24 @@ struct OutcomeRecord {
 
 // Which variant serves a problem on a GPU, and what it is compared with.
 struct TunedRecord {
-  std::int64_t sweep = 0;
-  std::int64_t gpu = 0, problem = 0;
+  std::int64_t sweep = 0, gpu = 0, problem = 0;  // row ids
   std::string variant, build_sha256;
   std::string default_variant;
   std::string method;
-  double median_ns = 0;
-  double default_median_ns = 0;
+  double median_ns = 0, default_median_ns = 0;
   bool tie = false;  // the best did not beat the default beyond noise: the default stays
+
+  static constexpr auto fields() {
+    using R = TunedRecord;
+    return std::tuple(Field{"build_sha256", &R::build_sha256}, Field{"method", &R::method},
+                      Field{"median_ns", &R::median_ns, {.unit = "ns"}},
+                      Field{"default_median_ns", &R::default_median_ns, {.unit = "ns"}},
+                      Field{"tie", &R::tie});
+  }
+  bool operator==(const TunedRecord&) const = default;
 };
 
-// ---- joined rows, as readers want them ----
+// ---- joined rows ----
 
 struct TunedView {
   TunedRecord tuned;
@@ -248,7 +375,7 @@ struct SpaceView {
   SpaceRecord space;
 };
 
-struct OutcomeView {
+struct OutcomeView : BuildResources {
   std::int64_t id = 0;      // of the row: ascends in the order in which variants were recorded
   std::string recorded_at;  // UTC, "2026-11-21T09:00:00.123Z"; "" of imports and older rows
   std::int64_t sweep = 0;
@@ -260,7 +387,6 @@ struct OutcomeView {
   std::string message;
   std::string build_sha256;
   std::string launch_hash;  // of the measurement; "" without one
-  int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
 };

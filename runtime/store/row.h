@@ -1,10 +1,12 @@
-// Row: one row of a SELECT, read from left to right; read_all: all of them, as records. Private to
-// store/. A column that says what no format of ours does makes the file corrupt.
+// Row: one row of a SELECT, read from left to right, column by column or record by record.
+// read_all() reads all rows. Private to store/. A column whose content no format of ours has makes
+// the file corrupt. One thread.
 
 #pragma once
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,11 +21,8 @@ class Row {
   explicit Row(const Statement& statement) : statement_(statement) {}
 
   std::int64_t integer() { return statement_.integer(next_++); }
-  int narrow() { return static_cast<int>(integer()); }
   double real() { return statement_.real(next_++); }
   std::string text() { return statement_.text(next_++); }
-  bool is_null() const { return statement_.is_null(next_); }
-  void skip(int columns) { next_ += columns; }
 
   // A word that is no outcome is remembered, see failure().
   Outcome outcome() {
@@ -33,50 +32,64 @@ class Row {
     return outcome.value_or(Outcome::unsupported);
   }
 
+  // Reads single columns, and records whose columns columns_of() selected. An optional record comes
+  // from a LEFT JOIN: it has no value if its first column is NULL.
+  template <typename... Values>
+  void read(Values&... values) {
+    (read_value(values), ...);
+  }
+
   void fail(std::string what) { failure_ = std::move(what); }
   const std::string& failure() const { return failure_; }  // "" when every column made sense
 
  private:
+  void read_value(std::int64_t& out) { out = integer(); }
+  void read_value(int& out) { out = static_cast<int>(integer()); }
+  void read_value(bool& out) { out = integer() != 0; }
+  void read_value(double& out) { out = real(); }
+  void read_value(std::string& out) { out = text(); }
+  void read_value(Outcome& out) { out = outcome(); }
+  template <HasFields Record>
+  void read_value(Record& out) {
+    for_each_column(out, [&](const auto&, auto& value) { read_value(value); });
+  }
+  template <HasFields Record>
+  void read_value(std::optional<Record>& out) {
+    if (!statement_.is_null(next_)) return read_value(out.emplace());
+    const Record skipped;
+    for_each_column(skipped, [&](const auto&, const auto&) { ++next_; });
+  }
+
   const Statement& statement_;
   int next_ = 0;
   std::string failure_;
 };
 
-inline constexpr std::string_view kGpuColumns =
-    "g.model, g.arch, g.sm_count, g.l2_bytes, g.memory_bytes, g.max_shared_bytes, g.mig_profile,"
-    " g.emulation";
-
-inline GpuRecord read_gpu(Row& row) {
-  GpuRecord gpu;
-  gpu.model = row.text();
-  gpu.arch = row.text();
-  gpu.sm_count = row.integer();
-  gpu.l2_bytes = row.integer();
-  gpu.memory_bytes = row.integer();
-  gpu.max_shared_bytes = row.integer();
-  gpu.mig_profile = row.text();
-  gpu.emulation = row.integer() != 0;
-  return gpu;
+// "m.outcome, m.method, ...": the columns of a record in the table that the query calls `table`.
+template <HasFields Record>
+std::string columns_of(const std::string& table) {
+  std::string columns;
+  const Record record{};
+  for_each_column(record, [&](const auto& field, const auto&) {
+    if (!columns.empty()) columns += ", ";
+    columns.append(table).append(".").append(field.name);
+  });
+  return columns;
 }
 
-// The columns sm_mhz to throttled_samples.
-inline ClockRecord read_clocks(Row& row) {
-  ClockRecord clocks;
-  clocks.sm_mhz = row.real();
-  clocks.memory_mhz = row.real();
-  clocks.power_w = row.real();
-  clocks.temperature_c = row.real();
-  clocks.throttle_reasons = row.text();
-  clocks.throttled_samples = row.integer();
-  return clocks;
+template <HasFields Record>
+Record read_record(Row& row) {
+  Record record;
+  row.read(record);
+  return record;
 }
 
-// Every row of `sql` with these values bound, each read by `read`.
-template <typename Record, typename... Values>
-Result<std::vector<Record>> read_all(Database& database, Record (*read)(Row&),
-                                     const std::string& sql, const Values&... values) {
+// Every row of `sql` with these values bound, each read by `read`, which gets a Row&.
+template <typename Read, typename... Values>
+auto read_all(Database& database, const Read& read, const std::string& sql, const Values&... values)
+    -> Result<std::vector<std::invoke_result_t<Read, Row&>>> {
   MGTUNE_ASSIGN(Statement rows, database.query(sql, values...));
-  std::vector<Record> records;
+  std::vector<std::invoke_result_t<Read, Row&>> records;
   while (true) {
     MGTUNE_ASSIGN(const bool at_row, rows.step());
     if (!at_row) return records;
@@ -86,12 +99,13 @@ Result<std::vector<Record>> read_all(Database& database, Record (*read)(Row&),
   }
 }
 
-template <typename Record, typename... Values>
-Result<std::optional<Record>> read_first(Database& database, Record (*read)(Row&),
-                                         const std::string& sql, const Values&... values) {
-  MGTUNE_ASSIGN(std::vector<Record> records, read_all(database, read, sql, values...));
-  if (records.empty()) return std::optional<Record>();
-  return std::optional<Record>(std::move(records.front()));
+template <typename Read, typename... Values>
+auto read_first(Database& database, const Read& read, const std::string& sql,
+                const Values&... values)
+    -> Result<std::optional<std::invoke_result_t<Read, Row&>>> {
+  MGTUNE_ASSIGN(auto records, read_all(database, read, sql, values...));
+  if (records.empty()) return std::optional<std::invoke_result_t<Read, Row&>>();
+  return std::optional(std::move(records.front()));
 }
 
 }  // namespace mgtune

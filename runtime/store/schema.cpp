@@ -2,6 +2,8 @@
 
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace mgtune {
 namespace {
@@ -267,13 +269,40 @@ CREATE TABLE pruned (
 ) STRICT;
 )sql";
 
-constexpr std::array<std::string_view, 3> kSteps = {kVersion1, kVersion2, kVersion3};
+constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3};
+
+// The step to a version: what is written out, and the fields that the tables of records got.
+std::vector<std::string> all_steps() {
+  std::vector<std::string> steps;
+  while (true) {
+    std::string step(steps.size() < kWrittenOut.size() ? kWrittenOut[steps.size()] : "");
+    const int version = static_cast<int>(steps.size()) + 1;
+    for_each_table([&](const std::string& table, const auto& record) {
+      step += added_columns(table, record, version);
+    });
+    if (step.empty()) return steps;
+    steps.push_back(std::move(step));
+  }
+}
 
 }  // namespace
 
-std::span<const std::string_view> schema_steps() { return kSteps; }
+std::string column_type(const SqlValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    return "INTEGER NOT NULL DEFAULT " + std::to_string(*integer);
+  }
+  if (const auto* real = std::get_if<double>(&value)) {
+    return "REAL DEFAULT " + std::to_string(*real);
+  }
+  return "TEXT NOT NULL DEFAULT ''";
+}
 
-Status migrate(Database& database, std::span<const std::string_view> steps) {
+std::span<const std::string> schema_steps() {
+  static const std::vector<std::string> steps = all_steps();
+  return steps;
+}
+
+Status migrate(Database& database, std::span<const std::string> steps) {
   const auto newest = static_cast<std::int64_t>(steps.size());
   MGTUNE_ASSIGN(std::int64_t version, database.read_integer("PRAGMA user_version"));
   if (version >= newest) return {};
@@ -281,7 +310,7 @@ Status migrate(Database& database, std::span<const std::string_view> steps) {
   // Another process may have done it while this one waited for the lock.
   MGTUNE_ASSIGN(version, database.read_integer("PRAGMA user_version"));
   for (; version < newest; ++version) {
-    MGTUNE_TRY(database.execute(std::string(steps[static_cast<std::size_t>(version)])));
+    MGTUNE_TRY(database.execute(steps[static_cast<std::size_t>(version)]));
     MGTUNE_TRY(database.execute("PRAGMA user_version = " + std::to_string(version + 1)));
   }
   MGTUNE_TRY(database.execute("PRAGMA application_id = " + std::to_string(kApplicationId)));

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/status.h"
 #include "store/database.h"
+#include "store/write.h"
 
 namespace mgtune {
 
@@ -16,10 +18,44 @@ namespace mgtune {
 inline constexpr std::int64_t kApplicationId = 0x6d67746e;
 
 // Step i takes a file from user_version i to i + 1. Steps that were released never change.
-std::span<const std::string_view> schema_steps();
+std::span<const std::string> schema_steps();
+
+// "REAL DEFAULT 0": the column of a field with this default. A REAL column has NULL for NaN.
+std::string column_type(const SqlValue& value);
+
+// The SQL that adds to `table` the fields of its record that this version of the format added. Rows
+// that exist get the defaults of the struct.
+template <HasFields Record>
+std::string added_columns(const std::string& table, const Record& defaults, int version) {
+  std::string sql;
+  for_each_column(defaults, [&](const auto& field, const auto& value) {
+    if (field.traits.added_in != version) return;
+    sql += "ALTER TABLE " + table + " ADD COLUMN " + field.name + " " +
+           column_type(sql_value(value)) + ";\n";
+  });
+  return sql;
+}
+
+// Calls visit(table, record) for each table of records, with a default record.
+template <typename Visit>
+void for_each_table(const Visit& visit) {
+  visit("gpus", GpuRecord{});
+  visit("environments", EnvironmentRecord{});
+  visit("builds", BuildRecord{});
+  visit("sweeps", SweepRecord{});
+  visit("checks", CheckRecord{});
+  visit("measurements", MeasurementRecord{});
+  visit("ceilings", CeilingRecord{});
+  visit("finals", FinalRecord{});
+  visit("finalists", FinalistRecord{});
+  visit("counters", CounterRecord{});
+  visit("spaces", SpaceRecord{});
+  visit("pruned", PrunedRecord{});
+  visit("tuned", TunedRecord{});
+}
 
 // Applies the steps the file lacks, all in one transaction, and marks it as ours. Safe when several
 // processes do it at once. A file that is newer than the steps is left alone.
-Status migrate(Database& database, std::span<const std::string_view> steps);
+Status migrate(Database& database, std::span<const std::string> steps);
 
 }  // namespace mgtune

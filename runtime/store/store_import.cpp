@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "store/database.h"
-#include "store/ids.h"
 #include "store/row.h"
 #include "store/store.h"
 #include "store/write.h"
@@ -24,53 +23,21 @@ struct StoredPick {
 StoredPick read_pick(Row& row) {
   StoredPick pick;
   pick.imported = row.text() == kImportStrategy;
-  pick.tuned.variant = row.text();
-  pick.tuned.build_sha256 = row.text();
-  pick.tuned.default_variant = row.text();
-  pick.tuned.median_ns = row.real();
-  pick.tuned.default_median_ns = row.real();
-  pick.tuned.tie = row.integer() != 0;
+  row.read(pick.tuned.variant, pick.tuned.default_variant, pick.tuned);
   return pick;
 }
 
 struct StoredOutcome {
   bool imported = false;
   Outcome outcome = Outcome::ok;
-  MeasurementRecord measurement;  // method "" where it came to none
+  std::optional<MeasurementRecord> measurement;
 };
 
 StoredOutcome read_stored_outcome(Row& row) {
   StoredOutcome stored;
   stored.imported = row.text() == kImportStrategy;
-  stored.outcome = row.outcome();
-  MeasurementRecord& m = stored.measurement;
-  m.method = row.text();
-  m.note = row.text();
-  m.median_ns = row.real();
-  m.q1_ns = row.real();
-  m.q3_ns = row.real();
-  m.min_ns = row.real();
-  m.samples = row.integer();
-  m.median_low_ns = row.real();
-  m.median_high_ns = row.real();
+  row.read(stored.outcome, stored.measurement);
   return stored;
-}
-
-bool is_same(const TunedRecord& a, const TunedRecord& b) {
-  return a.variant == b.variant && a.build_sha256 == b.build_sha256 &&
-         a.default_variant == b.default_variant && a.median_ns == b.median_ns &&
-         a.default_median_ns == b.default_median_ns && a.tie == b.tie;
-}
-
-bool is_same(const StoredOutcome& stored, const ImportedOutcome& outcome) {
-  if (stored.outcome != outcome.outcome) return false;
-  const MeasurementRecord& a = stored.measurement;
-  if (!outcome.measurement) return a.method.empty();
-  const MeasurementRecord& b = *outcome.measurement;
-  return a.method == b.method && a.note == b.note && a.median_ns == b.median_ns &&
-         a.q1_ns == b.q1_ns && a.q3_ns == b.q3_ns && a.min_ns == b.min_ns &&
-         a.samples == b.samples && a.median_low_ns == b.median_low_ns &&
-         a.median_high_ns == b.median_high_ns;
 }
 
 class Import {
@@ -108,18 +75,20 @@ class Import {
   }
 
   Result<Standing> standing_of(const TunedRecord& tuned) {
-    MGTUNE_ASSIGN(
-        const std::optional<StoredPick> stored,
-        read_first(database_, read_pick,
-                   "SELECT s.strategy, v.text, t.build_sha256, ifnull(d.text, ''), t.median_ns,"
-                   " t.default_median_ns, t.tie FROM tuned t JOIN sweeps s ON s.id = t.sweep"
-                   " JOIN variants v ON v.id = t.variant"
-                   " LEFT JOIN variants d ON d.id = t.default_variant"
-                   " WHERE t.gpu = ? AND t.problem = ? AND t.method = ?",
-                   tuned.gpu, tuned.problem, tuned.method));
+    MGTUNE_ASSIGN(std::optional<StoredPick> stored,
+                  read_first(database_, read_pick,
+                             "SELECT s.strategy, v.text, ifnull(d.text, ''), " +
+                                 columns_of<TunedRecord>("t") +
+                                 " FROM tuned t JOIN sweeps s ON s.id = t.sweep"
+                                 " JOIN variants v ON v.id = t.variant"
+                                 " LEFT JOIN variants d ON d.id = t.default_variant"
+                                 " WHERE t.gpu = ? AND t.problem = ? AND t.method = ?",
+                             tuned.gpu, tuned.problem, tuned.method));
     if (!stored) return Standing::absent;
     if (!stored->imported) return Standing::own;
-    return is_same(stored->tuned, tuned) ? Standing::same : Standing::other;
+    stored->tuned.gpu = tuned.gpu;
+    stored->tuned.problem = tuned.problem;
+    return stored->tuned == tuned ? Standing::same : Standing::other;
   }
 
   // By the same method, or without a timing on either side: that counts for every method.
@@ -131,18 +100,19 @@ class Import {
     MGTUNE_ASSIGN(
         const std::vector<StoredOutcome> stored,
         read_all(database_, read_stored_outcome,
-                 "SELECT s.strategy, r.outcome, ifnull(m.method, ''), ifnull(m.note, ''),"
-                 " m.median_ns, m.q1_ns, m.q3_ns, m.min_ns, m.samples, m.median_low_ns,"
-                 " m.median_high_ns FROM sweeps s CROSS JOIN outcomes r"
-                 " LEFT JOIN measurements m ON m.id = r.measurement"
-                 " WHERE s.gpu = ?1 AND r.sweep = s.id AND r.problem = ?2 AND r.variant = ?3"
-                 " AND (m.method IS NULL OR ?4 = '' OR m.method = ?4) ORDER BY r.id DESC",
+                 "SELECT s.strategy, r.outcome, " + columns_of<MeasurementRecord>("m") +
+                     " FROM sweeps s CROSS JOIN outcomes r"
+                     " LEFT JOIN measurements m ON m.id = r.measurement"
+                     " WHERE s.gpu = ?1 AND r.sweep = s.id AND r.problem = ?2 AND r.variant = ?3"
+                     " AND (m.method IS NULL OR ?4 = '' OR m.method = ?4) ORDER BY r.id DESC",
                  gpu_, problem, variant, method));
     if (stored.empty()) return Standing::absent;
     for (const StoredOutcome& row : stored) {
       if (!row.imported) return Standing::own;
     }
-    return is_same(stored.front(), outcome) ? Standing::same : Standing::other;
+    const bool is_same = stored.front().outcome == outcome.outcome &&
+                         stored.front().measurement == outcome.measurement;
+    return is_same ? Standing::same : Standing::other;
   }
 
   Status add(const ImportedPick& pick) {

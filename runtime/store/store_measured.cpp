@@ -16,19 +16,17 @@ namespace {
 
 using Places = std::unordered_map<std::int64_t, std::uint32_t>;  // of row ids
 
-// Everything of a table with the id in front, and where each id went.
+// All rows of a table with the id in front, and the place of each id.
 template <typename Record, typename Read>
 Result<Places> read_table(Database& database, const std::string& sql, const std::string& op,
                           const Read& read, std::vector<Record>& records) {
-  MGTUNE_ASSIGN(Statement rows, database.query(sql, op));
   Places places;
-  while (true) {
-    MGTUNE_ASSIGN(const bool at_row, rows.step());
-    if (!at_row) return places;
-    Row row(rows);
-    places.emplace(row.integer(), static_cast<std::uint32_t>(records.size()));
-    records.push_back(read(row));
-  }
+  const auto read_row = [&](Row& row) {
+    places.emplace(row.integer(), static_cast<std::uint32_t>(places.size()));
+    return read(row);
+  };
+  MGTUNE_ASSIGN(records, read_all(database, read_row, sql, op));
+  return places;
 }
 
 std::uint32_t place_of(const std::string& word, std::vector<std::string>& words) {
@@ -87,10 +85,10 @@ Result<MeasuredRows> Store::measured(const std::string& op) {
 
 Result<MeasuredRows> Store::read_measured(const std::string& op) {
   MeasuredRows all;
-  MGTUNE_ASSIGN(const Places gpus,
-                read_table(*database_,
-                           "SELECT id, " + std::string(kGpuColumns) + " FROM gpus g WHERE ?1 = ?1",
-                           op, read_gpu, all.gpus));
+  MGTUNE_ASSIGN(const Places gpus, read_table(*database_,
+                                              "SELECT id, " + columns_of<GpuRecord>("g") +
+                                                  " FROM gpus g WHERE ?1 = ?1",
+                                              op, read_record<GpuRecord>, all.gpus));
   MGTUNE_ASSIGN(
       const Places problems,
       read_table(

@@ -6,17 +6,15 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "store/database.h"
 #include "store/row.h"
 #include "store/store.h"
+#include "store/write.h"
 
 namespace mgtune {
 namespace {
-
-using Value = std::variant<std::monostate, std::int64_t, double, std::string>;  // as SQLite has it
 
 struct Column {
   std::string name, type;
@@ -30,64 +28,31 @@ struct Table {
   std::vector<Column> columns;  // besides the id
 };
 
-std::string quoted(const std::string& name) { return '"' + name + '"'; }
-
-// "a", "b" with `form` for each column that `wanted` holds of; `{}` in it is the name.
-template <typename Wanted>
-std::string list(const Table& table, const std::string& before, const std::string& after,
-                 const std::string& between, const Wanted& wanted) {
-  std::string text;
-  for (const Column& column : table.columns) {
-    if (!wanted(column)) continue;
-    if (!text.empty()) text += between;
-    text.append(before).append(quoted(column.name)).append(after);
-  }
-  return text;
-}
-
-bool any(const Column&) { return true; }
-bool identity(const Column& column) { return column.is_identity; }
-
-Result<std::vector<std::string>> names(Database& database, const std::string& sql,
-                                       const std::string& table = "") {
-  std::vector<std::string> found;
-  MGTUNE_ASSIGN(Statement rows, database.query(sql));
-  if (!table.empty()) rows.bind(std::string_view(table));
-  while (true) {
-    MGTUNE_ASSIGN(const bool at_row, rows.step());
-    if (!at_row) return found;
-    found.push_back(rows.text(0));
-  }
-}
+std::string read_text(Row& row) { return row.text(); }
 
 // A row is known by its UNIQUE columns; where there are none, by all. A sweep's end comes after its
 // start, so it is no part of what a sweep is known by.
 Result<Table> describe(Database& database, const std::string& name) {
   Table table{name, false, {}};
-  MGTUNE_ASSIGN(Statement rows,
-                database.query("SELECT name, type FROM pragma_table_info(?) ORDER BY cid", name));
-  while (true) {
-    MGTUNE_ASSIGN(const bool at_row, rows.step());
-    if (!at_row) break;
-    if (rows.text(0) == "id") {
-      table.has_id = true;
-    } else {
-      table.columns.push_back({rows.text(0), rows.text(1), "", false});
-    }
-  }
+  const auto read_column = [](Row& row) {
+    Column column;
+    row.read(column.name, column.type, column.refers_to);
+    return column;
+  };
+  MGTUNE_ASSIGN(
+      table.columns,
+      read_all(database, read_column,
+               "SELECT c.name, c.type, ifnull(k.\"table\", '') FROM pragma_table_info(?1) c"
+               " LEFT JOIN pragma_foreign_key_list(?1) k ON k.\"from\" = c.name"
+               " ORDER BY c.cid",
+               name));
+  table.has_id =
+      std::erase_if(table.columns, [](const Column& column) { return column.name == "id"; }) > 0;
   MGTUNE_ASSIGN(const std::vector<std::string> unique,
-                names(database,
-                      "SELECT i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i"
-                      " WHERE l.\"unique\" = 1 AND l.origin IN ('u', 'pk')",
-                      name));
-  MGTUNE_ASSIGN(Statement keys,
-                database.query("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?)", name));
-  while (true) {
-    MGTUNE_ASSIGN(const bool at_row, keys.step());
-    if (!at_row) break;
-    const auto column = std::ranges::find(table.columns, keys.text(0), &Column::name);
-    if (column != table.columns.end()) column->refers_to = keys.text(1);
-  }
+                read_all(database, read_text,
+                         "SELECT i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i"
+                         " WHERE l.\"unique\" = 1 AND l.origin IN ('u', 'pk')",
+                         name));
   for (Column& column : table.columns) {
     column.is_identity = unique.empty() ? column.name != "finished_at"
                                         : std::ranges::find(unique, column.name) != unique.end();
@@ -98,9 +63,9 @@ Result<Table> describe(Database& database, const std::string& name) {
 // Every table of results after those that its rows refer to.
 Result<std::vector<Table>> read_tables(Database& database) {
   MGTUNE_ASSIGN(std::vector<std::string> left,
-                names(database,
-                      "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                      " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"));
+                read_all(database, read_text,
+                         "SELECT name FROM sqlite_schema WHERE type = 'table'"
+                         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"));
   std::vector<Table> tables;
   std::set<std::string> done;
   while (!left.empty()) {
@@ -123,115 +88,85 @@ Result<std::vector<Table>> read_tables(Database& database) {
   return tables;
 }
 
-Value read_value(const Statement& row, int at, const Column& column) {
+SqlValue read_value(const Statement& row, int at, const Column& column) {
   if (row.is_null(at)) return {};
   if (column.type == "INTEGER") return row.integer(at);
   if (column.type == "REAL") return row.real(at);
   return row.text(at);
 }
 
-void bind_value(Statement& statement, const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return statement.bind(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return statement.bind(*real);
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    return statement.bind(std::string_view(*text));
-  }
-  statement.bind(std::optional<std::int64_t>());
-}
-
-// One source's rows on their way into `to`.
+// Copies the rows of one source into `to`.
 class Merger {
  public:
   Merger(Database& to, Database& from, MergeCounts& counts)
       : to_(to), from_(from), counts_(counts) {}
 
   Status copy(const Table& table) {
-    const std::string columns = list(table, "", "", ", ", any);
-    MGTUNE_ASSIGN(Statement rows, from_.query("SELECT " + columns + (table.has_id ? ", id" : "") +
-                                              " FROM " + quoted(table.name) + " ORDER BY rowid"));
+    std::string columns;
+    for (const Column& column : table.columns) columns += column.name + ", ";
+    MGTUNE_ASSIGN(Statement rows, from_.query("SELECT " + columns + "rowid FROM " + table.name +
+                                              " ORDER BY rowid"));
     while (true) {
       MGTUNE_ASSIGN(const bool at_row, rows.step());
       if (!at_row) return {};
-      MGTUNE_ASSIGN(const std::vector<Value> values, translated(table, rows));
-      MGTUNE_ASSIGN(const std::int64_t id, put(table, values));
+      MGTUNE_ASSIGN(const std::int64_t id, copy_row(table, rows));
       if (table.has_id) ids_[table.name][rows.integer(int(table.columns.size()))] = id;
     }
   }
 
  private:
-  // The row's values, with the ids that the rows it refers to have here.
-  Result<std::vector<Value>> translated(const Table& table, const Statement& row) {
-    std::vector<Value> values;
-    for (const Column& column : table.columns) {
-      Value value = read_value(row, int(values.size()), column);
-      if (const auto* id = std::get_if<std::int64_t>(&value); id && !column.refers_to.empty()) {
-        const std::map<std::int64_t, std::int64_t>& ids = ids_[column.refers_to];
-        const auto here = ids.find(*id);
-        if (here == ids.end()) {
-          return corrupt(from_.path() + ": a row of " + table.name + " refers to no row of " +
-                         column.refers_to);
-        }
-        value = here->second;
-      }
-      values.push_back(std::move(value));
-    }
-    return values;
-  }
-
   // The id of the row here: found, or inserted.
-  Result<std::int64_t> put(const Table& table, const std::vector<Value>& values) {
-    MGTUNE_ASSIGN(const std::optional<std::int64_t> known, find(table, values));
+  Result<std::int64_t> copy_row(const Table& table, const Statement& source) {
+    TableRow row, identity;
+    int place = 0;
+    for (const Column& column : table.columns) {
+      MGTUNE_ASSIGN(const SqlValue value,
+                    translated(table, column, read_value(source, place++, column)));
+      row.add(TableRow({{column.name, value}}));
+      if (column.is_identity) identity.add(TableRow({{column.name, value}}));
+    }
+    MGTUNE_ASSIGN(const std::optional<std::int64_t> known, identity.find(to_, table.name));
     if (known) {
-      MGTUNE_TRY(refresh(table, *known, values));
+      MGTUNE_TRY(refresh(table, *known, row));
       return *known;
     }
-    std::string places;
-    for (std::size_t i = 0; i < values.size(); ++i) places += i == 0 ? "?" : ", ?";
-    MGTUNE_ASSIGN(Statement insert,
-                  to_.query("INSERT INTO " + quoted(table.name) + " (" +
-                            list(table, "", "", ", ", any) + ") VALUES (" + places + ")"));
-    for (const Value& value : values) bind_value(insert, value);
-    MGTUNE_TRY(insert.run());
+    MGTUNE_TRY(row.insert(to_, "INSERT INTO " + table.name));
     count(table);
     return to_.last_insert_id();
   }
 
-  Result<std::optional<std::int64_t>> find(const Table& table, const std::vector<Value>& values) {
-    MGTUNE_ASSIGN(Statement rows,
-                  to_.query("SELECT rowid FROM " + quoted(table.name) + " WHERE " +
-                            list(table, "", " IS ?", " AND ", identity) + " ORDER BY rowid"));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (table.columns[i].is_identity) bind_value(rows, values[i]);
-    }
-    MGTUNE_ASSIGN(const bool found, rows.step());
-    return found ? std::optional(rows.integer(0)) : std::nullopt;
+  // An id of a row there becomes the id of the same row here.
+  Result<SqlValue> translated(const Table& table, const Column& column, SqlValue value) {
+    const auto* const id = std::get_if<std::int64_t>(&value);
+    if (id == nullptr || column.refers_to.empty()) return value;
+    const std::map<std::int64_t, std::int64_t>& ids = ids_[column.refers_to];
+    const auto here = ids.find(*id);
+    if (here != ids.end()) return SqlValue(here->second);
+    return corrupt(from_.path() + ": a row of " + table.name + " refers to no row of " +
+                   column.refers_to);
   }
 
-  // A sweep that ran when it was merged before may have ended. Of two picks that of the sweep which
-  // began last holds, and one of a sweep before one that was imported.
-  Status refresh(const Table& table, std::int64_t id, const std::vector<Value>& values) {
-    if (table.name != "sweeps" && table.name != "tuned") return {};
-    const auto value_of = [&](const char* column) {
-      const auto found = std::ranges::find(table.columns, column, &Column::name);
-      return values[static_cast<std::size_t>(found - table.columns.begin())];
-    };
+  // A sweep that was running at the last merge may have ended. Of two picks, the one of the sweep
+  // that began last holds, and a sweep's pick before an imported one.
+  Status refresh(const Table& table, std::int64_t id, const TableRow& row) {
     if (table.name == "sweeps") {
       MGTUNE_ASSIGN(Statement update, to_.query("UPDATE sweeps SET finished_at = ?"
                                                 " WHERE finished_at = '' AND id = ?"));
-      bind_value(update, value_of("finished_at"));
+      bind_value(update, row.value("finished_at"));
       update.bind(id);
       return update.run();
     }
+    if (table.name != "tuned") return {};
     MGTUNE_ASSIGN(Statement update,
-                  to_.query("UPDATE tuned SET " + list(table, "", " = ?", ", ", any) +
+                  to_.query("UPDATE tuned SET " + row.list("", " = ?") +
                             " WHERE id = ?"
                             " AND (SELECT strategy <> ?, started_at FROM sweeps WHERE id = sweep)"
                             " < (SELECT strategy <> ?, started_at FROM sweeps WHERE id = ?)"));
-    for (const Value& value : values) bind_value(update, value);
+    row.bind(update);
     update.bind(id);
     update.bind(kImportStrategy);
     update.bind(kImportStrategy);
-    bind_value(update, value_of("sweep"));
+    bind_value(update, row.value("sweep"));
     MGTUNE_TRY(update.run());
     if (to_.changed_rows() > 0) count(table);
     return {};
@@ -258,17 +193,15 @@ struct Environment {
 
 Environment read_environment(Row& row) {
   Environment read;
-  read.gpu = read_gpu(row);
-  read.environment.mgtune_version = row.text();
-  read.environment.compiler = row.text();
-  read.environment.driver = row.text();
+  row.read(read.gpu, read.environment);
   return read;
 }
 
 Result<std::vector<Environment>> environments(Database& database) {
   return read_all(database, read_environment,
-                  "SELECT " + std::string(kGpuColumns) +
-                      ", e.mgtune_version, e.compiler, e.driver FROM sweeps s"
+                  "SELECT " + columns_of<GpuRecord>("g") + ", " +
+                      columns_of<EnvironmentRecord>("e") +
+                      " FROM sweeps s"
                       " JOIN gpus g ON g.id = s.gpu JOIN environments e ON e.id = s.environment"
                       " WHERE s.strategy <> ? ORDER BY s.started_at DESC, s.id DESC",
                   kImportStrategy);

@@ -1,9 +1,17 @@
-// The rows that record() and import_results() have in common, written inside the transaction of the
-// caller. Private to store/. One thread at a time per database object.
+// TableRow, a row that is about to be written; the ids of rows that have a name; and the rows that
+// record() and import_results() both write, inside the caller's transaction. Private to store/. One
+// thread at a time per database object.
 
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 #include "core/status.h"
 #include "store/database.h"
@@ -11,7 +19,73 @@
 
 namespace mgtune {
 
-// As Store::record() and Store::record_tuned() say. recorded_at: "" for what was found elsewhere.
+using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;  // SQLite's kinds
+
+inline SqlValue sql_value(SqlValue value) { return value; }
+inline SqlValue sql_value(std::integral auto value) { return static_cast<std::int64_t>(value); }
+inline SqlValue sql_value(double value) { return value; }
+inline SqlValue sql_value(std::string_view value) { return std::string(value); }
+inline SqlValue sql_value(const char* value) { return std::string(value); }
+inline SqlValue sql_value(const std::string& value) { return value; }
+inline SqlValue sql_value(Outcome value) { return std::string(to_string(value)); }
+inline SqlValue sql_value(const std::optional<std::int64_t>& value) {
+  return value ? SqlValue(*value) : SqlValue();
+}
+
+void bind_value(Statement& statement, const SqlValue& value);
+
+// A column of a row that is about to be written.
+struct SqlColumn {
+  template <typename Value>
+  SqlColumn(std::string_view column, const Value& content)
+      : name(column), value(sql_value(content)) {}
+
+  std::string name;
+  SqlValue value;
+};
+
+class TableRow {
+ public:
+  TableRow() = default;
+  TableRow(std::initializer_list<SqlColumn> columns) : columns_(columns) {}
+
+  TableRow& add(const TableRow& other);
+  // All fields of a record.
+  template <HasFields Record>
+  TableRow& add(const Record& record) {
+    for_each_column(record, [&](const auto& field, const auto& value) {
+      columns_.emplace_back(field.name, value);
+    });
+    return *this;
+  }
+
+  const SqlValue& value(std::string_view column) const;  // the column was added
+
+  // "a = ?, b = ?": each column's name with `before` and `after`, and ", " between two.
+  std::string list(std::string_view before, std::string_view after,
+                   std::string_view between = ", ") const;
+  // "INSERT INTO tuned (a, b) VALUES (?, ?)", where `into` is "INSERT INTO tuned".
+  std::string insert_text(const std::string& into) const;
+  void bind(Statement& statement) const;
+  Status insert(Database& database, const std::string& into) const;
+
+  // The id of the first row that has these values.
+  Result<std::optional<std::int64_t>> find(Database& database, const std::string& table) const;
+
+ private:
+  std::vector<SqlColumn> columns_;
+};
+
+// The id of the row of `table` that has the values of `row`. A missing row is inserted with the
+// values of `rest` too. Two processes may insert it at once: the second finds the first one's row.
+Result<std::int64_t> id_of(Database& database, const std::string& table, const TableRow& row,
+                           const TableRow& rest = {});
+Result<std::int64_t> operator_id(Database& database, const std::string& op);
+Result<std::int64_t> variant_id(Database& database, std::int64_t op, const std::string& variant);
+Result<std::int64_t> operator_of_problem(Database& database, std::int64_t problem);
+
+// Write what Store::record() and Store::record_tuned() describe. recorded_at is "" for results that
+// were measured elsewhere.
 Status write_outcome(Database& database, const OutcomeRecord& outcome,
                      const std::string& recorded_at);
 Status write_tuned(Database& database, const TunedRecord& tuned);

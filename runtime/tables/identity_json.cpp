@@ -1,12 +1,9 @@
 #include "tables/identity_json.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string_view>
-#include <utility>
-
-#include "json/json.h"
+#include <tuple>
 
 namespace mgtune {
 namespace {
@@ -14,63 +11,48 @@ namespace {
 constexpr std::size_t kLongestText = 1000;
 constexpr std::string_view kEmulation = "emulation";
 
-// The members that are numbers, for both directions.
-constexpr std::array<std::pair<const char*, std::int64_t GpuRecord::*>, 4> kGpuNumbers = {
-    {{"sm_count", &GpuRecord::sm_count},
-     {"l2_bytes", &GpuRecord::l2_bytes},
-     {"memory_bytes", &GpuRecord::memory_bytes},
-     {"max_shared_bytes", &GpuRecord::max_shared_bytes}}};
-
-constexpr std::array<std::pair<const char*, std::string EnvironmentRecord::*>, 4> kEnvironment = {
-    {{"mgtune_version", &EnvironmentRecord::mgtune_version},
-     {"compiler", &EnvironmentRecord::compiler},
-     {"driver", &EnvironmentRecord::driver},
-     {"system", &EnvironmentRecord::system}}};
-
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte < 0x20 || byte == 0x7f;
 }
 
-}  // namespace
-
-Json gpu_json(const GpuRecord& gpu) {
-  Json json = {{"model", gpu.model}, {"arch", gpu.arch}};
-  for (const auto& [name, member] : kGpuNumbers) json[name] = gpu.*member;
-  json["mig_profile"] = gpu.mig_profile;
-  json["emulation"] = gpu.emulation;
-  return json;
+Status read_value(const JsonCursor& place, std::string& value) {
+  MGTUNE_ASSIGN(value, read_text(place));
+  return {};
+}
+Status read_value(const JsonCursor& place, std::int64_t& value) {
+  MGTUNE_ASSIGN(value, place.integer(0, std::numeric_limits<std::int64_t>::max()));
+  return {};
+}
+Status read_value(const JsonCursor& place, bool& value) {
+  MGTUNE_ASSIGN(value, place.boolean());
+  return {};
 }
 
+// An object that has the fields of a record, and nothing else.
+template <HasFields Record>
+Status read_strictly(const JsonCursor& place, Record& record) {
+  Status status = std::apply(
+      [&](const auto&... field) { return place.expect_keys({field.name...}); }, Record::fields());
+  for_each_field(record, [&](const auto& field, auto& value) {
+    if (status.ok()) status = read_value(place.at(field.name), value);
+  });
+  return status;
+}
+
+}  // namespace
+
 Result<GpuRecord> read_gpu(const JsonCursor& gpu) {
-  MGTUNE_TRY(gpu.expect_keys({"model", "arch", "sm_count", "l2_bytes", "memory_bytes",
-                              "max_shared_bytes", "mig_profile", "emulation"}));
   GpuRecord record;
-  MGTUNE_ASSIGN(record.model, read_text(gpu.at("model")));
-  MGTUNE_ASSIGN(record.arch, read_text(gpu.at("arch")));
+  MGTUNE_TRY(read_strictly(gpu, record));
   if (record.model.empty()) return gpu.at("model").unexpected("a GPU's model");
   if (record.arch.empty()) return gpu.at("arch").unexpected("an architecture");
-  for (const auto& [name, member] : kGpuNumbers) {
-    MGTUNE_ASSIGN(record.*member,
-                  gpu.at(name).integer(0, std::numeric_limits<std::int64_t>::max()));
-  }
-  MGTUNE_ASSIGN(record.mig_profile, read_text(gpu.at("mig_profile")));
-  MGTUNE_ASSIGN(record.emulation, gpu.at("emulation").boolean());
   return record;
 }
 
-Json environment_json(const EnvironmentRecord& environment) {
-  Json json = Json::object();
-  for (const auto& [name, member] : kEnvironment) json[name] = environment.*member;
-  return json;
-}
-
 Result<EnvironmentRecord> read_environment(const JsonCursor& environment) {
-  MGTUNE_TRY(environment.expect_keys({"mgtune_version", "compiler", "driver", "system"}));
   EnvironmentRecord record;
-  for (const auto& [name, member] : kEnvironment) {
-    MGTUNE_ASSIGN(record.*member, read_text(environment.at(name)));
-  }
+  MGTUNE_TRY(read_strictly(environment, record));
   return record;
 }
 

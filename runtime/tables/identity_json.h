@@ -1,5 +1,5 @@
-// GPUs and environments as exports have them, written and read. What comes from a file is data of
-// strangers: texts are short and printable, numbers are not negative. Pure functions; failures are
+// Reads GPUs, environments and other values of exports. A file may come from strangers, so texts
+// are short and printable, and numbers are not negative. Pure functions; failures are
 // invalid_argument with file and place.
 
 #pragma once
@@ -12,12 +12,7 @@
 
 namespace mgtune {
 
-class Json;
-
-Json gpu_json(const GpuRecord& gpu);
 Result<GpuRecord> read_gpu(const JsonCursor& gpu);
-
-Json environment_json(const EnvironmentRecord& environment);
 Result<EnvironmentRecord> read_environment(const JsonCursor& environment);
 
 // At most 1,000 bytes of UTF-8 without control characters.

@@ -11,7 +11,7 @@
 
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
-#include "exchange/read_results.h"
+#include "exchange/read_document.h"
 #include "family/catalog.h"
 #include "system/file_system.h"
 #include "tests/helpers/store_fixture.h"

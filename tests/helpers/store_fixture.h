@@ -37,7 +37,7 @@ class StoreTest : public testing::Test {
     record.key = {sweep.gpu, *store.problem_id("rmsnorm.forward", "rows=4 hidden=64 T=f32", 1e3, 2),
                   "sha-1", "launch-1", "reference-1"};
     record.variant = "row VEC=8";
-    record.build = {"key-1", "sha-1", "cpu", "a warning", 40, 0, 16};
+    record.build = {{40, 0, 16}, "key-1", "sha-1", "cpu", "a warning"};
     record.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
     record.measurement = MeasurementRecord{
         Outcome::ok, "", "emulation", 100.5, 99,  102,

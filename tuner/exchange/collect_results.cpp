@@ -40,11 +40,6 @@ int compare_texts(const std::string& a, const std::string& b) {
   return order != 0 ? order : a.compare(b);
 }
 
-auto tied(const EnvironmentRecord& environment) {
-  return std::tie(environment.mgtune_version, environment.compiler, environment.driver,
-                  environment.system);
-}
-
 // Operators, then GPUs before emulation.
 template <typename Group>
 int compare_groups(const Group& a, const Group& b) {
@@ -54,12 +49,12 @@ int compare_groups(const Group& a, const Group& b) {
 
 bool table_before(const TunedTable& a, const TunedTable& b) {
   const int order = compare_groups(a, b);
-  return order != 0 ? order < 0 : tied(a.environment) < tied(b.environment);
+  return order != 0 ? order < 0 : a.environment < b.environment;
 }
 
-bool pick_before(const TunedPick& a, const TunedPick& b) {
-  const int order = compare_texts(a.problem, b.problem);
-  return order != 0 ? order < 0 : a.method < b.method;
+bool pick_before(const TunedTableRow& a, const TunedTableRow& b) {
+  const int order = compare_texts(a.view.problem, b.view.problem);
+  return order != 0 ? order < 0 : a.view.tuned.method < b.view.tuned.method;
 }
 
 bool recording_before(const VariantRecording& a, const VariantRecording& b) {
@@ -76,25 +71,6 @@ bool outcome_before(const RecordedOutcome& a, const RecordedOutcome& b) {
   };
   if (method(a.view) != method(b.view)) return method(a.view) < method(b.view);
   return compare_texts(a.view.variant, b.view.variant) < 0;
-}
-
-TunedPick pick_of(const TunedTableRow& row) {
-  const TunedView& view = row.view;
-  const TunedRecord& tuned = view.tuned;
-  TunedPick pick;
-  pick.problem = view.problem;
-  pick.method = tuned.method;
-  pick.variant = split_variant(tuned.variant);
-  pick.build_sha256 = tuned.build_sha256;
-  pick.median_ns = tuned.median_ns;
-  if (!tuned.default_variant.empty() && tuned.default_median_ns > 0) {
-    pick.default_variant = split_variant(tuned.default_variant);
-    pick.default_median_ns = tuned.default_median_ns;
-  }
-  pick.tie = tuned.tie;
-  if (view.copy_ns > 0 && tuned.median_ns > 0) pick.of_copy = view.copy_ns / tuned.median_ns;
-  pick.measured_at = row.measured_at;
-  return pick;
 }
 
 std::vector<TunedTableRow> with_origins(std::vector<TunedView> views, Origins& origins) {
@@ -171,14 +147,15 @@ std::vector<VariantRecording> make_recordings(const std::vector<RecordedOutcome>
   return recordings;
 }
 
-bool offers(const Operator& op, const std::string& problem, const VariantWords& variant) {
+bool offers(const Operator& op, const std::string& problem, const std::string& variant) {
   const auto words = parse_assignments(problem);
-  return words.ok() && bind_problem(op, *words).ok() && parse_variant(op, variant.text()).ok();
+  return words.ok() && bind_problem(op, *words).ok() && parse_variant(op, variant).ok();
 }
 
-bool offers(const Operator& op, const TunedPick& pick) {
-  if (pick.default_variant && !offers(op, pick.problem, *pick.default_variant)) return false;
-  return offers(op, pick.problem, pick.variant);
+bool offers(const Operator& op, const TunedTableRow& row) {
+  const TunedRecord& tuned = row.view.tuned;
+  if (has_default(tuned) && !offers(op, row.view.problem, tuned.default_variant)) return false;
+  return offers(op, row.view.problem, tuned.variant);
 }
 
 }  // namespace
@@ -194,7 +171,7 @@ std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows
         same != tables.end()
             ? *same
             : tables.emplace_back(TunedTable{row.view.op, row.view.gpu, row.environment, {}});
-    table.picks.push_back(pick_of(row));
+    table.picks.push_back(row);
   }
   std::ranges::sort(tables, table_before);
   for (TunedTable& table : tables) std::ranges::sort(table.picks, pick_before);
@@ -242,13 +219,13 @@ std::size_t remove_stale(ExchangedResults& results, Catalog& catalog) {
     const Result<const Operator*> op = catalog.find_operator(table.op);
     if (!op.ok()) continue;
     removed +=
-        std::erase_if(table.picks, [&](const TunedPick& pick) { return !offers(**op, pick); });
+        std::erase_if(table.picks, [&](const TunedTableRow& row) { return !offers(**op, row); });
   }
   for (VariantRecording& recording : results.recordings) {
     const Result<const Operator*> op = catalog.find_operator(recording.op);
     if (!op.ok()) continue;
     removed += std::erase_if(recording.variants, [&](const RecordedVariant& row) {
-      return !offers(**op, recording.problem, row.variant);
+      return !offers(**op, recording.problem, row.variant.text());
     });
   }
   std::erase_if(results.tables, [](const TunedTable& table) { return table.picks.empty(); });

@@ -1,13 +1,12 @@
-// Comma-separated values: a header, then one row a variant and method, with everything that is
-// known of it; empty where nothing is. Quoting is RFC 4180's, lines end in a newline. Units are in
-// the names of the columns. Only written.
+// Comma-separated values: a header, then one row per variant and method with everything that is
+// known about it. A cell is empty if its value is unknown. Quoting follows RFC 4180, and lines end
+// in a newline. The units are in the names of the columns. The format is only written.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <set>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +16,12 @@ namespace mgtune {
 namespace {
 
 using Cells = std::vector<std::string>;
+
+struct Column {
+  std::string_view name;
+  std::string cell;
+};
+using Columns = std::vector<Column>;
 
 std::string quoted(const std::string& cell) {
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
@@ -34,83 +39,51 @@ std::string line(const Cells& cells) {
   return text + '\n';
 }
 
-std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
-// 0 where it was not measured.
-std::string measured(double value) { return value > 0 ? number(value) : ""; }
-std::string reported(int value) { return value >= 0 ? std::to_string(value) : ""; }
+// 0 means that a number was not measured, unless `zero_is_known`. -1 means that it was not
+// reported.
+std::string cell(double value, bool zero_is_known) {
+  return std::isfinite(value) && (zero_is_known || value > 0) ? fmt::format("{}", value) : "";
+}
+std::string cell(std::int64_t value, bool /*zero_is_known*/) {
+  return value > 0 ? std::to_string(value) : "";
+}
+std::string cell(int value, bool /*zero_is_known*/) {
+  return value >= 0 ? std::to_string(value) : "";
+}
+std::string cell(const std::string& value, bool /*zero_is_known*/) { return value; }
+std::string cell(Outcome value, bool /*zero_is_known*/) { return std::string(to_string(value)); }
 
-// A group of columns: their names, and their cells in a row.
-struct Columns {
-  Cells (*cells)(const RecordedOutcome&);
-  std::vector<std::string_view> names;
-};
-
-Cells subject(const RecordedOutcome& row) {
-  const OutcomeView& view = row.view;
-  return {view.gpu.model,
-          view.gpu.arch,
-          view.gpu.mig_profile,
-          view.gpu.emulation ? "true" : "false",
-          view.op,
-          view.problem,
-          split_variant(view.variant).design};
+template <HasFields Record>
+void add_fields(Columns& columns, const std::optional<Record>& record, bool zero_is_known = false) {
+  const Record fields = record.value_or(Record{});
+  for_each_column_in(kCsv, fields, [&](const auto& field, const auto& value) {
+    columns.push_back({field.name_in(kCsv), record ? cell(value, zero_is_known) : ""});
+  });
 }
 
-Cells times(const RecordedOutcome& row) {
-  const MeasurementRecord m = row.view.measurement.value_or(MeasurementRecord{});
-  return {m.method,
-          measured(m.median_ns),
-          measured(m.median_low_ns),
-          measured(m.median_high_ns),
-          measured(m.q1_ns),
-          measured(m.q3_ns),
-          measured(m.min_ns),
-          m.samples > 0 ? std::to_string(m.samples) : "",
-          measured(m.clocks.sm_mhz),
-          measured(m.clocks.memory_mhz),
-          measured(m.clocks.power_w),
-          measured(m.clocks.temperature_c),
-          m.clocks.throttle_reasons};
-}
-
-Cells build(const RecordedOutcome& row) {
-  const OutcomeView& view = row.view;
-  return {reported(view.registers), reported(view.spill_bytes), reported(view.static_shared_bytes),
-          view.check ? number(view.check->error) : "",
-          view.check ? number(view.check->tolerance) : ""};
-}
-
-Cells words(const RecordedOutcome& row) {
-  const OutcomeView& view = row.view;
-  return {view.measurement ? view.measurement->note : "",
-          view.message,
-          view.build_sha256,
-          row.origin.measured_at,
-          row.origin.environment.mgtune_version,
-          row.origin.environment.compiler,
-          row.origin.environment.driver,
-          row.origin.environment.system};
-}
-
-Cells outcome(const RecordedOutcome& row) { return {std::string(to_string(row.view.outcome))}; }
-
-const Columns& subject_columns() {
-  static const Columns columns = {
-      subject, {"gpu", "arch", "mig_profile", "emulation", "operator", "problem", "design"}};
-  return columns;
+// In front of the parameters.
+Columns subject(const OutcomeView& view) {
+  return {{"gpu", view.gpu.model},
+          {"arch", view.gpu.arch},
+          {"mig_profile", view.gpu.mig_profile},
+          {"emulation", view.gpu.emulation ? "true" : "false"},
+          {"operator", view.op},
+          {"problem", view.problem},
+          {"design", split_variant(view.variant).design}};
 }
 
 // Behind the parameters.
-const std::array<Columns, 4>& result_columns() {
-  static const std::array<Columns, 4> columns = {
-      {{outcome, {"outcome"}},
-       {times,
-        {"method", "median_ns", "median_low_ns", "median_high_ns", "q1_ns", "q3_ns", "min_ns",
-         "samples", "sm_mhz", "memory_mhz", "power_w", "temperature_c", "throttle_reasons"}},
-       {build, {"registers", "spill_bytes", "static_shared_bytes", "check_error", "tolerance"}},
-       {words,
-        {"note", "message", "build_sha256", "measured_at", "mgtune_version", "compiler", "driver",
-         "system"}}}};
+Columns result(const RecordedOutcome& row) {
+  const OutcomeView& view = row.view;
+  Columns columns = {{"outcome", std::string(to_string(view.outcome))}};
+  add_fields(columns, view.measurement);
+  add_fields<BuildResources>(columns, view);
+  add_fields(columns, view.check, true);
+  columns.push_back({"note", view.measurement ? view.measurement->note : ""});
+  columns.push_back({"message", view.message});
+  columns.push_back({"build_sha256", view.build_sha256});
+  columns.push_back({"measured_at", row.origin.measured_at});
+  add_fields<EnvironmentRecord>(columns, row.origin.environment);
   return columns;
 }
 
@@ -125,31 +98,29 @@ Cells parameters_of(const std::vector<RecordedOutcome>& rows) {
   return names;
 }
 
-void append(Cells& to, Cells cells) { std::ranges::move(cells, std::back_inserter(to)); }
-
-std::string header(const Cells& parameters) {
-  Cells names(subject_columns().names.begin(), subject_columns().names.end());
-  Cells behind;
-  for (const Columns& columns : result_columns()) {
-    append(behind, Cells(columns.names.begin(), columns.names.end()));
-  }
+// Every row has the same columns.
+std::string header(const Cells& parameters, const RecordedOutcome& row) {
+  const Columns after = result(row);
+  Cells names;
+  for (const Column& column : subject(row.view)) names.emplace_back(column.name);
   for (const std::string& parameter : parameters) {
     const bool is_taken = std::ranges::find(names, parameter) != names.end() ||
-                          std::ranges::find(behind, parameter) != behind.end();
+                          std::ranges::find(after, parameter, &Column::name) != after.end();
     names.push_back((is_taken ? "parameter_" : "") + parameter);
   }
-  append(names, std::move(behind));
+  for (const Column& column : after) names.emplace_back(column.name);
   return line(names);
 }
 
 std::string row_text(const Cells& parameters, const RecordedOutcome& row) {
-  Cells cells = subject_columns().cells(row);
+  Cells cells;
+  for (Column& column : subject(row.view)) cells.push_back(std::move(column.cell));
   const VariantWords variant = split_variant(row.view.variant);
   for (const std::string& parameter : parameters) {
     const std::string* value = variant.find(parameter);
     cells.push_back(value != nullptr ? *value : "");
   }
-  for (const Columns& columns : result_columns()) append(cells, columns.cells(row));
+  for (Column& column : result(row)) cells.push_back(std::move(column.cell));
   return line(cells);
 }
 
@@ -157,7 +128,7 @@ Result<std::vector<Document>> write(const ExchangedResults& results,
                                     ExchangeFormat::Layout /*layout*/) {
   if (results.outcomes.empty()) return std::vector<Document>();
   const Cells parameters = parameters_of(results.outcomes);
-  std::string text = header(parameters);
+  std::string text = header(parameters, results.outcomes.front());
   for (const RecordedOutcome& row : results.outcomes) text += row_text(parameters, row);
   return std::vector<Document>{{"variants.csv", std::move(text)}};
 }

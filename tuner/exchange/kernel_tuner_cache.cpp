@@ -7,7 +7,7 @@
 // it. "problem_size" is the problem's text, and both "time" and "__error__" say that a
 // configuration failed. What we do not know of the tuner's own times is 0.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "exchange/formats.h"
-#include "exchange/json_text.h"
 #include "exchange/recording_document.h"
 #include "tables/checked_names.h"
 
@@ -28,13 +27,16 @@ constexpr std::array<std::string_view, 5> kTunersTimes = {
     "compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time"};
 
 // Members of an entry that are no parameters, and names that Kernel Tuner forbids.
-constexpr std::array<std::string_view, 22> kReserved = {
-    "time",           "times",          "compile_time",   "verification_time",
-    "benchmark_time", "strategy_time",  "framework_time", "timestamp",
-    "__error__",      "outcome",        "origin",         "median_ns",
-    "median_low_ns",  "median_high_ns", "q1_ns",          "q3_ns",
-    "min_ns",         "samples",        "note",           "grid_size_x",
-    "grid_size_y",    "grid_size_z"};
+std::vector<std::string_view> reserved_names() {
+  std::vector<std::string_view> names = {"time",        "times",       "timestamp",
+                                         "__error__",   "outcome",     "origin",
+                                         "grid_size_x", "grid_size_y", "grid_size_z"};
+  names.insert(names.end(), kTunersTimes.begin(), kTunersTimes.end());
+  const MeasurementRecord none;
+  for_each_column_in(kRecording, none,
+                     [&](const auto& field, const auto&) { names.push_back(field.name); });
+  return names;
+}
 
 // "" for what succeeded.
 std::string_view error_of(Outcome outcome) {
@@ -86,7 +88,8 @@ std::string entry(const std::vector<RecordedColumn>& columns, const VariantRecor
 }
 
 Result<std::string> content(const VariantRecording& recording) {
-  MGTUNE_ASSIGN(const std::vector<RecordedColumn> columns, recorded_columns(recording, kReserved));
+  MGTUNE_ASSIGN(const std::vector<RecordedColumn> columns,
+                recorded_columns(recording, reserved_names()));
   Json keys = Json::array();
   Json values = Json::object();
   for (const RecordedColumn& column : columns) {
@@ -105,19 +108,12 @@ Result<std::string> content(const VariantRecording& recording) {
       "\"tune_params\": {},\n\"objective\": \"time\",\n\"cache\": {{\n{}}}\n}}\n",
       recording_header(recording).line_text(), Json(recording.gpu.model).line_text(),
       Json(recording.op).line_text(), Json(recording.problem).line_text(), keys.line_text(),
-      values.line_text(), joined_lines(entries, 0));
+      values.line_text(), fmt::join(entries, ",\n"));
 }
 
 Result<std::vector<Document>> write(const ExchangedResults& results,
                                     ExchangeFormat::Layout /*layout*/) {
-  std::vector<Document> documents;
-  for (const VariantRecording& recording : results.recordings) {
-    MGTUNE_ASSIGN(std::string text, content(recording));
-    documents.push_back({document_name({gpu_word(recording.gpu), recording.op, recording.problem,
-                                        recording.method, "cache.json"}),
-                         std::move(text)});
-  }
-  return documents;
+  return recording_documents(results, "cache.json", content);
 }
 
 bool recognizes(const JsonCursor& root) {

@@ -1,12 +1,12 @@
 #include "exchange/recording_document.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/suggest.h"
+#include "store/record_json.h"
 #include "tables/checked_names.h"
 #include "tables/identity_json.h"
 
@@ -15,13 +15,31 @@ namespace {
 
 constexpr double kNsInMs = 1e6;
 
-// Beside median_ns; 0 and NaN are not known.
-constexpr std::array<std::pair<const char*, double MeasurementRecord::*>, 5> kTimes = {
-    {{"median_low_ns", &MeasurementRecord::median_low_ns},
-     {"median_high_ns", &MeasurementRecord::median_high_ns},
-     {"q1_ns", &MeasurementRecord::q1_ns},
-     {"q3_ns", &MeasurementRecord::q3_ns},
-     {"min_ns", &MeasurementRecord::min_ns}}};
+// The value of a field in a recording, if it is known.
+std::optional<Json> recorded(double value) {
+  return std::isfinite(value) && value > 0 ? std::optional<Json>(value) : std::nullopt;
+}
+std::optional<Json> recorded(std::int64_t value) {
+  return value > 0 ? std::optional<Json>(value) : std::nullopt;
+}
+std::optional<Json> recorded(const std::string& value) {
+  return value.empty() ? std::nullopt : std::optional<Json>(value);
+}
+std::optional<Json> recorded(Outcome /*value*/) { return std::nullopt; }  // see recorded_numbers()
+
+Status read_value(const JsonCursor& place, double& value) {
+  MGTUNE_ASSIGN(value, read_positive(place));
+  return {};
+}
+Status read_value(const JsonCursor& place, std::int64_t& value) {
+  MGTUNE_ASSIGN(value, place.integer(1, std::numeric_limits<std::int64_t>::max()));
+  return {};
+}
+Status read_value(const JsonCursor& place, std::string& value) {
+  MGTUNE_ASSIGN(value, read_text(place));
+  return {};
+}
+Status read_value(const JsonCursor& /*place*/, Outcome& /*value*/) { return {}; }  // see add()
 
 bool is_timed(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::raced_out; }
 
@@ -47,17 +65,12 @@ Result<MeasurementRecord> read_measurement(const JsonCursor& place,
   if (!(std::abs(time_ms * kNsInMs - m.median_ns) <= 1e-9 * m.median_ns)) {
     return time->error("a time in ms that is not \"median_ns\"");
   }
-  for (const auto& [name, member] : kTimes) {
-    if (const auto value = find(name)) {
-      MGTUNE_ASSIGN(m.*member, read_positive(*value));
-    }
-  }
-  if (const auto samples = find("samples")) {
-    MGTUNE_ASSIGN(m.samples, samples->integer(1, std::numeric_limits<std::int64_t>::max()));
-  }
-  if (const auto note = find("note")) {
-    MGTUNE_ASSIGN(m.note, read_text(*note));
-  }
+  Status status;
+  for_each_column_in(kRecording, m, [&](const auto& field, auto& value) {
+    if (!status.ok()) return;
+    if (const auto known = find(field.name)) status = read_value(*known, value);
+  });
+  if (!status.ok()) return status;
   return m;
 }
 
@@ -92,15 +105,28 @@ std::vector<std::string> values_in(const std::vector<RecordedColumn>& columns,
 Json recording_header(const VariantRecording& recording) {
   Json origins = Json::array();
   for (const Origin& origin : recording.origins) {
-    origins.push_back({{"measured_at", origin.measured_at},
-                       {"environment", environment_json(origin.environment)}});
+    origins.push_back(
+        {{"measured_at", origin.measured_at}, {"environment", record_json(origin.environment)}});
   }
   return {{"format", 1},
           {"operator", recording.op},
           {"problem", recording.problem},
           {"method", recording.method},
-          {"gpu", gpu_json(recording.gpu)},
+          {"gpu", record_json(recording.gpu)},
           {"origins", std::move(origins)}};
+}
+
+Result<std::vector<Document>> recording_documents(
+    const ExchangedResults& results, const std::string& ending,
+    Result<std::string> (*content)(const VariantRecording& recording)) {
+  std::vector<Document> documents;
+  for (const VariantRecording& recording : results.recordings) {
+    MGTUNE_ASSIGN(std::string text, content(recording));
+    documents.push_back({document_name({gpu_word(recording.gpu), recording.op, recording.problem,
+                                        recording.method, ending}),
+                         std::move(text)});
+  }
+  return documents;
 }
 
 std::vector<RecordedNumber> recorded_numbers(const RecordedVariant& variant) {
@@ -111,12 +137,10 @@ std::vector<RecordedNumber> recorded_numbers(const RecordedVariant& variant) {
   numbers.push_back({"outcome", to_string(variant.outcome), ""});
   numbers.push_back({"origin", variant.origin, ""});
   if (!timed) return numbers;
-  numbers.push_back({"median_ns", m.median_ns, "ns"});
-  for (const auto& [name, member] : kTimes) {
-    if (std::isfinite(m.*member) && m.*member > 0) numbers.push_back({name, m.*member, "ns"});
-  }
-  if (m.samples > 0) numbers.push_back({"samples", m.samples, ""});
-  if (!m.note.empty()) numbers.push_back({"note", m.note, ""});
+  for_each_column_in(kRecording, m, [&](const auto& field, const auto& value) {
+    std::optional<Json> known = recorded(value);
+    if (known) numbers.push_back({field.name, *std::move(known), std::string(field.traits.unit)});
+  });
   return numbers;
 }
 

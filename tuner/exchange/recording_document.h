@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "exchange/formats.h"
 #include "exchange/results.h"
 #include "family/catalog.h"
 #include "json/json.h"
@@ -42,6 +43,11 @@ std::vector<std::string> values_in(const std::vector<RecordedColumn>& columns,
 
 // {"format", "operator", "problem", "method", "gpu", "origins": [{"measured_at", "environment"}]}
 Json recording_header(const VariantRecording& recording);
+
+// One document per recording, with the text that `content` returns. Its name ends with `ending`.
+Result<std::vector<Document>> recording_documents(
+    const ExchangedResults& results, const std::string& ending,
+    Result<std::string> (*content)(const VariantRecording& recording));
 
 // One thing known of a variant: "time" in ms first, where there is one.
 struct RecordedNumber {

@@ -1,35 +1,28 @@
-// ExchangedResults: what an export says, apart from any format. Plain data.
+// ExchangedResults: the content of an export, independent of any format. Plain data.
 
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "store/records.h"
+#include "tables/read_tuned_table.h"
 #include "tables/variant_words.h"
 
 namespace mgtune {
 
-struct TunedPick {
-  std::string problem, method;
-  VariantWords variant;
-  std::string build_sha256;  // "" where it is not known
-  double median_ns = 0;
-  std::optional<VariantWords> default_variant;  // none where none ran
-  double default_median_ns = 0;
-  bool tie = false;
-  std::optional<double> of_copy;  // rate over that of the fastest copy of as many bytes
-  std::string measured_at;        // UTC: when its sweep began
-};
+// Whether the default was timed too.
+inline bool has_default(const TunedRecord& tuned) {
+  return !tuned.default_variant.empty() && tuned.default_median_ns > 0;
+}
 
 // The picks of one operator on one GPU in one environment, by problem and method.
 struct TunedTable {
   std::string op;
   GpuRecord gpu;
   EnvironmentRecord environment;
-  std::vector<TunedPick> picks;
+  std::vector<TunedTableRow> picks;
 };
 
 // Where and when a row was measured.

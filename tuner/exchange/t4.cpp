@@ -6,13 +6,12 @@
 // own in "metadata". A time is a median; "runtimes" has it alone, because single samples are not
 // kept.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "exchange/formats.h"
-#include "exchange/json_text.h"
 #include "exchange/recording_document.h"
 #include "tables/checked_names.h"
 
@@ -81,19 +80,12 @@ Result<std::string> content(const VariantRecording& recording) {
   }
   return fmt::format(
       "{{\n\"schema_version\": \"1.0.0\",\n\"metadata\": {},\n\"results\": [\n{}\n]\n}}\n",
-      metadata.line_text(), joined_lines(results, 0));
+      metadata.line_text(), fmt::join(results, ",\n"));
 }
 
 Result<std::vector<Document>> write(const ExchangedResults& results,
                                     ExchangeFormat::Layout /*layout*/) {
-  std::vector<Document> documents;
-  for (const VariantRecording& recording : results.recordings) {
-    MGTUNE_ASSIGN(std::string text, content(recording));
-    documents.push_back({document_name({gpu_word(recording.gpu), recording.op, recording.problem,
-                                        recording.method, "t4.json"}),
-                         std::move(text)});
-  }
-  return documents;
+  return recording_documents(results, "t4.json", content);
 }
 
 bool recognizes(const JsonCursor& root) { return root.value().find("results") != nullptr; }

@@ -4,59 +4,61 @@
 //
 // It carries designs and parameters' values, never kernel names, options or paths.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "exchange/formats.h"
-#include "exchange/json_text.h"
-#include "json/json.h"
+#include "store/record_json.h"
 #include "tables/identity_json.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {
 namespace {
 
-Json variant_json(const VariantWords& variant) {
+Json variant_json(const std::string& text) {
+  const VariantWords variant = split_variant(text);
   Json parameters = Json::object();
   for (const auto& [name, value] : variant.parameters) parameters[name] = json_value(value);
   return {{"design", variant.design}, {"parameters", std::move(parameters)}};
 }
 
-Json pick_json(const TunedPick& pick) {
-  Json json = {{"problem", pick.problem}, {"method", pick.method}};
-  json.update(variant_json(pick.variant));
-  json["median_ns"] = pick.median_ns;
-  if (pick.default_variant) {
-    Json standard = variant_json(*pick.default_variant);
-    standard["median_ns"] = pick.default_median_ns;
+Json pick_json(const TunedTableRow& row) {
+  const TunedView& view = row.view;
+  const TunedRecord& tuned = view.tuned;
+  Json json = {{"problem", view.problem}, {"method", tuned.method}};
+  json.update(variant_json(tuned.variant));
+  json["median_ns"] = tuned.median_ns;
+  json["default"] = nullptr;
+  if (has_default(tuned)) {
+    Json standard = variant_json(tuned.default_variant);
+    standard["median_ns"] = tuned.default_median_ns;
     json["default"] = std::move(standard);
-  } else {
-    json["default"] = nullptr;
   }
-  json["tie"] = pick.tie;
-  if (pick.of_copy) json["of_copy"] = *pick.of_copy;
-  if (!pick.build_sha256.empty()) json["build_sha256"] = pick.build_sha256;
-  json["measured_at"] = pick.measured_at;
+  json["tie"] = tuned.tie;
+  // The bandwidth relative to our fastest copy of the same number of bytes.
+  if (view.copy_ns > 0 && tuned.median_ns > 0) json["of_copy"] = view.copy_ns / tuned.median_ns;
+  if (!tuned.build_sha256.empty()) json["build_sha256"] = tuned.build_sha256;
+  json["measured_at"] = row.measured_at;
   return json;
 }
 
 std::string table_text(const TunedTable& table) {
   std::vector<std::string> picks;
-  for (const TunedPick& pick : table.picks) picks.push_back(pick_json(pick).line_text());
+  for (const TunedTableRow& row : table.picks) picks.push_back(pick_json(row).line_text());
   return fmt::format(
       "    {{\n      \"operator\": {},\n      \"gpu\": {},\n      \"environment\": {},\n"
-      "      \"picks\": [\n{}\n      ]\n    }}",
-      Json(table.op).line_text(), gpu_json(table.gpu).line_text(),
-      environment_json(table.environment).line_text(), joined_lines(picks, 8));
+      "      \"picks\": [\n        {}\n      ]\n    }}",
+      Json(table.op).line_text(), record_json(table.gpu).line_text(),
+      record_json(table.environment).line_text(), fmt::join(picks, ",\n        "));
 }
 
 std::string document(std::span<const TunedTable> tables) {
   std::vector<std::string> texts;
   for (const TunedTable& table : tables) texts.push_back(table_text(table));
   return fmt::format("{{\n  \"format\": 1,\n  \"tables\": [\n{}\n  ]\n}}\n",
-                     joined_lines(texts, 0));
+                     fmt::join(texts, ",\n"));
 }
 
 Result<std::vector<Document>> write(const ExchangedResults& results,

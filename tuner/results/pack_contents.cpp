@@ -14,7 +14,7 @@
 #include "device/registry.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
-#include "exchange/json_document.h"
+#include "exchange/read_document.h"
 #include "family/problem.h"
 #include "family/variant.h"
 #include "results/stored_results.h"

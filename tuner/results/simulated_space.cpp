@@ -9,7 +9,7 @@
 
 #include "device/registry.h"
 #include "exchange/collect_results.h"
-#include "exchange/read_recorded_space.h"
+#include "exchange/read_document.h"
 #include "results/result_words.h"
 #include "search/swept_space.h"
 #include "selection/variant_selection.h"

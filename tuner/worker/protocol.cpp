@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "json/object_reader.h"
-#include "worker/record_json.h"
+#include "store/record_json.h"
 
 namespace mgtune {
 namespace {
@@ -42,41 +42,35 @@ Result<JsonValue> parse(const std::string& text) {
   return json;
 }
 
-// Calls field(key, member) for each field of a request, to write it or to read it.
-template <typename Request, typename Field>
-void for_each_field(Request& request, const Field& field) {
+// Calls visit(key, member) for each member of a request, to write it or to read it.
+template <typename Request, typename Visit>
+void for_each_member(Request& request, const Visit& visit) {
   using Kind = std::remove_const_t<Request>;
   if constexpr (std::is_base_of_v<NamedProblem, Kind>) {
-    field("kernel", request.kernel);
-    field("op", request.op);
-    field("problem", request.problem);
+    visit("kernel", request.kernel);
+    visit("op", request.op);
+    visit("problem", request.problem);
   }
-  if constexpr (std::is_base_of_v<VariantRequest, Kind>) field("variant", request.variant);
-  if constexpr (std::is_same_v<Kind, CompileRequest>) field("device", request.device);
+  if constexpr (std::is_base_of_v<VariantRequest, Kind>) visit("variant", request.variant);
+  if constexpr (std::is_same_v<Kind, CompileRequest>) visit("device", request.device);
   if constexpr (std::is_same_v<Kind, MeasureRequest>) {
-    field("stop_above_ns", request.stop_above_ns);
+    visit("stop_above_ns", request.stop_above_ns);
   }
-  if constexpr (std::is_same_v<Kind, CountRequest>) field("tier", request.tier);
+  if constexpr (std::is_same_v<Kind, CountRequest>) visit("tier", request.tier);
   if constexpr (std::is_same_v<Kind, CeilingRequest>) {
-    field("ceiling", request.ceiling);
-    field("bytes", request.bytes);
+    visit("ceiling", request.ceiling);
+    visit("bytes", request.bytes);
   }
-  if constexpr (std::is_same_v<Kind, FinalRequest>) field("variants", request.variants);
+  if constexpr (std::is_same_v<Kind, FinalRequest>) visit("variants", request.variants);
 }
-
-template <typename Value>
-Json to_value(const Value& value) {
-  return value;
-}
-Json to_value(double value) { return number_or_word(value); }
 
 // Makes `work` the alternative whose kind is `kind`, and reads its fields.
 template <typename... Kinds>
 void read_work(ObjectReader& reader, std::string_view kind, std::variant<Kinds...>& work) {
   const auto read_if_kind = [&]<typename Kind>(std::type_identity<Kind>) {
     if (kind != Kind::kKind) return false;
-    for_each_field(work.template emplace<Kind>(),
-                   [&reader](const char* key, auto& value) { reader.read(key, value); });
+    for_each_member(work.template emplace<Kind>(),
+                    [&reader](const char* key, auto& value) { reader.read(key, value); });
     return true;
   };
   const bool known = (read_if_kind(std::type_identity<Kinds>()) || ...);
@@ -85,12 +79,21 @@ void read_work(ObjectReader& reader, std::string_view kind, std::variant<Kinds..
 
 }  // namespace
 
+// ObjectReader::read_optional() calls it.
+void read_fields(ObjectReader& reader, VariantCounters& counters) {
+  read_fields<VariantCounters>(reader, counters);
+  for (const JsonCursor& value : reader.read_members("values")) {
+    reader.keep(value.read(counters.values.emplace_back(CounterRecord{value.key(), 0}).value));
+  }
+}
+
 std::string encode(const WorkRequest& request) {
   return std::visit(
       [&request](const auto& work) {
         Json json{{"do", work.kKind}, {"id", request.id}};
-        for_each_field(
-            work, [&json](const char* key, const auto& value) { json[key] = to_value(value); });
+        for_each_member(work, [&json](const char* key, const auto& value) {
+          json[key] = field_json(value, number_or_word);
+        });
         return json.compact_text();
       },
       request.work);
@@ -115,12 +118,21 @@ std::string encode(const WorkReply& reply) {
             {"id", reply.id},
             {"outcome", to_string(reply.outcome)},
             {"message", reply.message}};
-  if (reply.build) json["build"] = to_json(*reply.build);
-  if (reply.check) json["check"] = to_json(*reply.check);
-  if (reply.measurement) json["measurement"] = to_json(*reply.measurement);
-  if (reply.ceiling) json["ceiling"] = to_json(*reply.ceiling);
-  if (reply.final) json["final"] = to_json(*reply.final);
-  if (reply.counters) json["counters"] = to_json(*reply.counters);
+  const auto add = [&json](const char* key, const auto& record) {
+    if (record) json[key] = record_json(*record, number_or_word);
+  };
+  add("build", reply.build);
+  add("check", reply.check);
+  add("measurement", reply.measurement);
+  add("ceiling", reply.ceiling);
+  add("final", reply.final);
+  add("counters", reply.counters);
+  if (reply.counters) {
+    Json& values = json["counters"]["values"] = Json::object();
+    for (const CounterRecord& counter : reply.counters->values) {
+      values[counter.name] = number_or_word(counter.value);
+    }
+  }
   return json.compact_text();
 }
 

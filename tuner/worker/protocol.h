@@ -35,6 +35,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -103,6 +104,12 @@ struct FinalSamples {
   std::vector<std::vector<double>> samples_ns;
   std::string note;
   ClockRecord clocks;
+
+  static constexpr auto fields() {
+    using R = FinalSamples;
+    return std::tuple(Field{"samples_ns", &R::samples_ns}, Field{"note", &R::note},
+                      Field{"clocks", &R::clocks});
+  }
 };
 
 // Hardware counters of one launch of a variant.
@@ -113,6 +120,14 @@ struct VariantCounters {
   std::string note;                   // "", or why the buffers do not rotate fully
   std::vector<CounterRecord> values;  // named as in counters/counter_sets.h
   std::vector<std::string> left_out;  // "wgmma_instructions: TU102 has no metric for it"
+
+  // All but the values, which become an object with a member per counter.
+  static constexpr auto fields() {
+    using R = VariantCounters;
+    return std::tuple(Field{"chip", &R::chip}, Field{"launches", &R::launches},
+                      Field{"passes", &R::passes}, Field{"note", &R::note},
+                      Field{"left_out", &R::left_out});
+  }
 };
 
 struct WorkReply {

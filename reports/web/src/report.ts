@@ -4,20 +4,14 @@ import {
   DataError, type Decoded, type Decoder, flag, indices, list, number, numbers, object, oneOf, orNull,
   pairs, text, word,
 } from './decode';
+import { clocks, finalistFields, gpu, variantColumns } from './fields.generated';
 
 const maybe = orNull(number);
 
 const missing = object({ text, command: text });
 
-const gpu = object({
-  model: text, arch: text, sm_count: number, l2_bytes: number, memory_bytes: number,
-  max_shared_bytes: number, mig_profile: text, emulation: flag,
-});
-
 const variants = object({
-  design: indices, outcome: indices, method: indices,
-  median_ns: numbers, low_ns: numbers, high_ns: numbers, q1_ns: numbers, q3_ns: numbers, min_ns: numbers,
-  samples: numbers, registers: numbers, spill_bytes: numbers, static_shared_bytes: numbers, error: numbers,
+  design: indices, outcome: indices, method: indices, ...variantColumns, error: numbers,
   message: indices, flags: indices, order: numbers, seconds: numbers, sweep: indices,
 });
 
@@ -82,13 +76,9 @@ const bestSoFar = object({
 
 const final = object({
   problem: number, method: number, noise_floor: number, rounds: number, note: text, not_counted: text,
-  clocks: object({
-    sm_mhz: number, memory_mhz: number, power_w: number, temperature_c: number,
-    throttle_reasons: text, throttled_samples: number,
-  }),
+  clocks,
   finalists: list(object({
-    row: maybe, variant: text, is_default: flag, is_pick: flag, median_ns: number, low_ns: number,
-    high_ns: number, ratio: number, ratio_low: number, ratio_high: number, tied: flag, samples_ns: numbers,
+    row: maybe, variant: text, is_default: flag, is_pick: flag, ...finalistFields, samples_ns: numbers,
   })),
 });
 

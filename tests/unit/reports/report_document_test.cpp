@@ -11,6 +11,7 @@
 
 #include "document/markdown.h"
 #include "model/missing_parts.h"
+#include "reports/web/page_fields.h"
 #include "tests/helpers/made_up_report.h"
 #include "tests/helpers/test_paths.h"
 
@@ -347,6 +348,26 @@ TEST(PicksCsvTest, HasOneRowAPickAndQuotesWhatItMust) {
   EXPECT_THAT(csv, HasSubstr("\nNVIDIA H200,false,rmsnorm.forward,rows=1,rotating,"
                              "\"a,\"\"b\"\"\",10,,,d,20,faster,2,"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
+}
+
+TEST(ReportDocumentTest, ThePageDecodesTheFieldsOfTheRecords) {
+  std::ifstream file(source_path("reports/web/src/fields.generated.ts"));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(text, page_fields_source())
+      << "run cmake --build --preset dev --target page_fields, then npm run build in reports/web";
+}
+
+TEST(ReportDocumentTest, TheSchemaHasAColumnForEveryFieldThatThePageShows) {
+  std::ifstream file(source_path("configs/schema/report.schema.json"));
+  const Json columns =
+      Json::parse(file)["$defs"]["problem"]["properties"]["variants"]["properties"];
+  const auto expect_column = [&](const auto& field, const auto&) {
+    EXPECT_TRUE(columns.contains(std::string(field.name_in(kPage)))) << field.name;
+  };
+  const MeasurementRecord measurement;
+  for_each_column_in(kPage, measurement, expect_column);
+  const BuildResources resources;
+  for_each_column_in(kPage, resources, expect_column);
 }
 
 }  // namespace

@@ -244,7 +244,7 @@ TEST(ReportModelTest, ReadsWhatTheStoreHas) {
   outcome.sweep = store.begin_sweep(sweep).value();
   outcome.key = {gpu, problem, "abc", "launch", "reference"};
   outcome.variant = "row VEC=1";
-  outcome.build = {"key", "abc", "cpu", "", 16, 0, 0};
+  outcome.build = {{16, 0, 0}, "key", "abc", "cpu", ""};
   outcome.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
   outcome.measurement = MeasurementRecord{Outcome::ok, "", "emulation", 1500, 1400, 1600,
                                           1300,        9,  "",          1450, 1550, {}};

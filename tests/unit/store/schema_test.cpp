@@ -54,12 +54,10 @@ TEST_F(SchemaTest, MigratingTwiceChangesNothing) {
 }
 
 // Steps of a made-up history: what a later mgtune will do to files of an earlier one.
-constexpr std::string_view kFirst = "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1);";
-constexpr std::string_view kSecond = "ALTER TABLE a ADD COLUMN y TEXT NOT NULL DEFAULT 'old'";
-constexpr std::string_view kThird =
-    "CREATE TABLE b (z TEXT) STRICT; INSERT INTO b SELECT y FROM a;";
-constexpr std::string_view kBroken =
-    "INSERT INTO a VALUES (2, 'x'); INSERT INTO nowhere VALUES (1)";
+const std::string kFirst = "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1);";
+const std::string kSecond = "ALTER TABLE a ADD COLUMN y TEXT NOT NULL DEFAULT 'old'";
+const std::string kThird = "CREATE TABLE b (z TEXT) STRICT; INSERT INTO b SELECT y FROM a;";
+const std::string kBroken = "INSERT INTO a VALUES (2, 'x'); INSERT INTO nowhere VALUES (1)";
 
 TEST_F(SchemaTest, AnOlderFileGoesThroughTheStepsItLacks) {
   const auto database = open("old.db");

@@ -44,7 +44,7 @@ class StoreMergeTest : public StoreTest {
       row.sweep = id;
       row.key = {sweep.gpu, problem, "sha " + variant, "launch", "reference"};
       row.variant = variant;
-      row.build = {"key " + variant, "sha " + variant, "sm_90", "a warning", 40, 0, 16};
+      row.build = {{40, 0, 16}, "key " + variant, "sha " + variant, "sm_90", "a warning"};
       row.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
       row.measurement = MeasurementRecord();
       row.measurement->method = "rotating";

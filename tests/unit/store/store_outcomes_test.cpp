@@ -51,7 +51,7 @@ TEST_F(StoreTest, AFailedBuildIsAnOutcomeWithNeitherCheckNorMeasurement) {
   record.outcome = Outcome::compile_failed;
   record.message = "error: no such type";
   record.key.build_sha256 = "";
-  record.build = {"key-2", "", "cpu", "error: no such type", -1, -1, -1, Outcome::compile_failed};
+  record.build = {{}, "key-2", "", "cpu", "error: no such type", Outcome::compile_failed};
   record.check.reset();
   record.measurement.reset();
   ASSERT_TRUE(store.record(record).ok());

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/command.h"
-#include "exchange/read_results.h"
+#include "exchange/read_document.h"
 #include "family/catalog.h"
 #include "results/stored_results.h"
 #include "system/file_system.h"

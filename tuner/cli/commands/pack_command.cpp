@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "exchange/json_document.h"
+#include "exchange/read_document.h"
 #include "pack/pack_skew.h"
 #include "results/pack_contents.h"
 #include "system/file_system.h"

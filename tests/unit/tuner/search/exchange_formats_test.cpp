@@ -5,7 +5,7 @@
 
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
-#include "exchange/read_recorded_space.h"
+#include "exchange/read_document.h"
 #include "tables/variant_words.h"
 #include "tests/helpers/exchange_fixture.h"
 #include "tests/helpers/test_paths.h"

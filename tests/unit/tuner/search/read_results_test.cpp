@@ -1,6 +1,6 @@
 // What an import takes, and what it refuses: a file is data of strangers.
 
-#include "exchange/read_results.h"
+#include "exchange/read_document.h"
 
 #include <gmock/gmock.h>
 

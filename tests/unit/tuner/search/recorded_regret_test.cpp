@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/read_results.h"
+#include "exchange/read_document.h"
 #include "family/catalog.h"
 #include "selection/cross_validation.h"
 #include "selection/variant_selection.h"

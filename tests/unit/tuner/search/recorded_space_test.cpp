@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "exchange/gzip.h"
-#include "exchange/read_recorded_space.h"
+#include "exchange/read_document.h"
 #include "tests/helpers/recordings.h"
 #include "tests/helpers/temporary_folder.h"
 

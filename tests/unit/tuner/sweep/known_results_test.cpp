@@ -53,7 +53,7 @@ class KnownResultsTest : public ::testing::Test {
 
   static WorkReply built(const std::string& sha256) {
     WorkReply reply;
-    reply.build = BuildRecord{"", sha256, "cpu", "", -1, -1, -1};
+    reply.build = BuildRecord{{}, "", sha256, "cpu", ""};
     return reply;
   }
 
@@ -237,7 +237,7 @@ TEST_F(KnownResultsTest, TheSameBinaryUnderAnotherKeyHasItsResults) {
 
   VariantState edited = *known.look_up(variant_);
   edited.need = VariantState::Need::compile;  // as after an edit: the key is new
-  edited.build = BuildRecord{std::string(64, 'e'), "", "cpu", "", -1, -1, -1};
+  edited.build = BuildRecord{{}, std::string(64, 'e'), "", "cpu", ""};
   ASSERT_TRUE(known.add_build(edited, built("abc")).ok());
   EXPECT_EQ(edited.need, VariantState::Need::nothing);
   EXPECT_EQ(edited.measurement->median_ns, 120);

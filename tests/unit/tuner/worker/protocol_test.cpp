@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/filled_record.h"
+
 namespace mgtune {
 namespace {
 
@@ -43,7 +45,7 @@ WorkReply reply() {
   reply.id = 9'000'000'000;
   reply.outcome = Outcome::raced_out;
   reply.message = "line one\nline two";
-  reply.build = BuildRecord{"key", "sha", "cpu", "warning", 32, 0, 128, Outcome::unsupported};
+  reply.build = BuildRecord{{32, 0, 128}, "key", "sha", "cpu", "warning", Outcome::unsupported};
   reply.check = CheckRecord{Outcome::ok, "", 1e-7, 2e-6};
   MeasurementRecord measurement;
   measurement.outcome = Outcome::raced_out;
@@ -179,6 +181,20 @@ TEST(Protocol, RepliesSurviveTheWire) {
   EXPECT_EQ(decoded->measurement->median_high_ns, 1.6);
   EXPECT_EQ(decoded->measurement->clocks, reply().measurement->clocks);
   EXPECT_EQ(encode(*decoded), line);
+}
+
+TEST(Protocol, RecordsSurviveTheWireWithEveryField) {
+  WorkReply reply;
+  reply.build = filled_record<BuildRecord>();
+  reply.check = filled_record<CheckRecord>();
+  reply.measurement = filled_record<MeasurementRecord>();
+  reply.ceiling = filled_record<CeilingRecord>();
+  const Result<WorkReply> decoded = decode_reply(encode(reply));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_TRUE(*decoded->build == *reply.build);
+  EXPECT_TRUE(*decoded->check == *reply.check);
+  EXPECT_TRUE(*decoded->measurement == *reply.measurement);
+  EXPECT_TRUE(*decoded->ceiling == *reply.ceiling);
 }
 
 TEST(Protocol, BeginSaysWhatBegins) {

@@ -1,0 +1,188 @@
+#include "store/write.h"
+
+#include <algorithm>
+
+namespace mgtune {
+namespace {
+
+// A newer result of the same key (after a compiler crashed, for example) replaces the older one.
+Result<std::int64_t> write_build(Database& database, const BuildRecord& build) {
+  const TableRow row = TableRow().add(build);
+  MGTUNE_ASSIGN(
+      Statement rows,
+      database.query(row.insert_text("INSERT INTO builds") + " ON CONFLICT (key) DO UPDATE SET (" +
+                     row.list("", "") + ") = (" + row.list("excluded.", "") + ") RETURNING id"));
+  row.bind(rows);
+  MGTUNE_ASSIGN(const bool found, rows.step());
+  if (!found) return internal_error(database.path() + ": a build was not written");
+  const std::int64_t id = rows.integer(0);
+  MGTUNE_TRY(rows.run());
+  return id;
+}
+
+// The id of the newest row of `table` with this key if it has these results, else of a new row. A
+// sweep that reuses results passes them in again. `method` is one of the results and of the key.
+Result<std::int64_t> write_results(Database& database, const std::string& table, std::int64_t sweep,
+                                   const TableRow& key, const TableRow& results,
+                                   const TableRow& method = {}) {
+  const TableRow whole_key = TableRow(key).add(method);
+  MGTUNE_ASSIGN(Statement rows, database.query("SELECT id FROM (SELECT * FROM " + table +
+                                               " WHERE " + whole_key.list("", " = ?", " AND ") +
+                                               " ORDER BY id DESC LIMIT 1) WHERE " +
+                                               results.list("", " IS ?", " AND ")));
+  whole_key.bind(rows);
+  results.bind(rows);
+  MGTUNE_ASSIGN(const bool is_known, rows.step());
+  if (is_known) return rows.integer(0);
+  MGTUNE_TRY(
+      TableRow({{"sweep", sweep}}).add(key).add(results).insert(database, "INSERT INTO " + table));
+  return database.last_insert_id();
+}
+
+Result<std::int64_t> write_check(Database& database, const OutcomeRecord& record) {
+  const ResultKey& of = record.key;
+  const TableRow key({{"gpu", of.gpu},
+                      {"problem", of.problem},
+                      {"build_sha256", of.build_sha256},
+                      {"launch_hash", of.launch_hash},
+                      {"reference_hash", of.reference_hash}});
+  return write_results(database, "checks", record.sweep, key, TableRow().add(*record.check));
+}
+
+Result<std::int64_t> write_measurement(Database& database, const OutcomeRecord& record) {
+  const ResultKey& of = record.key;
+  const TableRow key({{"gpu", of.gpu},
+                      {"problem", of.problem},
+                      {"build_sha256", of.build_sha256},
+                      {"launch_hash", of.launch_hash}});
+  const TableRow results = TableRow().add(*record.measurement);
+  return write_results(database, "measurements", record.sweep, key, results,
+                       TableRow({{"method", record.measurement->method}}));
+}
+
+}  // namespace
+
+void bind_value(Statement& statement, const SqlValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return statement.bind(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return statement.bind(*real);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return statement.bind(std::string_view(*text));
+  }
+  statement.bind(std::optional<std::int64_t>());
+}
+
+TableRow& TableRow::add(const TableRow& other) {
+  columns_.insert(columns_.end(), other.columns_.begin(), other.columns_.end());
+  return *this;
+}
+
+const SqlValue& TableRow::value(std::string_view column) const {
+  return std::ranges::find(columns_, column, &SqlColumn::name)->value;
+}
+
+std::string TableRow::list(std::string_view before, std::string_view after,
+                           std::string_view between) const {
+  std::string text;
+  for (const SqlColumn& column : columns_) {
+    if (!text.empty()) text += between;
+    text.append(before).append(column.name).append(after);
+  }
+  return text;
+}
+
+std::string TableRow::insert_text(const std::string& into) const {
+  std::string places;
+  for (std::size_t i = 0; i < columns_.size(); ++i) places += i == 0 ? "?" : ", ?";
+  return into + " (" + list("", "") + ") VALUES (" + places + ")";
+}
+
+void TableRow::bind(Statement& statement) const {
+  for (const SqlColumn& column : columns_) bind_value(statement, column.value);
+}
+
+Status TableRow::insert(Database& database, const std::string& into) const {
+  MGTUNE_ASSIGN(Statement insert, database.query(insert_text(into)));
+  bind(insert);
+  return insert.run();
+}
+
+Result<std::optional<std::int64_t>> TableRow::find(Database& database,
+                                                   const std::string& table) const {
+  MGTUNE_ASSIGN(Statement rows, database.query("SELECT rowid FROM " + table + " WHERE " +
+                                               list("", " IS ?", " AND ") + " ORDER BY rowid"));
+  bind(rows);
+  MGTUNE_ASSIGN(const bool found, rows.step());
+  return found ? std::optional(rows.integer(0)) : std::nullopt;
+}
+
+Result<std::int64_t> id_of(Database& database, const std::string& table, const TableRow& row,
+                           const TableRow& rest) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    MGTUNE_ASSIGN(const std::optional<std::int64_t> id, row.find(database, table));
+    if (id) return *id;
+    MGTUNE_TRY(TableRow(row).add(rest).insert(database, "INSERT OR IGNORE INTO " + table));
+  }
+  return internal_error(database.path() + ": a row that was inserted is not there");
+}
+
+Result<std::int64_t> operator_id(Database& database, const std::string& op) {
+  return id_of(database, "operators", TableRow({{"name", op}}));
+}
+
+Result<std::int64_t> variant_id(Database& database, std::int64_t op, const std::string& variant) {
+  return id_of(database, "variants", TableRow({{"operator", op}, {"text", variant}}));
+}
+
+Result<std::int64_t> operator_of_problem(Database& database, std::int64_t problem) {
+  MGTUNE_ASSIGN(Statement rows,
+                database.query("SELECT operator FROM problems WHERE id = ?", problem));
+  MGTUNE_ASSIGN(const bool found, rows.step());
+  if (found) return rows.integer(0);
+  return invalid_argument(database.path() + ": no problem has the id " + std::to_string(problem));
+}
+
+Status write_outcome(Database& database, const OutcomeRecord& outcome,
+                     const std::string& recorded_at) {
+  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database, outcome.key.problem));
+  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, op, outcome.variant));
+  std::optional<std::int64_t> build, check, measurement;
+  if (!outcome.build.key.empty()) {
+    MGTUNE_ASSIGN(build, write_build(database, outcome.build));
+  }
+  if (outcome.check) {
+    MGTUNE_ASSIGN(check, write_check(database, outcome));
+  }
+  if (outcome.measurement) {
+    MGTUNE_ASSIGN(measurement, write_measurement(database, outcome));
+  }
+  // REPLACE gives the row a new id, so the newest outcome has the highest.
+  return TableRow({{"sweep", outcome.sweep},
+                   {"problem", outcome.key.problem},
+                   {"variant", variant},
+                   {"outcome", outcome.outcome},
+                   {"message", outcome.message},
+                   {"build_sha256", outcome.key.build_sha256},
+                   {"build", build},
+                   {"check_id", check},
+                   {"measurement", measurement},
+                   {"recorded_at", recorded_at}})
+      .insert(database, "INSERT OR REPLACE INTO outcomes");
+}
+
+Status write_tuned(Database& database, const TunedRecord& tuned) {
+  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database, tuned.problem));
+  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, op, tuned.variant));
+  std::optional<std::int64_t> default_variant;
+  if (!tuned.default_variant.empty()) {
+    MGTUNE_ASSIGN(default_variant, variant_id(database, op, tuned.default_variant));
+  }
+  return TableRow({{"sweep", tuned.sweep},
+                   {"gpu", tuned.gpu},
+                   {"problem", tuned.problem},
+                   {"variant", variant},
+                   {"default_variant", default_variant}})
+      .add(tuned)
+      .insert(database, "INSERT OR REPLACE INTO tuned");
+}
+
+}  // namespace mgtune

@@ -1,0 +1,161 @@
+#include "exchange/read_document.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "exchange/formats.h"
+#include "exchange/gzip.h"
+
+namespace mgtune {
+namespace {
+
+// The largest recording that is published (22,000 configurations with 32 samples each) has 60 MB.
+constexpr std::size_t kMostBytes = std::size_t{512} << 20U;
+
+// Nine tenths of a recording is what no search needs: single samples, stamps, the tuner's own time.
+constexpr std::array<std::string_view, 9> kUnused = {
+    "times",          "runtimes",      "timestamp",      "compile_time", "verification_time",
+    "benchmark_time", "strategy_time", "framework_time", "tune_params"};
+
+bool is_used(std::string_view key) {
+  return std::find(kUnused.begin(), kUnused.end(), key) == kUnused.end();
+}
+
+// Kernel Tuner appends configurations while it runs and closes the file at the end: one that was
+// stopped ends with a comma.
+void close_open_cache(std::string& text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  if (last == std::string::npos || text[last] != ',') return;
+  text.resize(last);
+  text += "}}";
+}
+
+// The format of a document; nullptr if no format recognizes it.
+const ExchangeFormat* format_of(const JsonCursor& root) {
+  for (const ExchangeFormat& format : exchange_formats()) {
+    if (format.recognizes != nullptr && format.recognizes(root)) return &format;
+  }
+  return nullptr;
+}
+
+Result<Recording> read_recording(const std::string& path, const JsonValue& value) {
+  const JsonCursor root(path, value);
+  const ExchangeFormat* const format = format_of(root);
+  if (format != nullptr && format->read_space != nullptr) return format->read_space(root);
+  return root.error(
+      "not a recorded space: neither a Kernel Tuner cache (\"tune_params_keys\", \"cache\") nor T4 "
+      "results (\"results\")");
+}
+
+Result<std::vector<ImportedSweep>> read_file(FileSystem& files, const std::string& path,
+                                             Catalog& catalog) {
+  MGTUNE_ASSIGN(const std::string text, read_document(files, path));
+  MGTUNE_ASSIGN(const JsonValue value, parse_document(path, text));
+  const JsonCursor root(path, value);
+  const ExchangeFormat* const format = format_of(root);
+  if (format != nullptr && format->read_results != nullptr) {
+    Result<std::vector<ImportedSweep>> sweeps = format->read_results(root, catalog);
+    if (!sweeps.ok()) return as_corrupt(std::move(sweeps).take_status());
+    return sweeps;
+  }
+  return corrupt(path +
+                 ": no results that can be imported: expected what 'mgtune export' writes as "
+                 "tuned, kernel-tuner or t4");
+}
+
+// What was imported so far, with the file that it stands in.
+class Seen {
+ public:
+  Status add(const std::string& path, const ImportedSweep& sweep) {
+    const std::string gpu = gpu_word(sweep.gpu) + " " + std::to_string(gpu_number(sweep.gpu));
+    for (const ImportedPick& pick : sweep.picks) {
+      MGTUNE_TRY(add(path, pick.problem.op + " " + pick.problem.text + " by " + pick.tuned.method,
+                     gpu + " pick"));
+    }
+    for (const ImportedOutcome& outcome : sweep.outcomes) {
+      const std::string method = outcome.measurement ? outcome.measurement->method : "";
+      // A failure stands in the recording of every method.
+      MGTUNE_TRY(add(path, outcome.problem.op + " " + outcome.problem.text + ": " + outcome.variant,
+                     gpu + " " + (method.empty() ? path : method)));
+    }
+    return {};
+  }
+
+ private:
+  Status add(const std::string& path, const std::string& what, const std::string& where) {
+    const auto [at, is_new] = files_.try_emplace(where + " " + what, path);
+    if (is_new) return {};
+    if (at->second == path) return corrupt(path + ": " + what + " stands there twice");
+    return corrupt(path + ": " + what + " stands in " + at->second + " too");
+  }
+
+  std::size_t gpu_number(const GpuRecord& gpu) {
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      if (gpus_[i] == gpu) return i;
+    }
+    gpus_.push_back(gpu);
+    return gpus_.size() - 1;
+  }
+
+  std::map<std::string, std::string> files_;
+  std::vector<GpuRecord> gpus_;
+};
+
+}  // namespace
+
+Result<std::string> read_document(FileSystem& files, const std::string& path) {
+  MGTUNE_ASSIGN(std::string text, files.read_file(path));
+  if (is_gzip(text)) {
+    Result<std::string> unpacked = gunzip(text, kMostBytes);
+    if (!unpacked.ok()) return std::move(unpacked).take_status().with_context(path);
+    return unpacked;
+  }
+  if (text.size() > kMostBytes) return corrupt(path + ": larger than 512 MiB");
+  return text;
+}
+
+Result<JsonValue> parse_document(const std::string& path, std::string_view text,
+                                 const std::function<bool(std::string_view key)>& wanted) {
+  Result<JsonValue> value = parse_json(text, wanted);
+  if (!value.ok()) return as_corrupt(std::move(value).take_status()).with_context(path);
+  return value;
+}
+
+Status as_corrupt(Status failure) {
+  if (failure.code() != StatusCode::invalid_argument) return failure;
+  return corrupt(failure.message());
+}
+
+Result<RecordedSpace> read_recorded_space(FileSystem& files, const std::string& path) {
+  MGTUNE_ASSIGN(std::string text, read_document(files, path));
+  close_open_cache(text);
+  MGTUNE_ASSIGN(const JsonValue value, parse_document(path, text, is_used));
+  text = {};
+  Result<Recording> recording = read_recording(path, value);
+  if (!recording.ok()) return as_corrupt(recording.status());
+  Result<RecordedSpace> space =
+      RecordedSpace::make(std::move(recording->parameters), recording->configurations);
+  if (!space.ok()) return std::move(space).take_status().with_context(path);
+  return space;
+}
+
+Result<std::vector<ImportedSweep>> read_results(FileSystem& files,
+                                                const std::vector<std::string>& paths,
+                                                Catalog& catalog, const std::string& command) {
+  std::vector<ImportedSweep> all;
+  Seen seen;
+  for (const std::string& path : paths) {
+    MGTUNE_ASSIGN(std::vector<ImportedSweep> sweeps, read_file(files, path, catalog));
+    for (ImportedSweep& sweep : sweeps) {
+      MGTUNE_TRY(seen.add(path, sweep));
+      sweep.command = command;
+      all.push_back(std::move(sweep));
+    }
+  }
+  return all;
+}
+
+}  // namespace mgtune
