@@ -4,8 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "tables/checked_names.h"
-#include "tables/identity_json.h"
+#include "tables/checked_values.h"
 
 namespace mgtune {
 namespace {

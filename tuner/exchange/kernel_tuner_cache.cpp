@@ -16,7 +16,7 @@
 
 #include "exchange/formats.h"
 #include "exchange/recording_document.h"
-#include "tables/checked_names.h"
+#include "tables/checked_values.h"
 
 namespace mgtune {
 namespace {

@@ -7,8 +7,7 @@
 
 #include "core/suggest.h"
 #include "store/record_json.h"
-#include "tables/checked_names.h"
-#include "tables/identity_json.h"
+#include "tables/checked_values.h"
 
 namespace mgtune {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "exchange/formats.h"
 #include "store/record_json.h"
-#include "tables/identity_json.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {
