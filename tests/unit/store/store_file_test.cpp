@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "store/database.h"
+#include "store/schema.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
@@ -86,6 +87,8 @@ TEST_F(StoreFileTest, AReaderCannotInsert) {
 
 // ---- files that are refused ----
 
+const std::string kOurFormat = std::to_string(schema_steps().size());
+
 class RefusedFileTest : public StoreTest {
  protected:
   // Opens in both modes, expects `code` and part of the message, and the file byte for byte as it
@@ -165,7 +168,8 @@ TEST_F(RefusedFileTest, ANewerFormatIsIncompatible) {
     const auto database = Database::open(path_, Database::Access::read_write).value();
     ASSERT_TRUE(database->execute("PRAGMA user_version = 99").ok());
   }
-  expect_refused(StatusCode::incompatible, "has format 99, this mgtune has 3: use a newer mgtune");
+  expect_refused(StatusCode::incompatible,
+                 "has format 99, this mgtune has " + kOurFormat + ": use a newer mgtune");
 }
 
 TEST_F(RefusedFileTest, ANegativeFormatIsCorrupt) {
@@ -174,7 +178,8 @@ TEST_F(RefusedFileTest, ANegativeFormatIsCorrupt) {
     const auto database = Database::open(path_, Database::Access::read_write).value();
     ASSERT_TRUE(database->execute("PRAGMA user_version = -1").ok());
   }
-  expect_refused(StatusCode::corrupt, "has format -1, this mgtune has 3: no mgtune wrote that");
+  expect_refused(StatusCode::corrupt,
+                 "has format -1, this mgtune has " + kOurFormat + ": no mgtune wrote that");
 }
 
 TEST_F(RefusedFileTest, MissingTablesAreCorruptWhenRead) {
