@@ -1,4 +1,5 @@
-// The mgr_* functions: checks of what a C caller may get wrong, and hand-over to Context and Plan.
+// The mgr_* functions. They check for the mistakes that a C caller can make, and call Context and
+// Plan.
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxScalars = 32;
 
-// sizeof the options structs of MGR_ABI_VERSION 1, to their last field then.
+// The sizes of the options structs of MGR_ABI_VERSION 1, up to the last field that they had then.
 constexpr std::size_t kOpenOptionsBytes1 =
     offsetof(mgr_open_options_t, family_folder_count) + sizeof(std::size_t);
 constexpr std::size_t kPlanOptionsBytes1 =
@@ -77,17 +78,16 @@ Result<Context::PlanWords> plan_words(const mgr_plan_options_t* from) {
 
 Status launch(const mgr_plan_t& plan, const LaunchArguments& from,
               std::span<const double> scalars) {
-  if (scalars.size() != plan.scalars.size()) {
+  const std::vector<Scalar>& declared = plan.plan->binding().op->scalars;
+  if (scalars.size() != declared.size()) {
     return invalid_argument(
-        fmt::format("{} scalars passed, {} declared", scalars.size(), plan.scalars.size()));
+        fmt::format("{} scalars passed, {} declared", scalars.size(), declared.size()));
   }
   std::array<ScalarValue, kMaxScalars> values;
   for (std::size_t i = 0; i < scalars.size(); ++i) {
-    if (!encode_scalar(scalars[i], plan.scalars[i], values[i])) {
-      return invalid_argument(fmt::format("scalar '{}' is {}, which {} cannot hold",
-                                          plan.plan->binding().op->scalars[i].name, scalars[i],
-                                          to_string(plan.scalars[i])));
-    }
+    if (encode_scalar(scalars[i], declared[i].dtype, values[i])) continue;
+    return invalid_argument(fmt::format("scalar '{}' is {}, which {} cannot hold", declared[i].name,
+                                        scalars[i], to_string(declared[i].dtype)));
   }
   MGTUNE_TRY(plan.extents->check(from.dims));
   LaunchArguments arguments = from;
@@ -128,6 +128,15 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
   return text + fmt::format("device    {}\n", device.name) + plan.source_lines;
 }
 
+template <typename Copy>
+Status copy(mgr_context_t* context, const void* device, const void* host, std::size_t bytes,
+            const Copy& copy_bytes) {
+  if (context == nullptr) return null_argument("context");
+  if (bytes == 0) return {};
+  if (device == nullptr || host == nullptr) return null_argument("device or host");
+  return context->context->with_device(copy_bytes);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<mgr_plan_s>> make_plan(const std::shared_ptr<Context>& context,
@@ -142,7 +151,6 @@ Result<std::unique_ptr<mgr_plan_s>> make_plan(const std::shared_ptr<Context>& co
     return unsupported(fmt::format("{} has {} scalars; at most {} can be passed", op.full_name(),
                                    op.scalars.size(), kMaxScalars));
   }
-  for (const Scalar& scalar : op.scalars) handle->scalars.push_back(scalar.dtype);
   handle->extents = std::make_unique<ExtentCheck>(binding);
   handle->source_lines = context->source_lines(op.full_name());
   if (ShapeFile* file = ShapeFile::of_environment(); file != nullptr) {
@@ -154,6 +162,7 @@ Result<std::unique_ptr<mgr_plan_s>> make_plan(const std::shared_ptr<Context>& co
 }  // namespace mgtune
 
 using mgtune::Context;
+using mgtune::Device;
 using mgtune::guarded;
 using mgtune::null_argument;
 using mgtune::Status;
@@ -231,38 +240,37 @@ mgr_status_t mgr_explain(const mgr_plan_t* plan, const int64_t* dims, size_t dim
 mgr_status_t mgr_allocate(mgr_context_t* context, size_t bytes, void** memory) {
   return guarded([&]() -> Status {
     if (context == nullptr || memory == nullptr) return null_argument("context or memory");
-    MGTUNE_ASSIGN(*memory, context->context->allocate(bytes));
+    MGTUNE_ASSIGN(*memory, context->context->with_device(
+                               [&](Device& device) { return device.allocate(bytes); }));
     return {};
   });
 }
 
 void mgr_free(mgr_context_t* context, void* memory) {
-  if (context != nullptr && memory != nullptr) context->context->free(memory);
+  if (context == nullptr || memory == nullptr) return;
+  context->context->with_device([&](Device& device) { device.free(memory); });
 }
 
 mgr_status_t mgr_copy_to_device(mgr_context_t* context, void* device, const void* host,
                                 size_t bytes) {
   return guarded([&]() -> Status {
-    if (context == nullptr) return null_argument("context");
-    if (bytes == 0) return {};
-    if (device == nullptr || host == nullptr) return null_argument("device or host");
-    return context->context->copy_to_device(device, host, bytes);
+    return mgtune::copy(context, device, host, bytes,
+                        [&](Device& gpu) { return gpu.copy_to_device(device, host, bytes); });
   });
 }
 
 mgr_status_t mgr_copy_to_host(mgr_context_t* context, void* host, const void* device,
                               size_t bytes) {
   return guarded([&]() -> Status {
-    if (context == nullptr) return null_argument("context");
-    if (bytes == 0) return {};
-    if (device == nullptr || host == nullptr) return null_argument("device or host");
-    return context->context->copy_to_host(host, device, bytes);
+    return mgtune::copy(context, device, host, bytes,
+                        [&](Device& gpu) { return gpu.copy_to_host(host, device, bytes); });
   });
 }
 
 mgr_status_t mgr_synchronize(mgr_context_t* context, void* stream) {
   return guarded([&]() -> Status {
     if (context == nullptr) return null_argument("context");
-    return context->context->synchronize(stream);
+    return context->context->with_device(
+        [&](Device& device) { return device.synchronize(stream); });
   });
 }

@@ -1,5 +1,5 @@
-// What every mgr_* function does at the C boundary: failures become codes and this thread's last
-// error, exceptions stop here, and options structs of other versions are read safely.
+// What every mgr_* function does at the C boundary: a failure becomes a code and the last error of
+// this thread, exceptions are caught, and options structs of other versions are read safely.
 //
 // Thread-safe: the last error belongs to the calling thread.
 
@@ -36,9 +36,9 @@ mgr_status_t guarded(Body&& body) noexcept {
   }
 }
 
-// The caller's struct as this library knows it: what an older one lacks is zero; what a newer one
-// has beyond ours must be zero, since we would ignore it. None is smaller than the first version's,
-// which had `first_bytes`.
+// The caller's struct as this library knows it. Fields that an older struct lacks are zero. Fields
+// of a newer struct that this library lacks must be zero, because they would be ignored. No struct
+// is smaller than that of the first version, which had `first_bytes`.
 template <typename Options>
 Result<Options> read_options(const Options* from, std::size_t first_bytes) {
   Options options{};

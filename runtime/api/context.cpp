@@ -105,29 +105,4 @@ std::string Context::source_lines(const std::string& op) {
   return mgtune::source_lines(source_, op);
 }
 
-Result<void*> Context::allocate(std::size_t bytes) {
-  const std::scoped_lock lock(modules_.device_mutex());
-  return device_->allocate(bytes);
-}
-
-void Context::free(void* memory) {
-  const std::scoped_lock lock(modules_.device_mutex());
-  device_->free(memory);
-}
-
-Status Context::copy_to_device(void* device, const void* host, std::size_t bytes) {
-  const std::scoped_lock lock(modules_.device_mutex());
-  return device_->copy_to_device(device, host, bytes);
-}
-
-Status Context::copy_to_host(void* host, const void* device, std::size_t bytes) {
-  const std::scoped_lock lock(modules_.device_mutex());
-  return device_->copy_to_host(host, device, bytes);
-}
-
-Status Context::synchronize(Stream stream) {
-  const std::scoped_lock lock(modules_.device_mutex());
-  return device_->synchronize(stream);
-}
-
 }  // namespace mgtune

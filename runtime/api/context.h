@@ -1,12 +1,12 @@
 // Context: what a mgr_context_t stands for: an opened device and the modules that its plans share,
-// the families, the tuned rows of its source, and builders with their cache. Plans point into it
-// and go before it.
+// the families, the tuned rows of its source, and builders with their cache. Plans point into the
+// context and must be destroyed before it.
 //
 // Thread-safe. There are two locks. One is for the families and the tuned rows: plan() holds it
-// while it reads them. The other is SharedModules::device_mutex(): methods that use the device hold
-// it, and a plan does while it loads or unloads. Neither is held while a plan selects and builds
-// its variants, so several threads do that at the same time. device_info() needs no lock, and
-// launches of plans do not pass through here.
+// while it reads them. The other is SharedModules::device_mutex(): with_device() holds it, and so
+// does a plan while it loads or unloads. Neither is held while a plan selects and builds its
+// variants, so several threads do that at the same time. device_info() needs no lock, and launches
+// of plans do not use the context.
 
 #pragma once
 
@@ -45,11 +45,12 @@ class Context {
   // The lines of mgr_explain that say where the tuned rows of the operator came from.
   std::string source_lines(const std::string& op);
 
-  Result<void*> allocate(std::size_t bytes);
-  void free(void* memory);
-  Status copy_to_device(void* device, const void* host, std::size_t bytes);
-  Status copy_to_host(void* host, const void* device, std::size_t bytes);
-  Status synchronize(Stream stream);
+  // Calls `use` with the device while no other thread uses it, and returns its result.
+  template <typename Use>
+  auto with_device(const Use& use) {
+    const std::scoped_lock lock(modules_.device_mutex());
+    return use(*device_);
+  }
 
   const DeviceInfo& device_info() const { return device_->info(); }
 
@@ -67,7 +68,7 @@ class Context {
 
   std::unique_ptr<Device> device_;
   SharedModules modules_{*device_};
-  std::mutex source_mutex_;  // of the next two
+  std::mutex source_mutex_;  // for the next two
   Catalog catalog_;
   TunedSource source_;
   BuilderPool builders_;

@@ -7,13 +7,13 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 48U;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 48U;
 
-// Bytes from the first element to the end of the last one; kMostBytes where there are more.
+// Bytes from the first element to the end of the last one; kMaxBytes if there are more.
 Result<std::int64_t> span_bytes(const Tensor& tensor, const Slots& slots) {
   const std::int64_t element_bytes = size_in_bytes(tensor.dtype.resolve(slots));
   std::int64_t last = 0;      // element
-  std::int64_t elements = 1;  // of the dims looked at so far, from the last one on
+  std::int64_t elements = 1;  // of the dims so far, from the last one on
   bool fits = true;
   for (std::size_t i = tensor.shape.size(); i-- > 0;) {
     MGTUNE_ASSIGN(const std::int64_t extent, tensor.shape[i].evaluate(slots));
@@ -29,7 +29,7 @@ Result<std::int64_t> span_bytes(const Tensor& tensor, const Slots& slots) {
   }
   std::int64_t bytes = 0;
   fits = fits && !__builtin_mul_overflow(last, element_bytes, &bytes);
-  return fits && bytes < kMostBytes ? bytes + element_bytes : kMostBytes;
+  return fits && bytes < kMaxBytes ? bytes + element_bytes : kMaxBytes;
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Status ExtentCheck::check_tensors(std::span<const std::int64_t> dims) const {
       if (there.ok() && *there == 0) continue;
     }
     const Result<std::int64_t> bytes = span_bytes(tensor, slots);
-    if (bytes.ok() && *bytes >= 0 && *bytes < kMostBytes) continue;
+    if (bytes.ok() && *bytes >= 0 && *bytes < kMaxBytes) continue;
     return invalid_argument(fmt::format("{} {}: tensor '{}' is larger than any memory",
                                         binding_.op->full_name(), dims_.text(slots), tensor.name));
   }

@@ -1,8 +1,8 @@
 // ExtentCheck: refuses dims that no memory can hold. Kernels multiply rows and strides in 64 bits
-// and trust the result; with a stride near 2^63 the product wraps, and the kernel would read and
-// write anywhere. A launch with dims below 2^20 alone pays for a comparison a dim.
+// and trust the result. With a stride near 2^63 the product wraps, and the kernel would read and
+// write anywhere. A launch whose dims are all below 2^20 costs one comparison per dim.
 //
-// Immutable: any number of threads may check. The operator outlives it.
+// Immutable: any number of threads may check. The operator must outlive it.
 
 #pragma once
 
@@ -19,8 +19,8 @@ class ExtentCheck {
  public:
   explicit ExtentCheck(const Binding& binding) : binding_(binding), dims_(*binding.op) {}
 
-  // invalid_argument, naming the tensor, where the dims of a launch make one of 2^48 bytes or more
-  // from its first element to its last.
+  // invalid_argument, with the name of the tensor, if the dims of a launch give a tensor 2^48 bytes
+  // or more from its first element to its last.
   Status check(std::span<const std::int64_t> dims) const {
     for (const std::int64_t dim : dims) {
       if (dim >= kLarge) return check_tensors(dims);
@@ -29,7 +29,7 @@ class ExtentCheck {
   }
 
  private:
-  // Two factors below it make less than 2^40 elements.
+  // The product of two factors below it is less than 2^40 elements.
   static constexpr std::int64_t kLarge = std::int64_t{1} << 20U;
 
   Status check_tensors(std::span<const std::int64_t> dims) const;

@@ -1,15 +1,13 @@
-// What the opaque handles of mgruntime.h are.
+// The structs behind the opaque handles of mgruntime.h.
 
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "api/context.h"
 #include "api/extent_check.h"
 #include "api/recorder.h"
-#include "core/dtype.h"
 #include "dispatch/plan.h"
 #include "mgruntime/mgruntime.h"
 
@@ -21,9 +19,8 @@ struct mgr_context_s {
 struct mgr_plan_s {
   std::shared_ptr<mgtune::Context> context;
   std::unique_ptr<mgtune::Plan> plan;
-  std::vector<mgtune::DType> scalars;
   std::unique_ptr<mgtune::ExtentCheck> extents;
-  std::string source_lines;                        // as they were when it was planned
+  std::string source_lines;                        // of Context, when the plan was made
   std::unique_ptr<mgtune::PlanRecorder> recorder;  // null unless MGTUNE_RECORD is set
 };
 

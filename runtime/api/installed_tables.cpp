@@ -42,9 +42,9 @@ Status InstalledTables::add(const std::string& path) {
   return {};
 }
 
-InstalledTables::Rows InstalledTables::take(const Operator& op) {
+InstalledTables::Rows InstalledTables::load(const Operator& op) {
   Rows all;
-  const auto [taken, is_first] = taken_.try_emplace(op.full_name(), 0);
+  const auto [loaded, is_first] = loaded_.try_emplace(op.full_name(), 0);
   if (!is_first) return all;
   for (const Table& table : tables_) {
     Result<std::vector<TunedTableRow>> rows =
@@ -55,13 +55,13 @@ InstalledTables::Rows InstalledTables::take(const Operator& op) {
     }
     for (TunedTableRow& row : *rows) all.rows.push_back(std::move(row.view));
   }
-  taken->second = all.rows.size();
+  loaded->second = all.rows.size();
   return all;
 }
 
-std::size_t InstalledTables::taken(const std::string& op) const {
-  const auto found = taken_.find(op);
-  return found == taken_.end() ? 0 : found->second;
+std::size_t InstalledTables::loaded(const std::string& op) const {
+  const auto found = loaded_.find(op);
+  return found == loaded_.end() ? 0 : found->second;
 }
 
 }  // namespace mgtune

@@ -1,7 +1,7 @@
 // InstalledTables: the tuned tables that are installed with the library. Their files are read and
-// parsed at once; what they say of an operator is held against it when its rows are asked for, so
-// that a program decodes the operators that it plans and not all that ship. What is wrong in a
-// table is a failure to warn of, and the others serve. One thread at a time.
+// parsed at once. The rows of an operator are checked against it when they are asked for, so that a
+// program decodes only the operators that it plans. A table with an error is left out with a
+// message, and the others are used. One thread at a time.
 
 #pragma once
 
@@ -19,22 +19,22 @@ namespace mgtune {
 class InstalledTables {
  public:
   // The files, sorted: *.tuned.json in ../share/mgtune/results of the library's folder or of the
-  // one above. Empty where there are none.
+  // folder above it. Empty if there are none.
   static std::vector<std::string> files();
 
-  // Takes a file in; its failure names it.
+  // Reads and parses a file. A failure names the file.
   Status add(const std::string& path);
   bool empty() const { return tables_.empty(); }
 
   struct Rows {
     std::vector<TunedView> rows;
-    std::vector<std::string> failures;  // what is wrong with a table, each naming its file
+    std::vector<std::string> failures;  // what is wrong with a table, with the name of its file
   };
-  // All rows of the operator; nothing when it was asked for before.
-  Rows take(const Operator& op);
+  // All rows of the operator. Empty if they were loaded before.
+  Rows load(const Operator& op);
 
-  // How many take() gave out for the operator.
-  std::size_t taken(const std::string& op) const;
+  // How many rows load() returned for the operator.
+  std::size_t loaded(const std::string& op) const;
 
  private:
   struct Table {
@@ -42,7 +42,7 @@ class InstalledTables {
     JsonValue document;
   };
   std::vector<Table> tables_;
-  std::map<std::string, std::size_t> taken_;  // rows by operator
+  std::map<std::string, std::size_t> loaded_;  // rows by operator
 };
 
 }  // namespace mgtune

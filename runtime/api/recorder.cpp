@@ -14,12 +14,24 @@
 namespace mgtune {
 namespace {
 
-// One write: lines of several processes stay whole.
+// It uses one write, so that the lines of several processes stay whole.
 bool append_line(const std::string& path, const std::string& line) {
   const FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666));
   if (file.get() < 0) return false;
   return ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+// The finalizer of SplitMix64 over the dims: every bit of a dim decides about every bit.
+std::uint64_t hash_of(std::span<const std::int64_t> dims) {
+  std::uint64_t hash = 0;
+  for (const std::int64_t dim : dims) {
+    hash += static_cast<std::uint64_t>(dim) + 0x9e3779b97f4a7c15U;
+    hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
+    hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
+    hash ^= hash >> 31U;
+  }
+  return hash | 1U;
 }
 
 }  // namespace
@@ -33,7 +45,7 @@ ShapeFile* ShapeFile::of_environment() {
 }
 
 // Names of operators and the texts of problems are identifiers, numbers, '.', '=' and blanks:
-// nothing that JSON would have to escape.
+// JSON has to escape none of them.
 void ShapeFile::append(const Problem& problem) {
   const std::string line = fmt::format("{{\"operator\": \"{}\", \"problem\": \"{}\"}}\n",
                                        problem.op->full_name(), problem.text());
@@ -44,6 +56,23 @@ void ShapeFile::append(const Problem& problem) {
             "problems are not recorded: cannot write " + path_ + ": " + std::strerror(errno));
 }
 
+bool SeenDims::insert(std::span<const std::int64_t> dims) {
+  const std::uint64_t hash = hash_of(dims);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    std::atomic<std::uint64_t>& slot = hashes_[(hash / 2 + i) % kSlots];
+    std::uint64_t there = slot.load(std::memory_order_relaxed);
+    if (there == 0) {
+      if (is_full()) return false;
+      if (slot.compare_exchange_strong(there, hash, std::memory_order_relaxed)) {
+        count_.fetch_add(1, std::memory_order_relaxed);
+        return true;
+      }
+    }
+    if (there == hash) return false;
+  }
+  return false;
+}
+
 void PlanRecorder::write(std::span<const std::int64_t> dims) {
   Problem problem{binding_.op, binding_.slots};
   if (!dims_.resolve(dims, problem.slots).ok()) return;
@@ -51,7 +80,7 @@ void PlanRecorder::write(std::span<const std::int64_t> dims) {
   if (seen_.is_full()) {
     warn_once("record " + binding_.op->full_name(),
               fmt::format("{} was launched with {} shapes; further ones are not recorded",
-                          binding_.op->full_name(), SeenDims::kMost));
+                          binding_.op->full_name(), SeenDims::kMaxDims));
   }
 }
 

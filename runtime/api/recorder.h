@@ -1,10 +1,13 @@
 // MGTUNE_RECORD: a running program writes the problems that it launches, for
 // 'mgtune sweep --shapes'. README.md has the format and what it costs.
 //
-// ShapeFile is thread-safe. A PlanRecorder belongs to one plan; any number of threads may record.
+// ShapeFile and SeenDims are thread-safe. A PlanRecorder belongs to one plan; any number of threads
+// may record.
 
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -12,19 +15,19 @@
 #include <span>
 #include <string>
 
-#include "api/seen_dims.h"
 #include "dispatch/plan.h"
 #include "family/problem.h"
 #include "launch/launch_dims.h"
 
 namespace mgtune {
 
-// A file that lines are appended to, each once a process. What cannot be written is warned of once.
+// A file to which each line is appended once per process. If it cannot be written, there is one
+// warning.
 class ShapeFile {
  public:
   explicit ShapeFile(std::string path) : path_(std::move(path)) {}
 
-  // That of MGTUNE_RECORD, one a process; null where that is not set.
+  // The one of MGTUNE_RECORD, the same in the whole process. Null if the variable is not set.
   static ShapeFile* of_environment();
 
   void append(const Problem& problem);
@@ -36,13 +39,33 @@ class ShapeFile {
   bool failed_ = false;
 };
 
+// The dims that a plan was launched with, in a table of fixed size, each by a 64-bit hash. It takes
+// no lock and allocates nothing.
+class SeenDims {
+ public:
+  static constexpr std::size_t kMaxDims =
+      3072;  // of kSlots, so that a free slot is found within a few steps
+
+  // Whether these dims are new. If several threads insert the same dims at the same time, they are
+  // new to exactly one. false if the table is full.
+  bool insert(std::span<const std::int64_t> dims);
+
+  bool is_full() const { return count_.load(std::memory_order_relaxed) >= kMaxDims; }
+
+ private:
+  static constexpr std::size_t kSlots = 4096;
+
+  std::array<std::atomic<std::uint64_t>, kSlots> hashes_{};  // 0: free
+  std::atomic<std::size_t> count_ = 0;
+};
+
 class PlanRecorder {
  public:
-  // The binding and the file outlive it.
+  // The binding and the file must outlive it.
   PlanRecorder(const Binding& binding, ShapeFile& file)
       : binding_(binding), dims_(*binding.op), file_(file) {}
 
-  // Of a launch, with -1 for a dim's default.
+  // `dims` are those of a launch, with -1 for a dim's default.
   void record(std::span<const std::int64_t> dims) {
     if (seen_.insert(dims)) write(dims);
   }

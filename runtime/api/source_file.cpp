@@ -17,20 +17,12 @@
 namespace mgtune {
 namespace {
 
-constexpr std::size_t kMostTableBytes = std::size_t{64} << 20U;
-constexpr std::size_t kMostPackBytes = std::size_t{1} << 30U;
+constexpr std::size_t kMaxTableBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMaxPackBytes = std::size_t{1} << 30U;
 
 Status failure(const std::string& path, int error) {
   const std::string message = "cannot read " + path + ": " + std::strerror(error);
   return error == ENOENT ? not_found(message) : io_error(message);
-}
-
-// Up to `bytes` from the current position of the file.
-Result<std::string> read_up_to(int fd, const std::string& path, std::size_t bytes) {
-  std::string content;
-  content.reserve(bytes);
-  if (!read_all(fd, content, bytes)) return failure(path, errno);
-  return content;
 }
 
 SourceFile::Kind kind_of(std::string_view start) {
@@ -60,11 +52,12 @@ Result<SourceFile> read_source_file(const std::string& path) {
     return corrupt(path + " can be written by everybody, and holds code; 'chmod o-w' it");
   }
   const auto bytes = static_cast<std::size_t>(info.st_size);
-  const std::size_t most = is_a_pack ? kMostPackBytes : kMostTableBytes;
-  if (bytes > most) {
-    return corrupt(path + " is larger than " + std::to_string(most) + " bytes");
+  const std::size_t max_bytes = is_a_pack ? kMaxPackBytes : kMaxTableBytes;
+  if (bytes > max_bytes) {
+    return corrupt(path + " is larger than " + std::to_string(max_bytes) + " bytes");
   }
-  MGTUNE_ASSIGN(file.content, read_up_to(descriptor.get(), path, bytes));
+  file.content.reserve(bytes);
+  if (!read_all(descriptor.get(), file.content, bytes)) return failure(path, errno);
   return file;
 }
 

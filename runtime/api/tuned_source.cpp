@@ -34,7 +34,7 @@ void note(std::string text, TunedSource& source) {
 }
 
 Status in_file(const std::string& path, Status failure) {
-  // What is wrong inside a file is the file's fault, not that of the words that name it.
+  // The error is in the file, not in the words that name it.
   if (failure.code() == StatusCode::invalid_argument) return corrupt(failure.message());
   return std::move(failure).with_context(path);
 }
@@ -101,7 +101,7 @@ Result<TunedSource> read_pack(const std::string& path, const std::string& bytes,
 
 using Operators = std::map<std::string, const Operator*>;
 
-// The operators that rows are of, by name. Rows of operators that are not known here are nobody's.
+// The operators of the rows, by name. Operators that the catalog does not know are left out.
 Operators operators_of(const TunedSource& source, Catalog& catalog) {
   std::set<std::string> names;
   for (const TunedView& row : source.rows) names.insert(row.op);
@@ -115,7 +115,7 @@ Operators operators_of(const TunedSource& source, Catalog& catalog) {
   return operators;
 }
 
-// Leaves out the tuned rows of known operators that `is_stale(operator, row)` says yes of.
+// Leaves out the tuned rows of known operators for which `is_stale(operator, row)` is true.
 template <class IsStale>
 void leave_out(const std::string& path, const Operators& operators, const IsStale& is_stale,
                TunedSource& source) {
@@ -153,8 +153,8 @@ Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
   return source;
 }
 
-// The user's own results outlive edits of their families: what is stale is left out, of the
-// measurements by decode_evidence().
+// The user's own results outlive edits of their families, so stale rows are left out.
+// decode_evidence() leaves out stale measurements.
 Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
   const auto is_stale = [](const Operator& op, const TunedView& row) {
@@ -165,7 +165,7 @@ Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog)
   return source;
 }
 
-// The user's database, where nothing was named. Its absence is no failure.
+// The user's database, if no source was named. It need not exist.
 Result<TunedSource> user_source(Catalog& catalog) {
   TunedSource source;
   const Result<std::string> path = default_database_path();
@@ -231,9 +231,9 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
 }
 
 void add_installed(const Operator& op, TunedSource& source) {
-  InstalledTables::Rows installed = source.installed.take(op);
+  InstalledTables::Rows installed = source.installed.load(op);
   for (std::string& failure : installed.failures) {
-    // A file that is no table at all says so to every operator.
+    // A file that is no table fails for every operator with the same message.
     if (std::ranges::find(source.notes, failure) == source.notes.end()) {
       note(std::move(failure), source);
     }
@@ -244,7 +244,7 @@ void add_installed(const Operator& op, TunedSource& source) {
 std::string source_lines(const TunedSource& source, const std::string& op) {
   std::string text = "tables    " + source.text;
   if (!source.installed.empty()) {
-    text += "; " + counted_text("installed tables", source.installed.taken(op)) + " of " + op;
+    text += "; " + counted_text("installed tables", source.installed.loaded(op)) + " of " + op;
   }
   text += '\n';
   for (const std::string& note : source.notes) text += "note      " + note + '\n';

@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-constexpr double kTaken = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLadder = 1e12;  // above every distance of a row
 
 }  // namespace
@@ -40,9 +40,10 @@ DispatchTable::DispatchTable(const Operator& op, std::size_t variants,
   }
 }
 
-void DispatchTable::take_logarithms(std::span<const std::int64_t> slots,
-                                    Logarithms& logarithms) const {
+DispatchTable::Logarithms DispatchTable::logarithms_of(std::span<const std::int64_t> slots) const {
+  Logarithms logarithms;
   for (std::size_t i = 0; i < slots_.size(); ++i) logarithms[i] = log_extent(slots[slots_[i]]);
+  return logarithms;
 }
 
 double DispatchTable::row_distance(std::size_t row, const Logarithms& at) const {
@@ -53,8 +54,7 @@ double DispatchTable::row_distance(std::size_t row, const Logarithms& at) const 
 }
 
 void DispatchTable::measure(std::span<const std::int64_t> slots, Distances& distances) const {
-  Logarithms at;
-  take_logarithms(slots, at);
+  const Logarithms at = logarithms_of(slots);
   for (std::size_t variant = 0; variant < variants_; ++variant) {
     double best = kLadder + static_cast<double>(variant);
     for (std::size_t row = first_row_[variant]; row < first_row_[variant + 1]; ++row) {
@@ -64,19 +64,18 @@ void DispatchTable::measure(std::span<const std::int64_t> slots, Distances& dist
   }
 }
 
-std::size_t DispatchTable::take_nearest(Distances& distances) const {
+std::size_t DispatchTable::pop_nearest(Distances& distances) const {
   const auto end = distances.begin() + static_cast<std::ptrdiff_t>(variants_);
   const auto nearest = std::min_element(distances.begin(), end);
-  *nearest = kTaken;
+  *nearest = kInfinity;
   return static_cast<std::size_t>(nearest - distances.begin());
 }
 
 const DispatchRow* DispatchTable::nearest_row(std::size_t variant,
                                               std::span<const std::int64_t> slots) const {
-  Logarithms at;
-  take_logarithms(slots, at);
+  const Logarithms at = logarithms_of(slots);
   const DispatchRow* nearest = nullptr;
-  double smallest = kTaken;
+  double smallest = kInfinity;
   for (std::size_t row = first_row_[variant]; row < first_row_[variant + 1]; ++row) {
     if (row_distance(row, at) >= smallest) continue;
     smallest = row_distance(row, at);

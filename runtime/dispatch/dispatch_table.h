@@ -1,8 +1,8 @@
-// DispatchTable: which of a plan's loaded variants to try first for the dims of a launch: the one
-// of the nearest row, then the others; variants without a row (the ladder's) come last, in their
-// own order. The rows are the measured problems and points of the plan's ranges, each with the
-// variant that serves it best, so that their halves are the boundaries. Immutable; any number of
-// threads may look up.
+// DispatchTable: which of a plan's loaded variants to try first for the dims of a launch. The
+// variant of the nearest row comes first, then the others. Variants without a row (those of the
+// ladder) come last, in their own order. The rows are the measured problems and points of the
+// plan's ranges, each with the variant that serves it best. Immutable; any number of threads may
+// look up.
 
 #pragma once
 
@@ -35,28 +35,29 @@ class DispatchTable {
 
   static constexpr std::size_t kMaxRows = 32;  // a look-up takes about 2 ns a row
 
-  // At most kMaxPlanVariants variants; the rows nearest to the plan come first, and the first
-  // kMaxRows of them count.
+  // At most kMaxPlanVariants variants. The rows nearest to the plan come first; only the first
+  // kMaxRows are used.
   DispatchTable(const Operator& op, std::size_t variants, std::vector<DispatchRow> rows);
 
   std::size_t variants() const { return variants_; }
 
-  // Of every variant, for the launch whose dims stand in `slots`. Allocates nothing.
+  // The distance of every variant from the launch with the dims in `slots`. Allocates nothing.
   void measure(std::span<const std::int64_t> slots, Distances& distances) const;
 
-  // The variant with the smallest distance, which is then set to infinity; variants() times.
-  std::size_t take_nearest(Distances& distances) const;
+  // The variant with the smallest distance. Its distance becomes infinity, so that variants() calls
+  // give every variant once.
+  std::size_t pop_nearest(Distances& distances) const;
 
-  // The row that gives the variant its distance; null for one without rows.
+  // The row that gives the variant its distance; null if the variant has no rows.
   const DispatchRow* nearest_row(std::size_t variant, std::span<const std::int64_t> slots) const;
 
   bool has_rows() const { return !rows_.empty(); }
 
  private:
-  static constexpr std::size_t kMaxDims = 16;  // that differ between rows
+  static constexpr std::size_t kMaxDims = 16;  // dims that differ between rows
 
   using Logarithms = std::array<double, kMaxDims>;
-  void take_logarithms(std::span<const std::int64_t> slots, Logarithms& logarithms) const;
+  Logarithms logarithms_of(std::span<const std::int64_t> slots) const;
   double row_distance(std::size_t row, const Logarithms& at) const;
 
   std::size_t variants_;

@@ -45,7 +45,7 @@ Status check_ranges(const Binding& binding, const LaunchDims& dims,
 
 }  // namespace
 
-struct Plan::Parts {
+struct Plan::State {
   Device& device;
   Binding binding;
   LaunchDims dims;
@@ -117,68 +117,68 @@ Result<std::unique_ptr<Plan>> Plan::make(SharedModules& modules, Builder& builde
   }
   workspace.bytes = workspace.zeroed_bytes + rest_bytes;
   DispatchTable table(*binding.op, loaded.variants.size(), std::move(loaded.rows));
-  return std::unique_ptr<Plan>(new Plan(std::unique_ptr<Parts>(
-      new Parts{modules.device(), binding, std::move(dims), std::move(loaded.variants),
+  return std::unique_ptr<Plan>(new Plan(std::unique_ptr<State>(
+      new State{modules.device(), binding, std::move(dims), std::move(loaded.variants),
                 std::move(table), std::move(loaded.left_out), workspace})));
 }
 
-Plan::Plan(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Plan::~Plan() = default;
 
 Status Plan::launch(const LaunchArguments& arguments) const {
-  Parts::Shape shape;
-  MGTUNE_TRY(parts_->resolve(arguments.dims, shape));
+  State::Shape shape;
+  MGTUNE_TRY(state_->resolve(arguments.dims, shape));
   LaunchArguments resolved = arguments;
-  resolved.dims = std::span(shape.dims).first(parts_->dims.size());
+  resolved.dims = std::span(shape.dims).first(state_->dims.size());
   DispatchTable::Distances distances;
-  parts_->table.measure(shape.slots, distances);
-  for (std::size_t i = 0; i < parts_->variants.size(); ++i) {
-    const LoadedVariant& variant = *parts_->variants[parts_->table.take_nearest(distances)];
-    MGTUNE_ASSIGN(const bool launched, variant.try_launch(resolved, parts_->workspace));
+  state_->table.measure(shape.slots, distances);
+  for (std::size_t i = 0; i < state_->variants.size(); ++i) {
+    const LoadedVariant& variant = *state_->variants[state_->table.pop_nearest(distances)];
+    MGTUNE_ASSIGN(const bool launched, variant.try_launch(resolved, state_->workspace));
     if (launched) return {};
   }
-  return parts_->nothing_serves(resolved, shape);
+  return state_->nothing_serves(resolved, shape);
 }
 
-LoadedVariant::WorkspaceSize Plan::workspace_size() const { return parts_->workspace; }
+LoadedVariant::WorkspaceSize Plan::workspace_size() const { return state_->workspace; }
 
 Status Plan::init_workspace(void* workspace, Stream stream) const {
-  const auto bytes = static_cast<std::size_t>(parts_->workspace.zeroed_bytes);
-  return bytes == 0 ? Status() : parts_->device.fill_bytes(workspace, 0, bytes, stream);
+  const auto bytes = static_cast<std::size_t>(state_->workspace.zeroed_bytes);
+  return bytes == 0 ? Status() : state_->device.fill_bytes(workspace, 0, bytes, stream);
 }
 
 Result<Plan::Explanation> Plan::explain(const std::vector<std::int64_t>& dims) const {
-  Parts::Shape shape;
-  MGTUNE_TRY(parts_->resolve(dims, shape));
+  State::Shape shape;
+  MGTUNE_TRY(state_->resolve(dims, shape));
   LaunchArguments arguments;
-  arguments.dims = std::span(shape.dims).first(parts_->dims.size());
+  arguments.dims = std::span(shape.dims).first(state_->dims.size());
   DispatchTable::Distances distances;
-  parts_->table.measure(shape.slots, distances);
-  for (std::size_t i = 0; i < parts_->variants.size(); ++i) {
-    const std::size_t index = parts_->table.take_nearest(distances);
-    const LoadedVariant& variant = *parts_->variants[index];
+  state_->table.measure(shape.slots, distances);
+  for (std::size_t i = 0; i < state_->variants.size(); ++i) {
+    const std::size_t index = state_->table.pop_nearest(distances);
+    const LoadedVariant& variant = *state_->variants[index];
     if (!variant.serves(arguments)) continue;
     Explanation explanation{variant.text(), SelectionStep::default_ladder, "", 0, -1, false};
-    if (const DispatchRow* row = parts_->table.nearest_row(index, shape.slots); row != nullptr) {
-      parts_->explain(*row, shape, explanation);
+    if (const DispatchRow* row = state_->table.nearest_row(index, shape.slots); row != nullptr) {
+      state_->explain(*row, shape, explanation);
     } else {
-      explanation.reason = parts_->table.has_rows()
+      explanation.reason = state_->table.has_rows()
                                ? "no tuned variant of the plan serves these dims"
                                : "no tuned variant for these dtypes and flags serves this binding";
     }
-    for (const std::string& failure : parts_->left_out) {
+    for (const std::string& failure : state_->left_out) {
       explanation.reason += "; left out: " + failure;
     }
     return explanation;
   }
-  return parts_->nothing_serves(arguments, shape);
+  return state_->nothing_serves(arguments, shape);
 }
 
-const Binding& Plan::binding() const { return parts_->binding; }
+const Binding& Plan::binding() const { return state_->binding; }
 
 std::vector<std::string> Plan::variants() const {
   std::vector<std::string> texts;
-  for (const auto& variant : parts_->variants) texts.push_back(variant->text());
+  for (const auto& variant : state_->variants) texts.push_back(variant->text());
   return texts;
 }
 

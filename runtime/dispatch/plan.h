@@ -30,12 +30,12 @@ struct DimRange {
 
 class Plan {
  public:
-  // `ranges` has one entry per dynamic and hint dim in declared order; a dim whose default is to be
-  // used at every launch has low > high. `modules` and the operator outlive the plan; `builder` is
+  // `ranges` has one entry per dynamic and hint dim in declared order. A dim whose default is used
+  // at every launch has low > high. `modules` and the operator must outlive the plan; `builder` is
   // used only inside make(). Plans on one `modules` share what they load. A variant that does not
-  // build or load is left out, which explain() tells, and so is one that failed on this GPU: an
-  // error only when none is left. `strict` leaves out tuned variants whose build is not the one
-  // that was measured.
+  // build or load, or that failed on this GPU, is left out, and explain() says so. It is an error
+  // only if no variant is left. `strict` leaves out tuned variants whose build is not the one that
+  // was measured.
   static Result<std::unique_ptr<Plan>> make(SharedModules& modules, Builder& builder,
                                             const Binding& binding,
                                             const std::vector<DimRange>& ranges,
@@ -44,35 +44,35 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  // arguments.dims may hold -1 for a dim whose default is meant. unsupported when no loaded variant
-  // serves the call; that names the dims and what kept each variant out.
+  // In arguments.dims, -1 means the dim's default. unsupported, with the dims and the reason of
+  // each variant, if no loaded variant serves the call.
   Status launch(const LaunchArguments& arguments) const;
 
   // Enough for every shape in the ranges and every variant of the plan. (Found by search over the
   // ranges; a variant that needs more for some shape does not serve that shape.)
   LoadedVariant::WorkspaceSize workspace_size() const;
 
-  // Zeroes what of a new workspace must start out zeroed; later launches leave it so.
+  // Zeroes the part of a new workspace that must start out zeroed. Launches leave it zeroed.
   Status init_workspace(void* workspace, Stream stream) const;
 
   struct Explanation {
     std::string variant;
     SelectionStep step;
     std::string reason;
-    double expected_ns;  // for these dims where `scaled`, else at the problem that `reason` names
+    double expected_ns;  // for these dims if `scaled`, otherwise at the problem in `reason`
     double slowdown;     // over the best variant, measured or estimated; -1: unknown
     bool scaled;
   };
   Result<Explanation> explain(const std::vector<std::int64_t>& dims) const;
 
   const Binding& binding() const;
-  std::vector<std::string> variants() const;  // that are loaded, tuned ones first
+  std::vector<std::string> variants() const;  // the loaded ones, tuned ones first
 
  private:
-  struct Parts;
-  explicit Plan(std::unique_ptr<Parts> parts);
+  struct State;
+  explicit Plan(std::unique_ptr<State> state);
 
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace mgtune

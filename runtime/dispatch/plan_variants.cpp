@@ -1,12 +1,13 @@
 #include "dispatch/plan_variants.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 
-#include "dispatch/plan_points.h"
 #include "selection/admission.h"
 #include "selection/selector.h"
 #include "selection/variant_features.h"
@@ -22,10 +23,62 @@ constexpr double kSmallestGain = 1e-3;  // of the risk, for one more variant to 
 constexpr const char* kOtherBuild = ", with another build of the same variant";
 constexpr const char* kOtherDriver = ", measured with another driver";
 
+using VariantGain = std::pair<Variant, double>;
+
 struct Wanted {
   Variant variant;
   bool is_default;  // wanted because it is in the ladder, whatever the evidence says
 };
+
+// `fraction` of the way from the low to the high end, in the logarithm.
+std::int64_t between(const DimRange& range, double fraction) {
+  const auto log_of = [](std::int64_t end) {
+    return std::log(static_cast<double>(std::max<std::int64_t>(end, 1)));
+  };
+  const double at = log_of(range.low) + fraction * (log_of(range.high) - log_of(range.low));
+  return std::clamp(static_cast<std::int64_t>(std::exp(at) + 1e-6), range.low, range.high);
+}
+
+// The problems by which a plan is judged, at most kMaxPoints, each once: the ends and the geometric
+// middle of its ranges, then `measured` (the nearest first) clamped into the ranges, then `steps`
+// between the ends. A point that breaks a constraint of the operator is left out, because nobody
+// can ask for it. If all are left out, the result is the first failure.
+Result<std::vector<Problem>> plan_points(const PlanRequest& request,
+                                         const std::vector<const Problem*>& measured,
+                                         std::size_t steps) {
+  std::vector<Problem> points;
+  Status first_failure;
+  const auto add = [&](const auto& value_in) {
+    std::map<std::string, std::int64_t> dims;
+    std::size_t index = 0;
+    for (const Dim& dim : request.binding.op->dims) {
+      if (dim.kind == DimKind::fixed) continue;
+      const DimRange& range = request.ranges[index++];
+      if (range.low <= range.high) dims[dim.name] = value_in(range, std::size_t(dim.slot));
+    }
+    Result<Problem> point = complete(request.binding, dims);
+    if (!point.ok()) {
+      if (first_failure.ok()) first_failure = std::move(point).take_status();
+      return;
+    }
+    const bool known = std::ranges::find(points, point->slots, &Problem::slots) != points.end();
+    if (!known && points.size() < kMaxPoints) points.push_back(*std::move(point));
+  };
+  add([](const DimRange& range, std::size_t) { return range.high; });
+  add([](const DimRange& range, std::size_t) { return range.low; });
+  add([](const DimRange& range, std::size_t) { return between(range, 0.5); });
+  for (const Problem* problem : measured) {
+    add([&](const DimRange& range, std::size_t slot) {
+      return std::clamp(problem->slots[slot], range.low, range.high);
+    });
+  }
+  for (std::size_t step = 1; step < steps; ++step) {
+    const double fraction = static_cast<double>(step) / static_cast<double>(steps);
+    add([&](const DimRange& range, std::size_t) { return between(range, fraction); });
+  }
+  if (points.empty() && !first_failure.ok()) return first_failure;
+  return points;
+}
 
 class PlanLoader {
  public:
@@ -64,11 +117,10 @@ class PlanLoader {
   Status find_points() {
     std::vector<const Problem*> measured;
     for (const TunedDistance& pick : tuned_distances_) measured.push_back(&pick.entry->problem);
-    MGTUNE_ASSIGN(points_, plan_points(request_.binding, request_.ranges, measured, 0, kMaxPoints));
+    MGTUNE_ASSIGN(points_, plan_points(request_, measured, 0));
     selector_.emplace(points_[points_.size() / 2], info_, request_.evidence);
     if (!selector_->has_model()) return {};
-    MGTUNE_ASSIGN(points_,
-                  plan_points(request_.binding, request_.ranges, measured, kSteps, kMaxPoints));
+    MGTUNE_ASSIGN(points_, plan_points(request_, measured, kSteps));
     selector_->focus_on(std::span(points_).first(std::min<std::size_t>(points_.size(), 3)));
     return {};
   }
@@ -136,15 +188,13 @@ class PlanLoader {
     std::vector<Variant> chosen;
     std::vector<double> costs(points_.size(), 2.0 * SelectedVariant::kUnknownRisk + kMaxPoints);
     while (chosen.size() < kMaxTuned) {
-      std::vector<std::pair<Variant, double>> gains;
+      std::vector<VariantGain> gains;
       for (std::size_t i = 0; i < points_.size(); ++i) {
         for (std::size_t place = 0; place < std::min(ranked_[i].size(), kMaxPoints); ++place) {
           const SelectedVariant& candidate = ranked_[i][place];
           const double gain = costs[i] - cost(candidate, place);
           if (gain <= 0 || !is_usable(candidate.variant)) continue;
-          const auto known = std::find_if(gains.begin(), gains.end(), [&](const auto& other) {
-            return other.first == candidate.variant;
-          });
+          const auto known = std::ranges::find(gains, candidate.variant, &VariantGain::first);
           if (known == gains.end()) {
             gains.emplace_back(candidate.variant, gain);
           } else {
@@ -152,9 +202,7 @@ class PlanLoader {
           }
         }
       }
-      const auto best =
-          std::max_element(gains.begin(), gains.end(),
-                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      const auto best = std::ranges::max_element(gains, {}, &VariantGain::second);
       if (best == gains.end() ||
           best->second < kSmallestGain * static_cast<double>(points_.size())) {
         break;
@@ -220,11 +268,10 @@ class PlanLoader {
     for (const TunedDistance& pick : tuned_distances_) {
       const TunedEntry& entry = *pick.entry;
       for (std::size_t i = 0; i < result.variants.size(); ++i) {
-        const bool known =
-            std::any_of(result.rows.begin(), result.rows.end(),
-                        [&](const DispatchRow& row) { return row.slots == entry.problem.slots; });
         const LoadedVariant& variant = *result.variants[i];
-        if (known || entry.variant != variant.variant()) continue;
+        if (entry.variant != variant.variant()) continue;
+        const auto known = std::ranges::find(result.rows, entry.problem.slots, &DispatchRow::slots);
+        if (known != result.rows.end()) continue;
         const bool other_build = is_other_build(pick, variant);
         if (other_build && request_.strict) continue;
         result.rows.push_back(
@@ -239,25 +286,26 @@ class PlanLoader {
   void add_point(std::size_t point, bool is_measured, PlanVariants& result) const {
     for (const SelectedVariant& candidate : ranked_[point]) {
       if (is_measured && candidate.step != SelectionStep::exact) break;
-      const auto loaded = std::find_if(
-          result.variants.begin(), result.variants.end(),
-          [&](const auto& variant) { return variant->variant() == candidate.variant; });
-      if (loaded == result.variants.end()) continue;
-      if (request_.strict && measured_with_other_build(**loaded)) continue;
-      add_row(point, candidate, static_cast<std::size_t>(loaded - result.variants.begin()), result);
-      return;
+      const std::size_t loaded = place_of(candidate.variant, result);
+      if (loaded == result.variants.size()) continue;
+      if (request_.strict && measured_with_other_build(*result.variants[loaded])) continue;
+      return add_row(point, candidate, loaded, result);
     }
     // No loaded variant was measured here, so the first of the ladder that is loaded serves.
     for (const Variant& variant : ladder_) {
-      const auto loaded = std::find_if(result.variants.begin(), result.variants.end(),
-                                       [&](const auto& one) { return one->variant() == variant; });
-      if (loaded == result.variants.end() || !may_serve(points_[point], variant, info_.limits)) {
-        continue;
-      }
-      add_row(point, {variant, SelectionStep::default_ladder, "a default of the operator"},
-              static_cast<std::size_t>(loaded - result.variants.begin()), result);
-      return;
+      const std::size_t loaded = place_of(variant, result);
+      if (loaded == result.variants.size()) continue;
+      if (!may_serve(points_[point], variant, info_.limits)) continue;
+      return add_row(point, {variant, SelectionStep::default_ladder, "a default of the operator"},
+                     loaded, result);
     }
+  }
+
+  // The number of the loaded variant; the number of all of them if this one is not loaded.
+  static std::size_t place_of(const Variant& variant, const PlanVariants& result) {
+    const auto is_it = [&](const auto& loaded) { return loaded->variant() == variant; };
+    return static_cast<std::size_t>(std::ranges::find_if(result.variants, is_it) -
+                                    result.variants.begin());
   }
 
   void add_row(std::size_t point, const SelectedVariant& candidate, std::size_t variant,

@@ -1,5 +1,5 @@
-// Selects the variants of a plan, builds them and loads them: the planning half of Plan, apart from
-// launching. One thread at a time per builder; only loading locks the device (SharedModules).
+// Selects, builds and loads the variants of a plan: the half of Plan that plans. One thread at a
+// time per builder. Only loading locks the device (SharedModules).
 
 #pragma once
 
@@ -33,10 +33,11 @@ struct PlanRequest {
   bool strict;
 };
 
-// Looks at points of the ranges (ends, middle, and measured dims clamped into them; where the
-// measurements of the GPU say something of other problems, points between them as well), takes the
-// few variants that lose least over all points and the ladder's first for every point, aligned and
-// not, and builds and loads them. What fails is replaced by the next best.
+// Looks at points of the ranges: the ends, the middle, and measured dims clamped into them. If the
+// measurements of the GPU say something about other problems, it looks at points in between as
+// well. It chooses the few variants that together lose the least time over all points, and for
+// every point the first of the ladder, for aligned and for any pointers. It builds and loads them,
+// and replaces a variant that fails by the next best.
 Result<PlanVariants> load_plan_variants(const PlanRequest& request);
 
 }  // namespace mgtune

@@ -40,51 +40,37 @@ Status LaunchProgram::begin(std::span<const std::int64_t> dims, LaunchFrame& fra
   return {};
 }
 
-Status LaunchProgram::evaluate_lets(LaunchFrame& frame) const {
+bool LaunchProgram::admits(std::span<void* const> tensors, LaunchFrame& frame,
+                           Status* reason) const {
+  const auto refuse = [&](const auto& message) {
+    if (reason != nullptr) *reason = unsupported(message());
+    return false;
+  };
   for (const LetRule& let : lets_) {
-    Result<std::int64_t> value = let.value->evaluate(frame.slots);
-    if (!value.ok()) return std::move(value).take_status();
+    const Result<std::int64_t> value = let.value->evaluate(frame.slots);
+    if (!value.ok()) return refuse([&] { return value.status().message(); });
     frame.slots[let.slot] = *value;
   }
-  return {};
-}
-
-bool LaunchProgram::admits(std::span<void* const> tensors, LaunchFrame& frame) const {
-  if (!evaluate_lets(frame).ok()) return false;
   for (const Expression* constraint : constraints_) {
     const Result<std::int64_t> holds = constraint->evaluate(frame.slots);
-    if (!holds.ok() || *holds == 0) return false;
+    if (!holds.ok()) return refuse([&] { return holds.status().message(); });
+    if (*holds != 0) continue;
+    return refuse(
+        [&] { return fmt::format("the constraint {} does not hold", constraint->text()); });
   }
   if (tensors.empty()) return true;
   for (const AlignmentRule& rule : alignments_) {
+    const auto tensor = std::size_t(rule.tensor);
     std::int64_t bytes = 0;
-    if (!rule.bytes.evaluate(frame, bytes).ok() || bytes <= 0) return false;
-    if (!is_aligned(tensors[std::size_t(rule.tensor)], bytes)) return false;
+    const Status evaluated = rule.bytes.evaluate(frame, bytes);
+    if (!evaluated.ok()) return refuse([&] { return evaluated.message(); });
+    if (bytes > 0 && is_aligned(tensors[tensor], bytes)) continue;
+    return refuse([&] {
+      return fmt::format("tensor '{}' is not aligned to {} bytes", op_->tensors[tensor].name,
+                         bytes);
+    });
   }
   return true;
-}
-
-Status LaunchProgram::explain_refusal(std::span<void* const> tensors, LaunchFrame& frame) const {
-  if (Status lets = evaluate_lets(frame); !lets.ok()) return unsupported(lets.message());
-  for (const Expression* constraint : constraints_) {
-    const Result<std::int64_t> holds = constraint->evaluate(frame.slots);
-    if (!holds.ok()) return unsupported(holds.status().message());
-    if (*holds == 0) {
-      return unsupported(fmt::format("the constraint {} does not hold", constraint->text()));
-    }
-  }
-  if (tensors.empty()) return {};
-  for (const AlignmentRule& rule : alignments_) {
-    std::int64_t bytes = 0;
-    if (Status status = rule.bytes.evaluate(frame, bytes); !status.ok()) {
-      return unsupported(status.message());
-    }
-    if (bytes <= 0 || !is_aligned(tensors[std::size_t(rule.tensor)], bytes)) {
-      return unsupported(fmt::format("tensor '{}' is not aligned to {} bytes",
-                                     op_->tensors[std::size_t(rule.tensor)].name, bytes));
-    }
-  }
-  return {};
 }
 
 Status LaunchProgram::check_arguments(const LaunchArguments& arguments,

@@ -80,10 +80,9 @@ class LaunchProgram {
   // invalid_argument if tensors or scalars are not those that the binding declares.
   Status check_arguments(const LaunchArguments& arguments, const LaunchFrame& frame) const;
 
-  // Evaluates the lets, then whether constraints and alignments are true. explain_refusal() says
-  // why not.
-  bool admits(std::span<void* const> tensors, LaunchFrame& frame) const;
-  Status explain_refusal(std::span<void* const> tensors, LaunchFrame& frame) const;
+  // Evaluates the lets, then whether constraints and alignments are true. If they are not, `reason`
+  // becomes unsupported with the reason, unless it is null: a message allocates.
+  bool admits(std::span<void* const> tensors, LaunchFrame& frame, Status* reason = nullptr) const;
 
   // After admits(). Sizes are rounded up to kWorkspaceAlignment per buffer.
   Result<LoadedVariant::WorkspaceSize> size_workspace(LaunchFrame& frame) const;
@@ -162,7 +161,6 @@ class LaunchProgram {
   Result<LaunchValue> fold(const std::optional<Expression>& expression,
                            std::int64_t otherwise) const;
   Status fold_extents(const std::vector<Expression>& from, std::array<LaunchValue, 3>& to) const;
-  Status evaluate_lets(LaunchFrame& frame) const;
   Status check_null(std::size_t tensor, const LaunchFrame& frame) const;
   Status check_geometry(const KernelRule& rule, const KernelLaunch& launch) const;
 

@@ -82,10 +82,7 @@ Status LaunchProgram::compile_buffers() {
     BufferRule rule;
     MGTUNE_ASSIGN(rule.present, fold(buffer.when, 1));
     rule.element_bytes = size_in_bytes(buffer.dtype.resolve(loaded_));
-    for (const Expression& extent : buffer.shape) {
-      MGTUNE_ASSIGN(LaunchValue value, LaunchValue::fold(extent, loaded_));
-      rule.shape.push_back(value);
-    }
+    MGTUNE_ASSIGN(rule.shape, fold_all(buffer.shape));
     rule.zero = buffer.zero;
     buffers_.push_back(std::move(rule));
   }

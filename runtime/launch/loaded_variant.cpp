@@ -112,7 +112,7 @@ Status check_parameters(const Kernel& kernel, const std::vector<std::size_t>& de
 
 }  // namespace
 
-struct LoadedVariant::Parts {
+struct LoadedVariant::State {
   Device& device;
   Variant variant;
   std::string text;
@@ -157,62 +157,57 @@ Result<std::unique_ptr<LoadedVariant>> LoadedVariant::assemble(
     MGTUNE_TRY(check_parameters(*kernel, program.argument_bytes(i)));
     kernels.push_back(kernel);
   }
-  return std::unique_ptr<LoadedVariant>(new LoadedVariant(std::unique_ptr<Parts>(
-      new Parts{device, variant, variant_text(op, variant), build.sha256, std::move(module),
+  return std::unique_ptr<LoadedVariant>(new LoadedVariant(std::unique_ptr<State>(
+      new State{device, variant, variant_text(op, variant), build.sha256, std::move(module),
                 std::move(kernels), std::move(program)})));
 }
 
-LoadedVariant::LoadedVariant(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+LoadedVariant::LoadedVariant(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LoadedVariant::~LoadedVariant() = default;
 
-const Variant& LoadedVariant::variant() const { return parts_->variant; }
-const std::string& LoadedVariant::text() const { return parts_->text; }
-const std::string& LoadedVariant::build_sha256() const { return parts_->build_sha256; }
+const Variant& LoadedVariant::variant() const { return state_->variant; }
+const std::string& LoadedVariant::text() const { return state_->text; }
+const std::string& LoadedVariant::build_sha256() const { return state_->build_sha256; }
 
 bool LoadedVariant::serves(const LaunchArguments& arguments) const {
   LaunchFrame frame;
-  return parts_->program.begin(arguments.dims, frame).ok() &&
-         parts_->program.admits(arguments.tensors, frame);
+  return state_->program.begin(arguments.dims, frame).ok() &&
+         state_->program.admits(arguments.tensors, frame);
 }
 
 Status LoadedVariant::refusal(const LaunchArguments& arguments) const {
   LaunchFrame frame;
-  if (Status begun = parts_->program.begin(arguments.dims, frame); !begun.ok()) {
-    return unsupported(begun.message());
-  }
-  return parts_->program.explain_refusal(arguments.tensors, frame);
+  Status reason = state_->program.begin(arguments.dims, frame);
+  if (!reason.ok()) return unsupported(reason.message());
+  state_->program.admits(arguments.tensors, frame, &reason);
+  return reason;
 }
 
 Result<LoadedVariant::WorkspaceSize> LoadedVariant::workspace_size(
     std::span<const std::int64_t> dims) const {
   LaunchFrame frame;
-  MGTUNE_TRY(parts_->program.begin(dims, frame));
-  if (!parts_->program.admits({}, frame)) return parts_->program.explain_refusal({}, frame);
-  return parts_->program.size_workspace(frame);
+  MGTUNE_TRY(state_->program.begin(dims, frame));
+  Status reason;
+  if (!state_->program.admits({}, frame, &reason)) return reason;
+  return state_->program.size_workspace(frame);
 }
 
 Status LoadedVariant::launch(const LaunchArguments& arguments) const {
-  MGTUNE_ASSIGN(const bool served, run(arguments, nullptr));
+  MGTUNE_ASSIGN(const bool served, try_launch(arguments, std::nullopt));
   return served ? Status() : refusal(arguments).with_context(text());
 }
 
 Result<bool> LoadedVariant::try_launch(const LaunchArguments& arguments,
-                                       const WorkspaceSize& reserved) const {
-  return run(arguments, &reserved);
-}
-
-Result<bool> LoadedVariant::run(const LaunchArguments& arguments,
-                                const WorkspaceSize* reserved) const {
-  const LaunchProgram& program = parts_->program;
+                                       std::optional<WorkspaceSize> reserved) const {
+  const LaunchProgram& program = state_->program;
   LaunchFrame frame;
   MGTUNE_TRY(program.begin(arguments.dims, frame));
   MGTUNE_TRY(program.check_arguments(arguments, frame));
   if (!program.admits(arguments.tensors, frame)) return false;
 
   MGTUNE_ASSIGN(const WorkspaceSize size, program.size_workspace(frame));
-  if (reserved != nullptr &&
-      (size.zeroed_bytes > reserved->zeroed_bytes ||
-       size.bytes - size.zeroed_bytes > reserved->bytes - reserved->zeroed_bytes)) {
+  if (reserved && (size.zeroed_bytes > reserved->zeroed_bytes ||
+                   size.bytes - size.zeroed_bytes > reserved->bytes - reserved->zeroed_bytes)) {
     return false;
   }
   if (size.bytes > 0 &&
@@ -223,10 +218,10 @@ Result<bool> LoadedVariant::run(const LaunchArguments& arguments,
                                         arguments.workspace));
   }
   program.place_workspace(arguments.workspace,
-                          reserved != nullptr ? reserved->zeroed_bytes : size.zeroed_bytes, frame);
+                          reserved ? reserved->zeroed_bytes : size.zeroed_bytes, frame);
   for (std::size_t i = 0; i < program.buffers(); ++i) {
     if (!program.zeroed_each_launch(i) || frame.buffers[i] == nullptr) continue;
-    MGTUNE_TRY(parts_->device.fill_bytes(
+    MGTUNE_TRY(state_->device.fill_bytes(
         frame.buffers[i], 0, static_cast<std::size_t>(frame.buffer_bytes[i]), arguments.stream));
   }
   KernelLaunch launch;
@@ -238,11 +233,11 @@ Result<bool> LoadedVariant::run(const LaunchArguments& arguments,
     for (std::size_t map = 0; map < program.tensor_maps(i); ++map) {
       TensorMapRequest request;
       MGTUNE_TRY(program.tensor_map(i, map, arguments, frame, request));
-      MGTUNE_TRY(parts_->device.encode_tensor_map(request, frame.tensor_maps[map]));
+      MGTUNE_TRY(state_->device.encode_tensor_map(request, frame.tensor_maps[map]));
     }
     MGTUNE_TRY(program.encode(i, arguments, frame));
-    launch.kernel = parts_->kernels[i];
-    MGTUNE_TRY(parts_->device.launch(launch));
+    launch.kernel = state_->kernels[i];
+    MGTUNE_TRY(state_->device.launch(launch));
   }
   return true;
 }

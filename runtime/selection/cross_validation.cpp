@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "selection/measured_problems.h"
-#include "selection/selector.h"
 #include "selection/slowdown_model.h"
 
 namespace mgtune {
@@ -23,11 +21,8 @@ Evidence without(const Problem& problem, const Evidence& evidence) {
 
 std::optional<HeldOut> hold_out(const MeasuredProblem& measured, const DeviceInfo& device,
                                 const Evidence& evidence) {
-  const auto time_of = [&](const Variant& variant) -> double {
-    for (const MeasuredVariant& one : measured.variants) {
-      if (evidence.variants[one.variant] == variant) return one.median_ns;
-    }
-    return 0;
+  const auto time_of = [&](const Variant& variant) {
+    return measured.median_ns(variant).value_or(0);
   };
   const std::vector<SelectedVariant> defaults =
       select_variants(*measured.problem, device, Evidence());
@@ -37,7 +32,7 @@ std::optional<HeldOut> hold_out(const MeasuredProblem& measured, const DeviceInf
     if (median_ns <= 0) continue;
     return HeldOut{measured.problem,
                    candidate.variant,
-                   evidence.variants[measured.variants.front().variant],
+                   *measured.variants.front().variant,
                    median_ns,
                    measured.best_ns(),
                    defaults.empty() ? 0 : time_of(defaults.front().variant)};
@@ -48,16 +43,16 @@ std::optional<HeldOut> hold_out(const MeasuredProblem& measured, const DeviceInf
 }  // namespace
 
 std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& device,
-                                    const Evidence& evidence, std::size_t most) {
+                                    const Evidence& evidence, std::size_t limit) {
   std::vector<MeasuredProblem> measured =
       measured_problems(evidence, gpu_record(device), near.binding());
-  std::stable_sort(measured.begin(), measured.end(), [&](const auto& a, const auto& b) {
-    return problem_distance(*a.problem, near) < problem_distance(*b.problem, near);
+  std::ranges::stable_sort(measured, {}, [&](const MeasuredProblem& one) {
+    return problem_distance(*one.problem, near);
   });
   std::vector<HeldOut> all;
   if (measured.size() < 2) return all;
   for (const MeasuredProblem& problem : measured) {
-    if (all.size() == most) break;
+    if (all.size() == limit) break;
     if (std::optional<HeldOut> one = hold_out(problem, device, evidence)) {
       all.push_back(*std::move(one));
     }

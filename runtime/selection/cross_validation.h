@@ -25,10 +25,10 @@ struct HeldOut {
 };
 
 // For every problem that was measured on the device with these dtypes and flags, nearest to `near`
-// first, at most `most`. Problems that no variant measured elsewhere serves are left out. Empty if
+// first, at most `limit`. Problems that no variant measured elsewhere serves are left out. Empty if
 // fewer than two problems were measured.
 std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& device,
-                                    const Evidence& evidence, std::size_t most = SIZE_MAX);
+                                    const Evidence& evidence, std::size_t limit = SIZE_MAX);
 
 std::vector<double> regrets(const std::vector<HeldOut>& problems);
 // For the problems where the default has a time. The difference to regrets() is the value of

@@ -73,31 +73,34 @@ std::map<GpuProblem, std::uint32_t> counted_methods(const MeasuredRows& measured
   }
   std::map<GpuProblem, std::uint32_t> counted;
   for (const auto& [key, of_methods] : fastest) {
-    std::vector<std::string> names;
-    std::vector<double> times;
-    for (const auto& [method, time] : of_methods) {
-      names.push_back(measured.methods[method]);
-      times.push_back(time);
-    }
-    const auto chosen =
-        std::next(of_methods.begin(), static_cast<std::ptrdiff_t>(counted_method(names, times)));
-    counted[key] = chosen->first;
+    const auto rank = [&](const auto& entry) {
+      return method_rank(measured.methods[entry.first], entry.second);
+    };
+    counted[key] = std::ranges::min_element(of_methods, {}, rank)->first;
   }
   return counted;
 }
 
-}  // namespace
-
-std::size_t counted_method(const std::vector<std::string>& methods,
-                           const std::vector<double>& fastest_ns) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < methods.size(); ++i) {
-    if (method_rank(methods[i], fastest_ns[i]) < method_rank(methods[best], fastest_ns[best])) {
-      best = i;
-    }
-  }
-  return best;
+bool rules_out(Outcome outcome) {
+  return outcome == Outcome::wrong || outcome == Outcome::crashed || outcome == Outcome::timeout ||
+         outcome == Outcome::launch_failed;
 }
+
+// One flag per variant of the evidence: whether it failed on one of these GPUs.
+std::vector<bool> failures(const Evidence& evidence, const std::vector<bool>& on_gpu) {
+  std::vector<bool> failed(evidence.variants.size(), false);
+  for (const Evidence::Row& row : evidence.rows) {
+    if (rules_out(row.outcome) && on_gpu[row.gpu]) failed[row.variant] = true;
+  }
+  return failed;
+}
+
+Status check_variant(const Operator& op, const std::string& variant) {
+  if (is_of_another_version(op, variant)) return {};
+  return parse_variant(op, variant).status();
+}
+
+}  // namespace
 
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows) {
   std::vector<TunedEntry> entries;
@@ -139,15 +142,6 @@ Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned
   return evidence;
 }
 
-namespace {
-
-Status check_variant(const Operator& op, const std::string& variant) {
-  if (is_of_another_version(op, variant)) return {};
-  return parse_variant(op, variant).status();
-}
-
-}  // namespace
-
 Status check_offered(const Operator& op, std::span<const TunedView> tuned,
                      const MeasuredRows& measured) {
   const std::string name = op.full_name();
@@ -172,29 +166,55 @@ Status check_offered(const Operator& op, std::span<const TunedView> tuned,
   return {};
 }
 
-bool rules_out(Outcome outcome) {
-  return outcome == Outcome::wrong || outcome == Outcome::crashed || outcome == Outcome::timeout ||
-         outcome == Outcome::launch_failed;
-}
-
-std::vector<bool> places_of(const GpuRecord& gpu, const std::vector<GpuRecord>& gpus) {
-  std::vector<bool> places;
-  places.reserve(gpus.size());
-  for (const GpuRecord& other : gpus) places.push_back(other == gpu);
-  return places;
+std::vector<bool> same_gpus(const Evidence& evidence, const GpuRecord& gpu) {
+  std::vector<bool> same;
+  for (const GpuRecord& other : evidence.gpus) same.push_back(other == gpu);
+  return same;
 }
 
 std::vector<Variant> failed_variants(const Evidence& evidence, const GpuRecord& gpu) {
-  const std::vector<bool> on_gpu = places_of(gpu, evidence.gpus);
-  std::vector<bool> failed(evidence.variants.size(), false);
-  for (const Evidence::Row& row : evidence.rows) {
-    if (rules_out(row.outcome) && on_gpu[row.gpu]) failed[row.variant] = true;
-  }
+  const std::vector<bool> failed = failures(evidence, same_gpus(evidence, gpu));
   std::vector<Variant> variants;
   for (std::size_t i = 0; i < failed.size(); ++i) {
     if (failed[i]) variants.push_back(evidence.variants[i]);
   }
   return variants;
+}
+
+std::optional<double> MeasuredProblem::median_ns(const Variant& variant) const {
+  for (const MeasuredVariant& measured : variants) {
+    if (*measured.variant == variant) return measured.median_ns;
+  }
+  return std::nullopt;
+}
+
+bool same_dtypes_and_flags(const Operator& op, const Slots& a, const Slots& b) {
+  const auto same = [&](const auto& name) {
+    return a[std::size_t(name.slot)] == b[std::size_t(name.slot)];
+  };
+  return std::ranges::all_of(op.dtypes, same) && std::ranges::all_of(op.flags, same);
+}
+
+std::vector<MeasuredProblem> measured_problems(const Evidence& evidence, const GpuRecord& gpu,
+                                               const Binding& binding) {
+  const std::vector<bool> on_gpu = same_gpus(evidence, gpu);
+  const std::vector<bool> failed = failures(evidence, on_gpu);
+  std::vector<MeasuredProblem> problems;
+  for (const Problem& problem : evidence.problems) problems.push_back({&problem, {}});
+  for (const Evidence::Row& row : evidence.rows) {
+    if (row.median_ns <= 0 || failed[row.variant] || !on_gpu[row.gpu]) continue;
+    problems[row.problem].variants.push_back({&evidence.variants[row.variant], row.median_ns});
+  }
+  std::erase_if(problems, [&](const MeasuredProblem& one) {
+    return one.variants.empty() ||
+           !same_dtypes_and_flags(*binding.op, binding.slots, one.problem->slots);
+  });
+  for (MeasuredProblem& problem : problems) {
+    std::ranges::sort(problem.variants, [](const auto& a, const auto& b) {
+      return std::tie(a.median_ns, a.variant) < std::tie(b.median_ns, b.variant);
+    });
+  }
+  return problems;
 }
 
 }  // namespace mgtune

@@ -1,9 +1,11 @@
-// Evidence: what the store says of an operator, held against it: the picks of its problems, and how
-// every variant did on them. What selection decides from. Plain data and pure functions.
+// Evidence: what the store says about an operator, checked against the operator: the picks of its
+// problems, and the results of every variant. Selection decides by it. Plain data and pure
+// functions.
 
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,34 +48,48 @@ struct Evidence {
   std::vector<Row> rows;  // the times of a problem and GPU are all of one method
 };
 
-// The method whose rows of a problem count, of those that it has rows of: `graph` where the fastest
-// takes less than 20 us by it, because launches that short overlap in programs; else the first of
-// rotating, rotating_events, graph, cold, hot, emulation. `fastest_ns` has one time for each.
-std::size_t counted_method(const std::vector<std::string>& methods,
-                           const std::vector<double>& fastest_ns);
-
-// Rows of other operators are left out, as are rows with a variant that the operator no longer
-// offers or a problem that it cannot bind; so are all but one of the rows of a problem and GPU that
-// differ in their method.
+// Rows of other operators are left out, and so are rows with a variant that the operator no longer
+// offers or a problem that it cannot bind. Of a problem and GPU that have rows of several methods,
+// only one method counts: `graph` if the fastest variant takes less than 20 us by it, because
+// launches that short overlap in programs; otherwise the first of rotating, rotating_events, graph,
+// cold, hot, emulation.
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows);
 Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned,
                          const MeasuredRows& measured);
 
-// invalid_argument for the first row of the operator with a value or a problem that the operator
-// does not offer, naming row and value. Rows with other designs or parameters than it has are of
-// another version of the operator: decode_evidence() leaves them out, and nothing is wrong with
-// them.
+// invalid_argument, with the row and the value, for the first row of the operator with a value or a
+// problem that the operator does not offer. A row with a design or parameter that the operator does
+// not have is from another version of the operator. Such a row is not an error; decode_evidence()
+// leaves it out.
 Status check_offered(const Operator& op, std::span<const TunedView> tuned,
                      const MeasuredRows& measured);
 
-// Whether an outcome says that the variant must not run on the GPU: it gave wrong results, or ended
-// badly. Not what could not be built: that is tried again, and harmless.
-bool rules_out(Outcome outcome);
+// One flag per GPU of the evidence: whether it is interchangeable with `gpu`.
+std::vector<bool> same_gpus(const Evidence& evidence, const GpuRecord& gpu);
 
-// Which of `gpus` are interchangeable with `gpu`.
-std::vector<bool> places_of(const GpuRecord& gpu, const std::vector<GpuRecord>& gpus);
-
-// The variants with a failure on a GPU, at whatever problem.
+// The variants that gave wrong results on the GPU, crashed, or did not end, at any problem. A
+// variant that could not be built is not among them: it is tried again, and does no harm.
 std::vector<Variant> failed_variants(const Evidence& evidence, const GpuRecord& gpu);
+
+struct MeasuredVariant {
+  const Variant* variant;  // of the evidence
+  double median_ns;
+};
+
+struct MeasuredProblem {
+  const Problem* problem;                 // of the evidence
+  std::vector<MeasuredVariant> variants;  // fastest first; all passed their checks
+
+  double best_ns() const { return variants.front().median_ns; }
+  std::optional<double> median_ns(const Variant& variant) const;  // nullopt: not measured here
+};
+
+// The problems with the dtypes and flags of `binding` that have at least one time on the GPU,
+// without variants that failed on it at any problem. The evidence must outlive the result.
+std::vector<MeasuredProblem> measured_problems(const Evidence& evidence, const GpuRecord& gpu,
+                                               const Binding& binding);
+
+// Whether two bindings or problems of an operator have the same dtypes and flags.
+bool same_dtypes_and_flags(const Operator& op, const Slots& a, const Slots& b);
 
 }  // namespace mgtune

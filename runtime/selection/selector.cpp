@@ -28,7 +28,7 @@ constexpr double kConvincing = 0.03;
 constexpr double kFar = 2;
 
 bool contains(const std::vector<Variant>& variants, const Variant& variant) {
-  return std::find(variants.begin(), variants.end(), variant) != variants.end();
+  return std::ranges::find(variants, variant) != variants.end();
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Selector::Selector(const Problem& near, const DeviceInfo& device, const Evidence
 
 void Selector::learn(const Problem& near) {
   if (!device_.driver.empty()) {
-    const std::vector<bool> on_source = places_of(source_, evidence_.gpus);
+    const std::vector<bool> on_source = same_gpus(evidence_, source_);
     std::vector<bool> seen(evidence_.variants.size(), false), by_this(seen);
     for (const Evidence::Row& row : evidence_.rows) {
       if (!on_source[row.gpu] || row.median_ns <= 0) continue;
@@ -74,37 +74,27 @@ void Selector::learn(const Problem& near) {
     }
   }
   if (!SlowdownModel::has_enough(measured_)) return;
-  std::set<std::uint32_t> passed;
+  std::set<const Variant*> fast;  // at some problem
   for (const MeasuredProblem& problem : measured_) {
-    const double most_ns = kNearEnough * problem.best_ns();
     for (const MeasuredVariant& variant : problem.variants) {
-      if (variant.median_ns <= most_ns) passed.insert(variant.variant);
+      if (variant.median_ns <= kNearEnough * problem.best_ns()) fast.insert(variant.variant);
     }
   }
-  for (const std::uint32_t variant : passed) {
-    if (!has_failed(evidence_.variants[variant]))
-      candidates_.push_back(evidence_.variants[variant]);
+  for (const Variant* variant : fast) {
+    if (!has_failed(*variant)) candidates_.push_back(*variant);
   }
   const DeviceLimits limits = source_ == here_ ? device_.limits : device_of(source_).limits;
-  model_.emplace(evidence_, measured_, limits, near);
+  model_.emplace(measured_, limits, near);
 }
 
 bool Selector::has_failed(const Variant& variant) const { return contains(failed_, variant); }
 
 const MeasuredProblem* Selector::measured_at(const Problem& problem) const {
   if (source_ != here_) return nullptr;
-  const auto found = std::find_if(
-      measured_.begin(), measured_.end(),
-      [&](const MeasuredProblem& measured) { return measured.problem->slots == problem.slots; });
+  const auto found = std::ranges::find_if(measured_, [&](const MeasuredProblem& measured) {
+    return measured.problem->slots == problem.slots;
+  });
   return found == measured_.end() ? nullptr : &*found;
-}
-
-std::optional<double> Selector::measured_ns(const MeasuredProblem& at,
-                                            const Variant& variant) const {
-  for (const MeasuredVariant& measured : at.variants) {
-    if (evidence_.variants[measured.variant] == variant) return measured.median_ns;
-  }
-  return std::nullopt;
 }
 
 bool Selector::has_other_driver(const Variant& variant) const {
@@ -134,7 +124,7 @@ std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) c
     found.push_back({entry.variant, SelectionStep::exact, describe(entry), entry.median_ns, -1, 0,
                      has_other_driver(entry.variant)});
     if (at == nullptr) continue;
-    if (const std::optional<double> alone_ns = measured_ns(*at, entry.variant)) {
+    if (const std::optional<double> alone_ns = at->median_ns(entry.variant)) {
       found.back().slowdown = *alone_ns / at->best_ns() - 1;
       found.back().alone_ns = *alone_ns;
     }
@@ -142,10 +132,9 @@ std::vector<SelectedVariant> Selector::by_measurements(const Problem& problem) c
   if (at == nullptr) return found;
   for (const MeasuredVariant& measured : at->variants) {
     const double slowdown = measured.median_ns / at->best_ns() - 1;
-    found.push_back({evidence_.variants[measured.variant], SelectionStep::exact,
+    found.push_back({*measured.variant, SelectionStep::exact,
                      "measured at " + problem.text() + " on " + here_.model, measured.median_ns,
-                     slowdown, slowdown, has_other_driver(evidence_.variants[measured.variant]),
-                     measured.median_ns});
+                     slowdown, slowdown, has_other_driver(*measured.variant), measured.median_ns});
   }
   return found;
 }
@@ -174,10 +163,9 @@ std::vector<SelectedVariant> Selector::by_estimate(const Problem& problem) const
   const std::optional<Variant> standing = default_at(problem);
   if (standing && !contains(tried, *standing)) tried.push_back(*standing);
   std::vector<SlowdownModel::Estimate> estimates = model_->estimate(problem, tried, device_.limits);
-  const auto of_default =
-      std::find_if(estimates.begin(), estimates.end(), [&](const SlowdownModel::Estimate& each) {
-        return standing && tried[each.variant] == *standing;
-      });
+  const auto of_default = std::ranges::find_if(estimates, [&](const SlowdownModel::Estimate& each) {
+    return standing && tried[each.variant] == *standing;
+  });
   if (of_default != estimates.end() && (distance_to_measured(problem) >= kFar ||
                                         of_default->risk <= estimates.front().risk + kConvincing)) {
     std::rotate(estimates.begin(), of_default, of_default + 1);
@@ -200,9 +188,7 @@ std::vector<SelectedVariant> Selector::by_picks(const Problem& problem) const {
   for (TunedDistance& pick : ranked) {
     pick.distance += dims_distance(*problem.op, pick.entry->problem.slots, problem.slots);
   }
-  std::stable_sort(
-      ranked.begin(), ranked.end(),
-      [](const TunedDistance& a, const TunedDistance& b) { return a.distance < b.distance; });
+  std::ranges::stable_sort(ranked, {}, &TunedDistance::distance);
   std::vector<SelectedVariant> found;
   for (const TunedDistance& pick : ranked) {
     found.push_back({pick.entry->variant, step_of(pick, problem), describe(*pick.entry),
@@ -216,10 +202,9 @@ std::vector<SelectedVariant> Selector::rank(const Problem& problem) const {
   std::vector<SelectedVariant> candidates;
   const auto consider = [&](std::vector<SelectedVariant> more) {
     for (SelectedVariant& candidate : more) {
-      const bool known =
-          std::any_of(candidates.begin(), candidates.end(),
-                      [&](const SelectedVariant& c) { return c.variant == candidate.variant; });
-      if (known || has_failed(candidate.variant)) continue;
+      const auto known =
+          std::ranges::find(candidates, candidate.variant, &SelectedVariant::variant);
+      if (known != candidates.end() || has_failed(candidate.variant)) continue;
       if (may_serve(problem, candidate.variant, device_.limits)) {
         candidates.push_back(std::move(candidate));
       }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "selection/evidence.h"
-#include "selection/measured_problems.h"
 #include "selection/slowdown_model.h"
 #include "selection/variant_selection.h"
 
@@ -31,11 +30,9 @@ class Selector {
 
   bool has_failed(const Variant& variant) const;  // on this GPU
 
+ private:
   // The measurements of the problem on this GPU; null if there are none.
   const MeasuredProblem* measured_at(const Problem& problem) const;
-  std::optional<double> measured_ns(const MeasuredProblem& at, const Variant& variant) const;
-
- private:
   std::vector<SelectedVariant> by_measurements(const Problem& problem) const;
   std::vector<SelectedVariant> by_estimate(const Problem& problem) const;
   std::optional<Variant> default_at(const Problem& problem) const;  // the choice of the ladder

@@ -20,7 +20,7 @@ constexpr double kPrior = 0.025;      // weight of not knowing, which counts as
 constexpr double kPriorSlowdown = 0.5;
 constexpr double kCaution = 0.45;  // standard deviations between problems that count as slower
 
-constexpr std::size_t kLeastProblems = 2, kLeastVariants = 4;
+constexpr std::size_t kMinProblems = 2, kMinVariants = 4;
 
 }  // namespace
 
@@ -35,30 +35,30 @@ double problem_distance(const Problem& a, const Problem& b) {
 }
 
 bool SlowdownModel::has_enough(std::span<const MeasuredProblem> problems) {
-  return static_cast<std::size_t>(
-             std::count_if(problems.begin(), problems.end(), [](const MeasuredProblem& problem) {
-               return problem.variants.size() >= kLeastVariants;
-             })) >= kLeastProblems;
+  const auto usable = std::ranges::count_if(problems, [](const MeasuredProblem& problem) {
+    return problem.variants.size() >= kMinVariants;
+  });
+  return static_cast<std::size_t>(usable) >= kMinProblems;
 }
 
-SlowdownModel::SlowdownModel(const Evidence& evidence, std::span<const MeasuredProblem> problems,
+SlowdownModel::SlowdownModel(std::span<const MeasuredProblem> problems,
                              const DeviceLimits& measured_on, const Problem& near)
     : features_(*near.op) {
   std::vector<const MeasuredProblem*> nearest;
   for (const MeasuredProblem& problem : problems) nearest.push_back(&problem);
-  std::stable_sort(nearest.begin(), nearest.end(), [&](const auto* a, const auto* b) {
-    return problem_distance(*a->problem, near) < problem_distance(*b->problem, near);
+  std::ranges::stable_sort(nearest, {}, [&](const MeasuredProblem* measured) {
+    return problem_distance(*measured->problem, near);
   });
   if (nearest.size() > kMaxProblems) nearest.resize(kMaxProblems);
   for (const MeasuredProblem* measured : nearest) {
     Block block{measured->problem, measured->best_ns(), cost_bytes(*measured->problem), {}};
-    add_samples(evidence, *measured, measured_on, block);
+    add_samples(*measured, measured_on, block);
     if (!block.samples.empty()) blocks_.push_back(std::move(block));
   }
 }
 
-void SlowdownModel::add_samples(const Evidence& evidence, const MeasuredProblem& measured,
-                                const DeviceLimits& measured_on, Block& block) const {
+void SlowdownModel::add_samples(const MeasuredProblem& measured, const DeviceLimits& measured_on,
+                                Block& block) const {
   const std::size_t count = measured.variants.size();
   const std::size_t all_of = std::min(count, kMaxVariants / 2);  // the fastest, every one
   const std::size_t step =
@@ -66,8 +66,7 @@ void SlowdownModel::add_samples(const Evidence& evidence, const MeasuredProblem&
   for (std::size_t i = 0; i < count; i += i < all_of ? 1 : step) {
     const MeasuredVariant& variant = measured.variants[i];
     Sample sample{};
-    if (!features_.read(*measured.problem, evidence.variants[variant.variant], measured_on,
-                        sample.features)) {
+    if (!features_.read(*measured.problem, *variant.variant, measured_on, sample.features)) {
       continue;
     }
     sample.slowdown =
@@ -127,8 +126,7 @@ std::vector<SlowdownModel::Estimate> SlowdownModel::estimate(const Problem& at,
     estimate.risk -= lowest;
     estimate.slowdown = (1 + estimate.slowdown) / (1 + lowest) - 1;
   }
-  std::stable_sort(estimates.begin(), estimates.end(),
-                   [](const Estimate& a, const Estimate& b) { return a.risk < b.risk; });
+  std::ranges::stable_sort(estimates, {}, &Estimate::risk);
   return estimates;
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "selection/evidence.h"
-#include "selection/measured_problems.h"
 #include "selection/variant_features.h"
 
 namespace mgtune {
@@ -19,8 +18,8 @@ class SlowdownModel {
   // `measured_on`: the limits of the GPU that measured. If there are more than kMaxProblems
   // problems, those farthest from `near` are left out. If a problem has more than kMaxVariants
   // variants, only some of the slower half are used, and each stands for its neighbors.
-  SlowdownModel(const Evidence& evidence, std::span<const MeasuredProblem> problems,
-                const DeviceLimits& measured_on, const Problem& near);
+  SlowdownModel(std::span<const MeasuredProblem> problems, const DeviceLimits& measured_on,
+                const Problem& near);
 
   // With fewer measurements there is nothing to learn: the nearest pick is as good.
   static bool has_enough(std::span<const MeasuredProblem> problems);
@@ -50,8 +49,8 @@ class SlowdownModel {
     double best_ns, bytes;
     std::vector<Sample> samples;
   };
-  void add_samples(const Evidence& evidence, const MeasuredProblem& measured,
-                   const DeviceLimits& measured_on, Block& block) const;
+  void add_samples(const MeasuredProblem& measured, const DeviceLimits& measured_on,
+                   Block& block) const;
   std::vector<double> weights(const Problem& at) const;  // of the blocks
 
   VariantFeatures features_;

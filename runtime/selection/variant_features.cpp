@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "launch/launch_geometry.h"
+#include "selection/admission.h"
 
 namespace mgtune {
 namespace {
@@ -25,6 +25,48 @@ constexpr float kWord = 0.1F;
 
 constexpr std::size_t kGeometry = 5;
 constexpr std::size_t kNoValue = std::numeric_limits<std::size_t>::max();
+
+// The size of a launch, from the operator's file alone. Variants of different designs and problems
+// of different sizes have this in common, so measurements of one say something about the others.
+struct LaunchGeometry {
+  double blocks = 1, threads_per_block = 1;
+  double shared_bytes = 0;  // dynamic, of a block
+};
+
+// The product of the values of the expressions, none of which counts as negative. 0 if one fails.
+double product(const std::vector<Expression>& extents, const Slots& slots) {
+  double all = 1;
+  for (const Expression& extent : extents) {
+    const Result<std::int64_t> value = extent.evaluate(slots);
+    all *= value.ok() ? static_cast<double>(std::max<std::int64_t>(*value, 0)) : 0;
+  }
+  return all;
+}
+
+bool runs(const Launch& launch, const Slots& slots) {
+  if (!launch.when) return true;
+  const Result<std::int64_t> when = launch.when->evaluate(slots);
+  return when.ok() && *when != 0;
+}
+
+// Of the launch with the most threads. nullopt if the variant does not serve the problem, as far as
+// that is known before it is built: build.blocks_per_sm counts as 1.
+std::optional<LaunchGeometry> launch_geometry(const Problem& problem, const Variant& variant,
+                                              const DeviceLimits& device) {
+  const std::optional<Slots> slots = serving_slots(problem, variant, device);
+  if (!slots) return std::nullopt;
+  LaunchGeometry widest;
+  double max_threads = 0;
+  for (const Launch& launch : problem.op->designs[std::size_t(variant.design)].launches) {
+    if (!runs(launch, *slots)) continue;
+    const double blocks = product(launch.grid, *slots), threads = product(launch.block, *slots);
+    if (blocks * threads <= max_threads) continue;
+    max_threads = blocks * threads;
+    const Result<std::int64_t> shared = launch.shared.evaluate(*slots);
+    widest = {blocks, threads, shared.ok() ? static_cast<double>(*shared) : 0};
+  }
+  return widest;
+}
 
 // How much of a launch an SM can run at once, by the limits of its architecture.
 double resident_blocks(const LaunchGeometry& geometry, const DeviceLimits& device) {

@@ -1,10 +1,10 @@
 #include "selection/variant_selection.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
-#include "selection/measured_problems.h"
 #include "selection/selector.h"
 
 namespace mgtune {
@@ -15,7 +15,7 @@ constexpr double kPresenceWeight = 0.5;  // an optional tensor more or less is a
 constexpr double kPerGpu = 1e6;          // above any sum of log distances
 
 bool same_dims(const Problem& a, const Problem& b) {
-  return std::all_of(a.op->dims.begin(), a.op->dims.end(), [&](const Dim& dim) {
+  return std::ranges::all_of(a.op->dims, [&](const Dim& dim) {
     return a.slots[std::size_t(dim.slot)] == b.slots[std::size_t(dim.slot)];
   });
 }
@@ -49,19 +49,10 @@ double gpu_distance(const GpuRecord& a, const GpuRecord& b) {
 }
 
 std::string_view to_string(SelectionStep step) {
-  switch (step) {
-    case SelectionStep::exact:
-      return "exact problem";
-    case SelectionStep::least_regret:
-      return "least regret";
-    case SelectionStep::nearest_problem:
-      return "nearest problem";
-    case SelectionStep::nearest_gpu:
-      return "nearest GPU";
-    case SelectionStep::default_ladder:
-      return "default ladder";
-  }
-  return "unknown";
+  static constexpr std::array<std::string_view, 5> kTexts = {
+      // in the order of SelectionStep
+      "exact problem", "least regret", "nearest problem", "nearest GPU", "default ladder"};
+  return kTexts[static_cast<std::size_t>(step)];
 }
 
 double log_extent(std::int64_t dim) {
@@ -154,9 +145,7 @@ std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceI
     const auto rank = std::lower_bound(ranks.begin(), ranks.end(), gpus[i]) - ranks.begin() + 1;
     tuned_distances[i].distance += kPerGpu * static_cast<double>(rank);
   }
-  std::stable_sort(
-      tuned_distances.begin(), tuned_distances.end(),
-      [](const TunedDistance& a, const TunedDistance& b) { return a.distance < b.distance; });
+  std::ranges::stable_sort(tuned_distances, {}, &TunedDistance::distance);
   return tuned_distances;
 }
 

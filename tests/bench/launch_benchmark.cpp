@@ -71,7 +71,7 @@ void LookUpVariant(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     slots[rows_slot] = rows[next++ % rows.size()];
     table.measure(slots, distances);
-    benchmark::DoNotOptimize(table.take_nearest(distances));
+    benchmark::DoNotOptimize(table.pop_nearest(distances));
   }
 }
 BENCHMARK(LookUpVariant)->Arg(4)->Arg(16)->Arg(32);

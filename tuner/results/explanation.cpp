@@ -7,7 +7,6 @@
 #include "plan/problem_set.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
-#include "selection/measured_problems.h"
 #include "selection/slowdown_model.h"
 #include "selection/variant_selection.h"
 

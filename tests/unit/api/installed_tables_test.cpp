@@ -43,16 +43,16 @@ TEST_F(InstalledTablesTest, AnOperatorGetsItsRowsOnce) {
   ASSERT_TRUE(tables_.add(write("h200", rmsnorm_table())).ok());
   ASSERT_TRUE(tables_.add(write("l4", rmsnorm_table("NVIDIA L4"))).ok());
   EXPECT_FALSE(tables_.empty());
-  EXPECT_THAT(tables_.take(op("swiglu.forward")).rows, IsEmpty());
-  const InstalledTables::Rows first = tables_.take(op("rmsnorm.forward"));
+  EXPECT_THAT(tables_.load(op("swiglu.forward")).rows, IsEmpty());
+  const InstalledTables::Rows first = tables_.load(op("rmsnorm.forward"));
   EXPECT_THAT(first.failures, IsEmpty());
   ASSERT_EQ(first.rows.size(), 2U);
   EXPECT_EQ(first.rows[0].gpu.model, "NVIDIA H200");
   EXPECT_EQ(first.rows[1].gpu.model, "NVIDIA L4");
   EXPECT_EQ(first.rows[0].problem, "rows=512 hidden=1024 T=bf16");
-  EXPECT_THAT(tables_.take(op("rmsnorm.forward")).rows, IsEmpty());
-  EXPECT_EQ(tables_.taken("rmsnorm.forward"), 2U);
-  EXPECT_EQ(tables_.taken("swiglu.forward"), 0U);
+  EXPECT_THAT(tables_.load(op("rmsnorm.forward")).rows, IsEmpty());
+  EXPECT_EQ(tables_.loaded("rmsnorm.forward"), 2U);
+  EXPECT_EQ(tables_.loaded("swiglu.forward"), 0U);
 }
 
 TEST_F(InstalledTablesTest, WhatIsWrongIsSaidToTheOperatorThatItIsOf) {

@@ -53,7 +53,7 @@ TEST(SeenDimsTest, IsFullAtSomeTime) {
   for (std::int64_t rows = 0; rows < 10'000; ++rows) {
     new_ones += seen.insert(std::array<std::int64_t, 1>{rows}) ? 1 : 0;
   }
-  EXPECT_EQ(new_ones, SeenDims::kMost);
+  EXPECT_EQ(new_ones, SeenDims::kMaxDims);
   EXPECT_TRUE(seen.is_full());
 }
 

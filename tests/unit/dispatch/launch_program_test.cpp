@@ -134,12 +134,12 @@ TEST(LaunchProgram, AdmitsByConstraintAndAlignment) {
   EXPECT_TRUE(program.admits(aligned, frame));
   EXPECT_TRUE(program.admits({}, frame));
   EXPECT_FALSE(program.admits(offset, frame));
-  EXPECT_EQ(program.explain_refusal(offset, frame).message(),
-            "tensor 'x' is not aligned to 16 bytes");
+  Status reason;
+  EXPECT_FALSE(program.admits(offset, frame, &reason));
+  EXPECT_EQ(reason.message(), "tensor 'x' is not aligned to 16 bytes");
   ASSERT_TRUE(program.begin(std::vector<std::int64_t>{3, 67}, frame).ok());
-  EXPECT_FALSE(program.admits(aligned, frame));
-  EXPECT_EQ(program.explain_refusal(aligned, frame).message(),
-            "the constraint x_stride % VEC == 0 does not hold");
+  EXPECT_FALSE(program.admits(aligned, frame, &reason));
+  EXPECT_EQ(reason.message(), "the constraint x_stride % VEC == 0 does not hold");
 }
 
 TEST(LaunchProgram, SkipsEmptyGridsAndFalseConditions) {

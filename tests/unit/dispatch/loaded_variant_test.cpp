@@ -167,13 +167,13 @@ TEST_F(LoadedVariantTest, KeepsTheReservedFrontOfASharedWorkspace) {
   const std::array<std::int64_t, 2> dims = {4, 32};
   const std::array<void*, 2> tensors = {memory_.data(), memory_.data()};
   const LaunchArguments arguments{dims, tensors, {}, memory_.data(), nullptr};
-  Result<bool> launched = variant->try_launch(arguments, {8192, 4096});
+  Result<bool> launched = variant->try_launch(arguments, LoadedVariant::WorkspaceSize{8192, 4096});
   ASSERT_TRUE(launched.ok() && *launched);
   EXPECT_EQ(sums, memory_.data() + 4096);
-  launched = variant->try_launch(arguments, {4096 + 128, 4096});
+  launched = variant->try_launch(arguments, LoadedVariant::WorkspaceSize{4096 + 128, 4096});
   ASSERT_TRUE(launched.ok());
   EXPECT_FALSE(*launched) << "the rest is too small";
-  launched = variant->try_launch(arguments, {8192, 128});
+  launched = variant->try_launch(arguments, LoadedVariant::WorkspaceSize{8192, 128});
   ASSERT_TRUE(launched.ok());
   EXPECT_FALSE(*launched) << "the zeroed front is too small";
 }
