@@ -1,6 +1,6 @@
-// The computed parts of a report as plain text for a terminal: the views of `mgtune show` besides
-// those of tables.h. Each ends with a newline. A view without rows names the command that produces
-// them. Pure.
+// The computed parts of a report as plain text for a terminal: the views of `mgtune show` that
+// text/tables.h does not declare. Each ends with a newline. A view without rows names the command
+// that produces them. Pure.
 
 #pragma once
 

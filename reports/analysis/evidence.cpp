@@ -54,52 +54,51 @@ Roofline roofline_of(const ReportVariant& variant, const std::string& method, do
   return roofline(input);
 }
 
-bool is_of(const OutcomeView& view, const std::string& build_sha256,
-           const std::string& launch_hash) {
-  return view.build_sha256 == build_sha256 && view.launch_hash == launch_hash;
+// By GPU, operator, problem, and method and variant: the places of the variants with a time.
+std::map<Key, std::size_t> places_of(const std::vector<ReportVariant>& variants) {
+  std::map<Key, std::size_t> places;
+  for (std::size_t place = 0; place < variants.size(); ++place) {
+    const OutcomeView& view = variants[place].view;
+    if (!view.measurement) continue;
+    places[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] = place;
+  }
+  return places;
 }
 
-// The time of a finalist is its time in the final, like that of its pick, because single
-// measurements drift.
-void add_to_variants(const StoredRows& rows, const CeilingsByMethod& ceilings,
-                     std::vector<ReportVariant>& variants) {
+// The times of a final are of the same build and method as the measurement.
+void add_finalists(const std::vector<FinalView>& finals, const std::map<Key, std::size_t>& places,
+                   std::vector<ReportVariant>& variants) {
+  for (const FinalView& view : finals) {
+    for (const FinalistRecord& finalist : view.final.finalists) {
+      const auto place = places.find(
+          {view.final.gpu, view.op, view.problem, view.final.method + finalist.variant});
+      if (place == places.end()) continue;
+      ReportVariant& variant = variants[place->second];
+      if (variant.view.build_sha256 != finalist.build_sha256) continue;
+      variant.final = finalist;
+      variant.final->samples_ns.clear();
+    }
+  }
+}
+
+// The roofline of a finalist is that of its time in the final, like that of its pick, because
+// single measurements drift.
+void add_to_variants(const std::vector<CounterView>& counter_views,
+                     const CeilingsByMethod& ceilings, std::vector<ReportVariant>& variants) {
   std::map<Key, const CounterView*> counters;
-  for (const CounterView& view : rows.counters) {
+  for (const CounterView& view : counter_views) {
     counters[{view.gpu_id, view.op, view.problem, view.variant}] = &view;
   }
   for (ReportVariant& variant : variants) {
     const OutcomeView& view = variant.view;
     const auto counted = counters.find({view.gpu_id, view.op, view.problem, view.variant});
-    if (counted != counters.end() &&
-        is_of(view, counted->second->build_sha256, counted->second->launch_hash)) {
+    if (counted != counters.end() && counted->second->build_sha256 == view.build_sha256 &&
+        counted->second->launch_hash == view.launch_hash) {
       variant.counters = counted->second->counters;
     }
     if (const std::optional<double> time_ns = median_ns(view)) {
       const double shown_ns = variant.final ? variant.final->median_ns : *time_ns;
       variant.roofline = roofline_of(variant, view.measurement->method, shown_ns, ceilings);
-    }
-  }
-}
-
-// The times of a final are of the same build and method as the measurement.
-void add_finalists(const StoredRows& rows, std::vector<ReportVariant>& variants) {
-  std::map<Key, ReportVariant*> by_variant;
-  for (ReportVariant& variant : variants) {
-    const OutcomeView& view = variant.view;
-    if (view.measurement) {
-      by_variant[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] =
-          &variant;
-    }
-  }
-  for (const FinalView& view : rows.finals) {
-    for (const FinalistRecord& finalist : view.final.finalists) {
-      const auto found = by_variant.find(
-          {view.final.gpu, view.op, view.problem, view.final.method + finalist.variant});
-      if (found == by_variant.end() || found->second->view.build_sha256 != finalist.build_sha256) {
-        continue;
-      }
-      found->second->final = finalist;
-      found->second->final->samples_ns.clear();
     }
   }
 }
@@ -111,17 +110,6 @@ bool decided(const FinalRecord& final, const TunedRecord& tuned) {
     return finalist.variant == tuned.variant && finalist.build_sha256 == tuned.build_sha256 &&
            finalist.median_ns == tuned.median_ns;
   });
-}
-
-// By GPU, operator, problem, and method and variant.
-std::map<Key, std::size_t> rows_by_variant(const std::vector<ReportVariant>& variants) {
-  std::map<Key, std::size_t> rows;
-  for (std::size_t row = 0; row < variants.size(); ++row) {
-    const OutcomeView& view = variants[row].view;
-    if (!view.measurement) continue;
-    rows[{view.gpu_id, view.op, view.problem, view.measurement->method + view.variant}] = row;
-  }
-  return rows;
 }
 
 // What the final that decided a pick says about it: its interval, and that of its ratio to the
@@ -152,21 +140,25 @@ void add_interval(const OutcomeView& view, ReportPick& pick) {
   pick.high_ns = view.measurement->median_high_ns;
 }
 
-void add_to_picks(const CeilingsByMethod& ceilings, ReportModel& model) {
-  std::map<Key, const FinalRecord*> finals;
-  for (const FinalView& view : model.finals) {
-    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view.final;
+void add_to_picks(const std::vector<FinalView>& final_views,
+                  const std::map<Key, std::size_t>& places, const CeilingsByMethod& ceilings,
+                  ReportModel& model) {
+  std::map<Key, const FinalView*> finals;
+  for (const FinalView& view : final_views) {
+    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view;
   }
-  const std::map<Key, std::size_t> rows = rows_by_variant(model.variants);
   for (ReportPick& pick : model.picks) {
     const TunedRecord& tuned = pick.view.tuned;
     const auto row_of = [&](const std::string& variant) -> std::optional<std::size_t> {
-      const auto row =
-          rows.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method + variant});
-      return row == rows.end() ? std::nullopt : std::optional(row->second);
+      const auto place =
+          places.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method + variant});
+      return place == places.end() ? std::nullopt : std::optional(place->second);
     };
     const auto final = finals.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method});
-    if (final != finals.end() && decided(*final->second, tuned)) add_final(*final->second, pick);
+    if (final != finals.end()) {
+      model.finals.push_back(*final->second);
+      if (decided(final->second->final, tuned)) add_final(final->second->final, pick);
+    }
     for (const std::string& variant : pick.tied) {
       if (const auto row = row_of(variant)) pick.tied_rows.push_back(*row);
     }
@@ -182,19 +174,11 @@ void add_to_picks(const CeilingsByMethod& ceilings, ReportModel& model) {
 }  // namespace
 
 void add_evidence(const StoredRows& rows, ReportModel& model) {
-  std::map<Key, const FinalView*> finals;
-  for (const FinalView& view : rows.finals) {
-    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view;
-  }
-  for (const ReportPick& pick : model.picks) {
-    const auto final =
-        finals.find({pick.view.tuned.gpu, pick.view.op, pick.view.problem, pick.view.tuned.method});
-    if (final != finals.end()) model.finals.push_back(*final->second);
-  }
+  const std::map<Key, std::size_t> places = places_of(model.variants);
   const CeilingsByMethod ceilings = by_method(rows.ceilings);
-  add_finalists(rows, model.variants);
-  add_to_variants(rows, ceilings, model.variants);
-  add_to_picks(ceilings, model);
+  add_finalists(rows.finals, places, model.variants);
+  add_to_variants(rows.counters, ceilings, model.variants);
+  add_to_picks(rows.finals, places, ceilings, model);
 }
 
 }  // namespace mgtune

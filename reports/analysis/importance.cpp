@@ -58,11 +58,11 @@ std::uint64_t mixed(std::uint64_t x) {  // the finalizer of splitmix64
   return x ^ (x >> 31);
 }
 
-class OfDesign {
+class DesignStatistics {
  public:
   // `log_time`: one per variant of the space. `rows`: the variants of the design that have a time.
-  OfDesign(const SpaceColumns& space, std::size_t design, std::span<const double> log_time,
-           const std::vector<std::size_t>& rows)
+  DesignStatistics(const SpaceColumns& space, std::size_t design, std::span<const double> log_time,
+                   const std::vector<std::size_t>& rows)
       : space_(space), design_(design), log_time_(log_time), rows_(rows) {
     for (const std::size_t row : rows_) {
       all_.add(log_time_[row]);
@@ -222,7 +222,7 @@ Importance importance(const SpaceColumns& space, std::span<const double> time_ns
   }
   for (std::size_t design = 0; design < rows.size(); ++design) {
     if (designs[design].count < kFewestForImportance || designs[design].scatter() <= 0) continue;
-    DesignImportance found = OfDesign(space, design, log_time, rows[design]).result();
+    DesignImportance found = DesignStatistics(space, design, log_time, rows[design]).result();
     if (!found.parameters.empty()) result.designs.push_back(std::move(found));
   }
   return result;

@@ -16,8 +16,8 @@ namespace mgtune {
 struct BaselinePick {
   std::string variant;
   double time_ns = 0;
-  double speedup = 1, speedup_low = 1,
-         speedup_high = 1;            // of our pick over the baseline's, with its 95 % interval
+  // Of our pick over the baseline's, with its 95 % interval.
+  double speedup = 1, speedup_low = 1, speedup_high = 1;
   Verdict verdict = Verdict::unsure;  // about our pick
 };
 

@@ -27,24 +27,16 @@ std::string_view method_of(std::string_view name) {
   return name.find("/real_time") != std::string_view::npos ? "real time" : "cpu time";
 }
 
-Result<double> nanoseconds(const JsonCursor& entry) {
-  static constexpr std::array<double, 4> kUnits = {1, 1e3, 1e6, 1e9};
-  double unit = 1;
-  if (const auto word = entry.find("time_unit")) {
-    MGTUNE_ASSIGN(const std::size_t index, word->choice({"ns", "us", "ms", "s"}));
-    unit = kUnits[index];
-  }
-  return unit;
-}
-
 Result<double> time_at(const JsonCursor& entry, std::string_view name) {
   const std::string_view key = method_of(name) == "cpu time" ? "cpu_time" : "real_time";
-  const std::optional<JsonCursor> time = entry.find(key);
-  if (!time) return entry.error("has no \"" + std::string(key) + "\"");
-  MGTUNE_ASSIGN(const double number, time->number());
-  if (number < 0) return time->unexpected("a time that is not negative");
-  MGTUNE_ASSIGN(const double unit, nanoseconds(entry));
-  return number * unit;
+  MGTUNE_ASSIGN(const JsonCursor time, member_at(entry, key));
+  MGTUNE_ASSIGN(const double number, time.number());
+  if (number < 0) return time.unexpected("a time that is not negative");
+  const std::optional<JsonCursor> unit = entry.find("time_unit");
+  if (!unit) return number;
+  static constexpr std::array<double, 4> kUnits = {1, 1e3, 1e6, 1e9};
+  MGTUNE_ASSIGN(const std::size_t index, unit->choice({"ns", "us", "ms", "s"}));
+  return number * kUnits[index];
 }
 
 Result<std::string> word_at(const JsonCursor& entry, std::string_view key) {

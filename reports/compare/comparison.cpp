@@ -19,49 +19,22 @@ namespace {
 using Subject = std::tuple<std::string, std::string, std::string>;
 Subject subject(const RowName& name) { return {name.op, name.problem, name.variant}; }
 
-using Key = std::tuple<Subject, std::string, std::string, std::string, bool>;
+bool has_details(const MeasuredTable& table) {
+  return std::ranges::none_of(
+      table.rows, [](const MeasuredRow& row) { return row.name.device_details.empty(); });
+}
 
-// An export has only the model of a GPU, so the model alone must be enough.
-class Keys {
- public:
-  Keys(const MeasuredTable& a, const MeasuredTable& b)
-      : with_details_(has_details(a) && has_details(b)) {}
+// Rows by name. The first row of a name counts, because a document may have the time of one variant
+// twice.
+using RowIndex = std::map<RowName, const MeasuredRow*>;
 
-  Key operator()(const RowName& name) const {
-    return {subject(name), name.device, with_details_ ? name.device_details : "", name.method,
-            name.emulation};
-  }
+RowIndex index_of(const MeasuredTable& table) {
+  RowIndex index;
+  for (const MeasuredRow& row : table.rows) index.try_emplace(row.name, &row);
+  return index;
+}
 
- private:
-  static bool has_details(const MeasuredTable& table) {
-    return std::ranges::none_of(
-        table.rows, [](const MeasuredRow& row) { return row.name.device_details.empty(); });
-  }
-
-  bool with_details_;
-};
-
-// The first row of a name counts, because a document may have the time of one variant twice.
-class RowIndex {
- public:
-  RowIndex(const MeasuredTable& table, const Keys& key) {
-    for (const MeasuredRow& row : table.rows) {
-      if (index_.try_emplace(key(row.name), &row).second) distinct_.push_back(&row);
-    }
-  }
-
-  const std::vector<const MeasuredRow*>& distinct() const { return distinct_; }  // in their order
-  const MeasuredRow* find(const Key& key) const {
-    const auto found = index_.find(key);
-    return found == index_.end() ? nullptr : found->second;
-  }
-
- private:
-  std::map<Key, const MeasuredRow*> index_;
-  std::vector<const MeasuredRow*> distinct_;
-};
-
-std::string device_text(const RowName& name) {
+std::string marked_device(const RowName& name) {
   return name.emulation ? name.device + " (emulation)" : name.device;
 }
 
@@ -69,7 +42,7 @@ std::string device_text(const RowName& name) {
 std::string reason(const RowName& a, const RowName& b) {
   if (a.emulation != b.emulation) {
     return fmt::format("emulation times are never compared with real ones: {} in A, {} in B",
-                       device_text(a), device_text(b));
+                       marked_device(a), marked_device(b));
   }
   if (a.device != b.device) {
     return fmt::format("different GPUs: {} in A, {} in B", a.device, b.device);
@@ -106,7 +79,7 @@ void sort_out(const std::vector<const MeasuredRow*>& a, const std::vector<const 
       const auto found = untimed.find(subject(row->name));
       const bool same_device =
           found != untimed.end() && found->second->name.device == row->name.device;
-      lone.push_back({row->name, same_device ? found->second->why : ""});
+      lone.push_back({row->name, same_device ? found->second->reason : ""});
     }
   };
   add_lone(a, table_b, comparison.only_in_a);
@@ -141,7 +114,7 @@ std::string summary_of(const MeasuredTable& table) {
   if (table.rows.empty()) return table.file + " has no times";
   std::set<std::string> kinds;
   for (const MeasuredRow& row : table.rows) {
-    kinds.insert(fmt::format("{} by {}", device_text(row.name), row.name.method));
+    kinds.insert(fmt::format("{} by {}", marked_device(row.name), row.name.method));
   }
   return fmt::format("{} has {} ({})", table.file, counted(std::int64_t(table.rows.size()), "row"),
                      fmt::join(kinds, "; "));
@@ -175,24 +148,27 @@ std::size_t Comparison::broken() const {
   return static_cast<std::size_t>(std::ranges::count_if(only_in_a, &LoneRow::fails_in_other));
 }
 
-Result<Comparison> compare_tables(const MeasuredTable& a, const MeasuredTable& b) {
+Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b) {
+  // An export has only the model of a GPU, so the model alone must be enough.
+  if (!has_details(a) || !has_details(b)) {
+    for (MeasuredRow& row : a.rows) row.name.device_details.clear();
+    for (MeasuredRow& row : b.rows) row.name.device_details.clear();
+  }
   Comparison comparison;
   comparison.file_a = a.file;
   comparison.file_b = b.file;
-  const Keys key(a, b);
-  const RowIndex rows_a(a, key);
-  const RowIndex rows_b(b, key);
-  std::vector<const MeasuredRow*> rest_a;
-  std::vector<const MeasuredRow*> rest_b;
-  for (const MeasuredRow* row : rows_a.distinct()) {
-    if (const MeasuredRow* other = rows_b.find(key(row->name))) {
-      comparison.rows.push_back({*row, *other, {}});
+  const RowIndex rows_a = index_of(a), rows_b = index_of(b);
+  std::vector<const MeasuredRow*> rest_a, rest_b;
+  for (const MeasuredRow& row : a.rows) {
+    if (rows_a.at(row.name) != &row) continue;
+    if (const auto other = rows_b.find(row.name); other != rows_b.end()) {
+      comparison.rows.push_back({row, *other->second, {}});
     } else {
-      rest_a.push_back(row);
+      rest_a.push_back(&row);
     }
   }
-  for (const MeasuredRow* row : rows_b.distinct()) {
-    if (rows_a.find(key(row->name)) == nullptr) rest_b.push_back(row);
+  for (const MeasuredRow& row : b.rows) {
+    if (rows_b.at(row.name) == &row && !rows_a.contains(row.name)) rest_b.push_back(&row);
   }
   sort_out(rest_a, rest_b, a, b, comparison);
   if (comparison.rows.empty() && comparison.broken() == 0) {

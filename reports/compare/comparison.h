@@ -52,7 +52,7 @@ struct Comparison {
 
 // invalid_argument, with the reason, if no row of A can be compared with a row of B, and none fails
 // there.
-Result<Comparison> compare_tables(const MeasuredTable& a, const MeasuredTable& b);
+Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b);
 
 // For a terminal. It ends with a line that sums up, and a newline.
 std::string comparison_text(const Comparison& comparison);

@@ -1,4 +1,3 @@
-
 #include "compare/comparison.h"
 #include "json/json.h"
 

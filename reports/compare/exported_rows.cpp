@@ -10,15 +10,23 @@ namespace mgtune {
 namespace {
 
 Result<std::string> text_at(const JsonCursor& object, std::string_view key) {
-  const std::optional<JsonCursor> value = object.find(key);
-  if (!value) return object.error("has no \"" + std::string(key) + "\"");
-  return value->string();
+  MGTUNE_ASSIGN(const JsonCursor value, member_at(object, key));
+  return value.string();
+}
+
+Result<bool> emulation_at(const JsonCursor& object) {
+  MGTUNE_ASSIGN(const JsonCursor value, member_at(object, "emulation"));
+  return value.boolean();
+}
+
+bool is_null(const std::optional<JsonCursor>& value) {
+  return !value || value->value().kind == JsonValue::Kind::null;
 }
 
 // 0 for null and for a key that an older mgtune did not write.
 Result<double> number_at(const JsonCursor& object, std::string_view key) {
   const std::optional<JsonCursor> value = object.find(key);
-  if (!value || value->value().kind == JsonValue::Kind::null) return 0.0;
+  if (is_null(value)) return 0.0;
   MGTUNE_ASSIGN(const double number, value->number());
   if (number < 0) return value->unexpected("a number that is not negative");
   return number;
@@ -30,9 +38,7 @@ Result<RowName> name_at(const JsonCursor& object) {
   MGTUNE_ASSIGN(name.problem, text_at(object, "problem"));
   MGTUNE_ASSIGN(name.variant, text_at(object, "variant"));
   MGTUNE_ASSIGN(name.device, text_at(object, "gpu"));
-  const std::optional<JsonCursor> emulation = object.find("emulation");
-  if (!emulation) return object.error("has no \"emulation\"");
-  MGTUNE_ASSIGN(name.emulation, emulation->boolean());
+  MGTUNE_ASSIGN(name.emulation, emulation_at(object));
   return name;
 }
 
@@ -46,16 +52,11 @@ Result<TimeEstimate> time_at(const JsonCursor& measurement) {
   MGTUNE_ASSIGN(time.median_ns, number_at(measurement, "median_ns"));
   MGTUNE_ASSIGN(time.low_ns, number_at(measurement, "median_low_ns"));
   MGTUNE_ASSIGN(time.high_ns, number_at(measurement, "median_high_ns"));
-  if (time.high_ns == 0) {
-    MGTUNE_ASSIGN(const double q1, number_at(measurement, "q1_ns"));
-    MGTUNE_ASSIGN(const double q3, number_at(measurement, "q3_ns"));
-    MGTUNE_ASSIGN(const double samples, number_at(measurement, "samples"));
-    const MedianInterval interval =
-        interval_from_quartiles(time.median_ns, q1, q3, static_cast<std::int64_t>(samples));
-    time.low_ns = interval.low_ns;
-    time.high_ns = interval.high_ns;
-  }
-  return time;
+  if (time.high_ns > 0) return time;
+  MGTUNE_ASSIGN(const double q1_ns, number_at(measurement, "q1_ns"));
+  MGTUNE_ASSIGN(const double q3_ns, number_at(measurement, "q3_ns"));
+  MGTUNE_ASSIGN(const double samples, number_at(measurement, "samples"));
+  return estimate_from_quartiles(time.median_ns, q1_ns, q3_ns, static_cast<std::int64_t>(samples));
 }
 
 Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
@@ -63,15 +64,13 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
   MGTUNE_ASSIGN(const std::string outcome, text_at(variant, "outcome"));
   const bool raced_out = outcome == to_string(Outcome::raced_out);
   const std::optional<JsonCursor> measurement = variant.find("measurement");
-  const bool measured = measurement && measurement->value().kind != JsonValue::Kind::null;
-  if (!measured || !(raced_out || outcome == to_string(Outcome::ok))) {
+  if (is_null(measurement) || !(raced_out || outcome == to_string(Outcome::ok))) {
     table.untimed.push_back({std::move(name), outcome});
     return {};
   }
   MGTUNE_ASSIGN(name.method, text_at(*measurement, "method"));
   const std::optional<JsonCursor> final = variant.find("final");
-  const bool is_finalist = final && final->value().kind != JsonValue::Kind::null;
-  MGTUNE_ASSIGN(TimeEstimate time, time_at(is_finalist ? *final : *measurement));
+  MGTUNE_ASSIGN(TimeEstimate time, time_at(is_null(final) ? *measurement : *final));
   time.cut_short = raced_out;
   if (time.median_ns == 0) {
     table.untimed.push_back({std::move(name), std::string(kNoTime)});
@@ -81,19 +80,23 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
   return {};
 }
 
-// Two rows: the pick, and the default that it was compared with if that is another variant. The
-// document does not have the intervals of their medians.
+// Adds the row of a pick, and that of the default that it was compared with if that is another
+// variant. The documents do not have the intervals of their medians.
+void add_pick(RowName name, double median_ns, const std::string& default_variant, double default_ns,
+              MeasuredTable& table) {
+  if (median_ns > 0) table.rows.push_back(make_row(name, {median_ns}));
+  if (default_ns <= 0 || default_variant == name.variant) return;
+  name.variant = default_variant;
+  table.rows.push_back(make_row(std::move(name), {default_ns}));
+}
+
 Status read_pick(const JsonCursor& pick, MeasuredTable& table) {
   MGTUNE_ASSIGN(RowName name, name_at(pick));
   MGTUNE_ASSIGN(name.method, text_at(pick, "method"));
   MGTUNE_ASSIGN(const double median_ns, number_at(pick, "median_ns"));
-  MGTUNE_ASSIGN(const std::string standard, text_at(pick, "default_variant"));
+  MGTUNE_ASSIGN(const std::string default_variant, text_at(pick, "default_variant"));
   MGTUNE_ASSIGN(const double default_ns, number_at(pick, "default_median_ns"));
-  RowName standard_name = name;
-  standard_name.variant = standard;
-  const bool has_standard = default_ns > 0 && standard != name.variant;
-  if (median_ns > 0) table.rows.push_back(make_row(std::move(name), {median_ns}));
-  if (has_standard) table.rows.push_back(make_row(std::move(standard_name), {default_ns}));
+  add_pick(std::move(name), median_ns, default_variant, default_ns, table);
   return {};
 }
 
@@ -107,9 +110,8 @@ Status read_each(const JsonCursor& array, MeasuredTable& table,
 // {"design": "row", "parameters": {"VEC": 8}} as the text that is a variant's name.
 Result<std::string> variant_at(const JsonCursor& object) {
   MGTUNE_ASSIGN(std::string text, text_at(object, "design"));
-  const std::optional<JsonCursor> parameters = object.find("parameters");
-  if (!parameters) return object.error("has no \"parameters\"");
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, parameters->members());
+  MGTUNE_ASSIGN(const JsonCursor parameters, member_at(object, "parameters"));
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, parameters.members());
   for (const JsonCursor& member : members) {
     const JsonValue& value = member.value();
     const bool is_boolean = value.kind == JsonValue::Kind::boolean;
@@ -119,20 +121,19 @@ Result<std::string> variant_at(const JsonCursor& object) {
   return text;
 }
 
-// Of a tuned table that 'mgtune export' wrote. Two rows, as of read_pick().
+// A pick of a tuned table that 'mgtune export' wrote.
 Status read_tuned(const JsonCursor& pick, RowName name, MeasuredTable& table) {
   MGTUNE_ASSIGN(name.problem, text_at(pick, "problem"));
   MGTUNE_ASSIGN(name.method, text_at(pick, "method"));
   MGTUNE_ASSIGN(name.variant, variant_at(pick));
   MGTUNE_ASSIGN(const double median_ns, number_at(pick, "median_ns"));
-  if (median_ns > 0) table.rows.push_back(make_row(name, {median_ns}));
-  const std::optional<JsonCursor> standard = pick.find("default");
-  if (!standard || standard->value().kind == JsonValue::Kind::null) return {};
-  MGTUNE_ASSIGN(std::string variant, variant_at(*standard));
-  MGTUNE_ASSIGN(const double default_ns, number_at(*standard, "median_ns"));
-  if (default_ns <= 0 || variant == name.variant) return {};
-  name.variant = std::move(variant);
-  table.rows.push_back(make_row(std::move(name), {default_ns}));
+  std::string default_variant;
+  double default_ns = 0;
+  if (const std::optional<JsonCursor> standard = pick.find("default"); !is_null(standard)) {
+    MGTUNE_ASSIGN(default_variant, variant_at(*standard));
+    MGTUNE_ASSIGN(default_ns, number_at(*standard, "median_ns"));
+  }
+  add_pick(std::move(name), median_ns, default_variant, default_ns, table);
   return {};
 }
 
@@ -143,18 +144,15 @@ Status read_table(const JsonCursor& object, MeasuredTable& table) {
   const std::optional<JsonCursor> picks = object.find("picks");
   if (!gpu || !picks) return object.error("has no \"gpu\" and \"picks\"");
   MGTUNE_ASSIGN(name.device, text_at(*gpu, "model"));
-  const std::optional<JsonCursor> emulation = gpu->find("emulation");
-  if (!emulation) return gpu->error("has no \"emulation\"");
-  MGTUNE_ASSIGN(name.emulation, emulation->boolean());
+  MGTUNE_ASSIGN(name.emulation, emulation_at(*gpu));
   MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, picks->elements());
   for (const JsonCursor& element : elements) MGTUNE_TRY(read_tuned(element, name, table));
   return {};
 }
 
 Status read_sweep(const JsonCursor& sweep, MeasuredTable& table) {
-  const std::optional<JsonCursor> picks = sweep.find("picks");
-  if (!picks) return sweep.error("has no \"picks\"");
-  return read_each(*picks, table, read_pick);
+  MGTUNE_ASSIGN(const JsonCursor picks, member_at(sweep, "picks"));
+  return read_each(picks, table, read_pick);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <compare>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ struct RowName {
   std::string method;  // for a benchmark: "cpu time", "real time", "manual time"
   bool emulation = false;
 
-  bool operator==(const RowName&) const = default;
+  auto operator<=>(const RowName&) const = default;
 };
 
 struct MeasuredRow {
@@ -32,13 +33,12 @@ struct MeasuredRow {
   Clock clock = Clock::gpu;
 };
 
-// A row that has no time, and the reason: the outcome, or the message of the benchmark.
-inline constexpr std::string_view kNoTime =
-    "no time";  // of an UntimedRow that nothing else is known of
+// The reason of an UntimedRow if no other is known.
+inline constexpr std::string_view kNoTime = "no time";
 
 struct UntimedRow {
   RowName name;
-  std::string why;
+  std::string reason;  // the outcome, or the message of the benchmark
 };
 
 struct MeasuredTable {

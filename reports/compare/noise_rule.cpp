@@ -1,6 +1,7 @@
 #include "compare/noise_rule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -11,8 +12,8 @@ namespace {
 
 constexpr double kFalseAlarmsPerTable = 0.001;
 constexpr double kZ95 = 1.959964;
-constexpr std::size_t kFewestRowsThatSpread = 20;
-constexpr double kMostWidening = 4;
+constexpr std::size_t kMinRowsForWidening = 20;
+constexpr double kMaxWidening = 4;
 constexpr double kCutShortFactor = 2;
 
 struct ClockNoise {
@@ -101,7 +102,7 @@ double common_change(std::vector<double> logs) {
 
 // The scatter of the rows in expected deviations, without the rows that changed.
 double widening_of(std::vector<double> scores) {
-  if (scores.size() < kFewestRowsThatSpread) return 1;
+  if (scores.size() < kMinRowsForWidening) return 1;
   std::ranges::sort(scores);
   std::span<const double> kept = scores;
   while (true) {
@@ -109,23 +110,15 @@ double widening_of(std::vector<double> scores) {
     if (near.size() < scores.size() / 5 || near.size() == kept.size()) break;
     kept = near;
   }
-  return std::clamp(standard_deviation(kept), 1.0, kMostWidening);
+  return std::clamp(standard_deviation(kept), 1.0, kMaxWidening);
 }
 
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::slower:
-      return "SLOWER";
-    case Verdict::faster:
-      return "FASTER";
-    case Verdict::same:
-      return "SAME";
-    case Verdict::unsure:
-      break;
-  }
-  return "UNSURE";
+  static constexpr std::array<std::string_view, 4> kNames = {// in the order of Verdict
+                                                             "SLOWER", "FASTER", "UNSURE", "SAME"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 double smallest_that_counts(Clock clock) { return noise_of(clock).smallest; }
@@ -164,11 +157,11 @@ Judgement judge(std::span<const TimedPair> pairs) {
   return judgement;
 }
 
-MedianInterval interval_from_quartiles(double median_ns, double q1_ns, double q3_ns,
-                                       std::int64_t samples) {
-  if (samples < 1 || q1_ns <= 0 || q3_ns < q1_ns) return {};
+TimeEstimate estimate_from_quartiles(double median_ns, double q1_ns, double q3_ns,
+                                     std::int64_t samples) {
+  if (samples < 1 || q1_ns <= 0 || q3_ns < q1_ns) return {median_ns};
   const double half = 1.57 * (q3_ns - q1_ns) / std::sqrt(static_cast<double>(samples));
-  return {std::max(q1_ns, median_ns - half), std::min(q3_ns, median_ns + half)};
+  return {median_ns, std::max(q1_ns, median_ns - half), std::min(q3_ns, median_ns + half)};
 }
 
 }  // namespace mgtune

@@ -89,12 +89,9 @@ struct Judgement {
 
 Judgement judge(std::span<const TimedPair> pairs);
 
-// The 95 % interval of a median of which only quartiles are known, as in rows of older stores. Its
-// half-width is 1.57 * (q3 - q1) / sqrt(n), and it reaches at most from q1 to q3.
-struct MedianInterval {
-  double low_ns = 0, high_ns = 0;
-};
-MedianInterval interval_from_quartiles(double median_ns, double q1_ns, double q3_ns,
-                                       std::int64_t samples);
+// The estimate for a median of which only quartiles are known, as in rows of older stores. The
+// half-width of the interval is 1.57 * (q3 - q1) / sqrt(n), and it reaches at most from q1 to q3.
+TimeEstimate estimate_from_quartiles(double median_ns, double q1_ns, double q3_ns,
+                                     std::int64_t samples);
 
 }  // namespace mgtune

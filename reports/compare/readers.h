@@ -9,6 +9,12 @@
 
 namespace mgtune {
 
+// "has no KEY", with the place, if the object does not have the key.
+inline Result<JsonCursor> member_at(const JsonCursor& object, std::string_view key) {
+  if (object.find(key)) return object.at(key);
+  return object.error("has no \"" + std::string(key) + "\"");
+}
+
 Status read_store(Store& store, MeasuredTable& table);
 
 // Documents of reports/README.md: "variants", "picks", or "sweeps" with their picks; and "tables",

@@ -23,22 +23,11 @@ RowName name_of(const OutcomeView& view) {
 
 TimeEstimate time_of(const MeasurementRecord& m) {
   if (m.median_high_ns > 0) return {m.median_ns, m.median_low_ns, m.median_high_ns};
-  const MedianInterval interval = interval_from_quartiles(m.median_ns, m.q1_ns, m.q3_ns, m.samples);
-  return {m.median_ns, interval.low_ns, interval.high_ns};
+  return estimate_from_quartiles(m.median_ns, m.q1_ns, m.q3_ns, m.samples);
 }
 
-// By GPU, operator, problem and method.
-using Finals =
-    std::map<std::tuple<std::int64_t, std::string, std::string, std::string>, FinalRecord>;
-
-Result<Finals> read_finals(Store& store) {
-  MGTUNE_ASSIGN(const std::vector<FinalView> views, store.finals());
-  Finals finals;
-  for (const FinalView& view : views) {
-    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = view.final;
-  }
-  return finals;
-}
+// GPU, operator, problem and method.
+using FinalKey = std::tuple<std::int64_t, std::string, std::string, std::string>;
 
 // The time of a finalist is its time in the final: up to 60 samples that alternate with those of
 // the others.
@@ -56,7 +45,11 @@ void add_final(const FinalRecord& final, const OutcomeView& view, TimeEstimate& 
 }  // namespace
 
 Status read_store(Store& store, MeasuredTable& table) {
-  MGTUNE_ASSIGN(const Finals finals, read_finals(store));
+  MGTUNE_ASSIGN(const std::vector<FinalView> views, store.finals());
+  std::map<FinalKey, const FinalRecord*> finals;
+  for (const FinalView& view : views) {
+    finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view.final;
+  }
   MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
   for (const OutcomeView& view : outcomes) {
     if (!median_ns(view) || is_failure(view.outcome)) {
@@ -66,7 +59,7 @@ Status read_store(Store& store, MeasuredTable& table) {
     const MeasurementRecord& m = *view.measurement;
     MeasuredRow row{name_of(view), time_of(m)};
     const auto final = finals.find({view.gpu_id, view.op, view.problem, m.method});
-    if (final != finals.end()) add_final(final->second, view, row.time);
+    if (final != finals.end()) add_final(*final->second, view, row.time);
     row.time.cut_short = view.outcome == Outcome::raced_out;
     row.clock = view.gpu.emulation ? Clock::host : Clock::gpu;
     table.rows.push_back(std::move(row));

@@ -105,16 +105,15 @@ std::string picks_text(const ReportModel& model, const DocumentOptions& options)
     const ReportPick& pick = model.picks[i];
     const std::vector<CeilingShare> shares = ceiling_shares(pick);
     const std::size_t others = pick.tied.empty() ? 0 : pick.tied.size() - 1;
-    std::vector<std::string> cells = {
-        pick.view.gpu.model + (pick.view.gpu.emulation ? " (emulation)" : ""),
-        pick.view.op,
-        pick.view.problem,
-        time_text(pick.view.tuned.median_ns),
-        interval(pick),
-        speedup(pick),
-        shares.empty() ? "" : share_text(shares.front()),
-        others > 0 ? std::to_string(others) : "",
-        pick.view.tuned.variant};
+    std::vector<std::string> cells = {device_text(pick.view.gpu),
+                                      pick.view.op,
+                                      pick.view.problem,
+                                      time_text(pick.view.tuned.median_ns),
+                                      interval(pick),
+                                      speedup(pick),
+                                      shares.empty() ? "" : share_text(shares.front()),
+                                      others > 0 ? std::to_string(others) : "",
+                                      pick.view.tuned.variant};
     if (options.with_baseline) {
       const bool known = i < options.baseline.size() && options.baseline[i].has_value();
       cells.insert(cells.begin() + 6,
@@ -177,9 +176,9 @@ std::string failures_text(const ReportModel& model) {
 std::string environment_text(const ReportModel& model) {
   MarkdownTable table({"started", "device", "driver", "compiler", "system", "mgtune", "command"});
   for (const SweepView& view : model.sweeps) {
-    table.add({view.sweep.started_at, view.gpu.model + (view.gpu.emulation ? " (emulation)" : ""),
-               view.environment.driver, view.environment.compiler, view.environment.system,
-               view.environment.mgtune_version, view.sweep.command});
+    table.add({view.sweep.started_at, device_text(view.gpu), view.environment.driver,
+               view.environment.compiler, view.environment.system, view.environment.mgtune_version,
+               view.sweep.command});
   }
   return table.text();
 }

@@ -11,8 +11,7 @@ namespace mgtune {
 namespace {
 
 std::string fact(std::string_view name, const std::string& text) {
-  if (text.empty()) return "";
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(text));
+  return text.empty() ? "" : description(name, text);
 }
 
 std::string bytes_or_none(std::int64_t bytes) { return bytes > 0 ? bytes_text(bytes) : ""; }

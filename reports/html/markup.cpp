@@ -70,6 +70,10 @@ std::string escape_json(std::string_view json) {
   return escaped;
 }
 
+std::string description(std::string_view term_text, std::string_view text) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(term_text), escape(text));
+}
+
 std::string code(std::string_view text) { return fmt::format("<code>{}</code>", escape(text)); }
 
 std::string moment(std::string_view utc) { return fmt::format("<time>{}</time>", escape(utc)); }

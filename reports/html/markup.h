@@ -19,6 +19,9 @@ std::string escape(std::string_view text);
 // as \u003c and so on.
 std::string escape_json(std::string_view json);
 
+// An entry of a description list.
+std::string description(std::string_view term_text, std::string_view text);
+
 std::string code(std::string_view text);   // <code>text</code>
 std::string moment(std::string_view utc);  // <time>utc</time>
 std::string badge(std::string_view kind,

@@ -9,10 +9,6 @@
 namespace mgtune {
 namespace {
 
-std::string figure(std::string_view name, const std::string& text) {
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(text));
-}
-
 std::int64_t failed_variants(const ReportModel& model) {
   std::int64_t failed = 0;
   for (const OutcomeCount& count : model.counts)
@@ -33,10 +29,11 @@ std::optional<double> best_speedup(const ReportModel& model) {
 
 std::string figures(const ReportModel& model) {
   std::string html = "<dl class=\"figures\">\n";
-  html += figure("Picks", std::to_string(model.picks.size()));
-  html += figure("Variants evaluated", std::to_string(model.variants.size()));
-  html += figure("Variants failed", std::to_string(failed_variants(model)));
-  if (const auto best = best_speedup(model)) html += figure("Best speed-up", ratio_text(*best));
+  html += description("Picks", std::to_string(model.picks.size()));
+  html += description("Variants evaluated", std::to_string(model.variants.size()));
+  html += description("Variants failed", std::to_string(failed_variants(model)));
+  if (const auto best = best_speedup(model))
+    html += description("Best speed-up", ratio_text(*best));
   return html + "</dl>\n";
 }
 

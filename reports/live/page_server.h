@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,16 @@
 #include "system/file_descriptor.h"
 
 namespace mgtune {
+
+// The parts of an HTTP/1.1 request's head that the server uses.
+struct HttpRequest {
+  std::string method;  // "GET"
+  std::string target;  // "/token/events"
+  std::string host;    // "127.0.0.1:4711"; "" without the header
+};
+
+// `head` ends with an empty line. nullopt if it is not a request, or names two hosts.
+std::optional<HttpRequest> parse_http_request(std::string_view head);
 
 struct PageServerLimits {
   std::size_t clients = 32;

@@ -78,23 +78,23 @@ const DesignImportance* importance_of(const ReportModel& model, const ReportAnal
   return nullptr;
 }
 
-std::string share(double part) {
-  return part < 0.01 ? "less than 1 %" : fmt::format("{:.0f} %", 100 * part);
+std::string share(double fraction) {
+  return fraction < 0.01 ? "less than 1 %" : fmt::format("{:.0f} %", 100 * fraction);
 }
 
 // The most important one of `names`; "" if that is not known.
 std::string importance_sentence(const SpaceColumns& space, const DesignImportance* design,
                                 const std::vector<std::string_view>& names) {
   if (design == nullptr) return "";
-  const auto most = std::ranges::find_if(design->parameters, [&](const ParameterImportance& each) {
+  const auto first = std::ranges::find_if(design->parameters, [&](const ParameterImportance& each) {
     return std::ranges::count(names, space.parameters[each.parameter].name) > 0;
   });
-  if (most == design->parameters.end()) return "";
-  const std::string& name = space.parameters[most->parameter].name;
+  if (first == design->parameters.end()) return "";
+  const std::string& name = space.parameters[first->parameter].name;
   const std::string fact =
-      most->total
-          ? fmt::format("changing {} alone accounts for {}", name, share(*most->total))
-          : fmt::format("the values of {} account on average for {}", name, share(most->main));
+      first->total
+          ? fmt::format("changing {} alone accounts for {}", name, share(*first->total))
+          : fmt::format("the values of {} account on average for {}", name, share(first->main));
   return fmt::format(
       "{} the {} of {}, {} of the variation of the time.",
       names.size() > 1 ? fmt::format("Of what differs, {} matters most: among", name) : "Among",
@@ -102,16 +102,10 @@ std::string importance_sentence(const SpaceColumns& space, const DesignImportanc
 }
 
 std::string default_sentence(PickStanding standing) {
-  switch (standing) {
-    case PickStanding::tie:
-      return "The pick is the default itself: nothing beat it beyond noise.";
-    case PickStanding::default_fastest:
-      return "The pick is the default itself: no other variant was faster.";
-    case PickStanding::faster:
-    case PickStanding::no_default:
-      break;
-  }
-  return "The pick is the default itself.";
+  const std::string fact = "The pick is the default itself";
+  if (standing == PickStanding::tie) return fact + ": nothing beat it beyond noise.";
+  if (standing == PickStanding::default_fastest) return fact + ": no other variant was faster.";
+  return fact + ".";
 }
 
 }  // namespace

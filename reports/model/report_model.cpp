@@ -1,6 +1,7 @@
 #include "model/report_model.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <set>
@@ -18,6 +19,9 @@
 
 namespace mgtune {
 namespace {
+
+// GPU, operator and problem.
+using PlaceKey = std::tuple<std::int64_t, std::string, std::string>;
 
 struct ProblemKey {
   const GpuRecord& gpu;
@@ -177,7 +181,7 @@ std::vector<ReportPick> make_picks(std::vector<TunedView> tuned, const ReportMod
   struct Tally {
     std::int64_t ok = 0, failed = 0;
   };
-  std::map<std::tuple<std::int64_t, std::string, std::string>, Tally> tallies;
+  std::map<PlaceKey, Tally> tallies;
   for (const ReportVariant& variant : model.variants) {
     const OutcomeView& view = variant.view;
     Tally& tally = tallies[{view.gpu_id, view.op, view.problem}];
@@ -195,25 +199,29 @@ std::vector<ReportPick> make_picks(std::vector<TunedView> tuned, const ReportMod
   return picks;
 }
 
-// A recording has times but no picks, so its fastest variant is shown as the pick, without a
-// default. A problem that a sweep of this store measured has its own pick, or none because the
-// sweep was stopped.
-void add_fastest_of_recordings(const std::vector<SweepView>& sweeps,
-                               const std::vector<ReportVariant>& variants,
-                               std::vector<TunedView>& tuned) {
+std::set<std::int64_t> imported_sweeps(const std::vector<SweepView>& sweeps) {
   std::set<std::int64_t> imports;
   for (const SweepView& view : sweeps) {
     if (view.sweep.strategy == kImportStrategy) imports.insert(view.sweep.id);
   }
-  std::set<std::tuple<std::int64_t, std::string, std::string>> picked;
+  return imports;
+}
+
+// A recording has times but no picks, so its fastest variant is shown as the pick, without a
+// default. A problem that a sweep of this store measured has its own pick, or none because the
+// sweep was stopped.
+void add_fastest_of_recordings(const std::set<std::int64_t>& imports,
+                               const std::vector<ReportVariant>& variants,
+                               std::vector<TunedView>& tuned) {
+  std::set<PlaceKey> picked;
   for (const TunedView& view : tuned) picked.emplace(view.tuned.gpu, view.op, view.problem);
-  std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> seen;
+  std::set<std::pair<PlaceKey, std::string>> seen;
   for (const ReportVariant& variant : variants) {
     const OutcomeView& view = variant.view;
     if (view.outcome != Outcome::ok || !is_ranked(view)) continue;
     const std::string& method = view.measurement->method;
-    if (picked.contains({view.gpu_id, view.op, view.problem})) continue;
-    if (!seen.emplace(view.gpu_id, view.op, view.problem, method).second) continue;
+    const PlaceKey place{view.gpu_id, view.op, view.problem};
+    if (picked.contains(place) || !seen.emplace(place, method).second) continue;
     if (!imports.contains(view.sweep)) continue;
     TunedView fastest;
     fastest.tuned.sweep = view.sweep;
@@ -231,36 +239,28 @@ void add_fastest_of_recordings(const std::vector<SweepView>& sweeps,
   }
 }
 
-void mark_picks(const std::vector<ReportPick>& picks, std::vector<ReportVariant>& variants) {
-  using Key = std::tuple<std::int64_t, std::string, std::string, std::string>;
-  std::set<Key> picked;
-  std::set<Key> defaults;
-  for (const ReportPick& pick : picks) {
+void mark_rows(const std::set<std::int64_t>& imports, ReportModel& model) {
+  std::set<std::pair<PlaceKey, std::string>> picked, defaults;
+  for (ReportPick& pick : model.picks) {
     const TunedRecord& tuned = pick.view.tuned;
-    picked.emplace(tuned.gpu, pick.view.op, pick.view.problem, tuned.variant);
-    defaults.emplace(tuned.gpu, pick.view.op, pick.view.problem, tuned.default_variant);
+    const PlaceKey place{tuned.gpu, pick.view.op, pick.view.problem};
+    picked.emplace(place, tuned.variant);
+    defaults.emplace(place, tuned.default_variant);
+    pick.imported = imports.contains(tuned.sweep);
   }
-  for (ReportVariant& variant : variants) {
+  for (ReportVariant& variant : model.variants) {
     const OutcomeView& view = variant.view;
-    const Key key{view.gpu_id, view.op, view.problem, view.variant};
+    const std::pair key(PlaceKey{view.gpu_id, view.op, view.problem}, view.variant);
     variant.is_pick = picked.contains(key);
     variant.is_default = defaults.contains(key);
+    variant.imported = imports.contains(view.sweep);
   }
 }
 
-void mark_imports(const std::vector<SweepView>& sweeps, ReportModel& model) {
-  std::set<std::int64_t> imports;
-  for (const SweepView& view : sweeps) {
-    if (view.sweep.strategy == kImportStrategy) imports.insert(view.sweep.id);
-  }
-  for (ReportPick& pick : model.picks) pick.imported = imports.contains(pick.view.tuned.sweep);
-  for (ReportVariant& row : model.variants) row.imported = imports.contains(row.view.sweep);
-}
-
-void take_spaces(std::vector<SpaceView> spaces, ReportModel& model) {
-  std::set<std::tuple<std::int64_t, std::string, std::string>> shown;
-  for (const ReportVariant& row : model.variants) {
-    shown.emplace(row.view.gpu_id, row.view.op, row.view.problem);
+void add_spaces(std::vector<SpaceView> spaces, ReportModel& model) {
+  std::set<PlaceKey> shown;
+  for (const ReportProblem& problem : model.problems) {
+    if (problem.count > 0) shown.emplace(problem.gpu_id, problem.op, problem.problem);
   }
   std::erase_if(spaces, [&](const SpaceView& space) {
     return !shown.contains({space.gpu_id, space.op, space.problem});
@@ -277,20 +277,17 @@ bool shows_emulation(const ReportModel& model) {
 }  // namespace
 
 std::string_view to_string(PickStanding standing) {
-  switch (standing) {
-    case PickStanding::faster:
-      return "faster";
-    case PickStanding::tie:
-      return "tie";
-    case PickStanding::default_fastest:
-      return "default_fastest";
-    case PickStanding::no_default:
-      break;
-  }
-  return "no_default";
+  static constexpr std::array<std::string_view, 4> kNames = {
+      // in the order of PickStanding
+      "faster", "tie", "default_fastest", "no_default"};
+  return kNames[static_cast<std::size_t>(standing)];
 }
 
 bool is_failure(Outcome outcome) { return outcome != Outcome::ok && outcome != Outcome::raced_out; }
+
+std::string device_text(const GpuRecord& gpu) {
+  return gpu.model + (gpu.emulation ? " (emulation)" : "");
+}
 
 std::optional<double> median_ns(const OutcomeView& view) {
   if (!view.measurement || view.measurement->median_ns <= 0) return std::nullopt;
@@ -306,15 +303,15 @@ ReportModel make_report_model(StoredRows rows) {
   model.problems = group_by_problem(model.variants);
   model.counts = count_outcomes(model.variants);
   model.failures = group_failures(model.variants);
-  add_fastest_of_recordings(rows.sweeps, model.variants, rows.tuned);
+  const std::set<std::int64_t> imports = imported_sweeps(rows.sweeps);
+  add_fastest_of_recordings(imports, model.variants, rows.tuned);
   model.picks = make_picks(std::move(rows.tuned), model);
   place_picks(model);
-  mark_picks(model.picks, model.variants);
-  mark_imports(rows.sweeps, model);
+  mark_rows(imports, model);
   add_evaluation_order(rows.sweeps, model);
   add_evidence(rows, model);
   model.ceilings = std::move(rows.ceilings);
-  take_spaces(std::move(rows.spaces), model);
+  add_spaces(std::move(rows.spaces), model);
   model.sweeps = std::move(rows.sweeps);
   std::ranges::sort(model.sweeps, [](const SweepView& a, const SweepView& b) {
     return std::tie(b.sweep.started_at, b.sweep.id) < std::tie(a.sweep.started_at, a.sweep.id);
@@ -340,6 +337,23 @@ Result<StoredRows> read_stored_rows(Store& store) {
     rows.ceilings.insert(rows.ceilings.end(), ceilings.begin(), ceilings.end());
   }
   return rows;
+}
+
+bool keep_results(StoredRows& rows, const WantsResult& wants) {
+  const auto is_unwanted = [&](const auto& row) { return !wants(row.op, row.gpu); };
+  std::erase_if(rows.tuned, is_unwanted);
+  std::erase_if(rows.outcomes, is_unwanted);
+  std::set<std::int64_t> sweeps, gpus;
+  const auto keep = [&](std::int64_t sweep, std::int64_t gpu) {
+    sweeps.insert(sweep);
+    gpus.insert(gpu);
+  };
+  for (const TunedView& row : rows.tuned) keep(row.tuned.sweep, row.tuned.gpu);
+  for (const OutcomeView& row : rows.outcomes) keep(row.sweep, row.gpu_id);
+  std::erase_if(rows.ceilings, [&](const CeilingView& row) { return !gpus.contains(row.gpu_id); });
+  for (const CeilingView& row : rows.ceilings) sweeps.insert(row.sweep);
+  std::erase_if(rows.sweeps, [&](const SweepView& row) { return !sweeps.contains(row.sweep.id); });
+  return !rows.tuned.empty() || !rows.outcomes.empty();
 }
 
 Result<ReportModel> read_report_model(Store& store) {

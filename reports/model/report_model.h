@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -113,6 +114,11 @@ struct StoredRows {
 
 Result<StoredRows> read_stored_rows(Store& store);
 
+// Keeps the picks and outcomes that `wants` accepts, and the ceilings and sweeps that belong to
+// them. Returns whether any pick or outcome is left.
+using WantsResult = std::function<bool(const std::string& op, const GpuRecord& gpu)>;
+bool keep_results(StoredRows& rows, const WantsResult& wants);
+
 Result<ReportModel> read_report_model(Store& store);
 
 // The same from given rows, for example those of one sweep.
@@ -121,6 +127,9 @@ ReportModel make_report_model(StoredRows rows);
 // Whether the variant ended without a time that can be ranked: every outcome except ok and
 // raced_out.
 bool is_failure(Outcome outcome);
+
+// "NVIDIA H200", "cpu (emulation)".
+std::string device_text(const GpuRecord& gpu);
 
 // The median that tables show for the variant: for ok and raced_out, and for unstable as a hint.
 std::optional<double> median_ns(const OutcomeView& view);

@@ -148,7 +148,7 @@ std::string report_title(const ReportModel& model) {
   std::set<std::string> devices;
   for (const ReportVariant& variant : model.variants) {
     operators.insert(variant.view.op);
-    devices.insert(variant.view.gpu.model + (variant.view.gpu.emulation ? " (emulation)" : ""));
+    devices.insert(device_text(variant.view.gpu));
   }
   if (operators.empty()) return "mgtune report";
   const auto name = [](const std::set<std::string>& names, std::string_view noun) {

@@ -21,8 +21,7 @@ std::string empty_text(std::string_view what) {
 }
 
 std::string heading(const std::string& what, const GpuRecord& gpu) {
-  return printable_line(
-      fmt::format("{} on {}{}", what, gpu.model, gpu.emulation ? " (emulation)" : ""));
+  return printable_line(fmt::format("{} on {}", what, device_text(gpu)));
 }
 
 std::string emulation_note(const ReportModel& model) {

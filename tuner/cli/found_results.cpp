@@ -6,7 +6,6 @@
 
 #include "cli/command.h"
 #include "core/shell_word.h"
-#include "model/kept_results.h"
 #include "results/stored_results.h"
 
 namespace mgtune {

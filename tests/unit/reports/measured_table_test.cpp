@@ -132,7 +132,7 @@ TEST_F(MeasuredTableTest, AStoreGivesWhatItsVariantsTookAndItsNoiseFloors) {
   EXPECT_TRUE(table.rows[1].time.cut_short);
   EXPECT_NEAR(table.rows[1].time.high_ns, 100.5 + 1.57 * 3 / 5.568, 1e-3);
   ASSERT_THAT(table.untimed, SizeIs(1));
-  EXPECT_EQ(table.untimed[0].why, "wrong");
+  EXPECT_EQ(table.untimed[0].reason, "wrong");
 }
 
 TEST_F(MeasuredTableTest, AnOlderStoreIsReadAndStaysAsItIs) {
@@ -197,7 +197,7 @@ TEST_F(MeasuredTableTest, AnExportedIntervalIsTaken) {
   EXPECT_EQ(table.rows[0].time.low_ns, 98);
   EXPECT_EQ(table.rows[0].time.high_ns, 103);
   ASSERT_THAT(table.untimed, SizeIs(1));
-  EXPECT_EQ(table.untimed[0].why, "no time");
+  EXPECT_EQ(table.untimed[0].reason, "no time");
 }
 
 TEST_F(MeasuredTableTest, RepetitionsOfABenchmarkAreOneRow) {
@@ -250,7 +250,7 @@ TEST_F(MeasuredTableTest, ALoneRunHasNoIntervalAndAFailedOneNoTime) {
   EXPECT_EQ(table.rows[1].time.median_ns, 3e9);
   EXPECT_EQ(table.rows[1].name.method, "manual time");
   ASSERT_THAT(table.untimed, SizeIs(1));
-  EXPECT_EQ(table.untimed[0].why, "a launch failed");
+  EXPECT_EQ(table.untimed[0].reason, "a launch failed");
 }
 
 TEST_F(MeasuredTableTest, ABusyHostHasANoiseFloor) {

@@ -140,13 +140,13 @@ TEST(NoiseRule, RowsThatChangedDoNotHideEachOther) {
 }
 
 TEST(NoiseRule, QuartilesGiveAnIntervalForRowsWithoutOne) {
-  const MedianInterval interval = interval_from_quartiles(100, 98, 102, 100);
+  const TimeEstimate interval = estimate_from_quartiles(100, 98, 102, 100);
   EXPECT_NEAR(interval.low_ns, 100 - 0.628, 1e-9);
   EXPECT_NEAR(interval.high_ns, 100 + 0.628, 1e-9);
-  const MedianInterval few = interval_from_quartiles(100, 98, 105, 2);
+  const TimeEstimate few = estimate_from_quartiles(100, 98, 105, 2);
   EXPECT_EQ(few.low_ns, 98);
   EXPECT_EQ(few.high_ns, 105);
-  EXPECT_EQ(interval_from_quartiles(100, 0, 0, 0).high_ns, 0);  // nothing known
+  EXPECT_EQ(estimate_from_quartiles(100, 0, 0, 0).high_ns, 0);  // nothing known
 }
 
 // ---- simulated runs ----

@@ -10,8 +10,6 @@
 
 #include <string>
 
-#include "live/http_request.h"
-
 namespace mgtune {
 namespace {
 

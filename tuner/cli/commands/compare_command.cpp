@@ -27,9 +27,9 @@ class CompareCommand final : public Command {
     arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
-    MGTUNE_ASSIGN(const MeasuredTable a, read_measured_table(a_));
-    MGTUNE_ASSIGN(const MeasuredTable b, read_measured_table(b_));
-    MGTUNE_ASSIGN(const Comparison comparison, compare_tables(a, b));
+    MGTUNE_ASSIGN(MeasuredTable a, read_measured_table(a_));
+    MGTUNE_ASSIGN(MeasuredTable b, read_measured_table(b_));
+    MGTUNE_ASSIGN(const Comparison comparison, compare_tables(std::move(a), std::move(b)));
     std::cout << (json_ ? comparison_json(comparison) : comparison_text(comparison));
     return comparison.has_regression() ? ExitCode::gate_failed : ExitCode::ok;
   }
