@@ -4,58 +4,34 @@
 //   rmsnorm_cpp [DEVICE]      "auto" (default), "cpu", "H200", a CUDA index or a UUID
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <mgruntime/mgruntime.hpp>
 #include <random>
 #include <vector>
 
-#include "bf16.h"
+#include "rmsnorm_bf16.h"
 
 namespace {
 
 constexpr std::int64_t kRows = 33, kHidden = 1024;
-constexpr double kEps = 1e-5;
-constexpr double kTolerance = 1.0 / 128;  // relative, per element: bf16 keeps 8 bits
 
 int fail(const char* what, const mgr::Error& error) {
   std::fprintf(stderr, "%s: %s\n", what, error.message.c_str());
   return 1;
 }
 
-double relative(double value, double expected) {
-  return std::abs(value - expected) / std::max(std::abs(expected), 1e-3);
-}
-
 struct Host {
-  std::vector<std::uint16_t> x, weight, y;
-  std::vector<float> rstd;
-
-  Host() : x(kRows * kHidden), weight(kHidden), y(kRows * kHidden), rstd(kRows) {
-    std::mt19937 random(1);
-    std::normal_distribution<float> normal;
-    for (std::uint16_t& value : x) value = to_bf16(normal(random));
-    for (std::uint16_t& value : weight) value = to_bf16(normal(random));
-  }
+  std::mt19937 random{1};
+  Values x = random_values(kRows * kHidden, random), weight = random_values(kHidden, random);
+  Values y = Values(x.size());
+  std::vector<float> rstd = std::vector<float>(kRows);
 
   // The largest relative error of y and rstd; infinity for a NaN.
-  double max_error() const {
-    double largest = 0;
-    const auto take = [&](double error) {
-      largest = error <= largest ? largest : std::isnan(error) ? INFINITY : error;
-    };
-    for (std::int64_t row = 0; row < kRows; ++row) {
-      const auto first = static_cast<std::size_t>(row * kHidden);
-      double sum = 0;
-      for (std::size_t i = 0; i < kHidden; ++i) sum += std::pow(from_bf16(x[first + i]), 2);
-      const double expected = 1 / std::sqrt(sum / kHidden + kEps);
-      take(relative(rstd[std::size_t(row)], expected));
-      for (std::size_t i = 0; i < kHidden; ++i) {
-        take(relative(from_bf16(y[first + i]),
-                      from_bf16(x[first + i]) * expected * from_bf16(weight[i])));
-      }
+  double largest_error() const {
+    double largest = max_error(x, weight, y);
+    for (std::size_t row = 0; row < rstd.size(); ++row) {
+      largest = std::max(largest, relative_error(rstd[row], expected_rstd(x, row, kHidden)));
     }
     return largest;
   }
@@ -70,20 +46,19 @@ int run(const mgr::Context& context, const mgr::Plan& plan) {
   for (const auto* buffer : {&x, &y, &weight, &rstd}) {
     if (!*buffer) return fail("allocate", buffer->error());
   }
-  const double eps = kEps;
   // In the operator's order: rows and x_stride (its default); x, weight, y, rstd; eps and the value
   // that is added to every weight.
   for (const mgr::Status& status :
        {context.copy_to_device(x->data(), host.x.data(), bytes),
         context.copy_to_device(weight->data(), host.weight.data(), weight_bytes),
-        plan.launch({kRows, -1}, {x->data(), weight->data(), y->data(), rstd->data()}, {eps, 0}),
+        plan.launch({kRows, -1}, {x->data(), weight->data(), y->data(), rstd->data()}, {kEps, 0}),
         context.synchronize(), context.copy_to_host(host.y.data(), y->data(), bytes),
         context.copy_to_host(host.rstd.data(), rstd->data(), rstd_bytes)}) {
     if (!status) return fail("run", status.error());
   }
   auto why = plan.explain({kRows, -1});
   if (!why) return fail("explain", why.error());
-  const double error = host.max_error();
+  const double error = host.largest_error();
   std::printf("%smax error %.2g (allowed %.2g)\n", why->c_str(), error, kTolerance);
   return error <= kTolerance ? 0 : 1;
 }

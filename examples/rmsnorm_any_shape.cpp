@@ -4,7 +4,6 @@
 //
 //   rmsnorm_any_shape [DEVICE [SHAPES [SEED]]]      "auto", 12 hidden sizes, seed 1
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -12,16 +11,13 @@
 #include <mgruntime/mgruntime.hpp>
 #include <random>
 #include <string>
-#include <vector>
 
-#include "bf16.h"
+#include "rmsnorm_bf16.h"
 
 namespace {
 
-constexpr std::int64_t kMostRows = 64, kMostHidden = 3000;
+constexpr std::int64_t kMaxRows = 64, kMaxHidden = 3000;
 constexpr int kRowCounts = 4;  // for each hidden size
-constexpr double kEps = 1e-5;
-constexpr double kTolerance = 1.0 / 128;  // relative, per element: bf16 keeps 8 bits
 
 int fail(const std::string& what, const mgr::Error& error) {
   std::fprintf(stderr, "%s: %s\n", what.c_str(), error.message.c_str());
@@ -29,38 +25,14 @@ int fail(const std::string& what, const mgr::Error& error) {
 }
 
 struct Matrix {
-  std::int64_t rows, hidden;
-  std::vector<std::uint16_t> x, weight, y;
+  std::int64_t rows;
+  Values x, weight, y;
 
-  Matrix(std::int64_t row_count, std::int64_t hidden_size, std::mt19937& random)
-      : rows(row_count), hidden(hidden_size) {
-    std::normal_distribution<float> normal;
-    for (std::int64_t i = 0; i < rows * hidden; ++i) x.push_back(to_bf16(normal(random)));
-    for (std::int64_t i = 0; i < hidden; ++i) weight.push_back(to_bf16(normal(random)));
-    y.resize(x.size());
-  }
-
-  // The largest relative error; infinity for a NaN.
-  double max_error() const {
-    double largest = 0;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const auto first = static_cast<std::size_t>(row * hidden);
-      const auto count = static_cast<std::size_t>(hidden);
-      double sum = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const double value = from_bf16(x[first + i]);
-        sum += value * value;
-      }
-      const double scale = 1 / std::sqrt(sum / static_cast<double>(hidden) + kEps);
-      for (std::size_t i = 0; i < count; ++i) {
-        const double expected = from_bf16(x[first + i]) * scale * from_bf16(weight[i]);
-        const double error =
-            std::abs(from_bf16(y[first + i]) - expected) / std::max(std::abs(expected), 1e-3);
-        largest = error <= largest ? largest : std::isnan(error) ? INFINITY : error;
-      }
-    }
-    return largest;
-  }
+  Matrix(std::int64_t row_count, std::int64_t hidden, std::mt19937& random)
+      : rows(row_count),
+        x(random_values(rows * hidden, random)),
+        weight(random_values(hidden, random)),
+        y(x.size()) {}
 };
 
 // The error of one launch. Negative after a message was printed.
@@ -78,15 +50,15 @@ double launch(const mgr::Context& context, const mgr::Plan& plan, Matrix& matrix
         context.synchronize(), context.copy_to_host(matrix.y.data(), y->data(), bytes)}) {
     if (!status) return -fail("run", status.error());
   }
-  return matrix.max_error();
+  return max_error(matrix.x, matrix.weight, matrix.y);
 }
 
 bool serve(const mgr::Context& context, std::int64_t hidden, std::mt19937& random) {
   const std::string hidden_text = std::to_string(hidden);
   auto plan = context.plan("rmsnorm.forward", {{"hidden", hidden_text.c_str()}, {"T", "bf16"}},
-                           {{"rows", 1, kMostRows}});
+                           {{"rows", 1, kMaxRows}});
   if (!plan) return fail("plan", plan.error()) == 0;
-  std::uniform_int_distribution<std::int64_t> any_rows(1, kMostRows);
+  std::uniform_int_distribution<std::int64_t> any_rows(1, kMaxRows);
   for (int i = 0; i < kRowCounts; ++i) {
     Matrix matrix(any_rows(random), hidden, random);
     const double error = launch(context, *plan, matrix);
@@ -95,7 +67,7 @@ bool serve(const mgr::Context& context, std::int64_t hidden, std::mt19937& rando
                 static_cast<long long>(hidden), error, right ? "" : ": WRONG");
     if (!right) return false;
   }
-  auto why = plan->explain({kMostRows, -1});
+  auto why = plan->explain({kMaxRows, -1});
   if (!why) return fail("explain", why.error()) == 0;
   std::printf("%s\n", why->c_str());
   return true;
@@ -111,7 +83,7 @@ int main(int argc, char** argv) {
   auto context = mgr::Context::open(options);
   if (!context) return fail("open", context.error());
   // As many below 100 as above 1000, odd ones among them.
-  std::uniform_real_distribution<double> logarithm(0, std::log(kMostHidden));
+  std::uniform_real_distribution<double> logarithm(0, std::log(kMaxHidden));
   for (int i = 0; i < shapes; ++i) {
     const auto hidden = static_cast<std::int64_t>(std::exp(logarithm(random)));
     if (!serve(*context, hidden, random)) return 1;

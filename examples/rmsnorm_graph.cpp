@@ -8,7 +8,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -16,41 +15,12 @@
 #include <random>
 #include <vector>
 
-#include "bf16.h"
+#include "rmsnorm_bf16.h"
 
 namespace {
 
 constexpr std::int64_t kRows = 512, kHidden = 1024;
-constexpr double kEps = 1e-5;
-constexpr double kTolerance = 1.0 / 128;  // relative, per element: bf16 keeps 8 bits
-constexpr int kLaunches = 20;             // in one graph, like the layers of a model
-
-std::vector<std::uint16_t> random_values(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<std::uint16_t> values(static_cast<std::size_t>(count));
-  for (std::uint16_t& value : values) value = to_bf16(normal(random));
-  return values;
-}
-
-// The largest relative error; infinity for a NaN.
-double max_error(const std::vector<std::uint16_t>& x, const std::vector<std::uint16_t>& weight,
-                 const std::vector<std::uint16_t>& y) {
-  double largest = 0;
-  for (std::size_t row = 0; row < kRows; ++row) {
-    double sum = 0;
-    for (std::size_t i = 0; i < kHidden; ++i) sum += std::pow(from_bf16(x[row * kHidden + i]), 2);
-    const double scale = 1 / std::sqrt(sum / kHidden + kEps);
-    for (std::size_t i = 0; i < kHidden; ++i) {
-      const double expected = from_bf16(x[row * kHidden + i]) * scale * from_bf16(weight[i]);
-      const double error = std::abs(from_bf16(y[row * kHidden + i]) - expected) /
-                           std::fmax(std::abs(expected), 1e-3);
-      if (std::isnan(error)) return INFINITY;
-      largest = std::fmax(largest, error);
-    }
-  }
-  return largest;
-}
+constexpr int kLaunches = 20;  // in one graph, like the layers of a model
 
 #define CHECK_CUDA(call)                                                 \
   if (const cudaError_t status = (call); status != cudaSuccess) {        \
@@ -64,9 +34,10 @@ double max_error(const std::vector<std::uint16_t>& x, const std::vector<std::uin
   }
 
 int run(const mgr::Plan& plan) {
-  const std::vector<std::uint16_t> weight = random_values(kHidden, 1);
-  std::vector<std::uint16_t> x = random_values(kRows * kHidden, 2), y(x.size());
-  const std::size_t bytes = x.size() * 2;
+  std::mt19937 random(1);
+  const Values weight = random_values(kHidden, random);
+  Values x, y(kRows * kHidden);
+  const std::size_t bytes = y.size() * 2;
   void *x_device = nullptr, *y_device = nullptr, *weight_device = nullptr;
   CHECK_CUDA(cudaMalloc(&x_device, bytes));
   CHECK_CUDA(cudaMalloc(&y_device, bytes));
@@ -88,7 +59,7 @@ int run(const mgr::Plan& plan) {
   CHECK_CUDA(cudaGraphInstantiate(&replay, graph, 0));
 
   // New inputs at the pointers of the capture.
-  x = random_values(kRows * kHidden, 3);
+  x = random_values(kRows * kHidden, random);
   CHECK_CUDA(cudaMemcpy(x_device, x.data(), bytes, cudaMemcpyHostToDevice));
   CHECK_CUDA(cudaGraphLaunch(replay, stream));
   CHECK_CUDA(cudaStreamSynchronize(stream));

@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                      mg::i64 o_sh) {
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
-  const Given<T> in{
+  const Arguments<T> in{
       q,     k,      v,     kv_lens,  block_table, o,         lse,   {scale, softcap, window},
       q_len, kv_len, heads, kv_heads, page_size,   max_pages, chunk, q_sb,
       q_ss,  q_sh,   k_sb,  k_ss,     k_sh,        v_sb,      v_ss,  v_sh,
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   using V =
       Variant<T, HEAD_DIM, ROWS, BLOCK_N, WARPS, STAGES, PAGED, CAUSAL, WINDOWED, CAPPED, LSE>;
   constexpr int kStep = WARPS * BLOCK_N;
-  const Given<T> in{
+  const Arguments<T> in{
       q,     k,      v,     kv_lens,  block_table, o,         lse,   {scale, softcap, window},
       q_len, kv_len, heads, kv_heads, page_size,   max_pages, chunk, q_sb,
       q_ss,  q_sh,   k_sb,  k_ss,     k_sh,        v_sb,      v_ss,  v_sh,
@@ -161,12 +161,12 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   // Parts are cut by the length of the sequence itself, because every block of the cluster runs in
   // any case.
   const int keys = kv_lens[place.sequence];
-  const int begin_key = WINDOWED ? most(0, keys - q_len - window) : 0;
+  const int begin_key = WINDOWED ? maximum(0, keys - q_len - window) : 0;
   const int share = (keys - begin_key + CLUSTER * kStep - 1) / (CLUSTER * kStep) * kStep;
   const int first_key = begin_key + place.part * share;
 
   const Outputs<T> outputs = place.outputs(in);
-  const Merged<V> merged = attend(in, place, keys, first_key, least(keys, first_key + share));
+  const Merged<V> merged = attend(in, place, keys, first_key, minimum(keys, first_key + share));
 
   constexpr int kPieces = HEAD_DIM / 4;
   auto* const slots = reinterpret_cast<float4*>(mg::dynamic_shared<unsigned char>() + V::kBytes);
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
   __syncwarp();
   mg::cluster_arrive();
   mg::cluster_wait();
-  const int first = rank * share_of_pieces, end = least(pieces, first + share_of_pieces);
+  const int first = rank * share_of_pieces, end = minimum(pieces, first + share_of_pieces);
   for (int index = first + static_cast<int>(threadIdx.x); index < end; index += V::kThreads) {
     const float4* const own_slots = slots + 2 * (index - first) * CLUSTER;
     const mg::AttentionPiece sum = mg::sum_of_pieces(CLUSTER, [&](int part) {
@@ -199,7 +199,7 @@ template <class T, int HEAD_DIM, int ROWS, int THREADS, bool PDL, bool WINDOWED,
 __global__ void __launch_bounds__(THREADS)
     attention_decode_combine(const int* kv_lens, T* o, float* lse, float* part_sums,
                              float* part_weights, int q_len, int heads, int kv_heads, int window,
-                             int chunk, int most_parts, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
+                             int chunk, int max_parts, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
   if constexpr (PDL) {
     mg::let_next_grid_start();
     mg::wait_for_previous_grid();
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(THREADS)
   constexpr int kPieces = HEAD_DIM / 4;
   const int b = static_cast<int>(blockIdx.z), kv_head = static_cast<int>(blockIdx.y);
   const int group = heads / kv_heads;
-  const Cut cut = Cut::of<WINDOWED>(kv_lens[b], q_len, window, chunk, most_parts);
+  const Cut cut = Cut::of<WINDOWED>(kv_lens[b], q_len, window, chunk, max_parts);
   const int i = static_cast<int>(blockIdx.x) * THREADS + static_cast<int>(threadIdx.x);
   const int row = i / kPieces, column = i % kPieces * 4;
   if (cut.parts == 1 || row >= group * q_len) return;
@@ -222,5 +222,5 @@ __global__ void __launch_bounds__(THREADS)
                            kv_head * group,
                            group,
                            q_len};
-  write<T, LSE>(outputs, row, column, parts.sum(tile * most_parts, cut.parts, row % ROWS, column));
+  write<T, LSE>(outputs, row, column, parts.sum(tile * max_parts, cut.parts, row % ROWS, column));
 }

@@ -19,9 +19,9 @@ struct Cut {
 
   template <bool kWindowed>
   static __device__ __forceinline__ Cut of(int keys, int q_len, int window, int chunk,
-                                           int most_parts) {
-    const int begin = kWindowed ? most(0, keys - q_len - window) : 0;
-    return {begin, most(1, least((keys - begin + chunk - 1) / chunk, most_parts))};
+                                           int max_parts) {
+    const int begin = kWindowed ? maximum(0, keys - q_len - window) : 0;
+    return {begin, maximum(1, minimum((keys - begin + chunk - 1) / chunk, max_parts))};
   }
 };
 
@@ -29,16 +29,16 @@ struct Cut {
 // the length; the length itself may not be read yet.
 template <class V>
 __device__ __forceinline__ void prefetch(const Cache<typename V::T>& cache, int begin, int end) {
-  const int last = least(end, begin + V::kStages * V::kWarps * V::kKeys);
+  const int last = minimum(end, begin + V::kStages * V::kWarps * V::kKeys);
   for (int key = begin + static_cast<int>(threadIdx.x); key < last; key += V::kThreads) {
     mg::bulk_prefetch_to_l2(cache.k + key * cache.k_row, V::kRowBytes);
     mg::bulk_prefetch_to_l2(cache.v + key * cache.v_row, V::kRowBytes);
   }
 }
 
-// The arguments of the kernels.
+// The arguments that the kernels share.
 template <class T>
-struct Given {
+struct Arguments {
   const T *q, *k, *v;
   const int *kv_lens, *block_table;
   T* o;
@@ -55,19 +55,19 @@ struct Place {
   using T = typename V::T;
   int sequence, part, kv_head, group, first_row, rows;
 
-  __device__ __forceinline__ explicit Place(const Given<T>& in)
+  __device__ __forceinline__ explicit Place(const Arguments<T>& in)
       : sequence(static_cast<int>(blockIdx.z)),
         part(static_cast<int>(blockIdx.y)),
         kv_head(static_cast<int>(blockIdx.x) % in.kv_heads),
         group(in.heads / in.kv_heads),
         first_row(static_cast<int>(blockIdx.x) / in.kv_heads * V::kRows),
-        rows(least(V::kRows, group * in.q_len - first_row)) {}
+        rows(minimum(V::kRows, group * in.q_len - first_row)) {}
 
-  __device__ __forceinline__ const T* q(const Given<T>& in) const {
+  __device__ __forceinline__ const T* q(const Arguments<T>& in) const {
     return in.q + sequence * in.q_sb + kv_head * group * in.q_sh;
   }
 
-  __device__ __forceinline__ Cache<T> cache(const Given<T>& in) const {
+  __device__ __forceinline__ Cache<T> cache(const Arguments<T>& in) const {
     Cache<T> cache{in.k + kv_head * in.k_sh,
                    in.v + kv_head * in.v_sh,
                    in.k_sb,
@@ -85,7 +85,7 @@ struct Place {
     return cache;
   }
 
-  __device__ __forceinline__ Outputs<T> outputs(const Given<T>& in) const {
+  __device__ __forceinline__ Outputs<T> outputs(const Arguments<T>& in) const {
     return {in.o + sequence * in.o_sb,
             V::kLse ? in.lse + mg::i64{sequence} * in.heads * in.q_len : nullptr,
             in.o_ss,
@@ -99,12 +99,12 @@ struct Place {
 
 // Prefetches and waits until this grid may read what earlier grids wrote.
 template <class V, bool kPdl>
-__device__ __forceinline__ void begin(const Given<typename V::T>& in, const Place<V>& place) {
+__device__ __forceinline__ void begin(const Arguments<typename V::T>& in, const Place<V>& place) {
   if constexpr (kPdl) {
     mg::let_next_grid_start();
     if constexpr (!V::kPaged && !V::kWindowed) {
       const int first = place.part * in.chunk;
-      prefetch<V>(place.cache(in), first, least(in.kv_len, first + in.chunk));
+      prefetch<V>(place.cache(in), first, minimum(in.kv_len, first + in.chunk));
     }
     mg::wait_for_previous_grid();
   }
@@ -160,8 +160,9 @@ struct Merged {
 // Computes attention of a block's rows over keys [first_key, end_key) of a sequence that has `keys`
 // keys.
 template <class V>
-__device__ __forceinline__ Merged<V> attend(const Given<typename V::T>& in, const Place<V>& place,
-                                            int keys, int first_key, int end_key) {
+__device__ __forceinline__ Merged<V> attend(const Arguments<typename V::T>& in,
+                                            const Place<V>& place, int keys, int first_key,
+                                            int end_key) {
   using T = typename V::T;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   T* const q_tile = mg::dynamic_shared<T>();

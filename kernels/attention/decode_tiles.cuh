@@ -12,8 +12,8 @@
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
 
-using mg::least;
-using mg::most;
+using mg::maximum;
+using mg::minimum;
 
 // The constants of a variant.
 template <class T_, int HEAD_DIM, int ROWS, int BLOCK_N, int WARPS, int STAGES, bool PAGED,

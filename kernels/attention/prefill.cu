@@ -76,9 +76,9 @@
 //            BLOCKS_PER_SM   The blocks that the compiler leaves registers for.
 //            HEADS_AT_ONCE   The heads (times batch) whose longest blocks start together.
 // Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T, and row sums add
-//            the rounded P, so that V of ones gives exactly 1. lse has its own sum of what was not
-//            rounded. o is rounded once. With RESCALE seldom P grows up to 2^8. The parameters fix
-//            the order of all sums.
+//            the rounded P, so that V of ones gives exactly 1. lse has its own sum of P before it
+//            is rounded. o is rounded once. With RESCALE seldom P grows up to 2^8. The parameters
+//            fix the order of all sums.
 
 #include <mg/attention_rows.cuh>
 #include <mg/shared.cuh>
@@ -118,7 +118,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   // The key of the same position as the warp's first row, and that of its last row. These two bound
   // the keys that all of its rows see, or any of them.
   const int first_own = row0 + tiles.diagonal;
-  const int last_own = least(row0 + V::kWarpRows, at.rows) - 1 + tiles.diagonal;
+  const int last_own = minimum(row0 + V::kWarpRows, at.rows) - 1 + tiles.diagonal;
   typename mg::AttentionRows<V>::Scores scores;
   typename mg::AttentionRows<V>::Probabilities probabilities;
   const auto nothing = [](int) {};
@@ -272,7 +272,7 @@ __device__ __forceinline__ Place place_of_block(int rows, int heads) {
   const int row_blocks = (rows + BLOCK_M - 1) / BLOCK_M;
   const int block = static_cast<int>(blockIdx.x);
   const int first_head = block / (row_blocks * HEADS_AT_ONCE) * HEADS_AT_ONCE;
-  const int group = least(HEADS_AT_ONCE, heads - first_head);
+  const int group = minimum(HEADS_AT_ONCE, heads - first_head);
   const int place = block - first_head * row_blocks;
   return {first_head + place % group, (row_blocks - 1 - place / group) * BLOCK_M};
 }

@@ -15,8 +15,8 @@
 enum class ROW_SUM { alu, mma };
 enum class RESCALE { always, seldom };
 
-using mg::least;
-using mg::most;
+using mg::maximum;
+using mg::minimum;
 using Scaling = mg::AttentionScaling;
 
 // The constants of a variant.
@@ -153,11 +153,11 @@ struct Tiles {
   template <class T>
   __device__ __forceinline__ Tiles(const Sequence<T>& at, int first_row, int window)
       : first_row(first_row), diagonal(at.keys - at.rows) {
-    const int last_own = least(first_row + V::kRows, at.rows) - 1 + diagonal;
+    const int last_own = minimum(first_row + V::kRows, at.rows) - 1 + diagonal;
     int end = at.keys, begin = 0;
-    if constexpr (V::kCausal) end = least(end, last_own + 1);
-    if constexpr (V::kWindowed && !V::kCausal) end = least(end, last_own + window + 1);
-    if constexpr (V::kWindowed) begin = most(0, first_row + diagonal - window);
+    if constexpr (V::kCausal) end = minimum(end, last_own + 1);
+    if constexpr (V::kWindowed && !V::kCausal) end = minimum(end, last_own + window + 1);
+    if constexpr (V::kWindowed) begin = maximum(0, first_row + diagonal - window);
     first_tile = begin / V::kKeys;
     count = end <= begin ? 0 : (end + V::kKeys - 1) / V::kKeys - first_tile;
   }

@@ -1,4 +1,4 @@
-// The kernels of the check. They compute what the host needs to know of tensors that stay on the
+// The kernels of the check. They compute what the host needs to know about tensors that stay on the
 // device.
 //
 //   compare_with_reference   sums of (output - reference)^2 and reference^2, the largest difference

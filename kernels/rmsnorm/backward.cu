@@ -138,9 +138,9 @@ __device__ __forceinline__ void backward_in_cluster(
   begin_rows<K, kPdl>(in, first_column);
   using Sums = typename Rows<K>::ClusterSums;
   MG_SHARED(float, slots, [Sums::kFloats]);
-  MG_SHARED(mg::CopyBarrier, told, [Sums::kBarriers]);
+  MG_SHARED(mg::CopyBarrier, arrived, [Sums::kBarriers]);
   Rows<K> rows(in, first_column);
-  rows.process_in_cluster(Sums(slots, told));
+  rows.process_in_cluster(Sums(slots, arrived));
   end_rows<K, kPdl>(rows);
 }
 

@@ -77,16 +77,16 @@ class Rows {
       const int free_stage = stage + kAhead < K::kStages ? stage + kAhead : stage - 2;
       copy(row + kAhead * kAtOnce * stride_, free_stage, copies);
       float rstd[kAtOnce], sums[kAtOnce];
-      take_rstd(row, next_rstd, rstd);
+      advance_rstd(row, next_rstd, rstd);
       copies.template wait<kAhead>();
       accumulate(row, rstd, in_stage(stage), sums);
 #pragma unroll
       for (int r = 0; r < kAtOnce; ++r) sums[r] = mg::sum_of_lanes<32>(sums[r]);
-      cluster_sums.tell(sums);
+      cluster_sums.send(sums);
       if (row != first_row_) {
         write_dx(row - kAtOnce * stride_, last_rstd, means, in_stage(last_stage));
       }
-      cluster_sums.take(means);
+      cluster_sums.receive(means);
 #pragma unroll
       for (int r = 0; r < kAtOnce; ++r) {
         means[r] *= 1.0f / K::kHidden;
@@ -278,8 +278,8 @@ class Rows {
 
   // Moves the rstd that were loaded for these rows from `next` to `to`, and loads those of the next
   // rows into `next`.
-  __device__ __forceinline__ void take_rstd(mg::i64 first, float (&next)[kAtOnce],
-                                            float (&to)[kAtOnce]) const {
+  __device__ __forceinline__ void advance_rstd(mg::i64 first, float (&next)[kAtOnce],
+                                               float (&to)[kAtOnce]) const {
 #pragma unroll
     for (int r = 0; r < kAtOnce; ++r) to[r] = next[r];
     load_rstd(first + kAtOnce * stride_, next);
@@ -300,7 +300,7 @@ class Rows {
       // barrier is needed.
       copy(row + kAhead * kAtOnce * stride_, stage == 0 ? kAhead : stage - 1, copies);
       float rstd[kAtOnce];
-      take_rstd(row, next_rstd, rstd);
+      advance_rstd(row, next_rstd, rstd);
       copies.template wait<kAhead>();
       process(row, rstd, scratch, in_stage(stage));
       stage = stage == kAhead ? 0 : stage + 1;

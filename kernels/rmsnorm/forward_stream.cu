@@ -95,13 +95,13 @@ class StreamRows {
         store_residual(row, column, kept[i]);
         squares += mg::sum_of_squares(kept[i]);
       });
-      row_sum.tell(squares);
-      write(row, row_sum.take(), [&](int i, int) { return kept[i]; });
+      row_sum.send(squares);
+      write(row, row_sum.receive(), [&](int i, int) { return kept[i]; });
       advance(stage, phase);
     }
   }
 
-  // Each row is written between tell() and take() of the next row.
+  // Each row is written between send() and receive() of the next row.
   __device__ __forceinline__ void process_in_place(RowSum<S>& row_sum) const {
     int stage = 0, last_stage = 0;
     unsigned int phase = 0;
@@ -120,12 +120,12 @@ class StreamRows {
         if constexpr (kAdd) mg::store<kVec>(piece_.held(stage, column), value);
         squares += mg::sum_of_squares(value);
       });
-      row_sum.tell(squares);
+      row_sum.send(squares);
       if (row != first()) {
         write_last();
         refill(row - step(), last_stage);
       }
-      last_sum = row_sum.take();
+      last_sum = row_sum.receive();
       last_stage = stage;
       advance(stage, phase);
     }
@@ -196,7 +196,7 @@ __device__ __forceinline__ void normalize_stream(const StreamTensors<S>& at, flo
                                                  float weight_offset) {
   MG_SHARED(mg::CopyBarrier, arrived, [S::kStages * S::kWarps]);
   MG_SHARED(float, scratch, [RowSum<S>::kFloats]);
-  MG_SHARED(mg::CopyBarrier, told, [RowSum<S>::kBarriers]);
+  MG_SHARED(mg::CopyBarrier, sums_arrived, [RowSum<S>::kBarriers]);
   const Piece<S, kAdd> piece(at, mg::dynamic_shared<typename S::T>(), arrived);
   const bool leads = threadIdx.x % 32 == 0;
   const mg::i64 first = blockIdx.x / S::kCluster, step = gridDim.x / S::kCluster;
@@ -213,7 +213,7 @@ __device__ __forceinline__ void normalize_stream(const StreamTensors<S>& at, flo
     for (int i = 0; i < S::kStages; ++i) piece.request(first + i * step, i);
   }
   const StreamRows<S, kAdd, kHasRstd> rows(at, piece, eps, weight_offset);
-  RowSum<S> row_sum(scratch, told);
+  RowSum<S> row_sum(scratch, sums_arrived);
   if constexpr (S::kHold == HOLD::registers) {
     rows.process_from_registers(row_sum);
   } else {

@@ -7,8 +7,8 @@
 #include <mg/cluster_sums.cuh>
 #include <mg/reduce.cuh>
 
-// The sum over the threads of a row, for one row after the other. Every thread calls tell() with
-// its part and then take() for the sum. The class needs kFloats floats of shared memory, and in
+// The sum over the threads of a row, for one row after the other. Every thread calls send() with
+// its part and then receive() for the sum. The class needs kFloats floats of shared memory, and in
 // clusters kBarriers barriers. Two areas take turns, so one barrier per row is enough.
 template <class S, bool kInCluster = (S::kCluster > 1)>
 class RowSum {
@@ -17,12 +17,12 @@ class RowSum {
 
   __device__ __forceinline__ RowSum(float* scratch, mg::CopyBarrier*) : scratch_(scratch) {}
 
-  __device__ __forceinline__ void tell(float part) const {
+  __device__ __forceinline__ void send(float part) const {
     part = mg::sum_of_lanes<32>(part);
     if (threadIdx.x % 32 == 0) scratch_[turn_ + threadIdx.x / 32] = part;
   }
 
-  __device__ __forceinline__ float take() {
+  __device__ __forceinline__ float receive() {
     __syncthreads();
     const float sum = mg::sum_of_lanes<S::kWarps>(scratch_[turn_ + threadIdx.x % S::kWarps]);
     turn_ = S::kWarps - turn_;
@@ -41,18 +41,19 @@ class RowSum<S, true> {
  public:
   static constexpr int kFloats = Sums::kFloats, kBarriers = Sums::kBarriers;
 
-  __device__ __forceinline__ RowSum(float* slots, mg::CopyBarrier* told) : sums_(slots, told) {
+  __device__ __forceinline__ RowSum(float* slots, mg::CopyBarrier* arrived)
+      : sums_(slots, arrived) {
     sums_.begin();
   }
 
-  __device__ __forceinline__ void tell(float part) const {
+  __device__ __forceinline__ void send(float part) const {
     const float parts[1] = {mg::sum_of_lanes<32>(part)};
-    sums_.tell(parts);
+    sums_.send(parts);
   }
 
-  __device__ __forceinline__ float take() {
+  __device__ __forceinline__ float receive() {
     float total[1];
-    sums_.take(total);
+    sums_.receive(total);
     return total[0];
   }
 

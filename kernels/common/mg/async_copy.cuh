@@ -21,15 +21,15 @@ namespace mg {
 
 #if defined(MGTUNE_CPU_DEVICE)
 
-template <int kMostUnfinished>
+template <int kMaxUnfinished>
 class AsyncCopies {
  public:
   template <int kBytes>
   void copy(void* shared, const void* global) {
-    static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what cp.async copies");
-    if (count_ == kMostUnfinished) __trap();
+    static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");
+    if (count_ == kMaxUnfinished) __trap();
     memset(shared, 0xff, kBytes);
-    copies_[(first_ + count_++) % kMostUnfinished] = {shared, global, kBytes, groups_};
+    copies_[(first_ + count_++) % kMaxUnfinished] = {shared, global, kBytes, groups_};
   }
 
   template <int kBytes>
@@ -45,7 +45,7 @@ class AsyncCopies {
     while (count_ > 0 && copies_[first_].group < groups_ - kGroups) {
       const Copy& copy = copies_[first_];
       memcpy(copy.to, copy.from, static_cast<unsigned>(copy.bytes));
-      first_ = (first_ + 1) % kMostUnfinished;
+      first_ = (first_ + 1) % kMaxUnfinished;
       --count_;
     }
   }
@@ -56,18 +56,18 @@ class AsyncCopies {
     const void* from;
     int bytes, group;
   };
-  Copy copies_[kMostUnfinished];  // used as a ring
+  Copy copies_[kMaxUnfinished];  // used as a ring
   int first_ = 0, count_ = 0, groups_ = 0;
 };
 
 #else
 
-template <int kMostUnfinished>
+template <int kMaxUnfinished>
 class AsyncCopies {
  public:
   template <int kBytes>
   __device__ __forceinline__ void copy(void* shared, const void* global) {
-    static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what cp.async copies");
+    static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");
     const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
     if constexpr (kBytes == 16) {  // .cg bypasses L1; it exists for 16 bytes only
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
@@ -82,7 +82,7 @@ class AsyncCopies {
 
   template <int kBytes>
   __device__ __forceinline__ void copy_or_zero(void* shared, const void* global, bool is_there) {
-    static_assert(kBytes == 16, "what kernels have needed so far");
+    static_assert(kBytes == 16, "no kernel has needed others so far");
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                      static_cast<u32>(__cvta_generic_to_shared(shared))),
                  "l"(__cvta_generic_to_global(global)), "r"(is_there ? kBytes : 0)

@@ -16,7 +16,7 @@
 // V has these constants: T (half or bfloat16); kRowTiles tiles of 16 rows, kKeyTiles of 8 keys and
 // kDimTiles of 8 columns; kHeadDim, kRowBytes; kQInRegisters; kSumByMma (the sums of P are products
 // with ones); kSeldom (O follows a maximum only when it rises by 2^8); kCausal, kWindowed, kCapped;
-// kLse (keeps a second sum of what was not rounded). Q and the tiles lie in shared memory as
+// kLse (keeps a second sum, of P before it is rounded). Q and the tiles lie in shared memory as
 // <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
 // Numerics: products are exact, sums are fp32, P is rounded to T. A row that saw no key has a sum
 // of 0.
@@ -34,8 +34,8 @@ namespace mg {
 inline constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
 inline constexpr float kSeldomBits = 8.0f;  // kSeldom ignores rises of a maximum up to 2^8
 
-__device__ __forceinline__ int least(int a, int b) { return a < b ? a : b; }
-__device__ __forceinline__ int most(int a, int b) { return a > b ? a : b; }
+__device__ __forceinline__ int minimum(int a, int b) { return a < b ? a : b; }
+__device__ __forceinline__ int maximum(int a, int b) { return a > b ? a : b; }
 
 struct AttentionScaling {
   float scale, softcap;
@@ -142,8 +142,8 @@ class AttentionRows {
       const int own_key = own(row(i, c / 2));
       const int key = key0 + 8 * j + 2 * static_cast<int>(lane_ % 4u) + c % 2;
       int last = keys - 1;
-      if constexpr (V::kCausal) last = least(last, own_key);
-      if constexpr (V::kWindowed && !V::kCausal) last = least(last, own_key + window);
+      if constexpr (V::kCausal) last = minimum(last, own_key);
+      if constexpr (V::kWindowed && !V::kCausal) last = minimum(last, own_key + window);
       if (key > last || (V::kWindowed && key < own_key - window)) s = -infinity();
     });
   }

@@ -8,12 +8,12 @@
 //
 //   mg::ClusterSums<kThreads, kBlocks, kAtOnce> sums(slots, arrived);
 //   sums.begin();                 once; it contains a barrier of the cluster
-//   sums.tell(parts);             sends the warp's parts of kAtOnce sums; all lanes pass the same
+//   sums.send(parts);             sends the warp's parts of kAtOnce sums; all lanes pass the same
 //   ...other work...
-//   sums.take(totals);            returns the sums to every thread; then the next tell() may follow
+//   sums.receive(totals);         returns the sums to every thread; then the next send() may follow
 //
 // All threads of all blocks call each function, whole warps together. The order of the additions is
-// a fixed tree: equal parts give equal bits. All blocks take the same number of sums before they
+// a fixed tree: equal parts give equal bits. All blocks receive the same number of sums before they
 // end, so nothing is sent to a block that has ended. Needs compute capability 9.0. On the cpu
 // device a cluster has one block.
 
@@ -73,7 +73,7 @@ class ClusterSums {
     cluster_wait();  // Now every block runs and is ready.
   }
 
-  __device__ __forceinline__ void tell(const float (&parts)[kAtOnce]) const {
+  __device__ __forceinline__ void send(const float (&parts)[kAtOnce]) const {
     const u32 warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
     if (threadIdx.x == 0) arrive_expecting(arrived_[area_], kParts * kAtOnce * sizeof(float));
     if (lane < kBlocks) {
@@ -87,7 +87,7 @@ class ClusterSums {
   // The wait acquires at the scope of the block. This is usual for barriers that other blocks of
   // the cluster complete: the data lies in this block's shared memory, and there is only one copy
   // of it.
-  __device__ __forceinline__ void take(float (&totals)[kAtOnce]) {
+  __device__ __forceinline__ void receive(float (&totals)[kAtOnce]) {
     wait(arrived_[area_], phase_);
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {

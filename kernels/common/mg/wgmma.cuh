@@ -95,7 +95,7 @@ __device__ __forceinline__ u64 wgmma_descriptor(const void* tile) {
 
 template <class T, int N>
 __device__ __forceinline__ void wgmma_m64k16(float (&d)[N / 2], const void* a, const void* b) {
-  static_assert(sizeof(T) == 2 && (N == 128 || N == 256), "what kernels have needed so far");
+  static_assert(sizeof(T) == 2 && (N == 128 || N == 256), "no kernel has needed others so far");
   if constexpr (N == 128 && kIsBfloat16<T>) MG_WGMMA_N128("bf16");
   if constexpr (N == 128 && !kIsBfloat16<T>) MG_WGMMA_N128("f16");
   if constexpr (N == 256 && kIsBfloat16<T>) MG_WGMMA_N256("bf16");

@@ -24,7 +24,7 @@ struct Way {
 
 constexpr Way kLastBlock{"COMBINE::last_block", 32}, kTwoKernels{"COMBINE::kernel", 64};
 constexpr Way kCluster{"cluster", 0};
-constexpr int kMostKeys = 300;
+constexpr int kMaxKeys = 300;
 
 class AttentionDecodeNumerics : public testing::TestWithParam<const char*> {
  protected:
@@ -67,8 +67,8 @@ class AttentionDecodeNumerics : public testing::TestWithParam<const char*> {
     const auto v = upload(head.keys, head.v);
     const auto lens =
         DeviceTensor::upload(device, DType::i32, {static_cast<double>(head.keys)}).value();
-    const std::int32_t most_parts = way.chunk == 0 ? 1 : kMostKeys / way.chunk;
-    const auto parts = static_cast<std::size_t>(most_parts);
+    const std::int32_t max_parts = way.chunk == 0 ? 1 : kMaxKeys / way.chunk;
+    const auto parts = static_cast<std::size_t>(max_parts);
     const auto sums = DeviceTensor::poisoned(device, DType::f32, parts * 16 * 64).value();
     const auto weights = DeviceTensor::poisoned(device, DType::f32, parts * 16 * 4).value();
     const auto counters = DeviceTensor::upload(device, DType::i32, {0}).value();
@@ -80,8 +80,8 @@ class AttentionDecodeNumerics : public testing::TestWithParam<const char*> {
     void *o_data = o.data(), *lse_data = lse.data(), *sums_data = sums.data();
     void *weights_data = weights.data(), *counters_data = counters.data(), *table = nullptr;
     float scale = head.scale, softcap = 1;
-    std::int32_t one = 1, none = 0, q_len = head.queries, kv_len = kMostKeys, chunk = way.chunk;
-    std::int32_t parts_argument = most_parts;
+    std::int32_t one = 1, none = 0, q_len = head.queries, kv_len = kMaxKeys, chunk = way.chunk;
+    std::int32_t parts_argument = max_parts;
     std::int64_t sb = 0, ss = AttentionHead::kDim, sh = AttentionHead::kDim;
     std::vector<void*> args = {&q_data, &k_data, &v_data, &lens_data, &table, &o_data, &lse_data};
     if (way.chunk != 0) args.insert(args.end(), {&sums_data, &weights_data, &counters_data});
@@ -89,9 +89,9 @@ class AttentionDecodeNumerics : public testing::TestWithParam<const char*> {
                 {&scale, &softcap, &q_len, &kv_len, &one, &one, &none, &one, &none, &chunk, &sb,
                  &ss,    &sh,      &sb,    &ss,     &sh,  &sb,  &ss,   &sh,  &sb,   &ss,    &sh});
     const std::uint32_t shared = (16 + 2 * 2 * 2 * 16) * 64 * 2 + 32 * 16 * 64 / 4;
-    Status status = module_->launch_with(kernel(GetParam(), way),
-                                         {1, static_cast<std::uint32_t>(most_parts), 1}, 64, shared,
-                                         args.data());
+    Status status =
+        module_->launch_with(kernel(GetParam(), way), {1, static_cast<std::uint32_t>(max_parts), 1},
+                             64, shared, args.data());
     EXPECT_TRUE(status.ok()) << status.message();
     if (way.chunk == kTwoKernels.chunk) {
       void* combine_args[] = {&lens_data,      &o_data, &lse_data, &sums_data, &weights_data,
@@ -124,7 +124,7 @@ TEST_P(AttentionDecodeNumerics, LogSumExpIsThatOfTheFormula) {
 
 // The bound of the lengths picks the parts, and nothing else: the last one has what is left.
 TEST_P(AttentionDecodeNumerics, ASequenceMayBeLongerThanTheBound) {
-  expect_close({5, kMostKeys + 90, wave, wave, wave, 0.5F}, 2);
+  expect_close({5, kMaxKeys + 90, wave, wave, wave, 0.5F}, 2);
 }
 
 // The largest may come in any part.

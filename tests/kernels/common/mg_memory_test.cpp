@@ -52,15 +52,15 @@ template <int kThreads, int kBlocks>
 __global__ void told_sums(const float* in, float* out, int rounds) {
   using Sums = mg::ClusterSums<kThreads, kBlocks, 2>;
   MG_SHARED(float, slots, [Sums::kFloats]);
-  MG_SHARED(mg::CopyBarrier, told, [Sums::kBarriers]);
-  Sums sums(slots, told);
+  MG_SHARED(mg::CopyBarrier, arrived, [Sums::kBarriers]);
+  Sums sums(slots, arrived);
   sums.begin();
   for (int round = 0; round < rounds; ++round) {
     const int at = 2 * (round * kThreads + static_cast<int>(threadIdx.x));
     const float parts[2] = {mg::sum_of_lanes<32>(in[at]), mg::sum_of_lanes<32>(in[at + 1])};
     float totals[2];
-    sums.tell(parts);
-    sums.take(totals);
+    sums.send(parts);
+    sums.receive(totals);
     out[at] = totals[0];
     out[at + 1] = totals[1];
   }
