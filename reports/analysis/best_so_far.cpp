@@ -1,7 +1,13 @@
 #include "analysis/best_so_far.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <map>
+#include <tuple>
+
+#include "store/import.h"
 
 namespace mgtune {
 namespace {
@@ -21,6 +27,12 @@ void add_row(const ReportVariant& variant, std::size_t row, BestSoFar& curve) {
   if (!curve.steps.empty() && curve.steps.back().best_ns <= time_ns) return;
   curve.steps.push_back({curve.evaluations, variant.seconds, time_ns, row});
 }
+
+// Sweeps by id: when each began, and whether it is an import.
+struct SweepStart {
+  std::optional<double> began;
+  bool imported = false;
+};
 
 }  // namespace
 
@@ -52,6 +64,66 @@ std::vector<BestSoFar> best_so_far(const ReportModel& model) {
     }
   }
   return result;
+}
+
+std::optional<double> seconds_of_utc(const std::string& text) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0;
+  double second = 0;
+  char zone = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%lf%c", &year, &month, &day, &hour, &minute,
+                  &second, &zone) != 7 ||
+      zone != 'Z') {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return std::nullopt;
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  return 86400.0 * static_cast<double>(days) + 3600.0 * hour + 60.0 * minute + second;
+}
+
+void add_evaluation_order(const std::vector<SweepView>& sweeps, ReportModel& model) {
+  std::map<std::int64_t, SweepStart> starts;
+  for (const SweepView& view : sweeps) {
+    starts[view.sweep.id] = {seconds_of_utc(view.sweep.started_at),
+                             view.sweep.strategy == kImportStrategy};
+  }
+  std::vector<std::size_t> rows(model.variants.size());
+  std::vector<std::size_t> problem_of(model.variants.size());
+  for (std::size_t p = 0; p < model.problems.size(); ++p) {
+    const ReportProblem& problem = model.problems[p];
+    for (std::size_t i = 0; i < problem.count; ++i) {
+      rows[problem.first + i] = problem.first + i;
+      problem_of[problem.first + i] = p;
+    }
+  }
+  std::ranges::stable_sort(rows, [&](std::size_t a, std::size_t b) {
+    const OutcomeView& x = model.variants[a].view;
+    const OutcomeView& y = model.variants[b].view;
+    return std::tie(x.sweep, x.id) < std::tie(y.sweep, y.id);
+  });
+
+  std::vector<std::int64_t> evaluations(model.problems.size(), 0);
+  std::vector<std::optional<double>> spent(model.problems.size(), 0.0);
+  std::int64_t sweep = 0;
+  std::optional<double> before;
+  for (const std::size_t row : rows) {
+    ReportVariant& variant = model.variants[row];
+    const SweepStart& start = starts[variant.view.sweep];
+    if (start.imported) continue;
+    variant.order = evaluations[problem_of[row]]++;
+    if (variant.view.sweep != sweep) before = start.began;
+    sweep = variant.view.sweep;
+    const std::optional<double> now = seconds_of_utc(variant.view.recorded_at);
+    std::optional<double>& total = spent[problem_of[row]];
+    // If one row has no time, the rows after it have none either, because no part of it can be
+    // guessed.
+    total = total && now && before ? std::optional(*total + std::max(0.0, *now - *before))
+                                   : std::nullopt;
+    if (total) variant.seconds = std::round(*total * 1000) / 1000;
+    before = now;
+  }
 }
 
 }  // namespace mgtune

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 
 #include "model/assignments.h"
@@ -31,79 +32,69 @@ Values values_of(const ReportPick& pick) {
 // The picks of one GPU, operator and method.
 using PickIndices = std::vector<std::size_t>;
 
-class Slices {
- public:
-  Slices(const ReportModel& model, const PickIndices& picks) : model_(model), picks_(picks) {}
+SizeSeries empty_series(const ReportPick& pick, std::string_view dim, Values fixed) {
+  return {pick.view.gpu,
+          pick.view.op,
+          pick.view.tuned.method,
+          std::string(dim),
+          std::move(fixed),
+          {},
+          {}};
+}
 
-  void add_to(std::vector<SizeSeries>& result) {
-    add_by_dim();
-    for (auto& [key, series] : slices_) finish(std::move(series), result);
-    finish(by_bytes(), result);
+// Adds the series if it has two sizes.
+void add_series(const ReportModel& model, SizeSeries series, std::vector<SizeSeries>& result) {
+  if (series.points.size() < 2) return;
+  std::ranges::stable_sort(series.points, {}, &SizePoint::size);
+  if (series.points.front().size == series.points.back().size) return;
+  for (std::size_t i = 1; i < series.points.size() && series.dim != kBytes; ++i) {
+    const SizePoint& below = series.points[i - 1];
+    const SizePoint& above = series.points[i];
+    const std::string& one = model.picks[below.pick].view.tuned.variant;
+    const std::string& other = model.picks[above.pick].view.tuned.variant;
+    if (one == other) continue;
+    series.boundaries.push_back({std::sqrt(below.size * above.size), one, other});
   }
+  result.push_back(std::move(series));
+}
 
- private:
-  SizeSeries empty_series(std::string dim, Values fixed) const {
-    const ReportPick& first = model_.picks[picks_.front()];
-    return {first.view.gpu,
-            first.view.op,
-            first.view.tuned.method,
-            std::move(dim),
-            std::move(fixed),
-            {},
-            {}};
-  }
-
-  void add_by_dim() {
-    for (const std::size_t pick : picks_) {
-      const Values values = values_of(model_.picks[pick]);
-      for (std::size_t d = 0; d < values.size(); ++d) {
-        const std::optional<double> size = positive_number(values[d].second);
-        if (!size) continue;
-        Values fixed = values;
-        fixed.erase(fixed.begin() + static_cast<std::ptrdiff_t>(d));
-        const auto [slice, is_new] =
-            slices_.try_emplace({values[d].first, fixed}, empty_series(values[d].first, fixed));
-        slice->second.points.push_back({pick, *size});
-      }
+// The picks whose problems differ in one number, for each number.
+void add_by_dim(const ReportModel& model, const PickIndices& picks,
+                std::vector<SizeSeries>& result) {
+  std::map<std::pair<std::string, Values>, SizeSeries> slices;
+  for (const std::size_t pick : picks) {
+    const Values values = values_of(model.picks[pick]);
+    for (std::size_t d = 0; d < values.size(); ++d) {
+      const std::optional<double> size = positive_number(values[d].second);
+      if (!size) continue;
+      Values fixed = values;
+      fixed.erase(fixed.begin() + static_cast<std::ptrdiff_t>(d));
+      const SizeSeries empty = empty_series(model.picks[pick], values[d].first, fixed);
+      const auto slice = slices.try_emplace({values[d].first, fixed}, empty).first;
+      slice->second.points.push_back({pick, *size});
     }
   }
+  for (auto& [key, series] : slices) add_series(model, std::move(series), result);
+}
 
-  SizeSeries by_bytes() const {
-    Values shared = values_of(model_.picks[picks_.front()]);
-    for (const std::size_t pick : picks_) {
-      const Values values = values_of(model_.picks[pick]);
-      std::erase_if(shared, [&](const auto& value) {
-        return std::ranges::find(values, value) == values.end();
-      });
-    }
-    SizeSeries series = empty_series(std::string(kBytes), std::move(shared));
-    for (const std::size_t pick : picks_) {
-      const double bytes = model_.picks[pick].view.bytes;
-      if (bytes > 0) series.points.push_back({pick, bytes});
-    }
-    return series;
+// All picks, by the bytes that must move.
+void add_by_bytes(const ReportModel& model, const PickIndices& picks,
+                  std::vector<SizeSeries>& result) {
+  const ReportPick& first = model.picks[picks.front()];
+  Values shared = values_of(first);
+  std::vector<SizePoint> points;
+  for (const std::size_t pick : picks) {
+    const Values values = values_of(model.picks[pick]);
+    std::erase_if(shared, [&](const auto& value) {
+      return std::ranges::find(values, value) == values.end();
+    });
+    const double bytes = model.picks[pick].view.bytes;
+    if (bytes > 0) points.push_back({pick, bytes});
   }
-
-  void finish(SizeSeries series, std::vector<SizeSeries>& result) const {
-    if (series.points.size() < 2) return;
-    std::ranges::stable_sort(series.points, {}, &SizePoint::size);
-    if (series.points.front().size == series.points.back().size) return;
-    for (std::size_t i = 1; i < series.points.size() && series.dim != kBytes; ++i) {
-      const SizePoint& below = series.points[i - 1];
-      const SizePoint& above = series.points[i];
-      const std::string& one = model_.picks[below.pick].view.tuned.variant;
-      const std::string& other = model_.picks[above.pick].view.tuned.variant;
-      if (one != other) {
-        series.boundaries.push_back({std::sqrt(below.size * above.size), one, other});
-      }
-    }
-    result.push_back(std::move(series));
-  }
-
-  const ReportModel& model_;
-  const PickIndices& picks_;
-  std::map<std::pair<std::string, Values>, SizeSeries> slices_;
-};
+  SizeSeries series = empty_series(first, kBytes, std::move(shared));
+  series.points = std::move(points);
+  add_series(model, std::move(series), result);
+}
 
 }  // namespace
 
@@ -121,7 +112,10 @@ std::vector<SizeSeries> size_series(const ReportModel& model) {
     }
   }
   std::vector<SizeSeries> result;
-  for (const auto& [key, picks] : groups) Slices(model, picks).add_to(result);
+  for (const auto& [key, picks] : groups) {
+    add_by_dim(model, picks, result);
+    add_by_bytes(model, picks, result);
+  }
   return result;
 }
 

@@ -6,7 +6,6 @@
 
 #include "model/assignments.h"
 #include "model/missing_parts.h"
-#include "model/named_ceiling.h"
 #include "model/verdict.h"
 #include "text/method_text.h"
 #include "text/outcome_text.h"

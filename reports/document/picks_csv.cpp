@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "document/markdown.h"
-#include "model/named_ceiling.h"
 
 namespace mgtune {
 namespace {

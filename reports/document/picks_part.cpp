@@ -9,7 +9,6 @@
 #include "document/document_parts.h"
 #include "model/assignments.h"
 #include "model/default_difference.h"
-#include "model/named_ceiling.h"
 
 namespace mgtune {
 namespace {

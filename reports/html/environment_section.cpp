@@ -1,3 +1,5 @@
+// Where the results were measured, and how.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,6 +7,7 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
+#include "text/method_text.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -59,6 +62,13 @@ std::string sweeps_table(const std::vector<SweepView>& sweeps) {
   return table.html();
 }
 
+// The text up to the first full stop names the step.
+std::string paragraph(std::string_view step) {
+  const std::size_t end = step.find('.') + 1;
+  return fmt::format("<p><strong>{}</strong>{}</p>\n", escape(step.substr(0, end)),
+                     escape(step.substr(end)));
+}
+
 }  // namespace
 
 std::string environment_section(const ReportModel& model) {
@@ -67,6 +77,24 @@ std::string environment_section(const ReportModel& model) {
     return section("static-environment", kTitle, empty_part("No sweep has been recorded yet."));
   }
   return section("static-environment", kTitle, machines(model.sweeps) + sweeps_table(model.sweeps));
+}
+
+std::string method_section(const ReportModel& model) {
+  static constexpr std::string_view kTitle = "How it was measured";
+  const std::vector<std::string> names = methods_used(model);
+  if (names.empty())
+    return section("static-method", kTitle, empty_part("Nothing has been timed yet."));
+
+  std::string html;
+  for (const std::string& step : measuring_steps()) html += paragraph(step);
+  html += "<dl class=\"methods\">\n";
+  for (const std::string& name : names) {
+    const bool emulation = name == "emulation";
+    html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n",
+                        emulation ? badge("emulation", name) : code(name),
+                        escape(method_description(name)));
+  }
+  return section("static-method", kTitle, html + "</dl>\n");
 }
 
 }  // namespace mgtune

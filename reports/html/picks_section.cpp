@@ -5,7 +5,6 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
-#include "model/named_ceiling.h"
 #include "text/units.h"
 
 namespace mgtune {

@@ -1,5 +1,5 @@
-// The parts of the report, in the order in which it shows them. Each is one file and a pure
-// function of the model. A part without data names the command that produces it.
+// The parts of the report, in the order in which it shows them. Each is a pure function of the
+// model. A part without data names the command that produces it.
 
 #pragma once
 

@@ -73,7 +73,7 @@ class PageServer {
   struct Client {
     FileDescriptor socket;
     std::string head;                           // of its request, until it is whole
-    std::shared_ptr<const std::string> output;  // what it is being sent
+    std::shared_ptr<const std::string> output;  // the bytes that are being sent to it
     std::size_t sent = 0;
     std::int64_t version = 0;  // of the document that it has
     bool listens = false, closes = false, gone = false;

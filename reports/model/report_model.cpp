@@ -1,5 +1,7 @@
 #include "model/report_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -9,13 +11,14 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/evaluation_order.h"
+#include "analysis/best_so_far.h"
 #include "analysis/evidence.h"
 #include "core/natural_order.h"
 #include "core/version.h"
 #include "model/verdict.h"
 #include "store/import.h"
 #include "system/utc_now.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {
@@ -287,6 +290,24 @@ bool is_failure(Outcome outcome) { return outcome != Outcome::ok && outcome != O
 
 std::string device_text(const GpuRecord& gpu) {
   return gpu.model + (gpu.emulation ? " (emulation)" : "");
+}
+
+std::vector<CeilingShare> ceiling_shares(const ReportPick& pick) {
+  std::vector<CeilingShare> shares;
+  if (pick.view.gpu.emulation) return shares;
+  if (pick.of_copy) {
+    const std::string bytes = bytes_text(static_cast<std::int64_t>(pick.view.bytes));
+    shares.push_back({fmt::format("copy of {}", bytes), *pick.of_copy});
+  }
+  if (pick.roofline.of_peak) {
+    shares.push_back({fmt::format("{} peak", pick.roofline.peak), *pick.roofline.of_peak});
+  }
+  std::ranges::stable_sort(shares, std::ranges::greater{}, &CeilingShare::fraction);
+  return shares;
+}
+
+std::string share_text(const CeilingShare& share) {
+  return fmt::format("{} of the {}", percent_text(share.fraction), share.name);
 }
 
 std::optional<double> median_ns(const OutcomeView& view) {

@@ -131,6 +131,18 @@ bool is_failure(Outcome outcome);
 // "NVIDIA H200", "cpu (emulation)".
 std::string device_text(const GpuRecord& gpu);
 
+// How near a pick comes to a measured ceiling of its GPU.
+struct CeilingShare {
+  std::string name;     // "copy of 64.0 MiB", "fp32 peak"
+  double fraction = 0;  // 0.964
+};
+
+// The shares of the copy of the same number of bytes and of the peak of its arithmetic, as far as
+// they are known. The nearest ceiling comes first. None for emulation.
+std::vector<CeilingShare> ceiling_shares(const ReportPick& pick);
+
+std::string share_text(const CeilingShare& share);  // "96.4 % of the copy of 64.0 MiB"
+
 // The median that tables show for the variant: for ok and raced_out, and for unstable as a hint.
 std::optional<double> median_ns(const OutcomeView& view);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <span>
 
-#include "model/named_ceiling.h"
 #include "text/outcome_text.h"
 #include "text/printable.h"
 #include "text/text_table.h"

@@ -1,5 +1,5 @@
 // MGTUNE_RECORD: a running program writes the problems that it launches, for
-// 'mgtune sweep --shapes'. README.md has the format and what it costs.
+// 'mgtune sweep --shapes'. README.md has the format and the cost.
 //
 // ShapeFile and SeenDims are thread-safe. A PlanRecorder belongs to one plan; any number of threads
 // may record.

@@ -46,10 +46,10 @@ bool LaunchProgram::admits(std::span<void* const> tensors, LaunchFrame& frame,
     if (reason != nullptr) *reason = unsupported(message());
     return false;
   };
-  for (const LetRule& let : lets_) {
-    const Result<std::int64_t> value = let.value->evaluate(frame.slots);
+  for (const Let* let : lets_) {
+    const Result<std::int64_t> value = let->value.evaluate(frame.slots);
     if (!value.ok()) return refuse([&] { return value.status().message(); });
-    frame.slots[let.slot] = *value;
+    frame.slots[std::size_t(let->slot)] = *value;
   }
   for (const Expression* constraint : constraints_) {
     const Result<std::int64_t> holds = constraint->evaluate(frame.slots);

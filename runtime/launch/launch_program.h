@@ -119,10 +119,6 @@ class LaunchProgram {
     int tensor;
     LaunchValue bytes;
   };
-  struct LetRule {
-    const Expression* value;
-    std::size_t slot;
-  };
   struct BufferRule {
     LaunchValue present;
     std::int64_t element_bytes;
@@ -170,7 +166,7 @@ class LaunchProgram {
   Slots loaded_;
   LaunchDims dims_;
   std::vector<const Expression*> op_constraints_, constraints_;  // of stages after compile
-  std::vector<LetRule> lets_;                                    // of stage launch
+  std::vector<const Let*> lets_;                                 // of stage launch
   std::vector<TensorRule> tensors_;
   std::vector<AlignmentRule> alignments_;
   std::vector<BufferRule> buffers_;

@@ -50,9 +50,7 @@ Result<LaunchProgram> LaunchProgram::compile(const Operator& op, const Variant& 
     if (constraint.stage() != Stage::compile) program.constraints_.push_back(&constraint);
   }
   for (const Let& let : design.lets) {
-    if (let.value.stage() == Stage::launch) {
-      program.lets_.push_back({&let.value, std::size_t(let.slot)});
-    }
+    if (let.value.stage() == Stage::launch) program.lets_.push_back(&let);
   }
   MGTUNE_TRY(program.compile_tensors());
   MGTUNE_TRY(program.compile_buffers());

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,40 +21,33 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-// Words of `text`, broken into lines that start with `indent`.
-std::string wrapped(const std::string& text, const std::string& indent) {
-  std::string lines;
-  std::string line = indent;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find(' ', start), text.size());
-    const std::string word = text.substr(start, end - start);
-    start = end + 1;
-    if (line.size() + 1 + word.size() > kColumns && line != indent) {
-      lines += line + "\n";
-      line = indent;
-    }
-    line += line == indent ? word : " " + word;
-  }
-  return lines + line;
-}
-
-// `head`, the items with commas between them, `tail`, broken into lines between items.
-std::string wrapped_items(const std::string& head, const std::vector<std::string>& items,
-                          const std::string& tail) {
+// `head` and the items with blanks between them, broken into lines. All lines but the first start
+// with `indent`.
+std::string wrapped(const std::string& head, const std::vector<std::string>& items,
+                    const std::string& indent) {
   std::string lines;
   std::string line = head;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string item = items[i] + (i + 1 < items.size() ? "," : tail);
-    const bool is_first = i == 0;
-    if (line.size() + 1 + item.size() > kColumns) {
+    if (i > 0 && line.size() + 1 + items[i].size() > kColumns) {
       lines += line + "\n";
-      line = "    ";
-    } else if (!is_first) {
-      line += ' ';
+      line = indent + items[i];
+    } else {
+      line += (i > 0 ? " " : "") + items[i];
     }
-    line += item;
   }
   return lines + line + "\n";
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// `head`, the items with commas between them, `tail`.
+std::string wrapped_list(const std::string& head, std::vector<std::string> items,
+                         const std::string& tail) {
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] += i + 1 < items.size() ? "," : tail;
+  return wrapped(head, items, "    ");
 }
 
 std::string joined(const std::vector<std::string>& words, const char* between) {
@@ -106,7 +99,9 @@ std::string tensor_text(const Operator& op, const Tensor& tensor) {
 
 std::string comment(const Operator& op, const std::string& function) {
   std::string text = fmt::format("/* {}: launches a plan of {}.\n *\n", function, op.full_name());
-  const auto add = [&](const std::string& line) { text += wrapped(line, " *   ") + "\n"; };
+  const auto add = [&](const std::string& line) {
+    text += wrapped(" *   ", words_of(line), " *   ");
+  };
   add("plan: made with " + plan_text(op));
   for (const Dim& dim : op.dims) {
     if (dim.kind == DimKind::fixed) continue;
@@ -136,7 +131,7 @@ struct Parameters {
 // "  const int64_t dims[] = {rows, x_stride};\n"; nothing for no values.
 std::string array(const std::string& declaration, const std::vector<std::string>& values) {
   if (values.empty()) return "";
-  return wrapped_items("  " + declaration + "[] = {", values, "};");
+  return wrapped_list("  " + declaration + "[] = {", values, "};");
 }
 
 std::string argument(const char* name, std::size_t count) {
@@ -165,7 +160,7 @@ Result<std::string> function_of(const Operator& op) {
     return invalid_argument(op.file + ": two parameters of its entry point have one name");
   }
   return comment(op, function) +
-         wrapped_items("static inline mgr_status_t " + function + "(", parameters.declared, ") {") +
+         wrapped_list("static inline mgr_status_t " + function + "(", parameters.declared, ") {") +
          array("const int64_t dims", dims) + array("void* const tensors", tensors) +
          array("const double scalars", scalars) +
          fmt::format("  return mgr_launch(plan, stream, {}, {}, {}, workspace);\n}}\n",

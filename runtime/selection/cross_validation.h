@@ -31,11 +31,11 @@ std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& devic
                                     const Evidence& evidence, std::size_t limit = SIZE_MAX);
 
 std::vector<double> regrets(const std::vector<HeldOut>& problems);
-// For the problems where the default has a time. The difference to regrets() is the value of
+// For the problems at which the default has a time. The difference to regrets() is the value of
 // measurements.
 std::vector<double> default_regrets(const std::vector<HeldOut>& problems);
 
 double median_regret(std::vector<double> regrets);        // 0 for none
-double worst_regret(const std::vector<double>& regrets);  // likewise
+double worst_regret(const std::vector<double>& regrets);  // 0 for none
 
 }  // namespace mgtune

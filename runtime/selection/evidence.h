@@ -32,7 +32,7 @@ struct Evidence {
   struct Row {
     std::uint32_t gpu, problem, variant, driver;
     Outcome outcome;
-    double median_ns;  // 0 where it came to none
+    double median_ns;  // 0 if it has no time
   };
 
   Evidence() = default;

@@ -1,7 +1,5 @@
-// Installed tables: each operator gets its own rows, once, and is not hindered by what is wrong
-// with those of others.
-
-#include "api/installed_tables.h"
+// Installed tables: each operator gets its own rows, once. Errors in the rows of other operators do
+// not matter.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/evaluation_order.h"
 #include "store/import.h"
 #include "tests/helpers/made_up_report.h"
 
