@@ -12,51 +12,50 @@
 #include "ceilings/random_memory.h"
 #include "ceilings/shape_race.h"
 #include "family/source_tree.h"
-#include "timing/statistics.h"
 
 namespace mgtune {
 namespace {
 
 constexpr std::int64_t kTableWords = 1 << 16;  // stays in the caches
 constexpr std::int64_t kFirstSteps = 2;
-constexpr std::int64_t kMostSteps = 1 << 20;
+constexpr std::int64_t kMaxSteps = 1 << 20;
 constexpr double kLaunchNs = 1e6;
 constexpr double kBurstSeconds = 0.05;
 
 class ArithmeticBench {
  public:
-  ArithmeticBench(Device& device, const ArithmeticKernel& kernel)
-      : device_(device), kernel_(kernel) {}
+  ArithmeticBench(Device& device, Timer& timer, const ArithmeticKernel& kernel)
+      : device_(device), timer_(timer), kernel_(kernel) {}
 
   Status prepare(Builder& builder) {
     const SourceTree sources = embedded_source_tree("kernels/common");
     std::vector<std::string> names;
-    std::int64_t most_floats = 0;
+    std::int64_t max_floats = 0;
     for (const ArithmeticShape& shape : kernel_.shapes()) {
       names.push_back(shape.kernel);
-      most_floats = std::max(most_floats, blocks(shape) * shape.block_floats);
+      max_floats = std::max(max_floats, blocks(shape) * shape.block_floats);
     }
     MGTUNE_ASSIGN(const Build build,
                   builder.build({&sources, kernel_.source(), std::move(names), kernel_.arch()}));
     MGTUNE_ASSIGN(module_, device_.load(build));
     MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, kernel_.dtype()));
     MGTUNE_ASSIGN(table_, memory.allocate(kTableWords * sizeof(std::uint32_t), 1));
-    MGTUNE_ASSIGN(out_, Buffer::allocate(device_, bytes_of(most_floats)));
+    MGTUNE_ASSIGN(out_, Buffer::allocate(device_, bytes_of(max_floats)));
     return device_.synchronize(nullptr);
   }
 
-  // Nanoseconds per operation. If it is above `best`, it may come from few samples.
-  Result<ShapeCost> cost(Timer& timer, const ArithmeticShape& shape, double best) {
-    MGTUNE_ASSIGN(const std::int64_t steps, steps_for(timer, shape));
+  // Nanoseconds per operation.
+  Result<ShapeCost> cost(const ArithmeticShape& shape, double best) {
+    MGTUNE_ASSIGN(const std::int64_t steps, steps_for(shape));
     TimingBudget budget;
     budget.max_seconds = kBurstSeconds;
     budget.stop_above_ns = best * flops(shape, steps);
-    MGTUNE_ASSIGN(const ShapeCost time, median_ns(timer, shape, steps, budget));
+    MGTUNE_ASSIGN(const ShapeCost time, launch_time(shape, steps, budget));
     return ShapeCost{time.cost / flops(shape, steps), time.clocks};
   }
 
-  Status check(Timer& timer, const ArithmeticShape& shape) {
-    MGTUNE_ASSIGN(const std::int64_t steps, steps_for(timer, shape));
+  Status check(const ArithmeticShape& shape) {
+    MGTUNE_ASSIGN(const std::int64_t steps, steps_for(shape));
     std::vector<float> out(static_cast<std::size_t>(blocks(shape) * shape.block_floats));
     const std::size_t bytes = out.size() * sizeof(float);
     MGTUNE_TRY(device_.fill_bytes(out_.data(), 0xff, bytes, nullptr));
@@ -65,12 +64,13 @@ class ArithmeticBench {
     std::vector<std::uint32_t> table(kTableWords);
     MGTUNE_TRY(device_.copy_to_host(table.data(), table_.data(), table_.bytes()));
     MGTUNE_TRY(device_.copy_to_host(out.data(), out_.data(), bytes));
+    const auto floats = static_cast<std::size_t>(shape.block_floats);
+    const auto shape_index = static_cast<std::size_t>(&shape - kernel_.shapes().data());
     const std::int64_t last = blocks(shape) - 1;
     for (const std::int64_t index : std::set<std::int64_t>{0, last / 2, last}) {
-      const auto first = static_cast<std::size_t>(index * shape.block_floats);
-      MGTUNE_TRY(kernel_.check(
-          shape, {index, steps, table,
-                  std::span(out).subspan(first, static_cast<std::size_t>(shape.block_floats))}));
+      const auto block = std::span(out).subspan(static_cast<std::size_t>(index) * floats, floats);
+      MGTUNE_TRY(kernel_.check(shape_index, {index, steps, table, block})
+                     .with_context("the ceiling of " + kernel_.source()));
     }
     return {};
   }
@@ -90,45 +90,44 @@ class ArithmeticBench {
 
   // So many steps that a launch takes as long as it should, so that its start and end do not
   // matter.
-  Result<std::int64_t> steps_for(Timer& timer, const ArithmeticShape& shape) {
+  Result<std::int64_t> steps_for(const ArithmeticShape& shape) {
     TimingBudget budget;
     budget.max_samples = budget.min_samples;
     std::int64_t steps = kFirstSteps;
-    while (steps < kMostSteps) {
-      MGTUNE_ASSIGN(const ShapeCost time, median_ns(timer, shape, steps, budget));
+    while (steps < kMaxSteps) {
+      MGTUNE_ASSIGN(const ShapeCost time, launch_time(shape, steps, budget));
       const double ns = time.cost;
       if (ns >= kLaunchNs) break;
       // A short launch is mostly its start. If steps are missing, the next round shows it.
       const double factor = std::clamp(1.2 * kLaunchNs / std::max(ns, 1.0), 1.5, 64.0);
-      steps = std::min(kMostSteps, static_cast<std::int64_t>(factor * static_cast<double>(steps)));
+      steps = std::min(kMaxSteps, static_cast<std::int64_t>(factor * static_cast<double>(steps)));
     }
     return steps;
   }
 
-  Result<ShapeCost> median_ns(Timer& timer, const ArithmeticShape& shape, std::int64_t steps,
-                              const TimingBudget& budget) {
+  Result<ShapeCost> launch_time(const ArithmeticShape& shape, std::int64_t steps,
+                                const TimingBudget& budget) {
     const auto work = [&](std::int64_t, Stream stream) { return launch(shape, steps, stream); };
-    MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
-    return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
+    return median_time(timer_, work, budget);
   }
 
   Status launch(const ArithmeticShape& shape, std::int64_t steps, Stream stream) {
-    KernelLaunch launch;
-    MGTUNE_ASSIGN(launch.kernel, module_->kernel(shape.kernel));
+    MGTUNE_ASSIGN(const Kernel* const kernel, module_->kernel(shape.kernel));
     void* out = out_.data();
     void* in = table_.data();
     auto words = static_cast<std::int32_t>(kTableWords);
     auto step_count = static_cast<std::int32_t>(steps);
     std::array<void*, 4> args = {&out, &in, &words, &step_count};
-    launch.grid = {static_cast<std::uint32_t>(blocks(shape)), 1, 1};
-    launch.block = {shape.threads, 1, 1};
-    launch.shared_bytes = shape.shared_bytes;
-    launch.args = args.data();
-    launch.stream = stream;
-    return device_.launch(launch);
+    return device_.launch({.kernel = kernel,
+                           .grid = {static_cast<std::uint32_t>(blocks(shape)), 1, 1},
+                           .block = {shape.threads, 1, 1},
+                           .shared_bytes = shape.shared_bytes,
+                           .args = args.data(),
+                           .stream = stream});
   }
 
   Device& device_;
+  Timer& timer_;
   const ArithmeticKernel& kernel_;
   std::unique_ptr<Module> module_;
   Buffer table_, out_;
@@ -138,14 +137,9 @@ class ArithmeticBench {
 
 Result<MeasuredCeiling> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
                                            const ArithmeticKernel& kernel) {
-  ArithmeticBench bench(device, kernel);
+  ArithmeticBench bench(device, timer, kernel);
   MGTUNE_TRY(bench.prepare(builder).with_context("the ceiling of " + kernel.source()));
-  MGTUNE_ASSIGN(const auto race, race_shapes(std::span<const ArithmeticShape>(kernel.shapes()),
-                                             [&](const ArithmeticShape& shape, double best) {
-                                               return bench.cost(timer, shape, best);
-                                             }));
-  MGTUNE_TRY(bench.check(timer, *race.winner).with_context("the ceiling of " + kernel.source()));
-  return MeasuredCeiling{1e9 / race.cost.cost, race.cost.clocks};
+  return fastest_shape(bench, std::span<const ArithmeticShape>(kernel.shapes()));
 }
 
 }  // namespace mgtune

@@ -3,9 +3,7 @@
 #include <memory>
 
 #include "ceilings/arithmetic_ceiling.h"
-#include "ceilings/arithmetic_kernel.h"
-#include "ceilings/copy_ceiling.h"
-#include "ceilings/read_ceiling.h"
+#include "ceilings/memory_ceiling.h"
 #include "core/suggest.h"
 
 namespace mgtune {
@@ -34,8 +32,10 @@ bool is_memory_ceiling(const std::string& kind) { return kind == "copy" || kind 
 
 Result<MeasuredCeiling> measure_ceiling(Device& device, Builder& builder, Timer& timer,
                                         const std::string& kind, std::int64_t bytes) {
-  if (kind == "copy") return measure_copy(device, builder, timer, bytes);
-  if (kind == "read") return measure_read(device, builder, timer, bytes);
+  if (is_memory_ceiling(kind)) {
+    const MemoryWork work = kind == "copy" ? MemoryWork::copy : MemoryWork::read;
+    return measure_memory(device, builder, timer, work, bytes);
+  }
   MGTUNE_ASSIGN(const std::unique_ptr<ArithmeticKernel> kernel, make_kernel(device.info(), kind));
   return measure_arithmetic(device, builder, timer, *kernel);
 }

@@ -15,12 +15,17 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "ceilings/measured_ceiling.h"
+#include "clocks/clock_log.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "timing/timer.h"
 
 namespace mgtune {
+
+struct MeasuredCeiling {
+  double rate = 0;      // bytes or floating-point operations a second, of the median
+  ClockSummary clocks;  // while the fastest shape was timed
+};
 
 const std::vector<std::string>& ceiling_kinds();  // in the order above
 

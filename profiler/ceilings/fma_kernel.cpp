@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ceilings/arithmetic_kernel.h"
+#include "ceilings/arithmetic_ceiling.h"
 
 namespace mgtune {
 namespace {
@@ -25,7 +25,8 @@ constexpr std::array kFmaShapes = {FmaShape{4, 256, 4}, FmaShape{4, 1024, 1}, Fm
 
 class FmaKernel final : public ArithmeticKernel {
  public:
-  explicit FmaKernel(const DeviceInfo& device) : arch_(device.arch) {
+  explicit FmaKernel(const DeviceInfo& device)
+      : ArithmeticKernel("fma.cu", device.arch, DType::f32) {
     for (const FmaShape& fma : kFmaShapes) {
       ArithmeticShape& shape = shapes_.emplace_back();
       shape.kernel = "fma_peak<" + std::to_string(fma.pairs) + ">";
@@ -36,20 +37,16 @@ class FmaKernel final : public ArithmeticKernel {
     }
   }
 
-  const std::string& source() const override { return source_; }
-  const std::string& arch() const override { return arch_; }
-  DType dtype() const override { return DType::f32; }
-  const std::vector<ArithmeticShape>& shapes() const override { return shapes_; }
-
   // Compared to the bit, because each operation is rounded once on every device.
-  Status check(const ArithmeticShape& shape, const Block& block) const override {
+  Status check(std::size_t i, const Block& block) const override {
+    const ArithmeticShape& shape = shapes_[i];
     const std::int64_t pairs = shape.block_flops / (std::int64_t{shape.threads} * kTurns * 4);
-    for (std::size_t i = 0; i < block.out.size(); i += kThreadStride) {
-      const auto thread = block.index * shape.threads + static_cast<std::int64_t>(i);
+    for (std::size_t t = 0; t < block.out.size(); t += kThreadStride) {
+      const auto thread = block.index * shape.threads + static_cast<std::int64_t>(t);
       const float expected = turned(thread, pairs, block);
-      if (expected == block.out[i]) continue;
+      if (expected == block.out[t]) continue;
       return internal_error(shape.kernel + ": thread " + std::to_string(thread) + " has " +
-                            std::to_string(block.out[i]) + ", not " + std::to_string(expected));
+                            std::to_string(block.out[t]) + ", not " + std::to_string(expected));
     }
     return {};
   }
@@ -72,10 +69,6 @@ class FmaKernel final : public ArithmeticKernel {
     }
     return sum;
   }
-
-  std::string source_ = "fma.cu";
-  std::string arch_;
-  std::vector<ArithmeticShape> shapes_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <array>
 #include <utility>
 
-#include "ceilings/arithmetic_kernel.h"
+#include "ceilings/arithmetic_ceiling.h"
 #include "ceilings/product_check.h"
 
 namespace mgtune {
@@ -22,7 +22,7 @@ constexpr std::array kMmaShapes = {
 class MmaKernel final : public ArithmeticKernel {
  public:
   MmaKernel(const DeviceInfo& device, DType dtype, std::int64_t depth)
-      : arch_(device.arch), dtype_(dtype), depth_(depth) {
+      : ArithmeticKernel("mma.cu", device.arch, dtype), depth_(depth) {
     for (const MmaShape& mma : kMmaShapes) {
       const std::int64_t warps = mma.threads / kLanes;
       const std::int64_t tiles = mma.rows * mma.columns;
@@ -36,18 +36,13 @@ class MmaKernel final : public ArithmeticKernel {
     }
   }
 
-  const std::string& source() const override { return source_; }
-  const std::string& arch() const override { return arch_; }
-  DType dtype() const override { return dtype_; }
-  const std::vector<ArithmeticShape>& shapes() const override { return shapes_; }
-
-  Status check(const ArithmeticShape& shape, const Block& block) const override {
-    const MmaShape& mma = kMmaShapes[static_cast<std::size_t>(&shape - shapes_.data())];
-    const std::int64_t warps = shape.threads / kLanes;
+  Status check(std::size_t i, const Block& block) const override {
+    const MmaShape& mma = kMmaShapes[i];
+    const std::int64_t warps = mma.threads / kLanes;
     for (std::int64_t warp = 0; warp < warps; ++warp) {
       for (std::int64_t tile = 0; tile < mma.rows * mma.columns; ++tile) {
         MGTUNE_TRY(check_tile(mma, block, block.index * warps + warp, warp, tile)
-                       .with_context(shape.kernel));
+                       .with_context(shapes_[i].kernel));
       }
     }
     return {};
@@ -109,11 +104,7 @@ class MmaKernel final : public ArithmeticKernel {
     return mma.rows * words_of_a() + mma.columns * words_of_b();
   }
 
-  std::string source_ = "mma.cu";
-  std::string arch_;
-  DType dtype_;
   std::int64_t depth_;  // elements of k in one product
-  std::vector<ArithmeticShape> shapes_;
 };
 
 }  // namespace

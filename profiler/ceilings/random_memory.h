@@ -26,11 +26,11 @@ class RandomMemory {
 
  private:
   RandomMemory(Device& device, DType dtype) : device_(&device), dtype_(dtype) {}
-  std::string kernel() const;
 
   Device* device_;
   DType dtype_;
-  std::unique_ptr<Module> fill_;
+  std::unique_ptr<Module> module_;
+  const Kernel* kernel_ = nullptr;
 };
 
 }  // namespace mgtune

@@ -2,11 +2,9 @@
 
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <span>
 
-#include "clocks/clock_log.h"
+#include "ceilings/ceiling.h"
 #include "core/status.h"
 #include "timing/statistics.h"
 #include "timing/timer.h"
@@ -14,38 +12,33 @@
 namespace mgtune {
 
 struct ShapeCost {
-  double cost = 0;  // lower is better
+  double cost = 0;  // nanoseconds per launch, per byte or per operation
   ClockSummary clocks;
 };
 
-// The cost of one launch of the work, in nanoseconds. If it is above `best_ns`, it may come from
-// few samples.
-inline Result<ShapeCost> time_shape(Timer& timer, const TimedWork& work, double best_ns,
-                                    std::size_t buffer_sets) {
-  TimingBudget budget;
-  budget.stop_above_ns = best_ns;
-  budget.buffer_sets = static_cast<std::int64_t>(buffer_sets);
+// The cost of one launch of the work.
+inline Result<ShapeCost> median_time(Timer& timer, const TimedWork& work,
+                                     const TimingBudget& budget) {
   MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
   return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
 }
 
-template <class Shape>
-struct ShapeRace {
-  const Shape* winner = nullptr;
-  ShapeCost cost;  // the winner's
-};
-
-// Returns the first shape with the lowest cost. `cost_of(shape, best)` returns the cost of a shape.
-// `best` is the lowest cost so far (0: none yet); a cost above it need not be precise.
-template <class Shape, class CostOf>
-Result<ShapeRace<Shape>> race_shapes(std::span<const Shape> shapes, const CostOf& cost_of) {
-  ShapeRace<Shape> race;
+// The rate of the first shape with the lowest cost. `bench` has cost(shape, best): the nanoseconds
+// that the shape needs per byte or operation. `best` is the lowest cost so far (0: none yet); a
+// cost above it may come from few samples. Its check(shape) says whether the fastest shape did its
+// work.
+template <class Bench, class Shape>
+Result<MeasuredCeiling> fastest_shape(Bench& bench, std::span<const Shape> shapes) {
+  const Shape* fastest = nullptr;
+  ShapeCost best;
   for (const Shape& shape : shapes) {
-    MGTUNE_ASSIGN(const ShapeCost cost, cost_of(shape, race.cost.cost));
-    if (race.winner != nullptr && cost.cost >= race.cost.cost) continue;
-    race = {&shape, cost};
+    MGTUNE_ASSIGN(const ShapeCost cost, bench.cost(shape, best.cost));
+    if (fastest != nullptr && cost.cost >= best.cost) continue;
+    fastest = &shape;
+    best = cost;
   }
-  return race;
+  MGTUNE_TRY(bench.check(*fastest));
+  return MeasuredCeiling{1e9 / best.cost, best.clocks};
 }
 
 }  // namespace mgtune

@@ -1,7 +1,7 @@
 #include <array>
 #include <utility>
 
-#include "ceilings/arithmetic_kernel.h"
+#include "ceilings/arithmetic_ceiling.h"
 #include "ceilings/product_check.h"
 
 namespace mgtune {
@@ -25,7 +25,7 @@ constexpr std::array kWgmmaShapes = {WgmmaShape{256, 1, 1}, WgmmaShape{256, 2, 1
 
 class WgmmaKernel final : public ArithmeticKernel {
  public:
-  explicit WgmmaKernel(DType dtype) : dtype_(dtype) {
+  explicit WgmmaKernel(DType dtype) : ArithmeticKernel("wgmma.cu", "sm_90a", dtype) {
     for (const WgmmaShape& wgmma : kWgmmaShapes) {
       ArithmeticShape& shape = shapes_.emplace_back();
       shape.kernel = "wgmma_peak<" + std::string(cuda_name(dtype)) + ", " +
@@ -38,13 +38,8 @@ class WgmmaKernel final : public ArithmeticKernel {
     }
   }
 
-  const std::string& source() const override { return source_; }
-  const std::string& arch() const override { return arch_; }
-  DType dtype() const override { return dtype_; }
-  const std::vector<ArithmeticShape>& shapes() const override { return shapes_; }
-
-  Status check(const ArithmeticShape& shape, const Block& block) const override {
-    const WgmmaShape& wgmma = kWgmmaShapes[static_cast<std::size_t>(&shape - shapes_.data())];
+  Status check(std::size_t i, const Block& block) const override {
+    const WgmmaShape& wgmma = kWgmmaShapes[i];
     for (std::int64_t row = 0; row < wgmma.warpgroups * kTileRows; ++row) {
       for (std::int64_t column = 0; column < wgmma.columns; ++column) {
         ProductSum product;
@@ -57,7 +52,7 @@ class WgmmaKernel final : public ArithmeticKernel {
                        .check(got, block.steps,
                               "block " + std::to_string(block.index) + ", row " +
                                   std::to_string(row) + ", column " + std::to_string(column))
-                       .with_context(shape.kernel));
+                       .with_context(shapes_[i].kernel));
       }
     }
     return {};
@@ -85,11 +80,6 @@ class WgmmaKernel final : public ArithmeticKernel {
     return static_cast<std::size_t>((first + register_index) * kWarpgroupThreads + warp * 32 +
                                     lane);
   }
-
-  std::string source_ = "wgmma.cu";
-  std::string arch_ = "sm_90a";
-  DType dtype_;
-  std::vector<ArithmeticShape> shapes_;
 };
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 
-#include "clocks/throttle.h"
 #include "core/status.h"
 #include "system/shared_library.h"
 
@@ -18,8 +17,16 @@ namespace mgtune {
 // A field is 0 if NVML does not report it. Every field is read separately.
 struct ClockSample {
   double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;
-  std::uint64_t reasons = 0;  // see throttle.h
+  std::uint64_t reasons = 0;  // why the clocks are lower than the load needs: bits of NVML
 };
+
+// Whether the hardware or the driver holds the clocks down, so that times are longer than they
+// should be: power cap, slow-down, heat, power brake. These do not count: idle, clocks that
+// somebody has set (they apply to the whole sweep), boost in step with other GPUs, a display.
+bool is_throttled(std::uint64_t reasons);
+
+// These reasons as words: "sw_power_cap hw_thermal_slowdown"; "" if none of them applies.
+std::string throttle_text(std::uint64_t reasons);
 
 class ClockWatch {
  public:

@@ -24,7 +24,7 @@ Status NvmlLibrary::status(int result, const std::string& what) const {
                            (text != nullptr ? text : "NVML's error " + std::to_string(result)));
 }
 
-Result<NvmlLibrary> open_nvml(LibraryLoader& loader) {
+Result<NvmlSession> NvmlSession::start(LibraryLoader& loader) {
   const Result<SharedLibrary> library =
       SharedLibrary::open(std::array<std::string, 1>{"libnvidia-ml.so.1"}, loader);
   if (!library.ok()) return environment_error("no NVML: " + library.status().message());
@@ -45,35 +45,18 @@ Result<NvmlLibrary> open_nvml(LibraryLoader& loader) {
       *library,
       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"},
       &nvml.clock_reasons);
-  return nvml;
-}
-
-Result<NvmlSession> NvmlSession::start(NvmlLibrary nvml) {
   MGTUNE_TRY(nvml.status(nvml.init(), "NVML at " + nvml.path + " does not start"));
   return NvmlSession(std::move(nvml));
 }
 
-NvmlSession::NvmlSession(NvmlSession&& other) noexcept
-    : nvml_(std::move(other.nvml_)), is_started_(std::exchange(other.is_started_, false)) {}
-
-NvmlSession& NvmlSession::operator=(NvmlSession&& other) noexcept {
-  std::swap(nvml_, other.nvml_);
-  std::swap(is_started_, other.is_started_);
-  return *this;
-}
-
-NvmlSession::~NvmlSession() {
-  if (is_started_) nvml_.shutdown();
-}
-
 Result<NvmlDevice> NvmlSession::device(const std::string& id) const {
   NvmlDevice device = nullptr;
-  MGTUNE_TRY(nvml_.status(nvml_.handle_by_uuid(id.c_str(), &device), "NVML, asked for " + id));
+  MGTUNE_TRY(nvml_->status(nvml_->handle_by_uuid(id.c_str(), &device), "NVML, asked for " + id));
   if (!id.starts_with("MIG-")) return device;
   const std::string what = "NVML, asked for the GPU of " + id;
-  if (nvml_.parent_of_mig == nullptr) return environment_error(what + ": this driver cannot say");
+  if (nvml_->parent_of_mig == nullptr) return environment_error(what + ": this driver cannot say");
   NvmlDevice gpu = nullptr;
-  MGTUNE_TRY(nvml_.status(nvml_.parent_of_mig(device, &gpu), what));
+  MGTUNE_TRY(nvml_->status(nvml_->parent_of_mig(device, &gpu), what));
   return gpu;
 }
 

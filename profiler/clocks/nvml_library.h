@@ -10,7 +10,9 @@
 
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/status.h"
 #include "system/shared_library.h"
@@ -50,24 +52,15 @@ struct NvmlLibrary {
   Status status(int result, const std::string& what) const;
 };
 
-// Opens libnvidia-ml.so.1 of the driver. environment if it does not exist, or does not have the
-// functions that every use needs. It is not started: see NvmlSession.
-Result<NvmlLibrary> open_nvml(LibraryLoader& loader = LibraryLoader::real());
-
 // A started NVML. NVML counts its starts, so sessions do not disturb each other. Move-only.
 class NvmlSession {
  public:
-  // environment, with NVML's reason, if it does not start: the driver is not loaded, or is of
-  // another release than the library.
-  static Result<NvmlSession> start(NvmlLibrary nvml);
+  // Opens libnvidia-ml.so.1 of the driver and starts it. environment if it does not exist, or does
+  // not have the functions that every use needs. environment too, with NVML's reason, if it does
+  // not start: the driver is not loaded, or is of another release than the library.
+  static Result<NvmlSession> start(LibraryLoader& loader);
 
-  NvmlSession(NvmlSession&& other) noexcept;
-  NvmlSession& operator=(NvmlSession&& other) noexcept;
-  NvmlSession(const NvmlSession&) = delete;
-  NvmlSession& operator=(const NvmlSession&) = delete;
-  ~NvmlSession();
-
-  const NvmlLibrary& nvml() const { return nvml_; }
+  const NvmlLibrary& nvml() const { return *nvml_; }
 
   // Finds a device by DeviceInfo::id. For a MIG instance it is the GPU that the instance is a part
   // of, because an instance has no clocks and no power of its own. environment if NVML does not
@@ -75,10 +68,16 @@ class NvmlSession {
   Result<NvmlDevice> device(const std::string& id) const;
 
  private:
-  explicit NvmlSession(NvmlLibrary nvml) : nvml_(std::move(nvml)), is_started_(true) {}
+  struct ShutDown {
+    void operator()(NvmlLibrary* nvml) const {
+      nvml->shutdown();
+      delete nvml;
+    }
+  };
 
-  NvmlLibrary nvml_;
-  bool is_started_ = false;
+  explicit NvmlSession(NvmlLibrary nvml) : nvml_(new NvmlLibrary(std::move(nvml))) {}
+
+  std::unique_ptr<NvmlLibrary, ShutDown> nvml_;
 };
 
 }  // namespace mgtune

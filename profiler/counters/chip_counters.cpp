@@ -5,10 +5,9 @@ namespace {
 
 // "" if the chip has none of them.
 std::string metric_of_chip(const Counter& counter, const MetricHost& host) {
-  for (const std::string_view name : counter.metrics) {
-    if (name.empty()) break;
+  for (const std::string_view name : {counter.metric, counter.other_metric}) {
     std::string metric(name);
-    if (host.can_count(metric)) return metric;
+    if (!metric.empty() && host.can_count(metric)) return metric;
   }
   return "";
 }
@@ -28,6 +27,28 @@ ChipCounters counters_of_chip(const CounterSet& set, const MetricHost& host) {
     chosen.metrics.push_back(std::move(metric));
   }
   return chosen;
+}
+
+Result<ChipListing> list_chip(const std::string& chip) {
+  MGTUNE_ASSIGN(const CounterLibrary library, open_counter_library());
+  MGTUNE_ASSIGN(const MetricHost host, MetricHost::open(library, chip));
+  ChipListing listing{chip, {}, {}, {}};
+  for (const CounterSet* set : counter_sets()) {
+    std::vector<std::string> metrics;
+    for (const Counter& counter : set->counters) {
+      listing.counters.push_back({set, &counter, metric_of_chip(counter, host)});
+      const std::string& metric = listing.counters.back().metric;
+      if (!metric.empty()) metrics.push_back(metric);
+    }
+    MGTUNE_ASSIGN(const MetricConfig config, host.schedule(metrics));
+    listing.sets.push_back({set, config.passes});
+  }
+  MGTUNE_ASSIGN(const std::vector<std::string> metrics, host.base_metrics());
+  for (const std::string& name : metrics) {
+    const Result<MetricText> text = host.describe(name);
+    listing.metrics.push_back({name, text.ok() ? *text : MetricText()});
+  }
+  return listing;
 }
 
 }  // namespace mgtune

@@ -65,6 +65,7 @@ struct CounterLibrary {
 Result<CounterLibrary> open_counter_library(LibraryLoader& loader = LibraryLoader::real());
 
 // Every function takes one struct that says its own size: X_Params_STRUCT_SIZE of its header.
+#define MGTUNE_COUNTER_PARAMS(Params) mgtune::params_of_size<Params>(Params##_STRUCT_SIZE)
 template <typename Params>
 Params params_of_size(std::size_t bytes) {
   Params params{};

@@ -1,7 +1,5 @@
 #include "counters/counter_sets.h"
 
-#include <algorithm>
-
 // The counter sets, one per line, in the order of tables.
 #define MGTUNE_COUNTER_SETS(SET) \
   SET(essentials)                \
@@ -18,10 +16,6 @@ MGTUNE_COUNTER_SETS(MGTUNE_DECLARE_SET)
 std::span<const CounterSet* const> counter_sets() {
   static const CounterSet* const kSets[] = {MGTUNE_COUNTER_SETS(MGTUNE_SET_ADDRESS)};
   return kSets;
-}
-
-const CounterSet& counter_set(std::string_view name) {
-  return **std::ranges::find(counter_sets(), name, [](const CounterSet* set) { return set->name; });
 }
 
 const Counter* find_counter(std::string_view name) {

@@ -24,9 +24,9 @@ struct Counter {
   std::string_view unit;     // "bytes", "%", "" for a plain number
   std::string_view meaning;  // one line
   CounterKind kind = CounterKind::per_launch;
-  // The first of these metrics that a chip has is counted. "" ends the list.
-  std::array<std::string_view, 2> metrics;
-  double scale = 1;  // from the metric's unit to ours
+  std::string_view metric;             // of NVIDIA's chips
+  std::string_view other_metric = "";  // for chips that do not have `metric`; "": none
+  double scale = 1;                    // from the metric's unit to ours
 };
 
 struct CounterSet {
@@ -37,8 +37,7 @@ struct CounterSet {
 
 inline constexpr int kTiers = 2;
 
-std::span<const CounterSet* const> counter_sets();     // in the order of tables
-const CounterSet& counter_set(std::string_view name);  // a name of the table
-const Counter* find_counter(std::string_view name);    // null for an unknown name
+std::span<const CounterSet* const> counter_sets();   // in the order of tables
+const Counter* find_counter(std::string_view name);  // null for an unknown name
 
 }  // namespace mgtune

@@ -18,6 +18,14 @@ std::vector<const char*> c_strings(std::span<const std::string> words) {
 
 std::string text_or_nothing(const char* text) { return text == nullptr ? "" : text; }
 
+// Every chip that this CUPTI knows, in its order.
+Result<std::vector<std::string>> supported_chips(const CounterLibrary& library) {
+  auto params = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_GetSupportedChips_Params);
+  MGTUNE_TRY(library.status(library.cuptiProfilerHostGetSupportedChips(&params),
+                            "asking CUPTI for the chips it knows"));
+  return std::vector<std::string>(params.ppChipNames, params.ppChipNames + params.numChips);
+}
+
 Status unknown_chip(const std::string& chip, const std::vector<std::string>& chips) {
   std::string message = "unknown chip '" + chip + "'" + did_you_mean(chip, chips) + "\nThere are:";
   for (const std::string& known : chips) message += " " + known;
@@ -26,24 +34,14 @@ Status unknown_chip(const std::string& chip, const std::vector<std::string>& chi
 
 }  // namespace
 
-Result<std::vector<std::string>> supported_chips(const CounterLibrary& library) {
-  auto params = params_of_size<CUpti_Profiler_Host_GetSupportedChips_Params>(
-      CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE);
-  MGTUNE_TRY(library.status(library.cuptiProfilerHostGetSupportedChips(&params),
-                            "asking CUPTI for the chips it knows"));
-  return std::vector<std::string>(params.ppChipNames, params.ppChipNames + params.numChips);
-}
-
 void MetricHost::Deinitialize::operator()(CUpti_Profiler_Host_Object* host) const {
-  auto params = params_of_size<CUpti_Profiler_Host_Deinitialize_Params>(
-      CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+  auto params = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
   params.pHostObject = host;
   function(&params);
 }
 
 Result<MetricHost::Handle> MetricHost::make_handle() const {
-  auto params = params_of_size<CUpti_Profiler_Host_Initialize_Params>(
-      CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+  auto params = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_Initialize_Params);
   params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
   params.pChipName = chip_.c_str();
   params.pCounterAvailabilityImage = availability_.empty() ? nullptr : availability_.data();
@@ -66,8 +64,7 @@ Result<MetricHost> MetricHost::open(const CounterLibrary& library, const std::st
 Result<std::vector<std::string>> MetricHost::base_metrics() const {
   std::set<std::string> names;
   for (int type = 0; type < CUPTI_METRIC_TYPE__COUNT; ++type) {
-    auto params = params_of_size<CUpti_Profiler_Host_GetBaseMetrics_Params>(
-        CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE);
+    auto params = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_GetBaseMetrics_Params);
     params.pHostObject = handle_.get();
     params.metricType = static_cast<CUpti_MetricType>(type);
     MGTUNE_TRY(library_.status(library_.cuptiProfilerHostGetBaseMetrics(&params),
@@ -78,8 +75,7 @@ Result<std::vector<std::string>> MetricHost::base_metrics() const {
 }
 
 Result<MetricText> MetricHost::describe(const std::string& metric) const {
-  auto params = params_of_size<CUpti_Profiler_Host_GetMetricProperties_Params>(
-      CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE);
+  auto params = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_GetMetricProperties_Params);
   params.pHostObject = handle_.get();
   params.pMetricName = metric.c_str();
   const CUptiResult result = library_.cuptiProfilerHostGetMetricProperties(&params);
@@ -99,31 +95,27 @@ Result<MetricConfig> MetricHost::schedule(std::span<const std::string> metrics) 
   // A new object each time: it keeps what it was given, and after a bad name it is unusable.
   MGTUNE_ASSIGN(const Handle host, make_handle());
   std::vector<const char*> names = c_strings(metrics);
-  auto add = params_of_size<CUpti_Profiler_Host_ConfigAddMetrics_Params>(
-      CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+  auto add = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
   add.pHostObject = host.get();
   add.ppMetricNames = names.data();
   add.numMetrics = names.size();
   MGTUNE_TRY(library_.status(library_.cuptiProfilerHostConfigAddMetrics(&add),
                              "choosing the metrics to count"));
 
-  auto size = params_of_size<CUpti_Profiler_Host_GetConfigImageSize_Params>(
-      CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+  auto size = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params);
   size.pHostObject = host.get();
   MGTUNE_TRY(library_.status(library_.cuptiProfilerHostGetConfigImageSize(&size),
                              "sizing the counters' configuration"));
   MetricConfig config;
   config.image.resize(size.configImageSize);
-  auto image = params_of_size<CUpti_Profiler_Host_GetConfigImage_Params>(
-      CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+  auto image = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params);
   image.pHostObject = host.get();
   image.configImageSize = config.image.size();
   image.pConfigImage = config.image.data();
   MGTUNE_TRY(library_.status(library_.cuptiProfilerHostGetConfigImage(&image),
                              "making the counters' configuration"));
 
-  auto passes = params_of_size<CUpti_Profiler_Host_GetNumOfPasses_Params>(
-      CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+  auto passes = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params);
   passes.configImageSize = config.image.size();
   passes.pConfigImage = config.image.data();
   MGTUNE_TRY(library_.status(library_.cuptiProfilerHostGetNumOfPasses(&passes),
@@ -136,8 +128,7 @@ Result<std::vector<double>> MetricHost::evaluate(std::span<const std::uint8_t> c
                                                  std::span<const std::string> metrics) const {
   std::vector<const char*> names = c_strings(metrics);
   std::vector<double> values(metrics.size());
-  auto params = params_of_size<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
-      CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+  auto params = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
   params.pHostObject = handle_.get();
   params.pCounterDataImage = counter_data.data();
   params.counterDataImageSize = counter_data.size();

@@ -29,9 +29,6 @@ struct MetricConfig {
   std::int64_t passes = 0;  // how often the same work must run
 };
 
-// Every chip that this CUPTI knows, in its order.
-Result<std::vector<std::string>> supported_chips(const CounterLibrary& library);
-
 class MetricHost {
  public:
   // `availability` comes from a GPU (range_counter.h): metrics that the GPU does not have are not

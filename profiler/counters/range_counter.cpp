@@ -14,8 +14,7 @@ constexpr std::size_t kRanges = 1;
 class Session {
  public:
   static Result<Session> enable(const CounterLibrary& library, CUcontext context) {
-    auto params = params_of_size<CUpti_RangeProfiler_Enable_Params>(
-        CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+    auto params = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_Enable_Params);
     params.ctx = context;
     MGTUNE_TRY(library.status(library.cuptiRangeProfilerEnable(&params),
                               "enabling the hardware counters"));
@@ -32,8 +31,7 @@ class Session {
   struct Disable {
     decltype(&::cuptiRangeProfilerDisable) function;
     void operator()(CUpti_RangeProfiler_Object* profiler) const {
-      auto params = params_of_size<CUpti_RangeProfiler_Disable_Params>(
-          CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
+      auto params = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_Disable_Params);
       params.pRangeProfilerObject = profiler;
       function(&params);
     }
@@ -50,8 +48,7 @@ Status Session::configure(const MetricConfig& config, std::span<const std::strin
                           std::vector<std::uint8_t>& counter_data) {
   std::vector<const char*> names;
   for (const std::string& metric : metrics) names.push_back(metric.c_str());
-  auto size = params_of_size<CUpti_RangeProfiler_GetCounterDataSize_Params>(
-      CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
+  auto size = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
   size.pRangeProfilerObject = profiler_.get();
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
@@ -61,16 +58,14 @@ Status Session::configure(const MetricConfig& config, std::span<const std::strin
                               "sizing the counters' data"));
 
   counter_data.assign(size.counterDataSize, 0);
-  auto initialize = params_of_size<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
-      CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+  auto initialize = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
   initialize.pRangeProfilerObject = profiler_.get();
   initialize.counterDataSize = counter_data.size();
   initialize.pCounterData = counter_data.data();
   MGTUNE_TRY(library_->status(library_->cuptiRangeProfilerCounterDataImageInitialize(&initialize),
                               "preparing the counters' data"));
 
-  auto configure = params_of_size<CUpti_RangeProfiler_SetConfig_Params>(
-      CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
+  auto configure = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
   configure.pRangeProfilerObject = profiler_.get();
   configure.configSize = config.image.size();
   configure.pConfig = config.image.data();
@@ -87,13 +82,11 @@ Status Session::configure(const MetricConfig& config, std::span<const std::strin
 }
 
 Result<bool> Session::run_pass(const CountedWork& work) {
-  auto start = params_of_size<CUpti_RangeProfiler_Start_Params>(
-      CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
+  auto start = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_Start_Params);
   start.pRangeProfilerObject = profiler_.get();
   MGTUNE_TRY(library_->status(library_->cuptiRangeProfilerStart(&start), "starting to count"));
 
-  auto push = params_of_size<CUpti_RangeProfiler_PushRange_Params>(
-      CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+  auto push = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_PushRange_Params);
   push.pRangeProfilerObject = profiler_.get();
   push.pRangeName = kRangeName;
   MGTUNE_TRY(library_->status(library_->cuptiRangeProfilerPushRange(&push), "opening the range"));
@@ -101,12 +94,10 @@ Result<bool> Session::run_pass(const CountedWork& work) {
   // The range ends even after a failure, because a session with an open range cannot be disabled
   // cleanly.
   Status worked = work();
-  auto pop = params_of_size<CUpti_RangeProfiler_PopRange_Params>(
-      CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
+  auto pop = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_PopRange_Params);
   pop.pRangeProfilerObject = profiler_.get();
   const CUptiResult popped = library_->cuptiRangeProfilerPopRange(&pop);
-  auto stop =
-      params_of_size<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
+  auto stop = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_Stop_Params);
   stop.pRangeProfilerObject = profiler_.get();
   const CUptiResult stopped = library_->cuptiRangeProfilerStop(&stop);
   MGTUNE_TRY(std::move(worked));
@@ -116,13 +107,11 @@ Result<bool> Session::run_pass(const CountedWork& work) {
 }
 
 Status Session::decode(std::span<const std::uint8_t> counter_data) {
-  auto decode = params_of_size<CUpti_RangeProfiler_DecodeData_Params>(
-      CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
+  auto decode = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
   decode.pRangeProfilerObject = profiler_.get();
   MGTUNE_TRY(library_->status(library_->cuptiRangeProfilerDecodeData(&decode),
                               "reading the hardware counters"));
-  auto info = params_of_size<CUpti_RangeProfiler_GetCounterDataInfo_Params>(
-      CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
+  auto info = MGTUNE_COUNTER_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params);
   info.pCounterDataImage = counter_data.data();
   info.counterDataImageSize = counter_data.size();
   MGTUNE_TRY(library_->status(library_->cuptiRangeProfilerGetCounterDataInfo(&info),
@@ -138,20 +127,17 @@ Status Session::decode(std::span<const std::uint8_t> counter_data) {
 Result<std::unique_ptr<RangeCounter>> RangeCounter::make(const CounterLibrary& library,
                                                          CUcontext context, int index) {
   // This comes first: asking a profiler that is not initialized for the chip ends the process.
-  auto initialize = params_of_size<CUpti_Profiler_Initialize_Params>(
-      CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+  auto initialize = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_Initialize_Params);
   MGTUNE_TRY(library.status(library.cuptiProfilerInitialize(&initialize),
                             "initializing the hardware counters"));
   std::unique_ptr<RangeCounter> counter(new RangeCounter(library, context));
 
-  auto chip =
-      params_of_size<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+  auto chip = MGTUNE_COUNTER_PARAMS(CUpti_Device_GetChipName_Params);
   chip.deviceIndex = static_cast<std::size_t>(index);
   MGTUNE_TRY(library.status(library.cuptiDeviceGetChipName(&chip), "asking for the GPU's chip"));
 
   // The first call that fails without privilege; enabling and configuring may succeed.
-  auto available = params_of_size<CUpti_Profiler_GetCounterAvailability_Params>(
-      CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE);
+  auto available = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
   available.ctx = context;
   MGTUNE_TRY(library.status(library.cuptiProfilerGetCounterAvailability(&available),
                             "asking which hardware counters there are"));
@@ -170,8 +156,7 @@ Result<std::unique_ptr<RangeCounter>> RangeCounter::make(const CounterLibrary& l
 }
 
 RangeCounter::~RangeCounter() {
-  auto params = params_of_size<CUpti_Profiler_DeInitialize_Params>(
-      CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE);
+  auto params = MGTUNE_COUNTER_PARAMS(CUpti_Profiler_DeInitialize_Params);
   library_.cuptiProfilerDeInitialize(&params);
 }
 

@@ -113,7 +113,7 @@ ActivityRecorder::ActivityRecorder(const CuptiLibrary& cupti, CuptiSubscriber su
     : cupti_(cupti), subscriber_(std::move(subscriber)) {}
 
 Result<std::unique_ptr<ActivityRecorder>> ActivityRecorder::make(const CuptiLibrary& cupti) {
-  MGTUNE_ASSIGN(CuptiSubscriber subscriber, CuptiSubscriber::take(cupti));
+  MGTUNE_ASSIGN(CuptiSubscriber subscriber, subscribe_to_cupti(cupti));
   MGTUNE_TRY(claim_collector(cupti));
   std::unique_ptr<ActivityRecorder> recorder(new ActivityRecorder(cupti, std::move(subscriber)));
   MGTUNE_TRY(cupti.status(cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer),

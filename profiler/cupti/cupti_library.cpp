@@ -83,13 +83,13 @@ Result<CuptiLibrary> open_cupti(LibraryLoader& loader) {
   return cupti;
 }
 
-Result<CuptiSubscriber> CuptiSubscriber::take(const CuptiLibrary& cupti) {
+Result<CuptiSubscriber> subscribe_to_cupti(const CuptiLibrary& cupti) {
   // No callback is enabled, but CUPTI requires a function.
   const auto ignore = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
   CUpti_SubscriberHandle subscriber = nullptr;
   MGTUNE_TRY(
       cupti.status(cupti.cuptiSubscribe(&subscriber, ignore, nullptr), "subscribing to CUPTI"));
-  return CuptiSubscriber(Handle(subscriber, {cupti.cuptiUnsubscribe}));
+  return CuptiSubscriber(subscriber, {cupti.cuptiUnsubscribe});
 }
 
 }  // namespace mgtune

@@ -49,22 +49,14 @@ struct CuptiLibrary {
 // headers mgtune was built with: the layout of records changes between releases.
 Result<CuptiLibrary> open_cupti(LibraryLoader& loader = LibraryLoader::real());
 
-// Move-only. The destructor unsubscribes.
-class CuptiSubscriber {
- public:
-  // environment if another tool (a debugger, Nsight, PyTorch's profiler) is the subscriber.
-  static Result<CuptiSubscriber> take(const CuptiLibrary& cupti);
-
- private:
-  struct Unsubscribe {
-    decltype(&::cuptiUnsubscribe) function;
-    void operator()(CUpti_SubscriberHandle subscriber) const { function(subscriber); }
-  };
-  using Handle = std::unique_ptr<CUpti_Subscriber_st, Unsubscribe>;
-
-  explicit CuptiSubscriber(Handle handle) : handle_(std::move(handle)) {}
-
-  Handle handle_;
+// Its destructor unsubscribes.
+struct CuptiUnsubscribe {
+  decltype(&::cuptiUnsubscribe) function;
+  void operator()(CUpti_SubscriberHandle subscriber) const { function(subscriber); }
 };
+using CuptiSubscriber = std::unique_ptr<CUpti_Subscriber_st, CuptiUnsubscribe>;
+
+// environment if another tool (a debugger, Nsight, PyTorch's profiler) is the subscriber.
+Result<CuptiSubscriber> subscribe_to_cupti(const CuptiLibrary& cupti);
 
 }  // namespace mgtune

@@ -121,11 +121,13 @@ class CuptiClock final : public BatchClock {
 
 class CuptiTimer final : public BatchTimer {
  public:
-  CuptiTimer(std::string method, CuptiTimerParts parts)
-      : BatchTimer(std::move(method), BatchSize{}, std::move(parts.watch)),
-        recorder_(std::move(parts.recorder)),
-        stream_(std::move(parts.stream)),
-        eviction_(std::move(parts.eviction)) {}
+  CuptiTimer(std::string method, std::unique_ptr<ActivityRecorder> recorder,
+             std::unique_ptr<HeldStream> stream, std::unique_ptr<ClockWatch> watch,
+             std::unique_ptr<CacheEviction> eviction)
+      : BatchTimer(std::move(method), BatchSize{}, std::move(watch)),
+        recorder_(std::move(recorder)),
+        stream_(std::move(stream)),
+        eviction_(std::move(eviction)) {}
 
  private:
   std::unique_ptr<BatchClock> clock(const TimedWork& work) override {
@@ -140,8 +142,13 @@ class CuptiTimer final : public BatchTimer {
 
 }  // namespace
 
-std::unique_ptr<Timer> make_cupti_timer(std::string method, CuptiTimerParts parts) {
-  return std::make_unique<CuptiTimer>(std::move(method), std::move(parts));
+std::unique_ptr<Timer> make_cupti_timer(std::string method,
+                                        std::unique_ptr<ActivityRecorder> recorder,
+                                        std::unique_ptr<HeldStream> stream,
+                                        std::unique_ptr<ClockWatch> watch,
+                                        std::unique_ptr<CacheEviction> eviction) {
+  return std::make_unique<CuptiTimer>(std::move(method), std::move(recorder), std::move(stream),
+                                      std::move(watch), std::move(eviction));
 }
 
 }  // namespace mgtune

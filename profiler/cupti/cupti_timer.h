@@ -17,15 +17,13 @@
 
 namespace mgtune {
 
-struct CuptiTimerParts {
-  std::unique_ptr<ActivityRecorder> recorder;
-  std::unique_ptr<HeldStream> stream;
-  std::unique_ptr<ClockWatch> watch;        // may be null
-  std::unique_ptr<CacheEviction> eviction;  // runs before each call, outside its time; may be null
-};
-
-// The timer takes ownership of all parts. Timer::time() fails with environment if CUPTI loses
-// records twice in a row, and with unsupported if the work launches nothing.
-std::unique_ptr<Timer> make_cupti_timer(std::string method, CuptiTimerParts parts);
+// `watch` may be null, and so may `eviction`, which runs before each call, outside its time.
+// Timer::time() fails with environment if CUPTI loses records twice in a row, and with unsupported
+// if the work launches nothing.
+std::unique_ptr<Timer> make_cupti_timer(std::string method,
+                                        std::unique_ptr<ActivityRecorder> recorder,
+                                        std::unique_ptr<HeldStream> stream,
+                                        std::unique_ptr<ClockWatch> watch = nullptr,
+                                        std::unique_ptr<CacheEviction> eviction = nullptr);
 
 }  // namespace mgtune

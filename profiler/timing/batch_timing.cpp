@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "timing/statistics.h"
-#include "timing/stop_rule.h"
 
 namespace mgtune {
 namespace {
@@ -93,7 +92,7 @@ std::string joined(std::initializer_list<std::string> notes) {
 
 // A batch that uses every buffer set, if the method allows it.
 BatchSize size_for(BatchSize size, std::int64_t buffer_sets) {
-  size.least_calls = std::max(size.least_calls, buffer_sets);
+  size.min_calls = std::max(size.min_calls, buffer_sets);
   return size;
 }
 
@@ -106,9 +105,9 @@ bool is_enough(std::int64_t rounds, double measured_ns, const TurnBudget& budget
 
 std::int64_t BatchSize::calls(double call_ns, std::int64_t max_calls) const {
   const double fill = std::ceil(batch_ns / call_ns);
-  const double least = std::min(static_cast<double>(least_calls), longest_ns / call_ns);
+  const double fewest = std::min(static_cast<double>(min_calls), longest_ns / call_ns);
   const auto largest = static_cast<double>(std::int64_t{1} << 30);
-  const auto wanted = static_cast<std::uint64_t>(std::clamp(std::max(fill, least), 1.0, largest));
+  const auto wanted = static_cast<std::uint64_t>(std::clamp(std::max(fill, fewest), 1.0, largest));
   const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(1, max_calls));
   return static_cast<std::int64_t>(std::min(std::bit_ceil(wanted), std::bit_floor(limit)));
 }

@@ -43,8 +43,8 @@ class BatchClock {
 };
 
 struct BatchSize {
-  double batch_ns = 50e3;        // a batch has as many calls as fit into this time
-  std::int64_t least_calls = 1;  // and at least these, unless they take more than longest_ns
+  double batch_ns = 50e3;      // a batch has as many calls as fit into this time
+  std::int64_t min_calls = 1;  // and at least these, unless they take more than longest_ns
   double longest_ns = 0;
 
   // The number of calls in a batch of work that takes `call_ns`. It is a power of two, so it does

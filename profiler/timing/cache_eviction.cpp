@@ -22,9 +22,10 @@ std::int64_t block_count(const Device& device) {
 }  // namespace
 
 Result<std::unique_ptr<CacheEviction>> CacheEviction::make(Device& device, Builder& builder) {
-  const SourceTree sources = embedded_source_tree("kernels/common");
   std::unique_ptr<CacheEviction> eviction(new CacheEviction(device));
-  MGTUNE_ASSIGN(eviction->module_, build_module(device, builder, sources, "read.cu", {kRead}));
+  MGTUNE_ASSIGN(
+      eviction->module_,
+      build_module(device, builder, embedded_source_tree("kernels/common"), "read.cu", {kRead}));
   MGTUNE_ASSIGN(eviction->kernel_, eviction->module_->kernel(kRead));
   eviction->vectors_ =
       std::max<std::int64_t>(1, kCaches * device.info().limits.l2_bytes / kVectorBytes);
@@ -42,13 +43,11 @@ Status CacheEviction::launch(Stream stream) const {
   void* memory = memory_.data();
   std::int64_t vectors = vectors_;
   std::array<void*, 3> args = {&sums, &memory, &vectors};
-  KernelLaunch launch;
-  launch.kernel = kernel_;
-  launch.grid = {static_cast<std::uint32_t>(block_count(device_)), 1, 1};
-  launch.block = {kThreads, 1, 1};
-  launch.args = args.data();
-  launch.stream = stream;
-  return device_.launch(launch);
+  return device_.launch({.kernel = kernel_,
+                         .grid = {static_cast<std::uint32_t>(block_count(device_)), 1, 1},
+                         .block = {kThreads, 1, 1},
+                         .args = args.data(),
+                         .stream = stream});
 }
 
 }  // namespace mgtune

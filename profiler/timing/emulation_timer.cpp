@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "timing/stop_rule.h"
 #include "timing/timer.h"
 
 namespace mgtune {
@@ -64,14 +63,12 @@ class EmulationTimer final : public Timer {
   HostClock clock_;
 };
 
+}  // namespace
+
 std::int64_t steady_clock_ns() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
-
-}  // namespace
-
-std::unique_ptr<Timer> make_emulation_timer() { return make_emulation_timer(steady_clock_ns); }
 
 std::unique_ptr<Timer> make_emulation_timer(HostClock clock) {
   return std::make_unique<EmulationTimer>(std::move(clock));

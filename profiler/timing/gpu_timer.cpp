@@ -7,7 +7,6 @@
 #include "cupti/cupti_library.h"
 #include "cupti/cupti_timer.h"
 #include "timing/event_timer.h"
-#include "timing/graph_timer.h"
 #include "timing/held_stream.h"
 
 namespace mgtune {
@@ -52,18 +51,16 @@ Result<std::unique_ptr<Timer>> make_gpu_timer(Device& device, Builder& builder,
   // Without NVML the clocks are not known, and `mgtune doctor` says so. The times are as good.
   Result<std::unique_ptr<ClockWatch>> opened = open_clock_watch(device.info().id, loader);
   std::unique_ptr<ClockWatch> watch = opened.ok() ? *std::move(opened) : nullptr;
-  if (name == kGraph) return make_graph_timer(driver, std::move(stream), std::move(watch));
-  if (name == kEvents) {
-    return make_event_timer(driver, std::move(stream), method.reason, std::move(watch));
+  if (!needs_cupti(name)) {
+    return make_event_timer(driver, method, std::move(stream), std::move(watch));
   }
-  CuptiTimerParts parts;
-  parts.stream = std::move(stream);
-  parts.watch = std::move(watch);
-  MGTUNE_ASSIGN(parts.recorder, start_recording(loader));
+  MGTUNE_ASSIGN(std::unique_ptr<ActivityRecorder> recorder, start_recording(loader));
+  std::unique_ptr<CacheEviction> eviction;
   if (name == kCold) {
-    MGTUNE_ASSIGN(parts.eviction, CacheEviction::make(device, builder));
+    MGTUNE_ASSIGN(eviction, CacheEviction::make(device, builder));
   }
-  return make_cupti_timer(name, std::move(parts));
+  return make_cupti_timer(name, std::move(recorder), std::move(stream), std::move(watch),
+                          std::move(eviction));
 }
 
 const std::vector<std::string>& gpu_methods() {

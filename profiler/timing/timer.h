@@ -43,6 +43,12 @@ struct Timing {
   ClockSummary clocks;
 };
 
+// When a measurement has enough samples. All methods use the same rule. `measured_ns` is the time
+// of the work so far, the sum over all its timed launches.
+enum class StopRule { go_on, enough, censored };
+StopRule stop_rule(const std::vector<double>& samples_ns, double measured_ns,
+                   const TimingBudget& budget);
+
 // Several pieces of work timed in rounds. Each round has each of them once, in random order, so
 // that drift (clocks, heat, neighbours) affects all alike.
 struct TurnBudget {
@@ -78,10 +84,11 @@ class Timer {
 
 // Nanoseconds of a monotonic clock of this machine.
 using HostClock = std::function<std::int64_t()>;
+std::int64_t steady_clock_ns();
 
 // The timer of the cpu device: method "emulation", the host's clock around each launch, after one
-// launch that is not timed. It exercises the pipeline. Its times say nothing about a GPU.
-std::unique_ptr<Timer> make_emulation_timer();
-std::unique_ptr<Timer> make_emulation_timer(HostClock clock);
+// launch that is not timed. It exercises the pipeline. Its times say nothing about a GPU. Tests
+// give a clock of their own.
+std::unique_ptr<Timer> make_emulation_timer(HostClock clock = steady_clock_ns);
 
 }  // namespace mgtune

@@ -7,12 +7,19 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "counters/counter_library.h"
+#include "counters/counter_sets.h"
 #include "tests/helpers/fakes/fake_gpu.h"
 
 namespace mgtune {
+
+// The set of this name in the table.
+inline const CounterSet& counter_set(std::string_view name) {
+  return **std::ranges::find(counter_sets(), name, &CounterSet::name);
+}
 
 class FakeCounters {
  public:

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "ceilings/arithmetic_kernel.h"
+#include "ceilings/arithmetic_ceiling.h"
 #include "compiler/nvrtc_compiler.h"
 #include "family/catalog.h"
 #include "family/problem.h"

@@ -118,7 +118,7 @@ TEST(BatchSize, FillsTheBatchWithAPowerOfTwo) {
 }
 
 TEST(BatchSize, LongWorkHasItsLeastCallsWhileTheyAreShortEnough) {
-  const BatchSize size{.batch_ns = 1e6, .least_calls = 32, .longest_ns = 20e6};
+  const BatchSize size{.batch_ns = 1e6, .min_calls = 32, .longest_ns = 20e6};
   EXPECT_EQ(size.calls(500'000, 1024), 32);
   EXPECT_EQ(size.calls(2e6, 1024), 16);  // 10 take 20 ms; rounded up
   EXPECT_EQ(size.calls(30e6, 1024), 1);

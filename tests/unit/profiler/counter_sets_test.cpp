@@ -15,6 +15,7 @@
 
 #include "counters/chip_counters.h"
 #include "counters/metric_host.h"
+#include "tests/helpers/fakes/fake_counters.h"
 
 namespace mgtune {
 namespace {
@@ -36,9 +37,9 @@ TEST(CounterSets, NamesAreOneEachAndPlain) {
       }
       EXPECT_FALSE(counter.meaning.empty()) << counter.name;
       EXPECT_LE(counter.meaning.size(), 70U) << counter.name;
-      EXPECT_FALSE(counter.metrics[0].empty()) << counter.name;
+      EXPECT_FALSE(counter.metric.empty()) << counter.name;
       EXPECT_GT(counter.scale, 0) << counter.name;
-      const bool is_sum = counter.metrics[0].ends_with(".sum");
+      const bool is_sum = counter.metric.ends_with(".sum");
       EXPECT_EQ(counter.kind == CounterKind::per_launch, is_sum) << counter.name;
     }
   }

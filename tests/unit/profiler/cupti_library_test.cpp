@@ -94,7 +94,7 @@ TEST_F(CuptiLibraryTest, NamesAMissingFunction) {
 TEST_F(CuptiLibraryTest, SaysThatAnotherToolHoldsIt) {
   const CuptiLibrary cupti = open_cupti(gpu_.loader).value();
   gpu_.cupti.subscribe_result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-  const Status status = CuptiSubscriber::take(cupti).status();
+  const Status status = subscribe_to_cupti(cupti).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_EQ(
       status.message(),
@@ -105,14 +105,14 @@ TEST_F(CuptiLibraryTest, SaysThatAnotherToolHoldsIt) {
 TEST_F(CuptiLibraryTest, ASubscriberGivesItsPlaceBackOnce) {
   const CuptiLibrary cupti = open_cupti(gpu_.loader).value();
   {
-    Result<CuptiSubscriber> first = CuptiSubscriber::take(cupti);
+    Result<CuptiSubscriber> first = subscribe_to_cupti(cupti);
     ASSERT_TRUE(first.ok());
     const CuptiSubscriber moved = std::move(*first);
     EXPECT_TRUE(gpu_.cupti.subscribed);
-    EXPECT_FALSE(CuptiSubscriber::take(cupti).ok());
+    EXPECT_FALSE(subscribe_to_cupti(cupti).ok());
   }
   EXPECT_FALSE(gpu_.cupti.subscribed);
-  EXPECT_TRUE(CuptiSubscriber::take(cupti).ok());
+  EXPECT_TRUE(subscribe_to_cupti(cupti).ok());
 }
 
 }  // namespace

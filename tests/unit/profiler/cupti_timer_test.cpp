@@ -20,10 +20,9 @@ using testing::SizeIs;
 class CuptiTimerTest : public testing::Test {
  protected:
   std::unique_ptr<Timer> timer(std::chrono::milliseconds patience = std::chrono::seconds(2)) {
-    CuptiTimerParts parts;
-    parts.recorder = ActivityRecorder::make(open_cupti(gpu_.loader).value()).value();
-    parts.stream = HeldStream::make(gpu_.driver, gpu_.device, patience).value();
-    return make_cupti_timer("rotating", std::move(parts));
+    return make_cupti_timer("rotating",
+                            ActivityRecorder::make(open_cupti(gpu_.loader).value()).value(),
+                            HeldStream::make(gpu_.driver, gpu_.device, patience).value());
   }
 
   // Each call runs these kernels, one after the other.

@@ -17,8 +17,8 @@ using testing::SizeIs;
 class EventTimerTest : public testing::Test {
  protected:
   std::unique_ptr<Timer> timer() {
-    return make_event_timer(gpu_.driver, HeldStream::make(gpu_.driver, gpu_.device).value(),
-                            "another tool holds CUPTI");
+    return make_event_timer(gpu_.driver, {"rotating_events", "another tool holds CUPTI"},
+                            HeldStream::make(gpu_.driver, gpu_.device).value());
   }
 
   TimedWork kernel(double ns) {

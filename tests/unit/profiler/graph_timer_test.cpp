@@ -1,5 +1,3 @@
-#include "timing/graph_timer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "tests/helpers/fakes/fake_gpu.h"
+#include "timing/event_timer.h"
 
 namespace mgtune {
 namespace {
@@ -19,7 +18,8 @@ using testing::SizeIs;
 class GraphTimerTest : public testing::Test {
  protected:
   std::unique_ptr<Timer> timer() {
-    return make_graph_timer(gpu_.driver, HeldStream::make(gpu_.driver, gpu_.device).value());
+    return make_event_timer(gpu_.driver, {"graph", ""},
+                            HeldStream::make(gpu_.driver, gpu_.device).value());
   }
 
   TimedWork kernel(double ns) {

@@ -30,7 +30,7 @@ class RangeCounterTest : public testing::Test {
   void give_all_metrics() {
     for (const CounterSet* set : counter_sets()) {
       for (const Counter& counter : set->counters) {
-        counters_.metrics[std::string(counter.metrics[0])] = 1600;
+        counters_.metrics[std::string(counter.metric)] = 1600;
       }
     }
   }

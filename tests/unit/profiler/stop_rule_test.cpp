@@ -1,8 +1,8 @@
-#include "timing/stop_rule.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "timing/timer.h"
 
 namespace mgtune {
 namespace {

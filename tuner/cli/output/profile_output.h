@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "counters/chip_listing.h"
+#include "counters/chip_counters.h"
 #include "device/device.h"
 #include "family/problem.h"
 #include "sweep/profile.h"

@@ -1,4 +1,4 @@
-#include "timing/stop_rule.h"
+#include "timing/timer.h"
 
 #include <cstdint>
 
