@@ -145,10 +145,9 @@ void CompileRmsnorm(benchmark::State& state) {
     ::setenv("MGTUNE_CACHE_DIR", cache.path().c_str(), 1);
     CompilePool pool(command, processes, std::chrono::seconds(150));
     for (const WorkRequest& request : work) pool.submit(request);
-    while (true) {
-      const Result<std::optional<WorkReply>> reply = pool.next();
+    while (pool.pending() > 0) {
+      const Result<std::optional<WorkReply>> reply = wait_for_next(pool);
       if (!reply.ok()) return state.SkipWithError(reply.status().message().c_str());
-      if (!reply->has_value()) break;
       if ((*reply)->outcome != Outcome::ok) state.SkipWithError((*reply)->message.c_str());
       ++variants;
     }

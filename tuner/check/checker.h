@@ -8,6 +8,9 @@
 // seed is repeated with threads reversed and shuffled, and every bit must be the same. If the
 // design says order_dependent, the result of each order is compared with the reference instead.
 //
+// If the results of two orders differ, a barrier is missing: the variant is then built once more
+// with the race checker, which names threads and lines.
+//
 // On a GPU the device compares the tensors (check/device_compare.h). If something is not plainly
 // right, the host reads the data, decides, and describes the error.
 //
@@ -23,11 +26,17 @@
 #include <vector>
 
 #include "build/builder.h"
+#include "check/device_compare.h"
+#include "check/reference.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
 #include "launch/loaded_variant.h"
 #include "store/records.h"
+#include "tensors/problem_tensors.h"
+#include "tensors/seeded_inputs.h"
+#include "tensors/tensor_layout.h"
+#include "tensors/workspace_buffer.h"
 
 namespace mgtune {
 
@@ -45,30 +54,64 @@ class Checker {
   static Result<std::unique_ptr<Checker>> make(Device& device, Builder& builder,
                                                const Problem& problem,
                                                std::optional<Compare> compare = std::nullopt);
-  virtual ~Checker() = default;
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
 
   // wrong, launch_failed and unsupported are outcomes in the record. The message names the tensor,
   // the index and both values, or has the device's message. A Status is a failure of the check
   // itself, or of the device if the variant made it fail (device_lost).
-  virtual Result<CheckRecord> check(const LoadedVariant& variant) = 0;
+  Result<CheckRecord> check(const LoadedVariant& variant);
 
   // The bytes of the problem's tensors: of one set of buffers.
-  virtual std::int64_t set_bytes() const = 0;
+  std::int64_t set_bytes() const;
 
   // For each variant, the arguments of launches that rotate through `own_sets` sets of tensors with
-  // the data of the first seed (tensors/timed_sets.h). 0 means only the tensors of the check, which
+  // the data of the first seed (TimedSets). 0 means only the tensors of the check, which
   // have guard bands, for a problem that leaves no memory for more. Variants share the sets. Each
   // variant has one workspace, as in a program that launches again and again. Only for variants
   // that passed their check. The checker owns the memory that the arguments point to; it is valid
   // until its next call. The sets stay allocated as long as the checker exists. environment if they
   // do not fit into memory.
-  virtual Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
-      std::span<const LoadedVariant* const> variants, std::int64_t own_sets) = 0;
+  Result<std::vector<std::vector<LaunchArguments>>> launch_arguments(
+      std::span<const LoadedVariant* const> variants, std::int64_t own_sets);
 
- protected:
-  Checker() = default;
-  Checker(const Checker&) = default;
-  Checker& operator=(const Checker&) = default;
+ private:
+  // The result of one launch.
+  struct Run {
+    Outcome outcome = Outcome::ok;
+    std::string message;
+    std::vector<Bytes> outputs;  // per tensor; empty for inputs, and unless ok or wrong
+
+    bool ok() const { return outcome == Outcome::ok; }
+  };
+
+  Checker(Device& device, Builder& builder, const Problem& problem)
+      : device_(device), builder_(builder), problem_(problem), timed_sets_(device, layouts_) {}
+  Status prepare(Compare compare);
+  bool can_compare_on_device() const;
+
+  Result<Run> launch(const LoadedVariant& variant, SeededInputs& inputs);
+  Result<Run> read(const SeededInputs& inputs) const;
+  Status prepare_workspace(const LoadedVariant& variant, Placement placement);
+  Result<WorkspaceBuffer> make_workspace(const LoadedVariant& variant, Placement placement) const;
+  LaunchArguments arguments(const ProblemTensors& tensors, const WorkspaceBuffer& workspace) const;
+
+  Result<Run> try_other_orders(const LoadedVariant& variant, const Run& forward,
+                               CheckRecord& record);
+  Result<std::string> race_report(const LoadedVariant& variant, const LaunchArguments& arguments);
+  Result<std::string> race_note(const LoadedVariant& variant);
+
+  Device& device_;
+  Builder& builder_;
+  Problem problem_;
+  std::vector<TensorLayout> layouts_;
+  std::vector<std::int64_t> dims_;  // dynamic and hint ones
+  std::vector<ScalarValue> scalars_;
+  std::optional<DeviceCompare> device_compare_;
+  std::vector<SeededInputs> inputs_;
+  WorkspaceBuffer workspace_;  // of the variant that is checked
+  TimedSets timed_sets_;
+  std::vector<WorkspaceBuffer> timed_workspaces_;  // of the variants being timed
 };
 
 // The SHA-256 over everything that determines a check besides the variant: the reference and fill

@@ -57,12 +57,8 @@ Result<DeviceCompare> DeviceCompare::make(Device& device, Builder& builder,
 }
 
 Status DeviceCompare::launch(const Kernel* kernel, std::vector<void*> args) const {
-  KernelLaunch launch;
-  launch.kernel = kernel;
-  launch.grid = {kBlocks, 1, 1};
-  launch.block = {kThreads, 1, 1};
-  launch.args = args.data();
-  MGTUNE_TRY(device_->launch(launch));
+  MGTUNE_TRY(device_->launch(
+      {.kernel = kernel, .grid = {kBlocks, 1, 1}, .block = {kThreads, 1, 1}, .args = args.data()}));
   return device_->synchronize(nullptr);
 }
 

@@ -14,17 +14,9 @@ std::optional<Outcome> outcome_of(const Status& failure) {
       return Outcome::unsupported;
     case StatusCode::device_lost:  // an access out of bounds on a GPU ends its context
       return Outcome::crashed;
-    case StatusCode::ok:
-    case StatusCode::invalid_argument:
-    case StatusCode::not_found:
-    case StatusCode::environment:
-    case StatusCode::corrupt:
-    case StatusCode::incompatible:
-    case StatusCode::io:
-    case StatusCode::internal:
+    default:
       return std::nullopt;
   }
-  return std::nullopt;
 }
 
 Status launch_failure(Status status) {

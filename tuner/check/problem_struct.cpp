@@ -19,7 +19,7 @@ class Layout {
     alignment_ = std::max(alignment_, bytes);
   }
 
-  std::vector<std::uint8_t> take() && {
+  std::vector<std::uint8_t> bytes() && {
     pad_to(alignment_);
     if (bytes_.empty()) bytes_.push_back(0);  // a struct without members has one byte
     return std::move(bytes_);
@@ -74,7 +74,7 @@ std::vector<std::uint8_t> problem_struct(const Problem& problem,
     const bool is_set = problem.slots[static_cast<std::size_t>(flag.slot)] != 0;
     layout.add(&is_set, sizeof(is_set));
   }
-  return std::move(layout).take();
+  return std::move(layout).bytes();
 }
 
 }  // namespace mgtune

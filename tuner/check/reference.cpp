@@ -127,25 +127,22 @@ Status Reference::load(Builder& builder) {
   Result<std::unique_ptr<Module>> built =
       build_module(*device_, builder, reference_sources(op), kReferenceUnit, own);
   if (!built.ok()) return kernel_failure(op, true, std::move(built).take_status());
-  std::unique_ptr<Module> own_module = *std::move(built);
-  MGTUNE_ASSIGN(kernel_, own_module->kernel(own[0]));
+  own_module_ = *std::move(built);
+  MGTUNE_ASSIGN(kernel_, own_module_->kernel(own[0]));
   if (has_baseline) {
-    MGTUNE_ASSIGN(baseline_, own_module->kernel(own[1]));
+    MGTUNE_ASSIGN(baseline_, own_module_->kernel(own[1]));
   }
-  std::unique_ptr<Module> common_module;
   if (!common.empty()) {
-    const SourceTree tree = embedded_source_tree("kernels/common");
-    built = build_module(*device_, builder, tree, "fill.cu", common);
+    built =
+        build_module(*device_, builder, embedded_source_tree("kernels/common"), "fill.cu", common);
     if (!built.ok()) return kernel_failure(op, false, std::move(built).take_status());
-    common_module = *std::move(built);
+    common_module_ = *std::move(built);
   }
   for (std::size_t i = 0; i < fills.size(); ++i) {
     if (fills[i].empty()) continue;
     const bool is_own = op.tensors[i].fill.kind == Fill::Kind::kernel;
-    MGTUNE_ASSIGN(fills_[i], (is_own ? own_module : common_module)->kernel(fills[i]));
+    MGTUNE_ASSIGN(fills_[i], (is_own ? own_module_ : common_module_)->kernel(fills[i]));
   }
-  modules_.push_back(std::move(own_module));
-  if (common_module != nullptr) modules_.push_back(std::move(common_module));
   return {};
 }
 
@@ -164,18 +161,16 @@ Status Reference::launch_own(const Kernel* kernel, std::vector<void*>& args) con
 }
 
 Status Reference::launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const {
-  KernelLaunch launch;
-  launch.kernel = kernel;
-  launch.grid = {kReferenceBlocks, 1, 1};
-  launch.block = {kReferenceThreads, 1, 1};
-  launch.args = args.data();
   if (kernel->parameters().size() != args.size()) {
     return kernel_failure(
         *problem_->op, is_own,
         invalid_argument(fmt::format("{} takes {} parameters, the operator gives it {}",
                                      kernel->name(), kernel->parameters().size(), args.size())));
   }
-  Status status = device_->launch(launch);
+  Status status = device_->launch({.kernel = kernel,
+                                   .grid = {kReferenceBlocks, 1, 1},
+                                   .block = {kReferenceThreads, 1, 1},
+                                   .args = args.data()});
   if (status.ok()) status = device_->synchronize(nullptr);
   if (status.ok()) return status;
   return kernel_failure(*problem_->op, is_own, std::move(status).with_context(kernel->name()));

@@ -63,7 +63,8 @@ class Reference {
   const Problem* problem_;
   const std::vector<TensorLayout>* layouts_;
   std::vector<ScalarValue> scalars_;
-  std::vector<std::unique_ptr<Module>> modules_;
+  std::unique_ptr<Module> own_module_;     // of reference.cu
+  std::unique_ptr<Module> common_module_;  // fills of kernels/common; null if none is used
   const Kernel* kernel_ = nullptr;
   const Kernel* baseline_ = nullptr;  // null if the check has none
   std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones

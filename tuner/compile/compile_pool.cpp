@@ -137,9 +137,4 @@ void CompilePool::join(WaitSet& waiting) const {
   for (const Slot& slot : slots_) slot.worker.join(waiting);
 }
 
-Result<std::optional<WorkReply>> CompilePool::next() {
-  if (pending() == 0) return std::optional<WorkReply>();
-  return wait_for_next(*this);
-}
-
 }  // namespace mgtune

@@ -50,10 +50,7 @@ class CompilePool {
   // Adds what poll() waits for; nothing if nothing is pending.
   void join(WaitSet& waiting) const;
 
-  // Waits for the next finished one; nullopt if nothing is pending.
-  Result<std::optional<WorkReply>> next();
-
-  std::size_t pending() const;  // submitted and not yet returned by poll() or next()
+  std::size_t pending() const;  // submitted and not yet returned by poll()
 
   // The caller has older builds of the same operators: this machine can compile them.
   void others_compile() { compiles_ = true; }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "core/status.h"
 #include "worker/protocol.h"
@@ -26,7 +27,13 @@ class CountProcess {
   // The reply has counters if its outcome is ok; any other outcome is the variant's own, for
   // example a failed check or a crash. environment, with the reason and a remedy, if the machine
   // does not allow us to read counters.
-  Result<WorkReply> run(CountRequest request);
+  Result<WorkReply> run(CountRequest request) {
+    MGTUNE_ASSIGN(WorkReply reply, process_.run({next_id_++, std::move(request)}));
+    if (reply.outcome == Outcome::ok && !reply.counters.has_value()) {
+      return internal_error("the count worker answered without counters");
+    }
+    return reply;
+  }
 
  private:
   WorkerProcess process_;

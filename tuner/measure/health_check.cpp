@@ -27,12 +27,8 @@ Status run_kernel(Device& device, const Module& module) {
   std::uint32_t seed = kSeed;
   std::uint32_t count = kCount;
   std::array<void*, 3> args = {&out, &seed, &count};
-  KernelLaunch launch;
-  launch.kernel = kernel;
-  launch.grid = {kBlocks, 1, 1};
-  launch.block = {kThreads, 1, 1};
-  launch.args = args.data();
-  MGTUNE_TRY(device.launch(launch));
+  MGTUNE_TRY(device.launch(
+      {.kernel = kernel, .grid = {kBlocks, 1, 1}, .block = {kThreads, 1, 1}, .args = args.data()}));
   MGTUNE_TRY(device.synchronize(nullptr));
   MGTUNE_TRY(device.copy_to_host(result.data(), buffer.data(), bytes));
   for (std::uint32_t i = 0; i < kCount; ++i) {
@@ -49,9 +45,9 @@ Status run_kernel(Device& device, const Module& module) {
 Status check_health(Device& device, Builder& builder) {
   const DeviceInfo& info = device.info();
   if (info.kind == DeviceKind::cpu) return {};
-  const SourceTree sources = embedded_source_tree("kernels/common");
   MGTUNE_ASSIGN(const std::unique_ptr<Module> module,
-                build_module(device, builder, sources, "health.cu", {"health"}));
+                build_module(device, builder, embedded_source_tree("kernels/common"), "health.cu",
+                             {"health"}));
   const Status status = run_kernel(device, *module);
   if (status.ok()) return {};
   return environment_error(info.name + " (" + std::to_string(info.index) +

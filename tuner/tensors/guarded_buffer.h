@@ -22,6 +22,7 @@ enum class Placement : std::uint8_t { guarded, exact };
 
 class GuardedBuffer {
  public:
+  GuardedBuffer() = default;  // no memory: data() is null
   static Result<GuardedBuffer> allocate(Device& device, std::size_t bytes, std::size_t alignment,
                                         Placement placement);
 
@@ -32,7 +33,6 @@ class GuardedBuffer {
   Result<std::string> damage() const;  // "written past its end, at byte 64 of 64"; "" when intact
 
  private:
-  GuardedBuffer() = default;
   Status write_band(std::size_t place, std::size_t bytes);
   Result<std::vector<std::size_t>> changed_bytes(std::size_t place, std::size_t bytes) const;
   unsigned char* region() const { return static_cast<unsigned char*>(memory_.data()); }

@@ -62,17 +62,15 @@ Result<ProblemTensors> ProblemTensors::allocate(Device& device,
   ProblemTensors tensors(device, layouts);
   tensors.contents_.resize(layouts.size());
   for (const TensorLayout& layout : layouts) {
-    if (!layout.present) {
-      tensors.buffer_of_.push_back(-1);
-      tensors.pointers_.push_back(nullptr);
-      continue;
+    GuardedBuffer& buffer = tensors.buffers_.emplace_back();
+    if (layout.present) {
+      Result<GuardedBuffer> memory = GuardedBuffer::allocate(
+          device, layout.bytes(), static_cast<std::size_t>(layout.align), placement);
+      if (!memory.ok())
+        return std::move(memory).take_status().with_context("tensor " + layout.name);
+      buffer = *std::move(memory);
     }
-    Result<GuardedBuffer> buffer = GuardedBuffer::allocate(
-        device, layout.bytes(), static_cast<std::size_t>(layout.align), placement);
-    if (!buffer.ok()) return std::move(buffer).take_status().with_context("tensor " + layout.name);
-    tensors.buffer_of_.push_back(static_cast<int>(tensors.buffers_.size()));
-    tensors.pointers_.push_back(buffer->data());
-    tensors.buffers_.push_back(std::move(*buffer));
+    tensors.pointers_.push_back(buffer.data());
   }
   return tensors;
 }
@@ -97,7 +95,7 @@ Status ProblemTensors::prepare(const std::vector<Bytes>& contents, bool with_inp
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
     if (!layout.present) continue;
-    MGTUNE_TRY(buffers_[static_cast<std::size_t>(buffer_of_[i])].write_guards());
+    MGTUNE_TRY(buffers_[i].write_guards());
     if (layout.bytes() == 0) continue;
     if (layout.role == Role::out) {
       MGTUNE_TRY(device_->fill_bytes(pointers_[i], poison(layout.dtype), layout.bytes(), nullptr));
@@ -126,8 +124,7 @@ Result<std::vector<Bytes>> ProblemTensors::read_outputs() const {
 
 Result<std::string> ProblemTensors::damage_of(std::size_t tensor, const Bytes& output) const {
   const TensorLayout& layout = (*layouts_)[tensor];
-  MGTUNE_ASSIGN(std::string outside,
-                buffers_[static_cast<std::size_t>(buffer_of_[tensor])].damage());
+  MGTUNE_ASSIGN(std::string outside, buffers_[tensor].damage());
   if (!outside.empty()) return outside;
   if (layout.is_output()) {
     const std::optional<std::size_t> padding = changed_padding(layout, output);
@@ -159,6 +156,23 @@ Result<std::string> ProblemTensors::damage(const std::vector<Bytes>& outputs) co
     if (!what.empty()) return (*layouts_)[i].name + ": " + what;
   }
   return std::string();
+}
+
+Status TimedSets::provide(std::int64_t sets, ProblemTensors& first) {
+  // A launch changes an inout tensor. After many launches its values might overflow.
+  const bool refresh = std::ranges::any_of(
+      layouts_, [](const TensorLayout& layout) { return layout.role == Role::inout; });
+  if (refresh) {
+    MGTUNE_TRY(first.prepare());
+    for (ProblemTensors& set : sets_) MGTUNE_TRY(set.prepare_as(first));
+  }
+  while (static_cast<std::int64_t>(sets_.size()) < sets) {
+    MGTUNE_ASSIGN(ProblemTensors set,
+                  ProblemTensors::allocate(device_, layouts_, Placement::exact));
+    MGTUNE_TRY(set.prepare_as(first));
+    sets_.push_back(std::move(set));
+  }
+  return {};
 }
 
 }  // namespace mgtune

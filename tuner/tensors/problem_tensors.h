@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,10 +61,34 @@ class ProblemTensors {
 
   Device* device_;
   const std::vector<TensorLayout>* layouts_;
-  std::vector<GuardedBuffer> buffers_;  // of the tensors that are present, in order
-  std::vector<int> buffer_of_;          // tensor -> index of its buffer, or -1
-  std::vector<void*> pointers_;
-  std::vector<Bytes> contents_;  // of in and inout tensors
+  std::vector<GuardedBuffer> buffers_;  // without memory for absent tensors
+  std::vector<void*> pointers_;         // of the buffers
+  std::vector<Bytes> contents_;         // of in and inout tensors
+};
+
+// TimedSets: the sets of tensors through which the timing of a problem's variants rotates.
+//
+// They have no guard bands, as in a program, because the distance between large tensors may affect
+// how DRAM handles their traffic (results/h200/norms.md). They stay allocated as long as the object
+// exists. Not thread-safe; device and layouts must outlive it.
+class TimedSets {
+ public:
+  TimedSets(Device& device, const std::vector<TensorLayout>& layouts)
+      : device_(device), layouts_(layouts) {}
+
+  // Makes sure that there are at least `sets` sets with the content of `first`. Everything that
+  // launches may have changed is fresh in all of them, and in `first`. environment if they do not
+  // fit into memory.
+  Status provide(std::int64_t sets, ProblemTensors& first);
+
+  const ProblemTensors& operator[](std::int64_t set) const {
+    return sets_[static_cast<std::size_t>(set)];
+  }
+
+ private:
+  Device& device_;
+  const std::vector<TensorLayout>& layouts_;
+  std::vector<ProblemTensors> sets_;
 };
 
 }  // namespace mgtune

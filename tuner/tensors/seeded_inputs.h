@@ -30,7 +30,7 @@ bool is_by_baseline(const Problem& problem);
 class SeededInputs {
  public:
   // What the seeds of a problem share. All of it must outlive them.
-  struct Parts {
+  struct Context {
     Device& device;
     Builder& builder;
     const Problem& problem;
@@ -39,7 +39,7 @@ class SeededInputs {
   };
 
   // Fills the tensors and computes the reference. `reference` is needed only for this.
-  static Result<SeededInputs> make(const Parts& parts, const Reference& reference,
+  static Result<SeededInputs> make(const Context& context, const Reference& reference,
                                    std::uint64_t seed, Placement placement);
 
   Placement placement() const { return placement_; }
@@ -58,15 +58,15 @@ class SeededInputs {
   Result<std::string> compare(const std::vector<Bytes>& outputs, CheckRecord& record);
 
  private:
-  SeededInputs(const Parts& parts, Placement placement, ProblemTensors tensors)
-      : parts_(parts), placement_(placement), tensors_(std::move(tensors)) {}
+  SeededInputs(const Context& context, Placement placement, ProblemTensors tensors)
+      : context_(context), placement_(placement), tensors_(std::move(tensors)) {}
   Status add_bounds(const Reference& reference);
   Result<double> worst_of_baseline(std::size_t tensor, const Buffer& baseline) const;
   Status read_expected();
   Result<bool> inputs_are_intact() const;
   double tolerance(const TensorLayout& layout) const;
 
-  Parts parts_;
+  Context context_;
   Placement placement_;
   ProblemTensors tensors_;
   std::vector<Buffer> reference_;              // per tensor; empty for inputs

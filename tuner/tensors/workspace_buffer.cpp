@@ -36,12 +36,11 @@ Result<WorkspaceBuffer> WorkspaceBuffer::allocate(Device& device,
 }
 
 Result<std::string> WorkspaceBuffer::damage() const {
-  if (!buffer_) return std::string();
-  MGTUNE_ASSIGN(const std::string outside, buffer_->damage());
+  MGTUNE_ASSIGN(const std::string outside, buffer_.damage());
   if (!outside.empty()) return "workspace: " + outside;
   Bytes zeroed(static_cast<std::size_t>(size_.zeroed_bytes));
   if (zeroed.empty()) return std::string();
-  MGTUNE_TRY(device_->copy_to_host(zeroed.data(), buffer_->data(), zeroed.size()));
+  MGTUNE_TRY(device_->copy_to_host(zeroed.data(), buffer_.data(), zeroed.size()));
   const auto left = std::ranges::find_if(zeroed, [](unsigned char byte) { return byte != 0; });
   if (left == zeroed.end()) return std::string();
   return fmt::format(

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "core/status.h"
@@ -24,7 +23,7 @@ class WorkspaceBuffer {
   static Result<WorkspaceBuffer> allocate(Device& device, const LoadedVariant::WorkspaceSize& size,
                                           std::int64_t set_bytes, Placement placement);
 
-  void* data() const { return buffer_ ? buffer_->data() : nullptr; }
+  void* data() const { return buffer_.data(); }
 
   // What launches changed but must not change: "workspace: written past its end, ..."; "" for
   // nothing.
@@ -32,7 +31,7 @@ class WorkspaceBuffer {
 
  private:
   Device* device_ = nullptr;
-  std::optional<GuardedBuffer> buffer_;
+  GuardedBuffer buffer_;
   LoadedVariant::WorkspaceSize size_;
 };
 

@@ -72,6 +72,13 @@ class CheckerTest : public ::testing::Test {
     checker_ = std::move(*checker);
   }
 
+  // What making a checker says of the operator and a problem that can be bound.
+  Status making_status(const std::map<std::string, std::string>& values) {
+    const Result<Problem> problem = bind_problem(*op_, values);
+    EXPECT_TRUE(problem.ok()) << problem.status().message();
+    return problem.ok() ? Checker::make(*device_, builder_, *problem).status() : problem.status();
+  }
+
   Result<std::unique_ptr<LoadedVariant>> load(const std::string& text) {
     MGTUNE_ASSIGN(const Variant variant, parse_variant(*op_, text));
     MGTUNE_ASSIGN(const Slots slots,

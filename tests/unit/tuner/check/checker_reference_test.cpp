@@ -14,9 +14,7 @@ TEST_F(CheckerTest, AnUnservedFillIsUnsupported) {
   const std::string fill = R"({"kernel": "fill_index"})";
   json.replace(json.find(fill), fill.size(), R"({"op": "other.forward", "output": "o"})");
   use("add", {{"add.json", json}, {"add.cu", kAddSource}, {"reference.cu", kAddReference}});
-  const Result<Problem> problem = bind_problem(*op_, {{"count", "5"}});
-  ASSERT_TRUE(problem.ok());
-  const Status status = Checker::make(*device_, builder_, *problem).status();
+  const Status status = making_status({{"count", "5"}});
   EXPECT_EQ(status.code(), StatusCode::unsupported);
   EXPECT_THAT(status.message(), HasSubstr("tensor index"));
   EXPECT_THAT(status.message(), HasSubstr("other.forward"));
@@ -28,9 +26,7 @@ TEST_F(CheckerTest, AReferenceThatDoesNotCompileIsNamed) {
        {"scale.cu", kScaleSource},
        {"reference.cu",
         "template <typename T, class Problem> __global__ void scale_reference(T* x) { x }"}});
-  const Result<Problem> problem = bind_problem(*op_, kSmall);
-  ASSERT_TRUE(problem.ok());
-  const Status status = Checker::make(*device_, builder_, *problem).status();
+  const Status status = making_status(kSmall);
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_THAT(status.message(), StartsWith("planted/reference.cu: scale_reference: "));
   EXPECT_THAT(status.message(), HasSubstr("planted/reference.cu:1"));
@@ -43,9 +39,7 @@ TEST_F(CheckerTest, AReferenceThatDoesNotRunIsNamed) {
                    "  if (threadIdx.x % 2 == 0) __shfl_xor_sync(0xffffffffu, 1.0f, 1);\n");
   use("scale",
       {{"scale.json", kScaleJson}, {"scale.cu", kScaleSource}, {"reference.cu", reference}});
-  const Result<Problem> problem = bind_problem(*op_, kSmall);
-  ASSERT_TRUE(problem.ok());
-  const Status status = Checker::make(*device_, builder_, *problem).status();
+  const Status status = making_status(kSmall);
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_THAT(
       status.message(),
@@ -58,9 +52,7 @@ TEST_F(CheckerTest, AReferenceWithOtherParametersIsNamed) {
                 {"scale.cu", kScaleSource},
                 {"reference.cu",
                  "template <typename T, class Problem> __global__ void scale_reference(T* x) {}"}});
-  const Result<Problem> problem = bind_problem(*op_, kSmall);
-  ASSERT_TRUE(problem.ok());
-  EXPECT_THAT(Checker::make(*device_, builder_, *problem).status().message(),
+  EXPECT_THAT(making_status(kSmall).message(),
               HasSubstr("scale_reference<float, Problem> takes 1 parameters, the operator gives it "
                         "4"));
 }
@@ -71,9 +63,7 @@ TEST_F(CheckerTest, AReferenceThatNamesAMissingMemberDoesNotCompile) {
   reference.replace(reference.find("problem.columns"), 15, "problem.colums");
   use("scale",
       {{"scale.json", kScaleJson}, {"scale.cu", kScaleSource}, {"reference.cu", reference}});
-  const Result<Problem> problem = bind_problem(*op_, kSmall);
-  ASSERT_TRUE(problem.ok());
-  const Status status = Checker::make(*device_, builder_, *problem).status();
+  const Status status = making_status(kSmall);
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_THAT(status.message(), StartsWith("planted/reference.cu: scale_reference: "));
   EXPECT_THAT(status.message(), HasSubstr("colums"));
@@ -88,9 +78,7 @@ TEST_F(CheckerTest, AReferenceWhoseLastParameterIsNoStructIsNamed) {
                 {"reference.cu",
                  "template <typename T, class Problem>\n"
                  "__global__ void scale_reference(const T*, double*, double*, long long) {}"}});
-  const Result<Problem> problem = bind_problem(*op_, kSmall);
-  ASSERT_TRUE(problem.ok());
-  EXPECT_THAT(Checker::make(*device_, builder_, *problem).status().message(),
+  EXPECT_THAT(making_status(kSmall).message(),
               HasSubstr("the last parameter of scale_reference<float, Problem> has 8 bytes; it has "
                         "to be the struct Problem, which has 40"));
 }

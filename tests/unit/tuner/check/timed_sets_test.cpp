@@ -1,11 +1,10 @@
-#include "tensors/timed_sets.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>
 
+#include "tensors/problem_tensors.h"
 #include "tests/helpers/fakes/memory_device.h"
 
 namespace mgtune {

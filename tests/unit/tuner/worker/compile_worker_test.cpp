@@ -57,7 +57,7 @@ class CompileWorkerTest : public ::testing::Test {
     const NamedProblem problem{source_path("tests/families/vector_add"), "vector_add.add",
                                "n=1000 T=f32"};
     pool_.submit({1, CompileRequest{{problem, variant}, device}});
-    return pool_.next();
+    return wait_for_next(pool_);
   }
 
   const TemporaryFolder cache_;
