@@ -12,8 +12,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 const std::string kBefore = source_path("tests/bench/recorded/before.json");
 const std::string kAfter = source_path("tests/bench/recorded/after.json");
@@ -48,13 +46,6 @@ class CliCompareTest : public ::testing::Test {
     MgtuneProgram::Words words = {"compare", a, b};
     if (json) words.emplace_back("--json");
     return mgtune_.run(words);
-  }
-
-  void expect_refused(const Ended& ended, int exit_code,
-                      const ::testing::Matcher<std::string>& message) {
-    EXPECT_EQ(ended.exit_code, exit_code) << ended;
-    EXPECT_THAT(ended.err, AllOf(StartsWith("mgtune: "), message)) << ended;
-    EXPECT_THAT(ended.out, IsEmpty()) << ended;
   }
 
   const TemporaryFolder folder_;

@@ -18,21 +18,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class CliFailureTest : public ::testing::Test {
+class CliFailureTest : public VectorAddTest {
  protected:
-  void SetUp() override {
-    family_ = mgtune_.folder().file("vector_add");
-    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
-    edit("add.json", R"(["good", "wrong", "broken"])", R"(["good"])");
-  }
-
-  void edit(const std::string& name, const std::string& from, const std::string& to) {
-    const std::string path = family_ + "/" + name;
-    std::string text = file_content(path);
-    ASSERT_NE(text.find(from), std::string::npos) << from;
-    text.replace(text.find(from), from.size(), to);
-    std::ofstream(path) << text;
-  }
+  void SetUp() override { edit("add.json", R"(["good", "wrong", "broken"])", R"(["good"])"); }
 
   Ended sweep() { return mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", family_}); }
 
@@ -40,6 +28,14 @@ class CliFailureTest : public ::testing::Test {
     Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
     EXPECT_TRUE(store.ok()) << store.status().message();
     return store.ok() ? *store->outcomes() : std::vector<OutcomeView>();
+  }
+
+  // No row was written; without the file the same command writes all of them.
+  void expect_nothing_is_lost_without(const std::string& file) {
+    EXPECT_TRUE(rows().empty());
+    std::filesystem::remove(file);
+    EXPECT_EQ(sweep().exit_code, 0);
+    EXPECT_EQ(rows().size(), 3U);
   }
 
   std::string compiler(const std::string& action) {
@@ -51,10 +47,6 @@ class CliFailureTest : public ::testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;
   }
-
-  const TemporaryFolder cache_;
-  MgtuneProgram mgtune_{cache_.path()};
-  std::string family_;
 };
 
 TEST_F(CliFailureTest, AfterAFullDiskTheSameCommandGoesOn) {
@@ -67,10 +59,7 @@ TEST_F(CliFailureTest, AfterAFullDiskTheSameCommandGoesOn) {
   EXPECT_EQ(ended.exit_code, 5) << ended;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("No space left on device"),
                                HasSubstr("the same command goes on from here")));
-  EXPECT_TRUE(rows().empty());
-  std::filesystem::remove(full);
-  EXPECT_EQ(sweep().exit_code, 0);
-  EXPECT_EQ(rows().size(), 3U);
+  expect_nothing_is_lost_without(full);
 }
 
 TEST_F(CliFailureTest, AfterACompilerThatWasKilledTheSameCommandGoesOn) {
@@ -80,10 +69,7 @@ TEST_F(CliFailureTest, AfterACompilerThatWasKilledTheSameCommandGoesOn) {
   const Ended ended = sweep();
   EXPECT_EQ(ended.exit_code, 4) << ended;
   EXPECT_THAT(ended.err, HasSubstr("the compiler was ended by signal 9"));
-  EXPECT_TRUE(rows().empty());
-  std::filesystem::remove(mark);
-  EXPECT_EQ(sweep().exit_code, 0);
-  EXPECT_EQ(rows().size(), 3U);
+  expect_nothing_is_lost_without(mark);
 }
 
 TEST_F(CliFailureTest, ACompilerThatOneVariantKillsCostsThatVariant) {

@@ -18,12 +18,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class CliFullDiskTest : public ::testing::Test {
+class CliFullDiskTest : public VectorAddTest {
  protected:
-  CliFullDiskTest() : family_(mgtune_.folder().file("vector_add")) {
-    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
-  }
-
   MgtuneProgram::Words sweep() const {
     return {"sweep", "--gpu", "cpu", "--kernel", family_, "--strategy", "exhaustive"};
   }
@@ -32,10 +28,6 @@ class CliFullDiskTest : public ::testing::Test {
     Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
     return store.ok() ? store->outcomes()->size() : 0;
   }
-
-  const TemporaryFolder cache_;
-  MgtuneProgram mgtune_{cache_.path()};
-  std::string family_;
 };
 
 TEST_F(CliFullDiskTest, ADatabaseThatCannotGrowEndsTheSweepAndKeepsItsRows) {

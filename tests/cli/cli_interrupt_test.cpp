@@ -27,11 +27,9 @@ constexpr bool kSanitized = std::string_view(MGTUNE_SANITIZE) != "";
 constexpr milliseconds kLimit{kSanitized ? 8000 : 2000};
 constexpr milliseconds kAtOnce{kSanitized ? 2800 : 700};
 
-class CliInterruptTest : public ::testing::Test {
+class CliInterruptTest : public VectorAddTest {
  protected:
   void SetUp() override {
-    family_ = mgtune_.folder().file("vector_add");
-    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
     edit("add.json", R"(["good", "wrong", "broken"])", R"(["good", "wrong"])");
     std::string blocks;  // more variants than 16 compilers have in hand
     for (int threads = 32; threads <= 1024; threads += 32) {
@@ -40,17 +38,17 @@ class CliInterruptTest : public ::testing::Test {
     edit("add.json", "[32, 64, 128]", "[" + blocks + "]");
   }
 
-  void edit(const std::string& name, const std::string& from, const std::string& to) {
-    const std::string path = family_ + "/" + name;
-    std::string text = file_content(path);
-    ASSERT_NE(text.find(from), std::string::npos) << from;
-    text.replace(text.find(from), from.size(), to);
-    std::ofstream(path) << text;
-  }
-
   void start() {
     mgtune_.start({"sweep", "--gpu", "cpu", "--kernel", family_, "--strategy", "exhaustive",
                    "--budget", "15m"});  // all of them, however slow the machine
+  }
+
+  // With slow_compiler().
+  void start_until_a_compiler_is_slow() {
+    start();
+    ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
+    std::ofstream(mark()) << "slow";
+    ASSERT_TRUE(mgtune_.wait_until([&] { return std::filesystem::exists(mark() + ".reached"); }));
   }
 
   std::string mark() const { return mgtune_.folder().file("mark"); }
@@ -100,10 +98,6 @@ class CliInterruptTest : public ::testing::Test {
           << row.variant << ": " << row.message;
     }
   }
-
-  const TemporaryFolder cache_;
-  MgtuneProgram mgtune_{cache_.path()};
-  std::string family_;
 };
 
 class CliInterruptSignalTest : public CliInterruptTest,
@@ -118,10 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, CliInterruptSignalTest,
 
 TEST_P(CliInterruptSignalTest, StopsItWhileACompilerRuns) {
   const Variable cxx("CXX", slow_compiler());
-  start();
-  ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
-  std::ofstream(mark()) << "slow";
-  ASSERT_TRUE(mgtune_.wait_until([&] { return std::filesystem::exists(mark() + ".reached"); }));
+  ASSERT_NO_FATAL_FAILURE(start_until_a_compiler_is_slow());
   const std::size_t before = rows();
   const Clock::time_point begin = Clock::now();
   const Ended ended = mgtune_.finish(GetParam().first);
@@ -144,10 +135,7 @@ TEST_F(CliInterruptTest, StopsItWhileAKernelRuns) {
 
 TEST_F(CliInterruptTest, TheSecondSignalEndsItAtOnce) {
   const Variable cxx("CXX", slow_compiler());
-  start();
-  ASSERT_TRUE(mgtune_.wait_until([&] { return rows() > 0; }));
-  std::ofstream(mark()) << "slow";
-  ASSERT_TRUE(mgtune_.wait_until([&] { return std::filesystem::exists(mark() + ".reached"); }));
+  ASSERT_NO_FATAL_FAILURE(start_until_a_compiler_is_slow());
   const std::size_t before = rows();
   mgtune_.send(SIGINT);
   std::this_thread::sleep_for(milliseconds(200));

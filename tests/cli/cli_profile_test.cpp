@@ -13,17 +13,12 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 class CliProfileTest : public ::testing::Test {
  protected:
   void expect_refused(const MgtuneProgram::Words& words, int exit_code,
                       const ::testing::Matcher<std::string>& message) {
-    const Ended ended = mgtune_.run(words);
-    EXPECT_EQ(ended.exit_code, exit_code) << ended;
-    EXPECT_THAT(ended.err, AllOf(StartsWith("mgtune: "), message)) << ended;
-    EXPECT_THAT(ended.out, IsEmpty()) << ended;
+    mgtune::expect_refused(mgtune_.run(words), exit_code, message);
   }
 
   // Says so where this machine has no CUPTI, and under a sanitizer, which ends the process when

@@ -15,34 +15,20 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class CliUnservedTest : public ::testing::Test {
+class CliUnservedTest : public VectorAddTest {
  protected:
-  void SetUp() override {
-    family_ = mgtune_.folder().file("toy");
-    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
-    edit(R"(["good", "wrong", "broken"])", R"(["good"])");
-  }
-
-  void edit(const std::string& from, const std::string& to) const {
-    std::string text = file_content(family_ + "/add.json");
-    const std::size_t place = text.find(from);
-    ASSERT_NE(place, std::string::npos) << from;
-    std::ofstream(family_ + "/add.json") << text.replace(place, from.size(), to);
-  }
+  CliUnservedTest() : VectorAddTest("toy") {}
+  void SetUp() override { edit("add.json", R"(["good", "wrong", "broken"])", R"(["good"])"); }
 
   Ended sweep(const MgtuneProgram::Words& more = {}) {
     MgtuneProgram::Words words = {"sweep", "--gpu", "cpu", "--kernel", family_};
     words.insert(words.end(), more.begin(), more.end());
     return mgtune_.run(words);
   }
-
-  const TemporaryFolder cache_;
-  MgtuneProgram mgtune_{cache_.path()};
-  std::string family_;
 };
 
 TEST_F(CliUnservedTest, NoDesignRunsOnTheDevice) {
-  edit(R"("params")", R"("requires": ["device.cc >= 90"], "params")");
+  edit("add.json", R"("params")", R"("requires": ["device.cc >= 90"], "params")");
   const Ended ended = sweep();
   EXPECT_EQ(ended.exit_code, 4) << ended;
   EXPECT_THAT(ended.err,
@@ -53,7 +39,7 @@ TEST_F(CliUnservedTest, NoDesignRunsOnTheDevice) {
 }
 
 TEST_F(CliUnservedTest, SomeProblemsHaveNoVariant) {
-  edit(R"("params")", R"("constraints": ["n % 64 == 0"], "params")");
+  edit("add.json", R"("params")", R"("constraints": ["n % 64 == 0"], "params")");
   const Ended ended = sweep({"--problem", "n=63", "--problem", "n=64"});
   EXPECT_EQ(ended.exit_code, 3) << ended;
   EXPECT_THAT(ended.err, HasSubstr("skipped toy.add n=63 T=f32: no variant serves it on cpu (flat: "
@@ -61,7 +47,7 @@ TEST_F(CliUnservedTest, SomeProblemsHaveNoVariant) {
 }
 
 TEST_F(CliUnservedTest, EveryVariantTurnsOutUnsupported) {
-  edit(R"("block": ["THREADS"])", R"("block": ["THREADS * 64"])");
+  edit("add.json", R"("block": ["THREADS"])", R"("block": ["THREADS * 64"])");
   for (int again = 0; again < 2; ++again) {
     const Ended ended = sweep();
     EXPECT_EQ(ended.exit_code, 4) << ended;
@@ -74,7 +60,7 @@ TEST_F(CliUnservedTest, EveryVariantTurnsOutUnsupported) {
 }
 
 TEST_F(CliUnservedTest, ALaunchThatFailsForSomeVariantsIsARowOfThose) {
-  edit("ceil_div(n, THREADS)", "ceil_div(n, THREADS) / (THREADS - 32)");
+  edit("add.json", "ceil_div(n, THREADS)", "ceil_div(n, THREADS) / (THREADS - 32)");
   const Ended ended = sweep();
   EXPECT_EQ(ended.exit_code, 3) << ended;
   Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);

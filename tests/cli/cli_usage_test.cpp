@@ -27,10 +27,7 @@ class CliUsageTest : public ::testing::Test {
  protected:
   void expect_refused(const MgtuneProgram::Words& words, int exit_code,
                       const ::testing::Matcher<std::string>& message) {
-    const Ended ended = mgtune_.run(words);
-    EXPECT_EQ(ended.exit_code, exit_code) << ended;
-    EXPECT_THAT(ended.err, AllOf(StartsWith("mgtune: "), message)) << ended;
-    EXPECT_THAT(ended.out, IsEmpty()) << ended;
+    mgtune::expect_refused(mgtune_.run(words), exit_code, message);
   }
 
   // vector_add with `from` in its operator file replaced.
@@ -38,11 +35,7 @@ class CliUsageTest : public ::testing::Test {
     const std::string family = mgtune_.folder().file("edited");
     std::filesystem::remove_all(family);
     std::filesystem::copy(kVectorAdd, family);
-    std::string text = file_content(family + "/add.json");
-    const std::size_t place = text.find(from);
-    EXPECT_NE(place, std::string::npos) << from;
-    text.replace(place, from.size(), to);
-    std::ofstream(family + "/add.json") << text;
+    replace_in_file(family + "/add.json", from, to);
     return family;
   }
 

@@ -19,6 +19,7 @@
 #include "core/sha256.h"
 #include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/long_lane.h"
+#include "tests/helpers/start_child.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
@@ -65,22 +66,17 @@ class CacheCrowd : public testing::Test {
     std::vector<pid_t> children;
     shared_->running = kProcesses;
     for (int process = 0; process < kProcesses; ++process) {
-      children.push_back(::fork());
-      ASSERT_GE(children.back(), 0);
-      if (children.back() != 0) continue;
-      work(process);
-      --shared_->running;
-      ::_exit(0);
+      children.push_back(start_child([&] {
+        work(process);
+        --shared_->running;
+        return 0;
+      }));
     }
     while (shared_->running > 0) {
       meanwhile();
       ::usleep(500);
     }
-    for (const pid_t child : children) {
-      int status = -1;
-      ASSERT_EQ(::waitpid(child, &status, 0), child);
-      EXPECT_EQ(status, 0);
-    }
+    for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
   }
 
   // As Builder does: what is there is used, else it is made and put there.

@@ -5,24 +5,23 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "build/build_cache.h"
 #include "build/builder.h"
 #include "build/cache_entry.h"
 #include "core/sha256.h"
 #include "tests/fault/faulty_file_system.h"
+#include "tests/fault/swapping_file_system.h"
 #include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/long_lane.h"
+#include "tests/helpers/start_child.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
@@ -45,22 +44,29 @@ class BuildCacheFault : public testing::Test {
  protected:
   BuildCacheFault() : directory_(folder_.file("cache")) {
     EXPECT_TRUE(cache().store(build_).ok());
-    entry_ = *FileSystem::real().read_file(path_of(build_.key));
+    entry_ = *FileSystem::real().read_file(entry_path());
   }
 
   BuildCache cache() const { return {FileSystem::real(), directory_}; }
   std::string path_of(const std::string& key) const { return directory_ + "/" + key + ".build"; }
+  std::string entry_path() const { return path_of(build_.key); }
 
   // Puts `bytes` where the entry was; unlike FileSystem without a sync, which costs milliseconds.
   void plant(const std::string& bytes) const {
-    std::ofstream(path_of(build_.key), std::ios::binary) << bytes;
-    ASSERT_EQ(::chmod(path_of(build_.key).c_str(), 0600), 0);
+    std::ofstream(entry_path(), std::ios::binary) << bytes;
+    ASSERT_EQ(::chmod(entry_path().c_str(), 0600), 0);
+  }
+
+  // Puts a symbolic link to a new file in the place of the entry.
+  void link_entry_to(const std::string& file, const std::string& content) const {
+    ASSERT_TRUE(FileSystem::real().write_file(file, content).ok());
+    ASSERT_TRUE(FileSystem::real().remove(entry_path()).ok());
+    ASSERT_EQ(::symlink(file.c_str(), entry_path().c_str()), 0);
   }
 
   void expect_quarantined(const std::string& what) const {
     ASSERT_FALSE(cache().load(build_.key).has_value()) << what;
-    ASSERT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(path_of(build_.key))))
-        << what;
+    ASSERT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(entry_path()))) << what;
   }
 
   TemporaryFolder folder_;
@@ -93,16 +99,6 @@ TEST_F(BuildCacheFault, EveryLengthButItsOwnIsAMiss) {
   expect_quarantined("one byte more");
 }
 
-// A device that notes the binaries it is given.
-class NotingDevice final : public FakeDevice {
- public:
-  Result<std::unique_ptr<Module>> load(const Build& build) override {
-    ++loaded[build.binary];
-    return FakeDevice::load(build);
-  }
-  std::map<std::string, int> loaded;
-};
-
 TEST_F(BuildCacheFault, ADamagedEntryIsCompiledAgainBeforeTheDriverSeesIt) {
   const SourceTree sources{"family", {{"a.cu", "a"}}};
   const BuildRequest request{&sources, "a.cu", {"k<1>"}, "cpu"};
@@ -112,7 +108,12 @@ TEST_F(BuildCacheFault, ADamagedEntryIsCompiledAgainBeforeTheDriverSeesIt) {
   const Build intact = builder.build(request).value();
   build_.key = intact.key;  // where plant() puts things
   const std::string entry = *FileSystem::real().read_file(path_of(intact.key));
-  NotingDevice device;
+  std::map<std::string, int> loaded;  // how often the device loaded each binary
+  FakeDevice device;
+  device.on_load = [&](const Build& build) {
+    ++loaded[build.binary];
+    return Status();
+  };
   int damaged = 0;
   const auto load_from = [&](const std::string& bytes) {
     plant(bytes);
@@ -129,7 +130,7 @@ TEST_F(BuildCacheFault, ADamagedEntryIsCompiledAgainBeforeTheDriverSeesIt) {
     load_from(flipped);
     load_from(entry.substr(0, i));
   }
-  EXPECT_EQ(device.loaded, (std::map<std::string, int>{{intact.binary, damaged}}));
+  EXPECT_EQ(loaded, (std::map<std::string, int>{{intact.binary, damaged}}));
 }
 
 TEST_F(BuildCacheFault, AnotherKeysEntryIsAMiss) {
@@ -155,7 +156,7 @@ TEST_F(BuildCacheFault, LengthsThatLieAreRefusedWithoutAllocatingThem) {
 }
 
 TEST_F(BuildCacheFault, AFourGigabyteEntryIsNotRead) {
-  ASSERT_EQ(::truncate(path_of(build_.key).c_str(), off_t{4} << 30), 0);  // sparse
+  ASSERT_EQ(::truncate(entry_path().c_str(), off_t{4} << 30), 0);  // sparse
   rusage before{}, after{};
   ::getrusage(RUSAGE_SELF, &before);
   expect_quarantined("4 GiB");
@@ -165,18 +166,14 @@ TEST_F(BuildCacheFault, AFourGigabyteEntryIsNotRead) {
 
 TEST_F(BuildCacheFault, ALinkIsNotFollowed) {
   const std::string elsewhere = folder_.file("elsewhere");
-  ASSERT_TRUE(FileSystem::real().write_file(elsewhere, entry_).ok());  // would verify
-  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
-  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(build_.key).c_str()), 0);
+  ASSERT_NO_FATAL_FAILURE(link_entry_to(elsewhere, entry_));  // would verify
   expect_quarantined("symbolic link");
   EXPECT_EQ(*FileSystem::real().read_file(elsewhere), entry_);  // the link went, not its target
 }
 
 TEST_F(BuildCacheFault, StoringOverALinkReplacesIt) {
   const std::string elsewhere = folder_.file("elsewhere");
-  ASSERT_TRUE(FileSystem::real().write_file(elsewhere, "precious").ok());
-  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
-  ASSERT_EQ(::symlink(elsewhere.c_str(), path_of(build_.key).c_str()), 0);
+  ASSERT_NO_FATAL_FAILURE(link_entry_to(elsewhere, "precious"));
   ASSERT_TRUE(cache().store(build_).ok());
   EXPECT_EQ(*FileSystem::real().read_file(elsewhere), "precious");
   EXPECT_EQ(cache().load(build_.key)->binary, build_.binary);
@@ -186,21 +183,21 @@ TEST_F(BuildCacheFault, StoringOverALinkReplacesIt) {
 TEST_F(BuildCacheFault, AHardLinkIsReadAsItsFileAndNeverWrittenThrough) {
   const std::string precious = folder_.file("precious");
   ASSERT_TRUE(FileSystem::real().write_file(precious, "precious").ok());
-  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
-  ASSERT_EQ(::link(precious.c_str(), path_of(build_.key).c_str()), 0);
+  ASSERT_TRUE(FileSystem::real().remove(entry_path()).ok());
+  ASSERT_EQ(::link(precious.c_str(), entry_path().c_str()), 0);
   expect_quarantined("hard link");
-  ASSERT_EQ(::link(precious.c_str(), path_of(build_.key).c_str()), 0);
+  ASSERT_EQ(::link(precious.c_str(), entry_path().c_str()), 0);
   ASSERT_TRUE(cache().store(build_).ok());
   EXPECT_EQ(*FileSystem::real().read_file(precious), "precious");
   EXPECT_EQ(cache().load(build_.key)->binary, build_.binary);
 }
 
 TEST_F(BuildCacheFault, AWriteThatFailsNamesTheFile) {
-  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
+  ASSERT_TRUE(FileSystem::real().remove(entry_path()).ok());
   FaultyFileSystem files(Fault::refused, 1);  // after the directory was created
   const Status status = BuildCache(files, directory_).store(build_);
   EXPECT_EQ(status.code(), StatusCode::io);
-  EXPECT_EQ(status.message(), "cannot write " + path_of(build_.key) + ": No space left on device");
+  EXPECT_EQ(status.message(), "cannot write " + entry_path() + ": No space left on device");
 }
 
 // Mounts an empty file system over /proc, for this process alone; whoever is not root becomes one
@@ -215,34 +212,6 @@ bool hide_proc() {
   return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          ::mount("none", "/proc", "tmpfs", 0, nullptr) == 0 && ::access("/proc/self", F_OK) != 0;
 }
-
-// Puts another directory in the place of the cache's just before a file is written, as whoever may
-// write to the folder above can.
-class SwappingFileSystem final : public FileSystem {
- public:
-  explicit SwappingFileSystem(std::function<void()> swap) : swap_(std::move(swap)) {}
-  Result<std::string> read_file(const std::string& path) override { return real().read_file(path); }
-  Status write_file(const std::string& path, std::string_view content) override {
-    return real().write_file(path, content);
-  }
-  Status write_file_unsynced(int folder, const std::string& path,
-                             std::string_view content) override {
-    swap_();
-    return real().write_file_unsynced(folder, path, content);
-  }
-  Status create_directories(const std::string& path, unsigned mode) override {
-    return real().create_directories(path, mode);
-  }
-  Status remove(const std::string& path) override { return real().remove(path); }
-  bool is_directory(const std::string& path) override { return real().is_directory(path); }
-  bool exists(const std::string& path) override { return real().exists(path); }
-  Result<std::vector<std::string>> list_files(const std::string& directory) override {
-    return real().list_files(directory);
-  }
-
- private:
-  std::function<void()> swap_;
-};
 
 TEST_F(BuildCacheFault, ADirectoryThatIsSwappedAfterItsCheckIsNotWrittenTo) {
   const std::string elsewhere = folder_.file("elsewhere"), moved = folder_.file("moved");
@@ -261,17 +230,14 @@ TEST_F(BuildCacheFault, ADirectoryThatIsSwappedAfterItsCheckIsNotWrittenTo) {
 TEST_F(BuildCacheFault, BuildsAreKeptWhereProcIsNotMounted) {
   constexpr int kCannotHide = 77;
   const Build other = make_artifact("other", "other binary");
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (!hide_proc()) ::_exit(kCannotHide);
+  const pid_t child = start_child([&] {
+    if (!hide_proc()) return kCannotHide;
     BuildCache hidden = cache();
-    if (!hidden.store(other).ok()) ::_exit(1);
+    if (!hidden.store(other).ok()) return 1;
     const std::optional<Build> loaded = hidden.load(other.key);
-    ::_exit(loaded && loaded->binary == other.binary && hidden.load(build_.key) ? 0 : 2);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+    return loaded && loaded->binary == other.binary && hidden.load(build_.key) ? 0 : 2;
+  });
+  const int status = wait_for(child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotHide) {
     GTEST_SKIP() << "this process may not mount anything over /proc";
   }
@@ -280,16 +246,16 @@ TEST_F(BuildCacheFault, BuildsAreKeptWhereProcIsNotMounted) {
 }
 
 TEST_F(BuildCacheFault, AFifoIsAMissAndDoesNotHang) {
-  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
-  ASSERT_EQ(::mkfifo(path_of(build_.key).c_str(), 0600), 0);
+  ASSERT_TRUE(FileSystem::real().remove(entry_path()).ok());
+  ASSERT_EQ(::mkfifo(entry_path().c_str(), 0600), 0);
   ::alarm(10);
   expect_quarantined("FIFO");
   ::alarm(0);
 }
 
 TEST_F(BuildCacheFault, AFolderInThePlaceOfAnEntryIsAMiss) {
-  ASSERT_TRUE(FileSystem::real().remove(path_of(build_.key)).ok());
-  ASSERT_TRUE(FileSystem::real().create_directories(path_of(build_.key), 0700).ok());
+  ASSERT_TRUE(FileSystem::real().remove(entry_path()).ok());
+  ASSERT_TRUE(FileSystem::real().create_directories(entry_path(), 0700).ok());
   EXPECT_FALSE(cache().load(build_.key).has_value());
   EXPECT_FALSE(cache().store(build_).ok());
   EXPECT_FALSE(cache().load(build_.key).has_value());
@@ -298,7 +264,7 @@ TEST_F(BuildCacheFault, AFolderInThePlaceOfAnEntryIsAMiss) {
 TEST_F(BuildCacheFault, AnEntryThatOthersMayWriteIsAMiss) {
   for (const mode_t mode : {0620u, 0602u, 0666u}) {
     plant(entry_);
-    ASSERT_EQ(::chmod(path_of(build_.key).c_str(), mode), 0);
+    ASSERT_EQ(::chmod(entry_path().c_str(), mode), 0);
     expect_quarantined("mode " + std::to_string(mode));
   }
 }
@@ -314,7 +280,7 @@ TEST_F(BuildCacheFault, ADirectoryThatOthersMayWriteIsNotUsedAndNotTouched) {
     EXPECT_EQ(warning, first ? "mgtune: warning: builds are not cached: " + directory_ +
                                    " can be written by other users\n"
                              : "");
-    EXPECT_TRUE(std::filesystem::exists(path_of(build_.key)));
+    EXPECT_TRUE(std::filesystem::exists(entry_path()));
     EXPECT_FALSE(std::filesystem::exists(path_of(key_of("new"))));
   }
   ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
@@ -322,7 +288,7 @@ TEST_F(BuildCacheFault, ADirectoryThatOthersMayWriteIsNotUsedAndNotTouched) {
 }
 
 TEST_F(BuildCacheFault, ABuildThatIsNotKeptIsSaidOnce) {
-  const std::string directory = path_of(build_.key) + "/cache";  // below a file
+  const std::string directory = entry_path() + "/cache";  // below a file
   testing::internal::CaptureStderr();
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(BuildCache(FileSystem::real(), directory).store(build_).ok());
@@ -344,12 +310,12 @@ TEST_F(BuildCacheFault, ACheckSaysWhetherBuildsWouldBeKept) {
 TEST_F(BuildCacheFault, SomebodyElsesFilesAreNotUsed) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   constexpr uid_t kNobody = 65534;
-  ASSERT_EQ(::chown(path_of(build_.key).c_str(), kNobody, static_cast<gid_t>(-1)), 0);
+  ASSERT_EQ(::chown(entry_path().c_str(), kNobody, static_cast<gid_t>(-1)), 0);
   expect_quarantined("entry of another user");
   plant(entry_);
   ASSERT_EQ(::chown(directory_.c_str(), kNobody, static_cast<gid_t>(-1)), 0);
   EXPECT_FALSE(cache().load(build_.key).has_value());
-  EXPECT_TRUE(std::filesystem::exists(path_of(build_.key)));
+  EXPECT_TRUE(std::filesystem::exists(entry_path()));
 }
 
 TEST_F(BuildCacheFault, KeysThatAreNoHashesNameNoFile) {
@@ -405,16 +371,9 @@ TEST_F(BuildCacheFault, ManyProcessesOnOneKeyReadCompleteEntries) {
   };
   std::vector<pid_t> children;
   for (int process = 0; process < kProcesses; ++process) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) ::_exit(work(process));
-    children.push_back(child);
+    children.push_back(start_child([&] { return work(process); }));
   }
-  for (const pid_t child : children) {
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-  }
+  for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
   const std::vector<std::string> names = *FileSystem::real().list_files(directory_);
   for (const std::string& name : names) {
     EXPECT_TRUE(name.ends_with(".build")) << name;  // no temporary stays
@@ -424,15 +383,13 @@ TEST_F(BuildCacheFault, ManyProcessesOnOneKeyReadCompleteEntries) {
 TEST_F(BuildCacheFault, KilledWritersLeaveNoEntryThatIsWrong) {
   const Build large = make_artifact("large", std::string(4 << 20, 'l'));
   for (int round = 0; round < 10; ++round) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const pid_t child = start_child([&]() -> int {
       BuildCache writer = cache();
       while (true) static_cast<void>(writer.store(large));
-    }
+    });
     ::usleep(static_cast<useconds_t>(3000 + 1700 * round));
     ::kill(child, SIGKILL);
-    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    wait_for(child);
     const std::optional<Build> loaded = cache().load(large.key);
     ASSERT_TRUE(!loaded || loaded->binary == large.binary);
   }

@@ -170,16 +170,22 @@ void leave_hot_journal(const std::string& path) {
   ASSERT_TRUE(std::filesystem::exists(path + "-journal"));
 }
 
+// The outcome of a variant "kept", recorded.
+OutcomeRecord record_kept(Store& store) {
+  OutcomeRecord record = begin(store).value();
+  record.variant = "kept";
+  record.key.build_sha256 = "sha kept";
+  EXPECT_TRUE(store.record(record).ok());
+  return record;
+}
+
 TEST(StoreFault, AHalfWrittenTransactionIsRolledBackByWhoeverOpensNext) {
   for (const Store::Mode mode : {Store::Mode::read_only, Store::Mode::read_write}) {
     const TemporaryFolder folder;
     const std::string path = folder.file("results.db");
     {
       Store store = Store::open(path, Store::Mode::read_write).value();
-      OutcomeRecord record = begin(store).value();
-      record.variant = "kept";
-      record.key.build_sha256 = "sha kept";
-      ASSERT_TRUE(store.record(record).ok());
+      record_kept(store);
     }
     leave_hot_journal(path);
     EXPECT_EQ(recorded_variants(path, mode), std::set<std::string>{"kept"});
@@ -193,10 +199,7 @@ TEST(StoreFault, AFullDiskIsAnErrorAndTheOldRowsStay) {
   const TemporaryFolder folder;
   const std::string path = folder.file("results.db");
   Store store = Store::open(path, Store::Mode::read_write).value();
-  OutcomeRecord record = begin(store).value();
-  record.variant = "kept";
-  record.key.build_sha256 = "sha kept";
-  ASSERT_TRUE(store.record(record).ok());
+  OutcomeRecord record = record_kept(store);
   // A limit on file sizes stands in for the full disk: SQLite's write fails in the same way.
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

@@ -25,8 +25,8 @@
 #include "system/file_system.h"
 #include "tensors/problem_tensors.h"
 #include "tensors/tensor_layout.h"
+#include "tests/helpers/kernels/variants_on_gpu.h"
 #include "tests/helpers/long_lane.h"
-#include "tests/helpers/real_gpu.h"
 
 namespace mgtune {
 namespace {
@@ -99,12 +99,7 @@ class Side {
   ProblemTensors tensors_;
 };
 
-struct Case {
-  const char* op;
-  const char* problem;
-};
-
-class RmsnormForwardOnGpu : public RealGpuTest, public testing::WithParamInterface<Case> {};
+class RmsnormForwardOnGpu : public RealGpuTest, public testing::WithParamInterface<ProblemOnGpu> {};
 
 TEST_P(RmsnormForwardOnGpu, VariantsAgreeWithTheCpuDevice) {
   Catalog catalog(FileSystem::real());
@@ -166,19 +161,19 @@ constexpr char kForward[] = "rmsnorm.forward", kAdd[] = "rmsnorm.add_forward";
 
 INSTANTIATE_TEST_SUITE_P(
     Problems, RmsnormForwardOnGpu,
-    testing::Values(Case{kForward, "rows=37,hidden=1024,T=bf16,rstd=true"},
-                    Case{kForward, "rows=300,hidden=512,T=f16"},
-                    Case{kForward, "rows=19,hidden=512,x_stride=520,T=f32,rstd=true"},
-                    Case{kForward, "rows=5,hidden=333,T=bf16,W=f32"},
-                    Case{kForward, "rows=3,hidden=20000,T=bf16,rstd=true"},
-                    Case{kForward, "rows=2,hidden=262144,T=f32"},
-                    Case{kForward, "rows=300,hidden=16384,T=bf16,rstd=true"},
-                    Case{kForward, "rows=70,hidden=65536,T=f32"},
-                    Case{kAdd, "rows=300,hidden=1024,T=bf16,rstd=true"},
-                    Case{kAdd, "rows=1100,hidden=4100,T=bf16"},
-                    Case{kAdd, "rows=140,hidden=32768,T=f16"},
-                    Case{kAdd, "rows=3,hidden=20001,T=f16"},
-                    Case{kAdd, "rows=2,hidden=65536,x_stride=65544,T=bf16,W=f32"}));
+    testing::Values(ProblemOnGpu{kForward, "rows=37,hidden=1024,T=bf16,rstd=true"},
+                    ProblemOnGpu{kForward, "rows=300,hidden=512,T=f16"},
+                    ProblemOnGpu{kForward, "rows=19,hidden=512,x_stride=520,T=f32,rstd=true"},
+                    ProblemOnGpu{kForward, "rows=5,hidden=333,T=bf16,W=f32"},
+                    ProblemOnGpu{kForward, "rows=3,hidden=20000,T=bf16,rstd=true"},
+                    ProblemOnGpu{kForward, "rows=2,hidden=262144,T=f32"},
+                    ProblemOnGpu{kForward, "rows=300,hidden=16384,T=bf16,rstd=true"},
+                    ProblemOnGpu{kForward, "rows=70,hidden=65536,T=f32"},
+                    ProblemOnGpu{kAdd, "rows=300,hidden=1024,T=bf16,rstd=true"},
+                    ProblemOnGpu{kAdd, "rows=1100,hidden=4100,T=bf16"},
+                    ProblemOnGpu{kAdd, "rows=140,hidden=32768,T=f16"},
+                    ProblemOnGpu{kAdd, "rows=3,hidden=20001,T=f16"},
+                    ProblemOnGpu{kAdd, "rows=2,hidden=65536,x_stride=65544,T=bf16,W=f32"}));
 
 }  // namespace
 }  // namespace mgtune

@@ -5,15 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "family/operator.h"
 #include "family/source_tree.h"
 #include "family/variant.h"
+#include "tests/helpers/replaced.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -23,11 +22,9 @@ inline constexpr DeviceLimits kL4{89, 58, 101376, 50331648};
 inline constexpr DeviceLimits kT4{75, 40, 65536, 4194304};
 
 inline std::string golden_text(const std::string& full_name) {
-  std::ifstream file(source_path("tests/golden/operators/") + full_name + ".json");
-  std::ostringstream text;
-  text << file.rdbuf();
-  EXPECT_FALSE(text.str().empty()) << full_name;
-  return text.str();
+  std::string text = file_content(source_path("tests/golden/operators/") + full_name + ".json");
+  EXPECT_FALSE(text.empty()) << full_name;
+  return text;
 }
 
 inline Result<Operator> decode_text(const std::string& full_name, std::string text) {
@@ -45,12 +42,10 @@ inline Operator golden_operator(const std::string& full_name) {
   return std::move(op).value();
 }
 
-// `text` with the one occurrence of `from` replaced.
-inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << "not in the text: " << from;
-  if (place != std::string::npos) text.replace(place, from.size(), to);
-  return text;
+// The operator file with a part replaced, decoded.
+inline Result<Operator> decode_replaced(const std::string& full_name, const std::string& from,
+                                        const std::string& to) {
+  return decode_text(full_name, replaced(golden_text(full_name), from, to));
 }
 
 }  // namespace mgtune

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -24,17 +25,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/helpers/replaced.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
-
-inline std::string file_content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // How a process ended. As a shell says it: 128 + signal for one that a signal killed.
 struct Ended {
@@ -53,6 +48,14 @@ inline std::ostream& operator<<(std::ostream& stream, const Ended& ended) {
   return stream << "exit code " << ended.exit_code << "\n--- stdout\n"
                 << ended.out << "--- stderr\n"
                 << ended.err;
+}
+
+// The words were refused: nothing on standard output, and one message.
+inline void expect_refused(const Ended& ended, int exit_code,
+                           const testing::Matcher<std::string>& message) {
+  EXPECT_EQ(ended.exit_code, exit_code) << ended;
+  EXPECT_THAT(ended.err, testing::AllOf(testing::StartsWith("mgtune: "), message)) << ended;
+  EXPECT_THAT(ended.out, testing::IsEmpty()) << ended;
 }
 
 class MgtuneProgram {
@@ -194,6 +197,24 @@ class MgtuneProgram {
   int ignored_signal_ = 0;
   rlim_t file_size_limit_ = RLIM_INFINITY;
   std::map<std::string, std::string> more_;  // environment variables
+};
+
+// A program, and a copy of the small family vector_add, which a test may edit.
+class VectorAddTest : public testing::Test {
+ protected:
+  // `name` is that of the copy.
+  explicit VectorAddTest(const std::string& name = "vector_add")
+      : family_(mgtune_.folder().file(name)) {
+    std::filesystem::copy(source_path("tests/families/vector_add"), family_);
+  }
+
+  void edit(const std::string& name, const std::string& from, const std::string& to) const {
+    replace_in_file(family_ + "/" + name, from, to);
+  }
+
+  const TemporaryFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
+  const std::string family_;
 };
 
 }  // namespace mgtune

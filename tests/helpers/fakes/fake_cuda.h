@@ -21,6 +21,7 @@
 #include "device/cuda/cuda_driver.h"
 #include "device/device.h"
 #include "tests/helpers/fakes/fake_loader.h"
+#include "tests/helpers/fakes/h200_attributes.h"
 
 namespace mgtune {
 
@@ -180,20 +181,7 @@ inline FakeLoader::Symbols FakeCuda::symbols() const {
       +[](std::size_t* bytes, CUdevice) { return *bytes = self()->total_memory, CUDA_SUCCESS; });
   put(
       "cuDeviceGetAttribute", +[](int* value, CUdevice_attribute attribute, CUdevice) {
-        switch (attribute) {
-          case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-            return *value = 9, CUDA_SUCCESS;
-          case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-            return *value = 0, CUDA_SUCCESS;
-          case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-            return *value = 132, CUDA_SUCCESS;
-          case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-            return *value = 232448, CUDA_SUCCESS;
-          case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-            return *value = 62914560, CUDA_SUCCESS;
-          default:
-            return CUDA_ERROR_INVALID_VALUE;
-        }
+        return h200_attribute(value, attribute);
       });
   put(
       "cuDevicePrimaryCtxRetain", +[](CUcontext* context, CUdevice) {

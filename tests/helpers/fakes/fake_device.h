@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "compiler/compiler.h"
 #include "core/sha256.h"
 #include "device/device.h"
+#include "tests/helpers/fakes/memory_device.h"
 
 namespace mgtune {
 
@@ -53,19 +53,21 @@ class FakeModule : public Module {
   std::atomic<std::int64_t>& alive_;
 };
 
-class FakeDevice : public Device {
- public:
-  FakeDevice() {
-    device_info.kind = DeviceKind::cuda;
-    device_info.id = "GPU-fake";
-    device_info.name = "Fake H200";
-    device_info.arch = "sm_90";
-    device_info.limits = {90, 132, 232448, 62914560};
-    device_info.memory_bytes = std::int64_t{141} << 30;
-  }
+inline DeviceInfo fake_h200() {
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.id = "GPU-fake";
+  info.name = "Fake H200";
+  info.arch = "sm_90";
+  info.limits = {90, 132, 232448, 62914560};
+  info.memory_bytes = std::int64_t{141} << 30;
+  return info;
+}
 
+class FakeDevice : public HostMemoryDevice {
+ public:
   // What tests set. `parameters`: sizes by the kernel's name without its template arguments.
-  DeviceInfo device_info;
+  DeviceInfo device_info = fake_h200();
   std::map<std::string, std::vector<std::size_t>> parameters;
   std::function<Status(const KernelLaunch&)> on_launch;
   std::function<void(void*, std::size_t)> on_fill;
@@ -81,18 +83,9 @@ class FakeDevice : public Device {
     return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   }
   void free(void* memory) override { std::free(memory); }
-  Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
-    std::memcpy(device, host, bytes);
-    return {};
-  }
-  Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
-    std::memcpy(host, device, bytes);
-    return {};
-  }
-  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) override {
+  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream stream) override {
     if (on_fill) on_fill(device, bytes);
-    std::memset(device, value, bytes);
-    return {};
+    return HostMemoryDevice::fill_bytes(device, value, bytes, stream);
   }
   Result<std::unique_ptr<Module>> load(const Build& build) override {
     ++loads;
@@ -115,7 +108,6 @@ class FakeDevice : public Device {
     launches.fetch_add(1, std::memory_order_relaxed);
     return on_launch ? on_launch(launch) : Status();
   }
-  Status synchronize(Stream) override { return {}; }
   Status encode_tensor_map(const TensorMapRequest& request, EncodedTensorMap& map) const override {
     return on_tensor_map ? on_tensor_map(request, map) : Status();
   }

@@ -1,5 +1,6 @@
-// MemoryDevice: a device that is plain memory of this process and runs nothing, for tests of what
-// is done with buffers. Header-only; one thread.
+// HostMemoryDevice: a device whose memory is the host's; the base of devices for tests.
+// MemoryDevice: plain memory of this process that runs nothing, for tests of what is done with
+// buffers. Header-only; one thread.
 
 #pragma once
 
@@ -13,7 +14,24 @@
 
 namespace mgtune {
 
-class MemoryDevice final : public Device {
+class HostMemoryDevice : public Device {
+ public:
+  Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    std::memcpy(host, device, bytes);
+    return {};
+  }
+  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) override {
+    std::memset(device, value, bytes);
+    return {};
+  }
+  Status synchronize(Stream) override { return {}; }
+};
+
+class MemoryDevice final : public HostMemoryDevice {
  public:
   const DeviceInfo& info() const override { return info_; }
   int allocations() const { return static_cast<int>(bytes_.size()); }  // alive now
@@ -34,19 +52,6 @@ class MemoryDevice final : public Device {
     bytes_.erase(memory);
     std::free(memory);
   }
-  Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
-    std::memcpy(device, host, bytes);
-    return {};
-  }
-  Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
-    std::memcpy(host, device, bytes);
-    return {};
-  }
-  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) override {
-    std::memset(device, value, bytes);
-    return {};
-  }
-  Status synchronize(Stream) override { return {}; }
 
   Result<std::unique_ptr<Module>> load(const Build&) override { return refused(); }
   Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t, std::uint32_t) override {

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "h200_attributes.h"
+
 namespace {
 
 using Sizes = std::vector<std::size_t>;
@@ -112,20 +114,7 @@ CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
   return *bytes = 150'000'000'000, CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return *value = 9, CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      return *value = 0, CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return *value = 132, CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-      return *value = 232448, CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-      return *value = 62914560, CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
+  return h200_attribute(value, attribute);
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   return *context = the_context(), CUDA_SUCCESS;

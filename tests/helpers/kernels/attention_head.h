@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
+#include "tests/helpers/kernels/cpu_module.h"
 
 namespace mgtune {
 
@@ -90,6 +93,43 @@ inline void expect_close_to(const AttentionOutput& out, const AttentionOutput& e
       ASSERT_NEAR(out.lse[i], expected.lse[i], 1e-6 * (2 + std::abs(expected.lse[i]))) << i;
     }
   }
+}
+
+// Tests of one operator in every dtype and by every way of computing it. `Suite` has kWays and
+// run(head, way); its SetUpTestSuite() makes module_.
+template <typename Suite>
+class AttentionHeadTest : public testing::TestWithParam<const char*> {
+ protected:
+  static void TearDownTestSuite() { delete std::exchange(module_, nullptr); }
+
+  static DType dtype() { return std::string(GetParam()) == "__half" ? DType::f16 : DType::bf16; }
+
+  static void expect_close(const AttentionHead& head, double factor) {
+    const AttentionOutput expected = exact_attention(head, dtype());
+    for (const auto& way : Suite::kWays) {
+      SCOPED_TRACE(way);
+      expect_close_to(Suite::run(head, way), expected, dtype(), factor);
+    }
+  }
+
+  static void expect_the_same_bits_again(const AttentionHead& head) {
+    for (const auto& way : Suite::kWays) {
+      const AttentionOutput once = Suite::run(head, way);
+      for (const auto kind : {ThreadOrder::Kind::reversed, ThreadOrder::Kind::shuffled}) {
+        ASSERT_TRUE(module_->device().set_thread_order({kind, 3}).ok());
+        const AttentionOutput again = Suite::run(head, way);
+        EXPECT_EQ(again.o, once.o);
+        EXPECT_EQ(again.lse, once.lse);
+      }
+      ASSERT_TRUE(module_->device().set_thread_order({}).ok());
+    }
+  }
+
+  static inline CpuModule* module_ = nullptr;
+};
+
+inline std::string attention_type_name(const testing::TestParamInfo<const char*>& each) {
+  return std::string(each.param) == "__half" ? "f16" : "bf16";
 }
 
 }  // namespace mgtune

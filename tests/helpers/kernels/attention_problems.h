@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/kernels/operator_check.h"
+
 namespace mgtune {
 
 struct PrefillShape {
@@ -47,5 +49,16 @@ struct MmaSync {
            word("HEADS_AT_ONCE", std::to_string(heads_at_once));
   }
 };
+
+// One for all tests: it keeps what it builds.
+inline OperatorCheck& prefill_check() {
+  static OperatorCheck check("attention.prefill");
+  return check;
+}
+
+inline void expect_prefill_right(const MmaSync& variant, const std::vector<PrefillShape>& shapes,
+                                 const std::string& more) {
+  prefill_check().expect_right({{variant.text(), prefill_problems(shapes, more)}});
+}
 
 }  // namespace mgtune

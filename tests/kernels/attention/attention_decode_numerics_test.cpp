@@ -22,25 +22,25 @@ struct Way {
   int chunk;
 };
 
+std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
+
 constexpr Way kLastBlock{"COMBINE::last_block", 32}, kTwoKernels{"COMBINE::kernel", 64};
 constexpr Way kCluster{"cluster", 0};
 constexpr int kMaxKeys = 300;
 
-class AttentionDecodeNumerics : public testing::TestWithParam<const char*> {
- protected:
+class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics> {
+ public:
+  static constexpr Way kWays[] = {kLastBlock, kTwoKernels, kCluster};
+
   static void SetUpTestSuite() {
     std::vector<std::string> kernels;
     for (const char* type : {"__half", "__nv_bfloat16"}) {
-      for (const Way& way : {kLastBlock, kTwoKernels, kCluster}) {
+      for (const Way& way : kWays) {
         kernels.push_back(kernel(type, way));
       }
       kernels.push_back(combine(type));
     }
     module_ = new CpuModule(CpuModule::build("kernels/attention", "decode.cu", kernels).value());
-  }
-  static void TearDownTestSuite() {
-    delete module_;
-    module_ = nullptr;
   }
 
   // Tiles of 16 keys, two warps, two stages; causal, with log-sum-exp.
@@ -53,8 +53,6 @@ class AttentionDecodeNumerics : public testing::TestWithParam<const char*> {
   static std::string combine(const std::string& type) {
     return "attention_decode_combine<" + type + ", 64, 16, 128, false, false, true>";
   }
-
-  static DType dtype() { return std::string(GetParam()) == "__half" ? DType::f16 : DType::bf16; }
 
   // What the kernels make of the head; behind the last key lies NaN, and so it does in the parts
   // that nobody wrote.
@@ -103,17 +101,6 @@ class AttentionDecodeNumerics : public testing::TestWithParam<const char*> {
     EXPECT_THAT(counters.download().value(), testing::Each(0.0));
     return {o.download().value(), lse.download().value()};
   }
-
-  // By every way.
-  static void expect_close(const AttentionHead& head, double factor) {
-    const AttentionOutput expected = exact_attention(head, dtype());
-    for (const Way& way : {kLastBlock, kTwoKernels, kCluster}) {
-      SCOPED_TRACE(way.name);
-      expect_close_to(run(head, way), expected, dtype(), factor);
-    }
-  }
-
-  static inline CpuModule* module_ = nullptr;
 };
 
 TEST_P(AttentionDecodeNumerics, LogSumExpIsThatOfTheFormula) {
@@ -155,7 +142,7 @@ TEST_P(AttentionDecodeNumerics, ValuesOfOneGiveExactlyOne) {
   for (const AttentionHead& head :
        {AttentionHead{3, 200, wave, wave, one, 0.7F}, AttentionHead{1, 9, wave, wave, one, 3.0F},
         AttentionHead{2, 170, first, alike, one, 1.0F}}) {
-    for (const Way& way : {kLastBlock, kTwoKernels, kCluster}) {
+    for (const Way& way : kWays) {
       for (const double value : run(head, way).o) ASSERT_EQ(value, 1.0) << way.name;
     }
   }
@@ -164,7 +151,7 @@ TEST_P(AttentionDecodeNumerics, ValuesOfOneGiveExactlyOne) {
 TEST_P(AttentionDecodeNumerics, RowsThatSeeNothingAreZero) {
   expect_close({16, 5, wave, wave, wave, 0.5F}, 2);
   const AttentionHead empty{7, 0, wave, wave, wave, 0.5F};
-  for (const Way& way : {kLastBlock, kTwoKernels, kCluster}) {
+  for (const Way& way : kWays) {
     const AttentionOutput out = run(empty, way);
     EXPECT_THAT(out.o, testing::Each(0.0));
     EXPECT_THAT(out.lse, testing::Each(-INFINITY));
@@ -172,23 +159,11 @@ TEST_P(AttentionDecodeNumerics, RowsThatSeeNothingAreZero) {
 }
 
 TEST_P(AttentionDecodeNumerics, TheSameBitsComeAgain) {
-  const AttentionHead head{5, 230, wave, wave, wave, 1.5F};
-  for (const Way& way : {kLastBlock, kTwoKernels, kCluster}) {
-    const AttentionOutput once = run(head, way);
-    for (const auto kind : {ThreadOrder::Kind::reversed, ThreadOrder::Kind::shuffled}) {
-      ASSERT_TRUE(module_->device().set_thread_order({kind, 3}).ok());
-      const AttentionOutput again = run(head, way);
-      EXPECT_EQ(again.o, once.o);
-      EXPECT_EQ(again.lse, once.lse);
-    }
-    ASSERT_TRUE(module_->device().set_thread_order({}).ok());
-  }
+  expect_the_same_bits_again({5, 230, wave, wave, wave, 1.5F});
 }
 
 INSTANTIATE_TEST_SUITE_P(EachType, AttentionDecodeNumerics,
-                         testing::Values("__half", "__nv_bfloat16"), [](const auto& each) {
-                           return std::string(each.param) == "__half" ? "f16" : "bf16";
-                         });
+                         testing::Values("__half", "__nv_bfloat16"), attention_type_name);
 
 }  // namespace
 }  // namespace mgtune

@@ -8,47 +8,35 @@
 #include <vector>
 
 #include "tests/helpers/kernels/attention_problems.h"
-#include "tests/helpers/kernels/operator_check.h"
 #include "tests/helpers/long_lane.h"
 
 namespace mgtune {
 namespace {
 
-// One for all tests: it keeps what it builds.
-OperatorCheck& prefill() {
-  static OperatorCheck check("attention.prefill");
-  return check;
-}
-
-void expect_right(const MmaSync& variant, const std::vector<PrefillShape>& shapes,
-                  const std::string& more) {
-  prefill().expect_right({{variant.text(), prefill_problems(shapes, more)}});
-}
-
 TEST(AttentionFlags, WindowsHideWhatIsFar) {
-  expect_right({64, 32, 4, 2, false, false, "mma", "seldom"},
-               {{100, 100, 64}, {40, 150, 64}, {150, 60, 64}},
-               "windowed=true,window=37,causal=true,lse=true,T=bf16");
-  expect_right({64, 32, 4, 2, true, true}, {{100, 130, 64}, {90, 60, 64}},
-               "windowed=true,window=20,T=f16");
+  expect_prefill_right({64, 32, 4, 2, false, false, "mma", "seldom"},
+                       {{100, 100, 64}, {40, 150, 64}, {150, 60, 64}},
+                       "windowed=true,window=37,causal=true,lse=true,T=bf16");
+  expect_prefill_right({64, 32, 4, 2, true, true}, {{100, 130, 64}, {90, 60, 64}},
+                       "windowed=true,window=20,T=f16");
 }
 
 TEST(AttentionFlags, LogitsMayBeCapped) {
-  expect_right({64, 64, 4, 1, true, false, "mma", "seldom"}, {{30, 90, 64}},
-               "capped=true,causal=true,lse=true,T=bf16");
+  expect_prefill_right({64, 64, 4, 1, true, false, "mma", "seldom"}, {{30, 90, 64}},
+                       "capped=true,causal=true,lse=true,T=bf16");
 }
 
 TEST(AttentionFlags, HasEveryHeadDimension) {
-  expect_right({64, 32, 4, 2, true, true}, {{40, 70, 96}}, "causal=true,lse=true,T=f16");
-  expect_right({64, 64, 4, 2}, {{50, 130, 128, 2, 1}}, "causal=true,T=bf16");
-  expect_right({64, 32, 4, 1, false, false, "alu", "seldom", 1}, {{20, 70, 256}},
-               "causal=true,T=bf16");
+  expect_prefill_right({64, 32, 4, 2, true, true}, {{40, 70, 96}}, "causal=true,lse=true,T=f16");
+  expect_prefill_right({64, 64, 4, 2}, {{50, 130, 128, 2, 1}}, "causal=true,T=bf16");
+  expect_prefill_right({64, 32, 4, 1, false, false, "alu", "seldom", 1}, {{20, 70, 256}},
+                       "causal=true,T=bf16");
 }
 
 TEST(AttentionFlags, SampleOfTheSpaceIsRight) {
   if (!in_long_lane(true, false)) GTEST_SKIP() << "in the long lane";
   for (const int head_dim : {64, 96, 128, 256}) {
-    prefill().expect_right(
+    prefill_check().expect_right(
         {prefill_problem({40, 100, head_dim, 2, 1}, "causal=true,lse=true,T=bf16"),
          prefill_problem({70, 40, head_dim}, "T=f16"),
          prefill_problem({130, 150, head_dim}, "windowed=true,window=30,T=bf16")},

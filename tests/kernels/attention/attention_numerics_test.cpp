@@ -14,18 +14,14 @@
 namespace mgtune {
 namespace {
 
-class AttentionNumerics : public testing::TestWithParam<const char*> {
- protected:
+class AttentionNumerics : public AttentionHeadTest<AttentionNumerics> {
+ public:
   static void SetUpTestSuite() {
     std::vector<std::string> kernels;
     for (const char* type : {"__half", "__nv_bfloat16"}) {
       for (const char* way : kWays) kernels.push_back(kernel(type, way));
     }
     module_ = new CpuModule(CpuModule::build("kernels/attention", "prefill.cu", kernels).value());
-  }
-  static void TearDownTestSuite() {
-    delete module_;
-    module_ = nullptr;
   }
 
   // Of 64 rows, 32 keys and two stages; causal.
@@ -35,8 +31,6 @@ class AttentionNumerics : public testing::TestWithParam<const char*> {
     return "attention_prefill<" + type + ", 64, 64, 32, 4, 2, false, " + way +
            ", 2, 1, true, false, false, true>";
   }
-
-  static DType dtype() { return std::string(GetParam()) == "__half" ? DType::f16 : DType::bf16; }
 
   // What the kernel makes of the head; behind the last row of each matrix lie 64 rows of NaN.
   static AttentionOutput run(const AttentionHead& head, const char* way) {
@@ -61,17 +55,6 @@ class AttentionNumerics : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(status.ok()) << status.message();
     return {o.download().value(), lse.download().value()};
   }
-
-  // By every way.
-  static void expect_close(const AttentionHead& head, double factor) {
-    const AttentionOutput expected = exact_attention(head, dtype());
-    for (const char* way : kWays) {
-      SCOPED_TRACE(way);
-      expect_close_to(run(head, way), expected, dtype(), factor);
-    }
-  }
-
-  static inline CpuModule* module_ = nullptr;
 };
 
 TEST_P(AttentionNumerics, LogSumExpIsThatOfTheFormula) {
@@ -128,23 +111,11 @@ TEST_P(AttentionNumerics, RowsThatSeeNothingAreZero) {
 }
 
 TEST_P(AttentionNumerics, TheSameBitsComeAgain) {
-  const AttentionHead head{70, 130, wave, wave, wave, 1.5F};
-  for (const char* way : kWays) {
-    const AttentionOutput once = run(head, way);
-    for (const auto kind : {ThreadOrder::Kind::reversed, ThreadOrder::Kind::shuffled}) {
-      ASSERT_TRUE(module_->device().set_thread_order({kind, 3}).ok());
-      const AttentionOutput again = run(head, way);
-      EXPECT_EQ(again.o, once.o);
-      EXPECT_EQ(again.lse, once.lse);
-    }
-    ASSERT_TRUE(module_->device().set_thread_order({}).ok());
-  }
+  expect_the_same_bits_again({70, 130, wave, wave, wave, 1.5F});
 }
 
 INSTANTIATE_TEST_SUITE_P(EachType, AttentionNumerics, testing::Values("__half", "__nv_bfloat16"),
-                         [](const auto& each) {
-                           return std::string(each.param) == "__half" ? "f16" : "bf16";
-                         });
+                         attention_type_name);
 
 }  // namespace
 }  // namespace mgtune

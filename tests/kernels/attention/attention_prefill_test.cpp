@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tests/helpers/kernels/attention_problems.h"
-#include "tests/helpers/kernels/operator_check.h"
 
 namespace mgtune {
 namespace {
@@ -19,53 +18,45 @@ constexpr DeviceLimits kA100{80, 108, 163 << 10, 40 << 20};
 constexpr DeviceLimits kAda{89, 58, 99 << 10, 48 << 20};
 constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
 
-// One for all tests: it keeps what it builds.
-OperatorCheck& prefill() {
-  static OperatorCheck check("attention.prefill");
-  return check;
-}
-
-void expect_right(const MmaSync& variant, const std::vector<PrefillShape>& shapes,
-                  const std::string& more) {
-  prefill().expect_right({{variant.text(), prefill_problems(shapes, more)}});
-}
-
 // One key, one query, tails of tiles, whole tiles.
 TEST(AttentionPrefill, EqualsTheReference) {
-  expect_right({64, 32, 4, 1},
-               {{1, 1, 64}, {1, 3, 64}, {2, 1, 64}, {3, 65, 64}, {64, 64, 64}, {70, 40, 64}},
-               "lse=true,T=bf16");
+  expect_prefill_right(
+      {64, 32, 4, 1}, {{1, 1, 64}, {1, 3, 64}, {2, 1, 64}, {3, 65, 64}, {64, 64, 64}, {70, 40, 64}},
+      "lse=true,T=bf16");
 }
 
 TEST(AttentionPrefill, WarpsMayHaveTwoRowTiles) {
-  expect_right({128, 64, 4, 2, false, false, "mma", "seldom"}, {{130, 200, 64}, {33, 17, 64}},
-               "T=f16");
+  expect_prefill_right({128, 64, 4, 2, false, false, "mma", "seldom"},
+                       {{130, 200, 64}, {33, 17, 64}}, "T=f16");
 }
 
 // Rows that see nothing, one key, all; the diagonal through every tile.
 TEST(AttentionPrefill, CausalEndsAtTheLastKey) {
-  expect_right({64, 32, 4, 3}, {{1, 70, 64}, {70, 70, 64}, {40, 100, 64}, {100, 33, 64}},
-               "causal=true,lse=true,T=f16");
+  expect_prefill_right({64, 32, 4, 3}, {{1, 70, 64}, {70, 70, 64}, {40, 100, 64}, {100, 33, 64}},
+                       "causal=true,lse=true,T=f16");
 }
 
 TEST(AttentionPrefill, ProductsMayOverlapTheSoftmax) {
-  expect_right({64, 32, 4, 2, true, true, "mma", "seldom", 2, 16},
-               {{70, 70, 64}, {1, 33, 64}, {90, 20, 64}}, "causal=true,T=bf16");
-  expect_right({64, 64, 4, 3, false, true, "alu", "always"}, {{65, 300, 64}}, "T=f16");
+  expect_prefill_right({64, 32, 4, 2, true, true, "mma", "seldom", 2, 16},
+                       {{70, 70, 64}, {1, 33, 64}, {90, 20, 64}}, "causal=true,T=bf16");
+  expect_prefill_right({64, 64, 4, 3, false, true, "alu", "always"}, {{65, 300, 64}}, "T=f16");
 }
 
 TEST(AttentionPrefill, GroupsShareKeysAndBatchesLieApart) {
-  expect_right({64, 32, 4, 1, false, false, "mma", "seldom", 2, 16},
-               {{20, 40, 64, 6, 2, 2}, {9, 9, 64, 18, 1, 1}}, "causal=true,lse=true,T=bf16");
+  expect_prefill_right({64, 32, 4, 1, false, false, "mma", "seldom", 2, 16},
+                       {{20, 40, 64, 6, 2, 2}, {9, 9, 64, 18, 1, 1}},
+                       "causal=true,lse=true,T=bf16");
 }
 
 TEST(AttentionPrefill, StridesMayLeaveGaps) {
-  expect_right({64, 32, 4, 1}, {{10, 40, 64, 2, 2, 2}},
-               "q_sb=2000,q_ss=160,q_sh=72,k_sb=8000,k_ss=184,k_sh=80,v_sb=9600,v_ss=240,v_sh=64,"
-               "o_sb=1600,o_ss=136,o_sh=64,T=f16");
+  expect_prefill_right(
+      {64, 32, 4, 1}, {{10, 40, 64, 2, 2, 2}},
+      "q_sb=2000,q_ss=160,q_sh=72,k_sb=8000,k_ss=184,k_sh=80,v_sb=9600,v_ss=240,v_sh=64,"
+      "o_sb=1600,o_ss=136,o_sh=64,T=f16");
   // Heads before rows.
-  expect_right({64, 32, 4, 1}, {{10, 40, 64, 2, 2, 1}},
-               "q_ss=64,q_sh=640,k_ss=64,k_sh=2560,v_ss=64,v_sh=2560,o_ss=64,o_sh=640,T=f16");
+  expect_prefill_right(
+      {64, 32, 4, 1}, {{10, 40, 64, 2, 2, 1}},
+      "q_ss=64,q_sh=640,k_ss=64,k_sh=2560,v_ss=64,v_sh=2560,o_ss=64,o_sh=640,T=f16");
 }
 
 TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
@@ -75,7 +66,7 @@ TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
            {PrefillShape{1, 1, head_dim}, PrefillShape{100000, 3, head_dim, 32, 1, 7}}) {
         for (const DeviceLimits& device : {kA100, kAda, kH200}) {
           const std::string words = prefill_problem(shape, std::string(flags) + "T=bf16");
-          EXPECT_NE(prefill().first_of_ladder(words, device), "none") << words;
+          EXPECT_NE(prefill_check().first_of_ladder(words, device), "none") << words;
         }
       }
     }
@@ -86,7 +77,7 @@ TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
   const auto first = [&](int head_dim, const DeviceLimits& device, const char* flags = "") {
     const std::string words =
         prefill_problem({4096, 4096, head_dim}, std::string(flags) + "T=bf16");
-    return prefill().first_of_ladder(words, device);
+    return prefill_check().first_of_ladder(words, device);
   };
   const auto rung = [](int block_m, int block_n, int warps, int stages, int blocks) {
     return MmaSync{block_m, block_n, warps, stages, false, false, "alu", "seldom", blocks}.text();
@@ -106,7 +97,7 @@ TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
 TEST(AttentionPrefillSpace, StaysWhereASearchCanSeeIt) {
   for (const int head_dim : {64, 96, 128, 256}) {
     for (const char* flags : {"", "causal=true,"}) {
-      const auto count = prefill().count(
+      const auto count = prefill_check().count(
           prefill_problem({4096, 4096, head_dim}, std::string(flags) + "T=bf16"), kH200);
       EXPECT_GE(count, 20U) << head_dim << flags;
       EXPECT_LE(count, 1000U) << head_dim << flags;

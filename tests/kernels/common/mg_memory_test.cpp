@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -117,23 +117,9 @@ std::vector<std::string> both() {
   return names;
 }
 
-class MgMemory : public testing::Test {
+class MgMemory : public KernelTextTest<> {
  protected:
-  static void SetUpTestSuite() {
-    Result<KernelText> built = KernelText::build(kSource, both());
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
-  }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
-  }
-  static HostArray<float> numbers(std::size_t count, float start) {
-    HostArray<float> array(kernels->device(), count);
-    for (std::size_t i = 0; i < count; ++i) array[i] = start + static_cast<float>(i);
-    return array;
-  }
-  static inline KernelText* kernels = nullptr;
+  static void SetUpTestSuite() { build_kernels(kSource, both()); }
 };
 
 TEST_F(MgMemory, HintsChangeNoValue) {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/dtype.h"
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -54,7 +54,7 @@ std::string sum_kernel(int threads, int groups) {
   return "sum<" + std::to_string(threads) + ", " + std::to_string(groups) + ">";
 }
 
-class MgReduce : public testing::Test {
+class MgReduce : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
     std::vector<std::string> names;
@@ -70,15 +70,8 @@ class MgReduce : public testing::Test {
                              "__half, 4", "__half, 8", "__nv_bfloat16, 1", "__nv_bfloat16, 8"}) {
       names.push_back(std::string("copy<") + type + ">");
     }
-    Result<KernelText> built = KernelText::build(kSource, names);
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
+    build_kernels(kSource, names);
   }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
-  }
-  static inline KernelText* kernels = nullptr;
 };
 
 HostArray<float> random_floats(Device& device, std::size_t count) {

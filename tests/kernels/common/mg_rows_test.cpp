@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -97,25 +97,13 @@ std::vector<std::string> both() {
   return names;
 }
 
-class MgRows : public testing::Test {
+class MgRows : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
     std::vector<std::string> names = both();
     names.emplace_back("staged_copy<4, false>");
-    Result<KernelText> built = KernelText::build(kSource, names);
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
+    build_kernels(kSource, names);
   }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
-  }
-  static HostArray<float> numbers(std::size_t count, float start) {
-    HostArray<float> array(kernels->device(), count);
-    for (std::size_t i = 0; i < count; ++i) array[i] = start + static_cast<float>(i);
-    return array;
-  }
-  static inline KernelText* kernels = nullptr;
 };
 
 TEST_F(MgRows, AsyncCopiesBringEveryRound) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -99,18 +99,9 @@ std::vector<std::string> names() {
   return all;
 }
 
-class MgTiles : public testing::Test {
+class MgTiles : public KernelTextTest<> {
  protected:
-  static void SetUpTestSuite() {
-    Result<KernelText> built = KernelText::build(kSource, names());
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
-  }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
-  }
-  static inline KernelText* kernels = nullptr;
+  static void SetUpTestSuite() { build_kernels(kSource, names()); }
 };
 
 TEST_F(MgTiles, SwizzleIsAPermutationThatKeepsBanksApart) {

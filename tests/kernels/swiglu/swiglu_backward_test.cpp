@@ -10,30 +10,13 @@
 #include <vector>
 
 #include "tests/helpers/kernels/cpu_module.h"
-#include "tests/helpers/kernels/operator_check.h"
 #include "tests/helpers/kernels/special_gates.h"
-#include "tests/helpers/long_lane.h"
+#include "tests/helpers/kernels/swiglu_checks.h"
 
 namespace mgtune {
 namespace {
 
-constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16};
-constexpr DeviceLimits kOldestGpu{75, 40, 65536, 4 << 20};
-constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
-
-std::string with_dtype(const std::string& problem, DType dtype) {
-  return problem + ",T=" + std::string(to_string(dtype));
-}
-
-class SwigluBackward : public testing::TestWithParam<DType> {
- protected:
-  // One element, a row, a column, primes, whole vectors, a last vector in part, tiles in number
-  // (the cpu device counts as 8 SMs: 16 tiles allow UNROLL, 16 and more persistent blocks).
-  static void expect_right(const std::string& op, std::vector<std::string> problems) {
-    for (std::string& problem : problems) problem = with_dtype(problem, GetParam());
-    OperatorCheck(op).expect_right(problems, in_long_lane<std::size_t>(20, 5));
-  }
-};
+class SwigluBackward : public SwigluTest {};
 
 TEST_P(SwigluBackward, EqualsTheReference) {
   expect_right("swiglu.backward",
@@ -53,7 +36,7 @@ TEST_P(SwigluBackward, PackedEqualsTheReference) {
                 "rows=129,hidden=64,gate_up_stride=136", "rows=0,hidden=8"});
 }
 
-INSTANTIATE_TEST_SUITE_P(EachDType, SwigluBackward, testing::ValuesIn(kDTypes),
+INSTANTIATE_TEST_SUITE_P(EachDType, SwigluBackward, testing::ValuesIn(kSwigluDTypes),
                          [](const auto& each) { return std::string(to_string(each.param)); });
 
 struct Exact {
@@ -65,30 +48,14 @@ Exact exact(double dy, double gate, double up) {
   return {dy * up * s * (1.0 + gate * (1.0 - s)), dy * gate * s};
 }
 
-// Rounding to the dtype, the sigmoid's own error, and for dgate what is left where its slope
-// crosses 0; what the 16-bit sigmoid flushes to 0 and the dtype's smallest number come on top.
-bool close(double actual, double expected, double scale, double gate, DType dtype) {
-  if (std::isnan(expected)) return std::isnan(actual);
-  // Where the sigmoid is 0 in fp32 and not in fp64: 0 * Inf.
-  if (std::isinf(scale) && gate < -87 && std::isnan(actual)) return true;
-  const double rounding = dtype == DType::f32 ? 1e-6 : dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
-  const double largest = dtype == DType::f16 ? 65504 : 3.4e38;
-  if (std::abs(expected) > largest) {
-    return std::abs(actual) > 0.99 * largest && std::signbit(actual) == std::signbit(expected);
-  }
-  const double flushed = std::abs(gate * scale) * 0x1p-125;
+// For dgate comes on top what is left where its slope crosses 0.
+bool is_close_gradient(double actual, double expected, double scale, double gate, DType dtype) {
   const double cancelled = std::abs(gate) < 3 ? std::abs(scale) * 0x1p-21 : 0;
-  const double smallest = dtype == DType::f16    ? 0x1p-24
-                          : dtype == DType::bf16 ? 0x1p-133
-                                                 : 0x1p-149;
-  return std::abs(actual - expected) <=
-         rounding * std::abs(expected) + flushed + cancelled + smallest;
+  return mgtune::is_close(actual, expected, gate, scale, dtype, 1e-6, cancelled);
 }
-
 TEST_P(SwigluBackward, HoldsForEveryGate) {
   const DType dtype = GetParam();
-  const std::string kernel = "swiglu_backward<" + std::string(cuda_name(dtype)) +
-                             ", 128, 1, 1, mg::Cache::normal, mg::Cache::streaming, false>";
+  const std::string kernel = swiglu_kernel("swiglu_backward", dtype, "1, 1");
   const auto module = CpuModule::build("kernels/swiglu", "backward.cu", {kernel});
   ASSERT_TRUE(module.ok()) << module.status().message();
   std::vector<double> dys, gates, ups;
@@ -116,10 +83,10 @@ TEST_P(SwigluBackward, HoldsForEveryGate) {
   const auto to_gate = dgate->download(), to_up = dup->download();
   for (std::size_t i = 0; i < gates.size(); ++i) {
     const Exact expected = exact((*d)[i], (*g)[i], (*u)[i]);
-    EXPECT_TRUE(close((*to_gate)[i], expected.dgate, (*d)[i] * (*u)[i], (*g)[i], dtype))
+    EXPECT_TRUE(is_close_gradient((*to_gate)[i], expected.dgate, (*d)[i] * (*u)[i], (*g)[i], dtype))
         << "dy " << (*d)[i] << ", gate " << (*g)[i] << ", up " << (*u)[i] << ": dgate "
         << (*to_gate)[i] << ", not " << expected.dgate;
-    EXPECT_TRUE(close((*to_up)[i], expected.dup, (*d)[i], (*g)[i], dtype))
+    EXPECT_TRUE(is_close_gradient((*to_up)[i], expected.dup, (*d)[i], (*g)[i], dtype))
         << "dy " << (*d)[i] << ", gate " << (*g)[i] << ": dup " << (*to_up)[i] << ", not "
         << expected.dup;
   }
@@ -127,8 +94,7 @@ TEST_P(SwigluBackward, HoldsForEveryGate) {
 
 TEST_P(SwigluBackward, MayWriteOverItsInputs) {
   const DType dtype = GetParam();
-  const std::string kernel = "swiglu_backward<" + std::string(cuda_name(dtype)) +
-                             ", 128, 4, 2, mg::Cache::normal, mg::Cache::streaming, false>";
+  const std::string kernel = swiglu_kernel("swiglu_backward", dtype, "4, 2");
   const auto module = CpuModule::build("kernels/swiglu", "backward.cu", {kernel});
   ASSERT_TRUE(module.ok()) << module.status().message();
   std::vector<double> values(5003);
@@ -152,58 +118,16 @@ TEST_P(SwigluBackward, MayWriteOverItsInputs) {
   EXPECT_EQ(*up->download_bytes(), *dup->download_bytes());
 }
 
-void expect_ladder_serves(const std::string& op, const std::string& stride) {
-  const OperatorCheck check(op);
-  const auto takes_any_pointer = [&](const Variant& variant) {
-    return check.value(variant, "VEC") == 1;
-  };
-  for (const DType dtype : kDTypes) {
-    for (const std::int64_t hidden : {1, 2, 7, 8, 333, 4096, 11008, 50001, 262143, 262144}) {
-      for (const char* rows : {"0", "1", "16", "8192", "1000000000"}) {
-        for (const std::int64_t gap : {0, 1, 8}) {
-          std::string words = "rows=" + std::string(rows) + ",hidden=" + std::to_string(hidden);
-          const std::int64_t width = stride == "gate_up_stride" ? 2 * hidden : hidden;
-          if (gap > 0) words += "," + stride + "=" + std::to_string(width + gap);
-          words = with_dtype(words, dtype);
-          for (const DeviceLimits& device : {kOldestGpu, kH200}) {
-            EXPECT_NE(check.first_of_ladder(words, device, takes_any_pointer), "none") << words;
-          }
-        }
-      }
-    }
-  }
-}
-
 TEST(SwigluBackwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
   expect_ladder_serves("swiglu.backward", "gate_stride");
   expect_ladder_serves("swiglu.packed_backward", "gate_up_stride");
 }
 
 TEST(SwigluBackwardLadder, PrefersWideAccessesAndOneRun) {
-  const OperatorCheck check("swiglu.backward");
-  const auto first = [&](const std::string& words) { return check.first_of_ladder(words, kH200); };
-  EXPECT_EQ(first("rows=8192,hidden=11008,T=bf16"),
-            "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=normal PDL=true");
-  EXPECT_EQ(first("rows=4096,hidden=11007,T=f32"),
-            "flat THREADS=256 VEC=4 UNROLL=1 LOAD=normal STORE=normal PDL=true");
-  EXPECT_EQ(first("rows=16,hidden=14336,T=bf16"),
-            "flat THREADS=512 VEC=1 UNROLL=1 LOAD=streaming STORE=normal PDL=true");
-  EXPECT_EQ(check.first_of_ladder("rows=16,hidden=14336,T=bf16", kOldestGpu),
-            "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=normal PDL=false");
-  EXPECT_EQ(first("rows=8192,hidden=11008,gate_stride=22016,T=bf16"),
-            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=wide LOAD=normal STORE=normal PDL=true");
-  EXPECT_EQ(first("rows=8192,hidden=11006,gate_stride=11008,T=bf16"),
-            "rows THREADS=128 VEC=2 UNROLL=4 ROWS=wide LOAD=normal STORE=normal PDL=false");
-  EXPECT_EQ(first("rows=80192,hidden=128,gate_stride=256,T=bf16"),
-            "rows THREADS=256 VEC=8 UNROLL=1 ROWS=narrow LOAD=normal STORE=normal PDL=true");
+  expect_wide_accesses_and_one_run("swiglu.backward", "normal");
 }
 
-TEST(SwigluBackwardSpace, StaysSmall) {
-  const OperatorCheck check("swiglu.backward");
-  EXPECT_LE(check.count("rows=8192,hidden=11008,T=bf16", kH200), 400u);
-  EXPECT_GE(check.count("rows=8192,hidden=11008,T=bf16", kH200), 100u);
-  EXPECT_LE(check.count("rows=16,hidden=14336,T=bf16", kH200), 400u);
-}
+TEST(SwigluBackwardSpace, StaysSmall) { expect_small_space("swiglu.backward"); }
 
 }  // namespace
 }  // namespace mgtune

@@ -16,6 +16,7 @@
 #include "store/store.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
+#include "tests/helpers/replaced.h"
 #include "tests/helpers/temporary_folder.h"
 #include "tests/helpers/test_paths.h"
 
@@ -24,12 +25,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  return place == std::string::npos ? text : text.replace(place, from.size(), to);
-}
 
 class TunedSourceTest : public testing::Test {
  protected:

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/dtype.h"
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -109,19 +109,13 @@ __global__ void handshake(unsigned* flag, unsigned* out) {
 }
 )";
 
-class CpuCollectives : public testing::TestWithParam<ThreadOrder> {
+class CpuCollectives : public KernelTextTest<testing::TestWithParam<ThreadOrder>> {
  protected:
   static void SetUpTestSuite() {
-    Result<KernelText> built = KernelText::build(
+    build_kernels(
         kSource, {"shuffles", "shuffle_type<float>", "shuffle_type<double>", "shuffle_type<__half>",
                   "shuffle_type<__nv_bfloat16>", "shuffle_type<long long>", "masks", "votes",
                   "reductions", "barriers", "early_return", "named", "handshake"});
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
-  }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
   }
   void SetUp() override { ASSERT_TRUE(kernels->device().set_thread_order(GetParam()).ok()); }
 
@@ -130,8 +124,6 @@ class CpuCollectives : public testing::TestWithParam<ThreadOrder> {
     const Status status = kernels->launch(kernel, {{1, 1, 1}, {threads, 1, 1}}, args...);
     ASSERT_TRUE(status.ok()) << status.message();
   }
-
-  static inline KernelText* kernels = nullptr;
 };
 
 // The formulas of the PTX manual's shfl.sync, kind by kind; lanes outside the segment: the own one.

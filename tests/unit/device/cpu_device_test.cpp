@@ -8,7 +8,7 @@
 
 #include "core/dtype.h"
 #include "device/registry.h"
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -111,20 +111,13 @@ __global__ void intrinsics(float* f, int* i) {
 }
 )";
 
-class CpuDevice : public testing::Test {
+class CpuDevice : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
-    Result<KernelText> built = KernelText::build(
-        kSource, {"where", "parameters", "nothing", "static_shared<8>", "static_shared<5>",
-                  "dynamic_shared", "plain_shared", "atomics", "intrinsics"});
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
+    build_kernels(kSource,
+                  {"where", "parameters", "nothing", "static_shared<8>", "static_shared<5>",
+                   "dynamic_shared", "plain_shared", "atomics", "intrinsics"});
   }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
-  }
-  static inline KernelText* kernels = nullptr;
 };
 
 TEST_F(CpuDevice, HasTheSameLimitsOnEveryMachine) {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -133,22 +133,16 @@ __global__ void shared_overflow(float* out, int index) {
 }
 )";
 
-class CpuFaults : public testing::Test {
+class CpuFaults : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     setenv("MGTUNE_CPU_DEADLINE_S", "0.3", 1);
-    Result<KernelText> built = KernelText::build(
-        kSource, {"missing_barrier", "divergent_shuffle", "two_shuffles", "shuffle_from_gone",
-                  "mask_without_self", "bad_width", "divergent_barrier", "named_barrier_too_few",
-                  "named_barrier_zero", "endless_pause", "endless_loop", "asserts", "traps",
-                  "writes", "deep", "divides", "shared_overflow"});
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
-  }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
+    build_kernels(kSource,
+                  {"missing_barrier", "divergent_shuffle", "two_shuffles", "shuffle_from_gone",
+                   "mask_without_self", "bad_width", "divergent_barrier", "named_barrier_too_few",
+                   "named_barrier_zero", "endless_pause", "endless_loop", "asserts", "traps",
+                   "writes", "deep", "divides", "shared_overflow"});
   }
 
   static Device& device() { return kernels->device(); }
@@ -161,8 +155,6 @@ class CpuFaults : public testing::Test {
         << kernel;
     return status.message();
   }
-
-  static inline KernelText* kernels = nullptr;
 };
 
 constexpr LaunchShape k64Threads{{1, 1, 1}, {64, 1, 1}, 0};

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "tests/helpers/kernels/kernel_text.h"
+#include "tests/helpers/kernels/kernel_text_fixture.h"
 
 namespace mgtune {
 namespace {
@@ -92,23 +92,16 @@ __global__ void named(float* out) {
 }
 )";
 
-class RaceChecker : public testing::Test {
+class RaceChecker : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
     if (kThreadSanitizer) return;
-    Result<KernelText> built = KernelText::build(
-        kSource,
-        {"neighbour<true>", "neighbour<false>", "rounds<true>", "rounds<false>",
-         "within_warp<true>", "within_warp<false>", "counter<true>", "counter<false>",
-         "vectors<true>", "vectors<false>", "reduce<16>", "reduce<32>", "reduce<64>", "reduce<128>",
-         "reduce_twice<true>", "reduce_twice<false>", "named"},
-        "cpu-race");
-    ASSERT_TRUE(built.ok()) << built.status().message();
-    kernels = new KernelText(std::move(built).value());
-  }
-  static void TearDownTestSuite() {
-    delete kernels;
-    kernels = nullptr;
+    build_kernels(kSource,
+                  {"neighbour<true>", "neighbour<false>", "rounds<true>", "rounds<false>",
+                   "within_warp<true>", "within_warp<false>", "counter<true>", "counter<false>",
+                   "vectors<true>", "vectors<false>", "reduce<16>", "reduce<32>", "reduce<64>",
+                   "reduce<128>", "reduce_twice<true>", "reduce_twice<false>", "named"},
+                  "cpu-race");
   }
 
   void SetUp() override {
@@ -123,8 +116,6 @@ class RaceChecker : public testing::Test {
     EXPECT_TRUE(status.ok() || status.code() == StatusCode::launch_failed);
     return status.message();
   }
-
-  static inline KernelText* kernels = nullptr;
 };
 
 TEST_F(RaceChecker, NamesBothThreadsAndLinesOfAMissingBarrier) {

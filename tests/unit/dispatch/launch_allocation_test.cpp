@@ -50,13 +50,18 @@ namespace {
 
 constexpr int kLaunches = 1'000'000;
 
-TEST(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
+class LaunchAllocation : public testing::Test {
+ protected:
+  LaunchAllocation() { declare_toy_kernels(device); }
+
   FakeDevice device;
   SharedModules modules{device};
-  declare_toy_kernels(device);
+  Builder builder = fake_builder();
+};
+
+TEST_F(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
-  Builder builder = fake_builder();
   const std::vector<TunedEntry> tuned = {
       tuned_entry(op, "rows=16,hidden=64,T=f32", "row THREADS=64 VEC=4", device.info()),
       tuned_entry(op, "rows=4096,hidden=64,T=f32", "row THREADS=256 VEC=4", device.info())};
@@ -80,13 +85,9 @@ TEST(LaunchAllocation, AMillionLaunchesWithRandomRowsAllocateNothing) {
   EXPECT_EQ(device.launches, kLaunches);
 }
 
-TEST(LaunchAllocation, NeitherDoLaunchesOfAPlanThatMeasurementsMade) {
-  FakeDevice device;
-  SharedModules modules{device};
-  declare_toy_kernels(device);
+TEST_F(LaunchAllocation, NeitherDoLaunchesOfAPlanThatMeasurementsMade) {
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
-  Builder builder = fake_builder();
   const Evidence evidence = toy_evidence(op, device.info(), 144);
   const auto plan = must(Plan::make(modules, builder, binding, {{1, 65536}, {1, 0}}, evidence));
   alignas(16) std::array<float, 4> memory{};
@@ -104,13 +105,9 @@ TEST(LaunchAllocation, NeitherDoLaunchesOfAPlanThatMeasurementsMade) {
 }
 
 // Two kernels, a workspace with buffers of every kind, lets that are evaluated at each launch.
-TEST(LaunchAllocation, NeitherDoLaunchesWithAWorkspace) {
-  FakeDevice device;
-  SharedModules modules{device};
-  declare_toy_kernels(device);
+TEST_F(LaunchAllocation, NeitherDoLaunchesWithAWorkspace) {
   const Operator op = toy_split();
   const Binding binding = bound(op, {{"width", "64"}, {"T", "f32"}});
-  Builder builder = fake_builder();
   const Result<std::unique_ptr<Plan>> plan =
       Plan::make(modules, builder, binding, {{1, 8}, {1, 4096}}, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();

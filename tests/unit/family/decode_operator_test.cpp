@@ -8,10 +8,6 @@
 namespace mgtune {
 namespace {
 
-std::string decode_error(const std::string& full_name, std::string text) {
-  return decode_text(full_name, std::move(text)).status().message();
-}
-
 std::vector<std::string> texts(const std::vector<Expression>& expressions) {
   std::vector<std::string> all;
   for (const Expression& expression : expressions) all.push_back(expression.text());
@@ -53,9 +49,8 @@ TEST(DecodeOperatorTest, CheckAndScalars) {
   EXPECT_EQ(op.scalars[0].dtype, DType::f32);
   EXPECT_EQ(op.scalars[0].check_value, 1);
 
-  const Result<Operator> with_value =
-      decode_text("rmsnorm.forward", replaced(golden_text("rmsnorm.forward"), R"("eps": "f32")",
-                                              R"("eps": { "dtype": "f32", "check": 1e-5 })"));
+  const Result<Operator> with_value = decode_replaced(
+      "rmsnorm.forward", R"("eps": "f32")", R"("eps": { "dtype": "f32", "check": 1e-5 })");
   ASSERT_TRUE(with_value.ok()) << with_value.status().message();
   EXPECT_EQ(with_value->scalars[0].check_value, 1e-5);
 
@@ -78,9 +73,8 @@ TEST(DecodeOperatorTest, Fills) {
   EXPECT_EQ(backward.tensors[3].fill.kind, Fill::Kind::output);
   EXPECT_EQ(backward.tensors[3].fill.source_operator, "rmsnorm.forward");
   EXPECT_EQ(backward.tensors[3].fill.source_output, "rstd");
-  const Result<Operator> uniform =
-      decode_text("rmsnorm.forward", replaced(golden_text("rmsnorm.forward"), R"("fill": "normal")",
-                                              R"j("fill": "uniform( -1.5, 2e1 )")j"));
+  const Result<Operator> uniform = decode_replaced("rmsnorm.forward", R"("fill": "normal")",
+                                                   R"j("fill": "uniform( -1.5, 2e1 )")j");
   ASSERT_TRUE(uniform.ok()) << uniform.status().message();
   EXPECT_EQ(uniform->tensors[0].fill.kind, Fill::Kind::uniform);
   EXPECT_EQ(uniform->tensors[0].fill.low, -1.5);
@@ -140,10 +134,9 @@ TEST(DecodeOperatorTest, TensorMaps) {
 }
 
 TEST(DecodeOperatorTest, NumbersStandInPlaceOfExpressions) {
-  std::string text = golden_text("rmsnorm.forward");
-  text = replaced(text, R"j("grid": ["ceil_div(rows, ROWS_PER_BLOCK)"])j",
-                  R"("pdl": true, "shared": 1024, "cluster": [2], "grid": ["rows", 3])");
-  const Result<Operator> op = decode_text("rmsnorm.forward", text);
+  const Result<Operator> op =
+      decode_replaced("rmsnorm.forward", R"j("grid": ["ceil_div(rows, ROWS_PER_BLOCK)"])j",
+                      R"("pdl": true, "shared": 1024, "cluster": [2], "grid": ["rows", 3])");
   ASSERT_TRUE(op.ok()) << op.status().message();
   const Launch& launch = op->designs[0].launches[0];
   EXPECT_EQ(*launch.shared.evaluate({}), 1024);
@@ -157,8 +150,7 @@ TEST(DecodeOperatorTest, ProblemsOfSweeps) {
     "default": [{ "rows": 4096, "hidden": 4096 }, { "rows": 1, "hidden": 64, "T": "f32" }],
     "emulation": [{ "rows": 16, "hidden": 256, "rstd": true }],
     "model": [{ "rows": "tokens", "hidden": "hidden_size", "T": "bf16" }] })";
-  const Result<Operator> op = decode_text(
-      "rmsnorm.forward", replaced(golden_text("rmsnorm.forward"), R"("format": 1)", problems));
+  const Result<Operator> op = decode_replaced("rmsnorm.forward", R"("format": 1)", problems);
   ASSERT_TRUE(op.ok()) << op.status().message();
   ASSERT_EQ(op->problems.size(), 2U);
   EXPECT_EQ(op->problems[0].values.at("rows"), "4096");
@@ -168,7 +160,6 @@ TEST(DecodeOperatorTest, ProblemsOfSweeps) {
 }
 
 TEST(DecodeOperatorTest, LaunchTextSaysWhatShapesALaunch) {
-  const std::string text = golden_text("rmsnorm.forward");
   const std::string launch_text = golden_operator("rmsnorm.forward").designs[0].launch_text;
   EXPECT_EQ(launch_text,
             R"({"launches":[{"args":["x","weight","y","rstd","rows:i64","x_stride:i64","eps"],)"
@@ -176,8 +167,8 @@ TEST(DecodeOperatorTest, LaunchTextSaysWhatShapesALaunch) {
             R"j("grid":["ceil_div(rows, ROWS_PER_BLOCK)"],)j"
             R"("kernel":"rmsnorm_forward<T, hidden, THREADS_PER_ROW, ROWS_PER_BLOCK, VEC, )"
             R"j(has(rstd)>"}]})j");
-  const auto changed = [&text](const std::string& from, const std::string& to) {
-    return decode_text("rmsnorm.forward", replaced(text, from, to))->designs[0].launch_text;
+  const auto changed = [](const std::string& from, const std::string& to) {
+    return decode_replaced("rmsnorm.forward", from, to)->designs[0].launch_text;
   };
   EXPECT_EQ(changed(R"("VEC": [1, 2, 4, 8])", R"("VEC": [1, 8])"), launch_text);
   EXPECT_NE(changed("rows:i64", "rows:i32"), launch_text);
@@ -195,8 +186,7 @@ void PrintTo(const Mutation& mutation, std::ostream* out) { *out << mutation.nam
 class MalformedOperatorTest : public testing::TestWithParam<Mutation> {};
 
 TEST_P(MalformedOperatorTest, SaysWhatAndWhere) {
-  const std::string text = replaced(golden_text("rmsnorm.forward"), GetParam().from, GetParam().to);
-  const Status status = decode_text("rmsnorm.forward", text).status();
+  const Status status = decode_replaced("rmsnorm.forward", GetParam().from, GetParam().to).status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_EQ(status.message(), std::string("kernels/rmsnorm/forward.json: ") + GetParam().message);
 }
@@ -365,7 +355,7 @@ INSTANTIATE_TEST_SUITE_P(Mutations, MalformedOperatorTest, testing::ValuesIn(kMu
 TEST(DecodeOperatorTest, MalformedJsonNamesLineAndColumn) {
   const std::string text = golden_text("rmsnorm.forward");
   const auto expect = [](const std::string& malformed, const std::string& start) {
-    const std::string message = decode_error("rmsnorm.forward", malformed);
+    const std::string message = decode_text("rmsnorm.forward", malformed).status().message();
     EXPECT_EQ(message.substr(0, start.size()), start) << message;
   };
   const std::string file = "kernels/rmsnorm/forward.json: ";
@@ -381,23 +371,24 @@ TEST(DecodeOperatorTest, MalformedJsonNamesLineAndColumn) {
 }
 
 TEST(DecodeOperatorTest, NamesHaveToBeIdentifiers) {
-  EXPECT_EQ(decode_error("my-family.forward", "{}"),
+  EXPECT_EQ(decode_text("my-family.forward", "{}").status().message(),
             "kernels/my-family/forward.json: 'my-family' has to be a C identifier: kernels are "
             "named after it");
 }
 
 TEST(DecodeOperatorTest, SharedMemoryOfTheFirstLaunchIsKnownWhenBuildNamesAre) {
-  EXPECT_EQ(decode_error("rmsnorm.backward",
-                         replaced(golden_text("rmsnorm.backward"), R"("shared": "shared")",
-                                  R"("shared": "4 * rows")")),
+  const Status status =
+      decode_replaced("rmsnorm.backward", R"("shared": "shared")", R"("shared": "4 * rows")")
+          .status();
+  EXPECT_EQ(status.message(),
             "kernels/rmsnorm/backward.json: /designs/partials/launches/0/shared: 'rows' is known "
             "only at launch; this is fixed before compiling");
 }
 
 TEST(DecodeOperatorTest, IdentifiersReachAKernelOnlyAsTheirParameter) {
-  const std::string text = golden_text("rmsnorm.backward");
-  EXPECT_EQ(decode_error("rmsnorm.backward", replaced(text, "CLUSTER, LOAD, RELOAD>",
-                                                      "CLUSTER, PDL ? LOAD : LOAD, RELOAD>")),
+  const Result<Operator> op = decode_replaced("rmsnorm.backward", "CLUSTER, LOAD, RELOAD>",
+                                              "CLUSTER, PDL ? LOAD : LOAD, RELOAD>");
+  EXPECT_EQ(op.status().message(),
             "kernels/rmsnorm/backward.json: /designs/partials/launches/0/kernel: 'PDL ? LOAD : "
             "LOAD': an identifier is passed to a kernel as its parameter alone");
 }

@@ -9,18 +9,13 @@
 #include "exchange/gzip.h"
 #include "tests/helpers/exchange_fixture.h"
 #include "tests/helpers/recordings.h"
+#include "tests/helpers/replaced.h"
 
 namespace mgtune {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  return text.replace(place, from.size(), to);
-}
 
 // One file, whatever its name.
 class OneFile final : public FileSystem {

@@ -9,6 +9,7 @@
 #include "exchange/gzip.h"
 #include "exchange/read_document.h"
 #include "tests/helpers/recordings.h"
+#include "tests/helpers/replaced.h"
 #include "tests/helpers/temporary_folder.h"
 
 namespace mgtune {
@@ -16,12 +17,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  return text.replace(place, from.size(), to);
-}
 
 class RecordedSpaceTest : public ::testing::Test {
  protected:

@@ -13,6 +13,7 @@
 #include "selection/variant_selection.h"
 #include "sweep/device_lock.h"
 #include "system/file_system.h"
+#include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"
 
@@ -29,12 +30,7 @@ const std::string kFamily = source_path("tests/families/vector_add");
 class ProfileTest : public StoreTest {
  protected:
   ProfileTest() {
-    device_.kind = DeviceKind::cuda;
-    device_.id = "GPU-fake";
-    device_.name = "Fake H200";
     device_.arch = "cpu";  // whose compiler is there to name the environment
-    device_.limits = {90, 132, 232448, 62914560};
-    device_.memory_bytes = std::int64_t{141} << 30;
   }
 
   static Problem problem_of(const Operator& op) {
@@ -65,7 +61,7 @@ class ProfileTest : public StoreTest {
     ASSERT_TRUE(status.ok()) << status.message();
   }
 
-  DeviceInfo device_;
+  DeviceInfo device_ = fake_h200();
   Catalog catalog_{FileSystem::real()};
   const Operator& op_ = *catalog_.find(kFamily).value().front();
   const Problem problem_ = problem_of(op_);
