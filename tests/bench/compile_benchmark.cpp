@@ -30,7 +30,7 @@
 #include "space/space.h"
 #include "system/file_system.h"
 #include "tests/helpers/golden_operators.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -141,7 +141,7 @@ void CompileRmsnorm(benchmark::State& state) {
   const double before = children_seconds(), stolen = stolen_seconds();
   double variants = 0;
   for ([[maybe_unused]] auto _ : state) {
-    const TemporaryFolder cache;
+    const TestFolder cache;
     ::setenv("MGTUNE_CACHE_DIR", cache.path().c_str(), 1);
     CompilePool pool(command, processes, std::chrono::seconds(150));
     for (const WorkRequest& request : work) pool.submit(request);

@@ -12,7 +12,7 @@
 
 #include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/mgr_plan_options.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -45,7 +45,7 @@ struct PlannedRmsnorm {
   }
 
   StandInGpu gpu;
-  TemporaryFolder folder;
+  TestFolder folder;
   mgr_context_t* context = nullptr;
   mgr_plan_t* plan = nullptr;
   void* memory = nullptr;

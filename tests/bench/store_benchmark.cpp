@@ -6,7 +6,7 @@
 #include <string>
 
 #include "store/store.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -43,7 +43,7 @@ struct OneSweep {
     return record;
   }
 
-  TemporaryFolder folder;
+  TestFolder folder;
   Store store = must(Store::open(folder.file("results.db"), Store::Mode::read_write));
   OutcomeRecord record;
   std::int64_t recorded = 0;
@@ -71,7 +71,7 @@ BENCHMARK(ReadOutcomes)->Arg(1000)->Unit(benchmark::kMillisecond)->UseRealTime()
 
 // What a program reads when it opens a database of so many measurements.
 void ReadMeasured(benchmark::State& state) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   Store store = must(Store::open(folder.file("results.db"), Store::Mode::read_write));
   ImportedSweep sweep;
   sweep.gpu = gpu_record(FakeDevice().info());

@@ -48,7 +48,7 @@ class CliCompareTest : public ::testing::Test {
     return mgtune_.run(words);
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   MgtuneProgram mgtune_{folder_.path()};
   int stores_ = 0;
 };

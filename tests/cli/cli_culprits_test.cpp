@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CliCulpritsTest, FiveOfSixtyFourFailAndNothingElseIsBlamed) {
-  const TemporaryFolder cache;
+  const TestFolder cache;
   MgtuneProgram mgtune{cache.path()};
   const MgtuneProgram::Words sweep = {"sweep",         "--gpu",    "cpu", "--kernel",
                                       kCulpritsFamily, "--budget", "64"};

@@ -29,7 +29,7 @@ class CliExchangeTest : public ::testing::Test {
  protected:
   // One sweep for all tests: 9 variants, of which 6 fail.
   static void SetUpTestSuite() {
-    cache_ = new TemporaryFolder;
+    cache_ = new TestFolder;
     swept_ = new MgtuneProgram(cache_->path());
     const Ended ended = swept_->run({"sweep", "--gpu", "cpu", "--kernel", kFamily});
     ASSERT_EQ(ended.exit_code, 3) << ended;
@@ -61,12 +61,12 @@ class CliExchangeTest : public ::testing::Test {
     EXPECT_THAT(ended.out, IsEmpty());
   }
 
-  static TemporaryFolder* cache_;
+  static TestFolder* cache_;
   static MgtuneProgram* swept_;
   MgtuneProgram mgtune_{cache_->path()};  // with an empty store
 };
 
-TemporaryFolder* CliExchangeTest::cache_ = nullptr;
+TestFolder* CliExchangeTest::cache_ = nullptr;
 MgtuneProgram* CliExchangeTest::swept_ = nullptr;
 
 TEST_F(CliExchangeTest, RoundTrip) {

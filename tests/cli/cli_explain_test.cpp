@@ -57,7 +57,7 @@ class CliExplain : public StoreTest {
     return mgtune_.run(words);
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

@@ -30,7 +30,7 @@ class CliFaultyTest : public ::testing::Test {
     return rows.empty() ? OutcomeView() : rows.front();
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

@@ -34,7 +34,7 @@ class CliKillTest : public ::testing::Test {
   }
 
   void begin() {
-    cache_ = std::make_unique<TemporaryFolder>();
+    cache_ = std::make_unique<TestFolder>();
     mgtune_ = std::make_unique<MgtuneProgram>(cache_->path());
   }
 
@@ -78,9 +78,9 @@ class CliKillTest : public ::testing::Test {
               1);
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string family_;
-  std::unique_ptr<TemporaryFolder> cache_;  // cold for each sweep, so that compilers run
+  std::unique_ptr<TestFolder> cache_;  // cold for each sweep, so that compilers run
   std::unique_ptr<MgtuneProgram> mgtune_;
 };
 

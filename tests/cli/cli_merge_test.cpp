@@ -42,7 +42,7 @@ class CliMergeTest : public ::testing::Test {
     return found;
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

@@ -34,7 +34,7 @@ class CliProfileTest : public ::testing::Test {
     return false;
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

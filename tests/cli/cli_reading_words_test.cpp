@@ -61,7 +61,7 @@ class CliReadingWordsTest : public StoreTest {
     EXPECT_FALSE(std::filesystem::exists(folder_.file("output"))) << words[0];
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

@@ -52,7 +52,7 @@ class CliReportTest : public StoreTest {
     return mgtune_.run(words);
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

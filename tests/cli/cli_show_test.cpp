@@ -26,7 +26,7 @@ class CliShowTest : public StoreTest {
     return mgtune_.run(words);
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

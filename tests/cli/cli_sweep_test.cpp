@@ -21,7 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-using Row = std::pair<std::string, std::string>;  // problem, variant
+using SweptRow = std::pair<std::string, std::string>;  // problem, variant
 
 std::vector<OutcomeView> rows_of(const std::string& database) {
   Result<Store> store = Store::open(database, Store::Mode::read_only);
@@ -32,8 +32,8 @@ std::vector<OutcomeView> rows_of(const std::string& database) {
   return rows.ok() ? *std::move(rows) : std::vector<OutcomeView>();
 }
 
-std::set<Row> variants_of(const std::string& database) {
-  std::set<Row> variants;
+std::set<SweptRow> variants_of(const std::string& database) {
+  std::set<SweptRow> variants;
   for (const OutcomeView& row : rows_of(database)) {
     EXPECT_TRUE(variants.emplace(row.problem, row.variant).second) << row.variant << " twice";
   }
@@ -42,7 +42,7 @@ std::set<Row> variants_of(const std::string& database) {
 
 class CliSweepTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { cache_ = new TemporaryFolder; }
+  static void SetUpTestSuite() { cache_ = new TestFolder; }
   static void TearDownTestSuite() {
     delete cache_;
     cache_ = nullptr;
@@ -59,12 +59,12 @@ class CliSweepTest : public ::testing::Test {
     return words;
   }
 
-  static TemporaryFolder* cache_;  // one for all tests here: a build costs a second
+  static TestFolder* cache_;  // one for all tests here: a build costs a second
   MgtuneProgram mgtune_{cache_->path()};
   std::string family_;  // outside the repository
 };
 
-TemporaryFolder* CliSweepTest::cache_ = nullptr;
+TestFolder* CliSweepTest::cache_ = nullptr;
 
 TEST_F(CliSweepTest, FailuresAreRowsAndNeverPicked) {
   const Ended ended = mgtune_.run(sweep());
@@ -262,7 +262,7 @@ TEST_F(CliSweepTest, KilledAnywhereItGoesOnAndRepeatsNothing) {
                "random"};  // which no times steer
   MgtuneProgram whole(cache_->path());
   EXPECT_EQ(whole.run(words).exit_code, 0);
-  const std::set<Row> expected = variants_of(whole.database());
+  const std::set<SweptRow> expected = variants_of(whole.database());
   ASSERT_EQ(expected.size(), 6U);
 
   std::size_t recorded = 0;
@@ -283,7 +283,7 @@ TEST_F(CliSweepTest, KilledAnywhereItGoesOnAndRepeatsNothing) {
 
   Result<Store> store = Store::open(mgtune_.database(), Store::Mode::read_only);
   ASSERT_TRUE(store.ok());
-  std::set<Row> seen;
+  std::set<SweptRow> seen;
   for (const SweepView& sweep : *store->sweeps()) {
     for (const OutcomeView& row : *store->outcomes(sweep.sweep.id)) {
       EXPECT_TRUE(seen.emplace(row.problem, row.variant).second) << row.variant << " was repeated";

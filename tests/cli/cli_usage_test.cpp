@@ -46,7 +46,7 @@ class CliUsageTest : public ::testing::Test {
                    AllOf(HasSubstr("add.json: /"), message));
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 
@@ -90,7 +90,7 @@ TEST_F(CliUsageTest, MisspeltWordsGetASuggestion) {
 
 // What MGTUNE_RECORD leaves behind names its operators itself.
 TEST_F(CliUsageTest, ARecordingSaysWhatToTune) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string file = folder.file("shapes");
   std::ofstream(file) << R"({"operator": "rmsnorm.forward", "problem": "rows=3 hidden=64 T=f32"})"
                          "\n"
@@ -299,7 +299,7 @@ TEST_F(CliUsageTest, TheCpuDeviceHasNoCeilings) {
 }
 
 TEST_F(CliUsageTest, CacheSaysWhatIsKeptAndClearsIt) {
-  const TemporaryFolder parent;
+  const TestFolder parent;
   const std::string folder = parent.file("cache");
   MgtuneProgram mgtune(folder);
   nlohmann::json json = mgtune.run({"cache", "--json"}).json();

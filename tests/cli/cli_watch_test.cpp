@@ -73,7 +73,7 @@ class CliWatchTest : public ::testing::Test {
     return text.substr(start, text.find('\n', start) - start);
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

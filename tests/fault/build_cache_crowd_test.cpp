@@ -20,12 +20,12 @@
 #include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/start_child.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
 
-constexpr int kProcesses = 16;
+constexpr int kCrowd = 16;
 
 // Each writer's own bytes under the same key, so that a mixture of two would show.
 Build build_of(int writer, const std::string& key, std::size_t bytes) {
@@ -64,8 +64,8 @@ class CacheCrowd : public testing::Test {
   // Starts the processes, runs `meanwhile` over and over until the last has ended.
   void run_processes(const std::function<void(int)>& work, const std::function<void()>& meanwhile) {
     std::vector<pid_t> children;
-    shared_->running = kProcesses;
-    for (int process = 0; process < kProcesses; ++process) {
+    shared_->running = kCrowd;
+    for (int process = 0; process < kCrowd; ++process) {
       children.push_back(start_child([&] {
         work(process);
         --shared_->running;
@@ -89,7 +89,7 @@ class CacheCrowd : public testing::Test {
     if (!cache.store(build_of(process, key, bytes)).ok()) ++shared_->refused;
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   Shared* shared_;
 };
 
@@ -105,7 +105,7 @@ TEST_F(CacheCrowd, EachProcessMakesAnEntryAtMostOnce) {
   EXPECT_EQ(shared_->torn, 0);
   EXPECT_EQ(shared_->refused, 0);
   EXPECT_GE(shared_->misses, 1);
-  EXPECT_LE(shared_->misses, kProcesses);
+  EXPECT_LE(shared_->misses, kCrowd);
 }
 
 TEST_F(CacheCrowd, WhatIsClearedMeanwhileIsMadeAgain) {
@@ -148,7 +148,7 @@ TEST_F(CacheCrowd, TheLimitHoldsWhileAllOfThemWrite) {
   std::cout << "a limit of " << kLimit << " bytes: " << most << " at most, "
             << cache().usage()->bytes << " in the end\n";
   // A sixteenth, and what all of them wrote while one of them looked.
-  EXPECT_LE(most, kLimit + kLimit / 16 + 2 * kProcesses * 3500);
+  EXPECT_LE(most, kLimit + kLimit / 16 + 2 * kCrowd * 3500);
   EXPECT_GT(cache().usage()->bytes, kLimit / 2);
 }
 

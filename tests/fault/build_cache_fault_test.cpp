@@ -22,7 +22,7 @@
 #include "tests/helpers/fakes/fake_device.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/start_child.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -69,7 +69,7 @@ class BuildCacheFault : public testing::Test {
     ASSERT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(entry_path()))) << what;
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string directory_;
   Build build_ = make_artifact("k", "binary\n\0with every kind of byte \xff");
   std::string entry_;
@@ -334,7 +334,7 @@ TEST_F(BuildCacheFault, EveryFailingCallCostsAtMostACompile) {
   for (const Fault fault : {Fault::refused, Fault::torn, Fault::silently_torn}) {
     int failing_call = 0;
     for (bool struck = true; struck; ++failing_call) {
-      const TemporaryFolder folder;
+      const TestFolder folder;
       const std::string directory = folder.file("cache");
       FaultyFileSystem files(fault, failing_call);
       // A full cache, so that eviction takes part: each store looks, and the second one evicts.

@@ -17,7 +17,7 @@
 #include "store/store.h"
 #include "system/file_system.h"
 #include "tests/helpers/long_lane.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -113,7 +113,7 @@ std::string integrity(const std::string& path) {
 }
 
 TEST(StoreFault, WhatWasAcknowledgedSurvivesKillsAtAnyMoment) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string path = folder.file("results.db");
   std::mt19937 random(20261121);
   std::set<std::string> acknowledged;
@@ -141,7 +141,7 @@ TEST(StoreFault, WhatWasAcknowledgedSurvivesKillsAtAnyMoment) {
 }
 
 TEST(StoreFault, KillsDuringCreationLeaveNothingOrAStore) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::mt19937 random(1);
   for (int round = 0; round < kKills; ++round) {
     const std::string path = folder.file(std::to_string(round) + ".db");
@@ -181,7 +181,7 @@ OutcomeRecord record_kept(Store& store) {
 
 TEST(StoreFault, AHalfWrittenTransactionIsRolledBackByWhoeverOpensNext) {
   for (const Store::Mode mode : {Store::Mode::read_only, Store::Mode::read_write}) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     const std::string path = folder.file("results.db");
     {
       Store store = Store::open(path, Store::Mode::read_write).value();
@@ -196,7 +196,7 @@ TEST(StoreFault, AHalfWrittenTransactionIsRolledBackByWhoeverOpensNext) {
 }
 
 TEST(StoreFault, AFullDiskIsAnErrorAndTheOldRowsStay) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string path = folder.file("results.db");
   Store store = Store::open(path, Store::Mode::read_write).value();
   OutcomeRecord record = record_kept(store);

@@ -18,12 +18,12 @@
 #include "system/file_descriptor.h"
 #include "system/file_system.h"
 #include "tests/fault/faulty_system_calls.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
 
-using Mode = FaultySystemCalls::Mode;
+using FaultMode = FaultySystemCalls::Mode;
 using testing::HasSubstr;
 
 std::size_t open_descriptors() {
@@ -37,7 +37,7 @@ std::size_t open_descriptors() {
 struct Fault {
   int call;
   int error;
-  Mode mode;
+  FaultMode mode;
 };
 
 std::string describe(const Fault& fault, const std::string& name) {
@@ -51,7 +51,7 @@ std::set<std::string> at_every_call(
     const std::function<Status()>& work,
     const std::function<void(const Fault&, const std::string&, const Status&)>& check) {
   std::set<std::string> calls;
-  for (const Mode mode : {Mode::once, Mode::from_then_on, Mode::half_a_write}) {
+  for (const FaultMode mode : {FaultMode::once, FaultMode::from_then_on, FaultMode::half_a_write}) {
     for (const int error : {ENOSPC, EIO, EDQUOT}) {
       for (int call = 0;; ++call) {
         const Fault fault{call, error, mode};
@@ -75,7 +75,7 @@ std::set<std::string> at_every_call(
 }
 
 TEST(SystemCallFault, AWrittenFileIsTheOldOneOrTheNewOne) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   FileSystem& files = FileSystem::real();
   const std::string path = folder.file("report.html");
   const std::string old_text(300'000, 'o'), new_text(200'001, 'n');
@@ -97,7 +97,8 @@ TEST(SystemCallFault, AWrittenFileIsTheOldOneOrTheNewOne) {
           ASSERT_THAT(status.message(), HasSubstr(std::strerror(fault.error))) << what;
           ASSERT_THAT(status.message(), Not(HasSubstr("XXXXXX"))) << what;
         } else {
-          ASSERT_TRUE(struck == "close" || struck == "open" || fault.mode == Mode::half_a_write)
+          ASSERT_TRUE(struck == "close" || struck == "open" ||
+                      fault.mode == FaultMode::half_a_write)
               << what;
         }
         ASSERT_TRUE(files.write_file(path, old_text).ok()) << what;
@@ -107,7 +108,7 @@ TEST(SystemCallFault, AWrittenFileIsTheOldOneOrTheNewOne) {
 }
 
 TEST(SystemCallFault, AnUnsyncedFileIsTheOldOneOrTheNewOneToo) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   FileSystem& files = FileSystem::real();
   const std::string path = folder.file("entry.build");
   const FileDescriptor opened(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -126,17 +127,17 @@ TEST(SystemCallFault, AnUnsyncedFileIsTheOldOneOrTheNewOneToo) {
 }
 
 TEST(SystemCallFault, AnInterruptedCallGoesUnnoticed) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string path = folder.file("file");
   for (int call = 0; call < 3; ++call) {
-    const FaultySystemCalls faults(call, EINTR, Mode::once);
+    const FaultySystemCalls faults(call, EINTR, FaultMode::once);
     const Status status = FileSystem::real().write_file(path, "content");
     if (faults.struck_call() == "write") {
       EXPECT_TRUE(status.ok());
     }
   }
   for (int call = 0; call < 3; ++call) {
-    const FaultySystemCalls faults(call, EINTR, Mode::once);
+    const FaultySystemCalls faults(call, EINTR, FaultMode::once);
     const Result<std::string> text = FileSystem::real().read_file(path);
     if (faults.struck_call() == "read") {
       EXPECT_EQ(*text, "content");
@@ -171,7 +172,7 @@ class CacheCallFault : public testing::Test {
     }
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string directory_;
 };
 
@@ -227,7 +228,7 @@ TEST_F(CacheCallFault, ClearingThatFailsNamesTheFileAndCanBeRepeated) {
                   if (!status.ok()) {
                     ASSERT_THAT(status.message(), HasSubstr(directory_)) << what;
                   }
-                  if (struck == "unlink" && fault.mode != Mode::half_a_write) {
+                  if (struck == "unlink" && fault.mode != FaultMode::half_a_write) {
                     ASSERT_EQ(exit_code(status.code()), ExitCode::data) << what;
                   }
                   ASSERT_TRUE(cache().clear().ok()) << what;

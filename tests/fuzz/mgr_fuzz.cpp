@@ -31,7 +31,7 @@
 #include "compiler/host_compiler.h"
 #include "core/sha256.h"
 #include "tests/fuzz/mgr_seeds.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -307,7 +307,7 @@ mgr_plan_t* plan_hostile(mgr_context_t* context, Choices& choices) {
 
 // On a tmpfs where there is one.
 std::string folder_path() {
-  static const test_helpers::TemporaryFolder folder;
+  static const test_helpers::TestFolder folder;
   return folder.path();
 }
 

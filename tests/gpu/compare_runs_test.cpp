@@ -49,7 +49,7 @@ class CompareRunsTest : public RealGpuTest {
     return table.ok() ? *std::move(table) : MeasuredTable();
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

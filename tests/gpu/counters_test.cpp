@@ -21,7 +21,7 @@
 #include "space/space.h"
 #include "system/file_system.h"
 #include "tests/helpers/real_gpu.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 #include "worker/worker_process.h"
 
@@ -92,7 +92,7 @@ class CountedVariants : public RealGpuTest {
     return values;
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   std::optional<CountProcess> process_;
 };
 

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class CudaDeviceTest : public RealGpuTest {};
 
-constexpr char kAddOne[] = R"(
+constexpr char kAddOneSource[] = R"(
 __global__ void add_one(int* values, long long count) {
   const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   if (i < count) values[i] += 1;
@@ -118,7 +118,7 @@ TEST_F(CudaDeviceTest, SaysThatThereIsNoRoom) {
 }
 
 TEST_F(CudaDeviceTest, LaunchesAKernel) {
-  const Kernel* const add_one = kernel(kAddOne, "add_one");
+  const Kernel* const add_one = kernel(kAddOneSource, "add_one");
   ASSERT_NE(add_one, nullptr);
   ASSERT_EQ(add_one->parameters().size(), 2U);
   EXPECT_EQ(add_one->parameters()[0].bytes, 8U);
@@ -227,7 +227,7 @@ TEST_F(CudaDeviceTest, ATensorMapIsWhatTheCopyEngineReads) {
 }
 
 TEST_F(CudaDeviceTest, ALaunchCanBeCaptured) {
-  const Kernel* const add_one = kernel(kAddOne, "add_one");
+  const Kernel* const add_one = kernel(kAddOneSource, "add_one");
   ASSERT_NE(add_one, nullptr);
   const Buffer buffer = Buffer::allocate(device(), 1000 * sizeof(int)).value();
   const CudaDriver& driver = *cuda_driver();
@@ -255,7 +255,7 @@ TEST_F(CudaDeviceTest, ALaunchCanBeCaptured) {
 }
 
 TEST_F(CudaDeviceTest, NamesAKernelThatIsNotThere) {
-  const SourceTree sources{"test", {{"test.cu", kAddOne}}};
+  const SourceTree sources{"test", {{"test.cu", kAddOneSource}}};
   const std::string& arch = device().info().arch;
   Build build =
       make_nvrtc_compiler(arch).value()->compile({&sources, "test.cu", {"add_one"}, arch}).value();

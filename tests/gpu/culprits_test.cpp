@@ -14,7 +14,7 @@ namespace {
 
 class CulpritsOnGpu : public RealGpuTest {
  protected:
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 class ExchangeOnGpu : public RealGpuTest {
  protected:
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 

@@ -24,7 +24,7 @@
 #include "tests/helpers/gpu_table.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/real_gpu.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -102,7 +102,7 @@ class FirstLaunchOnGpu : public RealGpuTest {
     return static_cast<double>(ended - start) / 1e6;
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   std::string symbol_;
 };
 

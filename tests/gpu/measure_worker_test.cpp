@@ -15,7 +15,7 @@
 
 #include "measure/timing_method_probe.h"
 #include "tests/helpers/real_gpu.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 #include "worker/worker_process.h"
 
@@ -104,7 +104,7 @@ class MeasureWorkerOnGpu : public RealGpuTest {
     EXPECT_GE(reply.measurement->samples, 5);
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   std::optional<WorkerProcess> process_;
   std::int64_t next_id_ = 1;
 };

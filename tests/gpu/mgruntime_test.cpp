@@ -20,7 +20,7 @@
 
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/real_gpu.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -47,8 +47,8 @@ class MgruntimeOnGpu : public RealGpuTest {
     }
   }
 
-  static TemporaryFolder& folder() {
-    static TemporaryFolder folder;
+  static TestFolder& folder() {
+    static TestFolder folder;
     return folder;
   }
 

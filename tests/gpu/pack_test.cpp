@@ -23,15 +23,15 @@
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/real_gpu.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kRows = 512, kHidden = 1024;  // of rmsnorm_table()'s pick
-constexpr std::uint16_t kOne = 0x3f80;               // in bf16
+constexpr std::int64_t kPackedRows = 512, kPackedHidden = 1024;  // of rmsnorm_table()'s pick
+constexpr std::uint16_t kOne = 0x3f80;                           // in bf16
 
 class PackOnGpu : public RealGpuTest {
  protected:
@@ -64,9 +64,9 @@ class PackOnGpu : public RealGpuTest {
     open.database = path.c_str();
     ASSERT_EQ(mgr_open(&open, &context_), MGR_OK) << mgr_last_error();
     const MgrPlanOptions options("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}},
-                                 {{"rows", 1, kRows}});
+                                 {{"rows", 1, kPackedRows}});
     ASSERT_EQ(mgr_plan(context_, options.get(), &plan_), MGR_OK) << mgr_last_error();
-    const std::vector<std::uint16_t> ones(kRows * kHidden, kOne);
+    const std::vector<std::uint16_t> ones(kPackedRows * kPackedHidden, kOne);
     for (void** memory : {&x_, &weight_, &y_}) {
       ASSERT_EQ(mgr_allocate(context_, 2 * ones.size(), memory), MGR_OK);
     }
@@ -76,10 +76,11 @@ class PackOnGpu : public RealGpuTest {
   }
 
   mgr_status_t launch() const {
-    return mgr_rmsnorm_forward(plan_, nullptr, kRows, -1, x_, weight_, y_, nullptr, 0, 0, nullptr);
+    return mgr_rmsnorm_forward(plan_, nullptr, kPackedRows, -1, x_, weight_, y_, nullptr, 0, 0,
+                               nullptr);
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   const Variable no_cache_{"MGTUNE_CACHE_DIR", folder_.file("empty")};
   const Variable no_nvrtc_{"MGTUNE_NVRTC_PATH", "/nowhere/libnvrtc.so.13"};
   mgr_context_t* context_ = nullptr;
@@ -95,11 +96,11 @@ TEST_F(PackOnGpu, IsRightWithoutACompiler) {
   ASSERT_EQ(mgr_synchronize(context_, nullptr), MGR_OK) << mgr_last_error();
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
   std::cout << "mgr_open to the end of the first launch: " << time.count() << " ms" << std::endl;
-  std::vector<std::uint16_t> y(kRows * kHidden);
+  std::vector<std::uint16_t> y(kPackedRows * kPackedHidden);
   ASSERT_EQ(mgr_copy_to_host(context_, y.data(), y_, 2 * y.size()), MGR_OK);
   EXPECT_EQ(std::ranges::count(y, kOne), std::ssize(y));
   std::array<char, 4096> text{};
-  const std::array<std::int64_t, 2> dims = {kRows, -1};
+  const std::array<std::int64_t, 2> dims = {kPackedRows, -1};
   ASSERT_EQ(mgr_explain(plan_, dims.data(), 2, text.data(), text.size(), nullptr), MGR_OK);
   EXPECT_THAT(text.data(), HasSubstr("exact problem"));
   EXPECT_FALSE(is_loaded("libnvrtc"));
@@ -118,16 +119,16 @@ TEST_F(PackOnGpu, ALaunchBesideTheDriversOwn) {
   const Kernel* const kernel = *(*module)->kernel(pick->build.kernels.front().name);
   ASSERT_EQ(kernel->parameters().size(), 8U);
   void* no_rstd = nullptr;
-  std::int64_t rows = kRows, stride = kHidden;
+  std::int64_t rows = kPackedRows, stride = kPackedHidden;
   float eps = 0, offset = 0;
   std::array<void*, 8> arguments = {&x_, &weight_, &y_, &no_rstd, &rows, &stride, &eps, &offset};
   CUlaunchConfig config{};
-  config.gridDimX = kRows;
+  config.gridDimX = kPackedRows;
   config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = 128;
   config.blockDimY = config.blockDimZ = 1;
   const auto function = reinterpret_cast<CUfunction>(cuda_kernel_handle(*kernel));
-  constexpr int kLaunches = 500, kRounds = 41;  // fewer launches than a queue holds
+  constexpr int kLaunches = 500, kLaunchRounds = 41;  // fewer launches than a queue holds
   const auto ns_each = [&](const auto& body) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < kLaunches; ++i) body();
@@ -136,11 +137,11 @@ TEST_F(PackOnGpu, ALaunchBesideTheDriversOwn) {
     return time.count() / kLaunches;
   };
   const auto median = [](std::vector<double> times) {
-    std::ranges::nth_element(times, times.begin() + kRounds / 2);
-    return times[kRounds / 2];
+    std::ranges::nth_element(times, times.begin() + kLaunchRounds / 2);
+    return times[kLaunchRounds / 2];
   };
   std::vector<double> raw_times, our_times;  // in turn: what else the machine does strikes both
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kLaunchRounds; ++round) {
     raw_times.push_back(ns_each([&] {
       EXPECT_EQ(cuda_driver()->cuLaunchKernelEx(&config, function, arguments.data(), nullptr),
                 CUDA_SUCCESS);

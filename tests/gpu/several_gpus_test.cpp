@@ -23,13 +23,13 @@ class SeveralGpus : public RealGpuTest {
     return ended.json()["sweeps"];
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
 };
 
 TEST_F(SeveralGpus, GpusOfOneModelShareTheVariants) {
   for (const char* gpu : {"all", "0"}) {
-    const TemporaryFolder cache;
+    const TestFolder cache;
     MgtuneProgram mgtune(cache.path());
     const Ended ended =
         mgtune.run({"sweep", "--kernel", "rmsnorm.forward", "--gpu", gpu, "--dtype", "bf16",

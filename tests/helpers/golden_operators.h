@@ -12,14 +12,11 @@
 #include "family/operator.h"
 #include "family/source_tree.h"
 #include "family/variant.h"
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/replaced.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
-
-inline constexpr DeviceLimits kH200{90, 132, 232448, 62914560};
-inline constexpr DeviceLimits kL4{89, 58, 101376, 50331648};
-inline constexpr DeviceLimits kT4{75, 40, 65536, 4194304};
 
 inline std::string golden_text(const std::string& full_name) {
   std::string text = file_content(source_path("tests/golden/operators/") + full_name + ".json");

@@ -15,7 +15,7 @@
 #include "ceilings/ceiling.h"
 #include "device/registry.h"
 #include "tests/helpers/fakes/fake_timer.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 
@@ -66,7 +66,7 @@ class MemoryCeilingTest : public testing::Test {
 
   const std::string kind_;
   std::unique_ptr<Device> device_ = open_device("cpu").value();
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   Builder builder_{BuildCache(FileSystem::real(), cache_.path())};
 };
 

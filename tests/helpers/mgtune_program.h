@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "tests/helpers/replaced.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -72,7 +72,7 @@ class MgtuneProgram {
   MgtuneProgram(const MgtuneProgram&) = delete;
   MgtuneProgram& operator=(const MgtuneProgram&) = delete;
 
-  const TemporaryFolder& folder() const { return folder_; }
+  const TestFolder& folder() const { return folder_; }
   std::string database() const { return folder_.file("data/mgtune/results.db"); }
   std::string data_folder() const { return folder_.file("data/mgtune"); }
   std::string temporary_files() const { return folder_.file("tmp"); }
@@ -190,7 +190,7 @@ class MgtuneProgram {
 
   std::string mark() const { return "MGTUNE_TEST_RUN=" + folder_.path() + '\0'; }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string cache_;
   pid_t pid_ = -1;
   bool has_home_ = true;
@@ -212,7 +212,7 @@ class VectorAddTest : public testing::Test {
     replace_in_file(family_ + "/" + name, from, to);
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   MgtuneProgram mgtune_{cache_.path()};
   const std::string family_;
 };

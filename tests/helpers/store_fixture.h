@@ -8,7 +8,7 @@
 
 #include "store/store.h"
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 
@@ -45,7 +45,7 @@ class StoreTest : public testing::Test {
     return record;
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string path_;
 };
 

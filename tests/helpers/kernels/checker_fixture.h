@@ -22,7 +22,7 @@
 #include "launch/loaded_variant.h"
 #include "system/file_system.h"
 #include "tests/helpers/scale_family.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 
@@ -37,7 +37,7 @@ inline Result<Operator> decode_planted(const std::string& name,
 class CheckerTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    cache_ = new TemporaryFolder();
+    cache_ = new TestFolder();
     Result<std::unique_ptr<Device>> device = open_device("cpu");
     ASSERT_TRUE(device.ok()) << device.status().message();
     device_ = device->release();
@@ -112,7 +112,7 @@ class CheckerTest : public ::testing::Test {
     EXPECT_THAT(record.message, ::testing::HasSubstr(part));
   }
 
-  inline static TemporaryFolder* cache_ = nullptr;
+  inline static TestFolder* cache_ = nullptr;
   inline static Device* device_ = nullptr;
   Builder builder_{BuildCache(FileSystem::real(), cache_->path())};
   std::unique_ptr<Operator> op_;

@@ -25,7 +25,7 @@
 #include "launch/loaded_variant.h"
 #include "space/space.h"
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 
@@ -168,7 +168,7 @@ class OperatorCheck {
     return compile_slots(problem.binding(), variant, device_->info().limits).value();
   }
 
-  TemporaryFolder cache_;
+  TestFolder cache_;
   Catalog catalog_;
   const Operator& op_;
   std::unique_ptr<Device> device_;

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/helpers/kernels/relative_l2.h"
+
 namespace mgtune {
 
 // What a test gives by hand: rows one after the other, everything that fp32 holds.
@@ -57,15 +59,6 @@ inline Gradients expected_gradients(const GradientInputs& in) {
     }
   }
   return out;
-}
-
-inline double relative_l2(const std::vector<double>& actual, const std::vector<double>& wanted) {
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    error += (actual[i] - wanted[i]) * (actual[i] - wanted[i]);
-    norm += wanted[i] * wanted[i];
-  }
-  return std::sqrt(error / norm);
 }
 
 }  // namespace mgtune

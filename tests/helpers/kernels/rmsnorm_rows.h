@@ -22,8 +22,10 @@
 #include "family/problem.h"
 #include "family/variant.h"
 #include "space/space.h"
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/cpu_module.h"
 #include "tests/helpers/kernels/reference_problems.h"
+#include "tests/helpers/kernels/relative_l2.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/test_paths.h"
 
@@ -32,14 +34,10 @@ namespace mgtune {
 inline constexpr float kRmsnormEps = 0.0625f;  // large enough for a kernel that forgot it to fail
 inline constexpr float kRmsnormOffset = 0.5f;  // likewise
 
-inline constexpr DeviceLimits kOldestGpu{
-    .compute_capability = 75, .sm_count = 40, .max_shared_bytes = 65536, .l2_bytes = 4 << 20};
-inline constexpr DeviceLimits kHopper{
-    .compute_capability = 90, .sm_count = 132, .max_shared_bytes = 232448, .l2_bytes = 60 << 20};
-
 struct RmsnormTypes {
   DType data, weight;
 };
+inline constexpr RmsnormTypes kRmsnormBf16{DType::bf16, DType::bf16};
 
 inline std::string text_of(const RmsnormTypes& types) {
   return std::string(to_string(types.data)) + "_" + std::string(to_string(types.weight));
@@ -79,7 +77,7 @@ struct RmsnormVariant {
 };
 
 inline RmsnormVariant launchable(const Problem& problem, const Variant& variant,
-                                 const DeviceLimits& limits = kOldestGpu) {
+                                 const DeviceLimits& limits = kT4) {
   const Operator& op = *problem.op;
   Slots slots = compile_slots(problem.binding(), variant, limits).value();
   for (const Dim& dim : op.dims) {
@@ -99,7 +97,7 @@ inline RmsnormVariant launchable(const Problem& problem, const Variant& variant,
 // Of the ladder's variants that serve the problem the first, the second and the last (in the long
 // lane all), then `samples` others.
 inline std::vector<RmsnormVariant> chosen_variants(const Problem& problem, std::size_t samples) {
-  const Space space(problem, kOldestGpu);
+  const Space space(problem, kT4);
   std::vector<Variant> chosen;
   for (const Variant& variant : space.ladder()) {
     if (space.admits(variant)) chosen.push_back(variant);
@@ -128,15 +126,6 @@ inline std::vector<double> normal_values(std::int64_t count, std::uint32_t seed)
   std::vector<double> values(static_cast<std::size_t>(count));
   for (double& value : values) value = normal(random);
   return values;
-}
-
-inline double relative_l2(const std::vector<double>& actual, const std::vector<double>& expected) {
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    error += (actual[i] - expected[i]) * (actual[i] - expected[i]);
-    norm += expected[i] * expected[i];
-  }
-  return std::sqrt(error / norm);  // NaN when an element is
 }
 
 // The tensors of one problem in the device's memory, and the reference's outputs.
@@ -276,9 +265,9 @@ inline void expect_right_in_every_order(const Operator& op, const CpuModule& mod
 inline std::vector<RmsnormVariant> hopper_variants(const Problem& problem,
                                                    const std::string& prefix, std::size_t samples) {
   std::vector<RmsnormVariant> chosen;
-  for (const Variant& variant : Space(problem, kHopper).all()) {
+  for (const Variant& variant : Space(problem, kH200).all()) {
     if (!variant_text(*problem.op, variant).starts_with(prefix)) continue;
-    chosen.push_back(launchable(problem, variant, kHopper));
+    chosen.push_back(launchable(problem, variant, kH200));
     if (prefix.starts_with("stream")) chosen.back().grid = 3;
   }
   std::mt19937 random(1);
@@ -357,7 +346,7 @@ inline void expect_ladder_serves_everything(const Operator& op) {
                                    {DType::bf16, DType::f32}}) {
     for (const std::int64_t hidden : sizes) {
       for (const std::int64_t rows : {1, 100000}) {
-        for (const DeviceLimits& limits : {kOldestGpu, kHopper}) {
+        for (const DeviceLimits& limits : {kT4, kH200}) {
           const Problem problem = rmsnorm_problem(op, {rows, hidden, hidden + 1}, types, false);
           EXPECT_TRUE(ladder_serves_any_pointer(problem, limits)) << problem.text();
         }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/cpu_module.h"
 #include "tests/helpers/kernels/operator_check.h"
 #include "tests/helpers/long_lane.h"
@@ -16,8 +17,6 @@
 namespace mgtune {
 
 inline constexpr DType kSwigluDTypes[] = {DType::f32, DType::f16, DType::bf16};
-inline constexpr DeviceLimits kOldestGpu{75, 40, 65536, 4 << 20};
-inline constexpr DeviceLimits kSwigluH200{90, 132, 232448, 60 << 20};
 
 inline std::string with_dtype(const std::string& problem, DType dtype) {
   return problem + ",T=" + std::string(to_string(dtype));
@@ -76,7 +75,7 @@ inline void expect_ladder_serves(const std::string& op, const std::string& strid
           const std::int64_t width = stride == "gate_up_stride" ? 2 * hidden : hidden;
           if (gap > 0) words += "," + stride + "=" + std::to_string(width + gap);
           words = with_dtype(words, dtype);
-          for (const DeviceLimits& device : {kOldestGpu, kSwigluH200}) {
+          for (const DeviceLimits& device : {kT4, kH200}) {
             EXPECT_NE(check.first_of_ladder(words, device, takes_any_pointer), "none") << words;
           }
         }
@@ -88,16 +87,14 @@ inline void expect_ladder_serves(const std::string& op, const std::string& strid
 // The ladder prefers wide accesses and one run over all rows. `store` is how it stores then.
 inline void expect_wide_accesses_and_one_run(const std::string& op, const std::string& store) {
   const OperatorCheck check(op);
-  const auto first = [&](const std::string& words) {
-    return check.first_of_ladder(words, kSwigluH200);
-  };
+  const auto first = [&](const std::string& words) { return check.first_of_ladder(words, kH200); };
   EXPECT_EQ(first("rows=8192,hidden=11008,T=bf16"),
             "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=" + store + " PDL=true");
   EXPECT_EQ(first("rows=4096,hidden=11007,T=f32"),
             "flat THREADS=256 VEC=4 UNROLL=1 LOAD=normal STORE=" + store + " PDL=true");
   EXPECT_EQ(first("rows=16,hidden=14336,T=bf16"),
             "flat THREADS=512 VEC=1 UNROLL=1 LOAD=streaming STORE=normal PDL=true");
-  EXPECT_EQ(check.first_of_ladder("rows=16,hidden=14336,T=bf16", kOldestGpu),
+  EXPECT_EQ(check.first_of_ladder("rows=16,hidden=14336,T=bf16", kT4),
             "flat THREADS=256 VEC=8 UNROLL=1 LOAD=normal STORE=" + store + " PDL=false");
   EXPECT_EQ(first("rows=8192,hidden=11008,gate_stride=22016,T=bf16"),
             "rows THREADS=256 VEC=8 UNROLL=1 ROWS=wide LOAD=normal STORE=" + store + " PDL=true");
@@ -109,9 +106,9 @@ inline void expect_wide_accesses_and_one_run(const std::string& op, const std::s
 
 inline void expect_small_space(const std::string& op) {
   const OperatorCheck check(op);
-  EXPECT_LE(check.count("rows=8192,hidden=11008,T=bf16", kSwigluH200), 400u);
-  EXPECT_GE(check.count("rows=8192,hidden=11008,T=bf16", kSwigluH200), 100u);
-  EXPECT_LE(check.count("rows=16,hidden=14336,T=bf16", kSwigluH200), 400u);
+  EXPECT_LE(check.count("rows=8192,hidden=11008,T=bf16", kH200), 400u);
+  EXPECT_GE(check.count("rows=8192,hidden=11008,T=bf16", kH200), 100u);
+  EXPECT_LE(check.count("rows=16,hidden=14336,T=bf16", kH200), 400u);
 }
 
 }  // namespace mgtune

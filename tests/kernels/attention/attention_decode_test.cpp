@@ -8,15 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/operator_check.h"
 #include "tests/helpers/long_lane.h"
 
 namespace mgtune {
 namespace {
-
-constexpr DeviceLimits kA100{80, 108, 163 << 10, 40 << 20};
-constexpr DeviceLimits kAda{89, 58, 99 << 10, 48 << 20};
-constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
 
 struct Split {
   int rows = 16, block_n = 16, warps = 2, stages = 2;
@@ -147,7 +144,7 @@ TEST(AttentionDecodeLadder, ServesEveryProblemFromAmpereOn) {
                               "paged=true,page_size=3,"}) {
       for (const Shape& shape : {Shape{1, 1, 1, 1, 1, head_dim}, Shape{0, 16, 64, 1, 7, head_dim},
                                  Shape{100000, 1, 32, 8, 300, head_dim}}) {
-        for (const DeviceLimits& device : {kA100, kAda, kH200}) {
+        for (const DeviceLimits& device : {kA100, kL4, kH200}) {
           const std::string words = shape.text(std::string(flags) + "T=bf16");
           EXPECT_NE(decode().first_of_ladder(words, device), "none") << words;
         }
@@ -166,9 +163,9 @@ TEST(AttentionDecodeLadder, TakesAsManyTilesAsFit) {
   };
   for (const int head_dim : {64, 96, 128}) EXPECT_EQ(first(head_dim, kA100), rung(4, 3));
   EXPECT_EQ(first(256, kA100), rung(4, 2));
-  EXPECT_EQ(first(96, kAda), rung(4, 3));
-  EXPECT_EQ(first(128, kAda), rung(4, 2));
-  EXPECT_EQ(first(256, kAda), rung(2, 2));
+  EXPECT_EQ(first(96, kL4), rung(4, 3));
+  EXPECT_EQ(first(128, kL4), rung(4, 2));
+  EXPECT_EQ(first(256, kL4), rung(2, 2));
   for (const int head_dim : {64, 96, 128, 256}) {
     EXPECT_THAT(first(head_dim, kH200), testing::HasSubstr("STAGES=3 "));
     EXPECT_THAT(first(head_dim, kH200), testing::EndsWith("PDL=true"));

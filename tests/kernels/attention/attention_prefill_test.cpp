@@ -9,14 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/attention_problems.h"
 
 namespace mgtune {
 namespace {
-
-constexpr DeviceLimits kA100{80, 108, 163 << 10, 40 << 20};
-constexpr DeviceLimits kAda{89, 58, 99 << 10, 48 << 20};
-constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
 
 // One key, one query, tails of tiles, whole tiles.
 TEST(AttentionPrefill, EqualsTheReference) {
@@ -64,7 +61,7 @@ TEST(AttentionPrefillLadder, ServesEveryProblemFromAmpereOn) {
     for (const char* flags : {"", "causal=true,", "windowed=true,window=9,", "capped=true,"}) {
       for (const PrefillShape& shape :
            {PrefillShape{1, 1, head_dim}, PrefillShape{100000, 3, head_dim, 32, 1, 7}}) {
-        for (const DeviceLimits& device : {kA100, kAda, kH200}) {
+        for (const DeviceLimits& device : {kA100, kL4, kH200}) {
           const std::string words = prefill_problem(shape, std::string(flags) + "T=bf16");
           EXPECT_NE(prefill_check().first_of_ladder(words, device), "none") << words;
         }
@@ -87,11 +84,11 @@ TEST(AttentionPrefillLadder, TakesTheLargestTilesThatFitTwiceOnAnSm) {
   EXPECT_EQ(first(256, kH200), rung(64, 64, 4, 1, 2));
   EXPECT_EQ(first(128, kA100), rung(128, 64, 4, 1, 2));
   EXPECT_EQ(first(256, kA100), rung(128, 64, 8, 1, 1));
-  EXPECT_EQ(first(64, kAda), rung(128, 64, 4, 2, 2));
+  EXPECT_EQ(first(64, kL4), rung(128, 64, 4, 2, 2));
   EXPECT_EQ(first(128, kH200, "causal=true,"),
             (MmaSync{128, 64, 4, 2, false, false, "alu", "seldom", 2, 16}.text()));
-  EXPECT_EQ(first(128, kAda), rung(128, 32, 4, 1, 2));
-  EXPECT_EQ(first(256, kAda), rung(64, 32, 4, 1, 1));
+  EXPECT_EQ(first(128, kL4), rung(128, 32, 4, 1, 2));
+  EXPECT_EQ(first(256, kL4), rung(64, 32, 4, 1, 1));
 }
 
 TEST(AttentionPrefillSpace, StaysWhereASearchCanSeeIt) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/attention_problems.h"
 #include "tests/helpers/kernels/cpu_module.h"
 #include "tests/helpers/kernels/operator_check.h"
@@ -15,9 +16,6 @@
 
 namespace mgtune {
 namespace {
-
-constexpr DeviceLimits kAda{89, 58, 99 << 10, 48 << 20};
-constexpr DeviceLimits kH200{90, 132, 232448, 60 << 20};
 
 TEST(AttentionVarlen, EqualsTheReference) {
   OperatorCheck check("attention.varlen");
@@ -124,7 +122,7 @@ TEST(AttentionVarlen, EverySequenceSeesItsOwnKeysAlone) {
 TEST(AttentionVarlenLadder, ServesEveryHeadDimension) {
   const OperatorCheck check("attention.varlen");
   for (const int head_dim : {64, 96, 128, 256}) {
-    for (const DeviceLimits& device : {kAda, kH200}) {
+    for (const DeviceLimits& device : {kL4, kH200}) {
       EXPECT_NE(check.first_of_ladder("sequences=9,tokens_q=4000,max_q=1000,heads=4,kv_heads=2,"
                                       "causal=true,T=bf16,head_dim=" +
                                           std::to_string(head_dim),

@@ -14,7 +14,7 @@ namespace mgtune {
 namespace {
 
 // Two warps, each with its own matrices. a is row-major, b column-major, d row-major.
-constexpr char kSource[] = R"(
+constexpr char kMmaSource[] = R"(
 #include <mg/mma.cuh>
 #include <mg/types.cuh>
 
@@ -61,7 +61,7 @@ std::vector<float> whole_numbers(std::size_t count, unsigned seed) {
 TEST(MgMma, MultipliesMatricesInEveryThreadOrder) {
   std::vector<std::string> names;
   for (const Product& product : kProducts) names.push_back(product.kernel());
-  const auto kernels = KernelText::build(kSource, names);
+  const auto kernels = KernelText::build(kMmaSource, names);
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
   for (const Product& product : kProducts) {
     const std::size_t k = product.k;

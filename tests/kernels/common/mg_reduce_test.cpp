@@ -12,7 +12,7 @@
 namespace mgtune {
 namespace {
 
-constexpr char kSource[] = R"(
+constexpr char kReduceSource[] = R"(
 #include <mg/math.cuh>
 #include <mg/reduce.cuh>
 #include <mg/shared.cuh>
@@ -70,7 +70,7 @@ class MgReduce : public KernelTextTest<> {
                              "__half, 4", "__half, 8", "__nv_bfloat16, 1", "__nv_bfloat16, 8"}) {
       names.push_back(std::string("copy<") + type + ">");
     }
-    build_kernels(kSource, names);
+    build_kernels(kReduceSource, names);
   }
 };
 

@@ -14,7 +14,7 @@
 namespace mgtune {
 namespace {
 
-constexpr char kSource[] = R"(
+constexpr char kRowsSource[] = R"(
 #include <mg/async_copy.cuh>
 #include <mg/convert.cuh>
 #include <mg/group_sum.cuh>
@@ -82,27 +82,27 @@ __global__ void column_sums(const float* partials, float* out, int parts, mg::i6
 }
 )";
 
-const std::vector<std::string> kCopies = {"staged_copy<1, true>", "staged_copy<2, true>",
-                                          "staged_copy<4, true>"};
-const std::vector<std::string> kOthers = {
+const std::vector<std::string> kStagedCopies = {"staged_copy<1, true>", "staged_copy<2, true>",
+                                                "staged_copy<4, true>"};
+const std::vector<std::string> kRowKernels = {
     "convert<float, 1>",         "convert<float, 4>",  "convert<__half, 1>",
     "convert<__half, 8>",        "convert<__half, 2>", "convert<__nv_bfloat16, 1>",
     "convert<__nv_bfloat16, 8>", "group_sums<8, 4>",   "group_sums<32, 3>",
     "group_sums<64, 1>",         "group_sums<64, 3>",  "group_sums<128, 2>",
     "column_sums<32>",           "column_sums<256>"};
 
-std::vector<std::string> both() {
-  std::vector<std::string> names = kCopies;
-  names.insert(names.end(), kOthers.begin(), kOthers.end());
+std::vector<std::string> all_row_kernels() {
+  std::vector<std::string> names = kStagedCopies;
+  names.insert(names.end(), kRowKernels.begin(), kRowKernels.end());
   return names;
 }
 
 class MgRows : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
-    std::vector<std::string> names = both();
+    std::vector<std::string> names = all_row_kernels();
     names.emplace_back("staged_copy<4, false>");
-    build_kernels(kSource, names);
+    build_kernels(kRowsSource, names);
   }
 };
 
@@ -133,7 +133,7 @@ TEST_F(MgRows, AnAsyncCopyThatNobodyWaitedForIsNotThere) {
 }
 
 TEST_F(MgRows, ConversionsRoundAsOneByOne) {
-  for (const std::string& name : kOthers) {
+  for (const std::string& name : kRowKernels) {
     if (!name.starts_with("convert")) continue;
     const DType dtype = name.find("bfloat") != std::string::npos ? DType::bf16
                         : name.find("half") != std::string::npos ? DType::f16
@@ -213,10 +213,10 @@ TEST_F(MgRows, PartialSumsAddUpByColumns) {
 
 TEST(MgRowsForGpus, CompileWhereTheHardwareHasThem) {
   for (const char* arch : {"sm_80", "sm_90a", "sm_120"}) {
-    const Result<Build> build = build_kernel_text(kSource, both(), arch);
+    const Result<Build> build = build_kernel_text(kRowsSource, all_row_kernels(), arch);
     EXPECT_TRUE(build.ok()) << arch << ": " << build.status().message();
   }
-  const Result<Build> build = build_kernel_text(kSource, kOthers, "sm_75");
+  const Result<Build> build = build_kernel_text(kRowsSource, kRowKernels, "sm_75");
   EXPECT_TRUE(build.ok()) << build.status().message();
 }
 

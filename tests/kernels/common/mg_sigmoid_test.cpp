@@ -13,7 +13,7 @@
 namespace mgtune {
 namespace {
 
-constexpr char kSource[] = R"(
+constexpr char kSigmoidSource[] = R"(
 #include <mg/row_split.cuh>
 #include <mg/sigmoid.cuh>
 #include <cuda_fp16.h>
@@ -44,8 +44,9 @@ class MgSigmoid : public testing::Test {
  protected:
   static const KernelText& kernels() {
     static const KernelText* built = [] {
-      auto text = KernelText::build(kSource, {"sigmoids<float>", "sigmoids<__half>",
-                                              "offsets<mg::WideRows>", "offsets<mg::NarrowRows>"});
+      auto text =
+          KernelText::build(kSigmoidSource, {"sigmoids<float>", "sigmoids<__half>",
+                                             "offsets<mg::WideRows>", "offsets<mg::NarrowRows>"});
       EXPECT_TRUE(text.ok()) << text.status().message();
       return new KernelText(*std::move(text));
     }();

@@ -19,7 +19,7 @@ namespace {
 
 // A warp copies `rows` rows of 16-byte pieces, of kRows, into swizzled shared memory, and reads
 // fragments of 16 rows and 16 columns from there, at each step along the rows.
-constexpr char kSource[] = R"(
+constexpr char kTilesSource[] = R"(
 #include <mg/async_copy.cuh>
 #include <mg/ldmatrix.cuh>
 #include <mg/math.cuh>
@@ -101,7 +101,7 @@ std::vector<std::string> names() {
 
 class MgTiles : public KernelTextTest<> {
  protected:
-  static void SetUpTestSuite() { build_kernels(kSource, names()); }
+  static void SetUpTestSuite() { build_kernels(kTilesSource, names()); }
 };
 
 TEST_F(MgTiles, SwizzleIsAPermutationThatKeepsBanksApart) {
@@ -196,11 +196,11 @@ TEST(MgTilesForGpus, CompileWhereTheHardwareHasThem) {
     std::vector<std::string> all = names();
     all.insert(all.end(), {"product<__half, 8>", "product<__half, 16>", "product<__nv_bfloat16, 8>",
                            "product<__nv_bfloat16, 16>"});
-    const Result<Build> build = build_kernel_text(kSource, all, arch);
+    const Result<Build> build = build_kernel_text(kTilesSource, all, arch);
     EXPECT_TRUE(build.ok()) << arch << ": " << build.status().message();
   }
   const Result<Build> build = build_kernel_text(
-      kSource, {of("offsets", 128), "quads<__half>", "product<__half, 8>"}, "sm_75");
+      kTilesSource, {of("offsets", 128), "quads<__half>", "product<__half, 8>"}, "sm_75");
   EXPECT_TRUE(build.ok()) << build.status().message();
 }
 

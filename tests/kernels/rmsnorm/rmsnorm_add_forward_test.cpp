@@ -1,14 +1,13 @@
 // rmsnorm.add_forward on the cpu device: as rmsnorm_forward_test.cpp, and the sum that it writes is
 // the exact one, rounded once, in place or not.
 
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/rmsnorm_rows.h"
 
 namespace mgtune {
 namespace {
 
 using Types = RmsnormTypes;
-
-constexpr Types kBf16{DType::bf16, DType::bf16};
 
 const Operator& add_forward() {
   static const Operator op = rmsnorm_operator("add_forward");
@@ -26,25 +25,25 @@ TEST_P(RmsnormAddForward, EqualsTheReferenceInEveryThreadOrder) {
 
 INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormAddForward,
                          testing::Values(Types{DType::f32, DType::f32},
-                                         Types{DType::f16, DType::f16}, kBf16,
+                                         Types{DType::f16, DType::f16}, kRmsnormBf16,
                                          Types{DType::bf16, DType::f32}),
                          [](const auto& each) { return text_of(each.param); });
 
 TEST(RmsnormAddForwardBulk, RowsComeThroughSharedMemory) {
-  expect_right_everywhere(add_forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, kBf16, 3,
+  expect_right_everywhere(add_forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, kRmsnormBf16, 3,
                           "bulk CLUSTER=1 ");
 }
 
 TEST(RmsnormAddForwardStream, RowsFollowEachOtherThroughSharedMemory) {
-  expect_right_everywhere(add_forward(), {{264, 1032, 1040}, {265, 4120, 4120}}, kBf16, 3,
+  expect_right_everywhere(add_forward(), {{264, 1032, 1040}, {265, 4120, 4120}}, kRmsnormBf16, 3,
                           "stream ");
 }
 
 TEST(RmsnormAddForwardInPlace, TheSumMayReplaceTheResidual) {
   const RmsnormShape shape{5, 1024, 1024};
-  const Problem problem = rmsnorm_problem(add_forward(), shape, kBf16, false);
+  const Problem problem = rmsnorm_problem(add_forward(), shape, kRmsnormBf16, false);
   std::vector<RmsnormVariant> variants = chosen_variants(problem, 2);
-  const Space space(problem, kOldestGpu);
+  const Space space(problem, kT4);
   for (const Variant& variant : space.all()) {  // the design that writes it before it reads again
     if (!variant_text(add_forward(), variant).starts_with("reread")) continue;
     variants.push_back(launchable(problem, variant));
@@ -54,10 +53,10 @@ TEST(RmsnormAddForwardInPlace, TheSumMayReplaceTheResidual) {
   for (const RmsnormVariant& variant : variants) kernels.push_back(variant.kernel);
   std::ranges::sort(kernels);
   kernels.erase(std::ranges::unique(kernels).begin(), kernels.end());
-  const auto reference = RmsnormRows::build_reference(true, kBf16).value();
+  const auto reference = RmsnormRows::build_reference(true, kRmsnormBf16).value();
   const auto module = CpuModule::build("kernels/rmsnorm", "forward.cu", kernels).value();
   for (const RmsnormVariant& variant : variants) {
-    auto rows = RmsnormRows::make(reference, true, shape, kBf16).value();
+    auto rows = RmsnormRows::make(reference, true, shape, kRmsnormBf16).value();
     const Status status =
         rows.run(module, variant, false, {ThreadOrder::Kind::shuffled, 1}, /*in_place=*/true);
     ASSERT_TRUE(status.ok()) << status.message();
@@ -74,8 +73,8 @@ TEST(RmsnormAddForwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
 // dependent launch for many rows of at most 8 MiB.
 TEST(RmsnormAddForwardLadder, FollowsRowsAndColumns) {
   const auto first = [](std::int64_t rows, std::int64_t hidden) {
-    return first_of_ladder(rmsnorm_problem(add_forward(), {rows, hidden, hidden}, kBf16, false),
-                           kHopper);
+    return first_of_ladder(
+        rmsnorm_problem(add_forward(), {rows, hidden, hidden}, kRmsnormBf16, false), kH200);
   };
   const auto row = [](int threads, int rows, const std::string& rest) {
     return "row THREADS_PER_ROW=" + std::to_string(threads) +
@@ -100,7 +99,7 @@ TEST(RmsnormAddForwardLadder, FollowsRowsAndColumns) {
 }
 
 TEST(RmsnormAddForwardLaunch, OfNoRowsHasAnEmptyGrid) {
-  const Problem problem = rmsnorm_problem(add_forward(), {0, 256, 256}, kBf16, false);
+  const Problem problem = rmsnorm_problem(add_forward(), {0, 256, 256}, kRmsnormBf16, false);
   EXPECT_EQ(chosen_variants(problem, 0).at(0).grid, 0U);
 }
 

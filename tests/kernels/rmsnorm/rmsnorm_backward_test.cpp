@@ -18,7 +18,7 @@
 #include "selection/admission.h"
 #include "space/space.h"
 #include "tests/helpers/long_lane.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -65,7 +65,7 @@ const std::vector<std::string> kShapes = {
 class RmsnormBackward : public testing::TestWithParam<Case> {
  protected:
   static void SetUpTestSuite() {
-    cache_ = std::make_unique<TemporaryFolder>();
+    cache_ = std::make_unique<TestFolder>();
     auto device = open_device("cpu");
     ASSERT_TRUE(device.ok()) << device.status().message();
     device_ = *std::move(device);
@@ -83,7 +83,7 @@ class RmsnormBackward : public testing::TestWithParam<Case> {
     return shape + "," + dtypes;
   }
 
-  inline static std::unique_ptr<TemporaryFolder> cache_;
+  inline static std::unique_ptr<TestFolder> cache_;
   inline static std::unique_ptr<Device> device_;
 };
 

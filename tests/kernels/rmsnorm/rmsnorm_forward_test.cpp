@@ -4,22 +4,21 @@
 
 #include <limits>
 
+#include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/rmsnorm_rows.h"
 
 namespace mgtune {
 namespace {
 
 using Types = RmsnormTypes;
-using Shape = RmsnormShape;
 
-constexpr Types kBf16{DType::bf16, DType::bf16};
 constexpr Types kF32{DType::f32, DType::f32};
 
 // One element, fewer columns than threads, a warp less and more one, whole vectors, several steps.
-const std::vector<Shape> kShapes = {{17, 1, 1},      {5, 2, 2},       {2, 7, 9},
-                                    {5, 31, 31},     {5, 33, 40},     {17, 127, 127},
-                                    {1, 256, 256},   {99, 64, 72},    {2, 1000, 1000},
-                                    {5, 1000, 1003}, {1, 4097, 4097}, {1, 20001, 20001}};
+const std::vector<RmsnormShape> kForwardShapes = {
+    {17, 1, 1},      {5, 2, 2},       {2, 7, 9},       {5, 31, 31},
+    {5, 33, 40},     {17, 127, 127},  {1, 256, 256},   {99, 64, 72},
+    {2, 1000, 1000}, {5, 1000, 1003}, {1, 4097, 4097}, {1, 20001, 20001}};
 
 const Operator& forward() {
   static const Operator op = rmsnorm_operator("forward");
@@ -29,11 +28,11 @@ const Operator& forward() {
 class RmsnormForward : public testing::TestWithParam<Types> {};
 
 TEST_P(RmsnormForward, EqualsTheReferenceInEveryThreadOrder) {
-  expect_right_everywhere(forward(), kShapes, GetParam(), in_long_lane<std::size_t>(6, 2));
+  expect_right_everywhere(forward(), kForwardShapes, GetParam(), in_long_lane<std::size_t>(6, 2));
 }
 
 INSTANTIATE_TEST_SUITE_P(EachDType, RmsnormForward,
-                         testing::Values(kF32, Types{DType::f16, DType::f16}, kBf16),
+                         testing::Values(kF32, Types{DType::f16, DType::f16}, kRmsnormBf16),
                          [](const auto& each) { return text_of(each.param); });
 
 TEST(RmsnormForwardWeights, MayBeWiderThanTheData) {
@@ -42,25 +41,25 @@ TEST(RmsnormForwardWeights, MayBeWiderThanTheData) {
 }
 
 TEST(RmsnormForwardWide, RowsAreReadTwice) {
-  expect_right_everywhere(forward(), {{1, 65537, 65537}, {1, 131072, 131072}}, kBf16, 1);
+  expect_right_everywhere(forward(), {{1, 65537, 65537}, {1, 131072, 131072}}, kRmsnormBf16, 1);
 }
 
 TEST(RmsnormForwardBulk, RowsComeThroughSharedMemory) {
-  for (const Types& types : {kBf16, Types{DType::f16, DType::f32}}) {
+  for (const Types& types : {kRmsnormBf16, Types{DType::f16, DType::f32}}) {
     expect_right_everywhere(forward(), {{3, 4120, 4120}, {5, 2048, 2064}}, types, 3,
                             "bulk CLUSTER=1 ");
   }
 }
 
 TEST(RmsnormForwardStream, RowsFollowEachOtherThroughSharedMemory) {
-  for (const Types& types : {kBf16, kF32, Types{DType::f16, DType::f32}}) {
+  for (const Types& types : {kRmsnormBf16, kF32, Types{DType::f16, DType::f32}}) {
     expect_right_everywhere(forward(), {{264, 1032, 1040}, {265, 4120, 4120}}, types, 3, "stream ");
   }
 }
 
 // What a problem's rows are, the first being random, and the ladder's first.
 struct Special {
-  static constexpr Shape kShape{6, 40, 40};
+  static constexpr RmsnormShape kShape{6, 40, 40};
   std::vector<double> x = normal_values(6 * 40, 1);
   std::optional<CpuModule> reference, module;  // their devices outlive the tensors
   std::optional<RmsnormRows> rows;
@@ -89,7 +88,7 @@ struct Special {
 
 TEST(RmsnormForwardSpecial, NanAndInfSpoilTheirOwnRowAlone) {
   const double inf = std::numeric_limits<double>::infinity();
-  Special special(kBf16, {}, {{1, std::nan("")}, {2, inf}, {4, -inf}});
+  Special special(kRmsnormBf16, {}, {{1, std::nan("")}, {2, inf}, {4, -inf}});
   const std::vector<double> y = special.rows->y.download().value();
   EXPECT_THAT(special.row(y, 1), testing::Each(testing::IsNan()));
   for (const int row : {2, 4}) {  // an infinite sum: 0 * Inf where the element is, 0 elsewhere
@@ -116,9 +115,9 @@ TEST(RmsnormForwardSpecial, MagnitudesFarFromOne) {
 }
 
 TEST(RmsnormForwardPointers, MayBeAlignedToOneElementAlone) {
-  const Shape shape{5, 64, 64};
-  const Problem problem = rmsnorm_problem(forward(), shape, kBf16, false);
-  const Space space(problem, kOldestGpu);
+  const RmsnormShape shape{5, 64, 64};
+  const Problem problem = rmsnorm_problem(forward(), shape, kRmsnormBf16, false);
+  const Space space(problem, kT4);
   const std::vector<Variant> ladder = space.ladder();
   const auto narrow = std::ranges::find_if(ladder, [&](const Variant& variant) {
     return variant_text(forward(), variant).find(" VEC=1 ") != std::string::npos &&
@@ -126,11 +125,11 @@ TEST(RmsnormForwardPointers, MayBeAlignedToOneElementAlone) {
   });
   ASSERT_NE(narrow, ladder.end());
   const RmsnormVariant variant = launchable(problem, *narrow);
-  const auto reference = RmsnormRows::build_reference(false, kBf16).value();
+  const auto reference = RmsnormRows::build_reference(false, kRmsnormBf16).value();
   const auto module = CpuModule::build("kernels/rmsnorm", "forward.cu", {variant.kernel}).value();
   // The same values one element further on.
   std::vector<double> values = normal_values(shape.rows * shape.hidden, 1);
-  auto rows = RmsnormRows::make(reference, false, shape, kBf16, values).value();
+  auto rows = RmsnormRows::make(reference, false, shape, kRmsnormBf16, values).value();
   values.insert(values.begin(), 7.0);
   const auto x = DeviceTensor::upload(reference.device(), DType::bf16, values).value();
   const Status status = module.launch(
@@ -147,7 +146,7 @@ TEST(RmsnormForwardLadder, ServesEverySizeDTypeStrideAndAlignment) {
 
 TEST(RmsnormForwardLadder, FollowsRowsColumnsAndTheirAlignment) {
   const auto first = [](std::int64_t rows, std::int64_t hidden, std::int64_t x_stride, Types types,
-                        const DeviceLimits& limits = kHopper) {
+                        const DeviceLimits& limits = kH200) {
     const std::string text =
         first_of_ladder(rmsnorm_problem(forward(), {rows, hidden, x_stride}, types, false), limits);
     return text.substr(0, text.find(" LOAD"));
@@ -157,35 +156,35 @@ TEST(RmsnormForwardLadder, FollowsRowsColumnsAndTheirAlignment) {
            " ROWS_PER_BLOCK=" + std::to_string(rows) +
            " ROWS_PER_THREAD=1 VEC=" + std::to_string(vec);
   };
-  EXPECT_EQ(first(4096, 4096, 4096, kBf16), row(256, 1, 8));
-  EXPECT_EQ(first(4096, 4096, 4100, kBf16), row(256, 1, 4));
-  EXPECT_EQ(first(4096, 4096, 4097, kBf16), row(256, 1, 1));
+  EXPECT_EQ(first(4096, 4096, 4096, kRmsnormBf16), row(256, 1, 8));
+  EXPECT_EQ(first(4096, 4096, 4100, kRmsnormBf16), row(256, 1, 4));
+  EXPECT_EQ(first(4096, 4096, 4097, kRmsnormBf16), row(256, 1, 1));
   EXPECT_EQ(first(4096, 2048, 2048, kF32), row(256, 1, 4));
   EXPECT_EQ(first(4096, 4096, 4096, {DType::bf16, DType::f32}), row(256, 1, 8));
-  EXPECT_EQ(first(16384, 2048, 2048, kBf16), row(128, 1, 8));
-  EXPECT_EQ(first(32768, 1024, 1024, kBf16), row(64, 2, 8));
-  EXPECT_EQ(first(4096, 1536, 1536, kBf16), row(128, 2, 8));
-  EXPECT_EQ(first(65536, 256, 256, kBf16), row(16, 8, 8));
-  EXPECT_EQ(first(65536, 192, 192, kBf16), row(8, 16, 8));
+  EXPECT_EQ(first(16384, 2048, 2048, kRmsnormBf16), row(128, 1, 8));
+  EXPECT_EQ(first(32768, 1024, 1024, kRmsnormBf16), row(64, 2, 8));
+  EXPECT_EQ(first(4096, 1536, 1536, kRmsnormBf16), row(128, 2, 8));
+  EXPECT_EQ(first(65536, 256, 256, kRmsnormBf16), row(16, 8, 8));
+  EXPECT_EQ(first(65536, 192, 192, kRmsnormBf16), row(8, 16, 8));
   // Fewer threads where more than a third of them would idle.
-  EXPECT_EQ(first(8192, 2560, 2560, kBf16), row(128, 1, 8));
-  EXPECT_EQ(first(8192, 1280, 1280, kBf16), row(64, 2, 8));
-  EXPECT_EQ(first(16384, 640, 640, kBf16), row(32, 4, 8));
-  EXPECT_EQ(first(4096, 128, 128, kBf16), row(16, 8, 8));
-  EXPECT_EQ(first(131072, 128, 128, kBf16), row(8, 16, 8));
-  EXPECT_EQ(first(4096, 1, 1, kBf16), row(8, 16, 1));
+  EXPECT_EQ(first(8192, 2560, 2560, kRmsnormBf16), row(128, 1, 8));
+  EXPECT_EQ(first(8192, 1280, 1280, kRmsnormBf16), row(64, 2, 8));
+  EXPECT_EQ(first(16384, 640, 640, kRmsnormBf16), row(32, 4, 8));
+  EXPECT_EQ(first(4096, 128, 128, kRmsnormBf16), row(16, 8, 8));
+  EXPECT_EQ(first(131072, 128, 128, kRmsnormBf16), row(8, 16, 8));
+  EXPECT_EQ(first(4096, 1, 1, kRmsnormBf16), row(8, 16, 1));
   // At most 8 MiB: fewer threads, which hold more.
-  EXPECT_EQ(first(512, 4096, 4096, kBf16), row(128, 1, 8));
-  EXPECT_EQ(first(8192, 8192, 8192, kBf16), row(256, 1, 8));
-  EXPECT_EQ(first(4096, 16384, 16384, kBf16), row(512, 1, 8));
-  EXPECT_EQ(first(2048, 32768, 32768, kBf16), row(512, 1, 8));
+  EXPECT_EQ(first(512, 4096, 4096, kRmsnormBf16), row(128, 1, 8));
+  EXPECT_EQ(first(8192, 8192, 8192, kRmsnormBf16), row(256, 1, 8));
+  EXPECT_EQ(first(4096, 16384, 16384, kRmsnormBf16), row(512, 1, 8));
+  EXPECT_EQ(first(2048, 32768, 32768, kRmsnormBf16), row(512, 1, 8));
   EXPECT_EQ(first(4096, 4096, 4096, kF32), row(512, 1, 4));
-  EXPECT_EQ(first(2048, 5120, 5120, kBf16), row(256, 1, 8));
-  EXPECT_EQ(first(8192, 8192, 8192, kBf16, kOldestGpu), row(256, 1, 8));
+  EXPECT_EQ(first(2048, 5120, 5120, kRmsnormBf16), row(256, 1, 8));
+  EXPECT_EQ(first(8192, 8192, 8192, kRmsnormBf16, kT4), row(256, 1, 8));
   // Few rows: as many threads as there are.
-  EXPECT_EQ(first(1, 4096, 4096, kBf16), row(1024, 1, 4));
+  EXPECT_EQ(first(1, 4096, 4096, kRmsnormBf16), row(1024, 1, 4));
   EXPECT_EQ(first(1, 4096, 4096, kF32), row(1024, 1, 4));
-  EXPECT_EQ(first(1, 1536, 1536, kBf16), row(128, 1, 8));
+  EXPECT_EQ(first(1, 1536, 1536, kRmsnormBf16), row(128, 1, 8));
   // Wide ones: a cluster where they are few, else one that stays; where neither can, registers, or
   // twice.
   const auto stream = [](int cluster, int threads, int stages) {
@@ -193,18 +192,18 @@ TEST(RmsnormForwardLadder, FollowsRowsColumnsAndTheirAlignment) {
            " STAGES=" + std::to_string(stages) +
            " BLOCKS_PER_SM=1 HOLD=registers STORE=streaming WEIGHT=early PDL=true";
   };
-  EXPECT_EQ(first(16, 65536, 65536, kBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
-  EXPECT_EQ(first(1, 262144, 262144, kBf16), "cluster CLUSTER=16 THREADS=512 VEC=8");
-  EXPECT_EQ(first(1024, 65536, 65536, kBf16), stream(4, 1024, 2));
-  EXPECT_EQ(first(1024, 49152, 49152, kBf16), stream(4, 256, 4));
-  EXPECT_EQ(first(64, 65536, 65536, kBf16),
+  EXPECT_EQ(first(16, 65536, 65536, kRmsnormBf16), "cluster CLUSTER=8 THREADS=256 VEC=8");
+  EXPECT_EQ(first(1, 262144, 262144, kRmsnormBf16), "cluster CLUSTER=16 THREADS=512 VEC=8");
+  EXPECT_EQ(first(1024, 65536, 65536, kRmsnormBf16), stream(4, 1024, 2));
+  EXPECT_EQ(first(1024, 49152, 49152, kRmsnormBf16), stream(4, 256, 4));
+  EXPECT_EQ(first(64, 65536, 65536, kRmsnormBf16),
             stream(8, 512, 2));  // 23 % slower than cluster 2 x 1024
-  EXPECT_EQ(first(256, 131072, 131072, kBf16), stream(8, 512, 2));
-  EXPECT_EQ(first(64, 262144, 262144, kBf16), stream(8, 512, 1));
-  EXPECT_EQ(first(1024, 65536, 65540, kBf16), row(1024, 1, 4));
-  EXPECT_EQ(first(64, 65536, 65536, kBf16, kOldestGpu),
+  EXPECT_EQ(first(256, 131072, 131072, kRmsnormBf16), stream(8, 512, 2));
+  EXPECT_EQ(first(64, 262144, 262144, kRmsnormBf16), stream(8, 512, 1));
+  EXPECT_EQ(first(1024, 65536, 65540, kRmsnormBf16), row(1024, 1, 4));
+  EXPECT_EQ(first(64, 65536, 65536, kRmsnormBf16, kT4),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=8");
-  EXPECT_EQ(first(1024, 65535, 65535, kF32, kOldestGpu),
+  EXPECT_EQ(first(1024, 65535, 65535, kF32, kT4),
             "reread THREADS_PER_ROW=1024 ROWS_PER_BLOCK=1 VEC=1");
 }
 
@@ -223,32 +222,32 @@ TEST(RmsnormForwardLadder, StartsAsADependentLaunch) {
                                                           {131072, 128},
                                                           {300, 12288},
                                                           {4096, 64}}) {
-    const std::string text =
-        first_of_ladder(rmsnorm_problem(forward(), {rows, hidden, hidden}, kBf16, false), kHopper);
+    const std::string text = first_of_ladder(
+        rmsnorm_problem(forward(), {rows, hidden, hidden}, kRmsnormBf16, false), kH200);
     EXPECT_NE(text.find("PDL=true"), std::string::npos) << rows << " x " << hidden << ": " << text;
   }
 }
 
 TEST(RmsnormForwardLadder, KeepsXInTheCachesBeyond8Mib) {
   const auto load = [](std::int64_t rows, std::int64_t hidden, const DeviceLimits& limits) {
-    const std::string text =
-        first_of_ladder(rmsnorm_problem(forward(), {rows, hidden, hidden}, kBf16, false), limits);
+    const std::string text = first_of_ladder(
+        rmsnorm_problem(forward(), {rows, hidden, hidden}, kRmsnormBf16, false), limits);
     const std::size_t at = text.find("LOAD=") + 5;
     return text.substr(at, text.find(' ', at) - at);
   };
-  EXPECT_EQ(load(8192, 8192, kHopper), "kept");
-  EXPECT_EQ(load(131072, 128, kHopper), "kept");
-  EXPECT_EQ(load(8192, 512, kHopper), "normal");
-  EXPECT_EQ(load(512, 4096, kHopper), "no_allocate");
-  EXPECT_EQ(load(8192, 8192, kOldestGpu), "normal");
+  EXPECT_EQ(load(8192, 8192, kH200), "kept");
+  EXPECT_EQ(load(131072, 128, kH200), "kept");
+  EXPECT_EQ(load(8192, 512, kH200), "normal");
+  EXPECT_EQ(load(512, 4096, kH200), "no_allocate");
+  EXPECT_EQ(load(8192, 8192, kT4), "normal");
 }
 
 TEST(RmsnormForwardSpace, StaysWhereASearchCanSeeIt) {
   for (const auto& [rows, hidden] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {4096, 4096}, {8192, 8192}, {131072, 128}, {1024, 65536}, {1, 4096}, {16, 333}}) {
-    for (const Types& types : {kBf16, kF32}) {
+    for (const Types& types : {kRmsnormBf16, kF32}) {
       const Problem problem = rmsnorm_problem(forward(), {rows, hidden, hidden}, types, false);
-      const std::uint64_t count = Space(problem, kHopper).count();
+      const std::uint64_t count = Space(problem, kH200).count();
       EXPECT_GE(count, 20U) << problem.text();
       EXPECT_LE(count, 2000U) << problem.text();
     }
@@ -256,7 +255,7 @@ TEST(RmsnormForwardSpace, StaysWhereASearchCanSeeIt) {
 }
 
 TEST(RmsnormForwardLaunch, OfNoRowsHasAnEmptyGrid) {
-  const Problem problem = rmsnorm_problem(forward(), {0, 256, 256}, kBf16, false);
+  const Problem problem = rmsnorm_problem(forward(), {0, 256, 256}, kRmsnormBf16, false);
   EXPECT_EQ(chosen_variants(problem, 0).at(0).grid, 0U);
 }
 

@@ -16,22 +16,22 @@
 namespace mgtune {
 namespace {
 
-constexpr double kTolerance = 1e-13;
-constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16};
+constexpr double kSwigluTolerance = 1e-13;
+constexpr DType kReferenceDTypes[] = {DType::f32, DType::f16, DType::bf16};
 constexpr const char* kOperators[] = {"forward", "packed_forward", "backward", "packed_backward"};
 
 using Numbers = std::vector<double>;
 
-struct Golden {
+struct SwigluGolden {
   Numbers dy, gate, up, y, dgate, dup;
 };
 
-Golden read_golden() {
+SwigluGolden read_golden() {
   std::istringstream in(
       FileSystem::real().read_file(source_path("tests/golden/swiglu/values.txt")).value());
   std::string heading;
   std::getline(in, heading);
-  Golden golden;
+  SwigluGolden golden;
   for (double dy, gate, up, y, dgate, dup; in >> dy >> gate >> up >> y >> dgate >> dup;) {
     golden.dy.push_back(dy);
     golden.gate.push_back(gate);
@@ -76,7 +76,7 @@ class SwigluReference : public testing::Test {
   static void SetUpTestSuite() {
     std::vector<std::string> kernels;
     for (const char* op : kOperators) {
-      for (const DType dtype : kDTypes) kernels.push_back(kernel(op, dtype));
+      for (const DType dtype : kReferenceDTypes) kernels.push_back(kernel(op, dtype));
     }
     auto built = CpuModule::build_reference("kernels/swiglu", kSwigluReferenceProblemText, kernels);
     ASSERT_TRUE(built.ok()) << built.status().message();
@@ -99,12 +99,12 @@ class SwigluReference : public testing::Test {
     const Numbers values = actual.download().value();
     ASSERT_EQ(values.size(), expected.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      EXPECT_NEAR(values[i], expected[i], kTolerance * std::abs(expected[i]) + 1e-300) << i;
+      EXPECT_NEAR(values[i], expected[i], kSwigluTolerance * std::abs(expected[i]) + 1e-300) << i;
     }
   }
 
   static inline std::optional<CpuModule> module_;
-  const Golden golden_ = read_golden();
+  const SwigluGolden golden_ = read_golden();
   const SwigluReferenceProblem problem_{.rows = 132 / kHidden,
                                         .hidden = kHidden,
                                         .dy_stride = 12,
@@ -114,7 +114,7 @@ class SwigluReference : public testing::Test {
 };
 
 TEST_F(SwigluReference, ForwardEqualsGoldenValues) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kReferenceDTypes) {
     SCOPED_TRACE(std::string(to_string(dtype)));
     const DeviceTensor gate = upload(dtype, with_gaps(golden_.gate, kHidden, 13));
     const DeviceTensor up = upload(dtype, with_gaps(golden_.up, kHidden, 20));
@@ -127,7 +127,7 @@ TEST_F(SwigluReference, ForwardEqualsGoldenValues) {
 }
 
 TEST_F(SwigluReference, PackedForwardEqualsGoldenValues) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kReferenceDTypes) {
     SCOPED_TRACE(std::string(to_string(dtype)));
     const Numbers both = packed(golden_.gate, golden_.up, kHidden);
     const DeviceTensor gate_up = upload(dtype, with_gaps(both, 2 * kHidden, 25));
@@ -140,7 +140,7 @@ TEST_F(SwigluReference, PackedForwardEqualsGoldenValues) {
 }
 
 TEST_F(SwigluReference, BackwardEqualsGoldenValues) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kReferenceDTypes) {
     SCOPED_TRACE(std::string(to_string(dtype)));
     const DeviceTensor dy = upload(dtype, with_gaps(golden_.dy, kHidden, 12));
     const DeviceTensor gate = upload(dtype, with_gaps(golden_.gate, kHidden, 13));
@@ -155,7 +155,7 @@ TEST_F(SwigluReference, BackwardEqualsGoldenValues) {
 }
 
 TEST_F(SwigluReference, PackedBackwardEqualsGoldenValues) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kReferenceDTypes) {
     SCOPED_TRACE(std::string(to_string(dtype)));
     const DeviceTensor dy = upload(dtype, with_gaps(golden_.dy, kHidden, 12));
     const Numbers both = packed(golden_.gate, golden_.up, kHidden);

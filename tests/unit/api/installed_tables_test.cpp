@@ -12,7 +12,7 @@
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/golden_operators.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -30,7 +30,7 @@ class InstalledTablesTest : public testing::Test {
   }
   const Operator& op(const std::string& name) { return **catalog_.find_operator(name); }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   Catalog catalog_{FileSystem::real()};
   TunedSource source_;
   InstalledTables& tables_ = source_.installed;

@@ -20,7 +20,7 @@
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -125,7 +125,7 @@ class HostileFiles : public testing::Test {
   }
 
   const StandInGpu gpu_;
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   const Variable no_cache_{"MGTUNE_CACHE_DIR", folder_.file("empty")};
   const Variable no_nvrtc_{"MGTUNE_NVRTC_PATH", "/nowhere/libnvrtc.so.13"};
   const Variable quiet_{"MGTUNE_QUIET", "1"};

@@ -17,7 +17,7 @@
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/installed_library.h"
 #include "tests/helpers/mgr_plan_options.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -26,7 +26,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string kFamily = source_path("tests/families/vector_add");
+const std::string kVectorAdd = source_path("tests/families/vector_add");
 
 // A pick that the operator's default is not.
 constexpr char kCpuTable[] = R"json({"format": 1, "tables": [{"operator": "vector_add.add",
@@ -41,7 +41,7 @@ constexpr char kCpuTable[] = R"json({"format": 1, "tables": [{"operator": "vecto
 class MgrPrepareTest : public testing::Test {
  protected:
   void SetUp() override {
-    const char* const families[] = {kFamily.c_str()};
+    const char* const families[] = {kVectorAdd.c_str()};
     const std::string none = folder_.file("none.db");
     mgr_open_options_t options{};
     options.struct_size = sizeof(options);
@@ -63,7 +63,7 @@ class MgrPrepareTest : public testing::Test {
     return count;
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   const Variable cache_{"MGTUNE_CACHE_DIR", folder_.file("cache")};
   mgr_context_t* context_ = nullptr;
 };
@@ -150,7 +150,7 @@ TEST_F(MgrPrepareTest, ManyThreadsAskForOperatorsThatNobodyAskedForYet) {
 }
 
 // The tables that ship, and one for the cpu device, below a prefix.
-void install_tables(const TemporaryFolder& prefix) {
+void install_tables(const TestFolder& prefix) {
   const std::string folder = prefix.file("share/mgtune/results");
   std::filesystem::create_directories(folder);
   std::filesystem::copy(source_path("results/h200"), folder + "/h200");
@@ -169,7 +169,7 @@ TEST_F(MgrPrepareTest, ManyThreadsPlanDifferentOperatorsWithInstalledTables) {
   const auto explain_function = library.of(&::mgr_explain, "mgr_explain");
   const auto error_function = library.of(&::mgr_last_error, "mgr_last_error");
 
-  const char* const families[] = {kFamily.c_str()};
+  const char* const families[] = {kVectorAdd.c_str()};
   mgr_open_options_t open{};
   open.struct_size = sizeof(open);
   open.device = "cpu";

@@ -15,7 +15,7 @@
 #include "selection/variant_selection.h"
 #include "store/store.h"
 #include "tests/helpers/mgr_plan_options.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"
 
@@ -33,7 +33,7 @@ const std::string kFamily = source_path("tests/families/vector_add");
 class MgruntimeC : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder();
+    folder_ = new TestFolder();
     ::setenv("MGTUNE_CACHE_DIR", folder_->file("cache").c_str(), 1);
     const std::string database = folder_->file("none.db");
     ASSERT_EQ(open("cpu", database.c_str(), &context_), MGR_OK) << mgr_last_error();
@@ -84,12 +84,12 @@ class MgruntimeC : public testing::Test {
     return text.data();
   }
 
-  static TemporaryFolder* folder_;
+  static TestFolder* folder_;
   static mgr_context_t* context_;
   static mgr_plan_t* plan_;
 };
 
-TemporaryFolder* MgruntimeC::folder_ = nullptr;
+TestFolder* MgruntimeC::folder_ = nullptr;
 mgr_context_t* MgruntimeC::context_ = nullptr;
 mgr_plan_t* MgruntimeC::plan_ = nullptr;
 

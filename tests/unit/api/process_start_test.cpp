@@ -20,7 +20,7 @@
 #include "tests/helpers/installed_library.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace {
 
@@ -58,7 +58,7 @@ class ProcessStartTest : public testing::Test {
   // The files are made by processes of their own: this one must not have compiled anything.
   static void SetUpTestSuite() {
     if (*MGTUNE_SANITIZE != '\0') return;
-    folder_ = new TemporaryFolder();
+    folder_ = new TestFolder();
     gpu_ = new StandInGpu();
     std::ofstream(folder_->file("here.tuned.json")) << rmsnorm_table();
     std::ofstream(folder_->file("other.tuned.json")) << rmsnorm_table("NVIDIA L4");
@@ -128,11 +128,11 @@ class ProcessStartTest : public testing::Test {
     return result;
   }
 
-  static TemporaryFolder* folder_;
+  static TestFolder* folder_;
   static StandInGpu* gpu_;
 };
 
-TemporaryFolder* ProcessStartTest::folder_ = nullptr;
+TestFolder* ProcessStartTest::folder_ = nullptr;
 StandInGpu* ProcessStartTest::gpu_ = nullptr;
 
 TEST_F(ProcessStartTest, APackNeedsNoCompiler) {
@@ -236,7 +236,7 @@ TEST_F(ProcessStartTest, TablesBesideTheLibraryAreUsedWhereNothingIsNamed) {
   const Variable nothing("MGTUNE_DB", ""), no_results("XDG_DATA_HOME", folder_->file("none"));
   for (const char* const folder : {"lib", "lib/x86_64-linux-gnu"}) {
     SCOPED_TRACE(folder);
-    const TemporaryFolder prefix;
+    const TestFolder prefix;
     const InstalledLibrary library(prefix.path(), folder);
     ASSERT_TRUE(library.is_there()) << ::dlerror();
     const std::string without = explain(library);

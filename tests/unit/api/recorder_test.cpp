@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -65,7 +65,7 @@ std::vector<std::string> lines_of(const std::string& path) {
 }
 
 TEST(PlanRecorderTest, WritesEachProblemOnceAProcess) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Operator op = toy_norm();
   const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
   ShapeFile file(folder.file("shapes.jsonl"));

@@ -19,7 +19,7 @@
 #include "store/database.h"
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -215,7 +215,7 @@ class SkewTest : public testing::Test {
     return outcome;
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   const Machine there_;
   Machine here_;
   std::optional<Catalog> catalog_;

@@ -17,7 +17,7 @@
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/replaced.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -99,7 +99,7 @@ class TunedSourceTest : public testing::Test {
     ASSERT_TRUE(store.record(record).ok());
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   Catalog catalog_{FileSystem::real()};
   DeviceInfo device_;
 };

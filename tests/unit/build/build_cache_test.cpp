@@ -9,7 +9,7 @@
 
 #include "build/cache_entry.h"
 #include "core/sha256.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -56,7 +56,7 @@ class BuildCacheTest : public testing::Test {
         path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(BuildCacheTest, WhatIsStoredIsLoadedByAnotherProcess) {

@@ -4,7 +4,7 @@
 
 #include "core/sha256.h"
 #include "family/catalog.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -51,7 +51,7 @@ class BuilderTest : public testing::Test {
                    });
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string directory_ = folder_.file("cache");
   Calls calls_;
   SourceTree sources_{"family", {{"a.cu", "a"}, {"broken.cu", "b"}}};

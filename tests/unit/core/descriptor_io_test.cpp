@@ -10,13 +10,13 @@
 
 #include "system/file_descriptor.h"
 #include "system/process.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
 
 TEST(DescriptorIo, WhatIsWrittenIsReadWholeOrUpToTheLimit) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string content(300'000, 'x');
   const FileDescriptor file(::open(folder.file("f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_TRUE(write_all(file.get(), content));

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 FileSystem& files() { return FileSystem::real(); }
 
 TEST(FileSystem, WhatIsWrittenIsRead) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string path = folder.file("a");
   std::string content(200'000, 'x');  // several reads long
   content[100] = '\0';
@@ -24,19 +24,19 @@ TEST(FileSystem, WhatIsWrittenIsRead) {
 }
 
 TEST(FileSystem, AMissingFileIsNotFoundAndNamed) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Status status = files().read_file(folder.file("none")).status();
   EXPECT_EQ(status.code(), StatusCode::not_found);
   EXPECT_EQ(status.message(), "cannot read " + folder.file("none") + ": No such file or directory");
 }
 
 TEST(FileSystem, ReadingAFolderIsAnIoError) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_EQ(files().read_file(folder.path()).status().code(), StatusCode::io);
 }
 
 TEST(FileSystem, AFailedWriteLeavesTheOldContentAndNoTemporary) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string occupied = folder.file("occupied");
   ASSERT_TRUE(files().create_directories(occupied, 0700).ok());
   ASSERT_TRUE(files().write_file(folder.file("occupied/inside"), "x").ok());
@@ -48,14 +48,14 @@ TEST(FileSystem, AFailedWriteLeavesTheOldContentAndNoTemporary) {
 }
 
 TEST(FileSystem, WritingIntoAMissingFolderNamesIt) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Status status = files().write_file(folder.file("no/where"), "y");
   EXPECT_EQ(status.code(), StatusCode::not_found);
   EXPECT_NE(status.message().find(folder.file("no/where")), std::string::npos);
 }
 
 TEST(FileSystem, WritingReplacesALinkInsteadOfFollowingIt) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ASSERT_TRUE(files().write_file(folder.file("target"), "old").ok());
   ASSERT_EQ(::symlink("target", folder.file("link").c_str()), 0);
   ASSERT_TRUE(files().write_file(folder.file("link"), "new").ok());
@@ -64,7 +64,7 @@ TEST(FileSystem, WritingReplacesALinkInsteadOfFollowingIt) {
 }
 
 TEST(FileSystem, CreatesFoldersWithTheirMode) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string deep = folder.file("a/b/c");
   ASSERT_TRUE(files().create_directories(deep, 0700).ok());
   ASSERT_TRUE(files().create_directories(deep, 0700).ok());  // again is fine
@@ -75,13 +75,13 @@ TEST(FileSystem, CreatesFoldersWithTheirMode) {
 }
 
 TEST(FileSystem, CreatingAFolderBelowAFileFails) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ASSERT_TRUE(files().write_file(folder.file("a"), "").ok());
   EXPECT_FALSE(files().create_directories(folder.file("a/b"), 0700).ok());
 }
 
 TEST(FileSystem, RemovingIsOkWhenNothingIsThere) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_TRUE(files().remove(folder.file("none")).ok());
   ASSERT_TRUE(files().write_file(folder.file("a"), "").ok());
   EXPECT_TRUE(files().exists(folder.file("a")));
@@ -90,7 +90,7 @@ TEST(FileSystem, RemovingIsOkWhenNothingIsThere) {
 }
 
 TEST(FileSystem, ListsRegularFilesSortedAndFollowsNoLinks) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ASSERT_TRUE(files().create_directories(folder.file("sub"), 0700).ok());
   for (const char* name : {"z", "a", "sub/m"}) {
     ASSERT_TRUE(files().write_file(folder.file(name), "").ok());
@@ -102,7 +102,7 @@ TEST(FileSystem, ListsRegularFilesSortedAndFollowsNoLinks) {
 }
 
 TEST(FileSystem, ListingAMissingFolderFails) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Status status = files().list_files(folder.file("none")).status();
   EXPECT_EQ(status.code(), StatusCode::not_found);
 }

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -84,7 +84,7 @@ TEST(Subprocess, HoldsNoFileOfThisProcessOpen) {
 }
 
 // Whether the process runs; one that is dead and not collected does not.
-bool is_running(pid_t process) {
+bool process_runs(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string stat;
   std::getline(file, stat, '\0');
@@ -93,7 +93,7 @@ bool is_running(pid_t process) {
 }
 
 TEST(Subprocess, DiesWithThisProcessAndTakesItsChildrenAlong) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string pids = folder.file("pids");
   const pid_t parent = ::fork();
   if (parent == 0) {
@@ -108,16 +108,16 @@ TEST(Subprocess, DiesWithThisProcessAndTakesItsChildrenAlong) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::ifstream(pids) >> program >> child;
   }
-  ASSERT_TRUE(is_running(program) && is_running(child));
+  ASSERT_TRUE(process_runs(program) && process_runs(child));
   ::kill(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
   const auto start = std::chrono::steady_clock::now();
-  while ((is_running(program) || is_running(child)) &&
+  while ((process_runs(program) || process_runs(child)) &&
          std::chrono::steady_clock::now() - start < std::chrono::seconds(2)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  EXPECT_FALSE(is_running(program));
-  EXPECT_FALSE(is_running(child));
+  EXPECT_FALSE(process_runs(program));
+  EXPECT_FALSE(process_runs(child));
 }
 
 TEST(Subprocess, EndsEverythingAtTheDeadline) {

@@ -17,7 +17,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr char kSource[] = R"(
+constexpr char kSumSource[] = R"(
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 
@@ -114,7 +114,7 @@ __global__ void intrinsics(float* f, int* i) {
 class CpuDevice : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
-    build_kernels(kSource,
+    build_kernels(kSumSource,
                   {"where", "parameters", "nothing", "static_shared<8>", "static_shared<5>",
                    "dynamic_shared", "plain_shared", "atomics", "intrinsics"});
   }

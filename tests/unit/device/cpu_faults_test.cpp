@@ -24,7 +24,7 @@ constexpr bool kAddressSanitizer = kSanitize.find("address") != std::string_view
 constexpr bool kThreadSanitizer = kSanitize.find("thread") != std::string_view::npos;
 
 // Messages name lines of this text; it starts with line 2.
-constexpr char kSource[] = R"(
+constexpr char kFaultySource[] = R"(
 #include <assert.h>
 #include <mg/reduce.cuh>
 #include <mg/shared.cuh>
@@ -138,7 +138,7 @@ class CpuFaults : public KernelTextTest<> {
   static void SetUpTestSuite() {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     setenv("MGTUNE_CPU_DEADLINE_S", "0.3", 1);
-    build_kernels(kSource,
+    build_kernels(kFaultySource,
                   {"missing_barrier", "divergent_shuffle", "two_shuffles", "shuffle_from_gone",
                    "mask_without_self", "bad_width", "divergent_barrier", "named_barrier_too_few",
                    "named_barrier_zero", "endless_pause", "endless_loop", "asserts", "traps",

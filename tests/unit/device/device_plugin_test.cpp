@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -22,7 +22,7 @@ class DevicePluginTest : public testing::Test {
     return path;
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(DevicePluginTest, NamesEveryPlaceWhereThereIsNone) {

@@ -11,11 +11,11 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr bool kThreadSanitizer =
+constexpr bool kUnderThreadSanitizer =
     std::string_view(MGTUNE_SANITIZE).find("thread") != std::string_view::npos;
 
 // Messages name lines of this text.
-constexpr char kSource[] = R"(
+constexpr char kRacySource[] = R"(
 #include <mg/reduce.cuh>
 #include <mg/shared.cuh>
 #include <mg/vec.cuh>
@@ -95,8 +95,8 @@ __global__ void named(float* out) {
 class RaceChecker : public KernelTextTest<> {
  protected:
   static void SetUpTestSuite() {
-    if (kThreadSanitizer) return;
-    build_kernels(kSource,
+    if (kUnderThreadSanitizer) return;
+    build_kernels(kRacySource,
                   {"neighbour<true>", "neighbour<false>", "rounds<true>", "rounds<false>",
                    "within_warp<true>", "within_warp<false>", "counter<true>", "counter<false>",
                    "vectors<true>", "vectors<false>", "reduce<16>", "reduce<32>", "reduce<64>",
@@ -105,7 +105,7 @@ class RaceChecker : public KernelTextTest<> {
   }
 
   void SetUp() override {
-    if (kThreadSanitizer) GTEST_SKIP() << "libtsan has the hooks' names";
+    if (kUnderThreadSanitizer) GTEST_SKIP() << "libtsan has the hooks' names";
   }
 
   // Of a launch of several blocks; "" when it passes.
@@ -182,7 +182,7 @@ TEST_F(RaceChecker, FindsTheRaceInEveryThreadOrder) {
 }
 
 TEST(RaceCheckerUnderThreadSanitizer, IsNotThere) {
-  if (!kThreadSanitizer) GTEST_SKIP();
+  if (!kUnderThreadSanitizer) GTEST_SKIP();
   EXPECT_EQ(make_compiler("cpu-race").status().code(), StatusCode::unsupported);
 }
 

@@ -18,7 +18,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr DimRange kAtDefault{1, 0};
+constexpr DimRange kDefaultRange{1, 0};
 
 class SelectorTest : public testing::Test {
  protected:
@@ -47,7 +47,7 @@ class SelectorTest : public testing::Test {
 
   std::unique_ptr<Plan> plan(DimRange rows = {1, 65536}) {
     Builder builder = fake_builder();
-    return must(Plan::make(modules_, builder, binding_, {rows, kAtDefault}, evidence_));
+    return must(Plan::make(modules_, builder, binding_, {rows, kDefaultRange}, evidence_));
   }
 
   // Every row of a variant on problems with `rows` rows ends so.

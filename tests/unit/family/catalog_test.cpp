@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tests/helpers/golden_operators.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -253,7 +253,7 @@ TEST_F(CatalogTest, TwoFoldersOfOneNameWouldNotBeToldApart) {
 TEST_F(CatalogTest, ShippedFamiliesNeedNoCurrentFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     std::filesystem::current_path(folder.path());
   }
   EXPECT_EQ(names("rmsnorm.forward"), "rmsnorm.forward");

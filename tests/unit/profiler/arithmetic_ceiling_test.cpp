@@ -13,7 +13,7 @@
 
 #include "device/registry.h"
 #include "tests/helpers/fakes/fake_timer.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -41,7 +41,7 @@ class OneStepShort final : public ArithmeticKernel {
 class ArithmeticCeiling : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    cache_ = new TemporaryFolder;
+    cache_ = new TestFolder;
     // Under AddressSanitizer on a loaded machine one launch may take longer than the device's 20 s.
     ::setenv("MGTUNE_CPU_DEADLINE_S", "200", 1);
   }
@@ -78,12 +78,12 @@ class ArithmeticCeiling : public testing::Test {
     EXPECT_THAT(wrong.message(), HasSubstr(kernel.shapes().front().kernel));
   }
 
-  static TemporaryFolder* cache_;  // one for all tests here: a build costs seconds
+  static TestFolder* cache_;  // one for all tests here: a build costs seconds
   std::unique_ptr<Device> device_ = open_device("cpu").value();
   Builder builder_{BuildCache(FileSystem::real(), cache_->path())};
 };
 
-TemporaryFolder* ArithmeticCeiling::cache_ = nullptr;
+TestFolder* ArithmeticCeiling::cache_ = nullptr;
 
 TEST_F(ArithmeticCeiling, MultiplyAddsAreRightInEveryShape) {
   expect_right_in_every_shape(*make_fma_kernel(device_->info()));

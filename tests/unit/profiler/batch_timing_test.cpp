@@ -45,10 +45,10 @@ class FakeClock final : public BatchClock {
 };
 
 // Clocks that were made before, in turn; work is not looked at.
-class FakeTimer final : public BatchTimer {
+class TimerOfClocks final : public BatchTimer {
  public:
-  explicit FakeTimer(std::vector<FakeClock*> clocks, const BatchSize& size = {},
-                     std::unique_ptr<ClockWatch> watch = nullptr)
+  explicit TimerOfClocks(std::vector<FakeClock*> clocks, const BatchSize& size = {},
+                         std::unique_ptr<ClockWatch> watch = nullptr)
       : BatchTimer("fake", size, std::move(watch)), clocks_(std::move(clocks)) {}
 
   std::string method_note;
@@ -102,7 +102,7 @@ double steady(std::int64_t) { return 10'000; }
 double alternating(std::int64_t call) { return call % 2 == 0 ? 60'000 : 80'000; }
 
 Timing timed(FakeClock& clock, const TimingBudget& budget, const BatchSize& size = {}) {
-  const Result<Timing> timing = FakeTimer({&clock}, size).time({}, budget);
+  const Result<Timing> timing = TimerOfClocks({&clock}, size).time({}, budget);
   EXPECT_TRUE(timing.ok()) << timing.status().message();
   return timing.ok() ? *timing : Timing();
 }
@@ -202,14 +202,14 @@ TEST(BatchTiming, AClockThatReadsNothingIsNoEndlessLoop) {
 TEST(BatchTiming, FailuresEndIt) {
   FakeClock clock(steady);
   clock.time_status = Status(StatusCode::launch_failed, "no launch");
-  EXPECT_EQ(FakeTimer({&clock}).time({}, {}).status().message(), "no launch");
+  EXPECT_EQ(TimerOfClocks({&clock}).time({}, {}).status().message(), "no launch");
   clock.start_status = Status(StatusCode::device_lost, "gone");
-  EXPECT_EQ(FakeTimer({&clock}).time({}, {}).status().code(), StatusCode::device_lost);
+  EXPECT_EQ(TimerOfClocks({&clock}).time({}, {}).status().code(), StatusCode::device_lost);
 }
 
 TEST(BatchTiming, NotesAreJoined) {
   FakeClock clock(steady);
-  FakeTimer timer({&clock});
+  TimerOfClocks timer({&clock});
   TimingBudget budget;
   budget.buffer_sets = 4;
   EXPECT_EQ(timer.time({}, budget)->note, "too many sets");
@@ -219,7 +219,8 @@ TEST(BatchTiming, NotesAreJoined) {
 
 TEST(BatchTiming, SamplesOfAThrottledGpuAreTakenAgain) {
   FakeClock clock(steady);
-  FakeTimer timer({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kCapped, kCapped, kFull}));
+  TimerOfClocks timer({&clock}, {},
+                      std::make_unique<FakeWatch>(std::vector{kCapped, kCapped, kFull}));
   const Timing timing = timer.time({}, {}).value();
   EXPECT_THAT(timing.samples_ns, SizeIs(6));
   EXPECT_EQ(timing.clocks.throttled_samples, 12);
@@ -231,7 +232,7 @@ TEST(BatchTiming, SamplesOfAThrottledGpuAreTakenAgain) {
 
 TEST(BatchTiming, AGpuThatThrottlesForEverGivesFlaggedSamplesNotNone) {
   FakeClock clock(steady);
-  FakeTimer timer({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kCapped}));
+  TimerOfClocks timer({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kCapped}));
   const Timing timing = timer.time({}, {.max_seconds = 0.02}).value();
   EXPECT_THAT(timing.samples_ns, SizeIs(6));
   EXPECT_EQ(timing.clocks.throttled_samples, 258) << "42 times 6 samples of 80 us take 20 ms";
@@ -251,7 +252,7 @@ TEST(TimingInTurn, EachRoundHasOneSampleOfEveryWork) {
   const std::vector<TimedWork> works(2, nothing);
   TurnBudget budget;
   budget.max_rounds = 20;
-  const TurnTiming timing = FakeTimer({&fast, &slow}).time_in_turn(works, budget).value();
+  const TurnTiming timing = TimerOfClocks({&fast, &slow}).time_in_turn(works, budget).value();
   ASSERT_THAT(timing.samples_ns, SizeIs(2));
   EXPECT_THAT(timing.samples_ns[0], testing::AllOf(SizeIs(20), Each(5'000)));
   EXPECT_THAT(timing.samples_ns[1], testing::AllOf(SizeIs(20), Each(300'000)));
@@ -272,7 +273,7 @@ TEST(TimingInTurn, TheOrderIsAnotherInEveryRoundAndTheSameForASeed) {
     TurnBudget budget;
     budget.seed = seed;
     budget.max_rounds = 15;
-    FakeTimer timer({&clocks[0], &clocks[1], &clocks[2]});
+    TimerOfClocks timer({&clocks[0], &clocks[1], &clocks[2]});
     EXPECT_TRUE(timer.time_in_turn(works, budget).ok());
     return std::vector(order.end() - 45, order.end());
   };
@@ -292,14 +293,15 @@ TEST(TimingInTurn, TheOrderIsAnotherInEveryRoundAndTheSameForASeed) {
 TEST(TimingInTurn, EndsAfterItsTimeButNotBeforeTheLeastRounds) {
   FakeClock clock([](std::int64_t) { return 50e6; });
   const std::vector<TimedWork> works(2, nothing);
-  FakeTimer timer({&clock});
+  TimerOfClocks timer({&clock});
   EXPECT_THAT(timer.time_in_turn(works, {})->samples_ns[0], SizeIs(10));
   EXPECT_THAT(timer.time_in_turn(works, {.max_seconds = 3})->samples_ns[1], SizeIs(30));
 }
 
 TEST(TimingInTurn, AThrottledRoundIsTakenAgainWhole) {
   FakeClock clock(steady);
-  FakeTimer timer({&clock}, {}, std::make_unique<FakeWatch>(std::vector{kFull, kCapped, kFull}));
+  TimerOfClocks timer({&clock}, {},
+                      std::make_unique<FakeWatch>(std::vector{kFull, kCapped, kFull}));
   const std::vector<TimedWork> works(3, nothing);
   const TurnTiming timing = timer.time_in_turn(works, {}).value();
   EXPECT_THAT(timing.samples_ns, Each(SizeIs(60)));
@@ -310,7 +312,8 @@ TEST(TimingInTurn, FailuresEndIt) {
   FakeClock clock(steady);
   clock.time_status = Status(StatusCode::device_lost, "gone");
   const std::vector<TimedWork> works(2, nothing);
-  EXPECT_EQ(FakeTimer({&clock}).time_in_turn(works, {}).status().code(), StatusCode::device_lost);
+  EXPECT_EQ(TimerOfClocks({&clock}).time_in_turn(works, {}).status().code(),
+            StatusCode::device_lost);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-using Json = nlohmann::json;
 
 RowName name(const std::string& variant, const std::string& problem = "rows=4096") {
   return {"rmsnorm.forward", problem, variant, "NVIDIA H200", "132 SMs", "rotating", false};
@@ -83,7 +82,7 @@ TEST(Comparison, RowsOfOneFileAreListedWithWhatTheOtherSays) {
                                     "A, 1 only in B\n")));
   EXPECT_THAT(text, AllOf(HasSubstr("Broken in B"), HasSubstr("\n1 BROKEN in B, 0 slower")));
   EXPECT_TRUE(comparison.has_regression());
-  EXPECT_EQ(Json::parse(comparison_json(comparison))["broken"], 1);
+  EXPECT_EQ(nlohmann::json::parse(comparison_json(comparison))["broken"], 1);
 }
 
 TEST(Comparison, WhatIsMerelyUntimedIsNotBroken) {
@@ -196,12 +195,12 @@ TEST(Comparison, JsonHasEveryRow) {
   const MeasuredTable a = table("a", {row(name("one"), 100), row(name("gone"), 100)});
   MeasuredTable b = table("b", {row(name("one"), 110)});
   b.rows[0].time.low_ns = b.rows[0].time.high_ns = 0;
-  const Json json = Json::parse(comparison_json(compare(a, b)));
+  const nlohmann::json json = nlohmann::json::parse(comparison_json(compare(a, b)));
   EXPECT_EQ(json["format"], 1);
   EXPECT_EQ(json["regression"], true);
   EXPECT_EQ(json["slower"], 1);
   ASSERT_THAT(json["rows"], SizeIs(1));
-  const Json& one = json["rows"][0];
+  const nlohmann::json& one = json["rows"][0];
   EXPECT_EQ(one["verdict"], "SLOWER");
   EXPECT_NEAR(one["change"].get<double>(), 0.1, 1e-12);
   EXPECT_LT(one["change_low"].get<double>(), 0.1);

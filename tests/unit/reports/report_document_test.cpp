@@ -21,7 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-using Json = nlohmann::json;
 
 const std::string kGolden = source_path("tests/golden/report/made_up.json");
 constexpr char kHostile[] = "</script><img src=x onerror=alert(1)>\"'&|\n`*";
@@ -108,17 +107,18 @@ ReportModel full_model() {
   return model;
 }
 
-Json document_of(const ReportModel& model, const DocumentOptions& options = {}) {
-  return Json::parse(report_document(model, analyze(model), options));
+nlohmann::json document_of(const ReportModel& model, const DocumentOptions& options = {}) {
+  return nlohmann::json::parse(report_document(model, analyze(model), options));
 }
 
 // The text of a row, put together as the page does.
-std::string variant_text(const Json& problem, std::size_t at) {
-  const Json& design = problem["designs"][problem["variants"]["design"][at].get<std::size_t>()];
+std::string variant_text(const nlohmann::json& problem, std::size_t at) {
+  const nlohmann::json& design =
+      problem["designs"][problem["variants"]["design"][at].get<std::size_t>()];
   std::string text = design["name"];
   for (const std::size_t place : design["parameters"]) {
-    const Json& parameter = problem["parameters"][place];
-    const Json& value = parameter["values"][parameter["index"][at].get<std::size_t>()];
+    const nlohmann::json& parameter = problem["parameters"][place];
+    const nlohmann::json& value = parameter["values"][parameter["index"][at].get<std::size_t>()];
     text += " " + parameter["name"].get<std::string>() + "=" +
             (value.is_string() ? value.get<std::string>() : value.dump());
   }
@@ -127,19 +127,20 @@ std::string variant_text(const Json& problem, std::size_t at) {
 
 TEST(ReportDocumentTest, IsTheGoldenOne) {
   const std::string document =
-      Json::parse(report_document(full_model(), analyze(full_model()), {})).dump(1) + "\n";
+      nlohmann::json::parse(report_document(full_model(), analyze(full_model()), {})).dump(1) +
+      "\n";
   if (std::getenv("MGTUNE_WRITE_GOLDEN") != nullptr) std::ofstream(kGolden) << document;
   std::ifstream file(kGolden);
-  const Json golden = Json::parse(file, nullptr, false);
-  EXPECT_EQ(Json::diff(golden, Json::parse(document)).dump(1), "[]")
+  const nlohmann::json golden = nlohmann::json::parse(file, nullptr, false);
+  EXPECT_EQ(nlohmann::json::diff(golden, nlohmann::json::parse(document)).dump(1), "[]")
       << "MGTUNE_WRITE_GOLDEN=1 writes it anew";
 }
 
 TEST(ReportDocumentTest, EveryRowCanBePutTogetherAgain) {
   const ReportModel model = full_model();
-  const Json document = document_of(model);
+  const nlohmann::json document = document_of(model);
   std::size_t row = 0;
-  for (const Json& problem : document["problems"]) {
+  for (const nlohmann::json& problem : document["problems"]) {
     EXPECT_EQ(problem["first"], row);
     for (const auto& [name, column] : problem["variants"].items()) {
       EXPECT_EQ(column.size(), problem["count"]) << name;
@@ -152,7 +153,7 @@ TEST(ReportDocumentTest, EveryRowCanBePutTogetherAgain) {
 }
 
 TEST(ReportDocumentTest, PicksNameTheirCeilingAndTheirInterval) {
-  const Json pick = document_of(full_model())["picks"][1];
+  const nlohmann::json pick = document_of(full_model())["picks"][1];
   EXPECT_EQ(pick["ceiling"]["name"], "copy of 64.0 MiB");
   EXPECT_EQ(pick["ceiling"]["fraction"], 0.95);
   EXPECT_EQ(pick["ceiling"]["text"], "95.0 % of the copy of 64.0 MiB");
@@ -166,7 +167,7 @@ TEST(ReportDocumentTest, PicksNameTheirCeilingAndTheirInterval) {
 }
 
 TEST(ReportDocumentTest, FlagsAreBits) {
-  const Json variants = document_of(full_model())["problems"][1]["variants"];
+  const nlohmann::json variants = document_of(full_model())["problems"][1]["variants"];
   EXPECT_EQ(variants["flags"][0], 1 + 8 + 16 + 64) << "pick, in the final, tied, ranked";
   EXPECT_EQ(variants["flags"][1], 2 + 8 + 64) << "default";
   EXPECT_EQ(variants["flags"][3], 0) << "wrong";
@@ -179,7 +180,7 @@ TEST(ReportDocumentTest, ABaselineStandsBesideItsPick) {
   DocumentOptions options;
   options.baseline = baseline;
   options.with_baseline = true;
-  const Json document = document_of(model, options);
+  const nlohmann::json document = document_of(model, options);
   EXPECT_EQ(document["picks"][1]["baseline"]["verdict"], "faster");
   EXPECT_EQ(document["picks"][1]["baseline"]["speedup"], 2);
   EXPECT_TRUE(document["picks"][0]["baseline"].is_null());
@@ -189,7 +190,7 @@ TEST(ReportDocumentTest, ABaselineStandsBesideItsPick) {
 TEST(ReportDocumentTest, CommandsNameTheDatabaseThatTheReportWasMadeOf) {
   DocumentOptions options;
   options.database = "my results.db";
-  const Json document = document_of(full_model(), options);
+  const nlohmann::json document = document_of(full_model(), options);
   const std::string word = " --db 'my results.db'";
   EXPECT_THAT(document["picks"][1]["use"].get<std::string>(), HasSubstr(word));
   EXPECT_THAT(document["picks"][1]["ship"].get<std::string>(), HasSubstr(word + " -o "));
@@ -217,7 +218,7 @@ TEST(ReportDocumentTest, AFinalistIsLimitedAtTheTimeOfTheFinal) {
   ASSERT_NE(tuned, rows.tuned.end());
   tuned->tuned.median_ns = 24000;
   rows.finals[0].final.finalists[0].median_ns = 24000;  // slower than it was alone
-  const Json document = document_of(make_report_model(std::move(rows)));
+  const nlohmann::json document = document_of(make_report_model(std::move(rows)));
   ASSERT_FALSE(document["counters"].empty());
   EXPECT_EQ(document["counters"][0]["variant"], document["picks"][1]["variant"]);
   EXPECT_EQ(document["counters"][0]["limit"], document["picks"][1]["limit"]);
@@ -228,18 +229,18 @@ TEST(ReportDocumentTest, NothingServesTheFastestOfARecording) {
   rows.tuned.clear();
   rows.finals.clear();
   for (SweepView& view : rows.sweeps) view.sweep.strategy = "import";
-  const Json document = document_of(make_report_model(std::move(rows)));
+  const nlohmann::json document = document_of(make_report_model(std::move(rows)));
   ASSERT_FALSE(document["picks"].empty());
-  for (const Json& pick : document["picks"]) {
+  for (const nlohmann::json& pick : document["picks"]) {
     EXPECT_EQ(pick["use"], "");
     EXPECT_EQ(pick["ship"], "");
   }
 }
 
 TEST(ReportDocumentTest, EveryPartOfAnEmptyReportSaysWhatFillsIt) {
-  const Json document = document_of(make_report_model({}));
+  const nlohmann::json document = document_of(make_report_model({}));
   for (const std::string_view part : report_parts()) {
-    const Json& missing = document["missing"][std::string(part)];
+    const nlohmann::json& missing = document["missing"][std::string(part)];
     ASSERT_TRUE(missing.is_object()) << part;
     EXPECT_THAT(missing["text"].get<std::string>(), HasSubstr("."));
     EXPECT_THAT(missing["command"].get<std::string>(), HasSubstr("mgtune ")) << part;
@@ -250,7 +251,7 @@ TEST(ReportDocumentTest, EmulationHasNoCeilingsAndNothingToRunAgain) {
   StoredRows rows = made_up_rows();
   std::erase_if(rows.outcomes, [](const auto& view) { return !view.gpu.emulation; });
   std::erase_if(rows.tuned, [](const auto& view) { return !view.gpu.emulation; });
-  const Json document = document_of(make_report_model(std::move(rows)));
+  const nlohmann::json document = document_of(make_report_model(std::move(rows)));
   EXPECT_EQ(document["problems"][0]["rerun"], "");
   EXPECT_TRUE(document["picks"][0]["ceiling"].is_null());
   EXPECT_TRUE(document["picks"][0]["gflops"].is_null());
@@ -270,8 +271,8 @@ TEST(ReportDocumentTest, HostileTextIsDataAndCommandsQuoteIt) {
   }
   for (SweepView& view : rows.sweeps) view.sweep.command = view.gpu.model = kHostile;
   const ReportModel model = make_report_model(std::move(rows));
-  const Json document = document_of(model);
-  const Json& problem = document["problems"][0];
+  const nlohmann::json document = document_of(model);
+  const nlohmann::json& problem = document["problems"][0];
   EXPECT_EQ(problem["operator"], kHostile);
   EXPECT_EQ(variant_text(problem, 0), model.variants[0].view.variant);
   EXPECT_THAT(problem["rerun"].get<std::string>(),
@@ -289,7 +290,7 @@ TEST(ReportDocumentTest, NumbersThatAreNoneAreNull) {
     if (view.check) view.check->error = std::numeric_limits<double>::quiet_NaN();
     view.bytes = std::numeric_limits<double>::infinity();
   }
-  const Json document = document_of(make_report_model(std::move(rows)));
+  const nlohmann::json document = document_of(make_report_model(std::move(rows)));
   EXPECT_TRUE(document["problems"][0]["variants"]["error"][0].is_null());
   EXPECT_TRUE(document["problems"][0]["bytes"].is_null());
 }
@@ -297,7 +298,7 @@ TEST(ReportDocumentTest, NumbersThatAreNoneAreNull) {
 TEST(ReportDocumentTest, TextThatIsNotUtf8DoesNotEndIt) {
   StoredRows rows;
   rows.outcomes.push_back(made_up_outcome(kH200, "rows=1", "row A=\xFF", Outcome::ok, 5));
-  const Json document = document_of(make_report_model(std::move(rows)));
+  const nlohmann::json document = document_of(make_report_model(std::move(rows)));
   EXPECT_EQ(document["problems"][0]["parameters"][0]["values"][0], "\xEF\xBF\xBD");
 }
 
@@ -359,8 +360,8 @@ TEST(ReportDocumentTest, ThePageDecodesTheFieldsOfTheRecords) {
 
 TEST(ReportDocumentTest, TheSchemaHasAColumnForEveryFieldThatThePageShows) {
   std::ifstream file(source_path("configs/schema/report.schema.json"));
-  const Json columns =
-      Json::parse(file)["$defs"]["problem"]["properties"]["variants"]["properties"];
+  const nlohmann::json columns =
+      nlohmann::json::parse(file)["$defs"]["problem"]["properties"]["variants"]["properties"];
   const auto expect_column = [&](const auto& field, const auto&) {
     EXPECT_TRUE(columns.contains(std::string(field.name_in(kPage)))) << field.name;
   };

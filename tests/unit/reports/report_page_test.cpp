@@ -16,23 +16,22 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
 
-constexpr char kHostile[] = "</script><img src=x onerror=alert(1)>\"'&";
+constexpr char kHostileText[] = "</script><img src=x onerror=alert(1)>\"'&";
 
 constexpr char kPage[] =
     "<!doctype html>\n<html lang=\"en\"><head><title>mgtune report</title></head><body>\n"
     "<main id=\"static\"></main>\n"
     "<script type=\"application/json\" id=\"report-data\"></script>\n</body></html>\n";
 
-std::string document_of(const ReportModel& model) {
+std::string page_document(const ReportModel& model) {
   return report_document(model, analyze(model), {});
 }
 
 // In a template of nothing but its places.
 std::string render(StoredRows rows) {
   const ReportModel model = make_report_model(std::move(rows));
-  const auto html = render_page(model, document_of(model), kPage);
+  const auto html = render_page(model, page_document(model), kPage);
   EXPECT_TRUE(html.ok());
   return html.value();
 }
@@ -71,11 +70,11 @@ TEST(MarkupTest, TablesHaveCaptionAndScopesAndNoEmptyColumns) {
 
 TEST(ReportPageTest, TheShippedPageHasAPlaceForEverything) {
   const ReportModel model = make_report_model(made_up_rows());
-  const auto html = render_page(model, document_of(model));
+  const auto html = render_page(model, page_document(model));
   ASSERT_TRUE(html.ok()) << html.status().message();
   EXPECT_EQ(occurrences(*html, "<title>mgtune report: rmsnorm.forward on 2 devices</title>"), 1u);
   EXPECT_EQ(occurrences(*html, "<main id=\"static\">\n<h1>"), 1u);
-  EXPECT_EQ(Json::parse(data_of(*html)), Json::parse(document_of(model)));
+  EXPECT_EQ(nlohmann::json::parse(data_of(*html)), nlohmann::json::parse(page_document(model)));
   EXPECT_THAT(*html,
               HasSubstr("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"));
   EXPECT_LT(html->size(), 3u << 20);
@@ -136,29 +135,29 @@ TEST(ReportPageTest, WithoutCpuTimesThereIsNoBadge) {
 TEST(ReportPageTest, HostileTextIsShownAsText) {
   StoredRows rows = made_up_rows();
   for (OutcomeView& view : rows.outcomes) {
-    view.variant += kHostile;
-    view.problem += kHostile;
-    view.op += kHostile;
-    view.gpu.model += kHostile;
-    view.message = kHostile;
-    if (view.measurement) view.measurement->note = view.measurement->method = kHostile;
+    view.variant += kHostileText;
+    view.problem += kHostileText;
+    view.op += kHostileText;
+    view.gpu.model += kHostileText;
+    view.message = kHostileText;
+    if (view.measurement) view.measurement->note = view.measurement->method = kHostileText;
   }
   for (TunedView& view : rows.tuned) {
-    view.tuned.variant = view.tuned.default_variant = kHostile;
-    view.problem = view.op = view.gpu.model = view.tuned.method = kHostile;
+    view.tuned.variant = view.tuned.default_variant = kHostileText;
+    view.problem = view.op = view.gpu.model = view.tuned.method = kHostileText;
   }
   for (SweepView& view : rows.sweeps) {
-    view.sweep.command = view.sweep.strategy = view.sweep.budget = kHostile;
-    view.sweep.started_at = view.sweep.finished_at = kHostile;
-    view.gpu.model = view.gpu.arch = view.gpu.mig_profile = kHostile;
-    view.environment = {kHostile, kHostile, kHostile, kHostile};
+    view.sweep.command = view.sweep.strategy = view.sweep.budget = kHostileText;
+    view.sweep.started_at = view.sweep.finished_at = kHostileText;
+    view.gpu.model = view.gpu.arch = view.gpu.mig_profile = kHostileText;
+    view.environment = {kHostileText, kHostileText, kHostileText, kHostileText};
   }
   const std::string html = render(std::move(rows));
   EXPECT_EQ(occurrences(html, "<img"), 0u);
   EXPECT_EQ(occurrences(html, "</script>"), 1u);
   EXPECT_THAT(markup_of(html), HasSubstr("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;"));
   EXPECT_THAT(data_of(html), Not(HasSubstr("<")));
-  EXPECT_THAT(Json::parse(data_of(html)).dump(), HasSubstr("</script><img src=x"));
+  EXPECT_THAT(nlohmann::json::parse(data_of(html)).dump(), HasSubstr("</script><img src=x"));
 }
 
 TEST(ReportPageTest, AnEmptyStoreSaysWhatFillsEachPart) {
@@ -169,7 +168,7 @@ TEST(ReportPageTest, AnEmptyStoreSaysWhatFillsEachPart) {
             5u);
   EXPECT_THAT(html, HasSubstr("There are no results yet."));
   EXPECT_THAT(html, HasSubstr("<title>mgtune report</title>"));
-  EXPECT_TRUE(Json::parse(data_of(html))["picks"].empty());
+  EXPECT_TRUE(nlohmann::json::parse(data_of(html))["picks"].empty());
 }
 
 TEST(ReportPageTest, TheStaticTablesHaveTheFastestOfEachProblem) {

@@ -20,7 +20,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-using Json = nlohmann::json;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -160,8 +159,9 @@ TEST(TablesTest, FinalsShowRatiosTiesNoiseAndClocks) {
                               "throttled samples (sw_power_cap)\n"));
   EXPECT_THAT(finals_table(make_report_model({})),
               HasSubstr("No finals yet. Fill this store with"));
-  const Json json = Json::parse(finals_json(make_report_model(rows_with_evidence())));
-  EXPECT_EQ(json["finals"][0]["finalists"][0]["samples_ns"], Json({1, 2, 3}));
+  const nlohmann::json json =
+      nlohmann::json::parse(finals_json(make_report_model(rows_with_evidence())));
+  EXPECT_EQ(json["finals"][0]["finalists"][0]["samples_ns"], nlohmann::json({1, 2, 3}));
   EXPECT_EQ(json["finals"][0]["noise_floor"], 0.0031);
 }
 
@@ -175,12 +175,12 @@ TEST(TablesTest, LimitsNameWhatEachPickIsHeldAgainst) {
 
 TEST(TablesTest, VariantsAndPicksCarryTheirEvidenceInJson) {
   const ReportModel model = make_report_model(rows_with_evidence());
-  const Json picks = Json::parse(picks_json(model));
+  const nlohmann::json picks = nlohmann::json::parse(picks_json(model));
   EXPECT_EQ(picks["picks"][1]["noise_floor"], 0.0031);
-  EXPECT_EQ(picks["picks"][1]["tied"], Json({kFastVariant}));
+  EXPECT_EQ(picks["picks"][1]["tied"], nlohmann::json({kFastVariant}));
   EXPECT_TRUE(picks["picks"][0]["noise_floor"].is_null());
-  const Json rows = Json::parse(variants_json(model))["variants"];
-  for (const Json& row : rows) {
+  const nlohmann::json rows = nlohmann::json::parse(variants_json(model))["variants"];
+  for (const nlohmann::json& row : rows) {
     const bool is_counted =
         row["variant"] == kDefaultVariant && row["problem"] == "rows=4096 hidden=4096 T=bf16";
     EXPECT_EQ(row["counters"].empty(), !is_counted);
@@ -242,10 +242,10 @@ TEST(TablesTest, NamesCannotDriveTheTerminal) {
 }
 
 TEST(ReportJsonTest, PicksRoundTrip) {
-  const Json json = Json::parse(picks_json(make_report_model(made_up_rows())));
+  const nlohmann::json json = nlohmann::json::parse(picks_json(make_report_model(made_up_rows())));
   EXPECT_EQ(json["format"], 1);
   ASSERT_THAT(json["picks"], SizeIs(3));
-  const Json& pick = json["picks"][1];
+  const nlohmann::json& pick = json["picks"][1];
   EXPECT_EQ(pick["gpu"], "NVIDIA H200");
   EXPECT_EQ(pick["emulation"], false);
   EXPECT_EQ(pick["operator"], "rmsnorm.forward");
@@ -265,11 +265,11 @@ TEST(ReportJsonTest, VariantsCarryTypedParametersAndNulls) {
       kH200, "rows=1", "row VEC=8 LOAD=cp_async PAIRED=true N=-3", Outcome::ok, 10));
   rows.outcomes.back().registers = -1;
   rows.outcomes.back().check->error = std::numeric_limits<double>::quiet_NaN();
-  const Json variant =
-      Json::parse(variants_json(make_report_model(std::move(rows))))["variants"][0];
+  const nlohmann::json variant =
+      nlohmann::json::parse(variants_json(make_report_model(std::move(rows))))["variants"][0];
   EXPECT_EQ(variant["design"], "row");
   EXPECT_EQ(variant["parameters"],
-            Json({{"VEC", 8}, {"LOAD", "cp_async"}, {"PAIRED", true}, {"N", -3}}));
+            nlohmann::json({{"VEC", 8}, {"LOAD", "cp_async"}, {"PAIRED", true}, {"N", -3}}));
   EXPECT_TRUE(variant["registers"].is_null());
   EXPECT_EQ(variant["spill_bytes"], 0);
   EXPECT_TRUE(variant["check"]["error"].is_null()) << "JSON has no NaN";
@@ -277,7 +277,8 @@ TEST(ReportJsonTest, VariantsCarryTypedParametersAndNulls) {
 }
 
 TEST(ReportJsonTest, FailuresAreOnlyFailures) {
-  const Json json = Json::parse(failures_json(make_report_model(made_up_rows())));
+  const nlohmann::json json =
+      nlohmann::json::parse(failures_json(make_report_model(made_up_rows())));
   ASSERT_THAT(json["failures"], SizeIs(3));
   EXPECT_EQ(json["failures"][0]["outcome"], "wrong");
   EXPECT_TRUE(json["failures"][1]["check"].is_null());
@@ -289,7 +290,8 @@ TEST(ReportJsonTest, FailuresAreOnlyFailures) {
 TEST(ReportJsonTest, BytesThatAreNotUtf8DoNotEndIt) {
   StoredRows rows;
   rows.outcomes.push_back(made_up_outcome(kH200, "rows=1", "a\xFF", Outcome::wrong));
-  const Json json = Json::parse(failures_json(make_report_model(std::move(rows))));
+  const nlohmann::json json =
+      nlohmann::json::parse(failures_json(make_report_model(std::move(rows))));
   EXPECT_EQ(json["failures"][0]["variant"], "a\xEF\xBF\xBD");
 }
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -21,7 +21,7 @@ class DatabaseTest : public testing::Test {
 
   std::int64_t rows() { return *database_->read_integer("SELECT count(*) FROM t"); }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string path_;
   std::unique_ptr<Database> database_;
 };
@@ -119,7 +119,7 @@ TEST_F(DatabaseTest, TheHeaderIsTheFilesFirstBytes) {
 }
 
 TEST(DatabaseOpen, MissingFilesAndFoldersAreIoErrors) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   for (const std::string& path : {folder.file("none.db"), folder.file("no/where.db")}) {
     const Status status = Database::open(path, Database::Access::read_only).status();
     EXPECT_EQ(status.code(), StatusCode::io);
@@ -130,7 +130,7 @@ TEST(DatabaseOpen, MissingFilesAndFoldersAreIoErrors) {
 }
 
 TEST(DatabaseOpen, AFileThatIsNoDatabaseIsCorruptWhenRead) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string path = folder.file("text");
   ASSERT_TRUE(FileSystem::real().write_file(path, std::string(5000, 'x')).ok());
   const auto database = Database::open(path, Database::Access::read_only).value();
@@ -140,7 +140,7 @@ TEST(DatabaseOpen, AFileThatIsNoDatabaseIsCorruptWhenRead) {
 }
 
 TEST(DatabaseOpen, AShortFileHasAShortHeader) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ASSERT_TRUE(FileSystem::real().write_file(folder.file("short"), "abc").ok());
   const auto database = Database::open(folder.file("short"), Database::Access::read_only).value();
   EXPECT_EQ(*database->header(), "abc");

@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -22,7 +22,7 @@ class SchemaTest : public testing::Test {
     return *database.read_integer("PRAGMA user_version");
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(SchemaTest, ANewFileGetsEveryTableAndOurMark) {

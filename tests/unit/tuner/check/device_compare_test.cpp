@@ -12,13 +12,13 @@
 #include "device/registry.h"
 #include "system/file_system.h"
 #include "tests/helpers/kernels/cpu_module.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 TensorLayout matrix(DType dtype, std::int64_t rows, std::int64_t columns) {
   TensorLayout layout;
@@ -65,7 +65,7 @@ class DeviceCompareTest : public testing::Test {
     return *value;
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   Builder builder_{BuildCache(FileSystem::real(), cache_.path())};
   std::unique_ptr<Device> device_;
   std::optional<DeviceCompare> compare_;
@@ -94,8 +94,8 @@ TEST_F(DeviceCompareTest, EveryElementOfALargeTensorIsSeen) {
 
 TEST_F(DeviceCompareTest, WhatIsNotFiniteOnOneSideIsCounted) {
   const TensorLayout layout = matrix(DType::f32, 1, 6);
-  const DifferenceSums sums = compare(layout, {kNan, kNan, kInfinity, kInfinity, -kInfinity, 1},
-                                      {kNan, 0, kInfinity, 0, kInfinity, 1});
+  const DifferenceSums sums = compare(layout, {kNan, kNan, kInfinite, kInfinite, -kInfinite, 1},
+                                      {kNan, 0, kInfinite, 0, kInfinite, 1});
   EXPECT_EQ(sums.finiteness, 3);
   EXPECT_EQ(sums.compared, 1);
   EXPECT_FALSE(sums.surely_within(1e9));

@@ -15,7 +15,7 @@
 #include "selection/variant_selection.h"
 #include "store/store.h"
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 #include "tests/helpers/toy_operators.h"
 
@@ -47,7 +47,7 @@ class RecordedRegret : public testing::TestWithParam<Recorded> {
     device_ = device_of(evidence_.gpus.front());
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   Catalog catalog_{FileSystem::real()};
   const Operator* op_ = nullptr;
   Evidence evidence_;

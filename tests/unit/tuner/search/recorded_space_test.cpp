@@ -10,7 +10,7 @@
 #include "exchange/read_document.h"
 #include "tests/helpers/recordings.h"
 #include "tests/helpers/replaced.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -32,7 +32,7 @@ class RecordedSpaceTest : public ::testing::Test {
     EXPECT_THAT(space.status().message(), AllOf(HasSubstr(file_), message));
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   const std::string file_ = folder_.file("space.json");
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::map<std::string, std::string>;
 
-Problem bound(const Operator& op, const Words& words) {
+Problem bound_problem(const Operator& op, const Words& words) {
   Result<Problem> problem = bind_problem(op, words);
   EXPECT_TRUE(problem.ok()) << problem.status().message();
   return std::move(problem).value();
@@ -45,7 +45,7 @@ using Counts = std::vector<std::uint64_t>;
 TEST(SpaceTest, SizesOfTheProducts) {
   const auto size = [](const char* name, const Words& words) {
     const Operator op = golden_operator(name);
-    return Space(bound(op, words), kH200).size();
+    return Space(bound_problem(op, words), kH200).size();
   };
   EXPECT_EQ(size("attention.prefill", kPrefill), 1105920U + 9072U);
   EXPECT_EQ(size("attention.decode", kDecode), 36288U);
@@ -59,7 +59,7 @@ TEST(SpaceTest, SwigluAgreesWithPlainLoops) {
   const auto expect = [&op](std::int64_t m, const DeviceLimits& device, const Counts& golden) {
     Words words = kSwiglu;
     words["M"] = std::to_string(m);
-    EXPECT_EQ(admissible(Space(bound(op, words), device)), golden);
+    EXPECT_EQ(admissible(Space(bound_problem(op, words), device)), golden);
     EXPECT_EQ(golden, (Counts{count_gate_up_wgmma(m, device), count_gate_up_mma(device),
                               count_small_m(m, device)}));
   };
@@ -76,7 +76,7 @@ TEST(SpaceTest, RmsnormBackwardAgreesWithPlainLoops) {
                             const Counts& golden) {
     words["hidden"] = std::to_string(hidden);
     words["x_stride"] = std::to_string(stride);
-    EXPECT_EQ(admissible(Space(bound(op, words), device)), golden);
+    EXPECT_EQ(admissible(Space(bound_problem(op, words), device)), golden);
     EXPECT_EQ(golden, (Counts{count_partials(hidden, stride, element, device),
                               count_last_block(hidden, element)}));
   };
@@ -94,7 +94,7 @@ TEST(SpaceTest, AttentionAgreesWithPlainLoops) {
     Words words = kPrefill;
     words["seq_q"] = seq_q;
     words["causal"] = causal ? "true" : "false";
-    EXPECT_EQ(admissible(Space(bound(op, words), device)), golden);
+    EXPECT_EQ(admissible(Space(bound_problem(op, words), device)), golden);
     EXPECT_EQ(golden, (Counts{count_prefill_wgmma(std::stoll(seq_q), causal, device),
                               count_prefill_mma(causal, device)}));
   };
@@ -104,21 +104,21 @@ TEST(SpaceTest, AttentionAgreesWithPlainLoops) {
   expect("4096", false, kL4, {0, 1404});
 
   const Operator decode = golden_operator("attention.decode");
-  EXPECT_EQ(admissible(Space(bound(decode, kDecode), kH200)), Counts{20160});
+  EXPECT_EQ(admissible(Space(bound_problem(decode, kDecode), kH200)), Counts{20160});
   EXPECT_EQ(count_decode(kH200), 20160U);
-  EXPECT_EQ(admissible(Space(bound(decode, kDecode), kL4)), Counts{count_decode(kL4)});
+  EXPECT_EQ(admissible(Space(bound_problem(decode, kDecode), kL4)), Counts{count_decode(kL4)});
 }
 
 TEST(SpaceTest, ConstraintsOfDynamicDimsWaitForAProblem) {
   const Operator op = golden_operator("swiglu.gate_up");
-  const Problem problem = bound(op, kSwiglu);
+  const Problem problem = bound_problem(op, kSwiglu);
   EXPECT_EQ(admissible(Space(problem.binding(), kH200)), (Counts{704, 324, 72}));
   EXPECT_EQ(admissible(Space(problem, kH200)), (Counts{352, 324, 18}));
 }
 
 TEST(SpaceTest, OrderIsThatOfTheFileAndTheLastParameterRunsFastest) {
   const Operator op = golden_operator("rmsnorm.backward");
-  const Space space(bound(op, kBackward), kH200);
+  const Space space(bound_problem(op, kBackward), kH200);
   std::vector<std::string> last;
   std::uint64_t previous = 0;
   space.for_each([&](const Variant& variant) {
@@ -137,7 +137,7 @@ TEST(SpaceTest, OrderIsThatOfTheFileAndTheLastParameterRunsFastest) {
 
 TEST(SpaceTest, PointsAndIndicesAreInverse) {
   const Operator op = golden_operator("swiglu.gate_up");
-  const Space space(bound(op, kSwiglu), kH200);
+  const Space space(bound_problem(op, kSwiglu), kH200);
   std::vector<Variant> admitted;
   for (std::uint64_t index = 0; index < space.size(); ++index) {
     const Variant variant = space.point(index);
@@ -150,7 +150,7 @@ TEST(SpaceTest, PointsAndIndicesAreInverse) {
 
 TEST(SpaceTest, AdmitsWhatVariantsSayOfThemselves) {
   const Operator op = golden_operator("attention.prefill");
-  const Problem problem = bound(op, kPrefill);
+  const Problem problem = bound_problem(op, kPrefill);
   const Space space(problem.binding(), kH200);
   for (std::uint64_t index = 0; index < space.size(); index += 997) {
     const Variant variant = space.point(index);
@@ -162,7 +162,8 @@ TEST(SpaceTest, AdmitsWhatVariantsSayOfThemselves) {
 
 TEST(SpaceTest, StatisticsAccountForEveryPoint) {
   const Operator op = golden_operator("swiglu.gate_up");
-  const std::vector<DesignStatistics> statistics = Space(bound(op, kSwiglu), kH200).statistics();
+  const std::vector<DesignStatistics> statistics =
+      Space(bound_problem(op, kSwiglu), kH200).statistics();
   ASSERT_EQ(statistics.size(), 3U);
   for (const DesignStatistics& design : statistics) {
     std::uint64_t sum = design.admissible;
@@ -179,20 +180,21 @@ TEST(SpaceTest, StatisticsAccountForEveryPoint) {
 
 TEST(SpaceTest, DesignsWithoutADeviceSayWhatTheyRequire) {
   const Operator op = golden_operator("swiglu.gate_up");
-  const std::vector<DesignStatistics> statistics = Space(bound(op, kSwiglu), kL4).statistics();
+  const std::vector<DesignStatistics> statistics =
+      Space(bound_problem(op, kSwiglu), kL4).statistics();
   EXPECT_EQ(statistics[0].unavailable, "requires device.cc == 90");
   EXPECT_EQ(statistics[0].pruned.at("requires device.cc == 90"), 1152U);
   EXPECT_EQ(statistics[1].unavailable, "");
   // Requirements that only some parameters bring leave the design available.
   const Operator backward = golden_operator("rmsnorm.backward");
-  EXPECT_EQ(Space(bound(backward, kBackward), kT4).statistics()[0].unavailable, "");
+  EXPECT_EQ(Space(bound_problem(backward, kBackward), kT4).statistics()[0].unavailable, "");
 }
 
 TEST(SpaceTest, AFailingExpressionPrunesItsPoints) {
   const std::string lets = R"j("let": { "a": "hidden / (VEC - 1)" }, "source": )j";
   const Operator op = *decode_text("rmsnorm.forward",
                                    replaced(golden_text("rmsnorm.forward"), R"("source": )", lets));
-  const Space space(bound(op, {{"rows", "1"}, {"hidden", "64"}, {"T", "f32"}}), kH200);
+  const Space space(bound_problem(op, {{"rows", "1"}, {"hidden", "64"}, {"T", "f32"}}), kH200);
   const DesignStatistics statistics = space.statistics()[0];
   EXPECT_EQ(statistics.pruned.at("a = hidden / (VEC - 1)"),
             25U);  // 28 less those over 1024 threads
@@ -201,7 +203,7 @@ TEST(SpaceTest, AFailingExpressionPrunesItsPoints) {
 
 TEST(SamplerTest, DrawsEveryAdmissibleVariantOnce) {
   const Operator op = golden_operator("swiglu.gate_up");
-  const Space space(bound(op, kSwiglu), kH200);
+  const Space space(bound_problem(op, kSwiglu), kH200);
   Sampler sampler(space, 7);
   std::set<std::uint64_t> drawn;
   while (const auto variant = sampler.next()) {
@@ -214,7 +216,7 @@ TEST(SamplerTest, DrawsEveryAdmissibleVariantOnce) {
 
 TEST(SamplerTest, TheSeedDecidesTheOrder) {
   const Operator op = golden_operator("attention.prefill");
-  const Space space(bound(op, kPrefill), kH200);
+  const Space space(bound_problem(op, kPrefill), kH200);
   const auto first = [&space](std::uint64_t seed) {
     Sampler sampler(space, seed);
     std::vector<std::uint64_t> indices;
@@ -231,7 +233,7 @@ TEST(SamplerTest, FindsTheFewOfALargeSpace) {
       replaced(golden_text("attention.prefill"), R"("head_dim % 64 == 0")",
                R"("WG == 3 && BN == 64 && STAGES == 1 && REG_CONS == 160 && REG_PROD == 24")");
   op = *decode_text("attention.prefill", replaced(text, R"("BM >= 16 * WARPS")", R"("BM > 128")"));
-  const Space space(bound(op, kPrefill), kH200);
+  const Space space(bound_problem(op, kPrefill), kH200);
   Sampler sampler(space, 1);
   std::uint64_t drawn = 0;
   while (sampler.next()) ++drawn;
@@ -242,7 +244,7 @@ TEST(SamplerTest, FindsTheFewOfALargeSpace) {
 
 TEST(SamplerTest, FirstDrawsAreUniform) {
   const Operator op = golden_operator("rmsnorm.forward");
-  const Space space(bound(op, {{"rows", "1"}, {"hidden", "64"}, {"T", "f32"}}), kH200);
+  const Space space(bound_problem(op, {{"rows", "1"}, {"hidden", "64"}, {"T", "f32"}}), kH200);
   const std::vector<Variant> all = space.all();
   std::map<std::uint64_t, int> hits;
   constexpr int kDraws = 20000;
@@ -261,7 +263,7 @@ TEST(SamplerTest, FirstDrawsAreUniform) {
 
 TEST(SamplerTest, AnEmptySpaceGivesNothing) {
   const Operator op = golden_operator("attention.prefill");
-  const Space space(bound(op, kPrefill), kT4);
+  const Space space(bound_problem(op, kPrefill), kT4);
   EXPECT_EQ(space.count(), 0U);
   EXPECT_EQ(Sampler(space, 1).next(), std::nullopt);
 }

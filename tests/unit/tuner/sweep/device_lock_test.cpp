@@ -13,15 +13,15 @@
 #include <string>
 #include <utility>
 
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
 
-std::string lock_file(const TemporaryFolder& folder) { return folder.file("mgtune-GPU-0.lock"); }
+std::string lock_file(const TestFolder& folder) { return folder.file("mgtune-GPU-0.lock"); }
 
 TEST(DeviceLock, TheSecondIsToldWhoHoldsIt) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   std::optional<Result<DeviceLock>> first = DeviceLock::acquire(folder.path(), "cpu");
   ASSERT_TRUE(first->ok()) << first->status().message();
   const Result<DeviceLock> second = DeviceLock::acquire(folder.path(), "cpu");
@@ -35,7 +35,7 @@ TEST(DeviceLock, TheSecondIsToldWhoHoldsIt) {
 }
 
 TEST(DeviceLock, DevicesDoNotExcludeEachOther) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Result<DeviceLock> cpu = DeviceLock::acquire(folder.path(), "cpu");
   const Result<DeviceLock> gpu = DeviceLock::acquire(folder.path(), "GPU-01234567");
   EXPECT_TRUE(cpu.ok());
@@ -43,7 +43,7 @@ TEST(DeviceLock, DevicesDoNotExcludeEachOther) {
 }
 
 TEST(DeviceLock, GoesWithAProcessHoweverItEnds) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const pid_t child = fork();
   if (child == 0) {
     const Result<DeviceLock> lock = DeviceLock::acquire(folder.path(), "cpu");
@@ -56,7 +56,7 @@ TEST(DeviceLock, GoesWithAProcessHoweverItEnds) {
 }
 
 TEST(DeviceLock, EveryoneCanOpenItWhateverTheUmask) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const mode_t before = ::umask(077);
   const Result<DeviceLock> lock = DeviceLock::acquire(folder.path(), "GPU-0");
   ::umask(before);
@@ -67,7 +67,7 @@ TEST(DeviceLock, EveryoneCanOpenItWhateverTheUmask) {
 }
 
 TEST(DeviceLock, WhatOthersLaidThereIsNeitherFollowedNorWritten) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string victim = folder.file("victim");
   std::ofstream(victim) << "precious";
   const auto expect_refused = [&](const char* what) {
@@ -90,7 +90,7 @@ TEST(DeviceLock, WhatOthersLaidThereIsNeitherFollowedNorWritten) {
 }
 
 TEST(DeviceLock, AHolderThatIsNoNumberOrGoneIsNotNamed) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Result<DeviceLock> first = DeviceLock::acquire(folder.path(), "GPU-0");
   ASSERT_TRUE(first.ok());
   for (const char* text : {"", "\x1b[31mred", "-1\n", "0\n", "2147483647\n"}) {
@@ -115,7 +115,7 @@ TEST(DeviceLock, LiesWhereEveryUserOfAGpuLooks) {
 }
 
 TEST(DeviceLock, MakesItsFolderAndNamesOneItCannotMake) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   EXPECT_TRUE(DeviceLock::acquire(folder.file("a/b"), "cpu").ok());
   const Result<DeviceLock> lock = DeviceLock::acquire("/proc/nowhere", "cpu");
   ASSERT_FALSE(lock.ok());

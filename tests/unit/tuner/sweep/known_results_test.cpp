@@ -6,7 +6,7 @@
 #include "family/catalog.h"
 #include "family/decode.h"
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -72,7 +72,7 @@ class KnownResultsTest : public ::testing::Test {
     return device;
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
   Catalog catalog_{FileSystem::real()};
   const Operator& op_ = *catalog_.find(source_path("tests/families/vector_add"))->front();
   const Problem problem_ = *bind_problem(op_, {{"n", "1000"}, {"T", "f32"}});

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "plan/shapes.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -21,7 +21,7 @@ class ModelShapesTest : public ::testing::Test {
     return load_model_shapes(FileSystem::real(), file_);
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   const std::string file_ = folder_.file("mine.json");
 };
 

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // T and W combine freely but for the constraint.
-constexpr const char* kToy = R"({
+constexpr const char* kToyForward = R"({
   "format": 1,
   "dims": {"rows": "dynamic", "hidden": "static"},
   "dtypes": {"T": ["f32", "f16", "bf16"], "W": ["f32", "f16", "bf16"]},
@@ -56,7 +56,7 @@ class ProblemSetTest : public ::testing::Test {
     return problems.status().message();
   }
 
-  const Operator op_ = *decode_text("toy.forward", kToy);
+  const Operator op_ = *decode_text("toy.forward", kToyForward);
 };
 
 TEST_F(ProblemSetTest, DefaultsAreTheDevicesInEveryAllowedDType) {
@@ -90,7 +90,7 @@ TEST_F(ProblemSetTest, DTypesNeverWidenWhatIsFixed) {
 
 // W follows T where nothing is said of it, and no problem then says so.
 TEST_F(ProblemSetTest, ADTypeWithADefaultIsNotTakenInTurn) {
-  std::string text = kToy;
+  std::string text = kToyForward;
   const std::string open = R"("W": ["f32", "f16", "bf16"])";
   text.replace(text.find(open), open.size(),
                R"("W": {"values": ["f32", "f16", "bf16"], "default": "T"})");

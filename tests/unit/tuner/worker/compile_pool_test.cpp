@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
-WorkRequest request(std::int64_t id, const std::string& variant) {
+WorkRequest pool_request(std::int64_t id, const std::string& variant) {
   return {id, CompileRequest{{{}, variant}, ""}};
 }
 
@@ -48,7 +48,7 @@ TEST(CompilePool, NothingSubmittedIsNothingToWaitFor) {
 
 TEST(CompilePool, EveryRequestIsAnsweredOnce) {
   CompilePool pool({fake_worker_path()}, 3, milliseconds(3000));
-  for (std::int64_t id = 0; id < 40; ++id) pool.submit(request(id, "v" + std::to_string(id)));
+  for (std::int64_t id = 0; id < 40; ++id) pool.submit(pool_request(id, "v" + std::to_string(id)));
   EXPECT_EQ(pool.pending(), 40U);
   const std::map<std::int64_t, WorkReply> replies = drain(pool);
   ASSERT_EQ(replies.size(), 40U);
@@ -63,15 +63,15 @@ TEST(CompilePool, EveryRequestIsAnsweredOnce) {
 TEST(CompilePool, WorkersRunAtTheSameTime) {
   CompilePool pool({fake_worker_path()}, 8, milliseconds(3000));
   const Clock::time_point start = Clock::now();
-  for (std::int64_t id = 0; id < 8; ++id) pool.submit(request(id, "slow"));
+  for (std::int64_t id = 0; id < 8; ++id) pool.submit(pool_request(id, "slow"));
   EXPECT_EQ(drain(pool).size(), 8U);
   EXPECT_LT(Clock::now() - start, milliseconds(2000));  // one after the other: at least 2400
 }
 
 TEST(CompilePool, TheFastOverTakesTheSlow) {
   CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
-  pool.submit(request(1, "slow"));
-  pool.submit(request(2, "fast"));
+  pool.submit(pool_request(1, "slow"));
+  pool.submit(pool_request(2, "fast"));
   EXPECT_EQ(next(pool).value()->id, 2);
   EXPECT_EQ(pool.pending(), 1U);
   EXPECT_EQ(next(pool).value()->id, 1);
@@ -79,14 +79,14 @@ TEST(CompilePool, TheFastOverTakesTheSlow) {
 
 TEST(CompilePool, ACrashOrHangCostsOneVariant) {
   CompilePool pool({fake_worker_path()}, 2, milliseconds(400));
-  pool.submit(request(1, "v1"));
-  pool.submit(request(2, "crash"));
-  pool.submit(request(3, "v3"));
-  pool.submit(request(4, "hang"));
-  pool.submit(request(5, "garbage"));
-  pool.submit(request(6, "other id"));
-  pool.submit(request(7, "chatter"));
-  pool.submit(request(8, "v8"));
+  pool.submit(pool_request(1, "v1"));
+  pool.submit(pool_request(2, "crash"));
+  pool.submit(pool_request(3, "v3"));
+  pool.submit(pool_request(4, "hang"));
+  pool.submit(pool_request(5, "garbage"));
+  pool.submit(pool_request(6, "other id"));
+  pool.submit(pool_request(7, "chatter"));
+  pool.submit(pool_request(8, "v8"));
   std::map<std::int64_t, WorkReply> replies = drain(pool);
   ASSERT_EQ(replies.size(), 8U);
   for (const std::int64_t id : {1, 3, 7, 8}) EXPECT_EQ(replies[id].outcome, Outcome::ok) << id;
@@ -104,41 +104,41 @@ TEST(CompilePool, ACrashOrHangCostsOneVariant) {
 
 TEST(CompilePool, ItGoesOnAfterItWasEmpty) {
   CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
-  pool.submit(request(1, "crash"));
+  pool.submit(pool_request(1, "crash"));
   EXPECT_EQ(drain(pool).size(), 1U);
-  pool.submit(request(2, "v2"));
+  pool.submit(pool_request(2, "v2"));
   EXPECT_EQ(drain(pool)[2].outcome, Outcome::ok);
 }
 
 TEST(CompilePool, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
   CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
-  pool.submit(request(1, "v1"));
-  pool.submit(request(2, "no space unless fresh"));
-  pool.submit(request(3, "crash unless fresh"));
-  pool.submit(request(4, "killed unless fresh"));
+  pool.submit(pool_request(1, "v1"));
+  pool.submit(pool_request(2, "no space unless fresh"));
+  pool.submit(pool_request(3, "crash unless fresh"));
+  pool.submit(pool_request(4, "killed unless fresh"));
   std::map<std::int64_t, WorkReply> replies = drain(pool);
   ASSERT_EQ(replies.size(), 4U);
   for (const auto& [id, reply] : replies) EXPECT_EQ(reply.outcome, Outcome::ok) << id;
 
-  pool.submit(request(5, "no space"));
+  pool.submit(pool_request(5, "no space"));
   Status status = next(pool).status();
   EXPECT_EQ(status.code(), StatusCode::io);
   EXPECT_THAT(status.message(), HasSubstr("cannot write /tmp/x: No space left on device\n"));
   EXPECT_THAT(status.message(), HasSubstr("while compiling no space"));
   EXPECT_EQ(pool.pending(), 0U);
-  pool.submit(request(6, "wrong word"));
+  pool.submit(pool_request(6, "wrong word"));
   status = next(pool).status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
-  pool.submit(request(7, "v7"));
+  pool.submit(pool_request(7, "v7"));
   EXPECT_EQ(drain(pool)[7].outcome, Outcome::ok);
 }
 
 TEST(CompilePool, KilledTwiceWhileOthersCompileIsTheVariants) {
   CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
-  pool.submit(request(1, "killed"));
-  pool.submit(request(2, "v2"));
-  pool.submit(request(3, "killed"));
-  pool.submit(request(4, "v4"));
+  pool.submit(pool_request(1, "killed"));
+  pool.submit(pool_request(2, "v2"));
+  pool.submit(pool_request(3, "killed"));
+  pool.submit(pool_request(4, "v4"));
   std::map<std::int64_t, WorkReply> replies = drain(pool);
   ASSERT_EQ(replies.size(), 4U);
   for (const std::int64_t id : {2, 4}) EXPECT_EQ(replies[id].outcome, Outcome::ok) << id;
@@ -155,9 +155,9 @@ TEST(CompilePool, KilledTwiceWhileOthersCompileIsTheVariants) {
 
 TEST(CompilePool, ASuspectWaitsForAnotherToCompile) {
   CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
-  pool.submit(request(1, "killed"));
-  pool.submit(request(2, "refused"));  // what NVRTC says when it finds no memory
-  pool.submit(request(3, "v3"));
+  pool.submit(pool_request(1, "killed"));
+  pool.submit(pool_request(2, "refused"));  // what NVRTC says when it finds no memory
+  pool.submit(pool_request(3, "v3"));
   EXPECT_EQ(next(pool).value()->id, 3);
   EXPECT_EQ(pool.pending(), 2U);
   std::map<std::int64_t, WorkReply> replies = drain(pool);
@@ -167,22 +167,22 @@ TEST(CompilePool, ASuspectWaitsForAnotherToCompile) {
 
 TEST(CompilePool, WhereNothingCompilesItIsTheMachine) {
   CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
-  pool.submit(request(1, "killed"));
-  pool.submit(request(2, "killed"));
+  pool.submit(pool_request(1, "killed"));
+  pool.submit(pool_request(2, "killed"));
   const Status status = next(pool).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("killed by signal 9"));
   EXPECT_THAT(status.message(), HasSubstr("is the machine short of memory?"));
   EXPECT_THAT(status.message(), HasSubstr("nothing is recorded for it"));
   EXPECT_EQ(pool.pending(), 0U);
-  pool.submit(request(3, "v3"));
+  pool.submit(pool_request(3, "v3"));
   EXPECT_EQ(drain(pool)[3].outcome, Outcome::ok);
 }
 
 TEST(CompilePool, ManySuspectsInARowAreTheMachine) {
   CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
-  pool.submit(request(1, "v1"));
-  for (std::int64_t id = 2; id < 12; ++id) pool.submit(request(id, "killed"));
+  pool.submit(pool_request(1, "v1"));
+  for (std::int64_t id = 2; id < 12; ++id) pool.submit(pool_request(id, "killed"));
   EXPECT_EQ(next(pool).value()->id, 1);
   for (std::int64_t id = 2; id < 9; ++id) {
     EXPECT_EQ(next(pool).value()->outcome, Outcome::compile_failed) << id;
@@ -191,12 +191,12 @@ TEST(CompilePool, ManySuspectsInARowAreTheMachine) {
 }
 
 TEST(CompilePool, TheSecondTimeNoOtherCompilerRuns) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string file = folder.file("busy");
   CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
-  pool.submit(request(1, "busy " + file));
-  pool.submit(request(2, "killed beside " + file));
-  pool.submit(request(3, "busy " + file));
+  pool.submit(pool_request(1, "busy " + file));
+  pool.submit(pool_request(2, "killed beside " + file));
+  pool.submit(pool_request(3, "busy " + file));
   std::map<std::int64_t, WorkReply> replies = drain(pool);
   ASSERT_EQ(replies.size(), 3U);
   for (const auto& [id, reply] : replies) EXPECT_EQ(reply.outcome, Outcome::ok) << id;
@@ -204,7 +204,7 @@ TEST(CompilePool, TheSecondTimeNoOtherCompilerRuns) {
 
 TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {
   CompilePool pool({fake_worker_path(), "dead"}, 2, milliseconds(3000));
-  pool.submit(request(1, "v1"));
+  pool.submit(pool_request(1, "v1"));
   const Result<std::optional<WorkReply>> reply = next(pool);
   ASSERT_FALSE(reply.ok());
   EXPECT_EQ(reply.status().code(), StatusCode::environment);
@@ -214,7 +214,7 @@ TEST(CompilePool, WorkersThatNeverBeginAreAFailureOfTheEnvironment) {
 
 TEST(CompilePool, AMissingProgramIsNamed) {
   CompilePool pool({"/no/such/program"}, 2, milliseconds(3000));
-  pool.submit(request(1, "v1"));
+  pool.submit(pool_request(1, "v1"));
   EXPECT_THAT(next(pool).status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 

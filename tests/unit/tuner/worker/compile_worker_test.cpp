@@ -16,7 +16,7 @@
 #include "compile/compile_pool.h"
 #include "system/file_system.h"
 #include "tests/helpers/environment_variable.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -60,7 +60,7 @@ class CompileWorkerTest : public ::testing::Test {
     return wait_for_next(pool_);
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   CompilePool pool_{{mgtune_path(), "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
 };
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/helpers/environment_variable.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -108,7 +108,7 @@ TEST(MeasurePool, TheLastGpusFailureEndsTheSweep) {
 }
 
 TEST(MeasurePool, WhatHarmsAGpuIsTriedOnceMoreElsewhereAndRecorded) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Variable harm("FAKE_WORKER_HARM", folder.file("harm"));
   MeasurePool workers = pool({"GPU-0-frail", "GPU-1"});
   const auto replies = run(workers, {"harms", "a", "b", "c"});

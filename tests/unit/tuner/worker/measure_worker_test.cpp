@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 #include "worker/worker_process.h"
 
@@ -86,7 +86,7 @@ class MeasureWorkerTest : public ::testing::Test {
     return measure(folder, "rude.go", "n=64", "plain WAY=" + way);
   }
 
-  const TemporaryFolder cache_;
+  const TestFolder cache_;
   WorkerProcess process_{{mgtune_path(), "worker", "measure", "cpu", "emulation"},
                          std::chrono::seconds(60)};
   std::int64_t next_id_ = 1;

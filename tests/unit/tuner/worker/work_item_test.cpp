@@ -7,7 +7,7 @@
 
 #include "core/sha256.h"
 #include "system/file_system.h"
-#include "tests/helpers/temporary_folder.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -49,7 +49,7 @@ class WorkItemTest : public testing::Test {
     return build_item(builder, item, device, record);
   }
 
-  const TemporaryFolder folder_;
+  const TestFolder folder_;
 };
 
 constexpr char kSerialized[] =

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-WorkRequest request(const std::string& variant, std::int64_t id = 0) {
+WorkRequest run_request(const std::string& variant, std::int64_t id = 0) {
   return {id, MeasureRequest{{{"family", "family.add", "n=7"}, variant}, 0}};
 }
 
@@ -23,7 +23,7 @@ class WorkerRunTest : public ::testing::Test {
  protected:
   WorkReply measure(const std::string& variant) {
     const std::int64_t id = next_id_++;
-    Result<WorkReply> reply = process_.run(request(variant, id));
+    Result<WorkReply> reply = process_.run(run_request(variant, id));
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     if (!reply.ok()) return {};
     EXPECT_EQ(reply->id, id);
@@ -52,7 +52,7 @@ TEST_F(WorkerRunTest, ACrashIsTheVariantsOutcomeAfterOneRetry) {
   EXPECT_EQ(crashed.message,
             "killed by signal 11 (Segmentation fault): "
             "block (3,0,0) thread 5: byte 64 of a buffer of 64");
-  EXPECT_EQ(process_.restarts(), 1);  // the retry; the next request starts another
+  EXPECT_EQ(process_.restarts(), 1);  // the retry; the next run_request starts another
   EXPECT_EQ(measure("row VEC=2").outcome, Outcome::ok);
   EXPECT_EQ(process_.restarts(), 2);
 }
@@ -83,13 +83,13 @@ TEST_F(WorkerRunTest, OfASanitizersReportTheEssenceIsKept) {
 
 TEST_F(WorkerRunTest, AHangIsATimeout) {
   const auto start = std::chrono::steady_clock::now();
-  const Result<WorkReply> reply = hasty_.run(request("hang", 5));
+  const Result<WorkReply> reply = hasty_.run(run_request("hang", 5));
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply->outcome, Outcome::timeout);
   EXPECT_EQ(reply->message, "not done within 300ms");
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(3000));
-  EXPECT_EQ(hasty_.run(request("row VEC=2"))->outcome, Outcome::ok);
-  EXPECT_EQ(hasty_.run(request("hang unless fresh"))->outcome, Outcome::ok);
+  EXPECT_EQ(hasty_.run(run_request("row VEC=2"))->outcome, Outcome::ok);
+  EXPECT_EQ(hasty_.run(run_request("hang unless fresh"))->outcome, Outcome::ok);
 }
 
 TEST_F(WorkerRunTest, GarbageIsACrashAndNamed) {
@@ -116,12 +116,12 @@ TEST_F(WorkerRunTest, ErrorOutputBelongsToItsVariant) {
 }
 
 TEST_F(WorkerRunTest, AReferenceThatCrashesOrHangsEndsTheSweep) {
-  Status status = hasty_.run(request("crash in the reference")).status();
+  Status status = hasty_.run(run_request("crash in the reference")).status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_THAT(status.message(), StartsWith("family/reference.cu: add_reference: "));
   EXPECT_THAT(status.message(), HasSubstr("killed by signal 11 (Segmentation fault)"));
   EXPECT_EQ(hasty_.restarts(), 1);  // it was tried once more
-  status = hasty_.run(request("hang in the reference")).status();
+  status = hasty_.run(run_request("hang in the reference")).status();
   EXPECT_EQ(status.code(), StatusCode::invalid_argument);
   EXPECT_THAT(status.message(), HasSubstr("add_reference"));
   EXPECT_THAT(status.message(), HasSubstr("not done within 300ms"));
@@ -133,22 +133,22 @@ TEST_F(WorkerRunTest, WhatTheMachineDoesIsTriedTwiceAndNotCharged) {
   EXPECT_EQ(measure("row VEC=1").outcome, Outcome::ok);
   EXPECT_EQ(measure("no space unless fresh").outcome, Outcome::ok);
   EXPECT_EQ(measure("killed unless fresh").outcome, Outcome::ok);
-  EXPECT_EQ(process_.run(request("no space")).status().code(), StatusCode::io);
-  const Status status = process_.run(request("killed")).status();
+  EXPECT_EQ(process_.run(run_request("no space")).status().code(), StatusCode::io);
+  const Status status = process_.run(run_request("killed")).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("killed by signal 9"));
   EXPECT_EQ(measure("row VEC=2").outcome, Outcome::ok);
 }
 
 TEST_F(WorkerRunTest, AWrongWordIsNotTriedAgain) {
-  EXPECT_EQ(process_.run(request("wrong word")).status().code(), StatusCode::invalid_argument);
+  EXPECT_EQ(process_.run(run_request("wrong word")).status().code(), StatusCode::invalid_argument);
   EXPECT_EQ(process_.restarts(), 0);
 }
 
 TEST_F(WorkerRunTest, AWorkerThatNeverBeginsIsNotTheVariantsFault) {
   for (const std::string& variant :
        {std::string("die before begin"), std::string("garbage before begin")}) {
-    const Result<WorkReply> reply = process_.run(request(variant));
+    const Result<WorkReply> reply = process_.run(run_request(variant));
     ASSERT_FALSE(reply.ok()) << variant;
     EXPECT_EQ(reply.status().code(), StatusCode::environment);
     EXPECT_THAT(reply.status().message(), StartsWith("no measure worker begins its work"));
@@ -157,7 +157,7 @@ TEST_F(WorkerRunTest, AWorkerThatNeverBeginsIsNotTheVariantsFault) {
 }
 
 TEST_F(WorkerRunTest, AHangBeforeBeginEndsToo) {
-  const Result<WorkReply> reply = hasty_.run(request("hang before begin"));
+  const Result<WorkReply> reply = hasty_.run(run_request("hang before begin"));
   ASSERT_FALSE(reply.ok());
   EXPECT_THAT(reply.status().message(), HasSubstr("no line before the deadline"));
 }

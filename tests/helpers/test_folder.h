@@ -1,4 +1,4 @@
-// TemporaryFolder: a folder for one test, gone with everything below it at the end of the scope.
+// TestFolder: a folder for one test, gone with everything below it at the end of the scope.
 
 #pragma once
 
@@ -10,19 +10,16 @@
 
 namespace mgtune {
 
-// A namespace of its own: the library build has a class of this name, for other purposes.
-inline namespace test_helpers {
-
-class TemporaryFolder {
+class TestFolder {
  public:
-  TemporaryFolder() {
+  TestFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "mgtune-test.XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) std::abort();
     path_ = pattern;
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  ~TestFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
@@ -41,5 +38,4 @@ class TemporaryFolder {
   std::string path_;
 };
 
-}  // namespace test_helpers
 }  // namespace mgtune
