@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "cli/command.h"
-#include "core/shell_word.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {

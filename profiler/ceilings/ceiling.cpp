@@ -4,7 +4,7 @@
 
 #include "ceilings/arithmetic_ceiling.h"
 #include "ceilings/memory_ceiling.h"
-#include "core/suggest.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {

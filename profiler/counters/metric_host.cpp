@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {

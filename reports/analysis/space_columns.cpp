@@ -4,7 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "core/natural_order.h"
+#include "core/text.h"
 #include "model/assignments.h"
 
 namespace mgtune {

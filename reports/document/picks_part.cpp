@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/shell_word.h"
+#include "core/text.h"
 #include "document/document_parts.h"
 #include "model/assignments.h"
 #include "model/default_difference.h"

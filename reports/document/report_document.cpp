@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/shell_word.h"
+#include "core/text.h"
 #include "document/document_parts.h"
 #include "model/missing_parts.h"
 #include "model/verdict.h"

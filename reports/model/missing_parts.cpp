@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/shell_word.h"
+#include "core/text.h"
 #include "text/units.h"
 
 namespace mgtune {

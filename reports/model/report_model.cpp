@@ -13,7 +13,7 @@
 
 #include "analysis/best_so_far.h"
 #include "analysis/evidence.h"
-#include "core/natural_order.h"
+#include "core/text.h"
 #include "core/version.h"
 #include "model/verdict.h"
 #include "store/import.h"

@@ -12,7 +12,6 @@
 #include "api/context.h"
 #include "api/handles.h"
 #include "core/dtype.h"
-#include "core/scalar_value.h"
 #include "dispatch/plan.h"
 
 namespace mgtune {

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "pack/pack.h"
-#include "system/descriptor_io.h"
 #include "system/file_descriptor.h"
 
 namespace mgtune {

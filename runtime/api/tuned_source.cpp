@@ -19,7 +19,6 @@
 #include "selection/variant_selection.h"
 #include "store/store.h"
 #include "system/file_system.h"
-#include "system/own_folders.h"
 #include "system/user_folders.h"
 #include "tables/read_tuned_table.h"
 

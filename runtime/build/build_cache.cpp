@@ -137,13 +137,13 @@ Status BuildCache::keep(const Build& build) {
     return internal_error("the build " + build.key + " does not have the hash it claims");
   }
   MGTUNE_TRY(file_system_.create_directories(directory_, 0700));
-  MGTUNE_ASSIGN(const PrivateDirectory folder, PrivateDirectory::open(directory_));
+  MGTUNE_ASSIGN(const FileDescriptor folder, open_private_directory(directory_));
   const std::string entry = encode_cache_entry(build);
   if (entry.size() > kMaxEntryBytes) {
     return unsupported("a build of " + std::to_string(entry.size()) + " bytes is larger than " +
                        std::to_string(kMaxEntryBytes));
   }
-  MGTUNE_TRY(file_system_.write_file_unsynced(folder.descriptor(), entry_path(build.key), entry));
+  MGTUNE_TRY(file_system_.write_file_unsynced(folder.get(), entry_path(build.key), entry));
   if (looks_after(build.key, entry.size())) evict();
   return {};
 }

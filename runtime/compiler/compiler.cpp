@@ -1,8 +1,5 @@
 #include "compiler/compiler.h"
 
-#include "compiler/host_compiler.h"
-#include "compiler/nvrtc_compiler.h"
-
 namespace mgtune {
 
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch) {

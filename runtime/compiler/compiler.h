@@ -11,6 +11,8 @@
 #include "build/build.h"
 #include "core/status.h"
 #include "family/source_tree.h"
+#include "system/file_system.h"
+#include "system/shared_library.h"
 
 namespace mgtune {
 
@@ -35,16 +37,18 @@ class Compiler {
   // environment or io if the machine is at fault (no compiler, a compiler that was killed, no
   // space).
   virtual Result<Build> compile(const BuildRequest& request) = 0;
-
- protected:
-  Compiler() = default;
-  Compiler(const Compiler&) = default;
-  Compiler& operator=(const Compiler&) = default;
 };
 
 // For "cpu" and "cpu-race" the host C++ compiler, for "sm_..." NVRTC. environment if there is none,
 // naming where it was looked for. unsupported for an architecture that no compiler here serves.
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
+
+// The same for one of the two. The errors of the first are those of find_host_toolchain(). NVRTC
+// needs no GPU and no driver, and is not opened before the first compile.
+Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch);
+Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(
+    const std::string& arch, FileSystem& file_system = FileSystem::real(),
+    LibraryLoader& loader = LibraryLoader::real());
 
 // SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
 // kernels, the architecture and the compiler's identity. Equal keys give equal builds. With an

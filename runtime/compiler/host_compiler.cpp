@@ -1,16 +1,29 @@
-#include "compiler/host_compiler.h"
+// The compiler of the cpu device. It runs the machine's C++ compiler over the same sources
+// that NVRTC gets, with the headers of runtime/device/cpu/include in front.
+//
+// Sources and headers are in a private temporary folder while the object lives. The paths of that
+// folder never reach the binary: equal requests give equal bytes, wherever and however often they
+// are built. The headers are precompiled before the third compile; tests/bench/cpu_device_benchmark
+// measures what that costs and saves. The compiler is run with an argument vector and a deadline of
+// two minutes. Not thread-safe.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
-#include "compiler/compiler_failure.h"
+#include "compiler/compiler.h"
+#include "compiler/host_toolchain.h"
 #include "core/embedded.h"
 #include "core/sha256.h"
 #include "system/file_system.h"
-#include "system/subprocess.h"
+#include "system/process.h"
+#include "system/temporary_folder.h"
 
 namespace mgtune {
 namespace {
@@ -36,10 +49,8 @@ std::string device_headers_hash() {
   return hash.hex();
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
 }
 
 std::string string_literal(std::string_view text) {
@@ -55,10 +66,7 @@ std::vector<BuildKernel> kernels_of(const BuildRequest& request) {
   std::vector<BuildKernel> kernels;
   for (const std::string& name : request.kernels) {
     if (std::ranges::find(kernels, name, &BuildKernel::name) != kernels.end()) continue;
-    BuildKernel kernel;
-    kernel.name = name;
-    kernel.symbol = "mgtune_kernel_" + std::to_string(kernels.size());
-    kernels.push_back(std::move(kernel));
+    kernels.push_back({.name = name, .symbol = fmt::format("mgtune_kernel_{}", kernels.size())});
   }
   return kernels;
 }
@@ -92,6 +100,145 @@ void name_folder(std::string& line, const SourceTree& sources) {
   }
 }
 
+class HostCompiler final : public Compiler {
+ public:
+  HostCompiler(std::string arch, HostToolchain toolchain, TemporaryFolder folder)
+      : arch_(std::move(arch)), toolchain_(std::move(toolchain)), folder_(std::move(folder)) {
+    std::vector<std::string> options(toolchain_.command.begin() + 1, toolchain_.command.end());
+    append(options, toolchain_.compile_flags);
+    append(options, toolchain_.link_flags);
+    identity_ = toolchain_.version + ", " + fmt::format("{}", fmt::join(options, " ")) +
+                ", headers " + device_headers_hash();
+  }
+
+  // Writes the headers into the folder. Call it before the first compile.
+  Status write_headers() {
+    for (const EmbeddedFile& file : embedded_files()) {
+      const std::string path(file.path);
+      if (path.starts_with(kDeviceHeaders)) {
+        MGTUNE_TRY(folder_.write("cpu/" + path.substr(kDeviceHeaders.size()), file.content));
+      } else if (path.starts_with(kCommonHeaders)) {
+        MGTUNE_TRY(folder_.write("common/" + path.substr(kCommonHeaders.size()), file.content));
+      }
+    }
+    return folder_.write("cpu/mgtune_prelude.h", "#include \"mgcpu/prelude.h\"\n");
+  }
+
+  const std::string& identity() const override { return identity_; }
+
+  Result<Build> compile(const BuildRequest& request) override {
+    if (request.arch != arch_) {
+      return internal_error("asked for " + request.arch + ", but this compiler builds " + arch_);
+    }
+    if (!request.sources->files.contains(request.source)) {
+      return invalid_argument(request.sources->folder + " has no file " + request.source);
+    }
+    Build build;
+    build.arch = arch_;
+    build.key = known_build_key(request, identity_);
+    build.kernels = kernels_of(request);
+    MGTUNE_ASSIGN(const std::string directory, write_sources(*request.sources));
+    const std::string unit = unit_text(request.source, build.kernels);
+    MGTUNE_TRY(folder_.write(directory + "/" + kUnit, unit));
+    if (++compiles_ == kPrecompileBefore) precompile_header();
+
+    const std::string object = std::string(kUnit) + ".o";
+    std::vector<std::string> compile = compile_arguments();
+    append(compile, {"-ffile-prefix-map=" + folder_.path() + "/" + directory + "=.", "-include",
+                     kPrelude, "-c", kUnit, "-o", object});
+    MGTUNE_TRY(run(std::move(compile), directory, request, build.log));
+
+    std::vector<std::string> link = toolchain_.command;
+    append(link, toolchain_.link_flags);
+    append(link, {object, "-o", kLibrary});
+    MGTUNE_TRY(run(std::move(link), directory, request, build.log));
+    Result<std::string> library =
+        FileSystem::real().read_file(folder_.path() + "/" + directory + "/" + kLibrary);
+    if (!library.ok()) return io_error(library.status().message());  // the linker said it is there
+    build.binary = *std::move(library);
+    build.sha256 = sha256_hex(build.binary);
+    return build;
+  }
+
+ private:
+  // The content distinguishes trees, because two families may each have a forward.cu.
+  Result<std::string> write_sources(const SourceTree& sources) {
+    Sha256 hash;
+    for (const auto& [path, content] : sources.files) hash.update_field(path).update_field(content);
+    const std::string directory = "family-" + hash.hex().substr(0, 16);
+    if (!written_trees_.contains(directory)) {
+      for (const auto& [path, content] : sources.files) {
+        MGTUNE_TRY(folder_.write(std::string(directory).append("/").append(path), content));
+      }
+      written_trees_.insert(directory);
+    }
+    return directory;
+  }
+
+  // All paths are relative to a folder beside the headers, because UBSan writes them into the
+  // binary unchanged.
+  std::vector<std::string> compile_arguments() const {
+    std::vector<std::string> arguments = toolchain_.command;
+    append(arguments, toolchain_.compile_flags);
+    append(arguments, {"-ffile-prefix-map=../cpu/=", "-ffile-prefix-map=../common/=", "-I../cpu",
+                       "-I../common", "-ffile-prefix-map=" + toolchain_.cuda_include + "=cuda",
+                       "-isystem", toolchain_.cuda_include});
+    return arguments;
+  }
+
+  // Without it every compile takes longer, but none fails.
+  void precompile_header() const {
+    std::vector<std::string> arguments = compile_arguments();
+    append(arguments,
+           {"-x", "c++-header", kPrelude, "-o", kPrelude + toolchain_.precompiled_suffix});
+    static_cast<void>(run_subprocess(command(std::move(arguments), "cpu")).ok());
+  }
+
+  Subprocess command(std::vector<std::string> arguments, const std::string& directory) const {
+    Subprocess command;
+    command.arguments = std::move(arguments);
+    command.directory = folder_.path() + "/" + directory;
+    command.temporary_folder = folder_.path();  // one that is killed leaves files there
+    command.deadline = kDeadline;
+    return command;
+  }
+
+  Status run(std::vector<std::string> arguments, const std::string& directory,
+             const BuildRequest& request, std::string& log) const {
+    MGTUNE_ASSIGN(const SubprocessOutcome outcome,
+                  run_subprocess(command(std::move(arguments), directory)));
+    if (outcome.exit_code != 0) MGTUNE_TRY(machine_failure(outcome));
+    log += readable(outcome.output, *request.sources);
+    if (outcome.exit_code == 0) return Status();
+    if (log.empty()) log = "the compiler ended with code " + std::to_string(outcome.exit_code);
+    return Status(StatusCode::compile_failed, std::exchange(log, std::string()));
+  }
+
+  // The compiler's message. Files have the names of the family's files, our own unit is left out,
+  // and the text is not too long.
+  std::string readable(const std::string& output, const SourceTree& sources) const {
+    std::string text;
+    std::istringstream lines(output);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(kUnit) != std::string::npos || line.starts_with("compilation terminated"))
+        continue;
+      replace_all(line, "../common/", kCommonHeaders);
+      replace_all(line, "../cpu/", kDeviceHeaders);
+      name_folder(line, sources);
+      if (text.size() + line.size() > kMaxLogBytes) return text + "...";
+      text += (text.empty() ? "" : "\n") + line;
+    }
+    return text;
+  }
+
+  std::string arch_;
+  HostToolchain toolchain_;
+  TemporaryFolder folder_;
+  std::string identity_;
+  std::set<std::string> written_trees_;
+  int compiles_ = 0;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch) {
@@ -100,140 +247,6 @@ Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch) {
   auto compiler = std::make_unique<HostCompiler>(arch, std::move(toolchain), std::move(folder));
   MGTUNE_TRY(compiler->write_headers());
   return std::unique_ptr<Compiler>(std::move(compiler));
-}
-
-HostCompiler::HostCompiler(std::string arch, HostToolchain toolchain, TemporaryFolder folder)
-    : arch_(std::move(arch)), toolchain_(std::move(toolchain)), folder_(std::move(folder)) {
-  std::vector<std::string> options(toolchain_.command.begin() + 1, toolchain_.command.end());
-  options.insert(options.end(), toolchain_.compile_flags.begin(), toolchain_.compile_flags.end());
-  options.insert(options.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
-  identity_ = toolchain_.version + ", " + joined(options) + ", headers " + device_headers_hash();
-}
-
-Status HostCompiler::write_headers() {
-  for (const EmbeddedFile& file : embedded_files()) {
-    const std::string path(file.path);
-    if (path.starts_with(kDeviceHeaders)) {
-      MGTUNE_TRY(folder_.write("cpu/" + path.substr(kDeviceHeaders.size()), file.content));
-    } else if (path.starts_with(kCommonHeaders)) {
-      MGTUNE_TRY(folder_.write("common/" + path.substr(kCommonHeaders.size()), file.content));
-    }
-  }
-  return folder_.write("cpu/mgtune_prelude.h", "#include \"mgcpu/prelude.h\"\n");
-}
-
-// The content distinguishes trees, because two families may each have a forward.cu.
-Result<std::string> HostCompiler::write_sources(const SourceTree& sources) {
-  Sha256 hash;
-  for (const auto& [path, content] : sources.files) hash.update_field(path).update_field(content);
-  const std::string directory = "family-" + hash.hex().substr(0, 16);
-  if (!written_trees_.contains(directory)) {
-    for (const auto& [path, content] : sources.files) {
-      MGTUNE_TRY(folder_.write(std::string(directory).append("/").append(path), content));
-    }
-    written_trees_.insert(directory);
-  }
-  return directory;
-}
-
-// All paths are relative to a folder beside the headers, because UBSan writes them into the binary
-// unchanged.
-std::vector<std::string> HostCompiler::compile_arguments() const {
-  std::vector<std::string> arguments = toolchain_.command;
-  arguments.insert(arguments.end(), toolchain_.compile_flags.begin(),
-                   toolchain_.compile_flags.end());
-  arguments.insert(
-      arguments.end(),
-      {"-ffile-prefix-map=../cpu/=", "-ffile-prefix-map=../common/=", "-I../cpu", "-I../common"});
-  arguments.push_back("-ffile-prefix-map=" + toolchain_.cuda_include + "=cuda");
-  arguments.insert(arguments.end(), {"-isystem", toolchain_.cuda_include});
-  return arguments;
-}
-
-// Without it every compile takes longer, but none fails.
-void HostCompiler::precompile_header() {
-  const std::string header = kPrelude;
-  Subprocess call;
-  call.directory = folder_.path() + "/cpu";
-  call.temporary_folder = folder_.path();
-  call.arguments = compile_arguments();
-  for (const std::string& argument : {std::string("-x"), std::string("c++-header"), header,
-                                      std::string("-o"), header + toolchain_.precompiled_suffix}) {
-    call.arguments.push_back(argument);
-  }
-  call.deadline = kDeadline;
-  static_cast<void>(run_subprocess(call).ok());
-}
-
-Status HostCompiler::run(std::vector<std::string> arguments, const std::string& directory,
-                         const BuildRequest& request, std::string& log) const {
-  Subprocess call;
-  call.arguments = std::move(arguments);
-  call.directory = folder_.path() + "/" + directory;
-  call.temporary_folder = folder_.path();  // one that is killed leaves files there
-  call.deadline = kDeadline;
-  MGTUNE_ASSIGN(const SubprocessOutcome outcome, run_subprocess(call));
-  if (outcome.exit_code != 0) MGTUNE_TRY(machine_failure(outcome));
-  log += readable(outcome.output, *request.sources);
-  if (outcome.exit_code == 0) return Status();
-  if (log.empty()) log = "the compiler ended with code " + std::to_string(outcome.exit_code);
-  return Status(StatusCode::compile_failed, std::exchange(log, std::string()));
-}
-
-// The compiler's message. Files have the names of the family's files, our own unit is left out, and
-// the text is not too long.
-std::string HostCompiler::readable(const std::string& output, const SourceTree& sources) const {
-  std::string text;
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find(kUnit) != std::string::npos || line.starts_with("compilation terminated"))
-      continue;
-    replace_all(line, "../common/", kCommonHeaders);
-    replace_all(line, "../cpu/", kDeviceHeaders);
-    name_folder(line, sources);
-    if (text.size() + line.size() > kMaxLogBytes) return text + "...";
-    text += (text.empty() ? "" : "\n") + line;
-  }
-  return text;
-}
-
-Result<Build> HostCompiler::compile(const BuildRequest& request) {
-  if (request.arch != arch_) {
-    return internal_error("asked for " + request.arch + ", but this compiler builds " + arch_);
-  }
-  if (!request.sources->files.contains(request.source)) {
-    return invalid_argument(request.sources->folder + " has no file " + request.source);
-  }
-  Build build;
-  build.arch = arch_;
-  build.key = known_build_key(request, identity_);
-  build.kernels = kernels_of(request);
-  MGTUNE_ASSIGN(const std::string directory, write_sources(*request.sources));
-  const std::string unit = unit_text(request.source, build.kernels);
-  MGTUNE_TRY(folder_.write(directory + "/" + kUnit, unit));
-  if (++compiles_ == kPrecompileBefore) precompile_header();
-
-  const std::string object = std::string(kUnit) + ".o";
-  std::vector<std::string> compile = compile_arguments();
-  for (const std::string& argument :
-       {"-ffile-prefix-map=" + folder_.path() + "/" + directory + "=.", std::string("-include"),
-        std::string(kPrelude), std::string("-c"), std::string(kUnit), std::string("-o"), object}) {
-    compile.push_back(argument);
-  }
-  MGTUNE_TRY(run(std::move(compile), directory, request, build.log));
-
-  std::vector<std::string> link = toolchain_.command;
-  link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
-  for (const std::string& argument : {object, std::string("-o"), std::string(kLibrary)}) {
-    link.push_back(argument);
-  }
-  MGTUNE_TRY(run(std::move(link), directory, request, build.log));
-  Result<std::string> library =
-      FileSystem::real().read_file(folder_.path() + "/" + directory + "/" + kLibrary);
-  if (!library.ok()) return io_error(library.status().message());  // the linker said it is there
-  build.binary = *std::move(library);
-  build.sha256 = sha256_hex(build.binary);
-  return build;
 }
 
 }  // namespace mgtune

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -11,7 +13,6 @@
 
 #include "compiler/cuda_toolkit.h"
 #include "system/file_system.h"
-#include "system/subprocess.h"
 #include "system/user_folders.h"
 
 namespace mgtune {
@@ -65,17 +66,6 @@ Result<std::vector<std::string>> find_compiler() {
       "the cpu device needs a C++ compiler: $CXX is not set, and PATH has no c++, g++ or clang++");
 }
 
-Result<std::string> find_cuda_include() {
-  std::string looked;
-  for (const std::string& toolkit : cuda_toolkit_folders()) {
-    const std::string folder = toolkit + "/include";
-    if (FileSystem::real().exists(folder + "/cuda_fp16.h")) return folder;
-    looked += " " + folder;
-  }
-  return environment_error(
-      "the headers of the CUDA Toolkit are not there (cuda_fp16.h); looked in" + looked);
-}
-
 // "CUDA_VERSION 13000". The version matters because kernels use the arithmetic of the headers.
 std::string cuda_version(const std::string& include) {
   constexpr std::string_view kDefine = "#define CUDA_VERSION ";
@@ -100,7 +90,7 @@ Result<std::string> first_version_line(std::vector<std::string> command) {
   return outcome.output.substr(0, outcome.output.find('\n'));
 }
 
-void append(std::vector<std::string>& flags, std::initializer_list<const char*> more) {
+void add_flags(std::vector<std::string>& flags, std::initializer_list<const char*> more) {
   flags.insert(flags.end(), more.begin(), more.end());
 }
 
@@ -109,27 +99,51 @@ void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
   // -ffp-contract=off gives the same bits at every optimisation level and on every machine. DWARF
   // 4, because the assembler writes its own folder into DWARF 5, and no option changes that. No
   // exceptions, because CUDA has none either.
-  append(flags,
-         {"-std=gnu++20", "-g", "-gdwarf-4", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
-          "-fno-strict-aliasing", "-ffp-contract=off", "-fstack-clash-protection",
-          "-fno-omit-frame-pointer", "-Wno-unknown-pragmas", "-fdiagnostics-color=never"});
-  append(toolchain.link_flags, {"-shared", "-Wl,--as-needed"});
+  add_flags(flags,
+            {"-std=gnu++20", "-g", "-gdwarf-4", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
+             "-fno-strict-aliasing", "-ffp-contract=off", "-fstack-clash-protection",
+             "-fno-omit-frame-pointer", "-Wno-unknown-pragmas", "-fdiagnostics-color=never"});
+  add_flags(toolchain.link_flags, {"-shared", "-Wl,--as-needed"});
   if (is_clang) {
-    append(flags, {"-ferror-limit=3"});
+    add_flags(flags, {"-ferror-limit=3"});
   } else {
     // Unique symbols would make builds with equal instantiations share their static storage.
-    append(flags, {"-fno-gnu-unique", "-fmax-errors=3", "-gno-record-gcc-switches",
-                   "-frandom-seed=mgtune"});
+    add_flags(flags, {"-fno-gnu-unique", "-fmax-errors=3", "-gno-record-gcc-switches",
+                      "-frandom-seed=mgtune"});
   }
   if (check_races) {
-    append(flags, {"-O1", "-fsanitize=thread"});
-    if (!is_clang) append(flags, {"--param=tsan-instrument-func-entry-exit=0", "-Wno-tsan"});
+    add_flags(flags, {"-O1", "-fsanitize=thread"});
+    if (!is_clang) add_flags(flags, {"--param=tsan-instrument-func-entry-exit=0", "-Wno-tsan"});
   } else if (kAddressSanitizer) {
-    append(flags, {"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
-    append(toolchain.link_flags, {"-fsanitize=address,undefined"});
+    add_flags(flags, {"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
+    add_flags(toolchain.link_flags, {"-fsanitize=address,undefined"});
   } else {
-    append(flags, {"-O2"});
+    add_flags(flags, {"-O2"});
   }
+}
+
+constexpr int kSignalled = 128;
+
+// The texts of strerror, with which compilers and linkers end their last line.
+constexpr std::array<std::string_view, 5> kNoRoom = {"No space left on device",
+                                                     "Disk quota exceeded", "Read-only file system",
+                                                     "Input/output error", "File too large"};
+constexpr std::array<std::string_view, 7> kNotTheSource = {
+    "signal terminated program",  // g++, of cc1plus and as
+    "terminated with signal",     // collect2, of ld
+    "unable to execute command",  // clang
+    "cannot execute",             // g++ without its cc1plus
+    "out of memory allocating",
+    "Cannot allocate memory",
+    "Too many open files"};
+
+// A diagnostic of the source quotes the source ("error: static assertion failed: ..."), so its
+// words prove nothing.
+bool is_of_the_source(std::string_view line) {
+  return line.find(": error: ") != std::string_view::npos ||
+         line.find(": warning: ") != std::string_view::npos ||
+         line.find(": note: ") != std::string_view::npos ||
+         line.find(" | ") != std::string_view::npos;
 }
 
 }  // namespace
@@ -141,13 +155,36 @@ Result<HostToolchain> find_host_toolchain(const std::string& arch) {
   }
   HostToolchain toolchain;
   MGTUNE_ASSIGN(toolchain.command, find_compiler());
-  MGTUNE_ASSIGN(toolchain.cuda_include, find_cuda_include());
+  MGTUNE_ASSIGN(toolchain.cuda_include, find_cuda_include(FileSystem::real()));
   MGTUNE_ASSIGN(const std::string version, first_version_line(toolchain.command));
   const bool is_clang = version.find("clang") != std::string::npos;
   toolchain.version = version + ", " + cuda_version(toolchain.cuda_include);
   toolchain.precompiled_suffix = is_clang ? ".pch" : ".gch";
   set_flags(toolchain, is_clang, check_races);
   return toolchain;
+}
+
+Status machine_failure(const SubprocessOutcome& outcome) {
+  if (outcome.exit_code > kSignalled) {
+    const char* const name = ::sigdescr_np(outcome.exit_code - kSignalled);
+    return environment_error("the compiler was ended by signal " +
+                             std::to_string(outcome.exit_code - kSignalled) + " (" +
+                             (name == nullptr ? "unknown" : name) + ")");
+  }
+  std::istringstream lines(outcome.output);
+  for (std::string line; std::getline(lines, line);) {
+    const auto says = [&line](std::string_view words) {
+      return line.find(words) != std::string::npos;
+    };
+    if (is_of_the_source(line) && !says("clang: error: ")) continue;
+    if (std::ranges::any_of(kNoRoom, says) || says("Cannot create temporary file")) {
+      return io_error("the compiler cannot write: " + line);
+    }
+    if (std::ranges::any_of(kNotTheSource, says)) return environment_error(line);
+  }
+  if (!outcome.output.empty()) return {};
+  return environment_error("the compiler ended with code " + std::to_string(outcome.exit_code) +
+                           " and gave no reason");
 }
 
 }  // namespace mgtune

@@ -39,7 +39,7 @@ bool skip_blanks(std::string_view& line) {
   }
 }
 
-bool take(std::string_view& line, std::string_view token) {
+bool skip(std::string_view& line, std::string_view token) {
   if (!line.starts_with(token)) return false;
   line.remove_prefix(token.size());
   return true;
@@ -51,7 +51,7 @@ void scan_directive(std::string_view rest, IncludeScan& scan) {
     scan.computed = true;  // the next lines could go on with "include"
     return;
   }
-  if (!take(rest, "include_next") && !take(rest, "include") && !take(rest, "import")) return;
+  if (!skip(rest, "include_next") && !skip(rest, "include") && !skip(rest, "import")) return;
   const bool whole = skip_blanks(rest);
   const char close = rest.starts_with('"') ? '"' : '>';
   const std::size_t end = rest.find(close, 1);

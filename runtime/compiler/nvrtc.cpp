@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -44,30 +45,13 @@ std::vector<std::string> folders() {
     folders.push_back(toolkit + "/lib");
   };
   if (has_home) add_toolkit(toolkits.front());
-  const std::string search_path = environment_variable("LD_LIBRARY_PATH");
-  std::string_view rest = search_path;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0) folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  std::istringstream parts(environment_variable("LD_LIBRARY_PATH"));
+  for (std::string part; std::getline(parts, part, ':');) {
+    if (!part.empty()) folders.push_back(part);
   }
   std::for_each(toolkits.begin() + (has_home ? 1 : 0), toolkits.end(), add_toolkit);
   folders.insert(folders.end(), {"/usr/lib/x86_64-linux-gnu", "/usr/lib64"});
   return folders;
-}
-
-Status bind_all(const SharedLibrary& library, Nvrtc* nvrtc) {
-  MGTUNE_TRY(library.bind("nvrtcVersion", &nvrtc->version));
-  MGTUNE_TRY(library.bind("nvrtcGetErrorString", &nvrtc->error_string));
-  MGTUNE_TRY(library.bind("nvrtcCreateProgram", &nvrtc->create_program));
-  MGTUNE_TRY(library.bind("nvrtcDestroyProgram", &nvrtc->destroy_program));
-  MGTUNE_TRY(library.bind("nvrtcAddNameExpression", &nvrtc->add_name_expression));
-  MGTUNE_TRY(library.bind("nvrtcCompileProgram", &nvrtc->compile_program));
-  MGTUNE_TRY(library.bind("nvrtcGetLoweredName", &nvrtc->lowered_name));
-  MGTUNE_TRY(library.bind("nvrtcGetProgramLogSize", &nvrtc->log_size));
-  MGTUNE_TRY(library.bind("nvrtcGetProgramLog", &nvrtc->log));
-  MGTUNE_TRY(library.bind("nvrtcGetCUBINSize", &nvrtc->cubin_size));
-  return library.bind("nvrtcGetCUBIN", &nvrtc->cubin);
 }
 
 }  // namespace
@@ -97,8 +81,10 @@ Result<Nvrtc> open_nvrtc(const std::string& path, LibraryLoader& loader) {
   }
   Nvrtc nvrtc;
   nvrtc.path = library->path();
-  MGTUNE_TRY(bind_all(*library, &nvrtc));
-  if (nvrtc.version(&nvrtc.major, &nvrtc.minor) != NVRTC_SUCCESS) {
+#define MGTUNE_BIND(function) MGTUNE_TRY(library->bind(#function, &nvrtc.function));
+  MGTUNE_NVRTC_FUNCTIONS(MGTUNE_BIND)
+#undef MGTUNE_BIND
+  if (nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor) != NVRTC_SUCCESS) {
     return environment_error(nvrtc.path + " does not say its version");
   }
   if (nvrtc.major * 100 + nvrtc.minor < kOldestVersion) {

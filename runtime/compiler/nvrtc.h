@@ -16,23 +16,24 @@
 #include "system/file_system.h"
 #include "system/shared_library.h"
 
+// Every function that is used.
+#define MGTUNE_NVRTC_FUNCTIONS(X)                                                                \
+  X(nvrtcVersion)                                                                                \
+  X(nvrtcGetErrorString)                                                                         \
+  X(nvrtcCreateProgram)                                                                          \
+  X(nvrtcDestroyProgram) X(nvrtcAddNameExpression) X(nvrtcCompileProgram) X(nvrtcGetLoweredName) \
+      X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN)
+
 namespace mgtune {
 
 struct Nvrtc {
   std::string path;  // of the library
   int major = 0, minor = 0;
 
-  decltype(&nvrtcVersion) version;
-  decltype(&nvrtcGetErrorString) error_string;
-  decltype(&nvrtcCreateProgram) create_program;
-  decltype(&nvrtcDestroyProgram) destroy_program;
-  decltype(&nvrtcAddNameExpression) add_name_expression;
-  decltype(&nvrtcCompileProgram) compile_program;
-  decltype(&nvrtcGetLoweredName) lowered_name;
-  decltype(&nvrtcGetProgramLogSize) log_size;
-  decltype(&nvrtcGetProgramLog) log;
-  decltype(&nvrtcGetCUBINSize) cubin_size;
-  decltype(&nvrtcGetCUBIN) cubin;
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
+#define MGTUNE_DECLARE(function) decltype(&::function) function = nullptr;
+  MGTUNE_NVRTC_FUNCTIONS(MGTUNE_DECLARE)
+#undef MGTUNE_DECLARE
 };
 
 // The file that would be opened. environment if there is none, saying where it was looked for and

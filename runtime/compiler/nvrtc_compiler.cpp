@@ -1,12 +1,14 @@
-#include "compiler/nvrtc_compiler.h"
+// The compiler of the architectures "sm_...": it makes cubins with NVRTC.
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <vector>
 
-#include "compiler/cuda_headers.h"
+#include "compiler/compiler.h"
+#include "compiler/cuda_toolkit.h"
 #include "compiler/nvrtc.h"
 #include "compiler/ptxas_report.h"
 #include "core/embedded.h"
@@ -34,7 +36,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   ~Program() {
-    if (program_ != nullptr) nvrtc_.destroy_program(&program_);
+    if (program_ != nullptr) nvrtc_.nvrtcDestroyProgram(&program_);
   }
 
   nvrtcProgram* out() { return &program_; }
@@ -42,9 +44,9 @@ class Program {
 
   std::string log() const {
     std::size_t size = 0;
-    if (nvrtc_.log_size(program_, &size) != NVRTC_SUCCESS || size <= 1) return "";
+    if (nvrtc_.nvrtcGetProgramLogSize(program_, &size) != NVRTC_SUCCESS || size <= 1) return "";
     std::string log(size, '\0');
-    if (nvrtc_.log(program_, log.data()) != NVRTC_SUCCESS) return "";
+    if (nvrtc_.nvrtcGetProgramLog(program_, log.data()) != NVRTC_SUCCESS) return "";
     log.resize(size - 1);  // without the terminating zero
     return log;
   }
@@ -56,34 +58,27 @@ class Program {
 
 // The files that `#include` may name, for nvrtcCreateProgram: the family's own, then <mg/...>.
 struct Headers {
-  explicit Headers(const SourceTree& sources) {
-    for (const auto& [path, content] : sources.files) add(path, content);
+  explicit Headers(const SourceTree& sources) : files(sources.files) {
     for (const EmbeddedFile& file : embedded_files()) {
       if (!file.path.starts_with(kCommonFolder)) continue;
-      std::string path(file.path.substr(kCommonFolder.size()));
-      if (!sources.files.contains(path)) add(std::move(path), std::string(file.content));
+      files.emplace(file.path.substr(kCommonFolder.size()), file.content);
     }
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      name_pointers.push_back(names[i].c_str());
-      content_pointers.push_back(contents[i].c_str());
+    for (const auto& [path, content] : files) {
+      names.push_back(path.c_str());
+      contents.push_back(content.c_str());
     }
   }
 
-  void add(std::string name, std::string content) {
-    names.push_back(std::move(name));
-    contents.push_back(std::move(content));
-  }
-
-  std::vector<std::string> names, contents;
-  std::vector<const char*> name_pointers, content_pointers;
+  std::map<std::string, std::string> files;
+  std::vector<const char*> names, contents;
 };
 
 class NvrtcCompiler final : public Compiler {
  public:
-  NvrtcCompiler(std::string nvrtc_path, CudaHeaders cuda_headers, std::string identity,
+  NvrtcCompiler(std::string nvrtc_path, std::string cuda_include, std::string identity,
                 LibraryLoader& loader)
       : nvrtc_path_(std::move(nvrtc_path)),
-        cuda_headers_(std::move(cuda_headers)),
+        cuda_include_(std::move(cuda_include)),
         identity_(std::move(identity)),
         loader_(loader) {}
 
@@ -99,16 +94,15 @@ class NvrtcCompiler final : public Compiler {
     }
     const Headers headers(*request.sources);
     Program program(*nvrtc_);
-    MGTUNE_TRY(expect(
-        nvrtc_->create_program(program.out(), source->second.c_str(), request.source.c_str(),
-                               static_cast<int>(headers.names.size()),
-                               headers.content_pointers.data(), headers.name_pointers.data())));
+    MGTUNE_TRY(expect(nvrtc_->nvrtcCreateProgram(
+        program.out(), source->second.c_str(), request.source.c_str(),
+        static_cast<int>(headers.names.size()), headers.contents.data(), headers.names.data())));
 
     std::vector<std::string> kernels;
     for (const std::string& kernel : request.kernels) {
       if (std::find(kernels.begin(), kernels.end(), kernel) != kernels.end()) continue;
       kernels.push_back(kernel);
-      MGTUNE_TRY(expect(nvrtc_->add_name_expression(program.get(), kernel.c_str())));
+      MGTUNE_TRY(expect(nvrtc_->nvrtcAddNameExpression(program.get(), kernel.c_str())));
     }
     MGTUNE_TRY(run(program, request.arch));
     return build(program, request, kernels);
@@ -117,21 +111,21 @@ class NvrtcCompiler final : public Compiler {
  private:
   Status expect(nvrtcResult result) const {
     if (result == NVRTC_SUCCESS) return {};
-    return {failure_code(result), std::string("NVRTC: ") + nvrtc_->error_string(result)};
+    return {failure_code(result), std::string("NVRTC: ") + nvrtc_->nvrtcGetErrorString(result)};
   }
 
   Status run(const Program& program, const std::string& arch) const {
     std::vector<std::string> options(kOptions.begin(), kOptions.end());
     options.push_back("--gpu-architecture=" + arch);
-    options.push_back("--include-path=" + cuda_headers_.folder);
+    options.push_back("--include-path=" + cuda_include_);
     std::vector<const char*> pointers;
     pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
-    const nvrtcResult result =
-        nvrtc_->compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+    const nvrtcResult result = nvrtc_->nvrtcCompileProgram(
+        program.get(), static_cast<int>(pointers.size()), pointers.data());
     if (result == NVRTC_SUCCESS) return {};
     const std::string log = program.log();
-    return {failure_code(result), log.empty() ? nvrtc_->error_string(result) : log};
+    return {failure_code(result), log.empty() ? nvrtc_->nvrtcGetErrorString(result) : log};
   }
 
   Result<Build> build(const Program& program, const BuildRequest& request,
@@ -141,15 +135,15 @@ class NvrtcCompiler final : public Compiler {
     build.arch = request.arch;
     build.log = program.log();
     std::size_t size = 0;
-    MGTUNE_TRY(expect(nvrtc_->cubin_size(program.get(), &size)));
+    MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBINSize(program.get(), &size)));
     build.binary.resize(size);
-    MGTUNE_TRY(expect(nvrtc_->cubin(program.get(), build.binary.data())));
+    MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBIN(program.get(), build.binary.data())));
     build.sha256 = sha256_hex(build.binary);
 
     const std::vector<PtxasEntry> report = parse_ptxas_report(build.log);
     for (const std::string& kernel : kernels) {
       const char* symbol = nullptr;
-      MGTUNE_TRY(expect(nvrtc_->lowered_name(program.get(), kernel.c_str(), &symbol)));
+      MGTUNE_TRY(expect(nvrtc_->nvrtcGetLoweredName(program.get(), kernel.c_str(), &symbol)));
       BuildKernel entry{.name = kernel, .symbol = symbol};
       const auto found = std::ranges::find(report, entry.symbol, &PtxasEntry::symbol);
       if (found != report.end()) {
@@ -163,7 +157,7 @@ class NvrtcCompiler final : public Compiler {
   }
 
   std::string nvrtc_path_;
-  CudaHeaders cuda_headers_;
+  std::string cuda_include_;
   std::string identity_;
   LibraryLoader& loader_;
   std::optional<Nvrtc> nvrtc_;
@@ -185,11 +179,12 @@ Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch,
                                                       LibraryLoader& loader) {
   if (!arch.starts_with("sm_")) return unsupported("NVRTC does not build for '" + arch + "'");
   MGTUNE_ASSIGN(std::string path, find_nvrtc(file_system));
-  MGTUNE_ASSIGN(CudaHeaders headers, find_cuda_headers(file_system));
-  std::string identity = "nvrtc " + file_identity(path) + ", headers " + headers.sha256;
+  MGTUNE_ASSIGN(std::string include, find_cuda_include(file_system));
+  std::string identity =
+      "nvrtc " + file_identity(path) + ", headers " + cuda_headers_sha256(file_system, include);
   for (const char* option : kOptions) identity += std::string(" ") + option;
   return std::unique_ptr<Compiler>(std::make_unique<NvrtcCompiler>(
-      std::move(path), std::move(headers), std::move(identity), loader));
+      std::move(path), std::move(include), std::move(identity), loader));
 }
 
 }  // namespace mgtune

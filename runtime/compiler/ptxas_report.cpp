@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <sstream>
 
 namespace mgtune {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kObjections = {
     "wgmma.mma_async instructions are serialized", "'setmaxnreg' ignored",
     "warpgroup.wait is injected"};
-constexpr std::size_t kMostObjections = 3;  // an unrolled loop has one for each of its steps
+constexpr std::size_t kMaxObjections = 3;  // an unrolled loop has one for each of its steps
 
 // The number directly before `words`; -1 if `words` is not in the line.
 int number_before(std::string_view line, std::string_view words) {
@@ -33,21 +34,14 @@ std::string_view text_after(std::string_view line, std::string_view words, char 
   return line.substr(0, line.find(end));
 }
 
-std::string_view take_line(std::string_view& log) {
-  const std::size_t end = std::min(log.find('\n'), log.size());
-  const std::string_view line = log.substr(0, end);
-  log.remove_prefix(std::min(end + 1, log.size()));
-  return line;
-}
-
 }  // namespace
 
 std::vector<PtxasEntry> parse_ptxas_report(std::string_view log) {
   std::vector<PtxasEntry> entries;
-  std::string_view function;  // whose properties follow
+  std::string function;  // whose properties follow
   int called_spill_bytes = 0;
-  while (!log.empty()) {
-    const std::string_view line = take_line(log);
+  std::istringstream lines{std::string(log)};
+  for (std::string line; std::getline(lines, line);) {
     if (const auto symbol = text_after(line, "Compiling entry function '", '\''); !symbol.empty()) {
       entries.push_back({.symbol = std::string(symbol)});
     }
@@ -76,10 +70,11 @@ std::vector<PtxasEntry> parse_ptxas_report(std::string_view log) {
 
 std::string ptxas_objections(std::string_view log) {
   std::string objections;
-  for (std::size_t found = 0; !log.empty() && found < kMostObjections;) {
-    const std::string_view line = take_line(log);
+  std::istringstream lines{std::string(log)};
+  std::size_t found = 0;
+  for (std::string line; found < kMaxObjections && std::getline(lines, line);) {
     if (!line.starts_with("ptxas ")) continue;  // not a source's own words, quoted in a warning
-    const auto says = [line](std::string_view words) { return line.find(words) != line.npos; };
+    const auto says = [&line](std::string_view words) { return line.find(words) != line.npos; };
     if (std::ranges::none_of(kObjections, says)) continue;
     objections.append(objections.empty() ? "" : "\n").append(line);
     ++found;

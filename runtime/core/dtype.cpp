@@ -2,7 +2,11 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace mgtune {
 namespace {
@@ -43,6 +47,30 @@ template <typename T>
 void store(void* array, std::int64_t index, T value) {
   std::memcpy(static_cast<char*>(array) + index * static_cast<std::int64_t>(sizeof(T)), &value,
               sizeof(T));
+}
+
+template <typename T>
+bool put(T value, ScalarValue& scalar) {
+  scalar.i64 = 0;
+  std::memcpy(&scalar, &value, sizeof(value));
+  return true;
+}
+
+// If the conversion turns a finite number into an infinity, the number is lost.
+template <typename Bits>
+bool put_half(float value, Bits (*from_float)(float), float (*to_float)(Bits),
+              ScalarValue& scalar) {
+  const Bits bits = from_float(value);
+  if (std::isfinite(value) && !std::isfinite(to_float(bits))) return false;
+  return put(bits, scalar);
+}
+
+bool put_float(double value, DType dtype, ScalarValue& scalar) {
+  const auto narrow = static_cast<float>(value);
+  if (std::isfinite(value) && !std::isfinite(narrow)) return false;
+  if (dtype == DType::f16) return put_half(narrow, f16_from_float, float_from_f16, scalar);
+  if (dtype == DType::bf16) return put_half(narrow, bf16_from_float, float_from_bf16, scalar);
+  return put(narrow, scalar);
 }
 
 }  // namespace
@@ -97,54 +125,39 @@ float float_from_bf16(std::uint16_t bits) {
 }
 
 double element_as_double(const void* array, std::int64_t index, DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return load<double>(array, index);
-    case DType::f32:
-      return load<float>(array, index);
-    case DType::f16:
-      return float_from_f16(load<std::uint16_t>(array, index));
-    case DType::bf16:
-      return float_from_bf16(load<std::uint16_t>(array, index));
-    case DType::i64:
-      return static_cast<double>(load<std::int64_t>(array, index));
-    case DType::u64:
-      return static_cast<double>(load<std::uint64_t>(array, index));
-    case DType::i32:
-      return load<std::int32_t>(array, index);
-    case DType::u32:
-      return load<std::uint32_t>(array, index);
-    case DType::i8:
-      return load<std::int8_t>(array, index);
-    case DType::u8:
-      return load<std::uint8_t>(array, index);
-  }
-  return 0;
+  if (dtype == DType::f16) return float_from_f16(load<std::uint16_t>(array, index));
+  if (dtype == DType::bf16) return float_from_bf16(load<std::uint16_t>(array, index));
+  return with_element_type(
+      dtype, [&]<typename T>(T) { return static_cast<double>(load<T>(array, index)); });
 }
 
 void put_element(void* array, std::int64_t index, DType dtype, double value) {
-  switch (dtype) {
-    case DType::f64:
-      return store(array, index, value);
-    case DType::f32:
-      return store(array, index, static_cast<float>(value));
-    case DType::f16:
-      return store(array, index, f16_from_float(static_cast<float>(value)));
-    case DType::bf16:
-      return store(array, index, bf16_from_float(static_cast<float>(value)));
-    case DType::i64:
-      return store(array, index, static_cast<std::int64_t>(value));
-    case DType::u64:
-      return store(array, index, static_cast<std::uint64_t>(value));
-    case DType::i32:
-      return store(array, index, static_cast<std::int32_t>(value));
-    case DType::u32:
-      return store(array, index, static_cast<std::uint32_t>(value));
-    case DType::i8:
-      return store(array, index, static_cast<std::int8_t>(value));
-    case DType::u8:
-      return store(array, index, static_cast<std::uint8_t>(value));
-  }
+  if (dtype == DType::f16) return store(array, index, f16_from_float(static_cast<float>(value)));
+  if (dtype == DType::bf16) return store(array, index, bf16_from_float(static_cast<float>(value)));
+  with_element_type(dtype, [&]<typename T>(T) { store(array, index, static_cast<T>(value)); });
+}
+
+bool encode_scalar(double value, DType dtype, ScalarValue& scalar) {
+  if (dtype == DType::f64) return put(value, scalar);
+  if (is_floating(dtype)) return put_float(value, dtype, scalar);
+  return with_element_type(dtype, [&]<typename T>(T) {
+    // The largest 64-bit integers are not representable as doubles. The power of two above them is.
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    const auto smallest = static_cast<double>(std::numeric_limits<T>::min());
+    if (!(value >= smallest && value < end) || value != std::trunc(value)) return false;
+    return put(static_cast<T>(value), scalar);
+  });
+}
+
+bool encode_integer(std::int64_t value, DType dtype, ScalarValue& scalar) {
+  if (dtype == DType::f32) return put(static_cast<float>(value), scalar);  // rounded once
+  if (is_floating(dtype)) return encode_scalar(static_cast<double>(value), dtype, scalar);
+  return with_element_type(dtype, [&]<typename T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      return std::in_range<T>(value) && put(static_cast<T>(value), scalar);
+    }
+    return false;
+  });
 }
 
 }  // namespace mgtune

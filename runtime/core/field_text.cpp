@@ -25,7 +25,7 @@ void append_field(std::string& text, std::string_view name, std::string_view val
 
 std::string_view FieldReader::text(std::string_view name) {
   std::size_t size = 0;
-  const std::string_view line = take_line();
+  const std::string_view line = next_line();
   ok_ = ok_ && line.starts_with(name) && line.substr(name.size()).starts_with(' ') &&
         parse_integer(line.substr(name.size() + 1), size) && size < rest_.size() &&
         rest_[size] == '\n';
@@ -41,7 +41,7 @@ std::int64_t FieldReader::integer(std::string_view name) {
   return ok_ ? value : -1;
 }
 
-std::string_view FieldReader::take_line() {
+std::string_view FieldReader::next_line() {
   const std::size_t end = std::min(rest_.find('\n'), rest_.size());
   const std::string_view line = rest_.substr(0, end);
   rest_.remove_prefix(std::min(end + 1, rest_.size()));

@@ -25,7 +25,7 @@ class FieldReader {
   std::int64_t integer(std::string_view name);  // -1 once ok() is false
 
  private:
-  std::string_view take_line();
+  std::string_view next_line();
 
   std::string_view rest_;
   bool ok_ = true;

@@ -4,13 +4,22 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "core/sha256_blocks.h"
-
 namespace mgtune {
+
+using Sha256State = std::array<std::uint32_t, 8>;
+using Sha256Blocks = void (*)(Sha256State& state, const unsigned char* blocks, std::size_t count);
+
+// The compression function over whole blocks of 64 bytes.
+void portable_sha256_blocks(Sha256State& state, const unsigned char* blocks, std::size_t count);
+
+// The same with the processor's own instructions, which is about five times as fast. Null if the
+// processor does not have them.
+Sha256Blocks native_sha256_blocks();
 
 // Takes data in pieces. hex() may be called once.
 class Sha256 {

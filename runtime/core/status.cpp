@@ -1,37 +1,15 @@
 #include "core/status.h"
 
+#include <array>
+
 namespace mgtune {
 
 std::string_view to_string(StatusCode code) {
-  switch (code) {
-    case StatusCode::ok:
-      return "ok";
-    case StatusCode::invalid_argument:
-      return "invalid_argument";
-    case StatusCode::not_found:
-      return "not_found";
-    case StatusCode::environment:
-      return "environment";
-    case StatusCode::corrupt:
-      return "corrupt";
-    case StatusCode::incompatible:
-      return "incompatible";
-    case StatusCode::io:
-      return "io";
-    case StatusCode::compile_failed:
-      return "compile_failed";
-    case StatusCode::launch_failed:
-      return "launch_failed";
-    case StatusCode::timeout:
-      return "timeout";
-    case StatusCode::device_lost:
-      return "device_lost";
-    case StatusCode::unsupported:
-      return "unsupported";
-    case StatusCode::internal:
-      return "internal";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 13> kWords = {
+      "ok",      "invalid_argument", "not_found",     "environment", "corrupt",     "incompatible",
+      "io",      "compile_failed",   "launch_failed", "timeout",     "device_lost", "unsupported",
+      "internal"};
+  return kWords[static_cast<std::size_t>(code)];
 }
 
 const std::string& Status::message() const {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "build/builder.h"
@@ -15,8 +16,13 @@ namespace mgtune {
 
 // Builds the kernels `names` of `source` in `sources`. Failures are those of the builder and of the
 // device. One thread, as for both of them.
-Result<std::unique_ptr<Module>> build_module(Device& device, Builder& builder,
-                                             const SourceTree& sources, const std::string& source,
-                                             std::vector<std::string> names);
+inline Result<std::unique_ptr<Module>> build_module(Device& device, Builder& builder,
+                                                    const SourceTree& sources,
+                                                    const std::string& source,
+                                                    std::vector<std::string> names) {
+  MGTUNE_ASSIGN(const Build build,
+                builder.build({&sources, source, std::move(names), device.info().arch}));
+  return device.load(build);
+}
 
 }  // namespace mgtune

@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "build/build.h"
 #include "core/status.h"
-#include "device/tensor_map.h"
 #include "family/variant.h"
 
 namespace mgtune {
@@ -45,14 +45,15 @@ struct KernelParameter {
 // One kernel of a loaded module.
 class Kernel {
  public:
+  Kernel(std::string name, std::vector<KernelParameter> parameters)
+      : name_(std::move(name)), parameters_(std::move(parameters)) {}
   virtual ~Kernel() = default;
-  virtual const std::string& name() const = 0;
-  virtual const std::vector<KernelParameter>& parameters() const = 0;
+  const std::string& name() const { return name_; }
+  const std::vector<KernelParameter>& parameters() const { return parameters_; }
 
- protected:
-  Kernel() = default;
-  Kernel(const Kernel&) = default;
-  Kernel& operator=(const Kernel&) = default;
+ private:
+  std::string name_;
+  std::vector<KernelParameter> parameters_;
 };
 
 class Module {
@@ -60,11 +61,6 @@ class Module {
   virtual ~Module() = default;
   // By the name expression of BuildKernel::name; not_found otherwise.
   virtual Result<const Kernel*> kernel(const std::string& name) const = 0;
-
- protected:
-  Module() = default;
-  Module(const Module&) = default;
-  Module& operator=(const Module&) = default;
 };
 
 struct KernelLaunch {
@@ -85,6 +81,29 @@ struct ThreadOrder {
   enum class Kind : std::uint8_t { forward, reversed, shuffled };
   Kind kind = Kind::forward;
   std::uint64_t seed = 0;  // of shuffled
+};
+
+inline constexpr std::size_t kMaxTensorMapRank = 5;
+
+// Describes a tensor for the copy engine of GPUs from sm_90 on (cuTensorMapEncodeTiled). A kernel
+// takes the result as a `const __grid_constant__ CUtensorMap` of 128 bytes.
+//
+// The first `rank` elements of each array count, the fastest dimension first. `stride_bytes` leaves
+// out the fastest dimension.
+struct TensorMapRequest {
+  void* memory = nullptr;  // aligned to 16 bytes
+  DType dtype = DType::f32;
+  std::uint32_t rank = 0;
+  std::array<std::uint64_t, kMaxTensorMapRank> extent{};  // elements
+  std::array<std::uint64_t, kMaxTensorMapRank - 1> stride_bytes{};
+  std::array<std::uint32_t, kMaxTensorMapRank> box{};  // elements that one copy moves
+  TensorMap::Swizzle swizzle = TensorMap::Swizzle::none;
+  TensorMap::L2 l2 = TensorMap::L2::none;
+};
+
+// The result of the driver for a request. Opaque.
+struct alignas(64) EncodedTensorMap {
+  std::array<std::byte, 128> bytes;
 };
 
 class Device {
@@ -123,18 +142,19 @@ class Device {
 
   // Only the cpu device has this; on other devices it is unsupported.
   virtual Status set_thread_order(ThreadOrder order) = 0;
-
- protected:
-  Device() = default;
-  Device(const Device&) = default;
-  Device& operator=(const Device&) = default;
 };
 
 // Memory of a device. The destructor frees it. Move-only; the device must outlive it.
 class Buffer {
  public:
   Buffer() = default;
-  static Result<Buffer> allocate(Device& device, std::size_t bytes);
+  static Result<Buffer> allocate(Device& device, std::size_t bytes) {
+    Buffer buffer;
+    MGTUNE_ASSIGN(buffer.data_, device.allocate(bytes));
+    buffer.device_ = &device;
+    buffer.bytes_ = bytes;
+    return buffer;
+  }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer taken(std::move(other));

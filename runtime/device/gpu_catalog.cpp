@@ -11,7 +11,7 @@
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kMostUnits = 1'000'000;  // of SMs, GB, MB
+constexpr std::int64_t kMaxUnits = 1'000'000;  // of SMs, GB, MB
 
 Result<std::string> text_of(const JsonCursor& cursor) {
   const JsonValue& value = cursor.value();
@@ -71,9 +71,9 @@ Result<GpuProduct> decode_gpu_product(const std::string& file, std::string_view 
   }
   MGTUNE_ASSIGN(gpu.arch, text_of(root.at("arch")));
   if (!is_arch(gpu.arch)) return root.at("arch").unexpected("an architecture such as sm_90");
-  MGTUNE_ASSIGN(gpu.sm_count, root.at("sm_count").integer(1, kMostUnits));
-  MGTUNE_ASSIGN(gpu.memory_gb, root.at("memory_gb").integer(1, kMostUnits));
-  MGTUNE_ASSIGN(gpu.l2_mb, root.at("l2_mb").integer(1, kMostUnits));
+  MGTUNE_ASSIGN(gpu.sm_count, root.at("sm_count").integer(1, kMaxUnits));
+  MGTUNE_ASSIGN(gpu.memory_gb, root.at("memory_gb").integer(1, kMaxUnits));
+  MGTUNE_ASSIGN(gpu.l2_mb, root.at("l2_mb").integer(1, kMaxUnits));
   MGTUNE_TRY(decode_peak(root.at("peak"), gpu));
   MGTUNE_ASSIGN(gpu.source, text_of(root.at("source")));
   return gpu;

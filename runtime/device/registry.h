@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "device/device.h"
+#include "device/gpu_catalog.h"
 
 namespace mgtune {
 
@@ -23,6 +24,17 @@ std::vector<DeviceInfo> list_devices();
 // name. "cpu" does not start the driver, and the name of an existing GPU does not load the cpu
 // device.
 Result<std::vector<DeviceInfo>> select_devices(const std::string& word);
+
+// Like select_devices(), if the machine had `devices` and the known products were
+// `products`.
+Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devices,
+                                             const std::vector<GpuProduct>& products,
+                                             const std::string& word);
+
+// "; did you mean 'L4'?" for the product, or the one of `names`, that is nearest to a misspelt
+// word. "" if none is near.
+std::string suggest_gpu(const std::string& word, const std::vector<GpuProduct>& products,
+                        std::vector<std::string> names);
 
 // Opens a device by DeviceInfo::id: a GPU in its primary context, or the cpu device, a plugin
 // library beside this binary (environment if it cannot be loaded, naming where it was looked for).

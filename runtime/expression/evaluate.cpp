@@ -1,7 +1,10 @@
 // The bytecode interpreter of Expression, and its arithmetic.
 
+#include <fmt/format.h>
+
 #include <cassert>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -17,11 +20,6 @@ constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 std::uint64_t magnitude(std::int64_t value) {
   const auto bits = static_cast<std::uint64_t>(value);
   return value < 0 ? 0 - bits : bits;
-}
-
-std::uint64_t greatest_common_divisor(std::uint64_t a, std::uint64_t b) {
-  while (b != 0) a = std::exchange(b, a % b);
-  return a;
 }
 
 // Of a positive divisor, rounded up.
@@ -96,7 +94,7 @@ inline Expression::Fault Expression::binary(Op op, std::int64_t a, std::int64_t 
     case Op::maximum:
       return value(a > b ? a : b);
     case Op::gcd: {
-      const std::uint64_t divisor = greatest_common_divisor(magnitude(a), magnitude(b));
+      const std::uint64_t divisor = std::gcd(magnitude(a), magnitude(b));
       return __builtin_add_overflow(divisor, 0U, &result) ? Fault::overflow : Fault::none;
     }
     default:  // ceil_div, round_up
@@ -163,18 +161,15 @@ Status Expression::failure(const Instruction& instruction, Fault fault, std::int
                            std::int64_t b) const {
   const auto place = static_cast<std::size_t>(instruction.place);
   const std::string word(token_at(text_, place).text);
-  std::string message;
+  std::string message = fmt::format("integer overflow: {} {} {}", a, word, b);
   if (fault == Fault::division_by_zero) {
     message = "division by zero";
   } else if (fault == Fault::not_positive) {
-    message = word + " needs a positive divisor, got " + std::to_string(b);
+    message = fmt::format("{} needs a positive divisor, got {}", word, b);
   } else if (instruction.op == Op::negate) {
-    message = "integer overflow: -(" + std::to_string(b) + ")";
+    message = fmt::format("integer overflow: -({})", b);
   } else if (instruction.op == Op::round_up || instruction.op == Op::gcd) {
-    message =
-        "integer overflow: " + word + "(" + std::to_string(a) + ", " + std::to_string(b) + ")";
-  } else {
-    message = "integer overflow: " + std::to_string(a) + " " + word + " " + std::to_string(b);
+    message = fmt::format("integer overflow: {}({}, {})", word, a, b);
   }
   return invalid_argument(with_caret(std::move(message), text_, place, word.size()));
 }

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,9 +32,9 @@ namespace mgtune {
 
 class Expression {
  public:
-  // invalid_argument if `text` is malformed or does not have the type `expected`.
-  static Result<Expression> parse(std::string_view text, const Scope& scope, ValueType expected);
-  static Result<Expression> parse(std::string_view text, const Scope& scope);  // of any type
+  // invalid_argument if `text` is malformed or does not have the type `expected`, if there is one.
+  static Result<Expression> parse(std::string_view text, const Scope& scope,
+                                  std::optional<ValueType> expected = std::nullopt);
   static Expression integer(std::int64_t value);
   static Expression boolean(bool value);
 

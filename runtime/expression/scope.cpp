@@ -10,9 +10,6 @@
 namespace mgtune {
 namespace {
 
-constexpr std::array<DType, 10> kDTypes = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                                           DType::i64, DType::u64, DType::i32, DType::u32,
-                                           DType::i8,  DType::u8};
 constexpr std::array<std::string_view, 10> kReserved = {
     "true", "false", "min", "max", "ceil_div", "round_up", "gcd", "is_pow2", "sizeof", "has"};
 

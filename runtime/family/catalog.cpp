@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/embedded.h"
-#include "core/suggest.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,8 @@ namespace mgtune {
 class NameTable {
  public:
   // Fails if the cursor's key is not a C identifier, or if something else already has this name.
-  Status claim(const JsonCursor& named, std::string_view what);  // "a dim"
+  // `kind` is what the name means: "a dim".
+  Status claim(const JsonCursor& named, std::string_view kind);
 
  private:
   std::map<std::string, std::string, std::less<>> taken_;
@@ -36,12 +38,23 @@ enum class Known : std::uint8_t {
   before_launch,  // in a design: everything
 };
 
+struct ExpressionRule {
+  const Scope& scope;  // the names that it may use
+  ValueType type;
+  Known known;
+};
+
 // An expression, or a plain integer or boolean in its place.
-Result<Expression> decode_expression(const JsonCursor& cursor, const Scope& scope, ValueType type,
-                                     Known known);
-Result<std::vector<Expression>> decode_expressions(
-    const JsonCursor& cursor, const Scope& scope, ValueType type, Known known,
-    std::size_t fewest = 0, std::size_t most = std::numeric_limits<std::size_t>::max());
+Result<Expression> decode_expression(const JsonCursor& cursor, const ExpressionRule& rule);
+
+// The member `key` of an object, if it is there. A list has at least `min` and at most `max`.
+Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                       std::optional<Expression>& out);
+Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                       Expression& out);
+Status read_expressions(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                        std::vector<Expression>& out, std::size_t min = 0,
+                        std::size_t max = std::numeric_limits<std::size_t>::max());
 
 // Fails, naming the value, if `expression` needs a value that is not known then.
 Status check_known(const JsonCursor& cursor, const Expression& expression, const Scope& scope,
@@ -49,20 +62,19 @@ Status check_known(const JsonCursor& cursor, const Expression& expression, const
 
 // A dtype that is written out, or the name of a dtype variable.
 Result<DTypeRef> decode_dtype(const JsonCursor& cursor, const Operator& op);
+std::vector<DType> possible_dtypes(const Tensor& tensor, const Operator& op);
+
+// The index of the tensor `name`.
+Result<int> find_tensor(const JsonCursor& cursor, const Operator& op, const std::string& name);
 
 // A path of a file in the family's folder that ends in ".cu".
 Result<std::string> decode_source_path(const JsonCursor& cursor);
 
 Status decode_names(const JsonCursor& root, Operator& op, NameTable& names);
 Status decode_tensors(const JsonCursor& tensors, Operator& op);
-Status decode_cost(const JsonCursor& cost, Operator& op);
-Status decode_check(const JsonCursor& check, Operator& op);
 Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameTable names);
-Result<Parameter> decode_parameter(const JsonCursor& cursor, Scope& scope);
-Status decode_defaults(const JsonCursor& defaults, Design& design);
 Result<Launch> decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
                              NameTable names);
-Result<KernelTemplate> decode_kernel(const JsonCursor& cursor, const Design& design);
 Status decode_problems(const JsonCursor& problems, Operator& op);
 
 }  // namespace mgtune

@@ -1,11 +1,11 @@
-// A design: its source, parameters, lets, constraints, workspace and launches.
+// A design: its source, parameters, lets, constraints, workspace, launches and ladder of defaults.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "core/suggest.h"
+#include "core/text.h"
 #include "family/decode.h"
 
 namespace mgtune {
@@ -21,7 +21,56 @@ bool is_arch(std::string_view word) {
 }
 
 // Points are numbered. The designs of an operator together stay far below 2^64.
-constexpr std::uint64_t kMostPoints = 1'000'000'000'000'000;
+constexpr std::uint64_t kMaxPointsOfDesign = 1'000'000'000'000'000;
+
+constexpr std::string_view kWhen = "when";  // of a default, beside the parameters
+
+ValueType type_of(const JsonValue& value) {
+  if (value.kind == JsonValue::Kind::boolean) return ValueType::boolean;
+  return value.kind == JsonValue::Kind::string ? ValueType::symbol : ValueType::integer;
+}
+
+// A dtype among identifiers would be a type in one variant and an enumerator in the next one.
+Status check_symbols(const JsonCursor& cursor, const std::vector<std::string>& symbols) {
+  const auto dtypes = std::ranges::count_if(
+      symbols, [](const std::string& symbol) { return dtype_from_string(symbol).has_value(); });
+  if (dtypes == 0 || static_cast<std::size_t>(dtypes) == symbols.size()) return {};
+  return cursor.error("either all values are dtypes or none is");
+}
+
+// A value of a parameter. The scope gets to know a new symbol.
+Result<std::int64_t> decode_parameter_value(const JsonCursor& cursor, ValueType type,
+                                            Scope& scope) {
+  if (type == ValueType::integer) return cursor.integer();
+  if (type == ValueType::boolean) {
+    MGTUNE_ASSIGN(const bool is_true, cursor.boolean());
+    return is_true ? 1 : 0;
+  }
+  MGTUNE_ASSIGN(const std::string symbol, cursor.string());
+  return scope.intern(symbol);
+}
+
+Result<Parameter> decode_parameter(const JsonCursor& cursor, Scope& scope) {
+  if (cursor.key() == kWhen) return cursor.error("'when' is the condition of a default");
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, cursor.elements());
+  if (elements.empty()) return cursor.error("an empty list of values");
+  Parameter parameter{cursor.key(), type_of(elements[0].value()), {}, 0};
+  std::vector<std::string> symbols;
+  for (const JsonCursor& element : elements) {
+    if (parameter.type == ValueType::symbol) {
+      MGTUNE_ASSIGN(symbols.emplace_back(), element.identifier());
+    }
+    MGTUNE_ASSIGN(const std::int64_t value, decode_parameter_value(element, parameter.type, scope));
+    if (std::ranges::find(parameter.values, value) != parameter.values.end()) {
+      return element.error(fmt::format("{} stands here twice", canonical_json(element.value())));
+    }
+    parameter.values.push_back(value);
+  }
+  MGTUNE_TRY(check_symbols(cursor, symbols));
+  MGTUNE_ASSIGN(parameter.slot, cursor.located(scope.declare(parameter.name, parameter.type,
+                                                             Stage::compile, symbols)));
+  return parameter;
+}
 
 Status decode_parameters(const JsonCursor& params, Design& design, NameTable& names) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, params.members());
@@ -29,7 +78,7 @@ Status decode_parameters(const JsonCursor& params, Design& design, NameTable& na
   for (const JsonCursor& member : members) {
     MGTUNE_TRY(names.claim(member, "a parameter"));
     MGTUNE_ASSIGN(Parameter parameter, decode_parameter(member, design.scope));
-    if (parameter.values.size() > kMostPoints / points) {
+    if (parameter.values.size() > kMaxPointsOfDesign / points) {
       return member.error(
           "with this parameter the design has more than 10^15 points; spread it over designs, "
           "whose points add instead of multiplying");
@@ -41,18 +90,17 @@ Status decode_parameters(const JsonCursor& params, Design& design, NameTable& na
 }
 
 Status decode_let(const JsonCursor& cursor, Design& design) {
-  Result<Expression> value = Expression::integer(cursor.value().integer);
+  Expression value = Expression::integer(cursor.value().integer);
   if (cursor.value().kind != JsonValue::Kind::integer) {
     MGTUNE_ASSIGN(const std::string text, cursor.string());
-    value = Expression::parse(text, design.scope);
-    if (!value.ok()) return cursor.error(value.status().message());
+    MGTUNE_ASSIGN(value, cursor.located(Expression::parse(text, design.scope)));
   }
-  if (value->type() == ValueType::symbol) {
+  if (value.type() == ValueType::symbol) {
     return cursor.error("a let is an integer or a boolean, not an identifier");
   }
-  Result<int> slot = design.scope.declare(cursor.key(), value->type(), value->stage());
-  if (!slot.ok()) return cursor.error(slot.status().message());
-  design.lets.push_back({cursor.key(), std::move(value).value(), *slot});
+  MGTUNE_ASSIGN(const int slot,
+                cursor.located(design.scope.declare(cursor.key(), value.type(), value.stage())));
+  design.lets.push_back({cursor.key(), std::move(value), slot});
   return {};
 }
 
@@ -72,16 +120,10 @@ Status decode_lets(const JsonCursor& lets, Design& design, NameTable& names) {
 Status decode_alignments(const JsonCursor& align, const Operator& op, Design& design) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, align.members());
   for (const JsonCursor& member : members) {
-    const auto tensor = std::ranges::find(op.tensors, member.key(), &Tensor::name);
-    if (tensor == op.tensors.end()) {
-      std::vector<std::string> tensors;
-      for (const Tensor& known : op.tensors) tensors.push_back(known.name);
-      return member.error(
-          fmt::format("'{}' is not a tensor{}", member.key(), did_you_mean(member.key(), tensors)));
-    }
+    MGTUNE_ASSIGN(const int tensor, find_tensor(member, op, member.key()));
     MGTUNE_ASSIGN(Expression bytes,
-                  decode_expression(member, design.scope, ValueType::integer, Known::compiling));
-    design.alignments.push_back({static_cast<int>(tensor - op.tensors.begin()), std::move(bytes)});
+                  decode_expression(member, {design.scope, ValueType::integer, Known::compiling}));
+    design.alignments.push_back({tensor, std::move(bytes)});
   }
   return {};
 }
@@ -94,17 +136,13 @@ Status decode_workspace(const JsonCursor& workspace, const Operator& op, Design&
     MGTUNE_TRY(member.expect_keys({"dtype", "shape"}, {"when", "zero"}));
     Workspace buffer;
     buffer.name = member.key();
-    if (const auto when = member.find("when")) {
-      MGTUNE_ASSIGN(buffer.when, decode_expression(*when, design.scope, ValueType::boolean,
-                                                   Known::before_launch));
-    }
+    MGTUNE_TRY(read_expression(
+        member, "when", {design.scope, ValueType::boolean, Known::before_launch}, buffer.when));
     MGTUNE_ASSIGN(buffer.dtype, decode_dtype(member.at("dtype"), op));
-    MGTUNE_ASSIGN(buffer.shape, decode_expressions(member.at("shape"), design.scope,
-                                                   ValueType::integer, Known::before_launch, 1, 8));
-    if (const auto zero = member.find("zero")) {
-      MGTUNE_ASSIGN(const std::size_t choice, zero->choice({"never", "once", "each_launch"}));
-      buffer.zero = static_cast<Zero>(choice);
-    }
+    MGTUNE_TRY(read_expressions(member, "shape",
+                                {design.scope, ValueType::integer, Known::before_launch},
+                                buffer.shape, 1, 8));
+    MGTUNE_TRY(member.read_choice("zero", {"never", "once", "each_launch"}, buffer.zero));
     design.scope.refuse(buffer.name, fmt::format("'{}' is a workspace, not a value", buffer.name));
     design.workspace.push_back(std::move(buffer));
   }
@@ -155,14 +193,31 @@ std::string launch_text(const JsonCursor& cursor) {
   return canonical_json(shaping);
 }
 
-Status decode_conditions(const JsonCursor& cursor, Design& design) {
-  if (const auto requires_ = cursor.find("requires")) {
-    MGTUNE_ASSIGN(design.requirements, decode_expressions(*requires_, design.scope,
-                                                          ValueType::boolean, Known::compiling));
-  }
-  if (const auto constraints = cursor.find("constraints")) {
-    MGTUNE_ASSIGN(design.constraints, decode_expressions(*constraints, design.scope,
-                                                         ValueType::boolean, Known::before_launch));
+Status decode_defaults(const JsonCursor& defaults, Design& design) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, defaults.elements());
+  for (const JsonCursor& element : elements) {
+    MGTUNE_ASSIGN(const std::vector<JsonCursor> members, element.members());
+    for (const JsonCursor& member : members) {
+      const std::string& name = member.key();
+      const auto parameter = std::ranges::find(design.params, name, &Parameter::name);
+      if (name == kWhen || parameter != design.params.end()) continue;
+      return element.error(fmt::format("'{}' is not a parameter of '{}'{}", name, design.name,
+                                       did_you_mean(name, design.params, &Parameter::name)));
+    }
+    Default& rung = design.defaults.emplace_back();
+    for (const Parameter& parameter : design.params) {
+      const auto member = element.find(parameter.name);
+      if (!member) return element.error(fmt::format("missing parameter '{}'", parameter.name));
+      MGTUNE_ASSIGN(const std::int64_t value,
+                    decode_parameter_value(*member, parameter.type, design.scope));
+      if (std::ranges::find(parameter.values, value) == parameter.values.end()) {
+        return member->error(fmt::format("{} is not a value of '{}'",
+                                         canonical_json(member->value()), parameter.name));
+      }
+      rung.values.push_back(value);
+    }
+    MGTUNE_TRY(read_expression(element, kWhen, {design.scope, ValueType::boolean, Known::compiling},
+                               rung.when));
   }
   return {};
 }
@@ -181,23 +236,26 @@ Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameT
   design.scope = op.scope;
   MGTUNE_ASSIGN(design.source, decode_source_path(cursor.at("source")));
   if (const auto arch = cursor.find("arch")) {
-    MGTUNE_ASSIGN(design.arch, arch->string());
+    MGTUNE_TRY(arch->read(design.arch));
     if (!is_arch(design.arch)) {
       return arch->error(fmt::format("'{}' is not an architecture such as sm_90a", design.arch));
     }
   }
   MGTUNE_TRY(decode_parameters(cursor.at("params"), design, names));
   if (const auto lets = cursor.find("let")) MGTUNE_TRY(decode_lets(*lets, design, names));
-  MGTUNE_TRY(decode_conditions(cursor, design));
+  MGTUNE_TRY(read_expressions(cursor, "requires",
+                              {design.scope, ValueType::boolean, Known::compiling},
+                              design.requirements));
+  MGTUNE_TRY(read_expressions(cursor, "constraints",
+                              {design.scope, ValueType::boolean, Known::before_launch},
+                              design.constraints));
   if (const auto align = cursor.find("align")) MGTUNE_TRY(decode_alignments(*align, op, design));
   if (const auto workspace = cursor.find("workspace")) {
     MGTUNE_TRY(decode_workspace(*workspace, op, design, names));
   }
   MGTUNE_TRY(decode_launches(cursor.at("launches"), op, design, names));
   if (const auto defaults = cursor.find("defaults")) MGTUNE_TRY(decode_defaults(*defaults, design));
-  if (const auto order_dependent = cursor.find("order_dependent")) {
-    MGTUNE_ASSIGN(design.order_dependent, order_dependent->boolean());
-  }
+  MGTUNE_TRY(cursor.read("order_dependent", design.order_dependent));
   design.launch_text = launch_text(cursor);
   return design;
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/suggest.h"
+#include "core/text.h"
 #include "family/decode.h"
 
 namespace mgtune {
@@ -33,12 +33,12 @@ std::string_view reason(const Name& name) {
 
 }  // namespace
 
-Status NameTable::claim(const JsonCursor& named, std::string_view what) {
+Status NameTable::claim(const JsonCursor& named, std::string_view kind) {
   const std::string& name = named.key();
   if (!is_identifier(name)) {
     return named.error(fmt::format("the name '{}' is not a C identifier", name));
   }
-  const auto [taken, is_new] = taken_.emplace(name, what);
+  const auto [taken, is_new] = taken_.emplace(name, kind);
   if (is_new) return {};
   return named.error(fmt::format("'{}' is already {}", name, taken->second));
 }
@@ -56,37 +56,50 @@ Status check_known(const JsonCursor& cursor, const Expression& expression, const
   return {};
 }
 
-Result<Expression> decode_expression(const JsonCursor& cursor, const Scope& scope, ValueType type,
-                                     Known known) {
+Result<Expression> decode_expression(const JsonCursor& cursor, const ExpressionRule& rule) {
   const JsonValue& value = cursor.value();
-  if (value.kind == JsonValue::Kind::integer && type == ValueType::integer) {
+  if (value.kind == JsonValue::Kind::integer && rule.type == ValueType::integer) {
     return Expression::integer(value.integer);
   }
-  if (value.kind == JsonValue::Kind::boolean && type == ValueType::boolean) {
+  if (value.kind == JsonValue::Kind::boolean && rule.type == ValueType::boolean) {
     return Expression::boolean(value.boolean);
   }
   MGTUNE_ASSIGN(const std::string text, cursor.string());
-  Result<Expression> parsed = Expression::parse(text, scope, type);
-  if (!parsed.ok()) return cursor.error(parsed.status().message());
-  MGTUNE_TRY(check_known(cursor, *parsed, scope, known));
+  MGTUNE_ASSIGN(Expression parsed, cursor.located(Expression::parse(text, rule.scope, rule.type)));
+  MGTUNE_TRY(check_known(cursor, parsed, rule.scope, rule.known));
   return parsed;
 }
 
-Result<std::vector<Expression>> decode_expressions(const JsonCursor& cursor, const Scope& scope,
-                                                   ValueType type, Known known, std::size_t fewest,
-                                                   std::size_t most) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, cursor.elements());
-  if (elements.size() < fewest || elements.size() > most) {
-    const std::string wanted =
-        fewest == most ? std::to_string(fewest) : fmt::format("{} to {}", fewest, most);
-    return cursor.error(fmt::format("expected {} entries, got {}", wanted, elements.size()));
+Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                       std::optional<Expression>& out) {
+  if (const auto member = object.find(key)) {
+    MGTUNE_ASSIGN(out, decode_expression(*member, rule));
   }
-  std::vector<Expression> expressions;
+  return {};
+}
+
+Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                       Expression& out) {
+  std::optional<Expression> read;
+  MGTUNE_TRY(read_expression(object, key, rule, read));
+  if (read) out = *std::move(read);
+  return {};
+}
+
+Status read_expressions(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                        std::vector<Expression>& out, std::size_t min, std::size_t max) {
+  const auto member = object.find(key);
+  if (!member) return {};
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, member->elements());
+  if (elements.size() < min || elements.size() > max) {
+    const std::string wanted = min == max ? std::to_string(min) : fmt::format("{} to {}", min, max);
+    return member->error(fmt::format("expected {} entries, got {}", wanted, elements.size()));
+  }
   for (const JsonCursor& element : elements) {
-    MGTUNE_ASSIGN(Expression expression, decode_expression(element, scope, type, known));
-    expressions.push_back(std::move(expression));
+    MGTUNE_ASSIGN(Expression expression, decode_expression(element, rule));
+    out.push_back(std::move(expression));
   }
-  return expressions;
+  return {};
 }
 
 Result<DTypeRef> decode_dtype(const JsonCursor& cursor, const Operator& op) {
@@ -94,11 +107,23 @@ Result<DTypeRef> decode_dtype(const JsonCursor& cursor, const Operator& op) {
   if (const auto dtype = dtype_from_string(word)) return DTypeRef{*dtype, -1};
   const auto variable = std::ranges::find(op.dtypes, word, &DTypeVariable::name);
   if (variable != op.dtypes.end()) return DTypeRef{DType::f32, variable->slot};
-  std::vector<std::string> candidates = {"f64", "f32", "f16", "bf16", "i64",
-                                         "u64", "i32", "u32", "i8",   "u8"};
+  std::vector<std::string> candidates;
+  for (const DType known : kDTypes) candidates.emplace_back(to_string(known));
   for (const DTypeVariable& known : op.dtypes) candidates.push_back(known.name);
   return cursor.error(fmt::format("'{}' is neither a dtype nor a name of /dtypes{}", word,
                                   did_you_mean(word, candidates)));
+}
+
+std::vector<DType> possible_dtypes(const Tensor& tensor, const Operator& op) {
+  if (tensor.dtype.slot < 0) return {tensor.dtype.fixed};
+  return std::ranges::find(op.dtypes, tensor.dtype.slot, &DTypeVariable::slot)->values;
+}
+
+Result<int> find_tensor(const JsonCursor& cursor, const Operator& op, const std::string& name) {
+  const auto tensor = std::ranges::find(op.tensors, name, &Tensor::name);
+  if (tensor != op.tensors.end()) return static_cast<int>(tensor - op.tensors.begin());
+  return cursor.error(
+      fmt::format("'{}' is not a tensor{}", name, did_you_mean(name, op.tensors, &Tensor::name)));
 }
 
 Result<std::string> decode_source_path(const JsonCursor& cursor) {

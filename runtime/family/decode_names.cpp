@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "family/decode.h"
 
@@ -12,9 +14,7 @@ namespace {
 
 Result<int> declare(const JsonCursor& cursor, Scope& scope, const std::string& name, ValueType type,
                     Stage stage, const std::vector<std::string>& symbols = {}) {
-  Result<int> slot = scope.declare(name, type, stage, symbols);
-  if (!slot.ok()) return cursor.error(slot.status().message());
-  return slot;
+  return cursor.located(scope.declare(name, type, stage, symbols));
 }
 
 // In the order of DeviceSlot.
@@ -110,23 +110,16 @@ Status decode_scalar(const JsonCursor& cursor, Operator& op, NameTable& names) {
   return {};
 }
 
-Result<DimKind> decode_dim_kind(const JsonCursor& cursor) {
-  MGTUNE_ASSIGN(const std::size_t kind, cursor.choice({"static", "dynamic", "hint"}));
-  return static_cast<DimKind>(kind);
-}
-
 Status decode_dim(const JsonCursor& cursor, Operator& op) {
   Dim dim{cursor.key(), DimKind::fixed, std::nullopt, 0};
-  if (cursor.value().kind == JsonValue::Kind::object) {
-    MGTUNE_TRY(cursor.expect_keys({"kind"}, {"default"}));
-    MGTUNE_ASSIGN(dim.kind, decode_dim_kind(cursor.at("kind")));
-    if (const auto fallback = cursor.find("default")) {
-      const Known known = dim.kind == DimKind::fixed ? Known::binding : Known::problem;
-      MGTUNE_ASSIGN(dim.fallback,
-                    decode_expression(*fallback, op.scope, ValueType::integer, known));
-    }
-  } else {
-    MGTUNE_ASSIGN(dim.kind, decode_dim_kind(cursor));
+  const bool is_object = cursor.value().kind == JsonValue::Kind::object;
+  if (is_object) MGTUNE_TRY(cursor.expect_keys({"kind"}, {"default"}));
+  const JsonCursor kind = is_object ? cursor.at("kind") : cursor;
+  MGTUNE_TRY(kind.read_choice({"static", "dynamic", "hint"}, dim.kind));
+  const Known known = dim.kind == DimKind::fixed ? Known::binding : Known::problem;
+  if (is_object) {
+    MGTUNE_TRY(
+        read_expression(cursor, "default", {op.scope, ValueType::integer, known}, dim.fallback));
   }
   const Stage stage = dim.kind == DimKind::fixed ? Stage::compile : Stage::launch;
   MGTUNE_ASSIGN(dim.slot, declare(cursor, op.scope, dim.name, ValueType::integer, stage));
@@ -149,19 +142,18 @@ Status decode_dims(const JsonCursor& dims, Operator& op, NameTable& names) {
 }  // namespace
 
 Status decode_names(const JsonCursor& root, Operator& op, NameTable& names) {
-  using Part = Status (*)(const JsonCursor&, Operator&, NameTable&);
-  struct Section {
-    const char* key;
-    Part part;
-  };
+  using Decode = Status (*)(const JsonCursor&, Operator&, NameTable&);
+  const std::array<std::pair<const char*, Decode>, 4> sections = {
+      {{"dtypes", decode_dtype_variable},
+       {"flags", decode_flag},
+       {"scalars", decode_scalar},
+       {"tensors", decode_tensor_name}}};
   MGTUNE_TRY(declare_device(root, op.scope));
-  for (const Section& section :
-       {Section{"dtypes", decode_dtype_variable}, Section{"flags", decode_flag},
-        Section{"scalars", decode_scalar}, Section{"tensors", decode_tensor_name}}) {
-    const auto names_of = root.find(section.key);
-    if (!names_of) continue;
-    MGTUNE_ASSIGN(const std::vector<JsonCursor> members, names_of->members());
-    for (const JsonCursor& member : members) MGTUNE_TRY(section.part(member, op, names));
+  for (const auto& [key, decode] : sections) {
+    const auto section = root.find(key);
+    if (!section) continue;
+    MGTUNE_ASSIGN(const std::vector<JsonCursor> members, section->members());
+    for (const JsonCursor& member : members) MGTUNE_TRY(decode(member, op, names));
   }
   return decode_dims(root.at("dims"), op, names);
 }

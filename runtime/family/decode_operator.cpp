@@ -1,26 +1,84 @@
-// decode_operator(): the top level of an operator file.
+// decode_operator(): the top level of an operator file, and how its results are judged.
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "family/decode.h"
 
 namespace mgtune {
 namespace {
 
-// Keeps every count of points within 64 bits, whatever is added.
+// Keeps every count of points within 64 bits. A design has at most 10^15.
 constexpr std::uint64_t kMaxPoints = 1ULL << 62U;
+
+Status decode_reference(const JsonCursor& cursor, Operator& op) {
+  MGTUNE_ASSIGN(std::string word, cursor.string());
+  if (is_identifier(word)) {
+    op.check.source = "reference.cu";
+    op.check.reference = std::move(word);
+    return {};
+  }
+  MGTUNE_ASSIGN(op.check.source, decode_source_path(cursor));
+  op.check.reference = op.family + "_" + op.name + "_reference";
+  return {};
+}
+
+Status decode_bounds(const JsonCursor& cursor, std::map<DType, double>& bounds) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, cursor.members());
+  for (const JsonCursor& member : members) {
+    const auto dtype = dtype_from_string(member.key());
+    if (!dtype) return member.error(fmt::format("'{}' is not a dtype", member.key()));
+    MGTUNE_ASSIGN(const double bound, member.number());
+    if (!(bound >= 0)) return member.error("expected a number that is not negative");
+    bounds.emplace(*dtype, bound);
+  }
+  return {};
+}
+
+// An output without a tolerance could never be judged.
+Status check_coverage(const JsonCursor& tolerance, const Operator& op) {
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.role == Role::in) continue;
+    for (const DType dtype : possible_dtypes(tensor, op)) {
+      if (op.check.tolerance.contains(dtype)) continue;
+      return tolerance.error(
+          fmt::format("missing key '{}', which '{}' may be", to_string(dtype), tensor.name));
+    }
+  }
+  return {};
+}
+
+// How results are judged.
+Status decode_check(const JsonCursor& cursor, Operator& op) {
+  MGTUNE_TRY(cursor.expect_keys({"reference", "measure"},
+                                {"tolerance", "baseline", "slack", "sample_rows"}));
+  MGTUNE_TRY(decode_reference(cursor.at("reference"), op));
+  Check& check = op.check;
+  MGTUNE_TRY(cursor.read_choice("measure", {"relative_l2", "twice_low_precision"}, check.measure));
+  if (check.measure == Measure::relative_l2) {
+    MGTUNE_TRY(cursor.expect_keys({"reference", "measure", "tolerance"}, {"sample_rows"}));
+    MGTUNE_TRY(decode_bounds(cursor.at("tolerance"), check.tolerance));
+    MGTUNE_TRY(check_coverage(cursor.at("tolerance"), op));
+  } else {
+    MGTUNE_TRY(cursor.expect_keys({"reference", "measure", "baseline"}, {"slack", "sample_rows"}));
+    MGTUNE_ASSIGN(check.baseline, cursor.at("baseline").identifier());
+    if (const auto slack = cursor.find("slack")) MGTUNE_TRY(decode_bounds(*slack, check.slack));
+  }
+  if (const auto sample_rows = cursor.find("sample_rows")) {
+    MGTUNE_TRY(sample_rows->read(check.sample_rows));
+    if (check.sample_rows < 1) return sample_rows->error("expected a positive integer");
+  }
+  return {};
+}
 
 Status check_size(const JsonCursor& designs, const Operator& op) {
   std::uint64_t total = 0;
   for (const Design& design : op.designs) {
     std::uint64_t points = 1;
-    bool overflow = false;
-    for (const Parameter& parameter : design.params) {
-      overflow = overflow || __builtin_mul_overflow(points, parameter.values.size(), &points);
-    }
-    if (overflow || __builtin_add_overflow(total, points, &total) || total > kMaxPoints) {
-      return designs.error("the space has more than 2^62 points");
-    }
+    for (const Parameter& parameter : design.params) points *= parameter.values.size();
+    total += points;
+    if (total > kMaxPoints) return designs.error("the space has more than 2^62 points");
   }
   return {};
 }
@@ -49,11 +107,13 @@ Status decode_root(const JsonCursor& root, Operator& op) {
   NameTable names;
   MGTUNE_TRY(decode_names(root, op, names));
   MGTUNE_TRY(decode_tensors(root.at("tensors"), op));
-  if (const auto constraints = root.find("constraints")) {
-    MGTUNE_ASSIGN(op.constraints,
-                  decode_expressions(*constraints, op.scope, ValueType::boolean, Known::problem));
-  }
-  MGTUNE_TRY(decode_cost(root.at("cost"), op));
+  MGTUNE_TRY(read_expressions(root, "constraints", {op.scope, ValueType::boolean, Known::problem},
+                              op.constraints));
+  const JsonCursor cost = root.at("cost");
+  const ExpressionRule cost_rule{op.scope, ValueType::integer, Known::problem};
+  MGTUNE_TRY(cost.expect_keys({"bytes", "flops"}));
+  MGTUNE_TRY(read_expression(cost, "bytes", cost_rule, op.bytes));
+  MGTUNE_TRY(read_expression(cost, "flops", cost_rule, op.flops));
   MGTUNE_TRY(decode_check(root.at("check"), op));
   MGTUNE_TRY(decode_designs(root.at("designs"), op, names));
   if (const auto problems = root.find("problems")) MGTUNE_TRY(decode_problems(*problems, op));

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 
-#include "core/suggest.h"
+#include "core/text.h"
 #include "family/decode.h"
 #include "family/problem.h"
 
 namespace mgtune {
 namespace {
-
-using Values = std::map<std::string, std::string>;
 
 Result<std::string> decode_value(const JsonCursor& cursor) {
   switch (cursor.value().kind) {
@@ -26,8 +24,8 @@ Result<std::string> decode_value(const JsonCursor& cursor) {
   }
 }
 
-Result<Values> decode_values(const JsonCursor& cursor, const Operator& op) {
-  Values values;
+Result<ProblemValues> decode_values(const JsonCursor& cursor, const Operator& op) {
+  ProblemValues values;
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, cursor.members());
   const std::vector<std::string> words = problem_words(op);
   for (const JsonCursor& member : members) {
@@ -43,7 +41,7 @@ Result<Values> decode_values(const JsonCursor& cursor, const Operator& op) {
 
 // A template may leave dtypes open; a sweep then uses each in turn. At least one combination must
 // bind.
-Status check_bindable(const Operator& op, Values values) {
+Status check_bindable(const Operator& op, ProblemValues values) {
   for (const DTypeVariable& variable : op.dtypes) {
     if (values.contains(variable.name) || variable.default_slot) continue;
     Status refusal;
@@ -58,14 +56,17 @@ Status check_bindable(const Operator& op, Values values) {
   return bind_problem(op, values).status();
 }
 
-Status decode_templates(const JsonCursor& list, const Operator& op,
-                        std::vector<ProblemTemplate>& templates) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, list.elements());
+// The list under `key`, if there is one. Those of a template have to bind.
+Status decode_list(const JsonCursor& problems, std::string_view key, const Operator& op,
+                   bool are_templates, std::vector<ProblemValues>& out) {
+  const auto list = problems.find(key);
+  if (!list) return {};
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, list->elements());
   for (const JsonCursor& element : elements) {
-    MGTUNE_ASSIGN(Values values, decode_values(element, op));
-    const Status bindable = check_bindable(op, values);
+    MGTUNE_ASSIGN(ProblemValues values, decode_values(element, op));
+    const Status bindable = are_templates ? check_bindable(op, values) : Status();
     if (!bindable.ok()) return element.error(bindable.message());
-    templates.push_back({std::move(values)});
+    out.push_back(std::move(values));
   }
   return {};
 }
@@ -74,20 +75,9 @@ Status decode_templates(const JsonCursor& list, const Operator& op,
 
 Status decode_problems(const JsonCursor& problems, Operator& op) {
   MGTUNE_TRY(problems.expect_keys({}, {"default", "emulation", "model"}));
-  if (const auto list = problems.find("default")) {
-    MGTUNE_TRY(decode_templates(*list, op, op.problems));
-  }
-  if (const auto list = problems.find("emulation")) {
-    MGTUNE_TRY(decode_templates(*list, op, op.emulation_problems));
-  }
-  if (const auto list = problems.find("model")) {
-    MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, list->elements());
-    for (const JsonCursor& element : elements) {
-      MGTUNE_ASSIGN(Values values, decode_values(element, op));
-      op.model_problems.push_back({std::move(values)});
-    }
-  }
-  return {};
+  MGTUNE_TRY(decode_list(problems, "default", op, true, op.problems));
+  MGTUNE_TRY(decode_list(problems, "emulation", op, true, op.emulation_problems));
+  return decode_list(problems, "model", op, false, op.model_problems);
 }
 
 }  // namespace mgtune

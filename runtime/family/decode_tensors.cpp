@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -52,17 +53,6 @@ Result<Fill> decode_fill_object(const JsonCursor& cursor) {
   return fill;
 }
 
-bool may_be_integer(const Tensor& tensor, const Operator& op) {
-  if (tensor.dtype.slot < 0) return !is_floating(tensor.dtype.fixed);
-  for (const DTypeVariable& variable : op.dtypes) {
-    if (variable.slot != tensor.dtype.slot) continue;
-    for (const DType dtype : variable.values) {
-      if (!is_floating(dtype)) return true;
-    }
-  }
-  return false;
-}
-
 Result<Fill> decode_fill(const JsonCursor& cursor, const Tensor& tensor, const Operator& op) {
   if (cursor.value().kind == JsonValue::Kind::object) return decode_fill_object(cursor);
   MGTUNE_ASSIGN(const std::string word, cursor.string());
@@ -81,22 +71,19 @@ Result<Fill> decode_fill(const JsonCursor& cursor, const Tensor& tensor, const O
                     "got \"{}\"",
                     word));
   }
-  if (may_be_integer(tensor, op)) {
+  if (!std::ranges::all_of(possible_dtypes(tensor, op), is_floating)) {
     return cursor.error("a normal fill needs a floating-point dtype; integers take uniform(a, b)");
   }
   return fill;
 }
 
 Status decode_layout(const JsonCursor& cursor, Tensor& tensor, const Operator& op) {
-  MGTUNE_ASSIGN(tensor.shape, decode_expressions(cursor.at("shape"), op.scope, ValueType::integer,
-                                                 Known::problem, 1, kMaxRank));
-  if (const auto strides = cursor.find("strides")) {
-    const std::size_t rank = tensor.shape.size();
-    MGTUNE_ASSIGN(tensor.strides, decode_expressions(*strides, op.scope, ValueType::integer,
-                                                     Known::problem, rank, rank));
-  }
+  const ExpressionRule rule{op.scope, ValueType::integer, Known::problem};
+  MGTUNE_TRY(read_expressions(cursor, "shape", rule, tensor.shape, 1, kMaxRank));
+  const std::size_t rank = tensor.shape.size();
+  MGTUNE_TRY(read_expressions(cursor, "strides", rule, tensor.strides, rank, rank));
   if (const auto align = cursor.find("align")) {
-    MGTUNE_ASSIGN(tensor.align, align->integer());
+    MGTUNE_TRY(align->read(tensor.align));
     const bool power_of_two = tensor.align > 0 && (tensor.align & (tensor.align - 1)) == 0;
     if (!power_of_two || tensor.align > kMaxAlign) {
       return align->error(
@@ -111,18 +98,13 @@ Status decode_tensor(const JsonCursor& cursor, Operator& op) {
                                 {"strides", "align", "optional", "when", "fill"}));
   Tensor tensor;
   tensor.name = cursor.key();
-  MGTUNE_ASSIGN(const std::size_t role, cursor.at("role").choice({"in", "out", "inout"}));
-  tensor.role = static_cast<Role>(role);
+  MGTUNE_TRY(cursor.read_choice("role", {"in", "out", "inout"}, tensor.role));
   MGTUNE_ASSIGN(tensor.dtype, decode_dtype(cursor.at("dtype"), op));
   MGTUNE_TRY(decode_layout(cursor, tensor, op));
-  if (const auto optional = cursor.find("optional")) {
-    MGTUNE_ASSIGN(tensor.optional, optional->boolean());
-    if (tensor.optional) tensor.has_slot = op.scope.find("has(" + tensor.name + ")")->slot;
-  }
-  if (const auto when = cursor.find("when")) {
-    MGTUNE_ASSIGN(tensor.when,
-                  decode_expression(*when, op.scope, ValueType::boolean, Known::binding));
-  }
+  MGTUNE_TRY(cursor.read("optional", tensor.optional));
+  if (tensor.optional) tensor.has_slot = op.scope.find("has(" + tensor.name + ")")->slot;
+  MGTUNE_TRY(
+      read_expression(cursor, "when", {op.scope, ValueType::boolean, Known::binding}, tensor.when));
   const auto fill = cursor.find("fill");
   if (tensor.role == Role::out && fill) {
     return fill->error("an output takes no fill: the check poisons it");

@@ -198,17 +198,8 @@ struct Design {
   std::string launch_text;  // canonical JSON of all that affects a launch; part of launch_hash()
 };
 
-// A problem as the file states it: values by name, not yet bound. If it has no dtype, all dtypes
-// are used in turn.
-struct ProblemTemplate {
-  std::map<std::string, std::string> values;  // "rows" -> "4096", "T" -> "bf16", "rstd" -> "true"
-};
-
-// How a problem is made from a model of configs/shapes: dim -> expression over the fields of the
-// model.
-struct ModelMapping {
-  std::map<std::string, std::string> values;
-};
+// Values by name, not yet bound: "rows" -> "4096", "T" -> "bf16", "rstd" -> "true".
+using ProblemValues = std::map<std::string, std::string>;
 
 struct Operator {
   std::string family, name;  // "rmsnorm", "forward"
@@ -223,9 +214,12 @@ struct Operator {
   Expression flops = Expression::integer(0);
   Check check;
   std::vector<Design> designs;
-  std::vector<ProblemTemplate> problems;            // for a sweep on a GPU without --problem
-  std::vector<ProblemTemplate> emulation_problems;  // the same for the cpu device
-  std::vector<ModelMapping> model_problems;
+  // For a sweep on a GPU without --problem, and the same for the cpu device. If a problem has no
+  // dtype, all dtypes are used in turn.
+  std::vector<ProblemValues> problems, emulation_problems;
+  // How problems are made from a model of configs/shapes: each value of a dim is an expression over
+  // the fields of the model.
+  std::vector<ProblemValues> model_problems;
   Scope scope;  // dims, dtypes, flags, has(...), device.*, build.*
   std::shared_ptr<const SourceTree> sources;
   std::shared_ptr<const OperatorText> text;  // what was decoded

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <optional>
 
-#include "core/suggest.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
@@ -18,9 +18,10 @@ using Words = std::map<std::string, std::string>;
 std::int64_t& at(Slots& slots, int slot) { return slots[static_cast<std::size_t>(slot)]; }
 std::int64_t at(const Slots& slots, int slot) { return slots[static_cast<std::size_t>(slot)]; }
 
-const std::string* word_for(const Words& words, const std::string& name) {
-  const auto found = words.find(name);
-  return found == words.end() ? nullptr : &found->second;
+enum class DimSet { all, compiled_in, of_launches };
+
+bool is_in(DimSet set, const Dim& dim) {
+  return set == DimSet::all || (set == DimSet::compiled_in) == (dim.kind == DimKind::fixed);
 }
 
 Result<std::int64_t> parse_dim(const std::string& name, const std::string& word) {
@@ -33,10 +34,9 @@ Result<std::int64_t> parse_dim(const std::string& name, const std::string& word)
   return value;
 }
 
-Result<std::int64_t> parse_bool(const std::string& name, const std::string& word) {
-  if (word == "true") return 1;
-  if (word == "false") return 0;
-  return invalid_argument(fmt::format("{}: '{}' is neither true nor false", name, word));
+Status missing(const Operator& op, const std::string& name, std::string_view example) {
+  return invalid_argument(fmt::format("{} needs `{}`: add it to the problem, for example {}={}",
+                                      op.full_name(), name, name, example));
 }
 
 Status check_words(const Operator& op, const Words& words) {
@@ -49,23 +49,23 @@ Status check_words(const Operator& op, const Words& words) {
   return {};
 }
 
-Status bind_dtype(const DTypeVariable& variable, const Words& words, Slots& slots) {
+Status bind_dtype(const Operator& op, const DTypeVariable& variable, const Words& words,
+                  Slots& slots) {
   std::vector<std::string> offered;
   for (const DType dtype : variable.values) offered.emplace_back(to_string(dtype));
-  const std::string* word = word_for(words, variable.name);
-  std::string fallback;
-  if (word == nullptr && variable.default_slot) {
-    fallback = to_string(static_cast<DType>(at(slots, *variable.default_slot)));
-    word = &fallback;
+  std::string word = offered[0];
+  if (const auto found = words.find(variable.name); found != words.end()) {
+    word = found->second;
+  } else if (variable.default_slot) {
+    word = to_string(static_cast<DType>(at(slots, *variable.default_slot)));
+  } else if (offered.size() > 1) {
+    return missing(op, variable.name,
+                   fmt::format("{}; it can be {}", word, fmt::join(offered, ", ")));
   }
-  if (word == nullptr && offered.size() > 1) {
-    return invalid_argument(
-        fmt::format("{} is not given; it can be {}", variable.name, fmt::join(offered, ", ")));
-  }
-  const auto chosen = std::ranges::find(offered, word == nullptr ? offered[0] : *word);
+  const auto chosen = std::ranges::find(offered, word);
   if (chosen == offered.end()) {
     return invalid_argument(fmt::format("{}: '{}' is not offered; it can be {}", variable.name,
-                                        *word, fmt::join(offered, ", ")));
+                                        word, fmt::join(offered, ", ")));
   }
   const DType dtype = variable.values[static_cast<std::size_t>(chosen - offered.begin())];
   at(slots, variable.slot) = static_cast<std::int64_t>(dtype);
@@ -73,22 +73,25 @@ Status bind_dtype(const DTypeVariable& variable, const Words& words, Slots& slot
 }
 
 Status bind_bool(const std::string& name, int slot, const Words& words, Slots& slots) {
-  const std::string* word = word_for(words, name);
-  if (word == nullptr) return {};
-  MGTUNE_ASSIGN(at(slots, slot), parse_bool(name, *word));
+  const auto word = words.find(name);
+  if (word == words.end() || word->second == "false") return {};
+  if (word->second != "true") {
+    return invalid_argument(fmt::format("{}: '{}' is neither true nor false", name, word->second));
+  }
+  at(slots, slot) = 1;
   return {};
 }
 
-// The value of a dim that is not given.
+// The value of a dim that the words leave out.
 Status bind_default(const Operator& op, const Dim& dim, Slots& slots) {
-  if (!dim.fallback) return invalid_argument(fmt::format("{} is not given", dim.name));
+  if (!dim.fallback) return missing(op, dim.name, "4096");
   const Result<std::int64_t> value = dim.fallback->evaluate(slots);
   if (!value.ok()) {
     return value.status().with_context(op.place("/dims/" + dim.name + "/default"));
   }
   if (*value < 0) {
-    return invalid_argument(fmt::format("{} is not given and its default '{}' is {}", dim.name,
-                                        dim.fallback->text(), *value));
+    return invalid_argument(fmt::format("{} needs `{}`, because its default '{}' is {}",
+                                        op.full_name(), dim.name, dim.fallback->text(), *value));
   }
   at(slots, dim.slot) = *value;
   return {};
@@ -119,7 +122,9 @@ Status check_constraints(const Operator& op, Stage known, const Slots& slots) {
 }
 
 Status bind_compiled(const Operator& op, const Words& words, Slots& slots) {
-  for (const DTypeVariable& variable : op.dtypes) MGTUNE_TRY(bind_dtype(variable, words, slots));
+  for (const DTypeVariable& variable : op.dtypes) {
+    MGTUNE_TRY(bind_dtype(op, variable, words, slots));
+  }
   for (const Flag& flag : op.flags) MGTUNE_TRY(bind_bool(flag.name, flag.slot, words, slots));
   for (const Tensor& tensor : op.tensors) {
     if (tensor.optional) MGTUNE_TRY(bind_bool(tensor.name, tensor.has_slot, words, slots));
@@ -127,11 +132,11 @@ Status bind_compiled(const Operator& op, const Words& words, Slots& slots) {
   return {};
 }
 
-Status bind_dims(const Operator& op, const Words& words, bool compiled_only, Slots& slots) {
+Status bind_dims(const Operator& op, const Words& words, DimSet set, Slots& slots) {
   for (const Dim& dim : op.dims) {
-    if (compiled_only && dim.kind != DimKind::fixed) continue;
-    if (const std::string* word = word_for(words, dim.name)) {
-      MGTUNE_ASSIGN(at(slots, dim.slot), parse_dim(dim.name, *word));
+    if (!is_in(set, dim)) continue;
+    if (const auto word = words.find(dim.name); word != words.end()) {
+      MGTUNE_ASSIGN(at(slots, dim.slot), parse_dim(dim.name, word->second));
     } else {
       MGTUNE_TRY(bind_default(op, dim, slots));
     }
@@ -145,11 +150,10 @@ bool has_default_value(const Dim& dim, const Slots& slots) {
   return value.ok() && *value == at(slots, dim.slot);
 }
 
-std::string text_of(const Operator& op, const Slots& slots, bool compiled_only) {
+std::string text_of(const Operator& op, const Slots& slots, DimSet set) {
   std::vector<std::string> words;
   for (const Dim& dim : op.dims) {
-    if (compiled_only && dim.kind != DimKind::fixed) continue;
-    if (has_default_value(dim, slots)) continue;
+    if (!is_in(set, dim) || has_default_value(dim, slots)) continue;
     words.push_back(fmt::format("{}={}", dim.name, at(slots, dim.slot)));
   }
   for (const DTypeVariable& variable : op.dtypes) {
@@ -170,7 +174,7 @@ std::string text_of(const Operator& op, const Slots& slots, bool compiled_only) 
 
 }  // namespace
 
-std::string Binding::text() const { return text_of(*op, slots, true); }
+std::string Binding::text() const { return text_of(*op, slots, DimSet::compiled_in); }
 
 Binding Problem::binding() const {
   Binding binding{op, slots};
@@ -180,7 +184,7 @@ Binding Problem::binding() const {
   return binding;
 }
 
-std::string Problem::text() const { return text_of(*op, slots, false); }
+std::string Problem::text() const { return text_of(*op, slots, DimSet::all); }
 
 std::int64_t Problem::dim(std::string_view name) const {
   const auto found = std::ranges::find(op->dims, name, &Dim::name);
@@ -192,7 +196,7 @@ Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std
   Problem problem{&op, Slots(op.scope.size())};
   MGTUNE_TRY(check_words(op, values));
   MGTUNE_TRY(bind_compiled(op, values, problem.slots));
-  MGTUNE_TRY(bind_dims(op, values, false, problem.slots));
+  MGTUNE_TRY(bind_dims(op, values, DimSet::all, problem.slots));
   MGTUNE_TRY(check_constraints(op, Stage::launch, problem.slots));
   return problem;
 }
@@ -206,7 +210,7 @@ Result<Binding> bind_static(const Operator& op, const std::map<std::string, std:
         fmt::format("{} is a dim of each launch, not of what is compiled in", dim.name));
   }
   MGTUNE_TRY(bind_compiled(op, values, binding.slots));
-  MGTUNE_TRY(bind_dims(op, values, true, binding.slots));
+  MGTUNE_TRY(bind_dims(op, values, DimSet::compiled_in, binding.slots));
   MGTUNE_TRY(check_constraints(op, Stage::compile, binding.slots));
   return binding;
 }
@@ -243,28 +247,20 @@ std::vector<std::string> problem_words(const Operator& op) {
 
 Result<Problem> complete(const Binding& binding, const std::map<std::string, std::int64_t>& dims) {
   const Operator& op = *binding.op;
-  Problem problem{&op, binding.slots};
-  std::vector<std::string> known;
-  for (const Dim& dim : op.dims) {
-    if (dim.kind != DimKind::fixed) known.push_back(dim.name);
-    if (dim.kind == DimKind::fixed && dims.contains(dim.name)) {
-      return invalid_argument(dim.name + " is compiled in; a launch cannot set it");
-    }
-  }
+  Words words;
   for (const auto& [name, value] : dims) {
-    if (std::ranges::find(known, name) == known.end()) {
-      return invalid_argument(fmt::format("unknown dim '{}'{}", name, did_you_mean(name, known)));
+    const auto dim = std::ranges::find(op.dims, name, &Dim::name);
+    if (dim == op.dims.end()) {
+      return invalid_argument(
+          fmt::format("unknown dim '{}'{}", name, did_you_mean(name, op.dims, &Dim::name)));
     }
-    if (value < 0) return invalid_argument(fmt::format("{}: {} is negative", name, value));
-  }
-  for (const Dim& dim : op.dims) {
-    if (dim.kind == DimKind::fixed) continue;
-    if (const auto given = dims.find(dim.name); given != dims.end()) {
-      at(problem.slots, dim.slot) = given->second;
-    } else {
-      MGTUNE_TRY(bind_default(op, dim, problem.slots));
+    if (dim->kind == DimKind::fixed) {
+      return invalid_argument(name + " is compiled in; a launch cannot set it");
     }
+    words.emplace(name, std::to_string(value));
   }
+  Problem problem{&op, binding.slots};
+  MGTUNE_TRY(bind_dims(op, words, DimSet::of_launches, problem.slots));
   MGTUNE_TRY(check_constraints(op, Stage::launch, problem.slots));
   return problem;
 }

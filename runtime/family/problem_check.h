@@ -30,9 +30,9 @@ Status check_tensors(const Problem& problem);
 Status check_launches(const Problem& problem, const DeviceLimits& device);
 
 // The value of an expression of `problem`, which is at `path` in the file. Fails as above if
-// evaluating fails or the value is below `least`.
+// evaluating fails or the value is below `min`.
 Result<std::int64_t> checked_value(const Problem& problem, const Expression& expression,
                                    std::span<const std::int64_t> slots, const std::string& path,
-                                   std::int64_t least);
+                                   std::int64_t min);
 
 }  // namespace mgtune

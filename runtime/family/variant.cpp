@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
@@ -20,10 +20,8 @@ const Design& design_of(const Operator& op, const Variant& variant) {
 Result<int> find_design(const Operator& op, const std::string& word) {
   const auto found = std::ranges::find(op.designs, word, &Design::name);
   if (found != op.designs.end()) return static_cast<int>(found - op.designs.begin());
-  std::vector<std::string> names;
-  for (const Design& design : op.designs) names.push_back(design.name);
-  return invalid_argument(
-      fmt::format("{} has no design '{}'{}", op.full_name(), word, did_you_mean(word, names)));
+  return invalid_argument(fmt::format("{} has no design '{}'{}", op.full_name(), word,
+                                      did_you_mean(word, op.designs, &Design::name)));
 }
 
 Result<std::int64_t> parse_value(const Design& design, const Parameter& parameter,

@@ -66,23 +66,15 @@ void Json::update(Json object) {
   }
 }
 
-std::string Json::compact_text() const {
+std::string Json::text(const Layout& layout) const {
   std::string text;
-  append_to(text, {"", "", false}, 0);
+  append_to(text, layout, 0);
   return text;
 }
 
-std::string Json::line_text() const {
-  std::string text;
-  append_to(text, {" ", " ", false}, 0);
-  return text;
-}
-
-std::string Json::document_text() const {
-  std::string text;
-  append_to(text, {"", " ", true}, 0);
-  return text + '\n';
-}
+std::string Json::compact_text() const { return text({"", "", false}); }
+std::string Json::line_text() const { return text({" ", " ", false}); }
+std::string Json::document_text() const { return text({"", " ", true}) + '\n'; }
 
 void Json::append_to(std::string& text, const Layout& layout, std::size_t level) const {
   const auto new_line = [&](std::size_t to_level) {
@@ -121,6 +113,12 @@ void Json::append_to(std::string& text, const Layout& layout, std::size_t level)
     }
   };
   std::visit(append_value, value_);
+}
+
+Json number_or_word(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
 }
 
 }  // namespace mgtune

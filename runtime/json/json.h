@@ -71,11 +71,15 @@ class Json {
 
  private:
   struct Layout;
+  std::string text(const Layout& layout) const;
   void append_to(std::string& text, const Layout& layout, std::size_t level) const;
 
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array,
                Object>
       value_;
 };
+
+// The inverse of JsonCursor::read(double&): "inf", "-inf" and "nan" for numbers that JSON lacks.
+Json number_or_word(double value);
 
 }  // namespace mgtune

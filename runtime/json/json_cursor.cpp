@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
@@ -17,35 +18,19 @@ using Kind = JsonValue::Kind;
 constexpr std::size_t kLongestQuote = 60;
 
 std::string description(const JsonValue& value) {
-  switch (value.kind) {
-    case Kind::null:
-      return "null";
-    case Kind::boolean:
-      return value.boolean ? "true" : "false";
-    case Kind::integer:
-    case Kind::number:
-      return value.string;
-    case Kind::string:
-      return value.string.size() <= kLongestQuote ? canonical_json(value) : "a long string";
-    case Kind::array:
-      return "an array";
-    case Kind::object:
-      break;
-  }
-  return "an object";
+  if (value.kind == Kind::array) return "an array";
+  if (value.kind == Kind::object) return "an object";
+  const bool is_long = value.kind == Kind::string && value.string.size() > kLongestQuote;
+  return is_long ? "a long string" : canonical_json(value);
 }
-
-bool starts_identifier(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-bool continues_identifier(char c) { return starts_identifier(c) || (c >= '0' && c <= '9'); }
 
 }  // namespace
 
 bool is_identifier(std::string_view word) {
-  return !word.empty() && starts_identifier(word[0]) &&
-         std::ranges::all_of(word, continues_identifier);
+  constexpr std::string_view kDigitsLast =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return !word.empty() && word.find_first_not_of(kDigitsLast) == word.npos &&
+         !(word[0] >= '0' && word[0] <= '9');
 }
 
 Status JsonCursor::error(std::string_view message) const { return error_in(value_->file, message); }
@@ -64,12 +49,12 @@ Result<std::int64_t> JsonCursor::integer() const {
   return value_->integer;
 }
 
-Result<std::int64_t> JsonCursor::integer(std::int64_t least, std::int64_t most) const {
-  if (value_->kind == Kind::integer && value_->integer >= least && value_->integer <= most) {
+Result<std::int64_t> JsonCursor::integer(std::int64_t min, std::int64_t max) const {
+  if (value_->kind == Kind::integer && value_->integer >= min && value_->integer <= max) {
     return value_->integer;
   }
-  if (least == most) return unexpected(std::to_string(least));
-  return unexpected(fmt::format("an integer from {} to {}", least, most));
+  if (min == max) return unexpected(std::to_string(min));
+  return unexpected(fmt::format("an integer from {} to {}", min, max));
 }
 
 Result<double> JsonCursor::number() const {
@@ -107,23 +92,26 @@ Result<std::size_t> JsonCursor::choice(std::initializer_list<std::string_view> w
   return unexpected(fmt::format("one of {}", fmt::join(words, ", ")));
 }
 
+Status JsonCursor::read(bool& out) const {
+  MGTUNE_ASSIGN(out, boolean());
+  return {};
+}
+
 Status JsonCursor::read(std::string& out) const {
   MGTUNE_ASSIGN(out, string());
   return {};
 }
 
 Status JsonCursor::read(double& out) const {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const bool is_word = value_->kind == Kind::string;
-  if (is_word && value_->string == "inf") {
-    out = kInfinity;
-  } else if (is_word && value_->string == "-inf") {
-    out = -kInfinity;
-  } else if (is_word && value_->string == "nan") {
-    out = std::numeric_limits<double>::quiet_NaN();
-  } else {
-    MGTUNE_ASSIGN(out, number());
+  using Limits = std::numeric_limits<double>;
+  constexpr std::array<std::pair<std::string_view, double>, 3> kWords = {
+      {{"inf", Limits::infinity()}, {"-inf", -Limits::infinity()}, {"nan", Limits::quiet_NaN()}}};
+  for (const auto& [word, value] : kWords) {
+    if (value_->kind != Kind::string || value_->string != word) continue;
+    out = value;
+    return {};
   }
+  MGTUNE_ASSIGN(out, number());
   return {};
 }
 
@@ -178,6 +166,39 @@ JsonCursor JsonCursor::child(std::string_view step, const JsonValue& value) cons
   cursor.path_.reserve(path_.size() + 1 + step.size());
   cursor.path_.append(path_).append("/").append(step);
   return cursor;
+}
+
+ObjectReader::ObjectReader(const JsonCursor& object) : object_(object) {
+  keep(object_.members().status());
+}
+
+std::vector<JsonCursor> ObjectReader::read_members(std::string_view key) {
+  const std::optional<JsonCursor> value = member(key);
+  if (!value) return {};
+  Result<std::vector<JsonCursor>> members = value->members();
+  keep(members.status());
+  return members.ok() ? *std::move(members) : std::vector<JsonCursor>();
+}
+
+void ObjectReader::keep(const Status& status) {
+  if (failure_.ok() && !status.ok()) failure_ = corrupt(status.message());
+}
+
+Status ObjectReader::finish() {
+  for (const std::string& key : object_.value().keys) {
+    if (!known_.contains(key)) fail(fmt::format("unknown key \"{}\"", key));
+  }
+  return failure_;
+}
+
+std::optional<JsonCursor> ObjectReader::member(std::string_view key) {
+  known_.emplace(key);
+  if (!has(key)) fail(fmt::format("no key \"{}\"", key));
+  return object_.find(key);
+}
+
+void ObjectReader::fail_word(std::string_view key, std::string_view kind, std::string_view word) {
+  if (has(key)) keep(object_.at(key).error(fmt::format("no {} is called \"{}\"", kind, word)));
 }
 
 }  // namespace mgtune

@@ -35,10 +35,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool null() override { return attach({}); }
   bool boolean(bool value) override {
-    JsonValue node;
-    node.kind = JsonValue::Kind::boolean;
-    node.boolean = value;
-    return attach(std::move(node));
+    return attach({.kind = JsonValue::Kind::boolean, .boolean = value});
   }
   bool number_integer(std::int64_t value) override { return integer(value); }
   bool number_unsigned(std::uint64_t value) override {
@@ -47,17 +44,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool number_float(double value, const std::string& word) override {
     if (word.find_first_of(".eE") == std::string::npos) return fail_number(word);
-    JsonValue node;
-    node.kind = JsonValue::Kind::number;
-    node.number = value;
-    node.string = word;
-    return attach(std::move(node));
+    return attach({.kind = JsonValue::Kind::number, .number = value, .string = word});
   }
   bool string(std::string& value) override {
-    JsonValue node;
-    node.kind = JsonValue::Kind::string;
-    node.string = std::move(value);
-    return attach(std::move(node));
+    return attach({.kind = JsonValue::Kind::string, .string = std::move(value)});
   }
   bool binary(nlohmann::json::binary_t& /*value*/) override { return false; }
   bool start_object(std::size_t /*size*/) override { return open(JsonValue::Kind::object); }
@@ -90,12 +80,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   bool integer(std::int64_t value) {
-    JsonValue node;
-    node.kind = JsonValue::Kind::integer;
-    node.integer = value;
-    node.number = static_cast<double>(value);
-    node.string = std::to_string(value);
-    return attach(std::move(node));
+    return attach({.kind = JsonValue::Kind::integer,
+                   .integer = value,
+                   .number = static_cast<double>(value),
+                   .string = std::to_string(value)});
   }
 
   // Whether the innermost object does not have the key yet.

@@ -18,10 +18,10 @@ struct JsonValue {
   bool boolean = false;
   std::uint8_t file = 0;  // where the value stands, if several files were merged: an index
   std::int64_t integer = 0;
-  double number = 0;              // of an integer as well
-  std::string string;             // of a number: as it is written
-  std::vector<JsonValue> items;   // of an array, or the values of an object
-  std::vector<std::string> keys;  // of an object: one for each item, unique
+  double number = 0;                   // of an integer as well
+  std::string string = {};             // of a number: as it is written
+  std::vector<JsonValue> items = {};   // of an array, or the values of an object
+  std::vector<std::string> keys = {};  // of an object: one for each item, unique
 
   const JsonValue* find(std::string_view key) const;  // null when it is not there
   void erase(std::string_view key);                   // the member with this key, if there is one

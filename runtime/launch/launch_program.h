@@ -16,7 +16,6 @@
 
 #include "core/status.h"
 #include "device/device.h"
-#include "device/tensor_map.h"
 #include "family/operator.h"
 #include "family/variant.h"
 #include "launch/launch_dims.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "build/build.h"
-#include "core/scalar_value.h"
+#include "core/dtype.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "device/shared_modules.h"

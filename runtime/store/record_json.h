@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "json/json.h"
-#include "json/object_reader.h"
+#include "json/json_cursor.h"
 #include "store/records.h"
 
 namespace mgtune {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "system/descriptor_io.h"
+#include "system/file_descriptor.h"
 #include "system/wait_set.h"
 
 namespace mgtune {

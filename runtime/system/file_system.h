@@ -47,11 +47,13 @@ class FileSystem {
   // The paths of all regular files below `directory`, relative to it, sorted. Links are not
   // followed.
   virtual Result<std::vector<std::string>> list_files(const std::string& directory) = 0;
-
- protected:
-  FileSystem() = default;
-  FileSystem(const FileSystem&) = default;
-  FileSystem& operator=(const FileSystem&) = default;
 };
+
+// Writes a file to a path that the user chose.
+// It is written whole or not at all. It replaces a file that exists, even a read-only one, and
+// keeps its mode. Others may read a new file, unlike the files that mgtune keeps for itself. A
+// device or a link is written in place. invalid_argument, with `what` as the subject, if it would
+// replace a database; io.
+Status write_output(const std::string& path, std::string_view what, std::string_view content);
 
 }  // namespace mgtune

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "system/descriptor_io.h"
 #include "system/file_descriptor.h"
 
 namespace mgtune {
@@ -31,69 +30,50 @@ Status open_failure(const std::string& path, int error) {
   return io_error(message);
 }
 
-Status check_directory(const std::string& directory, int fd) {
-  if (fd < 0) return open_failure(directory, errno);
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) return open_failure(directory, errno);
-  return check_owner(directory, info);
-}
-
-int open_directory(const std::string& directory) {
-  return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-struct OpenedFile {
-  FileDescriptor descriptor;
-  std::size_t bytes = 0;
-};
-
-Result<OpenedFile> open_private_file(const std::string& directory, const std::string& name,
-                                     const std::string& path) {
-  const FileDescriptor folder(open_directory(directory));
-  MGTUNE_TRY(check_directory(directory, folder.get()));
+// At most the first `bytes` of the file. If it is wanted `whole`, it must not be larger.
+Result<std::string> read_checked(const std::string& directory, const std::string& name,
+                                 std::size_t bytes, bool whole) {
+  const std::string path = directory + "/" + name;
+  MGTUNE_ASSIGN(const FileDescriptor folder, open_private_directory(directory));
   // O_NONBLOCK: opening a FIFO would wait for its writer.
-  FileDescriptor file(
+  const FileDescriptor file(
       ::openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return open_failure(path, errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return open_failure(path, errno);
   if (!S_ISREG(info.st_mode)) return refuse(path, "is not a regular file");
   MGTUNE_TRY(check_owner(path, info));
-  return OpenedFile{std::move(file), static_cast<std::size_t>(info.st_size)};
-}
-
-Result<std::string> read_start(const OpenedFile& file, const std::string& path, std::size_t bytes) {
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (whole && size > bytes) return refuse(path, "is too large");
   std::string content;
-  content.reserve(bytes);
-  if (!read_all(file.descriptor.get(), content, bytes)) return open_failure(path, errno);
+  content.reserve(std::min(size, bytes));
+  if (!read_all(file.get(), content, std::min(size, bytes))) return open_failure(path, errno);
   return content;
 }
 
 }  // namespace
 
 Status check_private_directory(const std::string& directory) {
-  return PrivateDirectory::open(directory).status();
+  return open_private_directory(directory).status();
 }
 
-Result<PrivateDirectory> PrivateDirectory::open(const std::string& directory) {
-  FileDescriptor folder(open_directory(directory));
-  MGTUNE_TRY(check_directory(directory, folder.get()));
-  return PrivateDirectory(std::move(folder));
+Result<FileDescriptor> open_private_directory(const std::string& directory) {
+  FileDescriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return open_failure(directory, errno);
+  struct stat info {};
+  if (::fstat(folder.get(), &info) != 0) return open_failure(directory, errno);
+  MGTUNE_TRY(check_owner(directory, info));
+  return folder;
 }
 
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,
                                       std::size_t max_bytes) {
-  const std::string path = directory + "/" + name;
-  MGTUNE_ASSIGN(const OpenedFile file, open_private_file(directory, name, path));
-  if (file.bytes > max_bytes) return refuse(path, "is too large");
-  return read_start(file, path, file.bytes);
+  return read_checked(directory, name, max_bytes, true);
 }
 
 Result<std::string> read_private_file_start(const std::string& directory, const std::string& name,
                                             std::size_t bytes) {
-  const std::string path = directory + "/" + name;
-  MGTUNE_ASSIGN(const OpenedFile file, open_private_file(directory, name, path));
-  return read_start(file, path, std::min(file.bytes, bytes));
+  return read_checked(directory, name, bytes, false);
 }
 
 }  // namespace mgtune

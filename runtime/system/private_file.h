@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "core/status.h"
 #include "system/file_descriptor.h"
@@ -16,17 +15,9 @@ namespace mgtune {
 // ok if `directory` is a directory, belongs to this user, and nobody else can write to it.
 Status check_private_directory(const std::string& directory);
 
-// A directory that passed this check. Somebody who may write to a folder above it can later make
-// its path mean another directory. descriptor() always refers to the one that was checked.
-class PrivateDirectory {
- public:
-  static Result<PrivateDirectory> open(const std::string& directory);
-  int descriptor() const { return descriptor_.get(); }
-
- private:
-  explicit PrivateDirectory(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
-  FileDescriptor descriptor_;
-};
+// Opens a directory that passes this check. Somebody who may write to a folder above it can later
+// make its path mean another directory. The descriptor always refers to the one that was checked.
+Result<FileDescriptor> open_private_directory(const std::string& directory);
 
 // The content of the regular file `name` in `directory`. Both are checked as above, through the
 // descriptors that are then read. A link is not followed. not_found if there is no such file;

@@ -1,9 +1,12 @@
 #include "system/shared_library.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <link.h>
 
 #include <string_view>
+#include <vector>
 
 namespace mgtune {
 namespace {
@@ -34,11 +37,6 @@ bool is_absent(std::string_view candidate, std::string_view error) {
   return error.starts_with(candidate) && error.ends_with(": No such file or directory");
 }
 
-void append(std::string& list, std::string_view separator, std::string_view item) {
-  if (!list.empty()) list += separator;
-  list += item;
-}
-
 }  // namespace
 
 LibraryLoader& LibraryLoader::real() {
@@ -48,8 +46,7 @@ LibraryLoader& LibraryLoader::real() {
 
 Result<SharedLibrary> SharedLibrary::open(std::span<const std::string> candidates,
                                           LibraryLoader& loader) {
-  std::string absent;
-  std::string failures;
+  std::vector<std::string> absent, failures;
   for (const std::string& candidate : candidates) {
     std::string error;
     void* const handle = loader.open(candidate, &error);
@@ -59,15 +56,15 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const std::string> candidate
       return SharedLibrary(loader, handle, std::move(path));
     }
     if (is_absent(candidate, error)) {
-      append(absent, ", ", candidate);
-      continue;
+      absent.push_back(candidate);
+    } else {
+      failures.push_back(error.starts_with(candidate) ? error : candidate + ": " + error);
     }
-    append(failures, "; ", error.starts_with(candidate) ? "" : candidate + ": ");
-    failures += error;
   }
   // An existing library that does not load says more than all those that do not exist.
-  if (!failures.empty()) return environment_error(failures);
-  return environment_error(absent.empty() ? "no library to look for" : "not found: " + absent);
+  if (!failures.empty()) return environment_error(fmt::format("{}", fmt::join(failures, "; ")));
+  if (absent.empty()) return environment_error("no library to look for");
+  return environment_error(fmt::format("not found: {}", fmt::join(absent, ", ")));
 }
 
 Result<void*> SharedLibrary::symbol(const char* name) const {

@@ -23,11 +23,6 @@ class LibraryLoader {
   virtual void* open(const std::string& path, std::string* error) = 0;  // null on failure
   virtual void* symbol(void* library, const char* name) = 0;            // null when absent
   virtual std::string path_of(void* library) = 0;  // where it was found; "" when unknown
-
- protected:
-  LibraryLoader() = default;
-  LibraryLoader(const LibraryLoader&) = default;
-  LibraryLoader& operator=(const LibraryLoader&) = default;
 };
 
 class SharedLibrary {

@@ -104,19 +104,14 @@ TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
     : path_(std::exchange(other.path_, std::string())), lock_(std::move(other.lock_)) {}
 
 TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
-  if (this != &other) {
-    remove();
-    path_ = std::exchange(other.path_, std::string());
-    lock_ = std::move(other.lock_);
-  }
+  TemporaryFolder moved(std::move(other));
+  std::swap(path_, moved.path_);
+  std::swap(lock_, moved.lock_);
   return *this;
 }
 
-TemporaryFolder::~TemporaryFolder() { remove(); }
-
-void TemporaryFolder::remove() noexcept {
+TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) remove_folder(path_);
-  lock_.close();
 }
 
 Status TemporaryFolder::write(const std::string& name, std::string_view content) const {

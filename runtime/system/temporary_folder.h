@@ -38,7 +38,6 @@ class TemporaryFolder {
  private:
   TemporaryFolder() = default;
   Status lock();
-  void remove() noexcept;
 
   std::string path_;
   FileDescriptor lock_;

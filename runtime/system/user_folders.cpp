@@ -1,6 +1,9 @@
 #include "system/user_folders.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
+
+#include <system_error>
 
 namespace mgtune {
 namespace {
@@ -23,5 +26,17 @@ std::string environment_variable(const char* name) {
 std::string user_data_folder() { return user_folder("XDG_DATA_HOME", "/.local/share"); }
 
 std::string user_cache_folder() { return user_folder("XDG_CACHE_HOME", "/.cache"); }
+
+std::filesystem::path folder_of_this_code() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&folder_of_this_code), &info) == 0) return {};
+  std::error_code error;
+  return std::filesystem::canonical(info.dli_fname, error).parent_path();
+}
+
+std::filesystem::path folder_of_this_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
 
 }  // namespace mgtune

@@ -1,9 +1,10 @@
 // The folders where mgtune keeps a user's files, by the XDG base directory specification: data (the
-// results database) and cache (builds). Each call reads the environment. Thread-safe as long as
-// nobody changes the environment.
+// results database) and cache (builds). Also the folders where mgtune itself is installed. Each
+// call reads the environment. Thread-safe as long as nobody changes the environment.
 
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace mgtune {
@@ -18,5 +19,11 @@ std::string user_data_folder();
 
 // $XDG_CACHE_HOME/mgtune, otherwise ~/.cache/mgtune. "" if neither variable is an absolute path.
 std::string user_cache_folder();
+
+// The folder of the library or program that this function was linked into; "" if unknown.
+std::filesystem::path folder_of_this_code();
+
+// The folder of the program that runs; "" if unknown.
+std::filesystem::path folder_of_this_program();
 
 }  // namespace mgtune

@@ -5,7 +5,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 namespace mgtune {
@@ -14,12 +16,19 @@ class WaitSet {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void add(int descriptor);  // until it can be read or is at its end; -1 is ignored
-  void add(Clock::time_point deadline);
+  // Until it can be read or is at its end; -1 is ignored.
+  void add(int descriptor) { descriptors_.push_back({descriptor, POLLIN, 0}); }
+  void add(Clock::time_point deadline) { first_ = std::min(first_, deadline); }
 
   // Returns at once if a deadline has passed, and early if a signal arrives. An empty set does not
   // wait.
-  void wait();
+  void wait() {
+    if (descriptors_.empty() && first_ == Clock::time_point::max()) return;
+    constexpr std::int64_t kMaxMs = 1'000'000'000;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(first_ - Clock::now()).count();
+    ::poll(descriptors_.data(), descriptors_.size(),
+           static_cast<int>(std::clamp<std::int64_t>(left, 0, kMaxMs)));
+  }
 
  private:
   std::vector<pollfd> descriptors_;

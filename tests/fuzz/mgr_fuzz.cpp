@@ -28,7 +28,6 @@
 #include <vector>
 
 #include "compiler/compiler.h"
-#include "compiler/host_compiler.h"
 #include "core/sha256.h"
 #include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/test_folder.h"

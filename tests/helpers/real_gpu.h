@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/nvrtc_compiler.h"
+#include "compiler/compiler.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/device.h"

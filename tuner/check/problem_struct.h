@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/scalar_value.h"
+#include "core/dtype.h"
 #include "family/operator.h"
 #include "family/problem.h"
 #include "family/source_tree.h"

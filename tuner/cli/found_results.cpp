@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "core/shell_word.h"
+#include "core/text.h"
 #include "results/stored_results.h"
 
 namespace mgtune {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "cli/command.h"
-#include "core/suggest.h"
+#include "core/text.h"
 #include "core/version.h"
 
 namespace mgtune {

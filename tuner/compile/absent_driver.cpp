@@ -6,7 +6,6 @@
 
 #include <string_view>
 
-#include "system/descriptor_io.h"
 #include "system/file_descriptor.h"
 
 extern "C" const char mgtune_absent_driver[], mgtune_absent_driver_end[];  // the library's file

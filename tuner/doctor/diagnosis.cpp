@@ -7,7 +7,7 @@
 #include "build/build_cache.h"
 #include "clocks/clock_watch.h"
 #include "compiler/compiler.h"
-#include "compiler/cuda_headers.h"
+#include "compiler/cuda_toolkit.h"
 #include "compiler/nvrtc.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/registry.h"
@@ -66,8 +66,8 @@ Finding find_nvrtc_library() {
 Finding find_headers() {
   return finding_of({"CUDA headers", false, "",
                      "install the package cuda-cudart-dev, or set CUDA_HOME", !cuda_driver().ok()},
-                    find_cuda_headers(FileSystem::real()),
-                    [](const CudaHeaders& headers) { return headers.folder; });
+                    find_cuda_include(FileSystem::real()),
+                    [](const std::string& folder) { return folder; });
 }
 
 Finding find_cupti(const std::string& program) {

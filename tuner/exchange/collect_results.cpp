@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/natural_order.h"
+#include "core/text.h"
 #include "family/problem.h"
 #include "family/variant.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/text.h"
 #include "store/record_json.h"
 #include "tables/checked_values.h"
 

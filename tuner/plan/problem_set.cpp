@@ -66,7 +66,7 @@ bool contradicts(const Operator& op, const Words& words, const std::vector<DType
 }
 
 // The words of a mapping for one token count: dims are expressions over the model's fields.
-Result<Words> evaluate_mapping(const Operator& op, const ModelMapping& mapping,
+Result<Words> evaluate_mapping(const Operator& op, const ProblemValues& mapping,
                                const ModelShapes& model, std::int64_t tokens) {
   Scope scope;
   Slots values;
@@ -80,7 +80,7 @@ Result<Words> evaluate_mapping(const Operator& op, const ModelMapping& mapping,
   for (const auto& [name, value] : model.fields) MGTUNE_TRY(declare(name, value));
 
   Words words;
-  for (const auto& [name, text] : mapping.values) {
+  for (const auto& [name, text] : mapping) {
     words[name] = text;
     if (std::ranges::find(op.dims, name, &Dim::name) == op.dims.end()) continue;
     MGTUNE_ASSIGN(const Expression dim, Expression::parse(text, scope, ValueType::integer));
@@ -96,7 +96,7 @@ Result<std::vector<Words>> words_of_model(const Operator& op, const ModelShapes&
                             " does not say which problems a model brings; use --problem");
   }
   std::vector<Words> all;
-  for (const ModelMapping& mapping : op.model_problems) {
+  for (const ProblemValues& mapping : op.model_problems) {
     for (const std::int64_t tokens : model.tokens) {
       Result<Words> words = evaluate_mapping(op, mapping, model, tokens);
       if (!words.ok()) {
@@ -122,11 +122,8 @@ Result<std::vector<Words>> words_of_recording(const Operator& op, const Recorded
 
 Result<std::vector<Words>> words_of_operator(const Operator& op, DeviceKind device) {
   const bool emulation = device == DeviceKind::cpu;
-  const auto& templates = emulation ? op.emulation_problems : op.problems;
-  std::vector<Words> all;
-  all.reserve(templates.size());
-  for (const ProblemTemplate& problem : templates) all.push_back(problem.values);
-  if (!all.empty()) return all;
+  const auto& problems = emulation ? op.emulation_problems : op.problems;
+  if (!problems.empty()) return problems;
   return invalid_argument(op.place(emulation ? "/problems/emulation" : "/problems/default") + ": " +
                           op.full_name() + " has no problems for this device; use --problem");
 }

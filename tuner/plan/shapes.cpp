@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/embedded.h"
-#include "core/suggest.h"
+#include "core/text.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 

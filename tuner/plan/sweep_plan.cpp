@@ -7,7 +7,7 @@
 
 #include "build/build_cache.h"
 #include "core/dtype.h"
-#include "core/suggest.h"
+#include "core/text.h"
 #include "device/registry.h"
 #include "family/problem_check.h"
 #include "measure/timing_method_probe.h"

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/suggest.h"
-#include "device/device_selection.h"
+#include "core/text.h"
 #include "device/registry.h"
 #include "family/problem.h"
 #include "system/file_system.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "core/suggest.h"
+#include "core/text.h"
 
 // The strategies, one per line, sorted by name.
 #define MGTUNE_STRATEGIES(STRATEGY) \

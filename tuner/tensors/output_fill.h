@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "core/scalar_value.h"
+#include "core/dtype.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"

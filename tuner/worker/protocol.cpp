@@ -6,7 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "json/object_reader.h"
+#include "json/json.h"
+#include "json/json_cursor.h"
 #include "store/record_json.h"
 
 namespace mgtune {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "system/descriptor_io.h"
+#include "system/file_descriptor.h"
 #include "worker/worker_failure.h"
 
 namespace mgtune {

@@ -1,4 +1,10 @@
-#include "cpu_device.h"
+// CpuDevice, the device that needs no GPU, and the entry point of its plugin (device/plugin.h).
+// Kernels are host code. README.md in this folder says how they run and which faults are found. The
+// limits are those of a small device of compute capability 8.0. They are the same on every machine,
+// so that a space is the same everywhere.
+//
+// Threads: as for Device. Launches of one object run one after the other. Environment:
+// MGTUNE_CPU_DEADLINE_S is the number of seconds after which a launch counts as endless (20).
 
 #include <fmt/format.h>
 
@@ -6,12 +12,19 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "device/device.h"
+#include "device/plugin.h"
+#include "device_memory.h"
 #include "fault_handler.h"
 #include "kernel_library.h"
+#include "system/temporary_folder.h"
+#include "worker_pool.h"
 
 namespace mgtune {
 namespace {
@@ -44,9 +57,7 @@ Status refused(std::string why) { return Status(StatusCode::launch_failed, std::
 
 Dim3 dim3(const std::array<std::uint32_t, 3>& extent) { return {extent[0], extent[1], extent[2]}; }
 
-}  // namespace
-
-DeviceInfo CpuDevice::describe() {
+DeviceInfo describe() {
   DeviceInfo info;
   info.kind = DeviceKind::cpu;
   info.id = info.name = info.arch = "cpu";
@@ -54,102 +65,126 @@ DeviceInfo CpuDevice::describe() {
   return info;
 }
 
-Result<std::unique_ptr<Device>> CpuDevice::open() {
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(TemporaryFolder folder, std::size_t workers, double deadline_s)
+      : folder_(std::move(folder)), deadline_s_(deadline_s), pool_(workers) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<void*> allocate(std::size_t bytes) override { return memory_of_process().allocate(bytes); }
+
+  void free(void* memory) override { memory_of_process().free(memory); }
+
+  Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
+    if (bytes > 0) std::memcpy(device, host, bytes);
+    return Status();
+  }
+
+  Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    return copy_to_device(host, device, bytes);
+  }
+
+  Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) override {
+    if (bytes > 0) std::memset(device, value, bytes);
+    return Status();
+  }
+
+  Result<std::unique_ptr<Module>> load(const Build& build) override {
+    if (build.arch != "cpu" && build.arch != "cpu-race") {
+      return unsupported("a build for " + build.arch + " does not run on the cpu device");
+    }
+#if defined(__SANITIZE_THREAD__)
+    if (build.arch == "cpu-race") {
+      return unsupported("the race checker is not part of a build with ThreadSanitizer");
+    }
+#endif
+    return load_kernel_library(build, folder_);
+  }
+
+  Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t, std::uint32_t) override {
+    return std::int64_t{1};
+  }
+
+  Result<std::int64_t> max_clusters(const KernelLaunch&) override { return std::int64_t{0}; }
+
+  Status launch(const KernelLaunch& launch) override {
+    if (launch.kernel == nullptr) return internal_error("a launch without a kernel");
+    MGTUNE_TRY(check(launch));
+    BlockTask task = static_cast<const CpuKernel&>(*launch.kernel).task();
+    task.args = launch.args;
+    task.grid = dim3(launch.grid);
+    task.block = dim3(launch.block);
+    task.dynamic_bytes = launch.shared_bytes;
+    task.deadline_s = deadline_s_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    task.order = order_;
+    return pool_.run(task);
+  }
+
+  Status synchronize(Stream) override { return Status(); }
+
+  Status encode_tensor_map(const TensorMapRequest&, EncodedTensorMap&) const override {
+    return unsupported("the cpu device has no tensor maps");
+  }
+
+  Status set_thread_order(ThreadOrder order) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    order_ = order;
+    return Status();
+  }
+
+ private:
+  Status check(const KernelLaunch& launch) const {
+    const Dim3 grid = dim3(launch.grid), block = dim3(launch.block);
+    if (count(dim3(launch.cluster)) != 1) return unsupported("the cpu device has no clusters");
+    if (launch.cooperative) return unsupported("the cpu device has no cooperative launches");
+    if (count(block) == 0 || count(block) > kMaxThreads || block.z > 64) {
+      return refused(fmt::format("a block of {} has not 1 to {} threads (at most 64 in z)",
+                                 to_string(block), kMaxThreads));
+    }
+    if (count(grid) == 0 || grid.x > 0x7fffffffU || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
+      return refused(fmt::format("a grid of {} is empty or over the limits (2147483647,{},{})",
+                                 to_string(grid), kMaxGridYZ, kMaxGridYZ));
+    }
+    const std::size_t static_bytes =
+        static_cast<const CpuKernel&>(*launch.kernel).static_shared_bytes();
+    if (static_bytes + launch.shared_bytes > std::size_t(info_.limits.max_shared_bytes)) {
+      return refused(
+          fmt::format("{} bytes of dynamic and {} of static shared memory; the cpu device has {}",
+                      launch.shared_bytes, static_bytes, info_.limits.max_shared_bytes));
+    }
+    if (launch.args == nullptr && !launch.kernel->parameters().empty()) {
+      return refused(fmt::format("no arguments for the {} parameters of {}",
+                                 launch.kernel->parameters().size(), launch.kernel->name()));
+    }
+    return Status();
+  }
+
+  DeviceInfo info_ = describe();
+  TemporaryFolder folder_;  // for the loaded libraries
+  double deadline_s_;
+  std::mutex mutex_;  // guards order_ and the pool
+  ThreadOrder order_;
+  WorkerPool pool_;
+};
+
+Status open_cpu_device(std::unique_ptr<Device>* device) {
   MGTUNE_ASSIGN(const double deadline_s, deadline_from_environment());
   MGTUNE_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
   static std::once_flag installed;
   std::call_once(installed, [] { install_fault_handlers(memory_of_process()); });
   const unsigned workers = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxWorkers);
-  return std::unique_ptr<Device>(new CpuDevice(std::move(folder), workers, deadline_s));
-}
-
-CpuDevice::CpuDevice(TemporaryFolder folder, std::size_t workers, double deadline_s)
-    : folder_(std::move(folder)), deadline_s_(deadline_s), pool_(workers) {}
-
-Result<void*> CpuDevice::allocate(std::size_t bytes) { return memory_of_process().allocate(bytes); }
-
-void CpuDevice::free(void* memory) { memory_of_process().free(memory); }
-
-Status CpuDevice::copy_to_device(void* device, const void* host, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(device, host, bytes);
+  *device = std::make_unique<CpuDevice>(std::move(folder), workers, deadline_s);
   return Status();
 }
 
-Status CpuDevice::copy_to_host(void* host, const void* device, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(host, device, bytes);
-  return Status();
-}
+constexpr DevicePlugin kPlugin{MGTUNE_BUILD_ID, &describe, &open_cpu_device};
 
-Status CpuDevice::fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) {
-  if (bytes > 0) std::memset(device, value, bytes);
-  return Status();
-}
-
-Result<std::unique_ptr<Module>> CpuDevice::load(const Build& build) {
-  if (build.arch != "cpu" && build.arch != "cpu-race") {
-    return unsupported("a build for " + build.arch + " does not run on the cpu device");
-  }
-#if defined(__SANITIZE_THREAD__)
-  if (build.arch == "cpu-race") {
-    return unsupported("the race checker is not part of a build with ThreadSanitizer");
-  }
-#endif
-  MGTUNE_ASSIGN(std::unique_ptr<KernelLibrary> library, KernelLibrary::load(build, folder_));
-  return std::unique_ptr<Module>(std::move(library));
-}
-
-Result<std::int64_t> CpuDevice::blocks_per_sm(const Kernel&, std::uint32_t, std::uint32_t) {
-  return std::int64_t{1};
-}
-
-Result<std::int64_t> CpuDevice::max_clusters(const KernelLaunch&) { return std::int64_t{0}; }
-
-Status CpuDevice::check(const KernelLaunch& launch) const {
-  const Dim3 grid = dim3(launch.grid), block = dim3(launch.block);
-  if (count(dim3(launch.cluster)) != 1) return unsupported("the cpu device has no clusters");
-  if (launch.cooperative) return unsupported("the cpu device has no cooperative launches");
-  if (count(block) == 0 || count(block) > kMaxThreads || block.z > 64) {
-    return refused(fmt::format("a block of {} has not 1 to {} threads (at most 64 in z)",
-                               to_string(block), kMaxThreads));
-  }
-  if (count(grid) == 0 || grid.x > 0x7fffffffU || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
-    return refused(fmt::format("a grid of {} is empty or over the limits (2147483647,{},{})",
-                               to_string(grid), kMaxGridYZ, kMaxGridYZ));
-  }
-  const std::size_t static_bytes =
-      static_cast<const CpuKernel&>(*launch.kernel).static_shared_bytes();
-  if (static_bytes + launch.shared_bytes > std::size_t(info_.limits.max_shared_bytes)) {
-    return refused(
-        fmt::format("{} bytes of dynamic and {} of static shared memory; the cpu device has {}",
-                    launch.shared_bytes, static_bytes, info_.limits.max_shared_bytes));
-  }
-  if (launch.args == nullptr && !launch.kernel->parameters().empty()) {
-    return refused(fmt::format("no arguments for the {} parameters of {}",
-                               launch.kernel->parameters().size(), launch.kernel->name()));
-  }
-  return Status();
-}
-
-Status CpuDevice::launch(const KernelLaunch& launch) {
-  if (launch.kernel == nullptr) return internal_error("a launch without a kernel");
-  MGTUNE_TRY(check(launch));
-  BlockTask task = static_cast<const CpuKernel&>(*launch.kernel).task();
-  task.args = launch.args;
-  task.grid = dim3(launch.grid);
-  task.block = dim3(launch.block);
-  task.dynamic_bytes = launch.shared_bytes;
-  task.deadline_s = deadline_s_;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  task.order = order_;
-  return pool_.run(task);
-}
-
-Status CpuDevice::synchronize(Stream) { return Status(); }
-
-Status CpuDevice::set_thread_order(ThreadOrder order) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  order_ = order;
-  return Status();
-}
-
+}  // namespace
 }  // namespace mgtune
+
+extern "C" __attribute__((visibility("default"))) const mgtune::DevicePlugin*
+mgtune_device_plugin() {
+  return &mgtune::kPlugin;
+}

@@ -1,11 +1,14 @@
 #include "fault.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
+#include <sstream>
 #include <string_view>
 
-#include "source_line.h"
+#include "system/process.h"
 
 namespace mgtune {
 namespace {
@@ -15,6 +18,29 @@ std::string line_text(const Place& place) {
   std::string_view file = place.file;
   while (file.starts_with("./")) file.remove_prefix(2);
   return fmt::format("{}:{}", file, place.line);
+}
+
+constexpr std::chrono::seconds kDeadlineOfLookUp{5};
+
+bool in_device_headers(std::string_view line) {
+  return line.starts_with("mg/") || line.starts_with("mgcpu/");
+}
+
+// addr2line writes the place of an address and of each function it was inlined into, innermost
+// first.
+std::string pick_line(const std::string& output) {
+  std::string innermost;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    while (line.starts_with("./")) line.erase(0, 2);
+    if (const auto discriminator = line.find(" (disc"); discriminator != std::string::npos) {
+      line.resize(discriminator);
+    }
+    if (line.starts_with("??")) continue;
+    if (!in_device_headers(line)) return line;
+    if (innermost.empty()) innermost = line;
+  }
+  return innermost;
 }
 
 std::string race_text(const Fault& fault, Dim3 block) {
@@ -52,6 +78,24 @@ bool Place::same_line(const Place& other) const {
 std::string to_string(const Place& place) {
   const std::string mask = place.mask != 0 ? fmt::format("(mask {:#010x})", place.mask) : "";
   return fmt::format("{}{} at {}", place.name, mask, line_text(place));
+}
+
+std::string source_line(const void* return_address) {
+  const void* address = static_cast<const char*>(return_address) - 1;
+  Dl_info info{};
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return fmt::format("{}", address);
+  const auto offset =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+
+  Subprocess command;
+  command.arguments = {"addr2line", "-i", "-e", info.dli_fname, fmt::format("{:#x}", offset)};
+  command.deadline = kDeadlineOfLookUp;
+  if (const Result<SubprocessOutcome> outcome = run_subprocess(command); outcome.ok()) {
+    std::string line = pick_line(outcome.value().output);
+    if (!line.empty()) return line;
+  }
+  const char* const symbol = info.dli_sname != nullptr ? info.dli_sname : info.dli_fname;
+  return fmt::format("{}+{:#x}", symbol, offset);
 }
 
 std::string fault_text(const Fault& fault, Dim3 block) {

@@ -28,6 +28,12 @@ struct Place {
 
 std::string to_string(const Place& place);  // "__shfl_xor_sync(mask 0xffffffff) at forward.cu:18"
 
+// Returns "forward.cu:45" for the instruction before `return_address`. In a chain of inlined
+// functions it is the innermost line outside the device headers (mg/, mgcpu/). Runs addr2line
+// (binutils). Without it, or without debug information, the result is the symbol and the offset.
+// Thread-safe; takes milliseconds.
+std::string source_line(const void* return_address);
+
 struct Race {
   std::uint32_t earlier_thread;
   const void* earlier_address;  // of the instruction after the access
@@ -51,9 +57,9 @@ struct Fault {
   };
   Kind kind = Kind::none;
   std::uint32_t thread = 0;
-  Place place;
+  Place place = {};
   std::uint32_t other_thread = 0;
-  Place other_place;
+  Place other_place = {};
   std::uint32_t number = 0;  // the lane, width or barrier that is wrong
   Race race{};
   const void* interrupted_address = nullptr;  // deadline: where the thread was; null: see its place

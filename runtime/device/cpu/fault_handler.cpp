@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "source_line.h"
+#include "fault.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>

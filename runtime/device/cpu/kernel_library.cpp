@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <utility>
 
 namespace mgtune {
@@ -36,71 +37,90 @@ CodeRange code_around(void (*function)(void* const*)) {
   return search.found;
 }
 
+std::vector<KernelParameter> parameters_of(const mgcpu::KernelEntry& entry) {
+  std::vector<KernelParameter> parameters;
+  for (std::uint32_t i = 0; i < entry.parameter_count; ++i) {
+    parameters.push_back({entry.parameter_bytes[i]});
+  }
+  return parameters;
+}
+
+class KernelLibrary final : public Module {
+ public:
+  KernelLibrary() = default;
+  KernelLibrary(const KernelLibrary&) = delete;
+  KernelLibrary& operator=(const KernelLibrary&) = delete;
+  ~KernelLibrary() override {
+    if (handle_ != nullptr) dlclose(handle_);
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+
+  Status open(const std::string& path) {
+    path_ = path;
+    loading_layout = &layout_;
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    loading_layout = nullptr;
+    if (handle_ != nullptr) return Status();
+    const char* const error = dlerror();
+    return Status(StatusCode::launch_failed, std::string("cannot load the build: ") +
+                                                 (error != nullptr ? error : "no reason given"));
+  }
+
+  Status find_kernels(const Build& build) {
+    for (const BuildKernel& kernel : build.kernels) {
+      const auto* const entry =
+          static_cast<const mgcpu::KernelEntry*>(dlsym(handle_, kernel.symbol.c_str()));
+      if (entry == nullptr) {
+        return corrupt("the build has no symbol '" + kernel.symbol + "' for " + kernel.name);
+      }
+      if (entry->abi_version != mgcpu::kAbiVersion) {
+        return incompatible("the build is for version " + std::to_string(entry->abi_version) +
+                            " of the cpu device; this is version " +
+                            std::to_string(mgcpu::kAbiVersion));
+      }
+      BlockTask task;
+      task.entry = entry;
+      task.layout = &layout_;
+      task.code = code_around(entry->run);
+      task.check_races = build.arch == "cpu-race";
+      kernels_.emplace_back(kernel.name, task,
+                            build.kernels.size() == 1 ? layout_.array_bytes() : 0);
+    }
+    return Status();
+  }
+
+  Result<const Kernel*> kernel(const std::string& name) const override {
+    for (const CpuKernel& kernel : kernels_) {
+      if (kernel.name() == name) return static_cast<const Kernel*>(&kernel);
+    }
+    return not_found("the build has no kernel " + name);
+  }
+
+ private:
+  std::string path_;
+  void* handle_ = nullptr;
+  SharedLayout layout_;
+  std::deque<CpuKernel> kernels_;  // callers hold their addresses
+};
+
 }  // namespace
 
 SharedLayout* layout_being_loaded() { return loading_layout; }
 
 CpuKernel::CpuKernel(std::string name, const BlockTask& task, std::size_t static_shared_bytes)
-    : name_(std::move(name)), task_(task), static_shared_bytes_(static_shared_bytes) {
-  for (std::uint32_t i = 0; i < task.entry->parameter_count; ++i) {
-    parameters_.push_back({task.entry->parameter_bytes[i]});
-  }
-}
+    : Kernel(std::move(name), parameters_of(*task.entry)),
+      task_(task),
+      static_shared_bytes_(static_shared_bytes) {}
 
-KernelLibrary::~KernelLibrary() {
-  if (handle_ != nullptr) dlclose(handle_);
-  if (!path_.empty()) unlink(path_.c_str());
-}
-
-Result<std::unique_ptr<KernelLibrary>> KernelLibrary::load(const Build& build,
-                                                           const TemporaryFolder& folder) {
+Result<std::unique_ptr<Module>> load_kernel_library(const Build& build,
+                                                    const TemporaryFolder& folder) {
   static std::atomic<std::uint64_t> loaded{0};
   const std::string file = "kernel" + std::to_string(loaded.fetch_add(1)) + ".so";
-  std::unique_ptr<KernelLibrary> library(new KernelLibrary);
+  auto library = std::make_unique<KernelLibrary>();
   MGTUNE_TRY(folder.write(file, build.binary));
   MGTUNE_TRY(library->open(folder.path() + "/" + file));
   MGTUNE_TRY(library->find_kernels(build));
-  return library;
-}
-
-Status KernelLibrary::open(const std::string& path) {
-  path_ = path;
-  loading_layout = &layout_;
-  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  loading_layout = nullptr;
-  if (handle_ != nullptr) return Status();
-  const char* const error = dlerror();
-  return Status(StatusCode::launch_failed, std::string("cannot load the build: ") +
-                                               (error != nullptr ? error : "no reason given"));
-}
-
-Status KernelLibrary::find_kernels(const Build& build) {
-  for (const BuildKernel& kernel : build.kernels) {
-    const auto* const entry =
-        static_cast<const mgcpu::KernelEntry*>(dlsym(handle_, kernel.symbol.c_str()));
-    if (entry == nullptr) {
-      return corrupt("the build has no symbol '" + kernel.symbol + "' for " + kernel.name);
-    }
-    if (entry->abi_version != mgcpu::kAbiVersion) {
-      return incompatible("the build is for version " + std::to_string(entry->abi_version) +
-                          " of the cpu device; this is version " +
-                          std::to_string(mgcpu::kAbiVersion));
-    }
-    BlockTask task;
-    task.entry = entry;
-    task.layout = &layout_;
-    task.code = code_around(entry->run);
-    task.check_races = build.arch == "cpu-race";
-    kernels_.emplace_back(kernel.name, task, build.kernels.size() == 1 ? layout_.array_bytes() : 0);
-  }
-  return Status();
-}
-
-Result<const Kernel*> KernelLibrary::kernel(const std::string& name) const {
-  for (const CpuKernel& kernel : kernels_) {
-    if (kernel.name() == name) return static_cast<const Kernel*>(&kernel);
-  }
-  return not_found("the build has no kernel " + name);
+  return std::unique_ptr<Module>(std::move(library));
 }
 
 }  // namespace mgtune

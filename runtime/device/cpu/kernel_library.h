@@ -1,10 +1,9 @@
-// KernelLibrary: a loaded build for the cpu device, a shared library that the host compiler made.
-// The destructor unloads it and removes its file; its kernels must not run any more at that time.
-// Immutable once loaded: any number of threads may read it.
+// A build that is loaded for the cpu device, a shared library that the host compiler made. The
+// module's destructor unloads it and removes its file; its kernels must not run any more at that
+// time. Immutable once loaded: any number of threads may read it.
 
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,40 +24,18 @@ class CpuKernel : public Kernel {
  public:
   // `task`: the part that is the same for each launch of the kernel.
   CpuKernel(std::string name, const BlockTask& task, std::size_t static_shared_bytes);
-  const std::string& name() const override { return name_; }
-  const std::vector<KernelParameter>& parameters() const override { return parameters_; }
   const BlockTask& task() const { return task_; }
   // The bytes of its static arrays, if known. The arrays of a module belong to all its kernels
   // together, so they are known only if the module has one kernel. Otherwise 0.
   std::size_t static_shared_bytes() const { return static_shared_bytes_; }
 
  private:
-  std::string name_;
   BlockTask task_;
   std::size_t static_shared_bytes_;
-  std::vector<KernelParameter> parameters_;
 };
 
-class KernelLibrary : public Module {
- public:
-  // Writes the binary into `folder`, which must outlive the library, and loads it.
-  static Result<std::unique_ptr<KernelLibrary>> load(const Build& build,
-                                                     const TemporaryFolder& folder);
-  ~KernelLibrary() override;
-  KernelLibrary(const KernelLibrary&) = delete;
-  KernelLibrary& operator=(const KernelLibrary&) = delete;
-
-  Result<const Kernel*> kernel(const std::string& name) const override;
-
- private:
-  KernelLibrary() = default;
-  Status open(const std::string& path);
-  Status find_kernels(const Build& build);
-
-  std::string path_;
-  void* handle_ = nullptr;
-  SharedLayout layout_;
-  std::deque<CpuKernel> kernels_;  // callers hold their addresses
-};
+// Writes the binary into `folder`, which must outlive the library, and loads it.
+Result<std::unique_ptr<Module>> load_kernel_library(const Build& build,
+                                                    const TemporaryFolder& folder);
 
 }  // namespace mgtune

@@ -2,9 +2,10 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <string_view>
+#include <utility>
 
-#include "device/cuda/cuda_module.h"
 #include "system/file_system.h"
 
 namespace mgtune {
@@ -12,6 +13,9 @@ namespace {
 
 CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 CUstream cuda_stream(Stream stream) { return static_cast<CUstream>(stream); }
+CUfunction function_of(const Kernel& kernel) {
+  return reinterpret_cast<CUfunction>(cuda_kernel_handle(kernel));
+}
 
 // As nvidia-smi writes it.
 std::string uuid_text(const CUuuid& uuid, bool is_mig) {
@@ -23,14 +27,6 @@ std::string uuid_text(const CUuuid& uuid, bool is_mig) {
     text += hex.data();
   }
   return text;
-}
-
-Result<std::int64_t> attribute(const CudaDriver& driver, CUdevice device,
-                               CUdevice_attribute attribute) {
-  int value = 0;
-  MGTUNE_TRY(driver.status(driver.cuDeviceGetAttribute(&value, attribute, device),
-                           "reading a device attribute"));
-  return std::int64_t{value};
 }
 
 // "580.159.04, CUDA 13.0". The first part is there only if the kernel module reports it.
@@ -60,23 +56,27 @@ Result<DeviceInfo> describe(const CudaDriver& driver, int index) {
   MGTUNE_TRY(driver.status(driver.cuDeviceGetUuid(&uuid, device), "reading a device's UUID"));
   std::size_t memory = 0;
   MGTUNE_TRY(driver.status(driver.cuDeviceTotalMem(&memory, device), "reading a device's memory"));
-  MGTUNE_ASSIGN(const std::int64_t major,
-                attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
-  MGTUNE_ASSIGN(const std::int64_t minor,
-                attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 
   DeviceInfo info;
+  std::int64_t major = 0, minor = 0;
+  const std::array<std::pair<CUdevice_attribute, std::int64_t*>, 5> attributes = {
+      {{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
+       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor},
+       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &info.limits.sm_count},
+       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &info.limits.max_shared_bytes},
+       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &info.limits.l2_bytes}}};
+  for (const auto& [attribute, out] : attributes) {
+    int value = 0;
+    MGTUNE_TRY(driver.status(driver.cuDeviceGetAttribute(&value, attribute, device),
+                             "reading a device attribute"));
+    *out = value;
+  }
   info.kind = DeviceKind::cuda;
   set_name(name.data(), info);
   info.id = uuid_text(uuid, !info.mig_profile.empty());
   info.index = index;
   info.limits.compute_capability = major * 10 + minor;
   info.arch = "sm_" + std::to_string(info.limits.compute_capability);
-  MGTUNE_ASSIGN(info.limits.sm_count,
-                attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-  MGTUNE_ASSIGN(info.limits.max_shared_bytes,
-                attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
-  MGTUNE_ASSIGN(info.limits.l2_bytes, attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
   info.memory_bytes = static_cast<std::int64_t>(memory);
   info.driver = driver_text(driver);
   return info;
@@ -88,31 +88,18 @@ constexpr std::array kPromotions = {
     CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
     CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B};
 
-Result<CUtensorMapDataType> tensor_map_type(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-    case DType::f32:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case DType::f16:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case DType::bf16:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    case DType::i64:
-      return CU_TENSOR_MAP_DATA_TYPE_INT64;
-    case DType::u64:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
-    case DType::i32:
-      return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case DType::u32:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-    case DType::u8:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    case DType::i8:
-      break;
-  }
-  return unsupported("a tensor map cannot be of dtype " + std::string(to_string(dtype)));
-}
+// By DType. The copy engine has no i8.
+constexpr std::array<std::optional<CUtensorMapDataType>, kDTypes.size()> kTensorMapTypes = {
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+    CU_TENSOR_MAP_DATA_TYPE_INT64,
+    CU_TENSOR_MAP_DATA_TYPE_UINT64,
+    CU_TENSOR_MAP_DATA_TYPE_INT32,
+    CU_TENSOR_MAP_DATA_TYPE_UINT32,
+    std::nullopt,
+    CU_TENSOR_MAP_DATA_TYPE_UINT8};
 
 class CudaDevice final : public Device {
  public:
@@ -161,7 +148,7 @@ class CudaDevice final : public Device {
     // Loading must not break the capture of a stream by another thread.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     MGTUNE_TRY(driver_.status(driver_.cuThreadExchangeStreamCaptureMode(&mode), "loading"));
-    auto module = CudaModule::load(driver_, device_, info_.limits, build);
+    auto module = load_cuda_module(driver_, device_, info_.limits, build);
     driver_.cuThreadExchangeStreamCaptureMode(&mode);
     return module;
   }
@@ -170,10 +157,10 @@ class CudaDevice final : public Device {
                                      std::uint32_t shared_bytes) override {
     MGTUNE_TRY(make_current());
     int blocks = 0;
-    MGTUNE_TRY(driver_.status(driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                                  &blocks, reinterpret_cast<CUfunction>(cuda_kernel_handle(kernel)),
-                                  static_cast<int>(threads), shared_bytes),
-                              "reading the occupancy"));
+    MGTUNE_TRY(
+        driver_.status(driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                           &blocks, function_of(kernel), static_cast<int>(threads), shared_bytes),
+                       "reading the occupancy"));
     return std::int64_t{blocks};
   }
 
@@ -181,20 +168,17 @@ class CudaDevice final : public Device {
     MGTUNE_TRY(make_current());
     LaunchConfig config(launch);
     int clusters = 0;
-    MGTUNE_TRY(driver_.status(
-        driver_.cuOccupancyMaxActiveClusters(
-            &clusters, reinterpret_cast<CUfunction>(cuda_kernel_handle(*launch.kernel)),
-            &config.config),
-        "reading how many clusters fit"));
+    MGTUNE_TRY(driver_.status(driver_.cuOccupancyMaxActiveClusters(
+                                  &clusters, function_of(*launch.kernel), &config.config),
+                              "reading how many clusters fit"));
     return std::int64_t{clusters};
   }
 
   Status launch(const KernelLaunch& launch) override {
     MGTUNE_TRY(make_current());
     const LaunchConfig config(launch);
-    const CUresult result = driver_.cuLaunchKernelEx(
-        &config.config, reinterpret_cast<CUfunction>(cuda_kernel_handle(*launch.kernel)),
-        const_cast<void**>(launch.args), nullptr);
+    const CUresult result = driver_.cuLaunchKernelEx(&config.config, function_of(*launch.kernel),
+                                                     const_cast<void**>(launch.args), nullptr);
     if (result == CUDA_SUCCESS) return {};
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {  // for its threads' local memory
       return {StatusCode::launch_failed, launch.kernel->name() + ": no room for local memory"};
@@ -208,11 +192,15 @@ class CudaDevice final : public Device {
   }
 
   Status encode_tensor_map(const TensorMapRequest& request, EncodedTensorMap& map) const override {
-    MGTUNE_ASSIGN(const CUtensorMapDataType type, tensor_map_type(request.dtype));
+    const auto type = kTensorMapTypes[static_cast<std::size_t>(request.dtype)];
+    if (!type) {
+      return unsupported("a tensor map cannot be of dtype " +
+                         std::string(to_string(request.dtype)));
+    }
     constexpr std::array<cuuint32_t, kMaxTensorMapRank> kDense = {1, 1, 1, 1, 1};
     static_assert(sizeof(CUtensorMap) == sizeof(EncodedTensorMap));
     const CUresult result = driver_.cuTensorMapEncodeTiled(
-        reinterpret_cast<CUtensorMap*>(map.bytes.data()), type, request.rank, request.memory,
+        reinterpret_cast<CUtensorMap*>(map.bytes.data()), *type, request.rank, request.memory,
         request.extent.data(), request.stride_bytes.data(), request.box.data(), kDense.data(),
         CU_TENSOR_MAP_INTERLEAVE_NONE, kSwizzles[static_cast<std::size_t>(request.swizzle)],
         kPromotions[static_cast<std::size_t>(request.l2)], CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -310,10 +298,6 @@ Result<std::unique_ptr<Device>> open_cuda_device(const CudaDriver& driver, int i
   MGTUNE_TRY(driver.status(result, "opening the GPU"));
   return std::unique_ptr<Device>(
       std::make_unique<CudaDevice>(driver, std::move(info), device, context));
-}
-
-CUkernel cuda_kernel_handle(const Kernel& kernel) {
-  return static_cast<const CudaKernel&>(kernel).handle();
 }
 
 }  // namespace mgtune

@@ -20,6 +20,11 @@ Result<std::vector<DeviceInfo>> list_cuda_devices(const CudaDriver& driver);
 // Retains the primary context of the GPU with this ordinal. `driver` must outlive the device.
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDriver& driver, int index);
 
+// Loads a cubin. Every kernel may use all the shared memory of a block, and clusters above the
+// portable size.
+Result<std::unique_ptr<Module>> load_cuda_module(const CudaDriver& driver, CUdevice device,
+                                                 const DeviceLimits& limits, const Build& build);
+
 // The CUkernel of a Kernel, for code that needs the driver's own handle.
 CUkernel cuda_kernel_handle(const Kernel& kernel);
 

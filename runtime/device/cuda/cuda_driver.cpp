@@ -1,5 +1,6 @@
 #include "device/cuda/cuda_driver.h"
 
+#include <algorithm>
 #include <array>
 
 namespace mgtune {
@@ -9,39 +10,22 @@ namespace {
 constexpr int kOldestVersion = 12040;
 
 // A kernel caused an error after which, according to cuda.h, the context cannot be used any more.
-bool is_fault_of_a_kernel(CUresult result) {
-  switch (result) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
-    case CUDA_ERROR_UNKNOWN:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr std::array kFaultsOfKernels = {CUDA_ERROR_ILLEGAL_ADDRESS,
+                                         CUDA_ERROR_LAUNCH_TIMEOUT,
+                                         CUDA_ERROR_HARDWARE_STACK_ERROR,
+                                         CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                         CUDA_ERROR_MISALIGNED_ADDRESS,
+                                         CUDA_ERROR_INVALID_ADDRESS_SPACE,
+                                         CUDA_ERROR_INVALID_PC,
+                                         CUDA_ERROR_LAUNCH_FAILED,
+                                         CUDA_ERROR_ASSERT,
+                                         CUDA_ERROR_TENSOR_MEMORY_LEAK,
+                                         CUDA_ERROR_UNKNOWN};
 
 // Caused by the machine or by another process, whatever runs here.
-bool is_fault_of_the_machine(CUresult result) {
-  switch (result) {
-    case CUDA_ERROR_OUT_OF_MEMORY:
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case CUDA_ERROR_CONTAINED:
-    case CUDA_ERROR_EXTERNAL_DEVICE:
-    case CUDA_ERROR_MPS_CLIENT_TERMINATED:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr std::array kFaultsOfTheMachine = {
+    CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE,
+    CUDA_ERROR_CONTAINED,     CUDA_ERROR_EXTERNAL_DEVICE,   CUDA_ERROR_MPS_CLIENT_TERMINATED};
 
 }  // namespace
 
@@ -55,9 +39,12 @@ Status CudaDriver::status(CUresult result, const char* what) const {
   const char* text = nullptr;
   if (cuGetErrorName(result, &name) != CUDA_SUCCESS) name = "unknown error";
   if (cuGetErrorString(result, &text) != CUDA_SUCCESS) text = "no text";
-  const StatusCode code = is_fault_of_a_kernel(result)      ? StatusCode::device_lost
-                          : is_fault_of_the_machine(result) ? StatusCode::environment
-                                                            : StatusCode::launch_failed;
+  const auto is_one_of = [result](const auto& faults) {
+    return std::ranges::find(faults, result) != faults.end();
+  };
+  const StatusCode code = is_one_of(kFaultsOfKernels)      ? StatusCode::device_lost
+                          : is_one_of(kFaultsOfTheMachine) ? StatusCode::environment
+                                                           : StatusCode::launch_failed;
   return {code, std::string(what) + ": " + name + ": " + text};
 }
 

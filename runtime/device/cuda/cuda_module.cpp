@@ -1,6 +1,13 @@
-#include "device/cuda/cuda_module.h"
+// load_cuda_module(): a cubin loaded as a CUlibrary, and its kernels.
+
+#include <cuda.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/cuda/cuda_device.h"
 
 namespace mgtune {
 namespace {
@@ -18,59 +25,86 @@ std::vector<KernelParameter> parameters_of(const CudaDriver& driver, CUkernel ke
   return parameters;
 }
 
+class CudaKernel final : public Kernel {
+ public:
+  CudaKernel(std::string name, CUkernel handle, std::vector<KernelParameter> parameters)
+      : Kernel(std::move(name), std::move(parameters)), handle_(handle) {}
+  CUkernel handle() const { return handle_; }
+
+ private:
+  CUkernel handle_;
+};
+
+class CudaModule final : public Module {
+ public:
+  CudaModule(const CudaDriver& driver, CUlibrary library) : driver_(driver), library_(library) {}
+  ~CudaModule() override { driver_.cuLibraryUnload(library_); }
+  CudaModule(const CudaModule&) = delete;
+  CudaModule& operator=(const CudaModule&) = delete;
+
+  Status add_kernel(CUdevice device, const DeviceLimits& limits, const BuildKernel& kernel) {
+    CUkernel handle = nullptr;
+    MGTUNE_TRY(driver_.status(driver_.cuLibraryGetKernel(&handle, library_, kernel.symbol.c_str()),
+                              "finding the kernel"));
+    int static_shared = 0;
+    MGTUNE_TRY(
+        driver_.status(driver_.cuKernelGetAttribute(
+                           &static_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, handle, device),
+                       "reading its shared memory"));
+    const std::int64_t dynamic = limits.max_shared_bytes - static_shared;
+    if (dynamic > kSharedWithoutOptIn) {
+      MGTUNE_TRY(driver_.status(
+          driver_.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                       static_cast<int>(dynamic), handle, device),
+          "opting in to more shared memory"));
+    }
+    if (limits.compute_capability >= 90) {
+      MGTUNE_TRY(driver_.status(
+          driver_.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1,
+                                       handle, device),
+          "allowing clusters of 16"));
+    }
+    // Drivers load a kernel at its first launch, which may be inside somebody's capture. So it is
+    // loaded here.
+    CUfunction function = nullptr;
+    MGTUNE_TRY(
+        driver_.status(driver_.cuKernelGetFunction(&function, handle), "loading the kernel"));
+    MGTUNE_TRY(driver_.status(driver_.cuFuncLoad(function), "loading the kernel"));
+    kernels_.push_back(
+        std::make_unique<CudaKernel>(kernel.name, handle, parameters_of(driver_, handle)));
+    return {};
+  }
+
+  Result<const Kernel*> kernel(const std::string& name) const override {
+    const auto found = std::ranges::find_if(
+        kernels_, [&name](const auto& kernel) { return kernel->name() == name; });
+    if (found == kernels_.end()) return not_found("the cubin has no kernel " + name);
+    return static_cast<const Kernel*>(found->get());
+  }
+
+ private:
+  const CudaDriver& driver_;
+  CUlibrary library_;
+  std::vector<std::unique_ptr<CudaKernel>> kernels_;
+};
+
 }  // namespace
 
-Result<std::unique_ptr<Module>> CudaModule::load(const CudaDriver& driver, CUdevice device,
+Result<std::unique_ptr<Module>> load_cuda_module(const CudaDriver& driver, CUdevice device,
                                                  const DeviceLimits& limits, const Build& build) {
   CUlibrary library = nullptr;
   MGTUNE_TRY(driver.status(driver.cuLibraryLoadData(&library, build.binary.data(), nullptr, nullptr,
                                                     0, nullptr, nullptr, 0),
                            "loading a cubin"));
-  std::unique_ptr<CudaModule> module(new CudaModule(driver, library));
+  auto module = std::make_unique<CudaModule>(driver, library);
   for (const BuildKernel& kernel : build.kernels) {
     MGTUNE_TRY(module->add_kernel(device, limits, kernel).with_context(kernel.name));
   }
   return std::unique_ptr<Module>(std::move(module));
 }
 
-Status CudaModule::add_kernel(CUdevice device, const DeviceLimits& limits,
-                              const BuildKernel& kernel) {
-  CUkernel handle = nullptr;
-  MGTUNE_TRY(driver_.status(driver_.cuLibraryGetKernel(&handle, library_, kernel.symbol.c_str()),
-                            "finding the kernel"));
-  int static_shared = 0;
-  MGTUNE_TRY(
-      driver_.status(driver_.cuKernelGetAttribute(
-                         &static_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, handle, device),
-                     "reading its shared memory"));
-  const std::int64_t dynamic = limits.max_shared_bytes - static_shared;
-  if (dynamic > kSharedWithoutOptIn) {
-    MGTUNE_TRY(
-        driver_.status(driver_.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                    static_cast<int>(dynamic), handle, device),
-                       "opting in to more shared memory"));
-  }
-  if (limits.compute_capability >= 90) {
-    MGTUNE_TRY(
-        driver_.status(driver_.cuKernelSetAttribute(
-                           CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, handle, device),
-                       "allowing clusters of 16"));
-  }
-  // Drivers load a kernel at its first launch, which may be inside somebody's capture. So it is
-  // loaded here.
-  CUfunction function = nullptr;
-  MGTUNE_TRY(driver_.status(driver_.cuKernelGetFunction(&function, handle), "loading the kernel"));
-  MGTUNE_TRY(driver_.status(driver_.cuFuncLoad(function), "loading the kernel"));
-  kernels_.push_back(
-      std::make_unique<CudaKernel>(kernel.name, handle, parameters_of(driver_, handle)));
-  return {};
-}
-
-Result<const Kernel*> CudaModule::kernel(const std::string& name) const {
-  const auto found = std::ranges::find_if(
-      kernels_, [&name](const auto& kernel) { return kernel->name() == name; });
-  if (found == kernels_.end()) return not_found("the cubin has no kernel " + name);
-  return static_cast<const Kernel*>(found->get());
+CUkernel cuda_kernel_handle(const Kernel& kernel) {
+  return static_cast<const CudaKernel&>(kernel).handle();
 }
 
 }  // namespace mgtune

@@ -22,14 +22,7 @@ namespace mgtune {
 
 class FakeKernel : public Kernel {
  public:
-  FakeKernel(std::string name, std::vector<KernelParameter> parameters)
-      : name_(std::move(name)), parameters_(std::move(parameters)) {}
-  const std::string& name() const override { return name_; }
-  const std::vector<KernelParameter>& parameters() const override { return parameters_; }
-
- private:
-  std::string name_;
-  std::vector<KernelParameter> parameters_;
+  using Kernel::Kernel;
 };
 
 class FakeModule : public Module {

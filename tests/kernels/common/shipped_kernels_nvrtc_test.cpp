@@ -15,7 +15,7 @@
 
 #include "build/builder.h"
 #include "ceilings/arithmetic_ceiling.h"
-#include "compiler/nvrtc_compiler.h"
+#include "compiler/compiler.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/source_tree.h"

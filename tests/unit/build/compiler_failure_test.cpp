@@ -1,4 +1,4 @@
-#include "compiler/compiler_failure.h"
+#include "compiler/host_toolchain.h"
 
 #include <gtest/gtest.h>
 

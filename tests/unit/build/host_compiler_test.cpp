@@ -1,4 +1,3 @@
-#include "compiler/host_compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "compiler/compiler.h"
 #include "core/sha256.h"
 #include "tests/helpers/environment_variable.h"
 

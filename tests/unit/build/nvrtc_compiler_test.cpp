@@ -1,5 +1,3 @@
-#include "compiler/nvrtc_compiler.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/compiler.h"
 #include "compiler/nvrtc.h"
 #include "compiler/ptxas_report.h"
 #include "tests/helpers/fakes/fake_loader.h"

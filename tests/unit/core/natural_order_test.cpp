@@ -1,6 +1,6 @@
-#include "core/natural_order.h"
-
 #include <gtest/gtest.h>
+
+#include "core/text.h"
 
 namespace mgtune {
 namespace {

@@ -1,10 +1,10 @@
-#include "core/scalar_value.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "core/dtype.h"
 
 namespace mgtune {
 namespace {

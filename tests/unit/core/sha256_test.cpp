@@ -5,7 +5,6 @@
 #include <random>
 #include <vector>
 
-#include "core/sha256_blocks.h"
 
 namespace mgtune {
 namespace {

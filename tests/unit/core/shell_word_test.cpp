@@ -1,6 +1,6 @@
-#include "core/shell_word.h"
-
 #include <gtest/gtest.h>
+
+#include "core/text.h"
 
 namespace mgtune {
 namespace {

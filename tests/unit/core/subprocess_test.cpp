@@ -1,5 +1,3 @@
-#include "system/subprocess.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "system/process.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {

@@ -1,4 +1,4 @@
-#include "device/device_plugin.h"
+#include "device/plugin.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

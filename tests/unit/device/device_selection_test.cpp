@@ -1,6 +1,6 @@
-#include "device/device_selection.h"
-
 #include <gtest/gtest.h>
+
+#include "device/registry.h"
 
 namespace mgtune {
 namespace {

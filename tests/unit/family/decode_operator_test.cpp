@@ -153,10 +153,10 @@ TEST(DecodeOperatorTest, ProblemsOfSweeps) {
   const Result<Operator> op = decode_replaced("rmsnorm.forward", R"("format": 1)", problems);
   ASSERT_TRUE(op.ok()) << op.status().message();
   ASSERT_EQ(op->problems.size(), 2U);
-  EXPECT_EQ(op->problems[0].values.at("rows"), "4096");
-  EXPECT_EQ(op->problems[1].values.at("T"), "f32");
-  EXPECT_EQ(op->emulation_problems[0].values.at("rstd"), "true");
-  EXPECT_EQ(op->model_problems[0].values.at("hidden"), "hidden_size");
+  EXPECT_EQ(op->problems[0].at("rows"), "4096");
+  EXPECT_EQ(op->problems[1].at("T"), "f32");
+  EXPECT_EQ(op->emulation_problems[0].at("rstd"), "true");
+  EXPECT_EQ(op->model_problems[0].at("hidden"), "hidden_size");
 }
 
 TEST(DecodeOperatorTest, LaunchTextSaysWhatShapesALaunch) {
@@ -334,7 +334,8 @@ const Mutation kMutations[] = {
      "/problems/default/0: unknown name 'row'; did you mean 'rows'?"},
     {"ProblemWithoutADim", R"("format": 1)",
      R"("format": 1, "problems": { "emulation": [{ "rows": 4 }] })",
-     "/problems/emulation/0: hidden is not given"},
+     "/problems/emulation/0: rmsnorm.forward needs `hidden`: add it to the problem, for example "
+     "hidden=4096"},
     {"NegativeProblem", R"("format": 1)",
      R"("format": 1, "problems": { "default": [{ "rows": 4, "hidden": -1 }] })",
      "/problems/default/0: hidden: -1 is negative"},

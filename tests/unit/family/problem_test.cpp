@@ -88,9 +88,11 @@ TEST(ProblemTest, RefusalsNameTheWord) {
             "'hidden'?");
   EXPECT_EQ(bind_error(rmsnorm(), good, {{"eps", "3"}}),
             "unknown name 'eps': rmsnorm.forward takes rows hidden x_stride T rstd");
-  EXPECT_EQ(bind_error(rmsnorm(), {{"rows", "12"}, {"T", "f32"}}, {}), "hidden is not given");
+  EXPECT_EQ(bind_error(rmsnorm(), {{"rows", "12"}, {"T", "f32"}}, {}),
+            "rmsnorm.forward needs `hidden`: add it to the problem, for example hidden=4096");
   EXPECT_EQ(bind_error(rmsnorm(), {{"rows", "1"}, {"hidden", "64"}}, {}),
-            "T is not given; it can be f32, f16, bf16");
+            "rmsnorm.forward needs `T`: add it to the problem, for example T=f32; it can be f32, "
+            "f16, bf16");
   EXPECT_EQ(bind_error(rmsnorm(), good, {{"rows", "-1"}}), "rows: -1 is negative");
   EXPECT_EQ(bind_error(rmsnorm(), good, {{"rows", "4k"}}), "rows: '4k' is not a 64-bit integer");
   EXPECT_EQ(bind_error(rmsnorm(), good, {{"rows", ""}}), "rows: '' is not a 64-bit integer");
@@ -125,7 +127,8 @@ TEST(ProblemTest, OnlyWhatIsCompiledInBindsStatically) {
   EXPECT_EQ(
       bind_static(rmsnorm(), {{"rows", "1"}, {"hidden", "64"}, {"T", "f16"}}).status().message(),
       "rows is a dim of each launch, not of what is compiled in");
-  EXPECT_EQ(bind_static(rmsnorm(), {{"T", "f16"}}).status().message(), "hidden is not given");
+  EXPECT_EQ(bind_static(rmsnorm(), {{"T", "f16"}}).status().message(),
+            "rmsnorm.forward needs `hidden`: add it to the problem, for example hidden=4096");
   EXPECT_EQ(bind_static(decode(),
                         {{"head_dim", "64"}, {"page_size", "24"}, {"T", "f16"}, {"paged", "true"}})
                 .status()
@@ -142,7 +145,8 @@ TEST(ProblemTest, CompletingSetsTheDimsOfALaunch) {
   const auto error = [&binding](const std::map<std::string, std::int64_t>& dims) {
     return complete(*binding, dims).status().message();
   };
-  EXPECT_EQ(error({}), "rows is not given");
+  EXPECT_EQ(error({}),
+            "rmsnorm.forward needs `rows`: add it to the problem, for example rows=4096");
   EXPECT_EQ(error({{"rows", -7}}), "rows: -7 is negative");
   EXPECT_EQ(error({{"rows", 7}, {"hidden", 64}}), "hidden is compiled in; a launch cannot set it");
   EXPECT_EQ(error({{"row", 7}}), "unknown dim 'row'; did you mean 'rows'?");

@@ -2,7 +2,7 @@
 
 #include "build/build_cache.h"
 #include "cli/command.h"
-#include "core/suggest.h"
+#include "core/text.h"
 #include "json/json.h"
 #include "system/file_system.h"
 #include "text/units.h"

@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "core/suggest.h"
+#include "core/text.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
 #include "results/export_selection.h"
 #include "results/stored_results.h"
 #include "system/file_system.h"
-#include "system/output_file.h"
 #include "text/units.h"
 
 namespace mgtune {

@@ -12,7 +12,6 @@
 #include "pack/pack_skew.h"
 #include "results/pack_contents.h"
 #include "system/file_system.h"
-#include "system/output_file.h"
 #include "text/printable.h"
 #include "text/units.h"
 

@@ -3,12 +3,12 @@
 
 #include "cli/command.h"
 #include "cli/found_results.h"
-#include "core/suggest.h"
+#include "core/text.h"
 #include "document/markdown.h"
 #include "document/report_document.h"
 #include "html/report_page.h"
 #include "model/missing_parts.h"
-#include "system/output_file.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {

@@ -28,9 +28,7 @@ Block::Block() : threads_(kMaxThreads) {}
 
 Status Block::run(const BlockTask& task, std::uint64_t block_index) {
   MGTUNE_TRY(start(task, block_index).with_context("block " + to_string(block_index_)));
-  const auto first = static_cast<std::uint32_t>(ready_[ready_first_]);
-  ready_first_ = (ready_first_ + 1) % kMaxThreads;
-  --ready_count_;
+  const std::uint32_t first = next_ready();
   current_ = static_cast<int>(first);
   threadIdx = threads_[first].index;
   switch_fiber(scheduler_, threads_[first].context, false);
@@ -109,6 +107,13 @@ void Block::make_ready(std::uint32_t thread) {
   ++ready_count_;
 }
 
+std::uint32_t Block::next_ready() {
+  const std::uint32_t thread = ready_[ready_first_];
+  ready_first_ = (ready_first_ + 1) % kMaxThreads;
+  --ready_count_;
+  return thread;
+}
+
 void Block::wait(State state, const Place& place) {
   Thread& thread = threads_[static_cast<std::size_t>(current_)];
   thread.state = state;
@@ -122,9 +127,7 @@ void Block::switch_away(bool for_good) {
     switch_fiber(from.context, scheduler_, for_good);
     return;
   }
-  const std::uint32_t next = ready_[ready_first_];
-  ready_first_ = (ready_first_ + 1) % kMaxThreads;
-  --ready_count_;
+  const std::uint32_t next = next_ready();
   Thread& to = threads_[next];
   if (&to == &from) return;
   current_ = static_cast<int>(next);
@@ -148,12 +151,10 @@ void Block::arrive(std::uint32_t index, std::uint32_t expected, const Place& pla
     barrier.first_thread = thread;
     barrier.expected = expected;
   } else if (index == 0 && !threads_[barrier.first_thread].place.same_line(place)) {
-    Fault fault;
-    fault.kind = Fault::Kind::different_barriers;
-    fault.place = place;
-    fault.other_thread = barrier.first_thread;
-    fault.other_place = threads_[barrier.first_thread].place;
-    fail(fault);
+    fail({.kind = Fault::Kind::different_barriers,
+          .place = place,
+          .other_thread = barrier.first_thread,
+          .other_place = threads_[barrier.first_thread].place});
   }
   ++barrier.arrived;
   threads_[thread].barrier = index;
@@ -172,11 +173,7 @@ void Block::sync_named(std::uint32_t index, std::uint32_t threads, const Place& 
   const bool agreed = index < barriers_.size() &&
                       (barriers_[index].arrived == 0 || barriers_[index].expected == threads);
   if (index == 0 || !agreed || threads == 0 || threads % kWarpThreads != 0) {
-    Fault fault;
-    fault.kind = Fault::Kind::bad_barrier;
-    fault.place = place;
-    fault.number = index;
-    fail(fault);
+    fail({.kind = Fault::Kind::bad_barrier, .place = place, .number = index});
   }
   arrive(index, threads, place);
   if (barriers_[index].arrived == threads) release(index);
@@ -211,12 +208,7 @@ std::uint64_t Block::next_random() {  // SplitMix64
 }
 
 void Block::spin_pause(const Place& place) {
-  if (expired()) {
-    Fault fault;
-    fault.kind = Fault::Kind::deadline;
-    fault.place = place;
-    fail(fault);
-  }
+  if (expired()) fail({.kind = Fault::Kind::deadline, .place = place});
   const auto thread = static_cast<std::uint32_t>(current_);
   make_ready(thread);
   wait(State::spinning, place);
@@ -224,21 +216,14 @@ void Block::spin_pause(const Place& place) {
 }
 
 void Block::fail_expired(const void* address) {
-  Fault fault;
-  fault.kind = Fault::Kind::deadline;
-  fault.interrupted_address = address;
-  fail(fault);
+  fail({.kind = Fault::Kind::deadline, .interrupted_address = address});
 }
 
 void Block::check_race(const void* address, std::size_t bytes, RaceChecker::Kind kind,
                        const void* return_address) {
   const std::optional<Race> race = race_checker_.access(
       address, bytes, kind, static_cast<std::uint32_t>(current_), return_address);
-  if (!race) return;
-  Fault fault;
-  fault.kind = Fault::Kind::race;
-  fault.race = *race;
-  fail(fault);
+  if (race) fail({.kind = Fault::Kind::race, .race = *race});
 }
 
 void Block::add_thread(std::size_t thread, SignalText& text) const {

@@ -113,6 +113,7 @@ class Block {
   void wait(State state, const Place& place);
   void switch_away(bool for_good);
   void make_ready(std::uint32_t thread);
+  std::uint32_t next_ready();  // taken out of the queue, which is not empty
   void arrive(std::uint32_t barrier, std::uint32_t expected, const Place& place);
   void release(std::uint32_t barrier);
   Meeting& join_meeting(Warp& warp, const mgcpu::WarpCall& call);

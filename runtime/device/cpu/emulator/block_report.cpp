@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "block.h"
-#include "source_line.h"
+#include "fault.h"
 
 namespace mgtune {
 namespace {

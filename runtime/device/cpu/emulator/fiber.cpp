@@ -96,21 +96,17 @@ mgtune_switch_stack:
 )");
 extern "C" void mgtune_switch_stack(void** save_stack_pointer, void* load_stack_pointer);
 
-void switch_fiber(FiberContext& from, FiberContext& to, bool from_ends) {
-  leave_sanitizer_stack(from, to, from_ends);
-  mgtune_switch_stack(&from.stack_pointer, to.stack_pointer);
-  enter_sanitizer_stack(from);
-}
-
-#else
-
-void switch_fiber(FiberContext& from, FiberContext& to, bool from_ends) {
-  leave_sanitizer_stack(from, to, from_ends);
-  swapcontext(&from.registers, &to.registers);
-  enter_sanitizer_stack(from);
-}
-
 #endif
+
+void switch_fiber(FiberContext& from, FiberContext& to, bool from_ends) {
+  leave_sanitizer_stack(from, to, from_ends);
+#if defined(__x86_64__)
+  mgtune_switch_stack(&from.stack_pointer, to.stack_pointer);
+#else
+  swapcontext(&from.registers, &to.registers);
+#endif
+  enter_sanitizer_stack(from);
+}
 
 FiberContext context_of_this_thread() {
   FiberContext context;

@@ -24,18 +24,13 @@ void mgcpu_spin_pause(const char* file, int line) {
 }
 
 void mgcpu_trap(const char* file, int line) {
-  Fault fault;
-  fault.kind = Fault::Kind::trap;
-  fault.place = Place{"__trap", file, line};
-  current_block()->fail(fault);
+  current_block()->fail({.kind = Fault::Kind::trap, .place = {"__trap", file, line}});
 }
 
 void mgcpu_assert_fail(const char* condition, const char* file, unsigned line,
                        const char*) noexcept {
-  Fault fault;
-  fault.kind = Fault::Kind::failed_assert;
-  fault.place = Place{condition, file, static_cast<int>(line)};
-  current_block()->fail(fault);
+  const Place place{condition, file, static_cast<int>(line)};
+  current_block()->fail({.kind = Fault::Kind::failed_assert, .place = place});
 }
 
 std::size_t mgcpu_register_shared(std::size_t bytes, std::size_t alignment) {

@@ -67,24 +67,19 @@ std::uint32_t reduce(WarpOperation operation, std::uint32_t a, std::uint32_t b) 
 void Block::warp_call(WarpCall& call) {
   const auto thread = static_cast<std::uint32_t>(current_);
   const std::uint32_t lane = thread % kWarpThreads;
-  Fault fault;
-  fault.place = place_of(call);
+  const Place place = place_of(call);
   if ((call.mask >> lane & 1U) == 0) {
-    fault.kind = Fault::Kind::mask_without_self;
-    fault.number = lane;
-    fail(fault);
+    fail({.kind = Fault::Kind::mask_without_self, .place = place, .number = lane});
   }
   if (is_shuffle(call.operation) &&
       (call.width > kWarpThreads || !std::has_single_bit(call.width))) {
-    fault.kind = Fault::Kind::bad_width;
-    fault.number = call.width;
-    fail(fault);
+    fail({.kind = Fault::Kind::bad_width, .place = place, .number = call.width});
   }
   Warp& warp = warps_[thread / kWarpThreads];
   Meeting& meeting = join_meeting(warp, call);
   meeting.arrived |= 1U << lane;
   threads_[thread].call = &call;
-  wait(State::in_warp_call, fault.place);
+  wait(State::in_warp_call, place);
   if ((meeting.mask & warp.alive & ~meeting.arrived) == 0) {
     complete(thread / kWarpThreads, static_cast<std::uint32_t>(&meeting - warp.meetings.data()));
   }
@@ -99,12 +94,10 @@ Block::Meeting& Block::join_meeting(Warp& warp, const WarpCall& call) {
     if (first.call->operation == call.operation && first.place.same_line(place_of(call))) {
       return meeting;
     }
-    Fault fault;
-    fault.kind = Fault::Kind::different_collectives;
-    fault.place = place_of(call);
-    fault.other_thread = meeting.first_thread;
-    fault.other_place = first.place;
-    fail(fault);
+    fail({.kind = Fault::Kind::different_collectives,
+          .place = place_of(call),
+          .other_thread = meeting.first_thread,
+          .other_place = first.place});
   }
   Meeting& meeting = warp.meetings[warp.meeting_count++];
   meeting = {call.mask, 0, static_cast<std::uint32_t>(current_)};
@@ -158,12 +151,12 @@ void Block::combine(std::uint32_t first_thread, std::uint32_t participants) {
 }
 
 void Block::shuffle(std::uint32_t first_thread, std::uint32_t participants) {
-  std::array<std::uint64_t, kWarpThreads> given;
-  given.fill(~std::uint64_t{0});  // what a lane outside the mask gives: bytes 0xff, a NaN
+  std::array<std::uint64_t, kWarpThreads> values;
+  values.fill(~std::uint64_t{0});  // what a lane outside the mask gives: bytes 0xff, a NaN
   for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
     if ((participants >> lane & 1U) == 0) continue;
     const WarpCall& call = *threads_[first_thread + lane].call;
-    std::memcpy(&given[lane], call.value, call.bytes);
+    std::memcpy(&values[lane], call.value, call.bytes);
   }
   for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
     if ((participants >> lane & 1U) == 0) continue;
@@ -171,13 +164,9 @@ void Block::shuffle(std::uint32_t first_thread, std::uint32_t participants) {
     const std::uint32_t source = source_lane(call, lane);
     if ((participants >> source & 1U) == 0 && (call.mask >> source & 1U) != 0) {
       current_ = static_cast<int>(first_thread + lane);
-      Fault fault;
-      fault.kind = Fault::Kind::gone_source;
-      fault.place = place_of(call);
-      fault.number = source;
-      fail(fault);
+      fail({.kind = Fault::Kind::gone_source, .place = place_of(call), .number = source});
     }
-    std::memcpy(call.value, &given[source], call.bytes);
+    std::memcpy(call.value, &values[source], call.bytes);
   }
 }
 

@@ -169,7 +169,7 @@ TEST_F(ReadResultsTest, NamesThatAreNotOffered) {
   };
   refused("pair.add", "pair.ad", "/tables/0/operator: unknown operator 'pair.ad'");
   refused("pair.add", "/etc/passwd.x", "unknown operator");
-  refused("n=64 T=f32", "n=64", "/tables/0/picks/0/problem: T is not given");
+  refused("n=64 T=f32", "n=64", "/tables/0/picks/0/problem: pair.add needs `T`: add it to the problem");
   refused("n=64 T=f32", "n=-1 T=f32", "n: -1 is negative");
   refused("n=64 T=f32", "n=64 T=f32 m=1", "unknown name 'm'");
   refused("\"design\": \"flat\"", "\"design\": \"fla\"",

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "compiler/nvrtc_compiler.h"
+#include "compiler/compiler.h"
 #include "family/catalog.h"
 #include "family/variant.h"
 #include "space/space.h"

@@ -43,11 +43,6 @@ inline T atomicAdd(T* address, mgcpu::Same<T> value) {
 }
 
 template <class T>
-inline T atomicSub(T* address, mgcpu::Same<T> value) {
-  return __atomic_fetch_sub(address, value, __ATOMIC_RELAXED);
-}
-
-template <class T>
 inline T atomicExch(T* address, mgcpu::Same<T> value) {
   return mgcpu::atomic_change(address, [value](T) { return value; });
 }
@@ -62,20 +57,16 @@ inline T atomicMin(T* address, mgcpu::Same<T> value) {
   return mgcpu::atomic_change(address, [value](T old) { return value < old ? value : old; });
 }
 
-template <class T>
-inline T atomicAnd(T* address, mgcpu::Same<T> value) {
-  return __atomic_fetch_and(address, value, __ATOMIC_RELAXED);
-}
-
-template <class T>
-inline T atomicOr(T* address, mgcpu::Same<T> value) {
-  return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
-}
-
-template <class T>
-inline T atomicXor(T* address, mgcpu::Same<T> value) {
-  return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
-}
+#define MGCPU_ATOMIC(name, builtin)                   \
+  template <class T>                                  \
+  inline T name(T* address, mgcpu::Same<T> value) {   \
+    return builtin(address, value, __ATOMIC_RELAXED); \
+  }
+MGCPU_ATOMIC(atomicSub, __atomic_fetch_sub)
+MGCPU_ATOMIC(atomicAnd, __atomic_fetch_and)
+MGCPU_ATOMIC(atomicOr, __atomic_fetch_or)
+MGCPU_ATOMIC(atomicXor, __atomic_fetch_xor)
+#undef MGCPU_ATOMIC
 
 template <class T>
 inline T atomicCAS(T* address, mgcpu::Same<T> compare, mgcpu::Same<T> value) {

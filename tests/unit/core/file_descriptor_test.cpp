@@ -1,4 +1,3 @@
-#include "system/descriptor_io.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

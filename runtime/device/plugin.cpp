@@ -1,4 +1,4 @@
-#include "device/device_plugin.h"
+#include "device/plugin.h"
 
 #include <dlfcn.h>
 
@@ -7,7 +7,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "system/own_folders.h"
 #include "system/user_folders.h"
 
 namespace mgtune {

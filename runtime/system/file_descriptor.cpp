@@ -1,4 +1,4 @@
-#include "system/descriptor_io.h"
+#include "system/file_descriptor.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

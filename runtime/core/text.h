@@ -1,0 +1,36 @@
+// Texts for people: suggestions for misspelt words, the natural order of names, and command lines
+// that can be pasted into a shell. Pure functions.
+
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mgtune {
+
+// "Did you mean": the candidate nearest to a misspelt word. Returns "; did you mean 'rmsnorm'?" for
+// the nearest candidate, or "" if none is near. A candidate is near if it differs by at most a
+// third of the word's length in edits (insert, delete, change, swap of neighbours).
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+
+// The same for the names of things: did_you_mean(word, op.designs, &Design::name).
+template <typename Things, typename NameOf>
+std::string did_you_mean(std::string_view word, const Things& things, NameOf name_of) {
+  std::vector<std::string> names;
+  for (const auto& thing : things) names.emplace_back(std::invoke(name_of, thing));
+  return did_you_mean(word, names);
+}
+
+// Compares texts so that runs of digits compare as numbers: rows=64 comes before rows=4096. Returns
+// a number below 0 if `a` comes before `b`, 0 if they are equal, and above 0 otherwise. Texts that
+// differ only in leading zeros are equal.
+int compare_naturally(std::string_view a, std::string_view b);
+
+// Returns `word` as one word of a POSIX shell: unchanged if the shell would neither split nor
+// expand it, otherwise in single quotes.
+std::string shell_word(std::string_view word);
+
+}  // namespace mgtune
