@@ -57,20 +57,14 @@ bool put(T value, ScalarValue& scalar) {
 }
 
 // If the conversion turns a finite number into an infinity, the number is lost.
-template <typename Bits>
-bool put_half(float value, Bits (*from_float)(float), float (*to_float)(Bits),
-              ScalarValue& scalar) {
-  const Bits bits = from_float(value);
-  if (std::isfinite(value) && !std::isfinite(to_float(bits))) return false;
-  return put(bits, scalar);
-}
-
 bool put_float(double value, DType dtype, ScalarValue& scalar) {
   const auto narrow = static_cast<float>(value);
   if (std::isfinite(value) && !std::isfinite(narrow)) return false;
-  if (dtype == DType::f16) return put_half(narrow, f16_from_float, float_from_f16, scalar);
-  if (dtype == DType::bf16) return put_half(narrow, bf16_from_float, float_from_bf16, scalar);
-  return put(narrow, scalar);
+  if (dtype == DType::f32) return put(narrow, scalar);
+  const bool is_f16 = dtype == DType::f16;
+  const std::uint16_t bits = is_f16 ? f16_from_float(narrow) : bf16_from_float(narrow);
+  const float kept = is_f16 ? float_from_f16(bits) : float_from_bf16(bits);
+  return (std::isfinite(kept) || !std::isfinite(value)) && put(bits, scalar);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,6 +16,11 @@ struct EmbeddedFile {
 };
 
 std::span<const EmbeddedFile> embedded_files();  // sorted by path
-std::optional<std::string_view> embedded_file(std::string_view path);
+inline std::optional<std::string_view> embedded_file(std::string_view path) {
+  const std::span<const EmbeddedFile> files = embedded_files();
+  const auto found = std::ranges::lower_bound(files, path, {}, &EmbeddedFile::path);
+  if (found == files.end() || found->path != path) return std::nullopt;
+  return found->content;
+}
 
 }  // namespace mgtune

@@ -49,9 +49,7 @@ Result<int> Scope::declare(std::string_view text, ValueType type, Stage stage,
   }
   for (const std::string& symbol : symbols) name.symbols.push_back(intern(symbol));
   slots_.emplace(name.text, name.slot);
-  if (const auto refused = refusals_.find(text); refused != refusals_.end()) {
-    refusals_.erase(refused);
-  }
+  refusals_.erase(name.text);
   names_.push_back(std::move(name));
   return names_.back().slot;
 }

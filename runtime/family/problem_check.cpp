@@ -49,19 +49,20 @@ bool fits(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t
   return !overflow && std::max(count, span) < kMaxBytes / element_bytes;
 }
 
-Result<bool> is_present(const Problem& problem, const Tensor& tensor, const std::string& path) {
-  if (tensor.optional && problem.slots[static_cast<std::size_t>(tensor.has_slot)] == 0) {
-    return false;
-  }
-  if (!tensor.when) return true;
-  MGTUNE_ASSIGN(const std::int64_t when,
-                checked_value(problem, *tensor.when, problem.slots, path + "/when", 0));
-  return when != 0;
+// Whether the part of the file at `path` is present, as far as its `when` says.
+Result<bool> is_present(const Problem& problem, const std::optional<Expression>& when,
+                        const Slots& slots, const std::string& path) {
+  if (!when) return true;
+  MGTUNE_ASSIGN(const std::int64_t value, checked_value(problem, *when, slots, path + "/when", 0));
+  return value != 0;
 }
 
 Status check_tensor(const Problem& problem, const Tensor& tensor) {
   const std::string path = "/tensors/" + tensor.name;
-  MGTUNE_ASSIGN(const bool present, is_present(problem, tensor, path));
+  const bool is_left_out =
+      tensor.optional && problem.slots[static_cast<std::size_t>(tensor.has_slot)] == 0;
+  if (is_left_out) return {};
+  MGTUNE_ASSIGN(const bool present, is_present(problem, tensor.when, problem.slots, path));
   if (!present) return {};
   MGTUNE_ASSIGN(const std::vector<std::int64_t> shape,
                 checked_values(problem, tensor.shape, path + "/shape"));
@@ -161,11 +162,8 @@ struct LaunchCheck {
 
   // Whether a part with this `when` is present in all variants.
   Result<bool> always_runs(const std::optional<Expression>& when, const std::string& path) const {
-    if (!when) return true;
-    if (reads_any(*when, varies)) return false;
-    MGTUNE_ASSIGN(const std::int64_t value,
-                  checked_value(problem, *when, slots, path + "/when", 0));
-    return value != 0;
+    if (when && reads_any(*when, varies)) return false;
+    return is_present(problem, when, slots, path);
   }
 
   Status check_all(const std::vector<Expression>& expressions, const std::string& path,

@@ -25,31 +25,27 @@ std::size_t page_bytes() {
   return bytes;
 }
 
-void leave_sanitizer_stack(FiberContext& from, const FiberContext& to, bool from_ends) {
+void leave_sanitizer_stack([[maybe_unused]] FiberContext& from,
+                           [[maybe_unused]] const FiberContext& to,
+                           [[maybe_unused]] bool from_ends) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(from_ends ? nullptr : &from.sanitizer_frames, to.stack_bottom,
                                  to.stack_bytes);
-#else
-  static_cast<void>(from), static_cast<void>(to), static_cast<void>(from_ends);
 #endif
 }
 
-void enter_sanitizer_stack(const FiberContext& entered) {
+void enter_sanitizer_stack([[maybe_unused]] const FiberContext& entered) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(entered.sanitizer_frames, nullptr, nullptr);
-#else
-  static_cast<void>(entered);
 #endif
 }
 
 // If a thread never returns from some frames, their redzones stay on its stack: always its last
 // frame, and all frames if a fault abandoned it. AddressSanitizer before GCC 13 does not notice
 // munmap, and would report whoever gets these addresses next.
-void forget_frames(const std::byte* stack_bottom) {
+void forget_frames([[maybe_unused]] const std::byte* stack_bottom) {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(stack_bottom, kStackBytes);
-#else
-  static_cast<void>(stack_bottom);
 #endif
 }
 
