@@ -20,6 +20,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 template <typename Things, typename NameOf>
 std::string did_you_mean(std::string_view word, const Things& things, NameOf name_of) {
   std::vector<std::string> names;
+  names.reserve(std::size(things));
   for (const auto& thing : things) names.emplace_back(std::invoke(name_of, thing));
   return did_you_mean(word, names);
 }
