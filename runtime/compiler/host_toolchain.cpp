@@ -98,11 +98,12 @@ void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
   std::vector<std::string>& flags = toolchain.compile_flags;
   // -ffp-contract=off gives the same bits at every optimisation level and on every machine. DWARF
   // 4, because the assembler writes its own folder into DWARF 5, and no option changes that. No
-  // exceptions, because CUDA has none either.
-  add_flags(flags,
-            {"-std=gnu++20", "-g", "-gdwarf-4", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
-             "-fno-strict-aliasing", "-ffp-contract=off", "-fstack-clash-protection",
-             "-fno-omit-frame-pointer", "-Wno-unknown-pragmas", "-fdiagnostics-color=never"});
+  // exceptions, because CUDA has none either. Calls do not go through stubs (-fno-plt), because the
+  // watchdog may interrupt a thread anywhere, and a stub belongs to no line of the source.
+  add_flags(flags, {"-std=gnu++20", "-g", "-gdwarf-4", "-fPIC", "-fno-plt", "-fvisibility=hidden",
+                    "-fno-exceptions", "-fno-strict-aliasing", "-ffp-contract=off",
+                    "-fstack-clash-protection", "-fno-omit-frame-pointer", "-Wno-unknown-pragmas",
+                    "-fdiagnostics-color=never"});
   add_flags(toolchain.link_flags, {"-shared", "-Wl,--as-needed"});
   if (is_clang) {
     add_flags(flags, {"-ferror-limit=3"});
