@@ -13,8 +13,9 @@ namespace mgtune {
 
 struct ClockSummary {
   double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;  // medians of the readings
-  std::uint64_t reasons = 0;           // of all readings that showed the clocks held down
-  std::int64_t throttled_samples = 0;  // flagged: taken again, or kept when patience was used up
+  std::uint64_t reasons = 0;  // of all readings that showed the clocks held down
+  // Flagged samples: they were taken again, or kept when the time for repeating was used up.
+  std::int64_t throttled_samples = 0;
 };
 
 class ClockLog {

@@ -1,10 +1,11 @@
-// CounterLibrary: CUPTI's functions for hardware counters: the Range Profiler, its host part, and
-// the few functions of the target that both need. They are from the same library that times kernels
-// (cupti/cupti_library.h), which is opened at run time.
+// CounterLibrary: CUPTI's functions for hardware counters. They belong to three of CUPTI's APIs:
+// the Range Profiler, the Profiler Host API, and the Profiler Target API, which both need. All of
+// them are in the library that also times kernels (cupti/cupti_library.h). It is opened at run
+// time.
 //
-// The functions cuptiProfilerHost... need neither a GPU nor a driver. The others need privilege,
-// because counters tell one process what other processes do on the GPU. Nothing of the deprecated
-// Profiling, Event and Metric APIs is used.
+// The functions cuptiProfilerHost... need neither a GPU nor a driver. Counting with the others
+// needs a permission, because counters tell one process what other processes do on the GPU. Nothing
+// of the deprecated Profiling, Event and Metric APIs is used.
 
 #pragma once
 
@@ -56,15 +57,18 @@ struct CounterLibrary {
   MGTUNE_COUNTER_FUNCTIONS(MGTUNE_DECLARE)
 #undef MGTUNE_DECLARE
 
-  // ok for CUPTI_SUCCESS, otherwise environment: "what: CUPTI_ERROR_NAME". If privilege is missing,
-  // or another program uses the counters or CUPTI, the message says what to do.
+  // ok for CUPTI_SUCCESS. Otherwise a failure of kind environment with the text of `what` and the
+  // name of CUPTI's error. If the permission is missing, or another program uses the counters or
+  // CUPTI, the message says what to do.
   Status status(CUptiResult result, const char* what) const;
 };
 
-// Like open_cupti(). Also environment if the library is too old to count.
+// Finds the library as open_cupti() does, and fails as it does. The failure is environment too if
+// the library does not have all of these functions.
 Result<CounterLibrary> open_counter_library(LibraryLoader& loader = LibraryLoader::real());
 
-// Every function takes one struct that says its own size: X_Params_STRUCT_SIZE of its header.
+// Every function takes one struct, whose first member is the size of the struct. CUPTI's header
+// defines the size of X_Params as X_Params_STRUCT_SIZE.
 #define MGTUNE_COUNTER_PARAMS(Params) mgtune::params_of_size<Params>(Params##_STRUCT_SIZE)
 template <typename Params>
 Params params_of_size(std::size_t bytes) {

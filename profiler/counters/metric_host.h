@@ -2,8 +2,9 @@
 // Range Profiler. It needs neither a GPU nor a driver, so lists of metrics can be checked on any
 // machine.
 //
-// A chip is CUPTI's word for the silicon of a GPU ("GH100" in an H100 and an H200). A metric is a
-// base name with a rollup after it: "dram__bytes_read" + ".sum". Move-only; one thread at a time.
+// CUPTI calls the silicon of a GPU a chip: an H100 and an H200 both have the chip "GH100". The name
+// of a metric is a base name followed by a rollup, which says how the values of all units are
+// combined: "dram__bytes_read" + ".sum". Move-only; one thread at a time.
 
 #pragma once
 
@@ -31,27 +32,28 @@ struct MetricConfig {
 
 class MetricHost {
  public:
-  // `availability` comes from a GPU (range_counter.h): metrics that the GPU does not have are not
-  // counted. Without it, all metrics of the chip are available. invalid_argument, with a list of
-  // chips, if CUPTI does not know the chip.
+  // `availability` comes from a GPU (range_counter.h). It says which metrics of the chip this GPU
+  // can count. If it is empty, all metrics of the chip count as available. invalid_argument, with a
+  // list of chips, if CUPTI does not know the chip.
   static Result<MetricHost> open(const CounterLibrary& library, const std::string& chip,
                                  std::vector<std::uint8_t> availability = {});
 
   const std::string& chip() const { return chip_; }
 
-  Result<std::vector<std::string>> base_metrics() const;  // sorted, each once
+  Result<std::vector<std::string>> base_metrics() const;  // sorted, no duplicates
 
   // Describes a base name or a metric. not_found if the chip does not have it.
   Result<MetricText> describe(const std::string& metric) const;
 
-  // Whether schedule() accepts the metric. It tries; that takes 2 ms.
+  // Whether schedule() accepts the metric. This takes 2 ms, because it calls schedule().
   bool can_count(const std::string& metric) const;
 
-  // Schedules all metrics in one list, because metrics that are added one by one get a pass each.
+  // Makes the configuration that counts all of these metrics. They are given to CUPTI in one list:
+  // CUPTI would plan a separate pass for each metric that is added alone.
   Result<MetricConfig> schedule(std::span<const std::string> metrics) const;
 
-  // The values of the metrics in the one range of a counter data image. NaN if a division has
-  // nothing to divide by.
+  // The values of the metrics, in their order. `counter_data` is a counter data image with one
+  // range. A metric that is a ratio is NaN if its denominator is 0.
   Result<std::vector<double>> evaluate(std::span<const std::uint8_t> counter_data,
                                        std::span<const std::string> metrics) const;
 

@@ -1,44 +1,47 @@
 // The noise rule: whether the times of two runs differ, for all rows of a table at once. Pure.
 //
-// For each run the median and its 95 % interval are known. The interval says how precisely this
-// process knows its median. It says nothing about the next process: allocations are on other pages,
-// clocks and neighbors differ. The medians of identical code vary by 0.5 to 1 % from process to
-// process, although each interval is only 0.1 to 0.5 % wide. So two intervals that do not overlap
-// are not yet a difference. The rule uses l = log(B / A) of each row:
+// A row has two times, A of the old run and B of the new run. Each is a median with its 95 %
+// interval. The interval says how precisely the median of this one process is known. It does not
+// say what the next process will measure: its memory is on other pages, and the clocks and the
+// other programs differ. The medians of identical code vary by 0.5 to 1 % from process to process,
+// although each interval is only 0.1 to 0.5 % wide. So two intervals that do not overlap do not
+// prove a difference. The rule uses l = log(B / A) of each row:
 //
-// 1. s is the standard deviation of l that is expected for identical code. Its square is the sum of
-//    the squares of both half-widths divided by 1.96, and of the variation of both processes. That
-//    variation is 0.25 % per run on a GPU (so pairs differ by 0.35 %, and hardly ever by 1 %), and
-//    2 % on a host that also does other things.
-// 2. A table of 20 rows or more shows by itself if that is too little. `widening` is the standard
-//    deviation of (l - c) / s over the rows that are close together. c is the change that most rows
-//    share. Rows that changed are set aside (up to half of the rows, if they changed alike).
-//    `widening` is at most 4, so that a table in which every row changed by another amount is still
-//    judged. s is multiplied by it.
-// 3. SLOWER and FASTER need two things: the ratio of the medians reaches the smallest difference
-// that
-//    counts, and l is at least z * s away from 0. z leaves 0.1 % for all rows of the table together
-//    (0.1 % / rows for each, two-sided: z = 3.3 for one row, 4.6 for 200). A plain 95 % interval
-//    per row would give five false alarms per hundred rows.
-// 4. The smallest difference that counts is 2 % on a GPU and 10 % on a host. If twice the larger
-// noise
-//    floor is more, that counts instead (a noise floor is the difference that a sweep measured
-//    between one build and itself). It is doubled for a time that racing cut short, because such a
-//    time has few samples.
-// 5. SAME: the 95 % interval of the difference is within 2 %, or 10 %. UNSURE: everything else.
+// 1. s is the standard deviation of l that we expect for identical code:
+//      s^2 = (wA / 1.96)^2 + (wB / 1.96)^2 + 2 v^2
+//    wA and wB are the half-widths of the two intervals, relative to their medians. v is the
+//    variation from process to process. On a GPU it is 0.25 %: two runs of identical code then
+//    differ by 0.35 % (standard deviation), and hardly ever by 1 %. On a host that also does other
+//    things v is 2 %.
+// 2. In a table of 20 rows or more, the rows themselves show if s is too small. The factor
+//    `widening` is the standard deviation of (l - c) / s, where c is the change that most rows
+//    share. Rows that are far from the others are left out, because their kernels have changed: up
+//    to half of the rows, if these changed by the same factor. `widening` is at least 1. It is at
+//    most 4, so that the rule still decides if every row changed by a different factor. From here
+//    on, s is multiplied by `widening`.
+// 3. SLOWER and FASTER need two things: the change is at least the smallest change that counts (see
+//    4), and l is at least z * s away from 0. z is so large that, if nothing changed, the chance of
+//    any false alarm in the whole table is 0.1 %. Each row gets an equal share of this 0.1 %,
+//    two-sided, so z = 3.3 for one row and 4.6 for 200. A plain 95 % interval per row would give
+//    five false alarms per hundred rows.
+// 4. The smallest change that counts is 2 % on a GPU and 10 % on a host. A noise floor is the
+//    difference that a sweep measured between one build and itself. If twice the larger noise floor
+//    of the two runs is above 2 % (or 10 %), it is used instead. If racing cut one of the two times
+//    short, the smallest change that counts is doubled, because such a time has few samples.
+// 5. SAME: the 95 % interval of the change is within 2 % (on a host 10 %). UNSURE: everything else.
 //
-// Swapping the runs swaps FASTER and SLOWER. At 2 % both error rates are small: it is five times s
-// for two runs of identical code with intervals of 0.5 %, and a kernel that is 3 % slower is 2.5
-// times s above it. noise_rule_test.cpp simulates 100 tables of each kind (200 rows from 2 to 500
-// us; variation of each row and of the whole process, drift, heavy tails, ticks of 32 ns). There
-// was no false alarm in 20,000 rows, and every kernel slowed by 3 % is SLOWER in at least 98 of 100
-// tables. If processes vary 2.4 times as much, there was 1 false alarm in 20,000 rows, and 3 % is
-// UNSURE more often than SLOWER.
+// Swapping the runs swaps FASTER and SLOWER. A limit of 2 % makes both kinds of error rare: for two
+// runs of identical code with intervals of 0.5 %, 2 % is five times s. A kernel that is 3 % slower
+// is 2.5 times s above the limit. noise_rule_test.cpp simulates 100 tables of each kind: 200 rows
+// from 2 to 500 us, with variation of each row and of the whole process, drift, heavy tails and
+// ticks of 32 ns. There was no false alarm in 20,000 rows, and every kernel that was slowed by 3 %
+// is SLOWER in at least 98 of 100 tables. If processes vary 2.4 times as much, there was 1 false
+// alarm in 20,000 rows, and a kernel that is 3 % slower is UNSURE more often than SLOWER.
 //
 // Hosts: on two cores with a load of 5 to 8, 270 pairs of rows of identical benchmarks gave no
-// false alarm, but the constants were chosen with these pairs at hand. With a load of 15 whole
-// processes ran 50 % slower than others, which no interval shows. So benchmark_rows.cpp gives such
-// files a noise floor.
+// false alarm, but the constants above were chosen to fit these same pairs. With a load of 15 some
+// processes ran 50 % slower than others from start to end. No interval shows this, so
+// benchmark_rows.cpp gives files of such hosts a noise floor.
 
 #pragma once
 
@@ -49,7 +52,7 @@
 
 namespace mgtune {
 
-// The clock that took the times. It says how much they vary.
+// The clock that took the times. How much times vary depends on it.
 enum class Clock : std::uint8_t {
   gpu,   // a device's own time stamps
   host,  // emulation, benchmarks of host code
@@ -57,10 +60,11 @@ enum class Clock : std::uint8_t {
 
 struct TimeEstimate {
   double median_ns = 0;
-  // The 95 % interval of the median. Both are 0 if it is not known. Then it counts as half a
-  // percent to each side on a GPU (where measurements stop), and as 10 % on a host.
+  // The 95 % interval of the median. If the interval is not known, both are 0, and the rule assumes
+  // 0.5 % to each side on a GPU and 10 % on a host. On a GPU, 0.5 % is the width at which
+  // measuring ends.
   double low_ns = 0, high_ns = 0;
-  double noise_floor = 0;  // relative, of the run; 0 when it has none
+  double noise_floor = 0;  // of the run: 0.004 is 0.4 %; 0 if the run has none
   bool cut_short = false;  // by racing
 };
 
@@ -79,7 +83,7 @@ struct Difference {
   Verdict verdict = Verdict::unsure;
 };
 
-// The value without a noise floor and without racing.
+// The smallest change that counts if there is no noise floor and racing cut neither time short.
 double smallest_that_counts(Clock clock);
 
 struct Judgement {
@@ -89,8 +93,8 @@ struct Judgement {
 
 Judgement judge(std::span<const TimedPair> pairs);
 
-// The estimate for a median of which only quartiles are known, as in rows of older stores. The
-// half-width of the interval is 1.57 * (q3 - q1) / sqrt(n), and it reaches at most from q1 to q3.
+// An estimate of the interval for rows that have quartiles but no interval, as in older stores. Its
+// half-width is 1.57 * (q3 - q1) / sqrt(samples). It is cut off at q1 and at q3.
 TimeEstimate estimate_from_quartiles(double median_ns, double q1_ns, double q3_ns,
                                      std::int64_t samples);
 

@@ -1,4 +1,4 @@
-// The parts of the document, one file each. Private to document/.
+// The parts of the report's document. Each is in a file of its own. Private to this folder.
 
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace mgtune {
 
-// The lists that other parts refer to, and the places of their entries. Not copyable, because parts
-// point into the model.
+// Lists of methods, messages, GPUs, machines and sweeps. Other parts of the document name an entry
+// of such a list by its index. The DocumentIndex points into the model, which must outlive it.
 class DocumentIndex {
  public:
   explicit DocumentIndex(const ReportModel& model);
@@ -20,13 +20,14 @@ class DocumentIndex {
   std::vector<std::string> methods, messages;
   std::vector<const GpuRecord*> gpus;
 
-  std::int64_t method(const std::string& name) const;   // -1: ""
-  std::int64_t message(const std::string& text) const;  // -1: ""
+  // The index of an entry; -1 if the list does not have it, for example for "".
+  std::int64_t method(const std::string& name) const;
+  std::int64_t message(const std::string& text) const;
   std::int64_t gpu(const GpuRecord& gpu) const;
-  std::int64_t sweep(std::int64_t id) const;  // into the model's sweeps; -1: unknown
+  std::int64_t sweep(std::int64_t id) const;  // the index in ReportModel::sweeps
 
-  // The distinct pairs of a GPU (into gpus) and an environment, and for each sweep its place among
-  // them.
+  // A machine is a GPU (its index in `gpus`) and an environment. `machines` has every pair once.
+  // `machine_of_sweep` has, for each sweep of the model, the index of its machine.
   std::vector<std::pair<std::int64_t, const EnvironmentRecord*>> machines;
   std::vector<std::size_t> machine_of_sweep;
 
@@ -42,9 +43,10 @@ struct DocumentInput {
   const DocumentIndex& index;
 };
 
-// " --db results.db", or "" for the default database.
+// Words for a command: " --db results.db", or "" for the default database.
 std::string database_words(const DocumentInput& input);
-// "--kernel rmsnorm.forward --problem rows=4096,T=bf16 --gpu 'NVIDIA H200'", and the database.
+// Words for a command: "--kernel rmsnorm.forward --problem rows=4096,T=bf16 --gpu 'NVIDIA H200'",
+// followed by database_words().
 std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
                         std::string problem);
 

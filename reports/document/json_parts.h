@@ -1,5 +1,6 @@
-// What the report's document and the rows of `mgtune show --json` write in the same words. The two
-// differ in how precisely they write a number: NumberJson says how. Pure.
+// JSON objects that are in the report's document and also in the rows of `mgtune show --json`. Both
+// have the same keys, but they write numbers with different precision: the argument of type
+// NumberJson writes a number. Pure.
 
 #pragma once
 
@@ -14,12 +15,14 @@
 
 namespace mgtune {
 
-// Written with seven significant digits; null if it is not finite.
+// Rounds a fraction to seven significant digits. Digits before the decimal point are never rounded:
+// 12345678.9 becomes 12345679. null if the value is not finite.
 Json number(double value);
 Json number(const std::optional<double>& value);
 
-// Writes "4096" as a number and "true" as a boolean, as in the operator's file, and everything else
-// as a text. It does so only if the value gives the same text again.
+// The JSON value of a word: "4096" becomes a number and "true" a boolean, as in an operator's file.
+// Every other word becomes a string. A number that JSON would write in another way, for example
+// "007", becomes a string too.
 Json typed(std::string_view word);
 // The assignments of a problem's or a variant's text: {"rows": 4096, "T": "bf16"}.
 Json values_json(std::string_view text);
@@ -31,7 +34,7 @@ Json count_or_null(int count);  // null if it is negative
 Json text_or_null(const std::string& text);
 
 Json identity_json(const GpuRecord& gpu, const std::string& op, const std::string& problem);
-Json counter_values(const std::vector<CounterRecord>& counters);  // values by their names
+Json counter_values(const std::vector<CounterRecord>& counters);  // {"dram_read_bytes": 4096}
 Json effect_json(Json value, const ValueEffect& effect, NumberJson write);
 Json step_json(const BestStep& step, NumberJson write);
 Json boundaries_json(const SizeSeries& series, NumberJson write);

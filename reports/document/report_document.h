@@ -1,8 +1,10 @@
 // The report as one JSON document. The page draws it, `mgtune report --format json` writes it, and
-// `mgtune sweep --watch` sends it. configs/schema/report.schema.json has every key. While "format"
-// is 2, keys are added and never changed. Text is valid UTF-8 as it was stored, and not made
-// printable. A number that is not finite is null. Times have seven significant digits. Variants are
-// stored as columns, so that 100,000 of them are about 12 MB. Pure, thread-safe.
+// `mgtune sweep --watch` sends it to browsers. configs/schema/report.schema.json describes every
+// key. While "format" is 2, a new version may add keys, but it does not change the meaning of a
+// key. Text is valid UTF-8. It is the text of the store, with its control characters. A number that
+// is not finite becomes null. Times are rounded to seven significant digits (number() in
+// json_parts.h). Variants are written as columns, so that 100,000 of them take about 12 MB. Pure,
+// thread-safe.
 
 #pragma once
 
@@ -21,7 +23,7 @@ struct DocumentOptions {
   // One per pick of the model; empty without a baseline.
   std::span<const std::optional<BaselinePick>> baseline;
   bool with_baseline = false;
-  std::string database;  // as --db named it; commands in the document name it too; "": the default
+  std::string database;  // the word after --db, for the commands in the document; "": the default
 };
 
 // Without white space and without a newline at its end.

@@ -1,6 +1,7 @@
-// The rows of `mgtune show VIEW --json`: one self-contained object per row, ends with a newline.
-// The keys are documented in reports/README.md and stable: keys are added, never changed, while
-// "format" is 1. Text is valid UTF-8; a number that is not finite is null. Pure.
+// The rows of `mgtune show VIEW --json`. Each row is an object that can be read without the others,
+// and each text ends with a newline. reports/README.md describes the keys. While "format" is 1, a
+// new version may add keys, but it does not change the meaning of a key. Text is valid UTF-8. A
+// number that is not finite becomes null. Pure.
 
 #pragma once
 
@@ -23,6 +24,6 @@ std::string sizes_json(const ReportModel& model);
 std::string counters_json(const ReportModel& model);
 std::string environment_json(const ReportModel& model);
 
-Json picks_rows(const ReportModel& model);  // what picks_json() writes, as a part of other JSON
+Json picks_rows(const ReportModel& model);  // the rows of picks_json(), for use in other JSON
 
 }  // namespace mgtune

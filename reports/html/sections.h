@@ -1,5 +1,6 @@
-// The parts of the report, in the order in which it shows them. Each is a pure function of the
-// model. A part without data names the command that produces it.
+// The sections of the HTML report, in the order in which the report shows them. Each is a pure
+// function of the model. If a section has no data, its text names the command that produces the
+// data.
 
 #pragma once
 

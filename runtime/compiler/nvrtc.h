@@ -1,4 +1,5 @@
-// Nvrtc: the functions of NVIDIA's run-time compiler, opened when they are first needed.
+// Nvrtc: the functions of NVIDIA's run-time compiler. The library is opened when a program first
+// compiles.
 //
 // Finding the library does not open it: a program whose builds all come from the cache never loads
 // the 100 MB of NVRTC. It is looked for in this order: only $MGTUNE_NVRTC_PATH (a file) if it is
@@ -16,7 +17,7 @@
 #include "system/file_system.h"
 #include "system/shared_library.h"
 
-// Every function that is used.
+// The functions that mgtune calls.
 #define MGTUNE_NVRTC_FUNCTIONS(X)                                                                \
   X(nvrtcVersion)                                                                                \
   X(nvrtcGetErrorString)                                                                         \
@@ -36,11 +37,12 @@ struct Nvrtc {
 #undef MGTUNE_DECLARE
 };
 
-// The file that would be opened. environment if there is none, saying where it was looked for and
-// how to get it.
+// The path of the library, which is not opened. If there is none: environment, with the places that
+// were searched and how to install the library.
 Result<std::string> find_nvrtc(FileSystem& file_system = FileSystem::real());
 
-// environment if `path` does not load or is older than 12.8, naming its version.
+// environment if `path` cannot be loaded, or if its version is older than 12.8 (the message names
+// the version).
 Result<Nvrtc> open_nvrtc(const std::string& path, LibraryLoader& loader = LibraryLoader::real());
 
 }  // namespace mgtune

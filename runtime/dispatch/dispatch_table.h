@@ -1,8 +1,8 @@
-// DispatchTable: which of a plan's loaded variants to try first for the dims of a launch. The
-// variant of the nearest row comes first, then the others. Variants without a row (those of the
-// ladder) come last, in their own order. The rows are the measured problems and points of the
-// plan's ranges, each with the variant that serves it best. Immutable; any number of threads may
-// look up.
+// DispatchTable: the order in which a plan tries its loaded variants for the dims of a launch. A
+// row is a measured problem, or a point in the plan's ranges of dims, together with the variant
+// that is fastest there. The variants are tried in the order of the distance from the launch to
+// their nearest row. Variants without a row (the ladder of defaults) come last, in the order of the
+// ladder. Immutable; any number of threads may look up.
 
 #pragma once
 
@@ -21,19 +21,19 @@ inline constexpr std::size_t kMaxPlanVariants = 8;
 
 struct DispatchRow {
   std::size_t variant;
-  double distance;     // TunedDistance's; 0 for a point of the plan's own binding
-  Slots slots;         // of the problem it is about
-  SelectionStep step;  // at exactly these dims of the plan's binding
+  double distance;     // what is added to the distance of the dims; 0 for the plan's own binding
+  Slots slots;         // of the measured problem or of the point
+  SelectionStep step;  // for a launch of the plan with exactly these dims
   std::string reason;
-  double expected_ns = 0, bytes = 1;  // there
-  double slowdown = -1;               // SelectedVariant's
+  double expected_ns = 0, bytes = 1;  // for a launch with exactly these dims
+  double slowdown = -1;               // see SelectedVariant::slowdown
 };
 
 class DispatchTable {
  public:
   using Distances = std::array<double, kMaxPlanVariants>;
 
-  static constexpr std::size_t kMaxRows = 32;  // a look-up takes about 2 ns a row
+  static constexpr std::size_t kMaxRows = 32;  // a look-up takes about 2 ns per row
 
   // At most kMaxPlanVariants variants. The rows nearest to the plan come first; only the first
   // kMaxRows are used.
@@ -65,7 +65,7 @@ class DispatchTable {
   std::array<std::size_t, kMaxPlanVariants + 1> first_row_;  // of each variant
   std::vector<std::size_t> slots_;                           // of the dims that differ between rows
 
-  // What a look-up reads of rows_, close together.
+  // Copies of the members of rows_ that a look-up reads, so that they are close together in memory.
   std::vector<double> distances_;
   std::vector<double> logarithms_;  // of the dims at slots_, row by row
 };

@@ -1,7 +1,8 @@
 // JsonCursor: a value of a JSON file together with its place, so that every failure reads
 // "kernels/rmsnorm/forward.json: /designs/row/params/VEC/1: expected integer, got \"x\"".
-// If the value was merged from several files, a failure names the file in which its value stands.
-// The files' names and the value outlive its cursors. Immutable: any number of threads may read.
+// If an object was merged from several files, the failure of a value names the file that has this
+// value. The names of the files and the value must outlive all cursors on them. Immutable: any
+// number of threads may read.
 
 #pragma once
 
@@ -21,21 +22,21 @@
 
 namespace mgtune {
 
-bool is_identifier(std::string_view word);  // of C
+bool is_identifier(std::string_view word);  // whether C accepts the word as a name
 
 class JsonCursor {
  public:
   JsonCursor(const std::string& file, const JsonValue& value) : files_(&file), value_(&value) {}
-  // Every JsonValue::file in `value` is an index of `files`.
+  // Every JsonValue::file in `value` is an index into `files`.
   JsonCursor(const std::vector<std::string>& files, const JsonValue& value)
       : files_(files.data()), value_(&value) {}
 
   const JsonValue& value() const { return *value_; }
-  const std::string& key() const { return key_; }  // of a member of an object, else ""
+  const std::string& key() const { return key_; }  // the key in the object; "" if not a member
   Status error(std::string_view message) const;
   Status unexpected(std::string_view expected) const;  // "expected ..., got ..."
 
-  // The result, or an error() here with the message of its failure.
+  // Adds the place to a failure: returns `result` if it is ok, otherwise error() with its message.
   template <typename Value>
   Result<Value> located(Result<Value> result) const {
     if (result.ok()) return result;
@@ -49,9 +50,10 @@ class JsonCursor {
   Result<std::string> string() const;
   Result<std::string> identifier() const;
   Result<DType> dtype() const;
-  Result<std::size_t> choice(std::initializer_list<std::string_view> words) const;  // which one
+  Result<std::size_t> choice(std::initializer_list<std::string_view> words) const;  // its index
 
-  // The value as what `out` is. A double may also be one of the words "inf", "-inf" and "nan".
+  // Writes the value to `out`. It is a failure if the JSON value does not have the type of `out`.
+  // For a double, the file may also have one of the strings "inf", "-inf" and "nan".
   Status read(bool& out) const;
   Status read(std::string& out) const;
   Status read(double& out) const;
@@ -70,7 +72,8 @@ class JsonCursor {
     return {};
   }
 
-  // A word for one of several values: `words` are in the order of the values.
+  // Reads a word that names a value of the enum Choice. `words` has one word for each value of the
+  // enum, in the order of the enum.
   template <typename Choice>
   Status read_choice(std::initializer_list<std::string_view> words, Choice& out) const {
     MGTUNE_ASSIGN(const std::size_t index, choice(words));
@@ -78,7 +81,8 @@ class JsonCursor {
     return {};
   }
 
-  // The same for a member of this object, if it is there. expect_keys() says which have to be.
+  // Reads the member `key` of this object in the same way. If the object does not have the key,
+  // `out` keeps its value. expect_keys() checks that required keys are there.
   template <typename Value>
   Status read(std::string_view key, Value& out) const {
     const std::optional<JsonCursor> member = find(key);
@@ -91,28 +95,30 @@ class JsonCursor {
     return member ? member->read_choice(words, out) : Status();
   }
 
-  Result<std::vector<JsonCursor>> elements() const;  // of an array
-  Result<std::vector<JsonCursor>> members() const;   // of an object
+  Result<std::vector<JsonCursor>> elements() const;  // a failure unless this is an array
+  Result<std::vector<JsonCursor>> members() const;   // a failure unless this is an object
 
-  // That this is an object with every key of `required` and none outside both lists.
+  // Checks that this is an object that has every key of `required`, and no key that is in neither
+  // list.
   Status expect_keys(std::initializer_list<std::string_view> required,
                      std::initializer_list<std::string_view> optional = {}) const;
-  JsonCursor at(std::string_view key) const;  // a key that is there
+  JsonCursor at(std::string_view key) const;  // the object must have the key
   std::optional<JsonCursor> find(std::string_view key) const;
 
  private:
   JsonCursor child(std::string_view step, const JsonValue& value) const;
   Status error_in(std::uint8_t file, std::string_view message) const;
 
-  const std::string* files_;  // the first of them
+  const std::string* files_;  // the first file name of an array
   const JsonValue* value_;
   std::string path_;
   std::string key_;
 };
 
-// Reads the members of a JSON object one by one and remembers the first thing that is wrong with
-// it: a missing, mistyped or unknown key. For messages between processes, whose objects have many
-// members. Refers to the cursor's file and value, which outlive it; one thread.
+// Reads the members of a JSON object one by one and remembers the first mistake: a key that is
+// missing or unknown, or a value of the wrong type. It is used for messages between processes,
+// because their objects have many members. The cursor's file name and value must outlive the
+// reader. One thread.
 class ObjectReader {
  public:
   explicit ObjectReader(const JsonCursor& object);
@@ -124,7 +130,8 @@ class ObjectReader {
     if (const std::optional<JsonCursor> value = member(key)) keep(value->read(out));
   }
 
-  // A word for one of several values; `kind` is what they are in messages.
+  // Reads a word that `from_string` turns into a value. `kind` is the noun in the message for an
+  // unknown word: with "outcome" it is: no outcome is called "x".
   template <typename Value>
   void read_word(std::string_view key, Value& out,
                  std::optional<Value> (*from_string)(std::string_view), std::string_view kind) {
@@ -137,7 +144,8 @@ class ObjectReader {
     }
   }
 
-  // An object of a type that has a read_fields(ObjectReader&, Record&).
+  // Reads a member that is an object. The type Record needs a function
+  // read_fields(ObjectReader&, Record&).
   template <typename Record>
   void read_object(std::string_view key, Record& out) {
     const std::optional<JsonCursor> value = member(key);
@@ -151,16 +159,18 @@ class ObjectReader {
     if (has(key)) read_object(key, out.emplace());
   }
 
-  std::vector<JsonCursor> read_members(std::string_view key);  // of an object
+  std::vector<JsonCursor> read_members(std::string_view key);  // of the object at `key`
 
   void fail(std::string_view message) { keep(object_.error(message)); }
-  void keep(const Status& status);  // if it is the first failure
+  void keep(const Status& status);  // remembers the status if it is the first failure
 
-  // After everything was read: corrupt for what went wrong, or for a key that nothing asked for.
+  // Call it after all reads. Returns the first failure, with the code corrupt. A key that no call
+  // has read is a failure too.
   Status finish();
 
  private:
-  std::optional<JsonCursor> member(std::string_view key);  // nullopt, and wrong, if it is missing
+  // If the key is missing, returns nullopt and remembers a failure.
+  std::optional<JsonCursor> member(std::string_view key);
   void fail_word(std::string_view key, std::string_view kind, std::string_view word);
 
   JsonCursor object_;

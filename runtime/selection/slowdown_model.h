@@ -1,7 +1,7 @@
-// SlowdownModel: how much slower than the best a variant is expected to be at a problem that was
-// not measured, from all measurements of one GPU. README.md of runtime/dispatch has the method and
-// its accuracy. Immutable; any number of threads may ask. The arguments of the constructor must
-// outlive it.
+// SlowdownModel: estimates how much slower than the best variant another variant is on a problem
+// that was not measured. It learns from all measurements of one GPU. The README.md of
+// runtime/dispatch describes the method and its accuracy. Immutable; any number of threads may use
+// it. The arguments of the constructor must outlive it.
 
 #pragma once
 
@@ -15,13 +15,15 @@ namespace mgtune {
 
 class SlowdownModel {
  public:
-  // `measured_on`: the limits of the GPU that measured. If there are more than kMaxProblems
-  // problems, those farthest from `near` are left out. If a problem has more than kMaxVariants
-  // variants, only some of the slower half are used, and each stands for its neighbors.
+  // `measured_on` are the limits of the GPU that measured. If there are more than kMaxProblems
+  // problems, the model uses those that are nearest to `near`. If a problem has more than
+  // kMaxVariants variants, it uses the fastest kMaxVariants / 2 and every n-th of the others, which
+  // then counts n times.
   SlowdownModel(std::span<const MeasuredProblem> problems, const DeviceLimits& measured_on,
                 const Problem& near);
 
-  // With fewer measurements there is nothing to learn: the nearest pick is as good.
+  // Whether there are enough measurements for a model. With fewer, the pick of the nearest problem
+  // is as good as an estimate.
   static bool has_enough(std::span<const MeasuredProblem> problems);
 
   struct Estimate {
@@ -29,7 +31,8 @@ class SlowdownModel {
     double slowdown;      // expected time over the lowest of all, minus 1: 0.02 is 2 % slower
     double risk;          // the ranking key: the slowdown and half of its standard deviation
   };
-  // The estimates for the variants that serve the problem on `here`, the lowest risk first.
+  // Estimates for those of `variants` that can run the problem on a GPU with the limits `here`. The
+  // lowest risk comes first.
   std::vector<Estimate> estimate(const Problem& at, std::span<const Variant> variants,
                                  const DeviceLimits& here) const;
 
@@ -41,8 +44,8 @@ class SlowdownModel {
 
   struct Sample {
     VariantFeatures::Values features;
-    float slowdown;    // logarithm of the ratio, cut off
-    float stands_for;  // how many measured variants
+    float slowdown;    // the logarithm of the ratio, at most a limit
+    float stands_for;  // the number of measured variants that this sample represents
   };
   struct Block {
     const Problem* problem;
@@ -57,7 +60,8 @@ class SlowdownModel {
   std::vector<Block> blocks_;
 };
 
-// The distance of two problems of one operator. It decides how much one says about the other.
+// The distance of two problems of one operator. The smaller it is, the more a measurement of one
+// problem counts for the other.
 double problem_distance(const Problem& a, const Problem& b);
 
 }  // namespace mgtune

@@ -1,10 +1,11 @@
-// Database, Statement, Transaction: SQLite behind RAII and Status. Private to store/, tests
-// included.
+// Database, Statement, Transaction: the C API of SQLite as classes that clean up by themselves and
+// return a Status. Private to this folder and its tests.
 //
-// Every failure names the file and carries SQLite's message: corrupt for a damaged file or one that
-// is no database, io for what the operating system refused and for a file that stayed locked for
-// 30 seconds, internal for a broken constraint. A double that is NaN is stored as NULL and NULL is
-// read back as NaN. Statements and transactions go before their database. One thread at a time.
+// Every failure has the name of the file and SQLite's message. corrupt: the file is damaged, is not
+// a database, or does not have our tables. io: the operating system refused something, or the file
+// was locked for 30 seconds. internal: a constraint of a table was violated, or SQLite was used
+// wrongly. A double that is NaN is stored as NULL, and NULL is read as NaN. Destroy statements and
+// transactions before their database. One thread at a time.
 
 #pragma once
 
@@ -25,7 +26,8 @@ namespace mgtune {
 
 class Database;
 
-// A prepared statement. Parameters are bound in order; a failed bind comes back from step().
+// A prepared statement. Each bind() sets the next parameter. If a bind() fails, the next step()
+// returns the failure.
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -38,10 +40,10 @@ class Statement {
   }
   void bind(double value);
   void bind(std::string_view value);
-  void bind(const std::optional<std::int64_t>& value);  // NULL when empty
+  void bind(const std::optional<std::int64_t>& value);  // NULL if it has no value
 
   Result<bool> step();  // true: at a row; false: no more rows
-  Status run();         // steps to the end, rows unread
+  Status run();         // steps to the end without reading the rows
 
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
@@ -65,8 +67,8 @@ class Database {
  public:
   enum class Access : std::uint8_t { read_only, read_write, create };
 
-  // Reads nothing but the first 100 bytes: a file that is no database opens. Foreign keys are
-  // enforced, schemas are not trusted.
+  // Reads only the first 100 bytes of the file, so it does not fail if the file is not a database.
+  // Foreign keys are enforced. The schema is not trusted (trusted_schema is off).
   static Result<std::unique_ptr<Database>> open(const std::string& path, Access access);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -74,10 +76,10 @@ class Database {
 
   const std::string& path() const { return path_; }
 
-  // A copy of it in memory, to be changed as one likes.
+  // A copy in memory. Changes to the copy do not change the file.
   Result<std::unique_ptr<Database>> copy_to_memory() const;
 
-  // One statement with its parameters bound, not yet run.
+  // Prepares a statement and binds its parameters. It is not run yet.
   template <typename... Values>
   Result<Statement> query(std::string_view sql, const Values&... values) {
     Result<Statement> statement = prepare(sql);
@@ -85,10 +87,10 @@ class Database {
     return statement;
   }
 
-  // One or more statements without parameters, rows unread.
+  // Runs one or more statements without parameters. Their rows are not read.
   Status execute(const std::string& sql);
 
-  // The first column of the only row of `sql`, e.g. a pragma.
+  // The first column of the first row of `sql`, which has a single row, for example of a pragma.
   Result<std::int64_t> read_integer(std::string_view sql);
   Result<std::string> read_text(std::string_view sql);
 
@@ -96,11 +98,13 @@ class Database {
   std::int64_t changed_rows() const;  // by the last statement
   void set_busy_timeout(int milliseconds);
 
-  // The first 100 bytes of the file, or fewer. They come through SQLite's own descriptor: closing
-  // another one on the same file would drop the POSIX locks of every connection in this process.
+  // The first 100 bytes of the file, or fewer if it is shorter. They are read through SQLite's own
+  // file descriptor: if this process closed another descriptor of the same file, it would lose the
+  // POSIX locks of all of its connections to the file.
   Result<std::string> header();
 
-  // Whether the last failure was a reader meeting what a killed writer left to be rolled back.
+  // Whether the last failure has this cause: a writer was killed, its transaction must be rolled
+  // back, and this connection may only read.
   bool needs_recovery() const;
 
  private:
@@ -113,8 +117,8 @@ class Database {
   sqlite3* handle_;
 };
 
-// Takes the write lock at once, so that a transaction that began can finish. Rolled back unless
-// committed.
+// A transaction that writes. begin() takes the write lock, so no other writer can make a later
+// statement fail. Without commit(), the destructor rolls the transaction back.
 class Transaction {
  public:
   static Result<Transaction> begin(Database& database);

@@ -1,9 +1,9 @@
-// What Store::import_results() takes: results that were found elsewhere, with where they come from.
-// Plain data; use from several threads needs the caller's own order.
+// The argument of Store::import_results(): results that were measured elsewhere, and where they
+// were measured. Plain data, without locks.
 //
-// In the store an import is a sweep of strategy "import", with the environment of the machine that
-// measured. Its outcomes and measurements have "imported" for the SHA-256 of their build, which no
-// build has: what looks results up by their build never finds them.
+// In the store, an import is a sweep with the strategy "import" and the environment of the machine
+// that measured. Its outcomes and measurements have the word "imported" instead of the SHA-256 of a
+// build. No build has this hash, so a search by build never finds an imported result.
 
 #pragma once
 
@@ -27,7 +27,7 @@ struct ImportedProblem {
 
 struct ImportedPick {
   ImportedProblem problem;
-  TunedRecord tuned;  // without row ids; build_sha256 "" where it is not known
+  TunedRecord tuned;  // without row ids; build_sha256 is "" if it is not known
 };
 
 struct ImportedOutcome {
@@ -37,20 +37,20 @@ struct ImportedOutcome {
   std::optional<MeasurementRecord> measurement;
 };
 
-// What one run elsewhere found.
+// The results of one GPU in one environment at one time.
 struct ImportedSweep {
   GpuRecord gpu;
   EnvironmentRecord environment;
-  std::string command;      // that imports it
+  std::string command;      // the command that imports the results
   std::string measured_at;  // UTC, "2026-11-21T09:00:00Z"
   std::vector<ImportedPick> picks;
   std::vector<ImportedOutcome> outcomes;
 };
 
 struct ImportCounts {
-  std::int64_t picks = 0, outcomes = 0;            // written
-  std::int64_t picks_kept = 0, outcomes_kept = 0;  // left out: a sweep of this store has its own
-  std::int64_t known = 0;                          // left out: imported before, and the same
+  std::int64_t picks = 0, outcomes = 0;            // written to the store
+  std::int64_t picks_kept = 0, outcomes_kept = 0;  // not written: the store has its own results
+  std::int64_t known = 0;                          // not written: imported before, and unchanged
 };
 
 }  // namespace mgtune

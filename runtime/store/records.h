@@ -1,5 +1,5 @@
-// The rows of the store as plain structs, in the words of CONTRIBUTING.md. Values: use from several
-// threads needs the caller's own order.
+// The rows of the store as plain structs. README.md describes the tables and what each column
+// means. Plain data, without locks.
 
 #pragma once
 
@@ -30,13 +30,14 @@ enum class Outcome : std::uint8_t {
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> outcome_from_string(std::string_view text);
 
-// What makes two GPUs interchangeable for results. "cpu" is one, and marked as emulation.
+// The properties of a GPU that results depend on: results of two GPUs with equal records count as
+// results of the same GPU. The cpu device has a record too, with `emulation` set.
 struct GpuRecord {
   std::string model;  // "NVIDIA H200"; "cpu"
   std::string arch;   // "sm_90"; "cpu"
   std::int64_t sm_count = 0, l2_bytes = 0, memory_bytes = 0, max_shared_bytes = 0;
   std::string mig_profile;
-  bool emulation = false;  // times are emulation times: never compared with a GPU's
+  bool emulation = false;  // the times are emulated and are never compared with times of a GPU
 
   static constexpr auto fields() {
     using R = GpuRecord;
@@ -50,7 +51,7 @@ struct GpuRecord {
   bool operator==(const GpuRecord&) const = default;
 };
 
-// What may change between two runs on one GPU.
+// The properties of a machine that may change between two sweeps on the same GPU.
 struct EnvironmentRecord {
   std::string mgtune_version, compiler, driver;
   std::string system;  // "Debian GNU/Linux 12, Linux 6.1, x86_64"
@@ -63,7 +64,7 @@ struct EnvironmentRecord {
   auto operator<=>(const EnvironmentRecord&) const = default;
 };
 
-// What the compiler reported about a binary's kernels; -1 if it did not.
+// What the compiler reported about the kernels of a binary. -1: it reported nothing.
 struct BuildResources {
   int registers = -1, spill_bytes = -1, static_shared_bytes = -1;
 
@@ -78,9 +79,9 @@ struct BuildResources {
 
 struct BuildRecord : BuildResources {
   std::string key;     // of the request
-  std::string sha256;  // of the binary; "" when there is none
+  std::string sha256;  // of the binary; "" if there is none
   std::string arch;
-  std::string message;            // why it failed; else the compiler's warnings
+  std::string message;            // why it failed, or the compiler's warnings
   Outcome outcome = Outcome::ok;  // ok, compile_failed, unsupported, timeout
 
   static constexpr auto fields() {
@@ -93,18 +94,19 @@ struct BuildRecord : BuildResources {
   bool operator==(const BuildRecord&) const = default;
 };
 
-// What checks and measurements belong to. An edit that leaves the binary identical voids nothing.
+// The key of a check or a measurement. The binary is part of the key, but the source is not: if an
+// edit of the source gives the same binary, the results stay valid.
 struct ResultKey {
   std::int64_t gpu = 0, problem = 0;  // row ids
   std::string build_sha256;
-  std::string launch_hash;     // of everything outside the binary that shapes the launches
-  std::string reference_hash;  // of the reference, fills, tolerances; part of checks only
+  std::string launch_hash;     // of all inputs of a launch that are not in the binary: grid, ...
+  std::string reference_hash;  // of the reference, fills and tolerances; only checks use it
 };
 
 struct CheckRecord {
   Outcome outcome = Outcome::ok;  // ok, wrong, crashed, timeout, launch_failed, unsupported
-  std::string message;            // "" when ok
-  double error = 0;               // in the operator's measure, the worst over outputs and seeds
+  std::string message;            // "" if ok
+  double error = 0;  // as the operator measures it; the largest of all outputs and seeds
   double tolerance = 0;
 
   static constexpr auto fields() {
@@ -117,11 +119,11 @@ struct CheckRecord {
   bool operator==(const CheckRecord&) const = default;
 };
 
-// What NVML said of the GPU around some samples; 0 and "" where nobody watched or it did not say.
+// What NVML reported about the GPU while samples were taken. 0 and "": nothing was read.
 struct ClockRecord {
   double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;  // medians
   std::string throttle_reasons;        // "sw_power_cap hw_thermal_slowdown"
-  std::int64_t throttled_samples = 0;  // taken again while that was worth it, then kept
+  std::int64_t throttled_samples = 0;  // samples that were taken while the GPU was throttled
 
   static constexpr auto fields() {
     using R = ClockRecord;
@@ -139,12 +141,12 @@ struct ClockRecord {
 struct MeasurementRecord {
   Outcome outcome = Outcome::ok;  // ok, raced_out, unstable, crashed, timeout, launch_failed
   std::string message;
-  // "rotating", "emulation", ...: rows of different methods are never ranked together
+  // "rotating", "emulation", ... Times of different methods are never compared with each other.
   std::string method;
   double median_ns = 0, q1_ns = 0, q3_ns = 0, min_ns = 0;
   std::int64_t samples = 0;
   std::string note;                              // e.g. "problem too small to rotate"
-  double median_low_ns = 0, median_high_ns = 0;  // 95 % interval of the median; 0 in rows before it
+  double median_low_ns = 0, median_high_ns = 0;  // 95 % interval of the median; 0 in older rows
   ClockRecord clocks;
 
   static constexpr auto fields() {
@@ -166,12 +168,12 @@ struct MeasurementRecord {
   bool operator==(const MeasurementRecord&) const = default;
 };
 
-// What a GPU can do at most, as measured on it.
+// A ceiling: the highest rate of one kind of work that was measured on a GPU.
 struct CeilingRecord {
   std::string kind;        // "copy", "read", "fp32", "mma_bf16", "wgmma_bf16", ...
   std::string method;      // of the timing
-  std::int64_t bytes = 0;  // moved by copy (read and written together) and read; else 0
-  double rate = 0;  // bytes a second of copy and read, else floating-point operations a second
+  std::int64_t bytes = 0;  // that a "copy" (read + written) or a "read" moves; 0 for other kinds
+  double rate = 0;  // bytes per second for "copy" and "read", otherwise operations per second
   std::string measured_at;  // UTC
   ClockRecord clocks;
 
@@ -201,11 +203,12 @@ struct CounterRecord {
 struct FinalistRecord {
   std::string variant, build_sha256, launch_hash;
   double median_ns = 0, median_low_ns = 0, median_high_ns = 0;  // with its 95 % interval
-  // Its time over the default's in the same round: the median over rounds, and its 95 % interval.
-  // Over that of the fastest single measurement where the default does not run.
+  // The time of this variant divided by the time of the default in the same round: the median of
+  // all rounds, and its 95 % interval. If the default does not run, the divisor is the time of the
+  // variant with the fastest single measurement.
   double ratio = 0, ratio_low = 0, ratio_high = 0;
-  bool tied = false;               // not told apart from the fastest
-  std::vector<double> samples_ns;  // one a round, in the order of the rounds
+  bool tied = false;               // not significantly slower than the fastest
+  std::vector<double> samples_ns;  // one per round, in the order of the rounds
 
   static constexpr auto fields() {
     using R = FinalistRecord;
@@ -218,17 +221,19 @@ struct FinalistRecord {
   }
 };
 
-// The final of one problem: the fastest variants and the default in random round robin.
+// The final of one problem: the fastest variants and the default are timed again, in rounds. Each
+// round times every entry once, in random order.
 struct FinalRecord {
   std::int64_t sweep = 0, gpu = 0, problem = 0;  // row ids
   std::string method;
-  // How far the ratio of two entries of the same variant is from 1, its interval included: what is
-  // below is noise. 0.004 is 0.4 %.
+  // One variant has two entries in the final. The noise floor is the distance from 1 of the ratio
+  // of their times, including its 95 % interval: 0.004 is 0.4 %. A smaller difference of two
+  // variants is noise.
   double noise_floor = 0;
   std::vector<FinalistRecord> finalists;  // the fastest first
   ClockRecord clocks;
-  std::string note;  // what the timing fell short of
-  // Why --counters did not count all finalists; "" if it did, or was not asked.
+  std::string note;  // in which way the timing is less than the method promises
+  // Why some finalists have no counters, although --counters was given; otherwise "".
   std::string not_counted;
 
   static constexpr auto fields() {
@@ -239,8 +244,8 @@ struct FinalRecord {
   }
 };
 
-// Points of a design's space that were lost to one requirement, constraint or failing let: the
-// first that fails counts.
+// How many points of a design's space one rule excludes. A rule is a requirement, a constraint or a
+// let that cannot be evaluated. If several rules exclude a point, the first one counts.
 struct PrunedRecord {
   std::string rule;
   std::int64_t points = 0;
@@ -252,12 +257,13 @@ struct PrunedRecord {
   bool operator==(const PrunedRecord&) const = default;
 };
 
-// What of a design's space was left for one problem on one GPU before anything was compiled.
+// The size of a design's space for one problem on one GPU, before anything is compiled: all points,
+// and the admissible ones.
 struct SpaceRecord {
   std::string design;
   std::int64_t points = 0, admissible = 0;
-  bool counted = true;      // false: a large space; `admissible` and `pruned` are of a part of it
-  std::string unavailable;  // the requirement that rules out the whole design, else ""
+  bool counted = true;      // false: only a part of a large space was counted
+  std::string unavailable;  // the requirement that excludes the whole design; otherwise ""
   std::vector<PrunedRecord> pruned;
 
   static constexpr auto fields() {
@@ -284,14 +290,15 @@ struct SweepRecord {
   }
 };
 
-// One variant on one problem: everything that its transaction writes.
+// The outcome of one variant on one problem, with its build, check and measurement. Store::record()
+// writes all of this in one transaction.
 struct OutcomeRecord {
   std::int64_t sweep = 0;
-  ResultKey key;        // build_sha256 "" when there is no binary
+  ResultKey key;        // build_sha256 is "" if there is no binary
   std::string variant;  // variant_text()
   Outcome outcome = Outcome::ok;
   std::string message;
-  BuildRecord build;  // key "" when it did not come to a build
+  BuildRecord build;  // its key is "" if the variant has no build
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
 };
@@ -303,7 +310,7 @@ struct TunedRecord {
   std::string default_variant;
   std::string method;
   double median_ns = 0, default_median_ns = 0;
-  bool tie = false;  // the best did not beat the default beyond noise: the default stays
+  bool tie = false;  // no variant beat the default by more than the noise, so the default stays
 
   static constexpr auto fields() {
     using R = TunedRecord;
@@ -323,21 +330,22 @@ struct TunedView {
   std::string op;               // "rmsnorm.forward"
   std::string problem;          // problem text
   double bytes = 0, flops = 0;  // of the problem's cost
-  double copy_ns = 0;           // the newest ceiling of GPU, method and bytes; 0 when there is none
+  double copy_ns = 0;           // time of the newest copy of the same bytes; 0 if there is none
 };
 
-// How every variant did on every problem, by place in the lists: a hundred thousand rows are some
-// megabytes. The newest of a (gpu, problem, variant, method) alone.
+// The results of all variants on all problems, in a compact form: a Row has indices into the lists
+// below instead of texts, so 100,000 rows take a few megabytes. There is one row for each GPU,
+// problem, variant and method: the newest.
 struct MeasuredRows {
   struct ProblemText {
     std::string op, text;
   };
   struct Row {
     std::uint32_t gpu = 0, problem = 0, variant = 0;
-    std::uint32_t method = 0;  // of `methods`; of a row without a time, 0
-    std::uint32_t driver = 0;  // of `drivers`
+    std::uint32_t method = 0;  // an index into `methods`; 0 if the row has no time
+    std::uint32_t driver = 0;  // an index into `drivers`
     Outcome outcome = Outcome::ok;
-    double median_ns = 0;  // of ok and raced_out, which passed their checks; else 0
+    double median_ns = 0;  // 0 unless the outcome is ok or raced_out
   };
   std::vector<GpuRecord> gpus;
   std::vector<ProblemText> problems;
@@ -360,12 +368,12 @@ struct CeilingView {
   std::string driver;
 };
 
-// The counters of one variant on one problem, of the newest run that counted them.
+// The counters of one variant on one problem, from the newest sweep that counted them.
 struct CounterView {
   std::int64_t sweep = 0;
   std::int64_t gpu_id = 0;
   std::string op, problem, variant, build_sha256, launch_hash;
-  std::vector<CounterRecord> counters;  // in the order they were recorded
+  std::vector<CounterRecord> counters;  // in the order in which they were recorded
 };
 
 struct SpaceView {
@@ -376,8 +384,8 @@ struct SpaceView {
 };
 
 struct OutcomeView : BuildResources {
-  std::int64_t id = 0;      // of the row: ascends in the order in which variants were recorded
-  std::string recorded_at;  // UTC, "2026-11-21T09:00:00.123Z"; "" of imports and older rows
+  std::int64_t id = 0;      // of the row: a variant that was recorded later has a larger id
+  std::string recorded_at;  // UTC, "2026-11-21T09:00:00.123Z"; "" for imports and old rows
   std::int64_t sweep = 0;
   GpuRecord gpu;
   std::int64_t gpu_id = 0;
@@ -386,7 +394,7 @@ struct OutcomeView : BuildResources {
   Outcome outcome = Outcome::ok;
   std::string message;
   std::string build_sha256;
-  std::string launch_hash;  // of the measurement; "" without one
+  std::string launch_hash;  // of the measurement; "" if there is none
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
 };

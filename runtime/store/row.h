@@ -1,6 +1,6 @@
 // Row: one row of a SELECT, read from left to right, column by column or record by record.
-// read_all() reads all rows. Private to store/. A column whose content no format of ours has makes
-// the file corrupt. One thread.
+// read_all() reads all rows. If a column has a value that mgtune never writes, the result is
+// corrupt. Private to store/. One thread.
 
 #pragma once
 
@@ -24,7 +24,7 @@ class Row {
   double real() { return statement_.real(next_++); }
   std::string text() { return statement_.text(next_++); }
 
-  // A word that is no outcome is remembered, see failure().
+  // If the word is not an outcome, failure() says so afterwards.
   Outcome outcome() {
     const std::string word = text();
     const std::optional<Outcome> outcome = outcome_from_string(word);
@@ -40,7 +40,7 @@ class Row {
   }
 
   void fail(std::string what) { failure_ = std::move(what); }
-  const std::string& failure() const { return failure_; }  // "" when every column made sense
+  const std::string& failure() const { return failure_; }  // "" if there was none
 
  private:
   void read_value(std::int64_t& out) { out = integer(); }

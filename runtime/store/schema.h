@@ -17,10 +17,12 @@ namespace mgtune {
 // "mgtn" in the file's header: this SQLite file is a store of mgtune.
 inline constexpr std::int64_t kApplicationId = 0x6d67746e;
 
-// Step i takes a file from user_version i to i + 1. Steps that were released never change.
+// Step i is SQL that changes a file from user_version i to i + 1. A step that was released must
+// never be edited.
 std::span<const std::string> schema_steps();
 
-// "REAL DEFAULT 0": the column of a field with this default. A REAL column has NULL for NaN.
+// The SQL type of a column whose default is `value`, for example "REAL DEFAULT 0". In a REAL
+// column, NULL means NaN.
 std::string column_type(const SqlValue& value);
 
 // The SQL that adds to `table` the fields of its record that this version of the format added. Rows
@@ -54,8 +56,9 @@ void for_each_table(const Visit& visit) {
   visit("tuned", TunedRecord{});
 }
 
-// Applies the steps the file lacks, all in one transaction, and marks it as ours. Safe when several
-// processes do it at once. A file that is newer than the steps is left alone.
+// Applies the steps that the file does not have yet, in one transaction, and writes kApplicationId
+// into its header. Several processes may call it at the same time. A file that is newer than the
+// steps is not changed.
 Status migrate(Database& database, std::span<const std::string> steps);
 
 }  // namespace mgtune

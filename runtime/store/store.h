@@ -1,13 +1,17 @@
 // Store: the SQLite database of results, and the only code that knows SQL.
 //
-// Every recorded variant is one transaction: a killed sweep loses at most the variant in flight.
-// WAL where the file system allows it, DELETE mode on network file systems. Readers open read-only
-// with trusted_schema=OFF. A newer schema is refused with the file untouched (incompatible), an
-// older one is migrated in a transaction when opened for writing, in memory when read; a file that
-// is not a database or fails its check is corrupt, and untouched. At rest a store is one file,
-// without a log beside it. README.md specifies the tables.
+// Every variant is recorded in a transaction of its own, so a sweep that is killed loses at most
+// the variant that it is working on. On a local file system the store uses a write-ahead log (WAL),
+// on a network file system DELETE mode. While nobody uses a store, it is a single file, without a
+// log beside it. README.md describes the tables.
 //
-// Move-only. One thread at a time per object; any number of processes at once per file.
+// A file with a newer format is refused (incompatible). A file that is not a database, or that
+// fails SQLite's check, is refused too (corrupt). Both stay unchanged. A file with an older format
+// is migrated: a writer migrates the file itself in one transaction, a reader migrates a copy in
+// memory.
+//
+// Move-only. One thread at a time may use an object. Any number of processes may use a file at
+// once.
 
 #pragma once
 
@@ -26,20 +30,23 @@ namespace mgtune {
 
 class Database;  // the RAII wrapper around sqlite3, private to this folder
 
-// $MGTUNE_DB, else results.db in user_data_folder(). environment when there is no such folder.
+// $MGTUNE_DB if it is set, otherwise results.db in user_data_folder(). environment if the user has
+// no such folder.
 Result<std::string> default_database_path();
 
-// What a merge added.
+// The numbers of rows that a merge added.
 struct MergeCounts {
   std::int64_t sweeps = 0, outcomes = 0;
-  std::int64_t picks = 0;  // new, or of a later sweep than the one that was here
+  std::int64_t picks = 0;  // new picks, and picks that replaced one of an earlier sweep
 };
 
 class Store {
  public:
   enum class Mode : std::uint8_t { read_only, read_write };
 
-  // read_write creates the file and its folder. read_only: not_found when there is no file.
+  // read_write creates the file and its folder if they do not exist. read_only fails with not_found
+  // if there is no file. The other failures are corrupt, incompatible (a newer format, or the file
+  // of another program) and io.
   static Result<Store> open(const std::string& path, Mode mode);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -47,65 +54,86 @@ class Store {
 
   const std::string& path() const { return path_; }
 
-  // The id of the row with exactly this content, inserted when new. A problem is its operator and
-  // text: new bytes and flops (an edited cost formula) replace the old and void no result.
+  // The id of the row with exactly this content. If there is none, the row is added. The operator
+  // and the text identify a problem. If its bytes or flops differ from the stored ones, because a
+  // cost formula was edited, they are replaced, and all results of the problem stay valid.
   Result<std::int64_t> gpu_id(const GpuRecord& gpu);
   Result<std::int64_t> environment_id(const EnvironmentRecord& environment);
   Result<std::int64_t> problem_id(const std::string& op, const std::string& problem, double bytes,
                                   double flops);
 
-  Result<std::int64_t> begin_sweep(const SweepRecord& sweep);  // id is ignored
+  // Adds the sweep and returns its id. The member `id` of the argument is ignored.
+  Result<std::int64_t> begin_sweep(const SweepRecord& sweep);
   Status finish_sweep(std::int64_t sweep, const std::string& finished_at);
 
-  // What is known already; nullopt when nothing is.
+  // The stored result with this key, the newest if there are several; nullopt if there is none.
   Result<std::optional<BuildRecord>> find_build(const std::string& key);
   Result<std::optional<CheckRecord>> find_check(const ResultKey& key);
   Result<std::optional<MeasurementRecord>> find_measurement(const ResultKey& key,
                                                             const std::string& method);
 
-  // One transaction. Replaces the row of (sweep, problem, variant); a check or measurement equal to
-  // the newest under its key is that one, reused. invalid_argument for an unknown problem.
+  // Records an outcome with its build, check and measurement in one transaction. It replaces an
+  // earlier outcome of the same sweep, problem and variant. If the check or the measurement is
+  // equal to the newest one with its key, no row is added: the outcome refers to the existing row.
+  // invalid_argument if the store does not have the problem.
   Status record(const OutcomeRecord& outcome);
   Status record_ceiling(std::int64_t sweep, std::int64_t gpu, const CeilingRecord& ceiling);
-  Status record_final(const FinalRecord& final);  // replaces the one of (sweep, problem, method)
-  // All counters of one run; replaces what the sweep recorded of them. The reference's hash is not
-  // part of their key.
+  // Replaces the final of the same sweep, problem and method.
+  Status record_final(const FinalRecord& final);
+  // Records all counters of one run. It replaces the counters that this sweep has recorded for the
+  // same key. The reference_hash of the key is not used.
   Status record_counters(std::int64_t sweep, const ResultKey& key, const std::string& variant,
                          std::span<const CounterRecord> counters);
-  // Those of all designs; replaces what the sweep recorded of the problem.
+  // Records the spaces of all designs. It replaces the spaces that the sweep has recorded for the
+  // problem.
   Status record_spaces(std::int64_t sweep, std::int64_t problem,
                        std::span<const SpaceRecord> spaces);
+  // Deletes the pick of this GPU, problem and method.
   Status withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method);
-  Status record_tuned(const TunedRecord& tuned);  // replaces the row of (gpu, problem, method)
+  // Replaces the pick of the same GPU, problem and method.
+  Status record_tuned(const TunedRecord& tuned);
 
-  // What was found elsewhere, all of it in one transaction or nothing. What a sweep of this store
-  // found itself stays, and no sweep takes an imported row for a result of its own.
+  // Adds results that were measured elsewhere, all in one transaction. It does not replace results
+  // that sweeps of this store measured. Sweeps measure a variant even if there is an imported
+  // result of it.
   Result<ImportCounts> import_results(const std::vector<ImportedSweep>& sweeps);
 
-  // Adds what `sources` have and this store has not, the oldest source first, in one transaction;
-  // what is here already stays as it is, so a second time nothing changes. Of two picks of a
-  // problem that of the sweep which began last holds. incompatible, naming both files, where one
-  // GPU's results come from another driver, compiler or mgtune; this store's own past is not asked.
+  // Adds the rows of `sources` that this store does not have, in one transaction. The source whose
+  // first sweep began earliest comes first. Rows that this store has stay unchanged, so a second
+  // merge of the same files changes nothing. There are two exceptions. If a sweep was still running
+  // when it was merged before, its end is added. If two files have a pick for the same GPU, problem
+  // and method, the pick of the sweep that began last is kept, and a pick of a sweep is kept over
+  // an imported one.
+  //
+  // incompatible, with the names of both files, if results of the same GPU were measured with
+  // different drivers, compilers or versions of mgtune. Of this store, only the newest sweep on
+  // each GPU is compared.
   Result<MergeCounts> merge(const std::vector<Store>& sources);
 
   Result<std::vector<SweepView>> sweeps();  // oldest first
-  // Newest outcome per (gpu, problem, variant) and method of timing; what came to no timing
-  // replaces what is older by every method. Of one sweep, or of all with sweep == 0; of one
-  // operator, or of all with an empty name; of one problem of the operator, or of all of its
-  // problems with an empty text.
+  // The newest outcome of each GPU, problem, variant and timing method. A newer outcome without a
+  // timing (for example a crash) replaces the older outcomes of all methods. The arguments select a
+  // sweep (0: all), an operator ("": all) and a problem of that operator ("": all).
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "",
                                             const std::string& problem = "");
-  // Of one operator, or of all with an empty name.
+
+  // The functions from here to spaces() read the rows of one operator, or of all if `op` is empty.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
-  // Likewise. What came to no timing replaces what is older by every method.
+  // The results of all variants in a compact form. As in outcomes(), only the newest ones are
+  // returned, and a newer outcome without a time replaces the older outcomes of all methods.
   Result<MeasuredRows> measured(const std::string& op = "");
-  Result<std::vector<FinalView>> finals(const std::string& op = "");      // newest per problem
-  Result<std::vector<CounterView>> counters(const std::string& op = "");  // newest per variant
-  // Of the newest sweep of each GPU and problem, in the order they were recorded.
+  // The newest final of each GPU, problem and method.
+  Result<std::vector<FinalView>> finals(const std::string& op = "");
+  // The counters of the newest sweep that counted, for each GPU, problem and variant.
+  Result<std::vector<CounterView>> counters(const std::string& op = "");
+  // The spaces of the newest sweep of each GPU and problem, in the order in which they were
+  // recorded.
   Result<std::vector<SpaceView>> spaces(const std::string& op = "");
-  // Those of the newest run that counted; none where nothing was.
+
+  // The counters of the newest sweep that counted this build and launch; empty if there are none.
   Result<std::vector<CounterRecord>> counters(const ResultKey& key);
-  Result<std::vector<CeilingView>> ceilings(std::int64_t gpu);  // newest per kind, method and bytes
+  // The newest ceiling of each kind, method and number of bytes.
+  Result<std::vector<CeilingView>> ceilings(std::int64_t gpu);
 
  private:
   Store(std::string path, Mode mode, std::unique_ptr<Database> database);

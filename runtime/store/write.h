@@ -1,6 +1,7 @@
-// TableRow, a row that is about to be written; the ids of rows that have a name; and the rows that
-// record() and import_results() both write, inside the caller's transaction. Private to store/. One
-// thread at a time per database object.
+// Functions that write rows: TableRow is a row that is about to be written; id_of() and others find
+// or add a row and return its id; write_outcome() and write_tuned() write the rows that record()
+// and import_results() have in common. The caller begins and commits the transaction. Private to
+// store/. One thread at a time per database object.
 
 #pragma once
 
@@ -59,9 +60,10 @@ class TableRow {
     return *this;
   }
 
-  const SqlValue& value(std::string_view column) const;  // the column was added
+  const SqlValue& value(std::string_view column) const;  // the row must have the column
 
-  // "a = ?, b = ?": each column's name with `before` and `after`, and ", " between two.
+  // "a = ?, b = ?": the name of each column, with `before` in front of it and `after` behind it,
+  // and with `between` between two columns.
   std::string list(std::string_view before, std::string_view after,
                    std::string_view between = ", ") const;
   // "INSERT INTO tuned (a, b) VALUES (?, ?)", where `into` is "INSERT INTO tuned".
@@ -84,8 +86,8 @@ Result<std::int64_t> operator_id(Database& database, const std::string& op);
 Result<std::int64_t> variant_id(Database& database, std::int64_t op, const std::string& variant);
 Result<std::int64_t> operator_of_problem(Database& database, std::int64_t problem);
 
-// Write what Store::record() and Store::record_tuned() describe. recorded_at is "" for results that
-// were measured elsewhere.
+// These write the rows of Store::record() and Store::record_tuned(). `recorded_at` is "" for
+// results that were measured elsewhere.
 Status write_outcome(Database& database, const OutcomeRecord& outcome,
                      const std::string& recorded_at);
 Status write_tuned(Database& database, const TunedRecord& tuned);

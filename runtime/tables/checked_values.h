@@ -1,8 +1,8 @@
-// Reads the values of an export, which may come from strangers. Texts are short and printable, and
-// numbers are not negative. An operator, a problem or a variant that the operators of the library
-// do not offer is refused: an import brings a design and values of its parameters, and nothing that
-// could not have been swept here. Failures are invalid_argument with file and place. Pure, except
-// for the Catalog, which only one thread may use.
+// Reads the values of an export. The file may come from strangers, so every value is checked: texts
+// must be short and printable, and numbers must not be negative. An operator, a problem or a
+// variant must be one that a sweep with the operators of the catalog could find; everything else is
+// refused. Failures are invalid_argument with file and place. Pure, except for the Catalog, which
+// only one thread may use.
 
 #pragma once
 
@@ -21,28 +21,30 @@ namespace mgtune {
 Result<GpuRecord> read_gpu(const JsonCursor& gpu);
 Result<EnvironmentRecord> read_environment(const JsonCursor& environment);
 
-// At most 1,000 bytes of UTF-8 without control characters.
+// A text must have at most 1,000 bytes and no control characters.
 Result<std::string> read_text(const JsonCursor& text);
 
 Result<double> read_positive(const JsonCursor& number);
 
-// "2026-11-21T09:00:00Z"
+// A time in UTC, for example "2026-11-21T09:00:00Z".
 Result<std::string> read_time_stamp(const JsonCursor& text);
 
-// An identifier; "emulation" on the cpu device and there alone: its times are no GPU's.
+// A method of timing, which is a C identifier. Results of the cpu device must have the method
+// "emulation", and results of a GPU must have another one.
 Result<std::string> read_method(const JsonCursor& method, const GpuRecord& gpu);
 
 Result<const Operator*> checked_operator(const JsonCursor& name, Catalog& catalog);
 
-// Its canonical text, and its cost by the formulas of today.
+// The problem with its canonical text. Its bytes and flops are computed here, with the formulas of
+// `op`; they are not read from the file.
 Result<ImportedProblem> checked_problem(const JsonCursor& text, const Operator& op);
 
-// variant_text() of the variant that stands at `place`.
+// The variant_text() of the variant that `words` describes. Failures name `place`.
 Result<std::string> checked_variant(const JsonCursor& place, const VariantWords& words,
                                     const Operator& op);
 
-// The value of every parameter of the design that `object` names under "design", from
-// `values`, which may hold more.
+// The variant_text() of the design that `design` names. The object `values` must have a value for
+// every parameter of the design. It may have other keys too, which are ignored.
 Result<std::string> checked_variant(const JsonCursor& design, const JsonCursor& values,
                                     const Operator& op);
 

@@ -1,6 +1,6 @@
-// Reads the tuned table, our own format of results (README.md): a document that says which variant
-// serves which problems of a GPU. Every name in it is held against the operators at hand. One
-// thread per catalog.
+// Reads a tuned table, mgtune's own format of results (README.md): a document that says which
+// variant to run for which problem on a GPU. Every operator, problem and variant in it is checked
+// against the operators of the catalog. One thread per catalog.
 
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace mgtune {
 
-// A row as the store's tuned view has it. Ids of the store are 0, but for tuned.gpu, which is equal
-// for rows of equal GPUs of one document.
+// A row in the form of Store::tuned(). Its row ids are 0, except for tuned.gpu, which numbers the
+// GPUs of the document: rows of the same GPU have the same number.
 struct TunedTableRow {
   TunedView view;
   EnvironmentRecord environment;
@@ -25,14 +25,15 @@ struct TunedTableRow {
 
 enum class UnknownOperators : std::uint8_t { refuse, skip };
 
-// Whether this is a document of that kind, of whatever version.
+// Whether the document is a tuned table, of any version.
 bool is_tuned_table(const JsonCursor& root);
 
-// invalid_argument with file and place; incompatible for a newer format.
+// Fails with invalid_argument, with file and place, or with incompatible for a newer format.
 Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Catalog& catalog,
                                                     UnknownOperators unknown);
 
-// The rows of one operator, and of the rest of the document no more than that it is a tuned table.
+// Reads the rows of one operator. Of the rest of the document it only checks that it is a tuned
+// table.
 Result<std::vector<TunedTableRow>> read_tuned_rows(const JsonCursor& root, const Operator& op);
 
 }  // namespace mgtune

@@ -9,13 +9,14 @@
 
 namespace mgtune {
 
-// nullopt if the failure says nothing about the variant. Failures of the machine, of the family or
-// of mgtune itself end a sweep.
+// The outcome of a variant that failed with this status. nullopt if the failure says nothing about
+// the variant: the machine, the family or mgtune itself failed. Such a failure ends the sweep.
 std::optional<Outcome> outcome_of(const Status& failure);
 
-// The status of loading or launching if a variant's expressions cannot be evaluated, or give values
-// that cannot be launched. For the caller of a plan it is invalid_argument; if variants are tried,
-// it is launch_failed. Every other status stays.
+// Changes invalid_argument into launch_failed; every other status stays. Loading and launching
+// return invalid_argument if an expression of the variant cannot be evaluated, or gives values with
+// which no kernel can be launched. If a sweep tries the variant, this is the variant's failure, not
+// a wrong argument.
 Status launch_failure(Status status);
 
 }  // namespace mgtune

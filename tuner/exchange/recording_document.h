@@ -1,11 +1,13 @@
-// What the formats of recordings have in common: a union of designs as one list of parameters, the
-// numbers of a measurement, and a header of our own that says what was measured where.
+// Functions that all formats of recordings use: they write several designs as one list of
+// parameters, write the numbers of a measurement, and write and read our own header, which says
+// what was measured on which machine.
 //
-// A union of designs is a parameter "design" and the parameters of all designs. A variant whose
-// design lacks a parameter has the smallest value recorded of it: the formats know no absent value,
-// and "design" says which parameters count. Readers take those and ignore the others.
+// The list of parameters begins with "design", followed by the parameters of all designs. Every
+// variant must have a value for every parameter, because the formats have no missing values. If its
+// design does not have a parameter, the variant gets the smallest value of the parameter that
+// occurs in the recording. Readers look at "design" and ignore such values.
 //
-// Pure functions, but for the Catalog, which is one thread's. Failures of reading are
+// Pure functions, except for the Catalog, which only one thread may use. Failures of reading are
 // invalid_argument with file and place.
 
 #pragma once
@@ -27,17 +29,17 @@
 
 namespace mgtune {
 
-// The first is "design".
+// A parameter of a recording. The first one is "design".
 struct RecordedColumn {
   std::string name;
-  std::vector<std::string> values;  // that occur, see is_value_before()
+  std::vector<std::string> values;  // that occur, in the order of is_value_before()
 };
 
-// invalid_argument where a parameter is called "design" or as one of `reserved`.
+// invalid_argument if a parameter of a design has the name "design" or one of the names `reserved`.
 Result<std::vector<RecordedColumn>> recorded_columns(const VariantRecording& recording,
                                                      std::span<const std::string_view> reserved);
 
-// A value for each column.
+// The variant's value for each column.
 std::vector<std::string> values_in(const std::vector<RecordedColumn>& columns,
                                    const VariantWords& variant);
 
@@ -49,7 +51,7 @@ Result<std::vector<Document>> recording_documents(
     const ExchangedResults& results, const std::string& ending,
     Result<std::string> (*content)(const VariantRecording& recording));
 
-// One thing known of a variant: "time" in ms first, where there is one.
+// A named value of a variant. If the variant has a time, the first one is "time" in ms.
 struct RecordedNumber {
   std::string name;
   Json value;
@@ -57,27 +59,28 @@ struct RecordedNumber {
 };
 std::vector<RecordedNumber> recorded_numbers(const RecordedVariant& variant);
 
-// What recording_header() wrote, checked: where rows go.
+// Reads a recording: it has the checked values of the header, and add() adds rows to `sweeps`.
 struct RecordingReader {
   const Operator* op = nullptr;
   ImportedProblem problem;
   std::string method;
-  std::vector<ImportedSweep> sweeps;  // one an origin
+  std::vector<ImportedSweep> sweeps;  // one per origin
 
-  // `find` has the recorded numbers of the variant at `place` by name.
+  // Adds a row. `find` returns a number of the row by its name. Failures name `place`.
   using Find = std::function<std::optional<JsonCursor>(std::string_view name)>;
   Status add(const JsonCursor& place, std::string variant, const Find& find);
-  Outcome last_outcome() const { return last_outcome_; }  // of the last that was added
+  Outcome last_outcome() const { return last_outcome_; }  // of the last row
 
  private:
   Outcome last_outcome_ = Outcome::ok;
 };
 Result<RecordingReader> read_recording_header(const JsonCursor& header, Catalog& catalog);
 
-// A file without our header is another tuner's, or of an operator that is not ours.
+// The failure for a recording without our header: another tuner wrote it, or a program whose
+// kernels are not operators of mgtune.
 Status foreign_recording(const JsonCursor& root);
 
-// That every key but "design" is a parameter of some design.
+// Checks that every key except "design" is a parameter of one of the operator's designs.
 Status check_parameters(const JsonCursor& place, const std::vector<std::string>& keys,
                         const Operator& op);
 

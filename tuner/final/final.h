@@ -1,6 +1,7 @@
-// The final of one problem: the fastest variants and the default timed in random round robin by the
-// measure worker, together with a second entry of the first, whose difference from it is the
-// noise. It is recorded with every sample; the same entries are not timed again.
+// The final of one problem: a measure worker times the fastest variants and the default again, in
+// rounds of random order. The fastest variant has two entries, and their difference shows the
+// noise. The final is recorded with every sample. If a later sweep has the same entries, they are
+// not timed again.
 
 #pragma once
 
@@ -17,17 +18,19 @@ namespace mgtune {
 
 struct FinalResult {
   std::optional<Pick> pick;
-  // The contenders that crashed, hung or could not be launched in the final and again alone, with
-  // that outcome. They passed their checks and were measured before that, and are fit for nothing
-  // all the same; the final was held without them.
+  // The contenders that crashed, hung or could not be launched in the final, and again in a run of
+  // their own. They have this outcome now, although they had passed their checks and been measured
+  // before. The final was held without them.
   std::vector<OutcomeRecord> expelled;
 };
 
-// `view` is of the problem: its default and the method. With --counters the finalists are counted
-// too. Where an entry breaks the final off, it is expelled, and the final held again among the
-// others. No pick where there is nothing to decide (fewer than two contenders) and where the final
-// could not be held: on a request to stop, or with the reason in the summary. What single
-// measurements say of those not expelled stands then.
+// `view` has the problem's default and the timing method. With --counters, the hardware counters of
+// the finalists are read too. If an entry crashes, hangs or cannot be launched, it is expelled, and
+// the final is held again with the others.
+//
+// There is no pick if there are fewer than two entries, if the sweep was asked to stop, or if the
+// final failed for another reason (the summary has the reason). Then the caller decides by the
+// single measurements of the contenders that were not expelled.
 Result<FinalResult> hold_final(SweepShared& shared, const Problem& problem, const TunedView& view,
                                std::vector<OutcomeRecord> contenders);
 

@@ -1,6 +1,6 @@
-// VariantBench: the device of a worker, and what measuring and counting have in common: it builds,
-// loads and checks the variant of a request and launches it on rotating buffers. It keeps what
-// consecutive requests share: families, builds, and the checker of the last problem. One thread.
+// VariantBench: a worker's device, and the steps that measuring and counting have in common. It
+// builds, loads and checks the variant of a request, and launches it on rotating buffers. It keeps
+// the families, the builds and the checker of the last problem for the next request. One thread.
 
 #pragma once
 
@@ -34,8 +34,9 @@ class VariantBench {
   // failed: then the reply is complete.
   Result<std::unique_ptr<LoadedVariant>> prepare(const VariantRequest& request, WorkReply& reply);
 
-  // The variants of the request `id`, which passed their checks before: their builds come from the
-  // cache. A variant that is named twice is loaded twice. invalid_argument if there are none.
+  // Loads all variants of a request with this id. They have passed their checks before, so their
+  // builds are in the build cache. A variant that is named twice is loaded twice. invalid_argument
+  // if the request names no variant.
   Result<std::vector<std::unique_ptr<LoadedVariant>>> load_all(const FinalRequest& request,
                                                                std::int64_t id);
 
@@ -44,10 +45,11 @@ class VariantBench {
     std::int64_t buffer_sets = 1;
     std::string note;  // "", or why the sets do not fill the L2 cache three times
   };
-  // Launches of the variants that prepare() or load_all() returned last. They are valid until
-  // either is called again, and as long as the variants live. They use as many buffer sets as keep
-  // the data out of the L2 cache, or one set; `turns_through_sets` is the same in every call for a
-  // problem.
+  // The launches of `variants`, which the last call of prepare() or load_all() returned. They are
+  // valid until one of these is called again, and as long as the variants live. The launches use
+  // several sets of buffers in turn, so many that the data is not in the L2 cache. If
+  // `turns_through_sets` is false, they use one set. The argument must be the same in all calls for
+  // one problem.
   Result<Launches> launches(std::span<const LoadedVariant* const> variants,
                             bool turns_through_sets = true);
 

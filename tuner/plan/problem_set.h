@@ -1,5 +1,6 @@
-// The problems that a sweep tunes: those asked for, those a model brings, or the operators' own.
-// Pure functions; the operators outlive the problems.
+// Makes the problems that a sweep tunes. They come from --problem, from the shapes of a model, from
+// a recording, or from the operator's file. Pure functions; the operators must outlive the
+// problems.
 
 #pragma once
 
@@ -20,17 +21,19 @@ namespace mgtune {
 struct ProblemRequest {
   std::vector<std::string> problems;  // "rows=4096,hidden=4096"; may name dtypes and flags as well
   std::optional<ModelShapes> model;
-  std::optional<RecordedShapes> recorded = {};  // instead of a model; of every operator asked about
-  // Of every dtype variable that a problem leaves open; empty: all it has. Problems of the operator
-  // or model that have none of them are left out.
+  std::optional<RecordedShapes> recorded = {};  // instead of a model
+  // If a problem does not set a dtype variable, it gets each of these dtypes. Empty: all dtypes
+  // that the variable has. Problems of an operator's file or of a model that have none of these
+  // dtypes are left out.
   std::vector<DType> dtypes;
 };
 
-// Every problem asked for, of every operator, in every combination of the dtypes left open (those
-// with a default have that) which the operator's constraints allow; each once. With neither
-// problems nor a model nor a recording: the operators' defaults, the small ones on the cpu device.
-// Shapes, strides and cost of each have been evaluated (family/problem_check.h). invalid_argument
-// names the words at fault, or the place in the operator's file.
+// Makes the requested problems for every operator, each problem once. If a problem does not set a
+// dtype variable, the variable gets its default. If it has no default, there is a problem for each
+// of its dtypes that the operator's constraints allow. If the request has no problems, no model and
+// no recording, the problems are the defaults in the operator's file (the small ones on the cpu
+// device). Shapes, strides and cost of each problem are checked (family/problem_check.h). The
+// message of invalid_argument has the wrong words, or the place in the operator's file.
 Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
                                            const ProblemRequest& request, DeviceKind device);
 

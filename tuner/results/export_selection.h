@@ -1,4 +1,4 @@
-// Which stored results `mgtune export` takes. The functions keep no state.
+// Chooses the stored results that `mgtune export` writes. The functions keep no state.
 
 #pragma once
 
@@ -11,18 +11,20 @@
 
 namespace mgtune {
 
-// As typed; "" means all.
+// The words after --kernel, --gpu, --problem and --method as the user typed them. An empty word
+// selects everything.
 struct ExportFilter {
   std::string kernel, gpu, problem, method;
 };
 
-// What the filter means, for collect_results(). The operators of a folder become known to the
-// catalog. The filter outlives the selection. invalid_argument with a suggestion for a word that
-// names nothing; not_found if the store has no results of the kernel.
+// Turns the words of the filter into the conditions that collect_results() tests. If `kernel` is a
+// folder, its operators are added to the catalog. The filter must outlive the selection, which
+// refers to it. invalid_argument, with a suggestion, if a word names nothing. not_found if the
+// store has no results of the kernel.
 Result<Selection> select_results(const ExportFilter& filter, Store& store, Catalog& catalog);
 
-// not_found with the reason, because a shell's pipe must not get an empty file that looks like
-// results.
+// The failure if no result was selected: not_found, with the reason. It is a failure, because
+// otherwise the next program of a shell pipe would take an empty export for results.
 Status nothing_to_export(const std::string& reason);
 
 }  // namespace mgtune

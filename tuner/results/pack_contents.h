@@ -1,7 +1,8 @@
 // The contents of the file that `mgtune pack` writes: tuned rows, and the builds that programs need
-// to run them. Each GPU and each binding (static dims, dtypes, flags, optional tensors) of a row
-// gets every variant that is tuned for the same dtypes and flags, because a plan of that binding
-// may choose any of them, and the built-in defaults, which run if none of these can.
+// to run them. A binding is the static dims, dtypes, flags and optional tensors of a tuned row. For
+// each GPU and each binding, the pack has the builds of all variants that are tuned for the same
+// dtypes and flags on this GPU, because a plan for the binding may choose any of them. It also has
+// the builds of the built-in defaults, which run if none of the tuned variants can.
 
 #pragma once
 
@@ -22,25 +23,26 @@ struct PackRequest {
   std::string kernel;    // a family, an operator or a folder
   std::string gpus;      // models with commas between them
   std::string database;  // "": the default one
-  std::string table;     // a tuned table instead of the database, unless ""
+  std::string table;     // a file with a tuned table, read instead of the database; "": none
 };
 
-// The rows that the request means, as the text of a tuned table. invalid_argument if one of the
-// GPUs has none.
+// The tuned rows of the request's kernel and GPUs, as the text of a tuned table. invalid_argument
+// if one of the GPUs has no row.
 Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog);
 
-// Each build once, with a text that says in messages what it is for.
+// A build that the pack needs. wanted_builds() returns each build once.
 struct WantedBuild {
   BuildRequest request;
   std::string key;   // build_key() with an empty identity
-  std::string text;  // "rmsnorm.forward hidden=4096 T=bf16: row VEC=8 ..."
+  std::string text;  // for messages: "rmsnorm.forward hidden=4096 T=bf16: row VEC=8 ..."
 };
 Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>& rows,
                                                Catalog& catalog);
 
-// Takes the builds from the user's cache or compiles them into it, on `threads` threads. A build
-// that does not compile is left out and named in `failed`. If the machine lacks a compiler, all
-// fails.
+// Takes the builds from the user's build cache. Those that are missing there are compiled, on
+// `threads` threads, and added to the cache. A build that does not compile is left out, and
+// `failed` names it. If the machine is at fault, for example because it has no compiler, the result
+// is that failure.
 struct MadeBuilds {
   std::vector<PackedBuild> builds;
   std::int64_t compiled = 0;

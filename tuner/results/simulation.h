@@ -1,5 +1,6 @@
-// Simulation: how near to the fastest variant of a known space a strategy comes after how many
-// evaluations, and where it stops with a target. Pure functions of their arguments.
+// Simulation: runs a search strategy on a space whose times are known. It shows how near to the
+// fastest variant the strategy comes after a number of evaluations, and where it stops with a
+// target. Pure functions.
 
 #pragma once
 
@@ -20,7 +21,8 @@ struct Evaluations {
   std::optional<std::size_t> number;
   double share = 0;  // if above 0, it replaces `number`
 
-  // After how many evaluations strategies are compared; a share adds a budget of its own.
+  // The numbers of evaluations after which strategies are compared. If `share` is set, the number
+  // of evaluations that it gives for a space of this many variants is added.
   std::vector<std::size_t> budgets(std::size_t variants) const;
 };
 Result<Evaluations> parse_evaluations(const std::string& text);  // "200", "25%", "" for the default
@@ -32,7 +34,7 @@ struct SimulationRequest {
   std::optional<double> target;
 };
 
-// Where the seeds stopped with a target.
+// Where the search stopped with a target, for each seed.
 struct TargetOutcome {
   double target = 0;
   std::vector<Stop> stops;  // by seed
@@ -44,7 +46,7 @@ struct Simulation {
   std::uint64_t seeds = 0;
   std::size_t variants = 0;  // of the space
   std::vector<Quality> found;
-  std::vector<double> random;  // expectation, for each of `found`
+  std::vector<double> random;  // the same for random search, as an exact mean
   std::optional<TargetOutcome> target;
 };
 

@@ -1,11 +1,12 @@
-// MixedEncoding: the variants of all designs of a VariantSet as points of one space of numbers, in
-// which a model can say how alike two of them are.
+// MixedEncoding: turns the variants of all designs of a VariantSet into points of one space, so
+// that a model can compute how similar two variants are.
 //
-// One coordinate per parameter name; designs that name a parameter alike share it. The values of an
-// ordered parameter are spread evenly over [0, 1] in ascending order: lists are written so that
-// neighbours in them are worth telling apart, be they powers of two or multiples of 32.
-// Identifiers, and which design it is, are only alike or not. A variant is far from any value of a
-// parameter that its design does not have. Immutable once made; threads may share it.
+// There is one coordinate for each parameter name. Designs that use the same name share the
+// coordinate. The values of an ordered parameter are spread evenly over [0, 1] in ascending order,
+// no matter how far apart the numbers are: lists like 1, 2, 4, 8 and 32, 64, 96 are written so that
+// each step matters about the same. Values that are identifiers are either equal or different, and
+// so are designs. If a design does not have a parameter, its variants are far from all values of
+// this parameter. Immutable; threads may share it.
 
 #pragma once
 
@@ -20,8 +21,8 @@
 
 namespace mgtune {
 
-// How far apart two values of a coordinate are, before a model weighs the coordinates:
-// 0 for equal ones, else step + slope * (difference, at most 1)^2.
+// Defines the distance of two values of a coordinate, before a model gives the coordinates weights.
+// It is 0 for equal values, otherwise step + slope * min(difference, 1)^2.
 struct Coordinate {
   std::string name;
   float step = 0, slope = 0;
@@ -48,10 +49,11 @@ class MixedEncoding {
 
   std::vector<Coordinate> coordinates_;
   std::vector<std::vector<Parameter>> designs_;
-  bool has_design_coordinate_ = false;  // the first
+  bool has_design_coordinate_ = false;  // whether coordinate 0 is the design
 };
 
-// Points by coordinate, so that one point's distances to all others are a few long loops.
+// A list of points, stored coordinate by coordinate. So the distances from one point to all others
+// are computed in a few long loops.
 class PointTable {
  public:
   explicit PointTable(std::size_t coordinates) : columns_(coordinates) {}

@@ -1,6 +1,7 @@
-// CovarianceKernel: how much the (log) times of two variants have in common, as a Gaussian process
-// sees it: Matern 5/2 of a distance in which every coordinate has a length of its own, plus noise.
-// fit_kernel() finds the lengths that explain what was measured. Pure functions of their arguments.
+// CovarianceKernel: the covariance of the times (logarithms) of two variants in a Gaussian process.
+// It is a Matern 5/2 function of their distance, plus noise. Each coordinate of the distance is
+// divided by a length. fit_kernel() finds the lengths that explain the measured times best. Pure
+// functions.
 
 #pragma once
 
@@ -14,25 +15,29 @@
 namespace mgtune {
 
 struct CovarianceKernel {
-  std::vector<double> log_lengths;  // by coordinate; long: the parameter hardly matters
-  double log_noise = 0;             // variance, as a share of the signal's
+  // One logarithm of a length for each coordinate. If a length is large, times hardly depend on the
+  // parameter.
+  std::vector<double> log_lengths;
+  double log_noise = 0;  // logarithm of: variance of the noise / variance of the signal
 
   explicit CovarianceKernel(std::size_t coordinates);
   double noise() const;
 };
 
-// Covariances of `point` with the points [first, first + out.size()) of the table; 1 with itself.
+// Writes to `out` the covariances of `point` with the points [first, first + out.size()) of the
+// table. The covariance of a point with itself is 1.
 void covariances(const std::vector<Coordinate>& coordinates, const CovarianceKernel& kernel,
                  const EncodedPoint& point, const PointTable& table, std::size_t first,
                  std::span<float> out);
 
-// A lower one explains `values` (mean 0, deviation 1) at the points better: the negative log
-// likelihood with the signal's variance integrated out, plus priors on lengths and noise.
+// How badly the kernel explains `values` (mean 0, deviation 1) at the points; lower is better. It
+// is the negative log likelihood, with the variance of the signal integrated out, plus priors for
+// the lengths and the noise.
 double kernel_cost(const std::vector<Coordinate>& coordinates, const CovarianceKernel& kernel,
                    const PointTable& points, std::span<const double> values);
 
-// Improves `kernel` by a seeded random walk that keeps what lowers the cost. Takes about 6 ms for
-// 50 points of 10 coordinates, 25 ms for 200 and 80 ms for 300.
+// Improves `kernel` by random steps, of which it keeps those that lower the cost. It takes about
+// 6 ms for 50 points of 10 coordinates, 25 ms for 200 points and 80 ms for 300 points.
 void fit_kernel(const std::vector<Coordinate>& coordinates, const PointTable& points,
                 std::span<const double> values, RandomStream& random, CovarianceKernel& kernel);
 

@@ -1,9 +1,11 @@
-// Posterior: what a Gaussian process believes of candidates, given observations that arrive one by
-// one: O(n^2 + n c) for each of n among c candidates, against O(n^2 c) from scratch.
+// Posterior: the mean and deviation that a Gaussian process predicts for candidates, given
+// observations. Observations arrive one by one. With n observations and c candidates, adding one
+// costs O(n^2 + n c). Computing everything again would cost O(n^2 c).
 //
-// An observation that is not known yet (it is being measured) or known only to be at least so large
-// (it was raced out) is there as well: it makes its surroundings certain, and the mean stays as the
-// others leave it. The coordinates outlive the object. One thread.
+// A variant that is still being measured is an observation too, and so is one that was raced out,
+// of which only a lower limit of the time is known. Both reduce the deviation of the candidates
+// near them. The first does not change the mean; the second changes it only if the limit is above
+// the prediction. The coordinates must outlive the object. One thread.
 
 #pragma once
 
@@ -20,7 +22,7 @@ namespace mgtune {
 struct Target {
   enum class Kind : std::uint8_t { known, at_least, unknown };
   Kind kind = Kind::unknown;
-  double value = 0;  // of known and at_least; the known ones have about mean 0 and deviation 1
+  double value = 0;  // if known or at_least; scaled to about mean 0 and deviation 1
 };
 
 // A variant that was suggested or reported, and its result.
@@ -34,12 +36,13 @@ struct Observation {
 
 // How the adaptive strategy turns the times that were measured into the targets of its model.
 struct TimeScale {
-  double best = std::numeric_limits<double>::infinity();  // logarithms of times, as all of these
+  double best = std::numeric_limits<double>::infinity();  // all members are logarithms of times
   double cap = 0, mean = 0, deviation = 1;
 
-  // How slow a slow variant is does not help to find fast ones, and factors of thirty would hide
-  // differences of 5 %. So every time that is farther above the median than the best is below it
-  // counts as equally slow, and so does a failure. At least one observation is ok.
+  // The model must tell variants apart that differ by 5 %, so times must not differ by a factor of
+  // 30. And it does not help to know how slow a slow variant is. So there is a limit, `cap`, which
+  // is as far above the median as the best time is below it. Every slower time is replaced by the
+  // limit, and so is a failure. At least one observation must be ok.
   explicit TimeScale(const std::vector<Observation>& observations);
 
   double normalized(double log_time) const;
@@ -58,17 +61,18 @@ class Posterior {
   // Sets the targets of all observations, in the order of observe().
   void condition(std::span<const Target> targets);
 
-  // Of a candidate, by the order of add_candidates(), after condition().
+  // The prediction for a candidate, an index in the order of add_candidates(). Call condition()
+  // before.
   double mean(std::size_t candidate) const { return mean_[candidate]; }
   double deviation(std::size_t candidate) const;
 
  private:
-  const std::vector<Coordinate>* coordinates_;  // a pointer, so that a new one can take its place
+  const std::vector<Coordinate>* coordinates_;  // a pointer, so that objects can be assigned
   CovarianceKernel kernel_;
   PointTable observed_, candidates_;
   std::vector<std::vector<double>> factor_;  // rows of the lower triangle L
   std::vector<std::vector<float>> reduced_;  // L^-1 times the covariances with the candidates
-  std::vector<float> explained_;             // of each candidate's variance, of 1
+  std::vector<float> explained_;             // by candidate: the known part of its variance 1
   std::vector<float> mean_;
   double scale_ = 1;  // of the signal
 };

@@ -1,5 +1,6 @@
-// Replay: a strategy on a set whose times are known, many times over, and how near the fastest it
-// came after how many evaluations. Pure functions of their arguments.
+// Replay: runs a search strategy many times, with different seeds, on a set whose times are known.
+// It shows how near to the fastest variant the strategy comes after a number of evaluations. Pure
+// functions.
 
 #pragma once
 
@@ -16,7 +17,9 @@
 
 namespace mgtune {
 
-// Time of the fastest over that of the fastest found, over the seeds; 0 while nothing was found.
+// The quality of a search is the time of the fastest variant of the set divided by the time of the
+// fastest variant that was found: 1 is perfect, 0 means that none was found. This has the quality
+// after a number of evaluations, over all seeds.
 struct Quality {
   std::size_t evaluations = 0;
   double mean = 0;
@@ -24,29 +27,32 @@ struct Quality {
   double worst = 0;
 };
 
-// Where one seed came to a target.
+// Where the search with one seed stopped.
 struct Stop {
   std::size_t evaluations = 0;
-  double fraction = 0;   // of the optimum, as in Quality
-  bool reached = false;  // false: the evaluations or the set ended first
+  double fraction = 0;   // the quality, as above
+  bool reached = false;  // whether the target was reached; false: no evaluation was left
 };
 
-// A variant's time, in any unit; 0 for one that fails, which costs an evaluation all the same.
+// The time of a variant, in any unit; 0 if it fails. A variant that fails costs an evaluation too.
 using TimeOf = std::function<double(const Variant&)>;
 
-// Seeds 1 to `seeds`; `budgets` ascend, and each gets a Quality. A set that is used up earlier
-// leaves what was found by then.
+// Runs the seeds 1 to `seeds`. Returns one Quality for each of `budgets`, which are numbers of
+// evaluations in ascending order. If the set has fewer variants than a budget, its quality is the
+// one after all variants.
 Result<std::vector<Quality>> replay(const VariantSet& set, const TimeOf& time_of,
                                     const std::string& strategy, std::uint64_t seeds,
                                     std::span<const std::size_t> budgets);
 
-// One for each of the seeds 1 to `seeds`, with at most so many evaluations.
+// Runs the seeds 1 to `seeds` until the target is reached, or until `max_evaluations`. Returns one
+// Stop per seed.
 Result<std::vector<Stop>> replay_to_target(const VariantSet& set, const TimeOf& time_of,
                                            const std::string& strategy, std::uint64_t seeds,
                                            double target, std::size_t max_evaluations);
 
-// The same mean for drawing without replacement, exactly: the sum over the times of each one's
-// quality by the probability that it is the fastest drawn. `times` as TimeOf gives them.
+// The exact mean of the quality if `evaluations` variants are drawn at random, each at most once.
+// It is the sum over all variants of their quality times the probability that the variant is the
+// fastest that was drawn. `times` are the values of TimeOf.
 double random_expectation(std::vector<double> times, std::size_t evaluations);
 
 }  // namespace mgtune

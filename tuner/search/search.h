@@ -20,37 +20,41 @@ namespace mgtune {
 struct Evaluation {
   Variant variant;
   Outcome outcome = Outcome::ok;
-  double median_ns = 0;  // when outcome is ok; when raced_out the variant is at least so slow
+  double median_ns = 0;  // if outcome is ok; if it is raced_out, the true median is at least this
 };
 
 class Search {
  public:
   virtual ~Search() = default;
 
-  // The next variant to evaluate, each at most once; nullopt when there are no more. It may be
-  // called again before earlier variants are reported, because compiling runs ahead of measuring.
+  // The next variant to evaluate. It returns each variant at most once, and nullopt if there are no
+  // more. It may be called again before earlier variants are reported, because a sweep compiles
+  // several variants while it measures one.
   virtual std::optional<Variant> next() = 0;
 
-  // In any order, at most once per variant. The variant need not come from next().
+  // Tells the strategy a result. Results may come in any order, at most one for each variant. The
+  // variant may also be one that next() did not return.
   virtual void report(const Evaluation& evaluation) = 0;
 
-  // How likely it is, judging by what was reported, that a variant which next() has not returned
-  // yet is faster than the fastest by more than `gain` (above 0 and below 1: 0.02 is 2 %). 1 while
-  // the strategy cannot know.
+  // The probability that some variant that next() has not returned yet is faster than the fastest
+  // variant so far by more than `gain` (0.02 is 2 %). The strategy estimates it from the results
+  // that were reported. It is 1 if the strategy has no estimate.
   virtual double chance_of_gain(double /*gain*/) const { return 1; }
 };
 
-// What is known of variants from elsewhere, for example from the nearest problem. A strategy that
-// learns tries the best of them early. They may be inadmissible here, and their times are no results.
+// A variant that was measured somewhere else, for example on the nearest problem. A strategy that
+// learns tries the fastest of them early. Some may not be admissible in this set, and their times
+// do not count as results of this search.
 struct WarmVariant {
   Variant variant;
-  double relative_time = 1;  // over that of the fastest
+  double relative_time = 1;  // its time divided by the time of the fastest
 };
 using WarmStart = std::vector<WarmVariant>;
 
-// What search.cpp knows of a strategy. A strategy NAME is one file here that defines
-// NAME_strategy(), and one line in the table of search.cpp. A strategy may ignore the ladder of
-// defaults: search.cpp returns its variants first and leaves them out of the rest.
+// An entry of the table of strategies in search.cpp. A strategy NAME is one file in this folder
+// that defines NAME_strategy(), and one line in that table. A strategy may ignore the ladder of
+// defaults: search.cpp returns the ladder's variants first, and skips them when the strategy
+// returns them again.
 struct Strategy {
   std::string_view name;
   std::unique_ptr<Search> (*make)(const VariantSet& set, std::uint64_t seed,
@@ -62,33 +66,35 @@ struct Strategy {
 std::vector<std::string> search_strategies();  // names, sorted
 std::string strategy_list();                   // "adaptive, exhaustive or random"
 
-// invalid_argument with "did you mean" for an unknown one.
+// invalid_argument with "did you mean" if there is no such strategy.
 Status check_strategy(const std::string& strategy);
 
-// For a budget that does not cover the space.
+// The strategy that is used if the budget is too small for all variants of the space.
 inline constexpr std::string_view kDefaultStrategy = "adaptive";
 
-// Whether the strategy, which is known, makes something of a warm start.
+// Whether the strategy uses a warm start. The strategy must exist.
 bool starts_warm(const std::string& strategy);
 
-// Whether the strategy, which is known, ever returns a chance_of_gain() below 1.
+// Whether the strategy estimates chance_of_gain(). The strategy must exist.
 bool estimates_gain(const std::string& strategy);
 
-// The set's ladder comes first in every strategy, so that a sweep that stops early has a result to
-// compare with. It fails as check_strategy() does. `set` outlives the result.
+// With every strategy, the ladder of the set comes first. So a sweep that stops early still has the
+// default's time to compare with. It fails as check_strategy() does. `set` must outlive the result.
 Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
                                             std::uint64_t seed, const WarmStart& warm_start = {});
 
-// Target: when a search has found enough. With a target of 0.98 that is when a variant faster than
-// the fastest by another 2 % is unlikely: by the strategy's own estimate, less than 1 in 20.
+// A target says when a search may stop. With a target of 0.98, the search stops when a gain of 2 %
+// has become unlikely: the strategy estimates that the probability of a variant that is 2 % faster
+// than the fastest so far is below 5 %.
 //
-// The text is a number above 0 and below 1. invalid_argument for anything else, and for a strategy
-// that cannot estimate the chance of a gain ("" is one that can).
+// The text must be a number above 0 and below 1. invalid_argument for any other text, and if the
+// strategy cannot estimate the chance of a gain. An empty `strategy` (the sweep chooses one) is
+// accepted.
 Result<double> parse_target(const std::string& text, const std::string& strategy);
 
 bool is_reached(double target, const Search& search);
 
-// "2 %": the gain that is unlikely.
+// The gain that the target calls unlikely: "2 %" for 0.98.
 std::string gain_text(double target);
 
 }  // namespace mgtune

@@ -1,5 +1,5 @@
-// SweptSpace: a problem of which a sweep measured every variant: the operator's space as it is
-// searched, and the time of each of its variants. Immutable; the problem's operator outlives it.
+// SweptSpace: the space of a problem, with the time of every variant in it. It is for problems of
+// which a sweep has measured all variants. Immutable; the operator of the problem must outlive it.
 
 #pragma once
 
@@ -19,16 +19,17 @@ namespace mgtune {
 
 class SweptSpace {
  public:
-  // `rows` are of the problem, one GPU and one method; what a row says of a variant that the
-  // operator no longer offers does not count. corrupt when a variant has no row, saying how many
-  // have one.
+  // `rows` must be rows of this problem, one GPU and one method. Rows of variants that the operator
+  // does not offer any more are ignored. corrupt if a variant has no row (the message says how many
+  // have one), or if no variant passed.
   static Result<SweptSpace> make(const Problem& problem, const DeviceLimits& device,
                                  std::span<const OutcomeView> rows);
 
   const VariantSet& set() const { return *space_; }
 
-  // In nanoseconds; 0 for one that failed. One that was raced out has the median of what was
-  // measured of it, which is above the time of the fastest.
+  // The time in nanoseconds; 0 if the variant failed. If its measurement was stopped because it was
+  // slow (raced_out), this is the median of the samples until then, which is above the time of the
+  // fastest variant.
   double time(const Variant& variant) const { return times_.at(space_->index(variant)); }
   std::vector<double> times() const;
 

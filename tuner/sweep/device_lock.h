@@ -1,6 +1,7 @@
-// DeviceLock: at most one sweep on a device at a time, over all processes of this machine for a
-// GPU, of this user for the cpu device. The operating system drops the lock with the process,
-// however it ends; the file stays. Move-only; the functions may be called from any thread.
+// DeviceLock: makes sure that only one sweep at a time uses a device. For a GPU this holds for all
+// processes of the machine, for the cpu device for all processes of the user. The operating system
+// releases the lock when the process ends, also if it is killed. The lock file stays. Move-only;
+// the functions may be called from any thread.
 
 #pragma once
 
@@ -15,13 +16,13 @@ namespace mgtune {
 
 class DeviceLock {
  public:
-  // The folder whose lock files mean the same to everyone who may sweep on such a device, whichever
-  // database they write to: /run/lock or /tmp for a GPU, $XDG_DATA_HOME/mgtune or
-  // ~/.local/share/mgtune for the cpu device.
+  // The folder of the lock files. It is the same for everyone who may use the device, and for every
+  // database: /run/lock or /tmp for a GPU, $XDG_DATA_HOME/mgtune or ~/.local/share/mgtune for the
+  // cpu device.
   static std::string default_directory(DeviceKind kind);
 
-  // environment when another process holds it, naming that process where it is known, or when
-  // something else lies where the lock file should: a link, a folder, a device.
+  // environment if another process holds the lock (the message names the process if it is known),
+  // or if the path of the lock file is a link, a folder or a device.
   static Result<DeviceLock> acquire(const std::string& directory, const std::string& device_id);
 
  private:

@@ -1,8 +1,8 @@
-// KnownResults: what the store already has of a variant on one problem, and what is still to do:
-// build key -> binary -> check -> measurement. A step is looked up only if the one before is known.
-// Nothing is compiled here; that happens in other processes.
+// KnownResults: finds the results that the store already has of a variant on one problem, and so
+// which steps are left: build key -> binary -> check -> measurement. A step is looked up only if
+// the result of the step before is known. Nothing is compiled here; other processes do that.
 //
-// One thread. Store, builder, cache and problem outlive the object.
+// One thread. The store, the builder, the cache and the problem must outlive the object.
 
 #pragma once
 
@@ -26,7 +26,7 @@ namespace mgtune {
 struct VariantState : OutcomeRecord {
   enum class Need : std::uint8_t { compile, measure, nothing };
 
-  Variant point;  // of which `variant` is the text
+  Variant point;  // `variant` is its text
   Need need = Need::compile;
   bool cached = false;  // the build cache holds its build: compiling costs nothing
 
@@ -39,16 +39,17 @@ class KnownResults {
                const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id,
                std::string method);
 
-  // A variant whose kernels cannot even be named (an expression in a template argument that divides
-  // by zero) is known at once: compile_failed, with an empty build key.
+  // If the names of the variant's kernels cannot be made (an expression in a template argument
+  // divides by zero), its outcome is known at once: compile_failed, with an empty build key.
   Result<VariantState> look_up(const Variant& variant);
 
-  // The reply of the compile pool. Then the variant is known (its binary has results already, or
-  // could not be made) or needs measuring.
+  // Adds the reply of the compile pool. Afterwards the variant needs measuring, or nothing, because
+  // its binary has results already or could not be made.
   Status add_build(VariantState& state, const WorkReply& reply);
 
-  // The reply of the measure worker. A crash or hang that left no check or measurement becomes one,
-  // so that it is not run into again.
+  // Adds the reply of the measure worker. If the worker crashed or hung, the reply has no check or
+  // measurement. Then one with this outcome is added, so that a later sweep does not run the
+  // variant again.
   void add_measurement(VariantState& state, const WorkReply& reply) const;
 
  private:

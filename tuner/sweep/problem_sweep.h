@@ -1,6 +1,6 @@
 // ProblemSweep: one problem of a sweep. It asks the search for variants, keeps a bounded number of
-// them at work, and records each in a transaction of its own. Then it picks the winner of all that
-// is known of the problem, including what earlier sweeps measured.
+// them at work, and records each in a transaction of its own. Then it picks a winner from all
+// results of the problem, including those of earlier sweeps.
 //
 //   wanted -> compiling -> ready -> measuring -> finished
 //
@@ -30,16 +30,16 @@ namespace mgtune {
 
 class ProblemSweep {
  public:
-  // Called after every variant: how many are done, of how many at most.
+  // Called after every variant.
   using OnVariant = std::function<void(const ProblemSweep&)>;
 
   // Everything passed outlives the object.
   static Result<std::unique_ptr<ProblemSweep>> make(SweepShared& shared,
                                                     const PlannedProblem& planned);
 
-  // Ends when the space or the evaluations of the budget are used up, when the target is reached,
-  // past `deadline`, or when should_stop() says so. Picks a winner in every case. Called again it
-  // goes on where it ended.
+  // It ends if all variants or all evaluations of the budget are done, if the target is reached,
+  // after `deadline`, or if should_stop() returns true. It picks a winner in every case. If it is
+  // called again, it continues where it ended.
   Status run(std::optional<std::chrono::steady_clock::time_point> deadline,
              const OnVariant& on_variant);
 
@@ -58,7 +58,7 @@ class ProblemSweep {
 
   Status recall();
 
-  // The steps of the loop, and with them the ways from stage to stage.
+  // The steps of the loop. They move variants from stage to stage.
   Status want_more();
   Status want(const Variant& variant);
   void compile(VariantState state);
@@ -92,10 +92,10 @@ class ProblemSweep {
   OnVariant on_variant_;
 
   std::map<std::string, OutcomeView> recorded_;  // rows of earlier runs, by variant text
-  std::vector<VariantState> recalled_;           // those still valid, until they are reused
-  std::set<std::string> reused_;                 // texts of what was recalled
+  std::vector<VariantState> recalled_;           // the valid ones of them, until they are reused
+  std::set<std::string> reused_;                 // texts of recalled variants
   std::map<std::string, VariantState> contenders_;
-  std::set<std::string> counted_;  // those of them that are among the summary's outcomes
+  std::set<std::string> counted_;  // texts of the contenders that the summary has counted
   VariantStages stages_;           // the variants at work
   std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0;
   bool exhausted_ = false, stopped_ = false, settled_ = false, has_ceilings_ = false;

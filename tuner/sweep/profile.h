@@ -1,6 +1,6 @@
-// Profile: the hardware counters of one variant on one problem, taken in a child process and kept
-// in the store, under a sweep row of strategy "profile". The parent process only; it never touches
-// a device. One thread.
+// Profile: the hardware counters of one variant on one problem. A child process reads them. The
+// store keeps them under a row of `sweeps` whose strategy is "profile". This code runs in the
+// parent process, which never uses a device. One thread.
 
 #pragma once
 
@@ -18,32 +18,33 @@
 
 namespace mgtune {
 
-// Which variant of a problem, and why that one.
+// The variant to profile, and where it comes from.
 struct ProfiledVariant {
   Variant variant;
   std::string source;  // "named", "pick", "default"
 };
 
-// The variant whose text is `named`, else the problem's pick on this device, else, unless
-// `only_pick`, the default of the ladder. invalid_argument for a name that is none or a variant
-// that the device or problem does not admit; not_found for a pick that has to be there and is not;
-// unsupported when no default serves the problem here.
+// Chooses the variant to profile. If `named` is not empty, it is the variant with this text:
+// invalid_argument if there is no such variant, or if the device or the problem does not admit it.
+// Otherwise it is the problem's pick on this device. If there is no pick, it is the default:
+// unsupported if no default can run the problem here. But with `only_pick`, a missing pick is
+// not_found.
 Result<ProfiledVariant> choose_variant(const Problem& problem, const DeviceInfo& device,
                                        const std::string& named, bool only_pick, Store& store);
 
 struct Profile {
-  std::int64_t sweep = 0;  // its row; 0 when nothing was counted
+  std::int64_t sweep = 0;  // the id of its row; 0 if nothing was counted
   std::string variant;     // variant_text()
   Outcome outcome = Outcome::ok;
-  std::string message;       // of an outcome that is not ok: nothing was counted then
+  std::string message;       // if the outcome is not ok, which means that nothing was counted
   VariantCounters counters;  // as stored
-  double cost_bytes = 0;     // that the problem must move at least
+  double cost_bytes = 0;     // the bytes that every variant must move at least
 };
 
-// It checks the variant, reads the counters of the tier, and stores them. Of `options`, the kernel,
-// the command, the program and the folder of locks count. environment on the cpu device, when
-// another mgtune uses the GPU, and where the machine does not let us count, with the reason and
-// what to do about it.
+// Checks the variant, reads the counters of the tier, and stores them. It uses these members of
+// `options`: kernel, command, program and lock_directory. environment on the cpu device, if another
+// mgtune uses the GPU, or if the machine does not allow us to read counters. The message has the
+// reason and says what to do.
 Result<Profile> run_profile(const SweepOptions& options, int tier, const DeviceInfo& device,
                             const Problem& problem, const Variant& variant, Store& store);
 

@@ -1,10 +1,11 @@
-// Sweep: every problem of the operators asked for, on one device, or on several GPUs of one model
-// that share the work: search, compile, check, measure, record, pick. The parent process only; it
-// never touches a device.
+// Sweep: tunes all planned problems on one device, or on several GPUs of one model, which share the
+// work. For each problem it searches, compiles, checks, measures, records and picks. This code runs
+// in the parent process, which never uses a device; its workers do.
 //
-// Resume is not a mode: what the store already knows under the same keys is reused, so the same
-// command after a kill goes on where it stopped, and after its end compiles and measures nothing;
-// then no worker is even started. A lock per device keeps two sweeps from disturbing each other.
+// There is no special mode to resume a sweep. A sweep reuses every result that the store has with
+// the same key. So if a sweep was killed, the same command continues where it stopped. If the sweep
+// had ended, the same command compiles and measures nothing and starts no worker. Each device has a
+// lock, so that two sweeps do not disturb each other.
 
 #pragma once
 
@@ -27,77 +28,79 @@
 namespace mgtune {
 
 struct Budget {
-  std::optional<std::int64_t> evaluations;  // per problem; those known already count
-  // Of the whole sweep. Each problem left gets an equal share; what some leave of theirs goes to
-  // those that it was short for.
+  std::optional<std::int64_t> evaluations;  // per problem; results that are reused count too
+  // Seconds for the whole sweep. Every problem gets an equal share of the time that is left. At the
+  // end, the time that some problems did not use goes to the problems that needed more.
   std::optional<double> seconds;
   std::string text;  // as typed
 };
 
 struct SweepOptions {
-  std::string kernel;  // as typed: workers load it again; "": each operator by its own name
+  std::string kernel;  // as typed, for the workers; "": they load each operator by its own name
   std::string strategy;
   std::uint64_t seed = 1;
   Budget budget;
-  std::optional<double> target;  // ends a problem when a further gain of 1 - target is unlikely
+  std::optional<double> target;  // a problem ends if a further gain of 1 - target is unlikely
   TimingMethod method;
-  bool counters = false;  // count what the hardware does for the finalists
+  bool counters = false;  // read hardware counters for the finalists
   std::string command;    // as typed
   std::string program;    // absolute path of mgtune, to start workers
   std::string cache_directory;
-  std::string lock_directory;  // of the lock files, the same for every sweep on the device
+  std::string lock_directory;  // for lock files; every sweep on the device must use the same one
   std::size_t compile_processes = 1;
-  std::function<Status()> on_locked;  // called once the devices are locked; what fails ends it
+  std::function<Status()> on_locked;  // called when the devices are locked; if it fails, so does
+                                      // the sweep
 
-  // What a worker loads the operator by.
+  // The name by which a worker loads the operator.
   const std::string& kernel_of(const std::string& full_name) const {
     return kernel.empty() ? full_name : kernel;
   }
 };
 
-// Where the sweep stands, for whoever draws it.
+// The progress of a sweep, for its display.
 struct SweepProgress {
   std::string problem;  // "rmsnorm.forward rows=64 hidden=256 T=bf16"
   std::int64_t problem_index = 0, problems = 0;
-  std::int64_t done = 0, total = 0;  // variants of this problem; total is 0 when not known
+  std::int64_t done = 0, total = 0;  // variants of this problem; total is 0 if it is not known
   std::optional<double> best_ns;
   std::string best_variant;
   double elapsed_seconds = 0;
   std::optional<double> eta_seconds;
 };
 
-// A problem that its target ended.
+// A problem whose search ended because it reached the target.
 struct SettledProblem {
   std::string problem;               // as in SweepProgress
-  std::int64_t done = 0, total = 0;  // variants; total is 0 when not known
+  std::int64_t done = 0, total = 0;  // variants; total is 0 if it is not known
 };
 
 struct SweepSummary {
   std::int64_t sweep_id = 0;
   std::int64_t problems = 0;
   std::int64_t evaluated = 0;  // measured or failed in this run
-  std::int64_t reused = 0;     // known from the store
+  std::int64_t reused = 0;     // the store had the result
   std::int64_t compiled = 0;
-  std::map<Outcome, std::int64_t> outcomes;  // reused ones included
-  std::int64_t unserved = 0;                 // problems of which no variant can run on the device
+  std::map<Outcome, std::int64_t> outcomes;  // with the reused ones
+  std::int64_t unserved = 0;                 // problems for which no variant can run on the device
 
-  // What cannot run here and why: designs ("row: requires device.cc >= 90"), unserved problems.
+  // Sentences that say what was not done and why, for example "row: requires device.cc >= 90".
   std::vector<std::string> skipped;
   std::vector<TunedView> picks;
   std::vector<SettledProblem> settled;
   bool stopped_early = false;  // by a signal or the budget
 };
 
-// How long a sweep waits for one variant of the problem, its references included, before it takes
-// the worker to hang: 20 s (30 s on the cpu device), and the time that checking takes, or on the
-// cpu device emulating. At most a day. It is for the first variant of a problem: after that
+// How long a sweep waits for the first variant of a problem, with its reference, before it assumes
+// that the worker hangs. It is 20 s plus the time for checking. On the cpu device it is 30 s plus
+// the time for emulating. It is at most a day. For the next variants of the problem,
 // measure/variant_deadline.h has a better estimate.
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem);
 
-// `devices` are one, or GPUs that make one GpuRecord: what one of them measures is true of all. The
-// first measures ceilings and finals. `should_stop` is asked between variants (Ctrl-C); what is
-// done is recorded. environment when another sweep uses one of them, naming its process, or when
-// nothing here can compile for them.
+// `devices` is one device, or several GPUs with equal GpuRecords, so that a measurement of one is
+// valid for all. The first GPU measures ceilings and finals. `should_stop` is called between
+// variants (it is true after Ctrl-C). Variants that are finished by then are recorded. environment
+// if another sweep uses one of the devices (the message names its process), or if this machine
+// cannot compile for them.
 Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<DeviceInfo>& devices,
                                const std::vector<PlannedProblem>& problems, Store& store,
                                const std::function<void(const SweepProgress&)>& on_progress,

@@ -1,5 +1,5 @@
-// SweepShared: what the problems of one sweep share. Owned by run_sweep(), whose options, device
-// and store outlive it; one thread.
+// SweepShared: the objects that all problems of one sweep use. run_sweep() owns it. The options,
+// the device and the store must outlive it. One thread.
 
 #pragma once
 
@@ -19,16 +19,16 @@
 
 namespace mgtune {
 
-// The sweep's own row in the store. It is begun with the first thing that is recorded under it: a
-// sweep that finds everything known leaves no row.
+// The row of the sweep in the store. The row is added when the first result is recorded under it.
+// So a sweep that has nothing new to record adds no row.
 class SweepJournal {
  public:
   SweepJournal(Store& store, const SweepOptions& options, const DeviceInfo& device,
                std::int64_t gpu_id)
       : store_(store), options_(options), device_(device), gpu_id_(gpu_id) {}
 
-  Result<std::int64_t> begin();                  // the sweep, begun when it has not; its id
-  Status finish();                               // nothing when it never began
+  Result<std::int64_t> begin();                  // adds the row if there is none; its id
+  Status finish();                               // does nothing without a row
   std::int64_t id() const { return sweep_id_; }  // 0: not begun
 
  private:
@@ -41,7 +41,7 @@ class SweepJournal {
 
 struct SweepShared {
   const SweepOptions& options;
-  const DeviceInfo& device;  // the first of those at work, which are all of one model
+  const DeviceInfo& device;  // the first of the devices, which are all of one model
   Store& store;
   std::int64_t gpu_id;
   GpuRecord gpu;
@@ -49,8 +49,8 @@ struct SweepShared {
   BuildCache cache;
   CompilePool pool;
   MeasurePool workers;
-  std::optional<CountProcess> counter = {};  // where finalists are to be counted
-  int counters_refused = 0;                  // problems in a row that the machine did not count
+  std::optional<CountProcess> counter = {};  // reads the counters of finalists, with --counters
+  int counters_refused = 0;  // how many problems in a row the machine refused to count
   SweepJournal journal;
   std::function<bool()> should_stop;
 

@@ -1,4 +1,5 @@
-// VariantStages: the variants that are between the search and their row, by what they wait for.
+// VariantStages: the variants that the search has proposed and that are not recorded yet, grouped
+// by what they wait for.
 //
 //   compiling -> ready -> measuring
 //
@@ -18,7 +19,7 @@
 namespace mgtune {
 
 struct VariantStages {
-  std::string default_variant;  // the variant_text() of the one that is measured before all others
+  std::string default_variant;  // its variant_text(); it is measured before all others
   std::map<std::int64_t, std::vector<VariantState>> compiling = {};  // by request
   std::deque<VariantState> ready = {};
   std::map<std::int64_t, VariantState> measuring = {};  // by request
@@ -27,11 +28,11 @@ struct VariantStages {
   bool is_default_on_its_way() const;  // compiling or being measured
   std::size_t size() const;
 
-  // Adds the variant to those that wait for the same build; false, with `state` untouched, if none
-  // does.
+  // Adds the variant to the variants that wait for the same build. If there are none, returns false
+  // and does not change `state`.
   bool join_compiling(VariantState& state);
 
-  VariantState next_ready();  // the default before the others; not to be called when none is ready
+  VariantState next_ready();  // the default before the others; at least one must be ready
 };
 
 }  // namespace mgtune

@@ -1,6 +1,7 @@
 // WorkspaceBuffer: the scratch memory that the launches of one variant on a problem share. It
-// includes the bytes that must be zeroed once and that launches must leave zeroed. It has guard
-// bands or not (tensors/guarded_buffer.h). Move-only. Not thread-safe; the device must outlive it.
+// includes the bytes that must be zeroed once and that launches must leave zeroed. Its Placement
+// says whether it has guard bands (tensors/guarded_buffer.h). Move-only. Not thread-safe; the
+// device must outlive it.
 
 #pragma once
 
@@ -18,15 +19,17 @@ class WorkspaceBuffer {
  public:
   WorkspaceBuffer() = default;  // for a variant that needs none
 
-  // Poisoned, except for the bytes that must be zero. unsupported if the device's memory is too
-  // small for it and for `set_bytes` of tensors. environment if it does not fit now.
+  // Allocates the memory and fills it with the bytes 0xff, except for the part that must be zero.
+  // `set_bytes` is the size of the problem's tensors. If allocating fails: unsupported if the
+  // workspace and these tensors together are larger than the device's memory, otherwise the failure
+  // of the allocation, for example because other programs use the memory now.
   static Result<WorkspaceBuffer> allocate(Device& device, const LoadedVariant::WorkspaceSize& size,
                                           std::int64_t set_bytes, Placement placement);
 
   void* data() const { return buffer_.data(); }
 
-  // What launches changed but must not change: "workspace: written past its end, ..."; "" for
-  // nothing.
+  // Describes bytes that launches have changed but must not change, for example "workspace: written
+  // past its end, ...". "" if there are none.
   Result<std::string> damage() const;
 
  private:

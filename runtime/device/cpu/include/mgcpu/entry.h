@@ -1,5 +1,5 @@
 // MGTUNE_CPU_ENTRY(symbol, kernel): exports a kernel as `symbol`. `kernel` is the name expression
-// that NVRTC would get. An overloaded kernel would need a cast.
+// that NVRTC would get. If a kernel is overloaded, `kernel` must have a cast that chooses one.
 
 #pragma once
 

@@ -48,7 +48,8 @@ struct WarpCall {
   int line;
   void* value = nullptr;  // of a shuffle: the value that this lane gives, then the one that it gets
   std::size_t bytes = 0;  // of *value, at most 8
-  std::uint32_t operand = 0;  // a shuffle's lane or distance, a ballot's predicate, a number
+  std::uint32_t operand = 0;  // the lane or distance of a shuffle, the predicate of a ballot, or
+                              // the number that a reduction combines
   std::uint32_t width = 32;   // of a shuffle
   std::uint32_t result = 0;   // of all operations except shuffles
 };
@@ -78,7 +79,7 @@ MGCPU_API void mgcpu_sync_named(std::uint32_t barrier, std::uint32_t threads, co
 MGCPU_API void mgcpu_warp_call(mgcpu::WarpCall* call);
 MGCPU_API void mgcpu_spin_pause(const char* file, int line);  // lets the other threads run
 [[noreturn]] MGCPU_API void mgcpu_trap(const char* file, int line);
-// <assert.h> declares it too, under its own name and with this form of the attribute.
+// The attribute is written as in <assert.h>, which declares this function under another name.
 __attribute__((noreturn)) MGCPU_API void mgcpu_assert_fail(const char* condition, const char* file,
                                                            unsigned line,
                                                            const char* function) noexcept;
