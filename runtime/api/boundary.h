@@ -1,5 +1,6 @@
-// What every mgr_* function does at the C boundary: a failure becomes a code and the last error of
-// this thread, exceptions are caught, and options structs of other versions are read safely.
+// Functions that every mgr_* function uses, because its callers are C: a failure becomes a code and
+// the last error of this thread, exceptions are caught, and structs of options that were compiled
+// with another version of the header are read safely.
 //
 // Thread-safe: the last error belongs to the calling thread.
 
@@ -36,9 +37,10 @@ mgr_status_t guarded(Body&& body) noexcept {
   }
 }
 
-// The caller's struct as this library knows it. Fields that an older struct lacks are zero. Fields
-// of a newer struct that this library lacks must be zero, because they would be ignored. No struct
-// is smaller than that of the first version, which had `first_bytes`.
+// Copies the caller's struct. If the caller was compiled with an older header, its struct is
+// shorter, and the fields that it does not have become zero. If it was compiled with a newer
+// header, the fields that this library does not know must be zero, because the library would ignore
+// them. The struct must have at least `first_bytes`, its size in the first version.
 template <typename Options>
 Result<Options> read_options(const Options* from, std::size_t first_bytes) {
   Options options{};

@@ -1,6 +1,6 @@
-// Context: what a mgr_context_t stands for: an opened device and the modules that its plans share,
-// the families, the tuned rows of its source, and builders with their cache. Plans point into the
-// context and must be destroyed before it.
+// Context: the object behind a mgr_context_t. It has an opened device, the modules that its plans
+// share, the families, the tuned rows of its source, and builders with their cache. Plans point
+// into the context and must be destroyed before it.
 //
 // Thread-safe. There are two locks. One is for the families and the tuned rows: plan() holds it
 // while it reads them. The other is SharedModules::device_mutex(): with_device() holds it, and so
@@ -30,7 +30,7 @@ class Context {
  public:
   struct Options {
     std::string device = "auto";
-    std::string database;  // a database, a table or a pack; empty: as tuned_source.h says
+    std::string database;  // a database, a table or a pack; empty: the sources of tuned_source.h
     std::vector<std::string> family_folders;
   };
   static Result<std::unique_ptr<Context>> open(const Options& options);

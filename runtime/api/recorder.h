@@ -27,7 +27,8 @@ class ShapeFile {
  public:
   explicit ShapeFile(std::string path) : path_(std::move(path)) {}
 
-  // The one of MGTUNE_RECORD, the same in the whole process. Null if the variable is not set.
+  // The file that MGTUNE_RECORD names. There is one object per process. Null if the variable is not
+  // set.
   static ShapeFile* of_environment();
 
   void append(const Problem& problem);
@@ -65,7 +66,7 @@ class PlanRecorder {
   PlanRecorder(const Binding& binding, ShapeFile& file)
       : binding_(binding), dims_(*binding.op), file_(file) {}
 
-  // `dims` are those of a launch, with -1 for a dim's default.
+  // `dims` are the dims of a launch. -1 means the default of a dim.
   void record(std::span<const std::int64_t> dims) {
     if (seen_.insert(dims)) write(dims);
   }

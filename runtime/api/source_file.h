@@ -1,5 +1,5 @@
-// Finds out by the first bytes of a file which kind of tuned rows it holds, and reads the kinds
-// that are read whole. Thread-safe.
+// Recognizes a file with tuned rows by its first bytes. A table or a pack is read completely; a
+// database is not. Thread-safe.
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace mgtune {
 
 struct SourceFile {
   enum class Kind : std::uint8_t { database, table, pack };
-  Kind kind = Kind::database;  // also if it is none of these: opening it fails and says why
+  Kind kind = Kind::database;  // also for any other file: opening it as a database then fails
   std::string content;         // of a table or a pack
 };
 

@@ -18,8 +18,8 @@ struct BuildKernel {
 };
 
 struct Build {
-  std::string key;     // the key of the BuildRequest: what went in
-  std::string sha256;  // of `binary`: what came out; results belong to this
+  std::string key;     // of the BuildRequest: a hash of all inputs of the compiler
+  std::string sha256;  // of `binary`; results are stored under this hash
   std::string arch;    // "sm_90a", "cpu"
   std::string binary;
   std::vector<BuildKernel> kernels;

@@ -3,11 +3,12 @@
 // There is one file per entry: a text header (format, key, kernels, SHA-256 of the payload) and the
 // binary. It is published by rename and not synced; README.md specifies it. An entry that does not
 // verify is removed and counts as a miss, so a damaged cache costs a compile, but never gives a
-// wrong result. The directory is created with mode 0700. It is refused if others can write to it or
-// it is not ours. If builds are not kept, for whatever reason, that is said once per process and
-// directory on stderr. If the directory holds more than its limit, the oldest entries are removed.
-// However many processes write, it exceeds the limit by a few hundredths at most. Any number of
-// processes may use it at the same time; one object is for one thread.
+// wrong result. The directory is created with mode 0700. It is refused if it belongs to another
+// user, or if other users can write to it. If builds cannot be kept, a warning with the reason is
+// written to stderr, once per process and directory. If the directory has more bytes than its
+// limit, the oldest entries are removed. Even if many processes write, it is never more than a few
+// percent above the limit. Any number of processes may use it at the same time; one object is for
+// one thread.
 
 #pragma once
 
@@ -38,15 +39,14 @@ class BuildCache {
   // The cache in the default directory. Warns if there is none.
   static BuildCache of_user();
 
-  // Whether builds would be kept in `directory`, which is created. environment for "", otherwise
-  // the reason why not.
+  // Creates `directory` and checks that builds can be kept in it. If not, the failure has the
+  // reason; for "" it is environment.
   static Status check(const std::string& directory);
 
   std::optional<Build> load(const std::string& key);
 
-  // The SHA-256 of the binary that the cache holds under the key, as its entry states it; nullopt
-  // where load() would find no entry. Only the beginning of the entry is read and verified: the
-  // binary is verified by load(), when somebody uses it.
+  // The SHA-256 of the binary with this key, read from the entry's header; nullopt if there is no
+  // valid entry. It reads and verifies only the header. load() verifies the binary.
   std::optional<std::string> recorded_sha256(const std::string& key);
 
   // A failure leaves no part of an entry behind.
@@ -58,9 +58,11 @@ class BuildCache {
     std::int64_t entries = 0;
     std::int64_t bytes = 0;
   };
-  Result<Usage> usage();  // of entries alone; nothing where there is no directory
-  Result<Usage>
-  clear();  // removes them and says how much that was; others may be storing meanwhile
+  // Counts the entries; other files are not counted. 0 if there is no directory.
+  Result<Usage> usage();
+  // Removes all entries and returns how many there were. Other processes may store at the same
+  // time.
+  Result<Usage> clear();
 
  private:
   struct File;
@@ -73,7 +75,7 @@ class BuildCache {
   FileSystem& file_system_;
   std::string directory_;
   std::int64_t max_bytes_;
-  bool looked_ = false;  // for what to evict
+  bool looked_ = false;  // whether this object has looked for entries to evict
 };
 
 }  // namespace mgtune

@@ -1,7 +1,7 @@
-// Builder: from a variant to its build, through the cache. The tuner's compile processes and the
-// runtime's planning build through it, so both find each other's builds.
-// Not thread-safe: one per thread or process. When threads whose builders share a cache want the
-// same key, one of them compiles it and the others wait.
+// Builder: makes the build of a variant, or takes it from the cache. The compile processes of the
+// tuner and the plans of the runtime use the same Builder and the same keys, so each finds the
+// builds of the other. Not thread-safe: one per thread or process. When threads whose builders
+// share a cache want the same key, one of them compiles it and the others wait.
 
 #pragma once
 
@@ -35,12 +35,13 @@ class Builder {
   // build() asks the supply first.
   void take_from(std::shared_ptr<const BuildSupply> supply) { supply_ = std::move(supply); }
 
-  // The key alone. It starts the compiler at most once, for its identity. A caller that builds the
-  // request afterwards sets BuildRequest::key to it, so that it is not computed again.
+  // Computes the key without building. It starts the compiler at most once, to learn its identity.
+  // A caller that builds the request afterwards should set BuildRequest::key to the result, so that
+  // the key is not computed again.
   Result<std::string> key(const BuildRequest& request);
 
-  // From the supply, from the cache, or compiled and put into the cache. A cache that cannot be
-  // written is no failure.
+  // Takes the build from the supply or from the cache. If neither has it, compiles it and adds it
+  // to the cache. It is not a failure if the cache cannot be written.
   Result<Build> build(const BuildRequest& request);
 
   // How often build() had to compile, including failures.

@@ -21,7 +21,7 @@ struct BuildRequest {
   std::string source;                // a file in `sources`: "forward.cu"
   std::vector<std::string> kernels;  // name expressions; duplicates are compiled once
   std::string arch;      // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
-  std::string key = {};  // its build_key() for the compiler at hand; empty: not computed yet
+  std::string key = {};  // build_key() of this request; empty: not computed yet
 };
 
 // Not thread-safe: one per thread or process.
@@ -33,18 +33,19 @@ class Compiler {
   // key.
   virtual const std::string& identity() const = 0;
 
-  // compile_failed, with the compiler's own message, only if the source is at fault. timeout.
-  // environment or io if the machine is at fault (no compiler, a compiler that was killed, no
-  // space).
+  // Fails with compile_failed, with the compiler's own message, only if the source is at fault.
+  // Other failures are timeout, and environment or io if the machine is at fault (no compiler, a
+  // compiler that was killed, no space).
   virtual Result<Build> compile(const BuildRequest& request) = 0;
 };
 
-// For "cpu" and "cpu-race" the host C++ compiler, for "sm_..." NVRTC. environment if there is none,
-// naming where it was looked for. unsupported for an architecture that no compiler here serves.
+// Makes the host C++ compiler for "cpu" and "cpu-race", and NVRTC for "sm_...". If it is not found:
+// environment, with the places that were searched. unsupported if no compiler of this machine knows
+// the architecture.
 Result<std::unique_ptr<Compiler>> make_compiler(const std::string& arch);
 
-// The same for one of the two. The errors of the first are those of find_host_toolchain(). NVRTC
-// needs no GPU and no driver, and is not opened before the first compile.
+// These make one of the two. make_host_compiler() fails as find_host_toolchain() does. NVRTC needs
+// no GPU and no driver, and is not opened before the first compile.
 Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch);
 Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(
     const std::string& arch, FileSystem& file_system = FileSystem::real(),
@@ -52,12 +53,13 @@ Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(
 
 // SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
 // kernels, the architecture and the compiler's identity. Equal keys give equal builds. With an
-// empty identity it names what is asked for, whatever compiles it.
+// empty identity, the key names the request without a compiler: it is the same for all compilers.
 //
-// It reads every source again, so whoever has the key passes it on in BuildRequest::key.
+// Each call reads all sources again. A caller that has the key already should set
+// BuildRequest::key.
 std::string build_key(const BuildRequest& request, const std::string& compiler_identity);
 
-// The request's own key, or build_key() where it has none yet.
+// The key of the request, or build_key() if the request has no key yet.
 inline std::string known_build_key(const BuildRequest& request,
                                    const std::string& compiler_identity) {
   return request.key.empty() ? build_key(request, compiler_identity) : request.key;

@@ -21,18 +21,18 @@ struct HostToolchain {
 };
 
 // The compiler is $CXX, otherwise c++, g++ or clang++ of PATH. The headers are those of $CUDA_HOME,
-// otherwise those that mgtune was built with, otherwise /usr/local/cuda. environment if one is
-// missing, saying where it was looked for. unsupported for "cpu-race" in a build with
-// ThreadSanitizer.
+// otherwise those that mgtune was built with, otherwise those of /usr/local/cuda. environment if
+// the compiler or the headers are missing; the message has the places that were searched.
+// unsupported for "cpu-race" if mgtune itself was built with ThreadSanitizer.
 Result<HostToolchain> find_host_toolchain(const std::string& arch);
 
-// Why the compiler failed: because of the source, which its author must know, or because of the
-// machine, which says nothing about the source.
+// Decides why a compiler failed, if its exit code is not 0. The author of the source must see a
+// fault of the source; a fault of the machine says nothing about the source.
 //
-// For a run that did not end with 0. io if there was no room or no permission to write. environment
-// if a signal ended the compiler, memory ran out, a part of the compiler is missing, or it gave no
-// reason. ok if the source is at fault. It knows the English messages of g++, clang and ld. A
-// message that it does not know counts as a fault of the source.
+// io if there was no space or no permission to write. environment if a signal ended the compiler,
+// memory ran out, a part of the compiler is missing, or the compiler gave no reason. ok if the
+// source is at fault. The function knows the English messages of g++, clang and ld. A message that
+// it does not know counts as a fault of the source.
 Status machine_failure(const SubprocessOutcome& outcome);
 
 }  // namespace mgtune

@@ -15,8 +15,6 @@
 
 namespace mgtune {
 
-// Owns operators at stable addresses. Not thread-safe: what is not decoded yet is decoded when it
-// is asked for.
 class Catalog {
  public:
   // Starts with the families of kernels/. Each folder is read once. An operator is decoded when it
@@ -32,9 +30,10 @@ class Catalog {
   // and for a second folder of the same name.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
-  // Returns one operator by its full name "rmsnorm.forward": of a folder that find() was called
-  // for, or else a shipped one. not_found for an unknown name; if it is only the name of a family,
-  // the message lists the family's operators. invalid_argument as for find().
+  // Returns one operator by its full name "rmsnorm.forward". Folders for which find() was called
+  // are searched first, then the shipped families. not_found if there is no such operator; if the
+  // name is only the name of a family, the message lists its operators. invalid_argument as for
+  // find().
   Result<const Operator*> find_operator(const std::string& full_name);
 
   static std::vector<std::string> shipped_families();  // names, sorted

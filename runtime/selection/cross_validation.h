@@ -12,27 +12,27 @@
 
 namespace mgtune {
 
-// A problem that selection was asked for without knowing it.
+// A problem for which selection chose a variant without the problem's own measurements.
 struct HeldOut {
   const Problem* problem;  // of the evidence
-  Variant variant;         // the best ranked of those that were measured here
+  Variant variant;         // the choice: the best ranked variant that was measured on this problem
   Variant best;
   double median_ns = 0, best_ns = 0;
-  double default_ns =
-      0;  // of the variant that is used without any measurement; 0 if it has no time here
+  double default_ns = 0;  // of the variant that the ladder of defaults chooses; 0 if it has no time
   double regret() const { return median_ns / best_ns - 1; }  // 0.02: 2 % slower than the best
   double default_regret() const { return default_ns > 0 ? default_ns / best_ns - 1 : -1; }
 };
 
-// For every problem that was measured on the device with these dtypes and flags, nearest to `near`
-// first, at most `limit`. Problems that no variant measured elsewhere serves are left out. Empty if
-// fewer than two problems were measured.
+// Holds out each problem that was measured on the device with the dtypes and flags of `near`. The
+// problems nearest to `near` come first, at most `limit`. A problem is left out if none of the
+// variants that were measured on other problems can run it. Empty if fewer than two problems were
+// measured.
 std::vector<HeldOut> cross_validate(const Problem& near, const DeviceInfo& device,
                                     const Evidence& evidence, std::size_t limit = SIZE_MAX);
 
 std::vector<double> regrets(const std::vector<HeldOut>& problems);
-// For the problems at which the default has a time. The difference to regrets() is the value of
-// measurements.
+// The same for the default, for the problems on which it has a time. The difference to regrets()
+// shows how much the measurements help.
 std::vector<double> default_regrets(const std::vector<HeldOut>& problems);
 
 double median_regret(std::vector<double> regrets);        // 0 for none

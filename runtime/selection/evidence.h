@@ -1,6 +1,6 @@
-// Evidence: what the store says about an operator, checked against the operator: the picks of its
-// problems, and the results of every variant. Selection decides by it. Plain data and pure
-// functions.
+// Evidence: the stored results of one operator, which selection uses to choose variants: the picks
+// of its problems, and the results of all variants. They are checked against the operator's file.
+// Plain data and pure functions.
 
 #pragma once
 
@@ -28,7 +28,7 @@ struct TunedEntry {
 };
 
 struct Evidence {
-  // One variant on one problem and GPU; places in the lists below.
+  // The result of one variant on one problem and GPU; the numbers are indices into the lists below.
   struct Row {
     std::uint32_t gpu, problem, variant, driver;
     Outcome outcome;
@@ -48,11 +48,11 @@ struct Evidence {
   std::vector<Row> rows;  // the times of a problem and GPU are all of one method
 };
 
-// Rows of other operators are left out, and so are rows with a variant that the operator no longer
-// offers or a problem that it cannot bind. Of a problem and GPU that have rows of several methods,
-// only one method counts: `graph` if the fastest variant takes less than 20 us by it, because
-// launches that short overlap in programs; otherwise the first of rotating, rotating_events, graph,
-// cold, hot, emulation.
+// These leave out rows of other operators, rows of variants that the operator does not offer any
+// more, and rows of problems that it cannot bind. If a problem has rows of several timing methods
+// on a GPU, only one method counts. It is `graph` if the fastest variant takes less than 20 us in a
+// graph, because such short launches overlap in programs. Otherwise it is the first of rotating,
+// rotating_events, graph, cold, hot, emulation that has rows.
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows);
 Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned,
                          const MeasuredRows& measured);
@@ -67,8 +67,8 @@ Status check_offered(const Operator& op, std::span<const TunedView> tuned,
 // One flag per GPU of the evidence: whether it is interchangeable with `gpu`.
 std::vector<bool> same_gpus(const Evidence& evidence, const GpuRecord& gpu);
 
-// The variants that gave wrong results on the GPU, crashed, or did not end, at any problem. A
-// variant that could not be built is not among them: it is tried again, and does no harm.
+// The variants that gave wrong results on the GPU, crashed, or did not end, on any problem.
+// Variants that could not be built are not in this list: to try them again does no harm.
 std::vector<Variant> failed_variants(const Evidence& evidence, const GpuRecord& gpu);
 
 struct MeasuredVariant {

@@ -34,15 +34,17 @@ struct SelectedVariant {
   Variant variant;
   SelectionStep step;
   std::string reason;  // "tuned for rows=4096 hidden=4096 T=bf16 on NVIDIA H200"
-  double expected_ns =
-      0;  // here if it is known or estimated, otherwise at that problem; 0: unknown
-  // How much slower than the best it is: 0.02 is 2 %; -1: unknown. It is estimated, or comes from
-  // single measurements of both: the expected time of a pick is its time in the final, in which the
-  // best may not have been.
+  // The time on this problem, measured or estimated; otherwise the time on the problem that
+  // `reason` names. 0: unknown.
+  double expected_ns = 0;
+  // How much slower than the best variant it is: 0.02 is 2 %; -1: unknown. It is an estimate, or
+  // the ratio of the single measurements of the two variants. It does not follow from
+  // `expected_ns`: for a pick, that is the time in the final, and the best variant may not have
+  // been in the final.
   double slowdown = -1;
   double risk = kUnknownRisk;  // the ranking key: the slowdown and a part of its uncertainty
   bool other_driver = false;   // all of its measurements were made with another driver
-  double alone_ns = 0;         // measured alone at this very problem; 0: not measured
+  double alone_ns = 0;         // its single measurement on this problem; 0: not measured
 
   static constexpr double kUnknownRisk = 1;
 };
@@ -83,10 +85,11 @@ std::string describe(const TunedEntry& entry);
 
 GpuRecord gpu_record(const DeviceInfo& device);
 
-// The device that a record describes, as far as it does: for selection if there is no such GPU.
+// A DeviceInfo with the properties of the record; the others are unknown. Selection uses it for a
+// GPU that this machine does not have.
 DeviceInfo device_of(const GpuRecord& gpu);
 
-// Smaller is nearer; 0 for a GPU that differs in its memory alone.
+// How different two GPUs are. It is 0 if they differ only in the size of their memory.
 double gpu_distance(const GpuRecord& a, const GpuRecord& b);
 
 }  // namespace mgtune

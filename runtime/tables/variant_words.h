@@ -1,5 +1,6 @@
-// VariantWords: a variant as its design and what each parameter is set to, as words. Results leave
-// and enter the store in this form, never as kernel names or options. Pure functions.
+// VariantWords: the name of a variant's design, and the names and values of its parameters, as
+// texts. Exports and imports have variants in this form; they never have names of kernels or
+// options of compilers. Pure functions.
 
 #pragma once
 
@@ -19,19 +20,20 @@ struct VariantWords {
   std::string design;
   std::vector<std::pair<std::string, std::string>> parameters;  // in the design's order
 
-  std::string text() const;  // as variant_text() has it
+  std::string text() const;  // in the format of variant_text()
   const std::string* find(std::string_view parameter) const;
 };
 
-// The inverse of text(), of a text from the store.
+// The inverse of text(). `text` must be a text of the store.
 VariantWords split_variant(std::string_view text);
 
 // Integers ascending, then false and true, then other words in the order of the alphabet.
 bool is_value_before(const std::string& a, const std::string& b);
 
-// "4096" is an integer and "true" a boolean in JSON, as in an operator's file; else a text.
+// "4096" becomes an integer and "true" a boolean, as in an operator's file. Every other word
+// becomes a string.
 Json json_value(const std::string& word);
-// As Python's str() writes it: "4096", "True", "cp_async".
+// The word as Python's str() writes the value: "4096", "True", "cp_async".
 std::string python_text(const std::string& word);
 // The inverse of json_value(): an integer, a boolean or an identifier.
 Result<std::string> value_word(const JsonCursor& value);

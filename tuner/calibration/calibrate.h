@@ -1,6 +1,7 @@
-// The ceilings of a GPU, which say what it can do at most: all of them, measured one after the
-// other by the measure worker and recorded under a sweep of strategy "calibrate", or those that a
-// problem's times are compared with. The parent process only; one thread.
+// Measures the ceilings of a GPU, the highest rates that it reaches. calibrate() measures all of
+// them and records them under a sweep with the strategy "calibrate". measure_ceilings() measures
+// only the ceilings that the times of one problem are compared with. A measure worker does the
+// measuring; this code runs in the parent process. One thread.
 
 #pragma once
 
@@ -39,10 +40,10 @@ struct CalibrateSummary {
   bool stopped_early = false;
 };
 
-// Of `options`, the method, the command, the program and the folder of locks count. Each ceiling is
+// It uses these members of `options`: method, command, program and lock_directory. Each ceiling is
 // recorded as soon as it is measured. If one fails, the others are still measured. unsupported for
-// the cpu device, which emulates. environment if a sweep uses the GPU or no worker can use it. io
-// and similar if the store cannot record the results.
+// the cpu device, which only emulates. environment if a sweep uses the GPU, or if no worker can use
+// it. If the store cannot record the results, the failure of the store.
 Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo& device,
                                    Store& store,
                                    const std::function<void(const CalibrateProgress&)>& on_progress,
@@ -53,16 +54,16 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
                                                         const std::string& driver,
                                                         const CeilingNeed& need);
 
-// Measured by the first of `workers`, by its own method. unsupported, with the reason, if the
-// device does not have such a unit. launch_failed if the worker crashed, timeout if it did not
-// finish in time, otherwise the worker's failure.
+// Measures a ceiling with the first of `workers` and its timing method. unsupported, with the
+// reason, if the device does not have a unit for this arithmetic. launch_failed if the worker
+// crashed, timeout if it did not finish in time, otherwise the failure of the worker.
 Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
                                       const CeilingNeed& need);
 
-// A copy of the problem's bytes, which gives `view` its copy_ns, and the arithmetic peaks where
-// arithmetic may limit the problem. To be called before the problem's first variant is measured: a
-// problem of which everything is known needs none. It does nothing on the cpu device, and for a
-// problem that moves no bytes.
+// Measures the ceilings of one problem: a copy of as many bytes as the problem moves, whose time
+// becomes view.copy_ns, and the arithmetic peaks if arithmetic may limit the problem. Call it
+// before the first variant of the problem is measured. If no variant must be measured, no ceiling
+// is needed. It does nothing on the cpu device, and for a problem that moves no bytes.
 Status measure_ceilings(SweepShared& shared, TunedView& view);
 
 }  // namespace mgtune

@@ -42,9 +42,10 @@ class CompilePool {
   // A free worker begins at once; otherwise the request waits for one.
   void submit(WorkRequest request);
 
-  // A finished one, in the order of finishing; nullopt if there is none now. A Status ends the
-  // sweep: a worker's failure of the machine (tried twice), or no worker can be started any more. A
-  // suspect's reply has no build and the failure `environment`.
+  // The reply to a request that is finished, in the order in which they finish; nullopt if there is
+  // none now. A failure ends the sweep: a worker has reported two times that the machine failed, or
+  // no worker can be started any more. The reply of a suspect has no build, and its failure is
+  // `environment`.
   Result<std::optional<WorkReply>> poll();
 
   // Adds what poll() waits for; nothing if nothing is pending.
@@ -82,7 +83,7 @@ class CompilePool {
   std::deque<Work> waiting_;
   std::vector<Suspect> suspects_;   // while nothing has compiled
   std::deque<WorkReply> finished_;  // poll() will return them
-  bool compiles_ = false;  // a compiler came to its end here, whatever it said about the source
+  bool compiles_ = false;  // a compiler has run to its end, with or without errors in the source
   int suspects_in_a_row_ = 0;
 };
 

@@ -50,7 +50,8 @@ std::optional<Pick> pick_winner(std::span<const OutcomeRecord> contenders,
 
 using Samples = std::vector<double>;  // nanoseconds, one per round
 
-// The distance from 1 of the ratio of two entries of one variant, including its interval.
+// `a` and `b` are the samples of two entries of one variant. The noise floor is the distance from 1
+// of the ratio of their times, including its 95 % interval.
 double noise_floor(const Samples& a, const Samples& b);
 
 // The entries: the default first (the fastest variant if the default did not pass), then the
@@ -64,18 +65,18 @@ struct FinalRanking {
   Pick pick;
 };
 
-// `samples[i]` are those of `entries[i]`, the same number for each. Ratios are relative to
-// entries[0]. At least one entry and one round.
+// `samples[i]` are the samples of `entries[i]`. All entries have the same number of samples. Ratios
+// are relative to entries[0]. There must be at least one entry and one round.
 FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const Samples> samples,
                         const std::string& default_variant, double noise_floor);
 
-// The problem's row among the picks, all but the winner: what the problem is and moves, its default
-// and the method of its times.
+// The row of the problem's pick without the winner: the problem with its bytes and flops, its
+// default and the timing method.
 Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem, const Space& space);
 
-// Makes `pick` the winner of `view`, in the store and among the summary's picks. A pick that the
-// store has already stays that of the sweep that made it. nullopt withdraws the store's: it holds
-// no longer.
+// Writes `pick` as the winner of `view` into the store, and adds it to the picks of the summary. If
+// the store has the same pick already, its row still names the sweep that made it. With nullopt,
+// the pick of the store is deleted, because it is not valid any more.
 Status record_pick(SweepShared& shared, const std::optional<Pick>& pick, TunedView& view);
 
 }  // namespace mgtune

@@ -1,7 +1,7 @@
-// CountProcess: hardware counters of variants, read in a process of their own. Counters and CUPTI's
-// activity records, which time kernels, exclude each other within a process, and counters need a
-// privilege that may be missing: the caller goes on whatever happens here. The worker is kept
-// between calls. One thread.
+// CountProcess: reads hardware counters of variants in a separate process. The process that times
+// kernels cannot do it, because CUPTI cannot record activities and count in the same process.
+// Counting may fail, for example because a permission is missing; the caller should continue
+// without counters. The process is kept between calls. One thread.
 
 #pragma once
 

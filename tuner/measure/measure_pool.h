@@ -1,8 +1,9 @@
 // MeasurePool: one measure worker for each of several GPUs of one model, or one for the cpu device.
 // The caller does not choose the GPU of a measurement: results belong to the model.
 //
-// A GPU is left alone if its worker no longer begins to work (a worker first shows that its GPU is
-// well), or says twice that the machine failed. The other GPUs go on with its request. One thread.
+// A GPU is not used any more if no worker can begin its work on the GPU (a worker first checks that
+// the GPU works), or if its worker reports two times that the machine failed. Another GPU then gets
+// the request. One thread.
 
 #pragma once
 
@@ -39,9 +40,10 @@ class MeasurePool {
 
   void submit(WorkRequest request);  // when has_idle()
 
-  // A finished one; nullopt if there is none now. A Status ends the sweep: invalid_argument for a
-  // reference that crashed or hung, the last worker's failure of the machine (tried twice),
-  // environment if no worker can be started any more.
+  // The reply to a request that is finished; nullopt if there is none now. A failure ends the
+  // sweep: invalid_argument if the reference crashed or hung, environment if no worker can be
+  // started any more, or, if no GPU is left, the failure of the machine that the last worker
+  // reported twice.
   Result<std::optional<WorkReply>> poll();
 
   // Adds what poll() waits for; nothing if nothing is submitted.

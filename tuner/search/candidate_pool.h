@@ -16,9 +16,11 @@
 
 namespace mgtune {
 
-// The admissible variants of the same design that differ from one in a single parameter, or by one
-// step in the lists of two: what constraints tie together (a tile's two sides within one budget of
-// threads) only moves in pairs. Of a parameter with very many values only the nearest 32.
+// The neighbors of a variant: admissible variants of the same design that differ in one parameter,
+// or that differ in two parameters by one step in the list of each. Pairs are needed because a
+// constraint may allow only changes of two parameters together, for example of the two sides of a
+// tile whose product is limited. In a long list of values,
+// only the 16 values before and the 16 values after the own value are used.
 std::vector<Variant> neighbors(const VariantSet& set, const Variant& variant);
 
 class CandidatePool {
@@ -44,7 +46,7 @@ class CandidatePool {
 
   const VariantSet& set_;
   RandomStream random_;
-  std::vector<Sampler> samplers_;  // one per design, in turn; those that ended are gone
+  std::vector<Sampler> samplers_;  // one per design, used in turn; empty ones are removed
   std::size_t turn_ = 0;
   std::vector<std::uint64_t> indices_;
   std::unordered_set<std::uint64_t> members_;  // of indices_

@@ -24,14 +24,14 @@ class Sampler {
   // Of all designs, or of one.
   Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design = {});
 
-  std::optional<Variant> next();  // nullopt when every admissible variant was drawn
+  std::optional<Variant> next();  // nullopt if all admissible variants were drawn
 
  private:
   std::optional<std::uint64_t> draw();
   std::optional<std::uint64_t> seek();
   void enumerate_rest();
 
-  const VariantSet* set_;  // a pointer: samplers stand in vectors
+  const VariantSet* set_;  // a pointer, so that samplers can be assigned (they are in vectors)
   RandomStream random_;
   std::size_t first_design_, end_design_;
   std::uint64_t first_point_, size_;

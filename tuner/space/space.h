@@ -41,11 +41,12 @@ struct DesignStatistics {
   bool counted = true;
 };
 
-// The admissible variants of all designs together; at least so many unless is_counted().
+// The number of admissible variants of all designs together. If is_counted() is false, there may be
+// more.
 std::uint64_t admissible_variants(const std::vector<DesignStatistics>& designs);
 bool is_counted(const std::vector<DesignStatistics>& designs);
 
-// The limit of statistics() if somebody waits for it: a third of a second at most.
+// The limit of statistics() if a user waits for it. It takes at most a third of a second.
 inline constexpr std::uint64_t kCountedNodes = 1U << 22U;
 
 class Space final : public VariantSet {
@@ -63,8 +64,8 @@ class Space final : public VariantSet {
   bool admits(const Variant& variant) const override;
   std::optional<std::uint64_t> next_admissible(std::uint64_t index) const override;
   bool for_each_of(std::size_t design, const Visit& visit) const override;
-  // Starts at a random value of each parameter, so that nothing is visited to get to the first
-  // variant.
+  // Starts at a random value of each parameter, so that the first variant is found without a walk
+  // through the list.
   bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const override;
   std::vector<Variant> ladder() const override;  // of the designs' defaults
 

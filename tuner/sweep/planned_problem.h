@@ -1,6 +1,6 @@
-// PlannedProblem: a problem that a sweep will tune on a device, with its space. The space is built
-// once and its variants are counted once; whoever needs either gets it from here. Plain data; the
-// operator outlives it.
+// PlannedProblem: a problem that a sweep will tune on a device, with its space. The space is made
+// once and its variants are counted once, and all other code takes them from here. Plain data; the
+// operator must outlive it.
 
 #pragma once
 
@@ -19,7 +19,7 @@ struct PlannedProblem {
   Space space;
   std::vector<DesignStatistics> designs;
   std::uint64_t admissible = 0;  // variants, over all designs
-  bool counted = true;           // false: there are at least so many
+  bool counted = true;           // false: counting was stopped, and there may be more
 
   bool is_served() const { return admissible > 0 || !counted; }  // some variant may run here
 };
@@ -27,9 +27,10 @@ struct PlannedProblem {
 // Counts until `max_nodes` steps of the enumeration were taken.
 PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes);
 
-// What each design's space lost before anything was compiled, as the store keeps it: one record for
-// each design. A space that was too large for its share of the counting is counted further, for a
-// third of a second at most. Counts that are too large for the store become 2^63 - 1.
+// The records that the store keeps of the designs' spaces, one per design: how many points there
+// are and which rules exclude points. If plan_problem() did not count all of a space, this function
+// counts further, for at most a third of a second. Counts that are too large for the store become
+// 2^63 - 1.
 std::vector<SpaceRecord> space_records(const PlannedProblem& planned);
 
 }  // namespace mgtune

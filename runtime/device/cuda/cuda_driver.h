@@ -11,9 +11,10 @@
 #include "core/status.h"
 #include "system/shared_library.h"
 
-// Every function that is used, with its symbol: the oldest symbol whose type is that of cuda.h. The
-// symbols are written out because cuda.h names the newest ones: a program built with the headers of
-// CUDA 13 would ask for cuEventElapsedTime_v2, which drivers before 12.8 do not have.
+// The functions that mgtune calls, each with its symbol in libcuda. A function may have several
+// symbols (cuEventElapsedTime_v2). We use the oldest one that has the type that cuda.h declares.
+// cuda.h itself would use the newest: a program that is built with the headers of CUDA 13 would
+// need cuEventElapsedTime_v2, which drivers before 12.8 do not have.
 #define MGTUNE_CUDA_FUNCTIONS(X)                                                                \
   X(cuInit, "cuInit")                                                                           \
   X(cuDriverGetVersion, "cuDriverGetVersion")                                                   \
