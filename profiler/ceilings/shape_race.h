@@ -23,10 +23,10 @@ inline Result<ShapeCost> median_time(Timer& timer, const TimedWork& work,
   return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
 }
 
-// The rate of the first shape with the lowest cost. `bench` has cost(shape, best): the nanoseconds
-// that the shape needs per byte or operation. `best` is the lowest cost so far (0: none yet); a
-// cost above it may come from few samples. Its check(shape) says whether the fastest shape did its
-// work.
+// Measures all shapes and returns the rate of the one with the lowest cost, the first if several
+// are equal. bench.cost(shape, best) returns the nanoseconds that the shape needs per byte or
+// operation. `best` is the lowest cost so far (0: none yet); bench may stop early if a shape is
+// slower. bench.check(shape) says whether the fastest shape did its work.
 template <class Bench, class Shape>
 Result<MeasuredCeiling> fastest_shape(Bench& bench, std::span<const Shape> shapes) {
   const Shape* fastest = nullptr;

@@ -19,7 +19,7 @@ namespace mgtune {
 struct CountedLaunches {
   struct Value {
     const Counter* counter;
-    double value;  // per launch where the counter is a sum
+    double value;  // divided by the launches if the counter is a sum
   };
   std::vector<Value> values;          // in the order of the sets
   std::vector<std::string> left_out;  // "counter: why"

@@ -30,9 +30,9 @@ using CountedWork = std::function<Status()>;
 
 class RangeCounter {
  public:
-  // `index` is CUDA's ordinal of the context's GPU. environment, saying what to do, if counters
-  // need privilege that this process does not have, or another tool uses them. To find out, it asks
-  // the GPU for its available counters.
+  // `index` is CUDA's ordinal of the context's GPU. environment if this process does not have the
+  // permission to read counters, or if another tool uses them. The message says what to do. To find
+  // this out, the function asks the GPU for its available counters.
   static Result<std::unique_ptr<RangeCounter>> make(const CounterLibrary& library,
                                                     CUcontext context, int index);
   ~RangeCounter();
@@ -42,8 +42,9 @@ class RangeCounter {
   const MetricHost& host() const { return *host_; }  // of this GPU
 
   // The values of the metrics over the work, which runs config.passes times. `config` must be
-  // host()'s configuration for exactly these metrics. Callable any number of times with other
-  // metrics. environment if CUPTI lost the range. The work's own failures are returned unchanged.
+  // host()'s configuration for exactly these metrics. It may be called many times, each time with
+  // other metrics. environment if CUPTI lost the range. The work's own failures are returned
+  // unchanged.
   Result<std::vector<double>> count(const MetricConfig& config,
                                     std::span<const std::string> metrics, const CountedWork& work);
 

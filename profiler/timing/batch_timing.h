@@ -15,8 +15,8 @@
 
 namespace mgtune {
 
-// How one method measures one piece of work. The buffer sets rotate from call to call, whatever the
-// call is for.
+// How one method measures one piece of work. Every call uses the next buffer set, also a call that
+// only warms up.
 class BatchClock {
  public:
   virtual ~BatchClock() = default;
@@ -47,8 +47,8 @@ struct BatchSize {
   std::int64_t min_calls = 1;  // and at least these, unless they take more than longest_ns
   double longest_ns = 0;
 
-  // The number of calls in a batch of work that takes `call_ns`. It is a power of two, so it does
-  // not change when times move a little.
+  // The number of calls in a batch of work that takes `call_ns`. It is a power of two, so that it
+  // stays the same if the times of two runs differ a little.
   std::int64_t calls(double call_ns, std::int64_t max_calls) const;
 };
 
@@ -64,7 +64,7 @@ class BatchTimer : public Timer {
   BatchTimer(std::string method, const BatchSize& size, std::unique_ptr<ClockWatch> watch);
 
  private:
-  virtual std::unique_ptr<BatchClock> clock(const TimedWork& work) = 0;  // `work` outlives it
+  virtual std::unique_ptr<BatchClock> clock(const TimedWork& work) = 0;  // `work` must outlive it
   virtual std::string note() const = 0;  // of the method, about all of its measurements
 
   std::string method_;

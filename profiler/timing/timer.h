@@ -1,5 +1,5 @@
 // Timer: samples of the time of a piece of device work, by one named method. The method is part of
-// every measurement's key: times of different methods are never ranked together.
+// every measurement's key, because times of different methods must not be compared.
 
 #pragma once
 
@@ -32,25 +32,26 @@ struct TimingBudget {
   double max_seconds = 0.2;            // of measured time
   std::int64_t buffer_sets = 1;        // that the work rotates through
   double relative_half_width = 0.005;  // of the median's interval: stop once it is this narrow
-  // Racing: stop as censored when the median's interval lies above this. 0: never.
+  // Racing: measuring stops if the whole interval of the median is above this time, because the
+  // variant is then too slow to win. 0: never.
   double stop_above_ns = 0;
 };
 
 struct Timing {
   std::vector<double> samples_ns;  // in the order taken
-  bool censored = false;           // stopped by stop_above_ns
+  bool censored = false;           // measuring was stopped by stop_above_ns
   std::string note;
   ClockSummary clocks;
 };
 
-// When a measurement has enough samples. All methods use the same rule. `measured_ns` is the time
-// of the work so far, the sum over all its timed launches.
+// Decides whether a measurement has enough samples. All methods use the same rule. `measured_ns` is
+// the sum of the times of all timed launches so far.
 enum class StopRule { go_on, enough, censored };
 StopRule stop_rule(const std::vector<double>& samples_ns, double measured_ns,
                    const TimingBudget& budget);
 
 // Several pieces of work timed in rounds. Each round has each of them once, in random order, so
-// that drift (clocks, heat, neighbours) affects all alike.
+// that drift (clocks, heat, other programs) affects all of them in the same way.
 struct TurnBudget {
   std::int64_t min_rounds = 6;  // fewer have no 95 % interval
   std::int64_t max_rounds = 60;
@@ -71,8 +72,8 @@ class Timer {
   virtual const std::string& method() const = 0;
   virtual Result<Timing> time(const TimedWork& work, const TimingBudget& budget) = 0;
 
-  // The works share one count of turns, so that none finds data of the previous one in the caches.
-  // The first failure ends it.
+  // All works together rotate through the buffer sets, so that no work finds the data of the
+  // previous one in the caches. The first failure ends it.
   virtual Result<TurnTiming> time_in_turn(std::span<const TimedWork> works,
                                           const TurnBudget& budget) = 0;
 

@@ -1,5 +1,6 @@
-// BestSoFar: how a sweep converged: the order and the times in which a problem's variants were
-// evaluated, and the fastest variant after each evaluation. Pure.
+// BestSoFar: how fast a sweep found its best variant. It has the order in which the variants of a
+// problem were evaluated, when each was evaluated, and the fastest variant after each evaluation.
+// Pure.
 
 #pragma once
 

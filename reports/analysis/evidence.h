@@ -1,5 +1,5 @@
-// Adds what finals, counters and ceilings say to a report's picks and variants: ties, the noise,
-// what limits a kernel.
+// Adds the results of finals, counters and ceilings to the picks and variants of a report: ties,
+// the noise, and what limits a kernel.
 
 #pragma once
 

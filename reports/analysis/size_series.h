@@ -18,9 +18,10 @@ struct SizePoint {
   double size = 0;       // the dim's value, or bytes
 };
 
-// Between two neighboring points with different picks: halfway in the logarithm, where the runtime
-// changes from one to the other. (The runtime keeps only a few variants, so at some sizes another
-// variant than the pick runs; `mgtune explain` says which.)
+// The size at which the pick changes, between two neighboring points with different picks. It is
+// the geometric mean of their sizes, because the runtime changes from one variant to the other
+// there. (The runtime keeps only a few variants, so at some sizes it runs another variant than the
+// pick; `mgtune explain` says which.)
 struct SizeBoundary {
   double at = 0;
   std::string below, above;  // variants

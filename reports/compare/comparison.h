@@ -50,8 +50,8 @@ struct Comparison {
   bool has_regression() const { return count(Verdict::slower) > 0 || broken() > 0; }
 };
 
-// invalid_argument, with the reason, if no row of A can be compared with a row of B, and none fails
-// there.
+// invalid_argument, with the reason, if no row of A can be compared with a row of B and no row of A
+// fails in B.
 Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b);
 
 // For a terminal. It ends with a line that sums up, and a newline.

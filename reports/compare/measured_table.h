@@ -20,7 +20,7 @@ struct RowName {
   std::string variant;      // or the benchmark's name
   std::string device;       // the GPU's model; "cpu"; "host" for a benchmark
   std::string
-      device_details;  // what else tells GPUs apart; empty in an export, which has the model alone
+      device_details;  // more properties of the GPU; "" in an export, which has only the model
   std::string method;  // for a benchmark: "cpu time", "real time", "manual time"
   bool emulation = false;
 
@@ -50,8 +50,8 @@ struct MeasuredTable {
   std::vector<UntimedRow> untimed;
 };
 
-// not_found if there is no such file. corrupt, incompatible or io, with the file's name and, for
-// JSON, the place, if it is none of these kinds, or damaged.
+// not_found if there is no such file. If the file is damaged or is none of these kinds: corrupt,
+// incompatible or io, with the name of the file and, for JSON, the place.
 Result<MeasuredTable> read_measured_table(const std::string& path);
 
 }  // namespace mgtune

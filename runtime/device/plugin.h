@@ -1,6 +1,6 @@
 // The entry point of a device plugin library (libmgruntime-cpu.so). The plugin and the program must
 // be built from the same sources by the same compiler: `build_id` is compared before anything else.
-// The functions are thread-safe; device.h says what holds for devices. A loaded library is never
+// The functions are thread-safe; device.h has the rules for the devices. A loaded library is never
 // unloaded, because its devices use its code and data.
 
 #pragma once

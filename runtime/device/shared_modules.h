@@ -2,13 +2,13 @@
 // the same build share one module, so its code is on the GPU and in the instruction caches once. It
 // is unloaded when the last plan that uses it is destroyed. Kernels may share a module because none
 // keeps state in its module (kernels/README.md requires that); state between launches is in
-// workspaces. If somebody holds a module already, it is returned without asking the device. If the
-// device is lost, the launch will report that.
+// workspaces. If a module is loaded already, load() does not call the device. If the device is
+// lost, the launch will report that.
 //
-// Ownership: modules belong to those who loaded them. They go before this, and this goes before the
-// device. Threads: any number may load modules and let go of them at once, and a build is loaded
-// once. Both take device_mutex(), as every other use of the device has to that needs external order
-// (device.h).
+// Ownership: modules belong to the callers of load(). All modules must be destroyed before this
+// object, and this object before the device. Threads: any number may load and release modules at
+// once, and each build is loaded once. Loading and releasing lock device_mutex(). All other code
+// must lock it too for functions of the device that must not run concurrently (device.h).
 
 #pragma once
 
@@ -31,11 +31,12 @@ class SharedModules {
 
   Device& device() const { return device_; }
 
-  // Orders the uses of the device by several threads. Its owner must not let go of a module.
+  // The lock for the functions of the device. A thread that holds it must not release a module,
+  // because releasing locks it too.
   std::mutex& device_mutex() { return mutex_; }
 
-  // The module of the build, loaded unless somebody holds it. Failures are the device's; they are
-  // not kept.
+  // The module of the build. It is loaded if no caller has it. Failures are those of the device;
+  // the next call tries again.
   Result<std::shared_ptr<const Module>> load(const Build& build);
 
  private:

@@ -1,4 +1,4 @@
-// Selects, builds and loads the variants of a plan: the half of Plan that plans. One thread at a
+// Selects, builds and loads the variants of a plan. Plan then launches them. One thread at a
 // time per builder. Only loading locks the device (SharedModules).
 
 #pragma once
@@ -23,7 +23,7 @@ struct PlanVariants {
   std::vector<std::string> left_out;                     // a sentence for each that failed
 };
 
-// Everything a plan is made from; the references outlive the call.
+// Everything that a plan is made from. The references must be valid during the call.
 struct PlanRequest {
   SharedModules& modules;
   Builder& builder;

@@ -23,15 +23,15 @@ namespace mgtune {
 using Slots = std::vector<std::int64_t>;
 
 struct Binding {
-  const Operator* op = nullptr;  // outlives this
+  const Operator* op = nullptr;  // must outlive the binding
   Slots slots;                   // of op->scope: static dims, dtypes, flags, has(...)
 
   std::string text() const;
 };
 
 struct Problem {
-  const Operator* op = nullptr;  // outlives this
-  Slots slots;                   // every dim as well
+  const Operator* op = nullptr;  // must outlive the problem
+  Slots slots;                   // as in Binding, and also every dim
 
   Binding binding() const;  // without the dynamic and hint dims
   std::string text() const;

@@ -1,7 +1,7 @@
 // Process: a program that this process has started, with an argument vector and never a shell. It
-// leads a process group of its own: Ctrl-C on the terminal does not reach it, and kill() takes
-// everything along that it started. Of this process's descriptors it has the three standard ones
-// that it is given and no other. No signal is blocked in it.
+// leads a process group of its own, so Ctrl-C on the terminal does not reach it, and kill() also
+// kills everything that it started. It inherits only the three standard descriptors that it is
+// given. No signal is blocked in it.
 //
 // Move-only; one thread.
 
@@ -35,12 +35,12 @@ class Process {
   enum class Orphans : std::uint8_t {
     // The program is killed, also if only the thread that started it ends.
     kill_program,
-    // The program and everything that it started are killed. A fork of this process, the keeper,
-    // stands between the two and waits for the program. It sees to this if this process dies.
+    // The program and everything that it started are killed. For this, a fork of this process (the
+    // keeper) starts the program and waits for it. If this process dies, the keeper kills them.
     kill_all,
   };
 
-  // Returns when the program runs. environment if it cannot be started.
+  // Returns as soon as the program runs. environment if it cannot be started.
   static Result<Process> start(const ProcessCommand& command,
                                const StandardDescriptors& descriptors, Orphans orphans);
 
@@ -56,8 +56,9 @@ class Process {
   int exit_code() const;
   // After the end: "exited with 1" or "killed by signal 11 (Segmentation fault)".
   std::string end_description() const;
-  // After the end: whether a signal ended it that a program does not send to itself by a mistake
-  // (SIGTERM, or SIGKILL on a machine short of memory), and that kill() did not send.
+  // After the end: whether a signal from outside ended it, for example SIGTERM from a user, or
+  // SIGKILL from the kernel if memory ran out. False for the signals of its own mistakes (SIGSEGV,
+  // SIGABRT) and for kill().
   bool ended_from_outside() const;
 
  private:
@@ -73,8 +74,9 @@ struct Pipe {
   FileDescriptor reading, writing;
 };
 
-// Both ends are closed on exec, and the reading end does not block. Neither is one of the standard
-// descriptors, which a process may have closed: nothing that it prints goes into the pipe.
+// Both ends are closed on exec, and the reading end does not block. The numbers of both ends are
+// above those of the standard descriptors, even if this process has closed these. Otherwise text
+// that the process prints would go into the pipe.
 Result<Pipe> make_pipe();
 
 // Moves a descriptor away from the numbers of the standard ones, see make_pipe().

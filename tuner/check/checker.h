@@ -11,8 +11,8 @@
 // If the results of two orders differ, a barrier is missing: the variant is then built once more
 // with the race checker, which names threads and lines.
 //
-// On a GPU the device compares the tensors (check/device_compare.h). If something is not plainly
-// right, the host reads the data, decides, and describes the error.
+// On a GPU the device compares the tensors (check/device_compare.h). If the device does not find
+// all values right, the host reads the data, decides, and describes the error.
 //
 // It keeps device memory for the problem between checks. Not thread-safe.
 

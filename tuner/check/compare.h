@@ -28,8 +28,8 @@ struct DifferenceSums {
 
   double relative_error() const;  // infinity if finiteness differs or the reference is all zero
 
-  // Whether it passes, whatever the single elements are. If false, the elements may still be within
-  // their bounds; compare_with_reference() decides.
+  // True if the output passes for certain, without a look at single elements. If false, it may
+  // still pass, because every element is within its bound; compare_with_reference() decides.
   bool surely_within(double tolerance) const;
 };
 

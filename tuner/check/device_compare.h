@@ -1,6 +1,6 @@
 // DeviceCompare: compares a check's tensors on the device. For 2 x 134 MB, copying to the host and
 // comparing there takes 2 s per variant; reading them on the GPU takes less than a millisecond. The
-// host looks at the data only to describe something that is not plainly right.
+// host looks at the data only if the device does not find all values right.
 //
 // Not thread-safe. The device must outlive it.
 

@@ -6,7 +6,7 @@
 //     Absent tensors are null. A check's baseline has the same signature.
 //   FILL<T, Problem>(T* out, unsigned long long seed, Problem), contiguous
 // `Problem` is the struct of problem_struct.h. Kernels are launched as 64 blocks of 128 threads.
-// Not thread-safe. The device, the problem and the layouts outlive it.
+// Not thread-safe. The device, the problem and the layouts must outlive the object.
 
 #pragma once
 
@@ -32,8 +32,8 @@ class Reference {
   static Result<Reference> make(Device& device, Builder& builder, const Problem& problem,
                                 const std::vector<TensorLayout>& layouts);
 
-  // Gives every in and inout tensor fresh content, which depends on `seed` and on the tensor's
-  // place alone. Tensors that fill_from_outputs() serves are left as they are.
+  // Gives every in and inout tensor new content, which depends only on `seed` and on the index of
+  // the tensor. It does not change the tensors that fill_from_outputs() fills.
   Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
 
   // Runs the reference on the content of `tensors`. The result lies on the device: layout.count
@@ -42,7 +42,8 @@ class Reference {
     return compute(kernel_, tensors);
   }
 
-  // The same for the check's baseline, by whose errors variants are judged. Only if there is one.
+  // The same for the check's baseline, a kernel whose error says how large a variant's error may
+  // be. Call it only if the check has a baseline.
   Result<std::vector<Buffer>> compute_baseline(ProblemTensors& tensors) const {
     return compute(baseline_, tensors);
   }

@@ -26,7 +26,7 @@ class ArgumentList {
   explicit ArgumentList(CLI::App& app) : app_(app) {}
 
   // `name` is "--gpu" or "-o,--output"; `placeholder` stands for the value in --help. The value
-  // that a variable has now is its default. The variables outlive parsing.
+  // that a variable has now is its default. The variables must exist until parsing has ended.
   void flag(const std::string& name, bool& variable, const std::string& help);
   void value(const std::string& name, std::string& variable, const std::string& placeholder,
              const std::string& help);
@@ -43,7 +43,8 @@ class ArgumentList {
   void values(const std::string& name, std::vector<std::string>& variable,
               const std::string& placeholder, const std::string& help);
 
-  // Arguments without an option name, in order. If there are `choices`, the word is one of them.
+  // Arguments without an option name, in order. If `choices` is not empty, the word must be one of
+  // them.
   void word(const std::string& name, std::string& variable, const std::vector<std::string>& choices,
             const std::string& help);
   void words(const std::string& name, std::vector<std::string>& variable, const std::string& help);
@@ -79,7 +80,7 @@ using Commands = std::vector<NamedCommand>;
 Commands make_commands();  // in the order of the overview
 
 // Finds the subcommand that argv names, and fills in its arguments. Called once, before any other
-// thread runs. `commands` outlives the result. Null if argv asks for --help or --version, or is
+// thread runs. `commands` must outlive the result. Null if argv asks for --help or --version, or is
 // empty: then the text has been printed. invalid_argument for wrong words, with "did you mean" for
 // one that looks misspelt. An option with an empty value is wrong too.
 Result<Command*> parse(int argc, const char* const* argv, const Commands& commands);

@@ -23,13 +23,14 @@ struct ResultFilter {
 };
 
 struct FoundResults {
-  ReportModel model;    // of the results and of the sweeps that found them
-  std::string nothing;  // a sentence if the store has results but none that were asked for: which
-                        // results it has, and which command finds more
+  ReportModel model;  // of the results and of the sweeps that found them
+  // If the filter matches no result of the store: a sentence that says which results the store has,
+  // and which command finds more. Otherwise "".
+  std::string nothing;
 };
 
-// The results that `filter` accepts; none without a store. invalid_argument as check_kernel() and
-// check_gpu() say.
+// The results that `filter` accepts. If there is no store, there are none. Fails as check_kernel()
+// and check_gpu() do.
 Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilter& filter);
 
 // The same of the database that --db names, or of the default one.

@@ -5,7 +5,8 @@
 // again. A signal that was ignored when the program started stays ignored (nohup).
 //
 // A signal handler may neither end workers nor remove folders. So it replaces this process by a
-// program that may: `mgtune worker leave`. It keeps the children; its locks and data are gone.
+// program that may: `mgtune worker leave`. The children stay children of this process, but its
+// locks and its data are gone.
 //
 // Call install_interrupt_handlers() once, from the main thread, and leave_nothing_behind() as the
 // last action of the main thread. Any thread may call the others.
@@ -25,9 +26,10 @@ void stop_interrupt_timer();     // the sweep has stopped by itself: the rest ca
 ExitCode interrupt_exit_code();  // only if interrupted()
 
 // Cleans up at the end of a sweep, also of an interrupted one. It kills and collects all processes
-// that descend from this one (workers, compilers), removes their temporary folders, and folds the
-// write-ahead log into the database. If `database` is "", no log is folded. A database of over
-// 64 MiB takes long to open and keeps its log; the next program that opens it folds it.
+// that descend from this one (workers, compilers), removes their temporary folders, and merges the
+// write-ahead log into the database. If `database` is "", it does not touch a database. A database
+// of more than 64 MiB takes long to open, so its log stays; the next program that opens the
+// database merges it.
 void leave_nothing_behind(const std::string& database);
 
 }  // namespace mgtune

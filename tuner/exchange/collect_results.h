@@ -26,8 +26,9 @@ struct Selection {
   bool wants(const std::string& op, const GpuRecord& gpu, const std::string& problem_text) const;
 };
 
-// Failures without a timing are in the recording of every method that timed something of their
-// problem. One thread at a time per store.
+// Reads the selected results. A failure without a timing belongs to no method, so it is added to
+// the recordings of all methods that timed a variant of the problem. One thread at a time per
+// store.
 Result<ExchangedResults> collect_results(Store& store, const Selection& selection);
 
 // Groups rows by operator, GPU and environment. The order is fixed.

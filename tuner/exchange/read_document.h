@@ -23,11 +23,11 @@ namespace mgtune {
 // The unpacked content of a file. corrupt if it is damaged or larger than 512 MiB.
 Result<std::string> read_document(FileSystem& files, const std::string& path);
 
-// corrupt, with the file's name, if it is not JSON. `wanted` is that of parse_json().
+// corrupt, with the file's name, if it is not JSON. `wanted` is passed to parse_json().
 Result<JsonValue> parse_document(const std::string& path, std::string_view text,
                                  const std::function<bool(std::string_view key)>& wanted = nullptr);
 
-// An error inside a file is the file's fault, not that of the words that name it.
+// Changes invalid_argument into corrupt: the user's words are right, but the file is not.
 Status as_corrupt(Status failure);
 
 // A Kernel Tuner cache or T4 results. We also export T4.

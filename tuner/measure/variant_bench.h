@@ -25,7 +25,8 @@ namespace mgtune {
 
 class VariantBench {
  public:
-  VariantBench(std::unique_ptr<Device> device, WorkerChannel& channel);  // the channel outlives it
+  // `channel` must outlive the object.
+  VariantBench(std::unique_ptr<Device> device, WorkerChannel& channel);
 
   Device& device() { return *device_; }
   Builder& builder() { return builder_; }

@@ -30,8 +30,8 @@ struct SweepPlan {
   std::vector<DeviceInfo> devices;  // of one model
   std::vector<PlannedProblem> problems;
   SweepOptions options;
-  std::int64_t largest_bytes = 0;  // the most that one of the problems moves
-  std::optional<Shard> shard;      // the part of `all_problems` that `problems` is
+  std::int64_t largest_bytes = 0;  // the largest number of bytes that one of the problems moves
+  std::optional<Shard> shard;      // set if `problems` are only a part of all problems
   std::int64_t all_problems = 0;
 
   const DeviceInfo& device() const { return devices.front(); }
@@ -41,9 +41,9 @@ struct SweepPlan {
 // "500", "60s", "5m", "1h"
 Result<Budget> parse_budget(const std::string& text);
 
-// One plan per GPU model among the requested devices. `catalog` outlives the plans. `program` is
-// the path of mgtune, which is started as a child process, first to find out how GPUs can be timed
-// here. `command` is what the user typed.
+// One plan per GPU model among the requested devices. `catalog` must outlive the plans. `program`
+// is the path of mgtune, which is started as a child process, first to find out how GPUs can be
+// timed here. `command` is what the user typed.
 Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Catalog& catalog,
                                                 const std::string& program,
                                                 const std::string& command);

@@ -1,5 +1,5 @@
-// Explanation: the variant that a program would run for a problem, why, and what that is likely to
-// lose. It compiles and launches nothing. One thread at a time.
+// Explanation: which variant a program would run for a problem, why, and how much slower than the
+// best variant it may be. It compiles and launches nothing. One thread at a time.
 
 #pragma once
 
@@ -37,14 +37,14 @@ struct SelectionReport {
   ExplainedGpu gpu;
   std::optional<Problem> problem;         // nullopt: only the cross-validation was asked for
   std::vector<SelectedVariant> selected;  // best first
-  std::vector<HeldOut> neighbors;         // the nearest measured problems, each held out
+  std::vector<HeldOut> neighbors;         // the nearest measured problems, as in cross_validate()
   std::vector<std::string> failed;        // variants that are never dispatched on this GPU
   std::vector<std::vector<HeldOut>>
       cross_validated;  // one list per combination of dtypes and flags
 };
 
-// `catalog` outlives the report. unsupported if no variant serves the problem; not_found if there
-// is nothing to cross-validate; corrupt for a database with values that the operator does not
+// `catalog` must outlive the report. unsupported if no variant serves the problem; not_found if
+// there is nothing to cross-validate; corrupt for a database with values that the operator does not
 // offer.
 Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog);
 

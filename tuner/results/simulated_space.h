@@ -42,7 +42,8 @@ struct SweptSpaces {
   std::vector<std::string> left_out;  // problems whose variants were not all visited, and why
 };
 
-// One space for each problem, GPU and method that the filter accepts. The catalog outlives them.
+// One space for each problem, GPU and method that the filter accepts. The catalog must outlive
+// them.
 Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptFilter& filter);
 
 }  // namespace mgtune

@@ -19,8 +19,8 @@ namespace mgtune {
 // The neighbors of a variant: admissible variants of the same design that differ in one parameter,
 // or that differ in two parameters by one step in the list of each. Pairs are needed because a
 // constraint may allow only changes of two parameters together, for example of the two sides of a
-// tile whose product is limited. In a long list of values,
-// only the 16 values before and the 16 values after the own value are used.
+// tile whose product is limited. In a long list of values, only the 16 values before and the 16
+// values after the variant's value are used.
 std::vector<Variant> neighbors(const VariantSet& set, const Variant& variant);
 
 class CandidatePool {

@@ -33,7 +33,7 @@ class ProblemSweep {
   // Called after every variant.
   using OnVariant = std::function<void(const ProblemSweep&)>;
 
-  // Everything passed outlives the object.
+  // All arguments must outlive the object.
   static Result<std::unique_ptr<ProblemSweep>> make(SweepShared& shared,
                                                     const PlannedProblem& planned);
 

@@ -53,8 +53,8 @@ class SeededInputs {
   // DeviceCompare.
   Result<bool> passes_on_device(CheckRecord& record) const;
 
-  // What is wrong with the outputs; "" if nothing is. The record keeps the worst error so far, as a
-  // share of its tolerance.
+  // Describes what is wrong with the outputs; "" if they are right. The record gets the error if it
+  // is the largest so far, relative to its tolerance.
   Result<std::string> compare(const std::vector<Bytes>& outputs, CheckRecord& record);
 
  private:

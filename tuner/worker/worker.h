@@ -1,8 +1,8 @@
 // The workers behind the hidden subcommands `mgtune worker measure DEVICE METHOD [REASON]`, `mgtune
 // worker count DEVICE` and `mgtune worker compile TARGET`. (timing_method_probe.h has `worker
 // method`.) They read requests from standard input until it closes and answer on standard output.
-// The returned Status is the worker's failure, never that of a single variant. A measure worker
-// first checks that its GPU works (health_check.h).
+// The returned Status is the worker's failure, never the failure of a single variant. A measure
+// worker first checks that its GPU works (health_check.h).
 
 #pragma once
 

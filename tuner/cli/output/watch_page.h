@@ -23,7 +23,7 @@ class WatchPage {
   const std::string& url() const { return url_; }
 
   // Call when the sweep is over: browsers get the last document. Returns within seconds. Call it
-  // before the store is closed, because the last process that closes the store folds its log.
+  // before the store is closed, because the last process that closes the store merges its log.
   void finish();
 
  private:
