@@ -1,10 +1,10 @@
-#include "final/pick.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
+
+#include "final/pick.h"
 
 namespace mgtune {
 namespace {
