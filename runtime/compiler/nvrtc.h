@@ -18,11 +18,12 @@
 #include "system/shared_library.h"
 
 // The functions that mgtune calls.
-#define MGTUNE_NVRTC_FUNCTIONS(X)                                                                \
-  X(nvrtcVersion)                                                                                \
-  X(nvrtcGetErrorString)                                                                         \
-  X(nvrtcCreateProgram)                                                                          \
-  X(nvrtcDestroyProgram) X(nvrtcAddNameExpression) X(nvrtcCompileProgram) X(nvrtcGetLoweredName) \
+#define MGTUNE_NVRTC_FUNCTIONS(X)                                         \
+  X(nvrtcVersion)                                                         \
+  X(nvrtcGetErrorString)                                                  \
+  X(nvrtcCreateProgram)                                                   \
+  X(nvrtcDestroyProgram)                                                  \
+  X(nvrtcAddNameExpression) X(nvrtcCompileProgram) X(nvrtcGetLoweredName) \
       X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN)
 
 namespace mgtune {

@@ -1,5 +1,5 @@
-// The limits of four GPUs, for tests of spaces and of kernels: from the oldest that mgtune serves to
-// the H200, which has the largest spaces.
+// The limits of four GPUs, for tests of spaces and of kernels: from the oldest that mgtune serves
+// to the H200, which has the largest spaces.
 
 #pragma once
 

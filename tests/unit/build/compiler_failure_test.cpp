@@ -1,9 +1,9 @@
-#include "compiler/host_toolchain.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "compiler/host_toolchain.h"
 
 namespace mgtune {
 namespace {

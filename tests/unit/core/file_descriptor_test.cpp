@@ -1,4 +1,6 @@
 
+#include "system/file_descriptor.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -7,7 +9,6 @@
 #include <cerrno>
 #include <thread>
 
-#include "system/file_descriptor.h"
 #include "system/process.h"
 #include "tests/helpers/test_folder.h"
 

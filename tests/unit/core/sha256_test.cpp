@@ -5,7 +5,6 @@
 #include <random>
 #include <vector>
 
-
 namespace mgtune {
 namespace {
 

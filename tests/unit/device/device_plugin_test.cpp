@@ -1,10 +1,9 @@
-#include "device/plugin.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <algorithm>
 
+#include "device/plugin.h"
 #include "system/file_system.h"
 #include "tests/helpers/test_folder.h"
 

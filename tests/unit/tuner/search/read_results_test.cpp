@@ -1,12 +1,11 @@
 // What an import takes, and what it refuses: a file is data of strangers.
 
-#include "exchange/read_document.h"
-
 #include <gmock/gmock.h>
 
 #include <random>
 
 #include "exchange/gzip.h"
+#include "exchange/read_document.h"
 #include "tests/helpers/exchange_fixture.h"
 #include "tests/helpers/recordings.h"
 #include "tests/helpers/replaced.h"
@@ -169,7 +168,8 @@ TEST_F(ReadResultsTest, NamesThatAreNotOffered) {
   };
   refused("pair.add", "pair.ad", "/tables/0/operator: unknown operator 'pair.ad'");
   refused("pair.add", "/etc/passwd.x", "unknown operator");
-  refused("n=64 T=f32", "n=64", "/tables/0/picks/0/problem: pair.add needs `T`: add it to the problem");
+  refused("n=64 T=f32", "n=64",
+          "/tables/0/picks/0/problem: pair.add needs `T`: add it to the problem");
   refused("n=64 T=f32", "n=-1 T=f32", "n: -1 is negative");
   refused("n=64 T=f32", "n=64 T=f32 m=1", "unknown name 'm'");
   refused("\"design\": \"flat\"", "\"design\": \"fla\"",

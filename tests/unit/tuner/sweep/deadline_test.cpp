@@ -1,9 +1,8 @@
-#include "sweep/sweep.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "sweep/sweep.h"
 #include "tests/helpers/golden_operators.h"
 #include "tests/helpers/toy_operators.h"
 
