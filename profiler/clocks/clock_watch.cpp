@@ -26,7 +26,7 @@ class NvmlClockWatch final : public ClockWatch {
   static Result<std::unique_ptr<NvmlClockWatch>> open(const std::string& device_id,
                                                       LibraryLoader& loader) {
     MGTUNE_ASSIGN(NvmlSession session, NvmlSession::start(loader));
-    MGTUNE_ASSIGN(NvmlDevice const device, session.device(device_id));
+    MGTUNE_ASSIGN(NvmlDeviceHandle* const device, session.device(device_id));
     return std::unique_ptr<NvmlClockWatch>(new NvmlClockWatch(std::move(session), device));
   }
 

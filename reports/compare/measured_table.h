@@ -24,7 +24,7 @@ struct RowName {
   std::string method;  // for a benchmark: "cpu time", "real time", "manual time"
   bool emulation = false;
 
-  auto operator<=>(const RowName&) const = default;
+  auto operator<=>(const RowName&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct MeasuredRow {

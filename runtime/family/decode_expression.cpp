@@ -108,6 +108,7 @@ Result<DTypeRef> decode_dtype(const JsonCursor& cursor, const Operator& op) {
   const auto variable = std::ranges::find(op.dtypes, word, &DTypeVariable::name);
   if (variable != op.dtypes.end()) return DTypeRef{DType::f32, variable->slot};
   std::vector<std::string> candidates;
+  candidates.reserve(std::size(kDTypes) + op.dtypes.size());
   for (const DType known : kDTypes) candidates.emplace_back(to_string(known));
   for (const DTypeVariable& known : op.dtypes) candidates.push_back(known.name);
   return cursor.error(fmt::format("'{}' is neither a dtype nor a name of /dtypes{}", word,

@@ -61,7 +61,7 @@ struct EnvironmentRecord {
     return std::tuple(Field{"mgtune_version", &R::mgtune_version}, Field{"compiler", &R::compiler},
                       Field{"driver", &R::driver}, Field{"system", &R::system});
   }
-  auto operator<=>(const EnvironmentRecord&) const = default;
+  auto operator<=>(const EnvironmentRecord&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // What the compiler reported about the kernels of a binary. -1: it reported nothing.

@@ -58,7 +58,8 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const std::string> candidate
     if (is_absent(candidate, error)) {
       absent.push_back(candidate);
     } else {
-      failures.push_back(error.starts_with(candidate) ? error : candidate + ": " + error);
+      failures.push_back(error.starts_with(candidate) ? error
+                                                      : fmt::format("{}: {}", candidate, error));
     }
   }
   // An existing library that does not load says more than all those that do not exist.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <set>
 
 #include "expression/expression.h"
@@ -18,7 +17,8 @@ namespace {
 using Words = std::map<std::string, std::string>;
 
 std::string list_text(const std::vector<DType>& dtypes, const char* separator = ",") {
-  const auto words = std::views::transform(dtypes, [](DType dtype) { return to_string(dtype); });
+  std::vector<std::string_view> words(dtypes.size());
+  std::ranges::transform(dtypes, words.begin(), [](DType dtype) { return to_string(dtype); });
   return fmt::format("{}", fmt::join(words, separator));
 }
 

@@ -1,7 +1,6 @@
 #include "sweep/problem_sweep.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "calibration/calibrate.h"
 #include "final/final.h"
@@ -263,8 +262,10 @@ Status ProblemSweep::record_space() {
 }
 
 std::vector<OutcomeRecord> ProblemSweep::contenders() const {
-  const auto values = std::views::values(contenders_);
-  return {values.begin(), values.end()};
+  std::vector<OutcomeRecord> all;
+  all.reserve(contenders_.size());
+  for (const auto& [variant, state] : contenders_) all.push_back(state);
+  return all;
 }
 
 Status ProblemSweep::pick() {

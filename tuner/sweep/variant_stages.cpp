@@ -1,15 +1,16 @@
 #include "sweep/variant_stages.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace mgtune {
 
 bool VariantStages::is_default_on_its_way() const {
   const auto is_it = [this](const VariantState& state) { return is_default(state); };
-  return std::ranges::any_of(std::views::join(std::views::values(compiling)), is_it) ||
-         std::ranges::any_of(std::views::values(measuring), is_it);
+  return std::ranges::any_of(
+             compiling,
+             [&](const auto& request) { return std::ranges::any_of(request.second, is_it); }) ||
+         std::ranges::any_of(measuring, [&](const auto& job) { return is_it(job.second); });
 }
 
 std::size_t VariantStages::size() const {
