@@ -306,7 +306,7 @@ mgr_plan_t* plan_hostile(mgr_context_t* context, Choices& choices) {
 
 // On a tmpfs where there is one.
 std::string folder_path() {
-  static const test_helpers::TestFolder folder;
+  static const TestFolder folder;
   return folder.path();
 }
 
