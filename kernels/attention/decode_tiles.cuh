@@ -26,7 +26,7 @@ struct Variant {
   static constexpr int kRowBytes = HEAD_DIM * 2;
   // Q takes half as many registers as O. If that is too many, Q is read again for every tile.
   static constexpr bool kQInRegisters = ROWS * HEAD_DIM <= 2048;
-  static constexpr bool kSumByMma = false, kSeldom = true;
+  static constexpr bool kSumByMma = false, kLazyRescale = true;
   static constexpr bool kPaged = PAGED, kLse = LSE;
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED;
   static_assert(ROWS % 16 == 0 && BLOCK_N % 16 == 0 && BLOCK_N <= 64 && HEAD_DIM % 32 == 0,

@@ -32,7 +32,7 @@ struct Variant {
   static constexpr int kKeyTiles = BLOCK_N / 8, kDimTiles = HEAD_DIM / 8;  // of 8 columns
   static constexpr int kRowBytes = HEAD_DIM * 2;
   static constexpr bool kQInRegisters = Q_IN_REGS, kOverlap = OVERLAP;
-  static constexpr bool kSumByMma = SUM == ROW_SUM::mma, kSeldom = SCALING == RESCALE::seldom;
+  static constexpr bool kSumByMma = SUM == ROW_SUM::mma, kLazyRescale = SCALING == RESCALE::seldom;
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
   static_assert(BLOCK_M % (16 * WARPS) == 0 && BLOCK_N % 16 == 0 && HEAD_DIM % 32 == 0,
                 "whole fragments");

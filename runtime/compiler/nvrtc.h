@@ -18,13 +18,20 @@
 #include "system/shared_library.h"
 
 // The functions that mgtune calls.
-#define MGTUNE_NVRTC_FUNCTIONS(X)                                         \
-  X(nvrtcVersion)                                                         \
-  X(nvrtcGetErrorString)                                                  \
-  X(nvrtcCreateProgram)                                                   \
-  X(nvrtcDestroyProgram)                                                  \
-  X(nvrtcAddNameExpression) X(nvrtcCompileProgram) X(nvrtcGetLoweredName) \
-      X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN)
+// clang-format off: version 14 moves the entries to and fro
+#define MGTUNE_NVRTC_FUNCTIONS(X) \
+  X(nvrtcVersion)                 \
+  X(nvrtcGetErrorString)          \
+  X(nvrtcCreateProgram)           \
+  X(nvrtcDestroyProgram)          \
+  X(nvrtcAddNameExpression)       \
+  X(nvrtcCompileProgram)          \
+  X(nvrtcGetLoweredName)          \
+  X(nvrtcGetProgramLogSize)       \
+  X(nvrtcGetProgramLog)           \
+  X(nvrtcGetCUBINSize)            \
+  X(nvrtcGetCUBIN)
+// clang-format on
 
 namespace mgtune {
 

@@ -84,7 +84,7 @@ Status bind_bool(const std::string& name, int slot, const Words& words, Slots& s
 
 // The value of a dim that the words leave out.
 Status bind_default(const Operator& op, const Dim& dim, Slots& slots) {
-  if (!dim.fallback) return missing(op, dim.name, "4096");
+  if (!dim.fallback) return missing(op, dim.name, example_of(op, dim));
   const Result<std::int64_t> value = dim.fallback->evaluate(slots);
   if (!value.ok()) {
     return value.status().with_context(op.place("/dims/" + dim.name + "/default"));
@@ -243,6 +243,13 @@ std::vector<std::string> problem_words(const Operator& op) {
     if (tensor.optional) words.push_back(tensor.name);
   }
   return words;
+}
+
+std::string example_of(const Operator& op, const Dim& dim) {
+  for (const ProblemValues& problem : op.problems) {
+    if (const auto value = problem.find(dim.name); value != problem.end()) return value->second;
+  }
+  return "4096";
 }
 
 Result<Problem> complete(const Binding& binding, const std::map<std::string, std::int64_t>& dims) {

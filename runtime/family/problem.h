@@ -54,6 +54,9 @@ Result<std::map<std::string, std::string>> parse_assignments(std::string_view te
 // The words that bind_problem() accepts, in canonical order: dims, dtypes, flags, optional tensors.
 std::vector<std::string> problem_words(const Operator& op);
 
+// A value of the dim for messages: that of the operator's first problem, otherwise "4096".
+std::string example_of(const Operator& op, const Dim& dim);
+
 // The problem of `binding` with its dynamic and hint dims set: `dims` by name, defaults for the
 // rest. invalid_argument for a static dim, and as for bind_problem().
 Result<Problem> complete(const Binding& binding, const std::map<std::string, std::int64_t>& dims);

@@ -26,6 +26,7 @@ bool is_identifier(std::string_view word);  // whether C accepts the word as a n
 
 class JsonCursor {
  public:
+  // The whole value was read from this one file.
   JsonCursor(const std::string& file, const JsonValue& value) : files_(&file), value_(&value) {}
   // Every JsonValue::file in `value` is an index into `files`.
   JsonCursor(const std::vector<std::string>& files, const JsonValue& value)

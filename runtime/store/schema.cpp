@@ -1,5 +1,6 @@
 #include "store/schema.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -273,16 +274,20 @@ constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3};
 
 // The step to a version: what is written out, and the fields that the tables of records got.
 std::vector<std::string> all_steps() {
-  std::vector<std::string> steps;
-  while (true) {
-    std::string step(steps.size() < kWrittenOut.size() ? kWrittenOut[steps.size()] : "");
-    const int version = static_cast<int>(steps.size()) + 1;
-    for_each_table([&](const std::string& table, const auto& record) {
-      step += added_columns(table, record, version);
+  int newest = static_cast<int>(kWrittenOut.size());
+  for_each_table([&](const std::string&, const auto& record) {
+    for_each_column(record, [&](const auto& field, const auto&) {
+      newest = std::max(newest, field.traits.added_in);
     });
-    if (step.empty()) return steps;
-    steps.push_back(std::move(step));
+  });
+  std::vector<std::string> steps(kWrittenOut.begin(), kWrittenOut.end());
+  steps.resize(static_cast<std::size_t>(newest));
+  for (int version = 1; version <= newest; ++version) {
+    for_each_table([&](const std::string& table, const auto& record) {
+      steps[static_cast<std::size_t>(version) - 1] += added_columns(table, record, version);
+    });
   }
+  return steps;
 }
 
 }  // namespace

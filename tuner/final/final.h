@@ -24,9 +24,9 @@ struct FinalResult {
   std::vector<OutcomeRecord> expelled;
 };
 
-// `view` has the problem's default and the timing method. With --counters, the hardware counters of
-// the finalists are read too. If an entry crashes, hangs or cannot be launched, it is expelled, and
-// the final is held again with the others.
+// Each contender has a measurement. `view` has the problem's default and the timing method. With
+// --counters, the hardware counters of the finalists are read too. If an entry crashes, hangs or
+// cannot be launched, it is expelled, and the final is held again with the others.
 //
 // There is no pick if there are fewer than two entries, if the sweep was asked to stop, or if the
 // final failed for another reason (the summary has the reason). Then the caller decides by the

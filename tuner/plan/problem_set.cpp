@@ -164,7 +164,7 @@ Status explain_failure(const Operator& op, const Words& words, Status failure) {
     if (dim.fallback) continue;
     const auto word = words.find(dim.name);
     example += (example.empty() ? "" : ",") + dim.name + "=" +
-               (word == words.end() ? "4096" : word->second);
+               (word == words.end() ? example_of(op, dim) : word->second);
   }
   return invalid_argument(op.full_name() + " needs `" + missing->name +
                           "`: add it to --problem, for example --problem " + example);

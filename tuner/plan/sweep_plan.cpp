@@ -32,9 +32,6 @@ constexpr double kMaxEvaluations = 1e15;
 // Far beyond any sweep, far below what the clock can count.
 constexpr double kMaxSeconds = 365.0 * 24 * 3600;
 
-constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
-                             DType::u64, DType::i32, DType::u32, DType::i8,   DType::u8};
-
 Result<std::vector<DType>> parse_dtypes(const std::string& text) {
   std::vector<DType> dtypes;
   std::size_t start = 0;

@@ -57,9 +57,14 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
     refuse_objected(state.build);
     MGTUNE_TRY(find_results(state));
   }
-  if (state.need != VariantState::Need::nothing) {
-    state.cached = cache_.recorded_sha256(state.build.key).has_value();
+  if (state.need == VariantState::Need::measure) {
+    // The binary is verified: a measure worker would compile a damaged one again, within the
+    // deadline of the variant.
+    const std::optional<Build> cached = cache_.load(state.build.key);
+    state.cached = cached.has_value() && cached->sha256 == state.build.sha256;
     if (!state.cached) state.need = VariantState::Need::compile;
+  } else if (state.need == VariantState::Need::compile) {
+    state.cached = cache_.recorded_sha256(state.build.key).has_value();
   }
   return state;
 }

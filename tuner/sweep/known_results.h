@@ -28,7 +28,7 @@ struct VariantState : OutcomeRecord {
 
   Variant point;  // `variant` is its text
   Need need = Need::compile;
-  bool cached = false;  // the build cache holds its build: compiling costs nothing
+  bool cached = false;  // the build cache has an entry of its build: no compiler is likely to run
 
   bool contends() const { return need == Need::nothing && outcome == Outcome::ok; }
 };

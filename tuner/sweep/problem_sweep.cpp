@@ -249,7 +249,7 @@ bool ProblemSweep::is_recorded(const VariantState& state) const {
 // Writes the row in its own transaction, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
-  OutcomeRecord row = state;
+  OutcomeRecord row = state;  // without the members that only this sweep needs
   MGTUNE_ASSIGN(row.sweep, shared_.journal.begin());
   return shared_.store.record(row);
 }

@@ -15,9 +15,9 @@
 //
 // V has these constants: T (half or bfloat16); kRowTiles tiles of 16 rows, kKeyTiles of 8 keys and
 // kDimTiles of 8 columns; kHeadDim, kRowBytes; kQInRegisters; kSumByMma (the sums of P are products
-// with ones); kSeldom (O follows a maximum only when it rises by 2^8); kCausal, kWindowed, kCapped;
-// kLse (keeps a second sum, of P before it is rounded). Q and the tiles lie in shared memory as
-// <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
+// with ones); kLazyRescale (O follows a maximum only if it rises by more than 2^8); kCausal,
+// kWindowed, kCapped; kLse (keeps a second sum, of P before it is rounded). Q and the tiles lie in
+// shared memory as <mg/swizzle.cuh> describes. All lanes of a warp call every function together.
 // Numerics: products are exact, sums are fp32, P is rounded to T. A row that saw no key has a sum
 // of 0.
 
@@ -32,7 +32,7 @@
 namespace mg {
 
 inline constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
-inline constexpr float kSeldomBits = 8.0f;  // kSeldom ignores rises of a maximum up to 2^8
+inline constexpr float kLazyRescaleBits = 8.0f;  // log2 of the rise that kLazyRescale ignores
 
 __device__ __forceinline__ int minimum(int a, int b) { return a < b ? a : b; }
 __device__ __forceinline__ int maximum(int a, int b) { return a > b ? a : b; }
@@ -163,10 +163,10 @@ class AttentionRows {
           x = fmaxf(x, fmaxf(scores.s[i][j][2 * r], scores.s[i][j][2 * r + 1]));
         }
         maximum[i][r] = quad_max(x);
-        rises |= maximum[i][r] * factor_ > max_[i][r] * factor_ + kSeldomBits;
+        rises |= maximum[i][r] * factor_ > max_[i][r] * factor_ + kLazyRescaleBits;
       }
     }
-    if (V::kSeldom && !__any_sync(0xffffffffu, rises)) return;
+    if (V::kLazyRescale && !__any_sync(0xffffffffu, rises)) return;
 #pragma unroll
     for (int i = 0; i < V::kRowTiles; ++i) {
 #pragma unroll

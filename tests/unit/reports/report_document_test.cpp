@@ -354,8 +354,8 @@ TEST(PicksCsvTest, HasOneRowAPickAndQuotesWhatItMust) {
 TEST(ReportDocumentTest, ThePageDecodesTheFieldsOfTheRecords) {
   std::ifstream file(source_path("reports/web/src/fields.generated.ts"));
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  EXPECT_EQ(text, page_fields_source())
-      << "run cmake --build --preset dev --target page_fields, then npm run build in reports/web";
+  EXPECT_EQ(text, page_fields_source()) << "run cmake --build --preset dev --target "
+                                           "mgtune_page_fields, then npm run build in reports/web";
 }
 
 TEST(ReportDocumentTest, TheSchemaHasAColumnForEveryFieldThatThePageShows) {

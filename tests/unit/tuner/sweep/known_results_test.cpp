@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "core/sha256.h"
 #include "family/catalog.h"
 #include "family/decode.h"
 #include "system/file_system.h"
@@ -257,24 +260,40 @@ TEST_F(KnownResultsTest, ResultsOfOtherParametersAreNotTaken) {
 }
 
 TEST_F(KnownResultsTest, ABuildThatLeftTheCacheIsMadeAgainWhenItIsNeeded) {
+  Build build;
+  build.binary = "binary";
+  build.sha256 = sha256_hex(build.binary);
+  build.arch = "cpu";
   KnownResults known = results();
   VariantState state = *known.look_up(variant_);
-  ASSERT_TRUE(known.add_build(state, built("abc")).ok());
+  build.key = state.build.key;
+  ASSERT_TRUE(known.add_build(state, built(build.sha256)).ok());
   state.outcome = Outcome::ok;
   record(state);  // the build alone
 
-  VariantState again = *known.look_up(variant_);
-  EXPECT_EQ(again.need, VariantState::Need::compile);
-  EXPECT_FALSE(again.cached);
-  Build build;
-  build.key = again.build.key;
-  build.binary = "binary";
-  build.sha256 = "9a3a45d01531a20e89ac6ae10b0b0beb0492acd7216a368aa062d1a5fecaf9cd";
-  build.arch = "cpu";
+  const auto expect_compile = [&] {
+    const VariantState again = *known.look_up(variant_);
+    EXPECT_EQ(again.need, VariantState::Need::compile);
+    EXPECT_FALSE(again.cached);
+  };
+  expect_compile();
   ASSERT_TRUE(cache_.store(build).ok());
-  again = *known.look_up(variant_);
+  const VariantState again = *known.look_up(variant_);
   EXPECT_EQ(again.need, VariantState::Need::measure);
   EXPECT_TRUE(again.cached);
+
+  // A measure worker would compile a damaged build within the variant's deadline.
+  const std::string path = folder_.file("cache") + "/" + build.key + ".build";
+  std::string entry = FileSystem::real().read_file(path).value();
+  entry.back() ^= 1;
+  std::ofstream(path, std::ios::binary) << entry;
+  expect_compile();
+
+  // The recorded results are not those of this binary.
+  build.binary = "another binary";
+  build.sha256 = sha256_hex(build.binary);
+  ASSERT_TRUE(cache_.store(build).ok());
+  expect_compile();
 }
 
 }  // namespace
