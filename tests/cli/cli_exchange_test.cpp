@@ -1,4 +1,5 @@
-// mgtune export and mgtune import, from a sweep to a table that serves another store.
+// mgtune export, mgtune import and mgtune pack: from a sweep to a table that serves another store,
+// and to a pack that serves a program.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "exchange/gzip.h"
 #include "store/import.h"
 #include "store/store.h"
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/mgr_plan_options.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/test_paths.h"
@@ -53,6 +55,28 @@ class CliExchangeTest : public ::testing::Test {
     EXPECT_EQ(ended.exit_code, 0) << ended;
     EXPECT_THAT(ended.out, IsEmpty());
     return path;
+  }
+
+  // What mgr_explain says of the swept problem to a program that opens this database or pack.
+  static std::string explained(const std::string& database) {
+    mgr_open_options_t open{};
+    open.struct_size = sizeof(open);
+    open.device = "cpu";
+    open.database = database.c_str();
+    const char* const families[] = {kFamily.c_str()};
+    open.family_folders = families;
+    open.family_folder_count = 1;
+    mgr_context_t* context = nullptr;
+    EXPECT_EQ(mgr_open(&open, &context), MGR_OK) << mgr_last_error();
+    const MgrPlanOptions options("vector_add.add", {{"T", "f32"}}, {{"n", 1, 4096}});
+    mgr_plan_t* plan = nullptr;
+    EXPECT_EQ(mgr_plan(context, options.get(), &plan), MGR_OK) << mgr_last_error();
+    const std::int64_t n = 1000;
+    std::string text(8192, '\0');
+    EXPECT_EQ(mgr_explain(plan, &n, 1, text.data(), text.size(), nullptr), MGR_OK);
+    mgr_plan_free(plan);
+    mgr_close(context);
+    return text;
   }
 
   static void expect_refused(const Ended& ended, int exit_code, const std::string& message) {
@@ -215,26 +239,32 @@ TEST_F(CliExchangeTest, ATunedTableServes) {
   EXPECT_EQ(tuned[0].tuned.build_sha256.size(), 64U);
   EXPECT_EQ(store.sweeps()->at(0).sweep.strategy, kImportStrategy);
 
-  ::setenv("MGTUNE_CACHE_DIR", cache_->path().c_str(), 1);  // the sweep's builds
-  const std::string database = mgtune_.database();
-  mgr_open_options_t open{};
-  open.struct_size = sizeof(open);
-  open.device = "cpu";
-  open.database = database.c_str();
-  const char* const families[] = {kFamily.c_str()};
-  open.family_folders = families;
-  open.family_folder_count = 1;
-  mgr_context_t* context = nullptr;
-  ASSERT_EQ(mgr_open(&open, &context), MGR_OK) << mgr_last_error();
-  const MgrPlanOptions options("vector_add.add", {{"T", "f32"}}, {{"n", 1, 4096}});
-  mgr_plan_t* plan = nullptr;
-  ASSERT_EQ(mgr_plan(context, options.get(), &plan), MGR_OK) << mgr_last_error();
-  const std::int64_t n = 1000;
-  std::string text(8192, '\0');
-  EXPECT_EQ(mgr_explain(plan, &n, 1, text.data(), text.size(), nullptr), MGR_OK);
-  EXPECT_THAT(text, AllOf(HasSubstr("exact problem"), HasSubstr(tuned[0].tuned.variant)));
-  mgr_plan_free(plan);
-  mgr_close(context);
+  const Variable cache("MGTUNE_CACHE_DIR", cache_->path());  // the sweep's builds
+  EXPECT_THAT(explained(mgtune_.database()),
+              AllOf(HasSubstr("exact problem"), HasSubstr(tuned[0].tuned.variant)));
+}
+
+TEST_F(CliExchangeTest, APackForTheCpuDeviceServes) {
+  const std::string pack = mgtune_.folder().file("add.mgpack");
+  const Ended ended = swept_->run({"pack", "--kernel", kFamily, "--gpu", "cpu", "-o", pack});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("for cpu: 1 tuned problem, "));
+  const std::string unused = mgtune_.folder().file("unused");
+  const Variable cache("MGTUNE_CACHE_DIR", unused);
+  EXPECT_THAT(explained(pack), AllOf(HasSubstr("exact problem"), HasSubstr("MODE=good")));
+  EXPECT_FALSE(std::filesystem::exists(unused)) << "a build was compiled";
+}
+
+// The variants of rmsnorm have constraints on device.cc.
+TEST_F(CliExchangeTest, APackForTheCpuDeviceHasVariantsThatTestTheComputeCapability) {
+  const Ended swept = mgtune_.run({"sweep", "--gpu", "cpu", "--kernel", "rmsnorm.forward",
+                                   "--problem", "rows=4,hidden=64,T=f32", "--budget", "1"});
+  ASSERT_EQ(swept.exit_code, 0) << swept;
+  const std::string pack = mgtune_.folder().file("rmsnorm.mgpack");
+  const Ended ended =
+      mgtune_.run({"pack", "--kernel", "rmsnorm.forward", "--gpu", "cpu", "-o", pack});
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("for cpu: 1 tuned problem, "));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/registry.h"
 #include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
@@ -181,6 +182,16 @@ TEST(SelectionStepText, IsWhatPeopleRead) {
   EXPECT_EQ(to_string(SelectionStep::exact), "exact problem");
   EXPECT_EQ(to_string(SelectionStep::least_regret), "least regret");
   EXPECT_EQ(to_string(SelectionStep::nearest_gpu), "nearest GPU");
+}
+
+TEST(DeviceOf, HasTheLimitsOfTheCpuDevice) {
+  const DeviceInfo cpu = must(select_devices("cpu")).front();
+  const DeviceInfo device = device_of(gpu_record(cpu));
+  EXPECT_EQ(device.kind, DeviceKind::cpu);
+  EXPECT_EQ(device.limits.compute_capability, cpu.limits.compute_capability);
+  EXPECT_EQ(device.limits.sm_count, cpu.limits.sm_count);
+  EXPECT_EQ(device.limits.max_shared_bytes, cpu.limits.max_shared_bytes);
+  EXPECT_EQ(device.limits.l2_bytes, cpu.limits.l2_bytes);
 }
 
 }  // namespace
