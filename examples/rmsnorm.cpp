@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::int64_t kRows = 33, kHidden = 1024;
 
-int fail(const char* what, const mgr::Error& error) {
-  std::fprintf(stderr, "%s: %s\n", what, error.message.c_str());
-  return 1;
-}
-
 struct Host {
   std::mt19937 random{1};
   Values x = random_values(kRows * kHidden, random), weight = random_values(kHidden, random);

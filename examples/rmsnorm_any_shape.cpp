@@ -19,11 +19,6 @@ namespace {
 constexpr std::int64_t kMaxRows = 64, kMaxHidden = 3000;
 constexpr int kRowCounts = 4;  // for each hidden size
 
-int fail(const std::string& what, const mgr::Error& error) {
-  std::fprintf(stderr, "%s: %s\n", what.c_str(), error.message.c_str());
-  return 1;
-}
-
 struct Matrix {
   std::int64_t rows;
   Values x, weight, y;

@@ -1,12 +1,14 @@
-/* RMSNorm in bfloat16 on the host: values, and the reference in double precision that the examples
- * compare with. */
+/* RMSNorm in bfloat16 on the host. The examples share these random values, the reference in double
+ * precision that they compare their results with, and the function that reports a failure. */
 #ifndef MGTUNE_EXAMPLES_RMSNORM_BF16_H_
 #define MGTUNE_EXAMPLES_RMSNORM_BF16_H_
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <mgruntime/mgruntime.hpp>
 #include <random>
 #include <vector>
 
@@ -14,6 +16,12 @@ constexpr double kEps = 1e-5;
 constexpr double kTolerance = 1.0 / 128;  // relative, per element: bf16 keeps 8 bits
 
 using Values = std::vector<std::uint16_t>;  // bfloat16: the upper half of a float
+
+/* Prints the failure. Returns the exit code of the program. */
+inline int fail(const char* what, const mgr::Error& error) {
+  std::fprintf(stderr, "%s: %s\n", what, error.message.c_str());
+  return 1;
+}
 
 inline std::uint16_t to_bf16(float value) {  // round to nearest even; not for NaN
   std::uint32_t bits;

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <mgruntime/mgruntime.hpp>
 #include <random>
-#include <vector>
 
 #include "rmsnorm_bf16.h"
 
@@ -27,11 +26,8 @@ constexpr int kLaunches = 20;  // in one graph, like the layers of a model
     std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status)); \
     return 1;                                                            \
   }
-#define CHECK_MGR(call)                                                      \
-  if (const mgr::Status status = (call); !status) {                          \
-    std::fprintf(stderr, "%s: %s\n", #call, status.error().message.c_str()); \
-    return 1;                                                                \
-  }
+#define CHECK_MGR(call) \
+  if (const mgr::Status status = (call); !status) return fail(#call, status.error())
 
 int run(const mgr::Plan& plan) {
   std::mt19937 random(1);
@@ -81,10 +77,7 @@ int run(const mgr::Plan& plan) {
   CHECK_CUDA(cudaEventElapsedTime(&plain_ms, middle, end));
 
   auto why = plan.explain({kRows, -1});
-  if (!why) {
-    std::fprintf(stderr, "explain: %s\n", why.error().message.c_str());
-    return 1;
-  }
+  if (!why) return fail("explain", why.error());
   const double error = max_error(x, weight, y);
   std::printf("%sin a graph %.2f us a call, launched one by one %.2f us\n", why->c_str(),
               in_graph_ms * 1e3 / (kReplays * kLaunches), plain_ms * 1e3 / (kReplays * kLaunches));
@@ -101,19 +94,13 @@ int main(int argc, char** argv) {
   mgr::OpenOptions options;
   if (argc > 1) options.device = argv[1];
   auto context = mgr::Context::open(options);
-  if (!context) {
-    std::fprintf(stderr, "open: %s\n", context.error().message.c_str());
-    return 1;
-  }
+  if (!context) return fail("open", context.error());
   if (std::strcmp(context->device_name(), "cpu") == 0) {
     std::fprintf(stderr, "this example needs a GPU; the cpu device has no graphs\n");
     return 1;
   }
   auto plan =
       context->plan("rmsnorm.forward", {{"hidden", "1024"}, {"T", "bf16"}}, {{"rows", 1, 8192}});
-  if (!plan) {
-    std::fprintf(stderr, "plan: %s\n", plan.error().message.c_str());
-    return 1;
-  }
+  if (!plan) return fail("plan", plan.error());
   return run(*plan);
 }

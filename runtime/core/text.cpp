@@ -64,6 +64,16 @@ int compare_naturally(std::string_view a, std::string_view b) {
   return static_cast<int>(!a.empty()) - static_cast<int>(!b.empty());
 }
 
+std::vector<std::string> split_list(std::string_view list) {
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    words.emplace_back(list.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
 std::string shell_word(std::string_view word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";

@@ -1,5 +1,5 @@
-// Texts for people: suggestions for misspelt words, the natural order of names, and command lines
-// that can be pasted into a shell. Pure functions.
+// Texts that people type and read: suggestions for misspelt words, the natural order of names,
+// lists with commas, and command lines that can be pasted into a shell. Pure functions.
 
 #pragma once
 
@@ -29,6 +29,9 @@ std::string did_you_mean(std::string_view word, const Things& things, NameOf nam
 // a number below 0 if `a` comes before `b`, 0 if they are equal, and above 0 otherwise. Texts that
 // differ only in leading zeros are equal.
 int compare_naturally(std::string_view a, std::string_view b);
+
+// The words between the commas of `list`; an empty text has one empty word.
+std::vector<std::string> split_list(std::string_view list);
 
 // Returns `word` as one word of a POSIX shell: unchanged if the shell would neither split nor
 // expand it, otherwise in single quotes.

@@ -83,10 +83,7 @@ Result<std::vector<DeviceInfo>> select_each(const std::vector<DeviceInfo>& devic
                                             const std::vector<GpuProduct>& products,
                                             const std::string& words) {
   std::vector<DeviceInfo> selected;
-  for (std::size_t start = 0; start <= words.size();) {
-    const std::size_t end = std::min(words.find(',', start), words.size());
-    const std::string word = words.substr(start, end - start);
-    start = end + 1;
+  for (const std::string& word : split_list(words)) {
     if (word.empty() || word == "all" || word == "auto" || word == "cpu") {
       return invalid_argument("'" + words + "': a list names GPUs, each by an index, a UUID or a " +
                               "product");

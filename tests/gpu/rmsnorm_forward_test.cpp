@@ -25,6 +25,7 @@
 #include "system/file_system.h"
 #include "tensors/problem_tensors.h"
 #include "tensors/tensor_layout.h"
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/kernels/variants_on_gpu.h"
 #include "tests/helpers/long_lane.h"
 
@@ -124,7 +125,7 @@ TEST_P(RmsnormForwardOnGpu, VariantsAgreeWithTheCpuDevice) {
 
   // On the cpu device, where compiling one takes 0.3 s, every 12th, and none that needs sm_90 or,
   // as that device is smaller, may not serve the problem there.
-  std::vector<Variant> variants = Space(problem, device().info().limits).all();
+  std::vector<Variant> variants = all_variants(Space(problem, device().info().limits));
   ASSERT_FALSE(variants.empty());
   // At most 40 of them, except in the long lane: compiling one takes 60 ms.
   const std::size_t step = in_long_lane<std::size_t>(1, variants.size() / 40 + 1);

@@ -18,6 +18,7 @@
 #include "space/space.h"
 #include "sweep/device_lock.h"
 #include "system/file_system.h"
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"
@@ -81,7 +82,7 @@ class ProblemSweepTest : public StoreTest {
     const Space space(problem_, devices_[0].limits);
     const std::vector<Variant> ladder = space.ladder();
     std::vector<std::string> texts;
-    for (const Variant& variant : space.all()) {
+    for (const Variant& variant : all_variants(space)) {
       if (std::ranges::find(ladder, variant) == ladder.end()) {
         texts.push_back(variant_text(*problem_.op, variant));
       }

@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kMinBytes = 1 << 20;
 constexpr std::int64_t kMaxBytes = 512 << 20;
 
-// A dozen kernels to compile and a dozen shapes to time, of which none takes a second.
+// A ceiling has about a dozen kernels to compile and a dozen shapes to time. Each takes less than a
+// second.
 constexpr std::chrono::seconds kDeadline{120};
 
 std::string name_of(const CeilingNeed& need) {
@@ -43,7 +44,7 @@ std::vector<CeilingNeed> calibration_plan(const std::string& method) {
 // its fp32 peak at 14, a T4 at 25), so the arithmetic peaks are not measured for such a problem.
 constexpr double kArithmeticIntensity = 4;
 
-// Memory wears out and fans clog, but not in a month.
+// A GPU becomes slower when its memory wears out or its fans clog, but not within a month.
 constexpr std::chrono::hours kFresh{30 * 24};
 
 StatusCode code_of(Outcome outcome) {
@@ -59,8 +60,8 @@ StatusCode code_of(Outcome outcome) {
   }
 }
 
-// From the store while it is fresh, otherwise measured. 0 if the device has no such ceiling or it
-// could not be measured, which says nothing about the variants.
+// The ceiling of the store if it is fresh, otherwise a new measurement. 0 if the device has no such
+// ceiling, or if the measurement failed; that is no failure of the sweep.
 Result<double> ceiling_rate(SweepShared& shared, const std::string& kind, std::int64_t bytes,
                             const TunedView& view) {
   const CeilingNeed need{kind, shared.options.method.name, bytes};
@@ -114,7 +115,7 @@ Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo
       continue;
     }
     const Status failure = measured.status();
-    // A GPU that cannot be opened, say: the other ceilings would say the same.
+    // For example, the GPU cannot be opened. The other ceilings would fail for the same reason.
     if (failure.code() == StatusCode::environment && summary.ceilings.empty()) return failure;
     if (failure.code() == StatusCode::unsupported) {
       summary.lacking.push_back(name_of(need) + ": " + failure.message());
@@ -123,7 +124,6 @@ Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo
     }
   }
   MGTUNE_TRY(journal.finish());
-  summary.sweep_id = journal.id();
   return summary;
 }
 

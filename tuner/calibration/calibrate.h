@@ -33,7 +33,6 @@ struct CalibrateProgress {
 };
 
 struct CalibrateSummary {
-  std::int64_t sweep_id = 0;
   std::vector<CeilingRecord> ceilings;  // in the order measured
   std::vector<std::string> lacking;     // sentences: ceilings that the GPU does not have
   std::vector<std::string> failed;      // "fp32: the worker was killed ..."

@@ -34,18 +34,15 @@ constexpr double kMaxSeconds = 365.0 * 24 * 3600;
 
 Result<std::vector<DType>> parse_dtypes(const std::string& text) {
   std::vector<DType> dtypes;
-  std::size_t start = 0;
-  while (!text.empty() && start <= text.size()) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string word = text.substr(start, end - start);
+  if (text.empty()) return dtypes;
+  for (const std::string& word : split_list(text)) {
     const std::optional<DType> dtype = dtype_from_string(word);
     if (!dtype.has_value()) {
-      std::vector<std::string> known;
-      for (const DType other : kDTypes) known.emplace_back(to_string(other));
-      return invalid_argument("--dtype: unknown dtype '" + word + "'" + did_you_mean(word, known));
+      const auto name_of = [](DType known) { return to_string(known); };
+      return invalid_argument("--dtype: unknown dtype '" + word + "'" +
+                              did_you_mean(word, kDTypes, name_of));
     }
     dtypes.push_back(*dtype);
-    start = end + 1;
   }
   return dtypes;
 }

@@ -25,7 +25,7 @@ Result<SweptSpace> SweptSpace::make(const Problem& problem, const DeviceLimits& 
     swept.times_[swept.space_->index(*variant)] = time;
     any_passed = any_passed || time > 0;
   }
-  const std::uint64_t variants = swept.space_->count();
+  const std::uint64_t variants = admissible_variants(swept.space_->statistics());
   if (swept.times_.size() < variants) {
     return corrupt(std::to_string(swept.times_.size()) + " of its " + std::to_string(variants) +
                    " variants were visited; sweep it with --strategy exhaustive");

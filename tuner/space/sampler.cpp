@@ -5,12 +5,13 @@
 namespace mgtune {
 namespace {
 
-// Beyond it the rest of a space would not fit into memory.
+// A larger space is never listed, because the list would not fit into memory.
 constexpr std::uint64_t kMaxListed = 1U << 24U;
 
-// Draws of a space that can be listed before the rest is enumerated. A draw costs about a
-// microsecond, an enumeration some nanoseconds a point: from here on drawing would be the slower of
-// the two. Of a larger space: draws in vain, one after the other.
+// How many draws there are before drawing counts as slow. If the space can be listed, the limit is
+// for all draws: a draw takes about a microsecond and an enumeration some nanoseconds per point, so
+// beyond the limit an enumeration is faster. In a larger space the limit is for draws in vain, one
+// after the other.
 std::uint64_t patience(std::uint64_t size) { return size > kMaxListed ? 4096 : 4096 + size / 64; }
 
 }  // namespace
@@ -37,7 +38,7 @@ std::optional<Variant> Sampler::next() {
   return set_->point(index);
 }
 
-// nullopt once drawing is slow.
+// Draws an index that was not drawn before; nullopt once drawing is slow.
 std::optional<std::uint64_t> Sampler::draw() {
   while (draws_left_ > 0 && size_ > 0) {
     --draws_left_;

@@ -35,7 +35,7 @@ class Sampler {
   RandomStream random_;
   std::size_t first_design_, end_design_;
   std::uint64_t first_point_, size_;
-  std::unordered_set<std::uint64_t> seen_;  // indices of variants that were given
+  std::unordered_set<std::uint64_t> seen_;  // indices of variants that next() has returned
   std::uint64_t draws_left_;                // before drawing counts as slow
   bool enumerated_ = false;
   std::vector<std::uint64_t> rest_;  // indices, shuffled; drawn from the back

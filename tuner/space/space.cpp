@@ -6,8 +6,9 @@
 namespace mgtune {
 namespace {
 
-// For each slot of a design's scope: the level from which on its value is known, 0 for what needs
-// no parameter, i + 1 for what needs the i-th; kNever for build.* and what needs it.
+// The level of a slot says when its value is known: 0 if it needs no parameter, i + 1 if the last
+// parameter that it needs is the i-th, and kNever if it needs a value of build.*. There is a level
+// for each slot of a design's scope.
 constexpr std::size_t kNever = static_cast<std::size_t>(-1);
 using SlotLevels = std::vector<std::size_t>;
 
@@ -46,7 +47,8 @@ bool is_counted(const std::vector<DesignStatistics>& designs) {
   return std::ranges::all_of(designs, &DesignStatistics::counted);
 }
 
-// One enumeration of a design: the values so far, and who wants to know.
+// The state of one enumeration of a design: the values of the parameters so far, and the function
+// that gets each variant.
 struct Space::Walk {
   Walk(const DesignSpace& space, std::size_t design, const Visit& visitor)
       : slots(space.slots),
@@ -118,7 +120,7 @@ const Space::Step* Space::first_failure(const Level& level, Slots& slots) {
   return nullptr;
 }
 
-// Everything below the values that the first `level` parameters have; false: stop.
+// Visits all points in which the first `level` parameters have their present values. False: stop.
 bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
   if (walk.nodes_left == 0) return false;
   --walk.nodes_left;
@@ -140,7 +142,7 @@ bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
     walk.variant.values[level] = value;
     walk.slots[static_cast<std::size_t>(parameter.slot)] = value;
     if (!descend(space, walk, level + 1)) return false;
-    walk.skip = 0;  // of the first value alone
+    walk.skip = 0;  // only the first value skips points
   }
   return true;
 }
@@ -237,24 +239,6 @@ std::vector<Variant> Space::ladder() const {
     if (!repeated && admits(variant)) ladder.push_back(variant);
   }
   return ladder;
-}
-
-std::uint64_t Space::count() const {
-  std::uint64_t count = 0;
-  for_each([&count](const Variant&) {
-    ++count;
-    return true;
-  });
-  return count;
-}
-
-std::vector<Variant> Space::all() const {
-  std::vector<Variant> variants;
-  for_each([&variants](const Variant& variant) {
-    variants.push_back(variant);
-    return true;
-  });
-  return variants;
 }
 
 std::vector<DesignStatistics> Space::statistics(std::uint64_t max_nodes) const {

@@ -69,9 +69,6 @@ class Space final : public VariantSet {
   bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const override;
   std::vector<Variant> ladder() const override;  // of the designs' defaults
 
-  std::uint64_t count() const;
-  std::vector<Variant> all() const;
-
   // One entry per design. Enumerates until `max_nodes` points and prefixes of points were visited.
   // If a design does not need all of its equal share, the rest goes to the designs after it.
   std::vector<DesignStatistics> statistics(

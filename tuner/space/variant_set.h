@@ -1,5 +1,5 @@
-// VariantSet: the variants that a search may visit. A family's file states them (Space), or they
-// were measured before (exchange's RecordedSpace).
+// VariantSet: the variants that a search may visit. They come from the file of an operator (Space),
+// or from a recording, in which all of them were measured (exchange/recorded_space.h).
 //
 // It is a union of designs, each with parameters that have listed values. Points are numbered from
 // 0 to size(), those of a design one after the other. Some points may not be admissible. Immutable:
@@ -32,7 +32,7 @@ class VariantSet {
 
   virtual std::size_t design_count() const = 0;
   virtual std::vector<ParameterAxis> axes(std::size_t design) const = 0;
-  virtual std::uint64_t first_point(std::size_t design) const = 0;  // of design_count(): size()
+  virtual std::uint64_t first_point(std::size_t design) const = 0;  // size() for design_count()
 
   virtual Variant point(std::uint64_t index) const = 0;           // index < size()
   virtual std::uint64_t index(const Variant& variant) const = 0;  // of values that are listed

@@ -25,6 +25,7 @@
 #include "launch/loaded_variant.h"
 #include "space/space.h"
 #include "system/file_system.h"
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {
@@ -143,14 +144,15 @@ class OperatorCheck {
   }
 
   std::uint64_t count(const std::string& words, const DeviceLimits& device) const {
-    return Space(bind_problem(op_, parse_assignments(words).value()).value(), device).count();
+    return count_variants(
+        Space(bind_problem(op_, parse_assignments(words).value()).value(), device));
   }
 
  private:
   std::vector<Variant> choose(const std::vector<Problem>& problems, std::size_t samples) const {
     std::vector<Variant> chosen = all_defaults(op_), others;
     for (const Problem& problem : problems) {
-      for (const Variant& variant : Space(problem, device_->info().limits).all()) {
+      for (const Variant& variant : all_variants(Space(problem, device_->info().limits))) {
         const auto known = [&](const auto& list) {
           return std::ranges::find(list, variant) != list.end();
         };

@@ -22,6 +22,7 @@
 #include "family/problem.h"
 #include "family/variant.h"
 #include "space/space.h"
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/cpu_module.h"
 #include "tests/helpers/kernels/reference_problems.h"
@@ -105,7 +106,7 @@ inline std::vector<RmsnormVariant> chosen_variants(const Problem& problem, std::
   if (chosen.size() > in_long_lane<std::size_t>(99, 3)) {
     chosen.erase(chosen.begin() + 2, chosen.end() - 1);
   }
-  std::vector<Variant> all = space.all();
+  std::vector<Variant> all = all_variants(space);
   std::mt19937 random(static_cast<std::uint32_t>(problem.dim("hidden")));
   std::ranges::shuffle(all, random);
   for (const Variant& variant : all) {
@@ -265,7 +266,7 @@ inline void expect_right_in_every_order(const Operator& op, const CpuModule& mod
 inline std::vector<RmsnormVariant> hopper_variants(const Problem& problem,
                                                    const std::string& prefix, std::size_t samples) {
   std::vector<RmsnormVariant> chosen;
-  for (const Variant& variant : Space(problem, kH200).all()) {
+  for (const Variant& variant : all_variants(Space(problem, kH200))) {
     if (!variant_text(*problem.op, variant).starts_with(prefix)) continue;
     chosen.push_back(launchable(problem, variant, kH200));
     if (prefix.starts_with("stream")) chosen.back().grid = 3;

@@ -20,6 +20,7 @@
 #include "space/space.h"
 #include "system/file_system.h"
 #include "tensors/tensor_layout.h"
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/real_gpu.h"
 
 namespace mgtune {
@@ -33,7 +34,7 @@ class VariantsOnGpu : public RealGpuTest {
  protected:
   // All variants of the problem, always in the same random order.
   std::vector<Variant> shuffled_variants(const Problem& problem) {
-    std::vector<Variant> variants = Space(problem, device().info().limits).all();
+    std::vector<Variant> variants = all_variants(Space(problem, device().info().limits));
     EXPECT_FALSE(variants.empty());
     std::mt19937 random(1);
     std::ranges::shuffle(variants, random);
@@ -51,7 +52,7 @@ class VariantsOnGpu : public RealGpuTest {
     const auto checker = Checker::make(device(), builder_, problem);
     ASSERT_TRUE(checker.ok()) << checker.status().message();
     const DeviceLimits& limits = device().info().limits;
-    const std::vector<Variant> variants = Space(problem, limits).all();
+    const std::vector<Variant> variants = all_variants(Space(problem, limits));
     ASSERT_FALSE(variants.empty());
     for (std::size_t v = 0; v < variants.size(); v += step) {
       SCOPED_TRACE(variant_text(op, variants[v]));

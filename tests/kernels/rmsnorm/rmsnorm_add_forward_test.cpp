@@ -1,6 +1,7 @@
 // rmsnorm.add_forward on the cpu device: as rmsnorm_forward_test.cpp, and the sum that it writes is
 // the exact one, rounded once, in place or not.
 
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/gpu_limits.h"
 #include "tests/helpers/kernels/rmsnorm_rows.h"
 
@@ -44,7 +45,8 @@ TEST(RmsnormAddForwardInPlace, TheSumMayReplaceTheResidual) {
   const Problem problem = rmsnorm_problem(add_forward(), shape, kRmsnormBf16, false);
   std::vector<RmsnormVariant> variants = chosen_variants(problem, 2);
   const Space space(problem, kT4);
-  for (const Variant& variant : space.all()) {  // the design that writes it before it reads again
+  // The design that writes it before it reads again.
+  for (const Variant& variant : all_variants(space)) {
     if (!variant_text(add_forward(), variant).starts_with("reread")) continue;
     variants.push_back(launchable(problem, variant));
     break;

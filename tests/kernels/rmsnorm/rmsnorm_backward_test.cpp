@@ -17,6 +17,7 @@
 #include "device/registry.h"
 #include "selection/admission.h"
 #include "space/space.h"
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/test_folder.h"
 
@@ -36,7 +37,7 @@ std::vector<Variant> choose(const Device& device, const Problem& problem, std::s
     --left;
   };
   for (const Variant& rung : all_defaults(op)) take(rung, rungs);
-  std::vector<Variant> space = Space(problem, device.info().limits).all();
+  std::vector<Variant> space = all_variants(Space(problem, device.info().limits));
   std::mt19937 random(static_cast<std::uint32_t>(problem.dim("hidden")));
   std::ranges::shuffle(space, random);
   for (std::size_t design = 0; design < op.designs.size(); ++design) {

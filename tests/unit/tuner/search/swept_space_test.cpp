@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/golden_operators.h"
 #include "tests/helpers/toy_operators.h"
 
@@ -14,7 +15,7 @@ class SweptSpaceTest : public ::testing::Test {
   // Every variant of the problem, those of the later rows slower.
   SweptSpaceTest() {
     double median_ns = 1000;
-    for (const Variant& variant : Space(problem_, kH200).all()) {
+    for (const Variant& variant : all_variants(Space(problem_, kH200))) {
       OutcomeView row;
       row.variant = variant_text(op_, variant);
       row.measurement = MeasurementRecord();

@@ -2,6 +2,7 @@
 
 #include "sweep/problem_sweep.h"
 
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/problem_sweep_fixture.h"
 
 namespace mgtune {
@@ -200,13 +201,13 @@ TEST_F(ProblemSweepTest, AProblemStartsFromTheOneBeforeItInTheSweep) {
   const Variable named("FAKE_WORKER_FAST", fast);
   options_.strategy = "adaptive";
   options_.compile_processes = 1;
-  options_.budget.evaluations = static_cast<std::int64_t>(space.count());
+  options_.budget.evaluations = static_cast<std::int64_t>(count_variants(space));
   const Problem next =
       bind_problem(*problem_.op, {{"rows", "8"}, {"hidden", "64"}, {"T", "f32"}}).value();
   sweep({problem_, next});
   const std::vector<std::string> variants = measured();
-  ASSERT_EQ(variants.size(), 2 * space.count());
-  EXPECT_EQ(variants[space.count() + space.ladder().size()], fast);
+  ASSERT_EQ(variants.size(), 2 * count_variants(space));
+  EXPECT_EQ(variants[count_variants(space) + space.ladder().size()], fast);
 }
 
 TEST_F(ProblemSweepTest, ASecondAdaptiveSweepOfSeveralProblemsHasNothingToDo) {
@@ -234,7 +235,8 @@ TEST_F(ProblemSweepTest, ATargetEndsIt) {
   options_.budget = Budget();
   options_.target = 0.98;
   const SweepSummary summary = sweep();
-  const auto variants = static_cast<std::int64_t>(Space(problem_, devices_[0].limits).count());
+  const auto variants =
+      static_cast<std::int64_t>(count_variants(Space(problem_, devices_[0].limits)));
   ASSERT_EQ(summary.settled.size(), 1U);
   EXPECT_EQ(summary.settled[0].problem, "rmsnorm.forward rows=4 hidden=64 T=f32");
   EXPECT_EQ(summary.settled[0].done, summary.evaluated);
