@@ -127,11 +127,10 @@ class ExchangeTest : public StoreTest {
     return exchange_formats().front();
   }
 
-  static std::vector<Document> exported(
-      Store& store, std::string_view name,
-      ExchangeFormat::Layout layout = ExchangeFormat::Layout::file) {
+  static std::vector<Document> exported(Store& store, std::string_view name,
+                                        bool to_folder = false) {
     const ExchangedResults results = collect_results(store, {}).value();
-    Result<std::vector<Document>> documents = format(name).write(results, layout);
+    Result<std::vector<Document>> documents = format(name).write(results, to_folder);
     EXPECT_TRUE(documents.ok()) << documents.status().message();
     return documents.ok() ? *std::move(documents) : std::vector<Document>();
   }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/exit_code.h"
@@ -18,6 +17,8 @@ class App;
 }
 
 namespace mgtune {
+
+struct ResultFilter;
 
 // The arguments of a subcommand. parse.cpp implements it, the only file that includes CLI11, which
 // takes 3.6 s to compile.
@@ -38,6 +39,7 @@ class ArgumentList {
   // The options that many subcommands share.
   void database(std::string& variable);  // --db
   void json(bool& variable);             // --json
+  void kernel_and_gpu(ResultFilter& filter);
 
   // An option that may be repeated.
   void values(const std::string& name, std::vector<std::string>& variable,
@@ -63,8 +65,8 @@ class Command {
  public:
   virtual ~Command() = default;
 
-  virtual std::string_view details() const { return ""; }  // below the options of --help: examples
-  virtual bool hidden() const { return false; }  // not in the overview: only mgtune starts it
+  virtual std::string details() const { return ""; }  // below the options of --help: examples
+  virtual bool hidden() const { return false; }       // not in the overview: only mgtune starts it
 
   virtual void declare(ArgumentList& arguments) = 0;
 

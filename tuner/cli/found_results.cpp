@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "cli/command.h"
 #include "core/text.h"
 #include "results/stored_results.h"
 
@@ -29,12 +27,8 @@ std::string nothing_text(const ResultFilter& filter, const StoredRows& rows, con
 
 }  // namespace
 
-void ResultFilter::declare(ArgumentList& arguments) {
-  arguments.value("--kernel", kernel, "NAME", "Only this family or operator");
-  arguments.value("--gpu", gpu, "NAME", "Only this GPU: L4, \"NVIDIA H200\", cpu");
-}
-
-Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilter& filter) {
+Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter) {
+  MGTUNE_ASSIGN(std::optional<Store> store, open_results(database));
   StoredRows rows;
   if (store.has_value()) {
     MGTUNE_ASSIGN(rows, read_stored_rows(*store));
@@ -42,24 +36,15 @@ Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilte
   FoundResults found;
   if (!filter.kernel.empty() || !filter.gpu.empty()) {
     const RecordedNames names = names_of(rows.tuned, rows.outcomes);
-    MGTUNE_TRY(check_kernel(filter.kernel, names.operators));
-    MGTUNE_TRY(check_gpu(filter.gpu, names.models));
-    MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
-    const auto is_wanted = [&](const std::string& op, const GpuRecord& gpu) {
-      return means_operator(filter.kernel, op) &&
-             (filter.gpu.empty() || means_gpu(products, filter.gpu, gpu.model));
-    };
+    MGTUNE_ASSIGN(const Selection selection, select_kernel_and_gpu(filter, names));
     const std::string nothing = nothing_text(filter, rows, names.operators);
-    const bool any = keep_results(rows, is_wanted);
+    const bool any = keep_results(rows, [&](const std::string& op, const GpuRecord& gpu) {
+      return selection.wants(op, gpu, "");
+    });
     if (!any && !names.operators.empty()) found.nothing = nothing;
   }
   found.model = make_report_model(std::move(rows));
   return found;
-}
-
-Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter) {
-  MGTUNE_ASSIGN(std::optional<Store> store, open_results(database));
-  return find_results(store, filter);
 }
 
 }  // namespace mgtune

@@ -1,26 +1,14 @@
-// The results that `show`, `report` and the watch page present. The functions keep no state; a
-// Store is for one thread at a time.
+// The results that `show`, `report` and the watch page present. The function keeps no state.
 
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "core/status.h"
 #include "model/report_model.h"
-#include "store/store.h"
+#include "results/result_words.h"
 
 namespace mgtune {
-
-class ArgumentList;
-
-// Which results a reader asked for; empty words mean all.
-struct ResultFilter {
-  std::string kernel;  // as means_operator() takes it
-  std::string gpu;     // a product's name or alias ("H200"), the driver's name for it, or "cpu"
-
-  void declare(ArgumentList& arguments);  // --kernel and --gpu
-};
 
 struct FoundResults {
   ReportModel model;  // of the results and of the sweeps that found them
@@ -29,11 +17,9 @@ struct FoundResults {
   std::string nothing;
 };
 
-// The results that `filter` accepts. If there is no store, there are none. Fails as check_kernel()
-// and check_gpu() do.
-Result<FoundResults> find_results(std::optional<Store>& store, const ResultFilter& filter);
-
-// The same of the database that --db names, or of the default one.
+// The results that the kernel and the GPU of `filter` select. They come from the database that --db
+// names, or from the default one; if the default one does not exist, there are none. The database
+// is closed again. Fails as open_results() and select_kernel_and_gpu() do.
 Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter);
 
 }  // namespace mgtune

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string_view>

@@ -13,7 +13,6 @@
 
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "cli/exit_code.h"

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "results/result_words.h"
 
 namespace mgtune {
 namespace {
@@ -52,6 +53,11 @@ void ArgumentList::database(std::string& variable) {
 }
 
 void ArgumentList::json(bool& variable) { flag("--json", variable, "Print JSON"); }
+
+void ArgumentList::kernel_and_gpu(ResultFilter& filter) {
+  value("--kernel", filter.kernel, "NAME", "Only this family or operator");
+  value("--gpu", filter.gpu, "NAME", "Only this GPU: L4, \"NVIDIA H200\", cpu");
+}
 
 void ArgumentList::values(const std::string& name, std::vector<std::string>& variable,
                           const std::string& placeholder, const std::string& help) {

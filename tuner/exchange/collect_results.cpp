@@ -1,7 +1,9 @@
 #include "exchange/collect_results.h"
 
 #include <algorithm>
+#include <compare>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -23,54 +25,45 @@ Result<Origins> read_origins(Store& store) {
   return origins;
 }
 
-int compare(const GpuRecord& a, const GpuRecord& b) {
-  if (a.emulation != b.emulation) return a.emulation ? 1 : -1;
-  if (const int order = compare_naturally(a.model, b.model); order != 0) return order;
-  const auto rest = [](const GpuRecord& gpu) {
-    return std::tie(gpu.model, gpu.arch, gpu.mig_profile, gpu.sm_count, gpu.l2_bytes,
-                    gpu.memory_bytes, gpu.max_shared_bytes);
-  };
-  if (rest(a) == rest(b)) return 0;
-  return rest(a) < rest(b) ? -1 : 1;
-}
+// A text in natural order. Different texts for which compare_naturally() returns 0 differ in
+// leading zeros.
+struct NaturalText {
+  std::string_view text;
 
-// Different texts that compare_naturally() calls the same differ in leading zeros.
-int compare_texts(const std::string& a, const std::string& b) {
-  const int order = compare_naturally(a, b);
-  return order != 0 ? order : a.compare(b);
-}
+  bool operator==(const NaturalText&) const = default;
+  std::strong_ordering operator<=>(const NaturalText& other) const {
+    const int order = compare_naturally(text, other.text);
+    return (order != 0 ? order : text.compare(other.text)) <=> 0;
+  }
+};
 
-// Operators, then GPUs before emulation.
+// The results are sorted by operator, then by GPU, with the cpu device last.
 template <typename Group>
-int compare_groups(const Group& a, const Group& b) {
-  if (const int order = a.op.compare(b.op); order != 0) return order;
-  return compare(a.gpu, b.gpu);
+auto group_key(const Group& group) {
+  const GpuRecord& gpu = group.gpu;
+  return std::tuple(std::string_view(group.op), gpu.emulation, NaturalText{gpu.model},
+                    std::string_view(gpu.arch), std::string_view(gpu.mig_profile), gpu.sm_count,
+                    gpu.l2_bytes, gpu.memory_bytes, gpu.max_shared_bytes);
 }
 
-bool table_before(const TunedTable& a, const TunedTable& b) {
-  const int order = compare_groups(a, b);
-  return order != 0 ? order < 0 : a.environment < b.environment;
+auto table_key(const TunedTable& table) {
+  return std::tuple_cat(group_key(table), std::tie(table.environment));
 }
 
-bool pick_before(const TunedTableRow& a, const TunedTableRow& b) {
-  const int order = compare_texts(a.view.problem, b.view.problem);
-  return order != 0 ? order < 0 : a.view.tuned.method < b.view.tuned.method;
+auto pick_key(const TunedTableRow& row) {
+  return std::tuple(NaturalText{row.view.problem}, std::string_view(row.view.tuned.method));
 }
 
-bool recording_before(const VariantRecording& a, const VariantRecording& b) {
-  if (const int order = compare_groups(a, b); order != 0) return order < 0;
-  const int order = compare_texts(a.problem, b.problem);
-  return order != 0 ? order < 0 : a.method < b.method;
+auto recording_key(const VariantRecording& recording) {
+  return std::tuple_cat(group_key(recording), std::tuple(NaturalText{recording.problem},
+                                                         std::string_view(recording.method)));
 }
 
-bool outcome_before(const RecordedOutcome& a, const RecordedOutcome& b) {
-  if (const int order = compare_groups(a.view, b.view); order != 0) return order < 0;
-  if (const int order = compare_texts(a.view.problem, b.view.problem); order != 0) return order < 0;
-  const auto method = [](const OutcomeView& view) {
-    return view.measurement ? view.measurement->method : "";
-  };
-  if (method(a.view) != method(b.view)) return method(a.view) < method(b.view);
-  return compare_texts(a.view.variant, b.view.variant) < 0;
+auto outcome_key(const RecordedOutcome& row) {
+  const OutcomeView& view = row.view;
+  const std::string_view method = view.measurement ? view.measurement->method : std::string_view();
+  return std::tuple_cat(group_key(view),
+                        std::tuple(NaturalText{view.problem}, method, NaturalText{view.variant}));
 }
 
 std::vector<TunedTableRow> with_origins(std::vector<TunedView> views, Origins& origins) {
@@ -111,7 +104,7 @@ VariantRecording recording_of(const std::vector<const RecordedOutcome*>& rows,
     if (has_time(*row)) {
       variant.measurement = *view.measurement;
     } else if (view.outcome == Outcome::ok || view.outcome == Outcome::raced_out) {
-      continue;  // without a time there is nothing to say
+      continue;  // its time is not known
     }
     variant.origin = origin_index(recording, row->origin);
     recording.variants.push_back(std::move(variant));
@@ -121,9 +114,8 @@ VariantRecording recording_of(const std::vector<const RecordedOutcome*>& rows,
 
 void add_recordings(std::vector<const RecordedOutcome*> rows,
                     std::vector<VariantRecording>& recordings) {
-  std::ranges::sort(rows, [](const RecordedOutcome* a, const RecordedOutcome* b) {
-    return compare_texts(a->view.variant, b->view.variant) < 0;
-  });
+  std::ranges::sort(rows, {},
+                    [](const RecordedOutcome* row) { return NaturalText{row->view.variant}; });
   std::set<std::string> methods;
   for (const RecordedOutcome* row : rows) {
     if (has_time(*row)) methods.insert(row->view.measurement->method);
@@ -136,14 +128,14 @@ std::vector<VariantRecording> make_recordings(const std::vector<RecordedOutcome>
   std::vector<VariantRecording> recordings;
   std::vector<const RecordedOutcome*> rows;
   for (const RecordedOutcome& row : outcomes) {
-    if (!rows.empty() && (compare_groups(rows.front()->view, row.view) != 0 ||
+    if (!rows.empty() && (group_key(rows.front()->view) != group_key(row.view) ||
                           rows.front()->view.problem != row.view.problem)) {
       add_recordings(std::exchange(rows, {}), recordings);
     }
     rows.push_back(&row);
   }
   if (!rows.empty()) add_recordings(std::move(rows), recordings);
-  std::ranges::sort(recordings, recording_before);
+  std::ranges::sort(recordings, {}, recording_key);
   return recordings;
 }
 
@@ -163,18 +155,18 @@ bool offers(const Operator& op, const TunedTableRow& row) {
 std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows) {
   std::vector<TunedTable> tables;
   for (const TunedTableRow& row : rows) {
-    const auto same = std::ranges::find_if(tables, [&](const TunedTable& table) {
+    auto same = std::ranges::find_if(tables, [&](const TunedTable& table) {
       return table.op == row.view.op && table.gpu == row.view.gpu &&
              table.environment == row.environment;
     });
-    TunedTable& table =
-        same != tables.end()
-            ? *same
-            : tables.emplace_back(TunedTable{row.view.op, row.view.gpu, row.environment, {}});
-    table.picks.push_back(row);
+    if (same == tables.end()) {
+      tables.push_back({row.view.op, row.view.gpu, row.environment, {}});
+      same = tables.end() - 1;
+    }
+    same->picks.push_back(row);
   }
-  std::ranges::sort(tables, table_before);
-  for (TunedTable& table : tables) std::ranges::sort(table.picks, pick_before);
+  std::ranges::sort(tables, {}, table_key);
+  for (TunedTable& table : tables) std::ranges::sort(table.picks, {}, pick_key);
   return tables;
 }
 
@@ -208,7 +200,7 @@ Result<ExchangedResults> collect_results(Store& store, const Selection& selectio
     const std::int64_t sweep = view.sweep;
     results.outcomes.push_back({std::move(view), origins[sweep]});
   }
-  std::ranges::sort(results.outcomes, outcome_before);
+  std::ranges::sort(results.outcomes, {}, outcome_key);
   results.recordings = make_recordings(results.outcomes);
   return results;
 }

@@ -61,7 +61,7 @@ void add_fields(Columns& columns, const std::optional<Record>& record, bool zero
   });
 }
 
-// In front of the parameters.
+// The columns before the parameters.
 Columns subject(const OutcomeView& view) {
   return {{"gpu", view.gpu.model},
           {"arch", view.gpu.arch},
@@ -72,7 +72,7 @@ Columns subject(const OutcomeView& view) {
           {"design", split_variant(view.variant).design}};
 }
 
-// Behind the parameters.
+// The columns after the parameters.
 Columns result(const RecordedOutcome& row) {
   const OutcomeView& view = row.view;
   Columns columns = {{"outcome", std::string(to_string(view.outcome))}};
@@ -87,7 +87,7 @@ Columns result(const RecordedOutcome& row) {
   return columns;
 }
 
-// Of all rows, in the order in which they occur.
+// The names of the parameters of all rows, in the order in which they occur.
 Cells parameters_of(const std::vector<RecordedOutcome>& rows) {
   Cells names;
   for (const RecordedOutcome& row : rows) {
@@ -124,8 +124,7 @@ std::string row_text(const Cells& parameters, const RecordedOutcome& row) {
   return line(cells);
 }
 
-Result<std::vector<Document>> write(const ExchangedResults& results,
-                                    ExchangeFormat::Layout /*layout*/) {
+Result<std::vector<Document>> write(const ExchangedResults& results, bool /*to_folder*/) {
   if (results.outcomes.empty()) return std::vector<Document>();
   const Cells parameters = parameters_of(results.outcomes);
   std::string text = header(parameters, results.outcomes.front());

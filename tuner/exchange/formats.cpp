@@ -6,11 +6,25 @@
 namespace mgtune {
 namespace {
 
-// A letter's case, and what a file system or a shell reads something into.
+// The character in the name of a document: a letter in lower case, and '-' for a character to which
+// a file system or a shell may give a meaning.
 char plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (std::isalnum(byte) != 0) return static_cast<char>(std::tolower(byte));
   return c == '_' || c == '=' || c == '.' ? c : '-';
+}
+
+Result<RecordedValue> recorded_value(const JsonCursor& value) {
+  using Kind = JsonValue::Kind;
+  const JsonValue& json = value.value();
+  if (json.kind == Kind::boolean) {
+    return RecordedValue{json.boolean ? 1.0 : 0.0, json.boolean ? "true" : "false"};
+  }
+  if (json.kind == Kind::integer || json.kind == Kind::number) {
+    return RecordedValue{json.number, json.string};
+  }
+  if (json.kind == Kind::string) return RecordedValue{std::nullopt, json.string};
+  return value.unexpected("number, boolean or string");
 }
 
 }  // namespace
@@ -35,22 +49,17 @@ std::string gpu_word(const GpuRecord& gpu) {
   return gpu.mig_profile.empty() ? gpu.model : gpu.model + "-" + gpu.mig_profile;
 }
 
-Result<RecordedValue> recorded_value(const JsonCursor& value) {
-  switch (value.value().kind) {
-    case JsonValue::Kind::boolean:
-      return RecordedValue{value.value().boolean ? 1.0 : 0.0,
-                           value.value().boolean ? "true" : "false"};
-    case JsonValue::Kind::integer:
-    case JsonValue::Kind::number:
-      return RecordedValue{value.value().number, value.value().string};
-    case JsonValue::Kind::string:
-      return RecordedValue{std::nullopt, value.value().string};
-    case JsonValue::Kind::null:
-    case JsonValue::Kind::array:
-    case JsonValue::Kind::object:
-      break;
+Result<std::vector<RecordedValue>> recorded_values(const JsonCursor& configuration,
+                                                   const std::vector<std::string>& parameters,
+                                                   const std::string& missing) {
+  std::vector<RecordedValue> values;
+  for (const std::string& parameter : parameters) {
+    const std::optional<JsonCursor> value = configuration.find(parameter);
+    if (!value) return configuration.error(missing + " '" + parameter + "'");
+    MGTUNE_ASSIGN(RecordedValue recorded, recorded_value(*value));
+    values.push_back(std::move(recorded));
   }
-  return value.unexpected("number, boolean or string");
+  return values;
 }
 
 Result<double> recorded_time(const JsonCursor& value) {

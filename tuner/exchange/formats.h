@@ -23,22 +23,20 @@ struct Document {
   std::string content;
 };
 
-// The rules for configurations are not checked here: RecordedSpace::make() checks them for all
-// formats.
+// A recorded space as a file has it. RecordedSpace::make() checks it, for all formats.
 struct Recording {
   std::vector<std::string> parameters;
   std::vector<RecordedConfiguration> configurations;
 };
 
 struct ExchangeFormat {
-  enum class Layout : std::uint8_t { file, folder };  // where a document goes
-
   std::string_view name;     // after --format
   std::string_view summary;  // for --help
 
-  // No document means that there is nothing for this format. invalid_argument if a parameter has a
-  // name that the format reserves.
-  Result<std::vector<Document>> (*write)(const ExchangedResults& results, Layout layout);
+  // The documents for one file or, with `to_folder`, for a folder. If there is no document, there
+  // is nothing for this format. invalid_argument if a parameter has a name that the format
+  // reserves.
+  Result<std::vector<Document>> (*write)(const ExchangedResults& results, bool to_folder);
 
   // The rest is null if the format is only written. Failures are invalid_argument with file and
   // place, in the words of JsonCursor.
@@ -61,8 +59,11 @@ ExchangeFormat csv_format();
 std::string document_name(const std::vector<std::string>& parts);
 std::string gpu_word(const GpuRecord& gpu);  // "NVIDIA H200", with its MIG profile
 
-// Numbers, booleans and strings of a recorded space.
-Result<RecordedValue> recorded_value(const JsonCursor& value);
+// The values of a configuration of a recorded space, one per parameter. They are numbers, booleans
+// or strings. The message for a parameter without a value begins with `missing`.
+Result<std::vector<RecordedValue>> recorded_values(const JsonCursor& configuration,
+                                                   const std::vector<std::string>& parameters,
+                                                   const std::string& missing);
 Result<double> recorded_time(const JsonCursor& value);  // above 0
 
 }  // namespace mgtune

@@ -3,15 +3,14 @@
 // failed has a word for its time: InvalidConfig, CompilationFailedConfig, RuntimeFailedConfig; or,
 // in newer files, under "__error__"; or, in the oldest, a time of 1e20.
 //
-// What we write is one recording, closed as Kernel Tuner closes a file, so that it can go on from
-// it. "problem_size" is the problem's text, and both "time" and "__error__" say that a
-// configuration failed. What we do not know of the tuner's own times is 0.
+// A file that we write has one recording. It ends as Kernel Tuner ends a file, so that Kernel Tuner
+// can append to it. "problem_size" is the problem's text, and both "time" and "__error__" say that
+// a configuration failed. The tuner's own times are 0, because they are not recorded.
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include "exchange/formats.h"
@@ -38,7 +37,7 @@ std::vector<std::string_view> reserved_names() {
   return names;
 }
 
-// "" for what succeeded.
+// Kernel Tuner's word for a failure; "" for a success.
 std::string_view error_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::ok:
@@ -111,8 +110,7 @@ Result<std::string> content(const VariantRecording& recording) {
       values.line_text(), fmt::join(entries, ",\n"));
 }
 
-Result<std::vector<Document>> write(const ExchangedResults& results,
-                                    ExchangeFormat::Layout /*layout*/) {
+Result<std::vector<Document>> write(const ExchangedResults& results, bool /*to_folder*/) {
   return recording_documents(results, "cache.json", content);
 }
 
@@ -122,11 +120,7 @@ bool recognizes(const JsonCursor& root) {
 
 Result<std::vector<std::string>> read_keys(const JsonCursor& root) {
   std::vector<std::string> keys;
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> names, root.at("tune_params_keys").elements());
-  for (const JsonCursor& name : names) {
-    MGTUNE_ASSIGN(std::string word, name.string());
-    keys.push_back(std::move(word));
-  }
+  MGTUNE_TRY(root.at("tune_params_keys").read(keys));
   return keys;
 }
 
@@ -146,22 +140,16 @@ Result<Recording> read_space(const JsonCursor& root) {
   recording.configurations.reserve(entries.size());
   for (const JsonCursor& entry : entries) {
     if (entry.value().kind != JsonValue::Kind::object) return entry.unexpected("object");
-    RecordedConfiguration configuration;
-    for (const std::string& parameter : recording.parameters) {
-      const std::optional<JsonCursor> value = entry.find(parameter);
-      if (!value.has_value()) {
-        return entry.error("a configuration without parameter '" + parameter + "'");
-      }
-      MGTUNE_ASSIGN(RecordedValue recorded, recorded_value(*value));
-      configuration.values.push_back(std::move(recorded));
-    }
-    MGTUNE_ASSIGN(configuration.time, time_of(entry));
-    recording.configurations.push_back(std::move(configuration));
+    MGTUNE_ASSIGN(
+        std::vector<RecordedValue> values,
+        recorded_values(entry, recording.parameters, "a configuration without parameter"));
+    MGTUNE_ASSIGN(const double time, time_of(entry));
+    recording.configurations.push_back({std::move(values), time});
   }
   return recording;
 }
 
-// That the file's own members say what our header says.
+// Checks that the file's other members do not contradict our header.
 Status check_members(const JsonCursor& root, const RecordingReader& reader) {
   MGTUNE_TRY(root.expect_keys({"schema_version", "mgtune", "device_name", "kernel_name",
                                "problem_size", "tune_params_keys", "objective", "cache"},
@@ -219,12 +207,9 @@ Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog&
 }  // namespace
 
 ExchangeFormat kernel_tuner_format() {
-  ExchangeFormat format{"kernel-tuner", "every variant of one problem, as a Kernel Tuner cache",
-                        write};
-  format.recognizes = recognizes;
-  format.read_space = read_space;
-  format.read_results = read_results;
-  return format;
+  return {"kernel-tuner", "every variant of one problem, as a Kernel Tuner cache",
+          write,          recognizes,
+          read_space,     read_results};
 }
 
 }  // namespace mgtune

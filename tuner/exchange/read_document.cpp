@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
+#include "store/record_json.h"
 
 namespace mgtune {
 namespace {
 
 // The largest recording that is published (22,000 configurations with 32 samples each) has 60 MB.
-constexpr std::size_t kMostBytes = std::size_t{512} << 20U;
+constexpr std::size_t kMaxBytes = std::size_t{512} << 20U;
 
-// Nine tenths of a recording is what no search needs: single samples, stamps, the tuner's own time.
+// No search needs these members, which are nine tenths of a recording: single samples, time stamps
+// and the tuner's own times.
 constexpr std::array<std::string_view, 9> kUnused = {
     "times",          "runtimes",      "timestamp",      "compile_time", "verification_time",
     "benchmark_time", "strategy_time", "framework_time", "tune_params"};
@@ -24,8 +25,8 @@ bool is_used(std::string_view key) {
   return std::find(kUnused.begin(), kUnused.end(), key) == kUnused.end();
 }
 
-// Kernel Tuner appends configurations while it runs and closes the file at the end: one that was
-// stopped ends with a comma.
+// Kernel Tuner appends configurations while it runs and closes the file at the end. If it was
+// stopped, the file ends with a comma.
 void close_open_cache(std::string& text) {
   const std::size_t last = text.find_last_not_of(" \t\r\n");
   if (last == std::string::npos || text[last] != ',') return;
@@ -39,15 +40,6 @@ const ExchangeFormat* format_of(const JsonCursor& root) {
     if (format.recognizes != nullptr && format.recognizes(root)) return &format;
   }
   return nullptr;
-}
-
-Result<Recording> read_recording(const std::string& path, const JsonValue& value) {
-  const JsonCursor root(path, value);
-  const ExchangeFormat* const format = format_of(root);
-  if (format != nullptr && format->read_space != nullptr) return format->read_space(root);
-  return root.error(
-      "not a recorded space: neither a Kernel Tuner cache (\"tune_params_keys\", \"cache\") nor T4 "
-      "results (\"results\")");
 }
 
 Result<std::vector<ImportedSweep>> read_file(FileSystem& files, const std::string& path,
@@ -66,18 +58,18 @@ Result<std::vector<ImportedSweep>> read_file(FileSystem& files, const std::strin
                  "tuned, kernel-tuner or t4");
 }
 
-// What was imported so far, with the file that it stands in.
+// The results that were read so far, each with the file that has it.
 class Seen {
  public:
   Status add(const std::string& path, const ImportedSweep& sweep) {
-    const std::string gpu = gpu_word(sweep.gpu) + " " + std::to_string(gpu_number(sweep.gpu));
+    const std::string gpu = record_json(sweep.gpu).line_text();
     for (const ImportedPick& pick : sweep.picks) {
       MGTUNE_TRY(add(path, pick.problem.op + " " + pick.problem.text + " by " + pick.tuned.method,
                      gpu + " pick"));
     }
     for (const ImportedOutcome& outcome : sweep.outcomes) {
       const std::string method = outcome.measurement ? outcome.measurement->method : "";
-      // A failure stands in the recording of every method.
+      // A failure without a timing is in the recording of every method.
       MGTUNE_TRY(add(path, outcome.problem.op + " " + outcome.problem.text + ": " + outcome.variant,
                      gpu + " " + (method.empty() ? path : method)));
     }
@@ -92,16 +84,7 @@ class Seen {
     return corrupt(path + ": " + what + " stands in " + at->second + " too");
   }
 
-  std::size_t gpu_number(const GpuRecord& gpu) {
-    for (std::size_t i = 0; i < gpus_.size(); ++i) {
-      if (gpus_[i] == gpu) return i;
-    }
-    gpus_.push_back(gpu);
-    return gpus_.size() - 1;
-  }
-
   std::map<std::string, std::string> files_;
-  std::vector<GpuRecord> gpus_;
 };
 
 }  // namespace
@@ -109,11 +92,11 @@ class Seen {
 Result<std::string> read_document(FileSystem& files, const std::string& path) {
   MGTUNE_ASSIGN(std::string text, files.read_file(path));
   if (is_gzip(text)) {
-    Result<std::string> unpacked = gunzip(text, kMostBytes);
+    Result<std::string> unpacked = gunzip(text, kMaxBytes);
     if (!unpacked.ok()) return std::move(unpacked).take_status().with_context(path);
     return unpacked;
   }
-  if (text.size() > kMostBytes) return corrupt(path + ": larger than 512 MiB");
+  if (text.size() > kMaxBytes) return corrupt(path + ": larger than 512 MiB");
   return text;
 }
 
@@ -134,7 +117,15 @@ Result<RecordedSpace> read_recorded_space(FileSystem& files, const std::string& 
   close_open_cache(text);
   MGTUNE_ASSIGN(const JsonValue value, parse_document(path, text, is_used));
   text = {};
-  Result<Recording> recording = read_recording(path, value);
+  const JsonCursor root(path, value);
+  const ExchangeFormat* const format = format_of(root);
+  if (format == nullptr || format->read_space == nullptr) {
+    return as_corrupt(
+        root.error("not a recorded space: neither a Kernel Tuner cache (\"tune_params_keys\", "
+                   "\"cache\") nor T4 "
+                   "results (\"results\")"));
+  }
+  Result<Recording> recording = format->read_space(root);
   if (!recording.ok()) return as_corrupt(recording.status());
   Result<RecordedSpace> space =
       RecordedSpace::make(std::move(recording->parameters), recording->configurations);

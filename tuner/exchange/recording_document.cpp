@@ -60,7 +60,7 @@ Result<MeasurementRecord> read_measurement(const JsonCursor& place,
   MeasurementRecord m;
   MGTUNE_ASSIGN(m.median_ns, read_positive(*median));
   MGTUNE_ASSIGN(const double time_ms, read_positive(*time));
-  // Two numbers of one thing: a file that was edited in one of them is refused.
+  // Both numbers are the same time. If somebody has edited only one of them, the file is refused.
   if (!(std::abs(time_ms * kNsInMs - m.median_ns) <= 1e-9 * m.median_ns)) {
     return time->error("a time in ms that is not \"median_ns\"");
   }

@@ -36,8 +36,8 @@ struct Origin {
 struct RecordedVariant {
   VariantWords variant;
   Outcome outcome = Outcome::ok;
-  MeasurementRecord measurement;  // of ok and raced_out
-  std::size_t origin = 0;         // of VariantRecording::origins
+  MeasurementRecord measurement;  // only for the outcomes ok and raced_out
+  std::size_t origin = 0;         // an index into VariantRecording::origins
 };
 
 // Every variant of one problem on one GPU that was timed by one method, or that failed.
@@ -45,7 +45,7 @@ struct VariantRecording {
   std::string op, problem, method;
   GpuRecord gpu;
   std::vector<Origin> origins;
-  std::vector<RecordedVariant> variants;  // by text
+  std::vector<RecordedVariant> variants;  // sorted by their texts
 };
 
 struct RecordedOutcome {

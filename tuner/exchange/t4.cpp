@@ -2,13 +2,12 @@
 // repository; schema_version 1.0.0): a list of results, each with its configuration, "invalidity"
 // ("correct", or how it failed) and measurements of which the first objective is the time.
 //
-// The format has no place for what was tuned: ours is one recording a file, with a header of our
-// own in "metadata". A time is a median; "runtimes" has it alone, because single samples are not
-// kept.
+// The format has no place for the operator and the problem, so a file has one recording, with our
+// own header in "metadata". The time is the median. "runtimes" has only the median, because single
+// samples are not kept.
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "exchange/formats.h"
@@ -49,7 +48,7 @@ Json result_json(const std::vector<RecordedColumn>& columns, const VariantRecord
     configuration[columns[i].name] = json_value(values[i]);
   }
   const std::string_view invalidity = invalidity_of(row.outcome);
-  // What is known to compute the right thing: it ran to its timing.
+  // A variant is known to be correct if it was checked, and so came to its timing.
   const bool correct = invalidity == kCorrect || row.outcome == Outcome::unstable;
   Json runtimes = Json::array();
   Json measurements = Json::array();
@@ -83,8 +82,7 @@ Result<std::string> content(const VariantRecording& recording) {
       metadata.line_text(), fmt::join(results, ",\n"));
 }
 
-Result<std::vector<Document>> write(const ExchangedResults& results,
-                                    ExchangeFormat::Layout /*layout*/) {
+Result<std::vector<Document>> write(const ExchangedResults& results, bool /*to_folder*/) {
   return recording_documents(results, "t4.json", content);
 }
 
@@ -115,11 +113,9 @@ Result<std::optional<JsonCursor>> measured(const JsonCursor& measurements,
 }
 
 Result<double> time_of(const JsonCursor& result) {
-  const std::optional<JsonCursor> invalidity = result.find("invalidity");
-  if (invalidity.has_value()) {
-    MGTUNE_ASSIGN(const std::string word, invalidity->string());
-    if (word != kCorrect) return 0.0;
-  }
+  std::string invalidity(kCorrect);
+  MGTUNE_TRY(result.read("invalidity", invalidity));
+  if (invalidity != kCorrect) return 0.0;
   MGTUNE_ASSIGN(const std::string wanted, objective(result));
   const std::optional<JsonCursor> measurements = result.find("measurements");
   if (!measurements.has_value()) return result.error("a result without \"measurements\"");
@@ -140,15 +136,10 @@ Result<Recording> read_space(const JsonCursor& root) {
     if (members.size() != recording.parameters.size()) {
       return values->error("other parameters than the first result's");
     }
-    RecordedConfiguration configuration;
-    for (const std::string& parameter : recording.parameters) {
-      const std::optional<JsonCursor> value = values->find(parameter);
-      if (!value.has_value()) return values->error("no parameter '" + parameter + "'");
-      MGTUNE_ASSIGN(RecordedValue recorded, recorded_value(*value));
-      configuration.values.push_back(std::move(recorded));
-    }
-    MGTUNE_ASSIGN(configuration.time, time_of(result));
-    recording.configurations.push_back(std::move(configuration));
+    MGTUNE_ASSIGN(std::vector<RecordedValue> recorded,
+                  recorded_values(*values, recording.parameters, "no parameter"));
+    MGTUNE_ASSIGN(const double time, time_of(result));
+    recording.configurations.push_back({std::move(recorded), time});
   }
   return recording;
 }
@@ -185,11 +176,9 @@ Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog&
 }  // namespace
 
 ExchangeFormat t4_format() {
-  ExchangeFormat format{"t4", "every variant of one problem, as T4 results 1.0.0", write};
-  format.recognizes = recognizes;
-  format.read_space = read_space;
-  format.read_results = read_results;
-  return format;
+  return {"t4",       "every variant of one problem, as T4 results 1.0.0",
+          write,      recognizes,
+          read_space, read_results};
 }
 
 }  // namespace mgtune

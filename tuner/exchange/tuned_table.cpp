@@ -1,8 +1,8 @@
-// The tuned table, our own format: which variant serves which problems. One pick a line, sorted, so
-// that a difference between two tables is a difference between their lines;
-// configs/schema/tuned.schema.json has its structure.
+// The tuned table, our own format: which variant serves which problem. There is one pick per line,
+// and the lines are sorted, so that tools that compare lines show the picks that differ.
+// configs/schema/tuned.schema.json has the structure.
 //
-// It carries designs and parameters' values, never kernel names, options or paths.
+// A table has designs and values of parameters, but no kernel names, options or paths.
 
 #include <fmt/ranges.h>
 
@@ -60,16 +60,14 @@ std::string document(std::span<const TunedTable> tables) {
                      fmt::join(texts, ",\n"));
 }
 
-Result<std::vector<Document>> write(const ExchangedResults& results,
-                                    ExchangeFormat::Layout layout) {
+Result<std::vector<Document>> write(const ExchangedResults& results, bool to_folder) {
   std::vector<Document> documents;
   const std::span<const TunedTable> tables = results.tables;
   for (std::size_t first = 0; first < tables.size();) {
     const TunedTable& table = tables[first];
     std::size_t end = first + 1;
     const auto belongs = [&](const TunedTable& other) {
-      return layout == ExchangeFormat::Layout::file ||
-             (other.op == table.op && other.gpu == table.gpu);
+      return !to_folder || (other.op == table.op && other.gpu == table.gpu);
     };
     while (end < tables.size() && belongs(tables[end])) ++end;
     documents.push_back({document_name({gpu_word(table.gpu), table.op, "tuned.json"}),
@@ -84,7 +82,7 @@ ImportedPick picked(TunedTableRow row) {
   pick.problem = {std::move(row.view.op), std::move(row.view.problem), row.view.bytes,
                   row.view.flops};
   pick.tuned = std::move(row.view.tuned);
-  pick.tuned.gpu = 0;  // a row id of the store that takes it
+  pick.tuned.gpu = 0;  // the store that imports it sets its own row id
   return pick;
 }
 
@@ -94,18 +92,15 @@ Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog&
                 read_tuned_table(root, catalog, UnknownOperators::refuse));
   std::vector<ImportedSweep> sweeps;
   for (TunedTableRow& row : rows) {
-    const auto same = std::ranges::find_if(sweeps, [&](const ImportedSweep& sweep) {
+    auto same = std::ranges::find_if(sweeps, [&](const ImportedSweep& sweep) {
       return sweep.gpu == row.view.gpu && sweep.environment == row.environment &&
              sweep.measured_at == row.measured_at && sweep.picks.front().problem.op == row.view.op;
     });
-    const bool is_new = same == sweeps.end();
-    ImportedSweep& target = is_new ? sweeps.emplace_back() : *same;
-    if (is_new) {
-      target.gpu = row.view.gpu;
-      target.environment = row.environment;
-      target.measured_at = row.measured_at;
+    if (same == sweeps.end()) {
+      sweeps.push_back({row.view.gpu, row.environment, "", row.measured_at, {}, {}});
+      same = sweeps.end() - 1;
     }
-    target.picks.push_back(picked(std::move(row)));
+    same->picks.push_back(picked(std::move(row)));
   }
   return sweeps;
 }
@@ -113,11 +108,9 @@ Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog&
 }  // namespace
 
 ExchangeFormat tuned_table_format() {
-  ExchangeFormat format{"tuned", "which variant serves which problem; what 'mgtune import' takes",
-                        write};
-  format.recognizes = is_tuned_table;
-  format.read_results = read_results;
-  return format;
+  return {"tuned", "which variant serves which problem; what 'mgtune import' takes",
+          write,   is_tuned_table,
+          nullptr, read_results};
 }
 
 }  // namespace mgtune

@@ -7,8 +7,6 @@
 #include "plan/problem_set.h"
 #include "results/result_words.h"
 #include "results/stored_results.h"
-#include "selection/slowdown_model.h"
-#include "selection/variant_selection.h"
 
 namespace mgtune {
 namespace {
@@ -48,7 +46,7 @@ std::vector<const Problem*> kinds_of_problem(const Evidence& evidence) {
 
 Status select_for_problem(const Operator& op, const std::string& problem, const Evidence& evidence,
                           SelectionReport& report) {
-  const DeviceInfo& device = report.gpu.device;
+  const DeviceInfo& device = report.device;
   MGTUNE_ASSIGN(const auto words, parse_assignments(problem));
   MGTUNE_ASSIGN(report.problem, bind_problem(op, words));
   report.selected = select_variants(*report.problem, device, evidence);
@@ -66,7 +64,7 @@ Status select_for_problem(const Operator& op, const std::string& problem, const 
 }
 
 Status cross_validate_all(const Operator& op, const Evidence& evidence, SelectionReport& report) {
-  const DeviceInfo& device = report.gpu.device;
+  const DeviceInfo& device = report.device;
   std::vector<const Problem*> kinds = kinds_of_problem(evidence);
   if (report.problem) kinds = {&*report.problem};
   for (const Problem* kind : kinds) {
@@ -78,15 +76,16 @@ Status cross_validate_all(const Operator& op, const Evidence& evidence, Selectio
                    " needs at least three measured problems of the same dtypes on " + device.name);
 }
 
-// `word` names a GPU of this machine, or one of `recorded`. environment, with both listed, if it
-// names neither; invalid_argument if it means several.
-Result<ExplainedGpu> find_explained_gpu(const std::string& word,
-                                        const std::vector<GpuRecord>& recorded) {
+// Sets the report's device. `word` names a GPU of this machine, or one of `recorded`. environment,
+// with both listed, if it names neither; invalid_argument if it means several.
+Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>& recorded,
+                          SelectionReport& report) {
   Result<std::vector<DeviceInfo>> here = select_devices(word);
   if (here.ok()) {
     if (here->size() != 1)
       return invalid_argument("--gpu " + word + " means several GPUs: name one of them");
-    return ExplainedGpu{here->front(), true};
+    report.device = here->front();
+    return {};
   }
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
   std::vector<GpuRecord> called;
@@ -95,7 +94,11 @@ Result<ExplainedGpu> find_explained_gpu(const std::string& word,
     if (means_gpu(products, word, gpu.model)) called.push_back(gpu);
     names += (names.empty() ? "" : ", ") + gpu.model;
   }
-  if (called.size() == 1) return ExplainedGpu{device_of(called.front()), false};
+  if (called.size() == 1) {
+    report.device = device_of(called.front());
+    report.is_here = false;
+    return {};
+  }
   if (called.size() > 1) {
     return invalid_argument("--gpu " + word + ": the database has results of " +
                             std::to_string(called.size()) +
@@ -117,7 +120,7 @@ Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog)
   SelectionReport report;
   report.evidence = std::make_unique<const Evidence>(std::move(read));
   const Evidence& evidence = *report.evidence;
-  MGTUNE_ASSIGN(report.gpu, find_explained_gpu(request.gpu, recorded_gpus(evidence)));
+  MGTUNE_TRY(find_explained_gpu(request.gpu, recorded_gpus(evidence), report));
   if (!request.problem.empty()) {
     MGTUNE_TRY(select_for_problem(*op, request.problem, evidence, report));
   }

@@ -1,4 +1,4 @@
-// Explanation: which variant a program would run for a problem, why, and how much slower than the
+// Explains which variant a program would run for a problem, why, and how much slower than the
 // best variant it may be. It compiles and launches nothing. One thread at a time.
 
 #pragma once
@@ -26,15 +26,10 @@ struct ExplainRequest {
   bool cross_validate = false;
 };
 
-// The GPU that --gpu means: one of this machine, or one with results in the database.
-struct ExplainedGpu {
-  DeviceInfo device;
-  bool is_here = true;  // in this machine
-};
-
 struct SelectionReport {
   std::unique_ptr<const Evidence> evidence;  // the lists below point into it
-  ExplainedGpu gpu;
+  DeviceInfo device;  // that --gpu means: one of this machine, or one with results in the database
+  bool is_here = true;                    // whether the device is in this machine
   std::optional<Problem> problem;         // nullopt: only the cross-validation was asked for
   std::vector<SelectedVariant> selected;  // best first
   std::vector<HeldOut> neighbors;         // the nearest measured problems, as in cross_validate()

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -11,28 +10,19 @@
 #include <utility>
 
 #include "build/builder.h"
-#include "device/registry.h"
+#include "core/text.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/read_document.h"
 #include "family/problem.h"
 #include "family/variant.h"
+#include "results/result_words.h"
 #include "results/stored_results.h"
 #include "selection/variant_selection.h"
 #include "system/file_system.h"
 
 namespace mgtune {
 namespace {
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t start = 0; start <= list.size();) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    words.push_back(list.substr(start, end - start));
-    start = end + 1;
-  }
-  return words;
-}
 
 Result<std::vector<TunedTableRow>> read_rows(const std::string& path, const std::string& text,
                                              Catalog& catalog) {
@@ -73,49 +63,39 @@ Status nothing_tuned(const PackRequest& request, const std::string& gpu,
                           there + gpu_suggestion(gpu, products, models));
 }
 
-bool same_compiled_words(const Operator& op, const Slots& a, const Slots& b) {
-  const auto same = [&](const auto& name) {
-    return a[std::size_t(name.slot)] == b[std::size_t(name.slot)];
-  };
-  return std::ranges::all_of(op.dtypes, same) && std::ranges::all_of(op.flags, same);
+using WantedBuilds = std::map<std::string, WantedBuild>;  // by key
+
+// A plan cannot choose a variant that this binding does not admit, so there is no build of it.
+Status add_build(const Binding& binding, const Variant& variant, const DeviceInfo& device,
+                 WantedBuilds& builds) {
+  const Operator& op = *binding.op;
+  const Result<Slots> slots = compile_slots(binding, variant, device.limits);
+  if (!slots.ok() || !is_admissible(op, variant, *slots)) return {};
+  WantedBuild wanted;
+  MGTUNE_ASSIGN(wanted.request, variant_build_request(op, variant, *slots, device.arch));
+  wanted.key = build_key(wanted.request, "");
+  wanted.text = op.full_name() + " " + binding.text() + ": " + variant_text(op, variant);
+  builds.emplace(wanted.key, std::move(wanted));
+  return {};
 }
 
-// The builds that plans of one operator on one GPU may need.
-class Wanted {
- public:
-  Wanted(const Operator& op, const GpuRecord& gpu) : op_(op), gpu_(gpu) {}
-
-  Status add(const std::vector<TunedEntry>& entries, std::map<std::string, WantedBuild>& builds) {
-    for (const TunedEntry& bound : entries) {
-      const Binding binding = bound.problem.binding();
-      if (!bindings_.insert(binding.text()).second) continue;
-      for (const TunedEntry& other : entries) {
-        if (!same_compiled_words(op_, bound.problem.slots, other.problem.slots)) continue;
-        MGTUNE_TRY(add(binding, other.variant, builds));
-      }
-      for (const Variant& variant : all_defaults(op_)) MGTUNE_TRY(add(binding, variant, builds));
+// Adds the builds that plans of one operator on one GPU may need.
+Status add_builds(const Operator& op, const DeviceInfo& device,
+                  const std::vector<TunedEntry>& entries, WantedBuilds& builds) {
+  std::set<std::string> bindings;
+  for (const TunedEntry& bound : entries) {
+    const Binding binding = bound.problem.binding();
+    if (!bindings.insert(binding.text()).second) continue;
+    for (const TunedEntry& other : entries) {
+      if (!same_dtypes_and_flags(op, bound.problem.slots, other.problem.slots)) continue;
+      MGTUNE_TRY(add_build(binding, other.variant, device, builds));
     }
-    return {};
+    for (const Variant& variant : all_defaults(op)) {
+      MGTUNE_TRY(add_build(binding, variant, device, builds));
+    }
   }
-
- private:
-  // A plan cannot choose a variant that this binding does not admit: it is left out.
-  Status add(const Binding& binding, const Variant& variant,
-             std::map<std::string, WantedBuild>& builds) const {
-    const Result<Slots> slots = compile_slots(binding, variant, device_of(gpu_).limits);
-    if (!slots.ok() || !is_admissible(op_, variant, *slots)) return {};
-    WantedBuild wanted;
-    MGTUNE_ASSIGN(wanted.request, variant_build_request(op_, variant, *slots, gpu_.arch));
-    wanted.key = build_key(wanted.request, "");
-    wanted.text = op_.full_name() + " " + binding.text() + ": " + variant_text(op_, variant);
-    builds.emplace(wanted.key, std::move(wanted));
-    return {};
-  }
-
-  const Operator& op_;
-  const GpuRecord& gpu_;
-  std::set<std::string> bindings_;
-};
+  return {};
+}
 
 // Whether only this variant fails. Other failures are the machine's and end the work.
 bool is_of_variant(const Status& failure) {
@@ -130,26 +110,25 @@ Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog) {
   ExchangedResults results;
   MGTUNE_ASSIGN(results.tables, all_tables(request, catalog));
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
-  const std::vector<std::string> gpus = split(request.gpus);
+  const std::vector<std::string> gpus = split_list(request.gpus);
+  std::set<std::string> models;  // that the request names
   for (const std::string& gpu : gpus) {
-    const bool is_tuned = std::ranges::any_of(results.tables, [&](const TunedTable& table) {
-      return means_gpu(products, gpu, table.gpu.model);
-    });
+    bool is_tuned = false;
+    for (const TunedTable& table : results.tables) {
+      if (!means_gpu(products, gpu, table.gpu.model)) continue;
+      models.insert(table.gpu.model);
+      is_tuned = true;
+    }
     if (!is_tuned) return nothing_tuned(request, gpu, products, results.tables);
   }
-  std::erase_if(results.tables, [&](const TunedTable& table) {
-    return std::ranges::none_of(
-        gpus, [&](const std::string& gpu) { return means_gpu(products, gpu, table.gpu.model); });
-  });
-  const bool any_emulation = std::ranges::any_of(
+  std::erase_if(results.tables,
+                [&](const TunedTable& table) { return !models.contains(table.gpu.model); });
+  const auto emulated = std::ranges::count_if(
       results.tables, [](const TunedTable& table) { return table.gpu.emulation; });
-  const bool all_emulation = std::ranges::all_of(
-      results.tables, [](const TunedTable& table) { return table.gpu.emulation; });
-  if (any_emulation && !all_emulation) {
+  if (emulated > 0 && emulated < std::ssize(results.tables)) {
     return invalid_argument("--gpu: a pack is for GPUs or for cpu, not for both");
   }
-  MGTUNE_ASSIGN(const std::vector<Document> documents,
-                tuned_table_format().write(results, ExchangeFormat::Layout::file));
+  MGTUNE_ASSIGN(const std::vector<Document> documents, tuned_table_format().write(results, false));
   return documents.front().content;
 }
 
@@ -159,10 +138,10 @@ Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>&
   for (const TunedTableRow& row : rows) {
     groups[{row.view.op, row.view.tuned.gpu}].push_back(row.view);
   }
-  std::map<std::string, WantedBuild> builds;
+  WantedBuilds builds;
   for (const auto& [group, views] : groups) {
     MGTUNE_ASSIGN(const Operator* op, catalog.find_operator(group.first));
-    MGTUNE_TRY(Wanted(*op, views.front().gpu).add(decode_tuned(*op, views), builds));
+    MGTUNE_TRY(add_builds(*op, device_of(views.front().gpu), decode_tuned(*op, views), builds));
   }
   std::vector<WantedBuild> wanted;
   wanted.reserve(builds.size());

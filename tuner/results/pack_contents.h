@@ -12,7 +12,6 @@
 
 #include "compiler/compiler.h"
 #include "core/status.h"
-#include "exchange/results.h"
 #include "family/catalog.h"
 #include "pack/pack.h"
 #include "tables/read_tuned_table.h"

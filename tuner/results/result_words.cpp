@@ -1,5 +1,8 @@
 #include "results/result_words.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -33,24 +36,6 @@ std::string no_results(const std::string& option, const std::string& word, const
          listed(recorded);
 }
 
-}  // namespace
-
-bool means_operator(const std::string& kernel, const std::string& full_name) {
-  if (kernel.empty()) return true;
-  std::string name = kernel;
-  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-  name = name.substr(name.rfind('/') + 1);
-  return full_name == name || full_name.starts_with(name + ".");
-}
-
-bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
-               const std::string& model) {
-  if (same_word(word, model)) return true;
-  return std::ranges::any_of(products, [&](const GpuProduct& product) {
-    return product.is_called(word) && product.is_called(model);
-  });
-}
-
 Status check_kernel(const std::string& kernel, const Names& recorded) {
   const auto is_meant = [&](const std::string& name) { return means_operator(kernel, name); };
   if (kernel.empty() || std::ranges::any_of(recorded, is_meant)) return {};
@@ -78,6 +63,106 @@ Status check_gpu(const std::string& word, const Names& recorded) {
                           gpu_suggestion(word, products, here));
 }
 
+Status check_method(const std::string& method, const Names& recorded) {
+  Names known = {"rotating_events", "emulation"};
+  known.insert(gpu_methods().begin(), gpu_methods().end());
+  known.insert(recorded.begin(), recorded.end());
+  if (method.empty() || known.contains(method)) return {};
+  const std::string there = recorded.empty() ? "" : "; this store has those by " + listed(recorded);
+  return invalid_argument("--method " + method + ": no method is called so" + there +
+                          did_you_mean(method, known));
+}
+
+}  // namespace
+
+RecordedNames names_of(const std::vector<TunedView>& tuned,
+                       const std::vector<OutcomeView>& outcomes) {
+  RecordedNames names;
+  Names problems;
+  const auto add = [&](const auto& row) {
+    names.operators.insert(row.op);
+    names.models.insert(row.gpu.model);
+    if (!problems.insert(row.op + ' ' + row.problem).second) return;
+    const auto words = parse_assignments(row.problem);
+    if (!words.ok()) return;
+    for (const auto& [name, value] : *words) names.problem_names[row.op].insert(name);
+  };
+  for (const TunedView& row : tuned) {
+    add(row);
+    names.methods.insert(row.tuned.method);
+  }
+  for (const OutcomeView& row : outcomes) {
+    add(row);
+    if (row.measurement) names.methods.insert(row.measurement->method);
+  }
+  return names;
+}
+
+bool means_operator(const std::string& kernel, const std::string& full_name) {
+  if (kernel.empty()) return true;
+  std::string name = kernel;
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  name = name.substr(name.rfind('/') + 1);
+  return full_name == name || full_name.starts_with(name + ".");
+}
+
+bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
+               const std::string& model) {
+  if (same_word(word, model)) return true;
+  return std::ranges::any_of(products, [&](const GpuProduct& product) {
+    return product.is_called(word) && product.is_called(model);
+  });
+}
+
+Result<Selection> select_kernel_and_gpu(const ResultFilter& filter, const RecordedNames& recorded) {
+  MGTUNE_TRY(check_kernel(filter.kernel, recorded.operators));
+  MGTUNE_TRY(check_gpu(filter.gpu, recorded.models));
+  Selection selection;
+  selection.wants_operator = [&filter](const std::string& op) {
+    return means_operator(filter.kernel, op);
+  };
+  if (filter.gpu.empty()) return selection;
+  MGTUNE_ASSIGN(std::vector<GpuProduct> products, shipped_gpu_products());
+  selection.wants_gpu = [&filter, products = std::move(products)](const GpuRecord& gpu) {
+    return means_gpu(products, filter.gpu, gpu.model);
+  };
+  return selection;
+}
+
+Result<Selection> select_results(const ResultFilter& filter, Store& store, Catalog& catalog) {
+  const bool selects_all = filter.kernel.empty() && filter.gpu.empty() && filter.problem.empty() &&
+                           filter.method.empty();
+  if (selects_all) return Selection();
+  Result<std::map<std::string, std::string>> words = parse_assignments(filter.problem);
+  if (!words.ok()) return std::move(words).take_status().with_context("--problem");
+  if (!filter.kernel.empty()) {
+    Status found = catalog.find(filter.kernel).status();
+    if (found.code() == StatusCode::invalid_argument) return found;  // a malformed family
+  }
+  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());
+  MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
+  const RecordedNames names = names_of(tuned, outcomes);
+  MGTUNE_ASSIGN(Selection selection, select_kernel_and_gpu(filter, names));
+  if (!filter.kernel.empty() && std::ranges::none_of(names.operators, selection.wants_operator)) {
+    return nothing_to_export("this store has no results of '" + filter.kernel + "'");
+  }
+  selection.problem = *std::move(words);
+  selection.method = filter.method;
+  Names of_problems;
+  for (const auto& [op, recorded] : names.problem_names) {
+    if (!means_operator(filter.kernel, op)) continue;
+    of_problems.insert(recorded.begin(), recorded.end());
+    of_problems.merge(problem_names(catalog, op));
+  }
+  MGTUNE_TRY(check_problem(selection.problem, of_problems));
+  MGTUNE_TRY(check_method(filter.method, names.methods));
+  return selection;
+}
+
+Status nothing_to_export(const std::string& reason) {
+  return not_found("nothing to export: " + reason + "; 'mgtune show best' lists what there is");
+}
+
 std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct>& products,
                            const Names& names) {
   std::vector<std::string> all(names.begin(), names.end());
@@ -101,20 +186,6 @@ Status check_problem(const std::map<std::string, std::string>& words, const Name
   return {};
 }
 
-Status check_method(const std::string& method, const Names& recorded) {
-  Names known = {"rotating_events", "emulation"};
-  known.insert(gpu_methods().begin(), gpu_methods().end());
-  known.insert(recorded.begin(), recorded.end());
-  if (method.empty() || known.contains(method)) return {};
-  const std::string there = recorded.empty() ? "" : "; this store has those by " + listed(recorded);
-  return invalid_argument("--method " + method + ": no method is called so" + there +
-                          did_you_mean(method, known));
-}
-
-std::string listed(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
+std::string listed(const Names& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 }  // namespace mgtune

@@ -1,6 +1,7 @@
-// The words that choose among stored results: --kernel, --gpu, --problem and --method. The
-// functions say what a word means, and refuse a word that names nothing with invalid_argument and a
-// suggestion. An operator that exists but has no results yet is not refused. They keep no state.
+// ResultFilter: the words after --kernel, --gpu, --problem and --method, which choose among stored
+// results. The functions say which results a word means. They refuse a word that names nothing with
+// invalid_argument and a suggestion. An operator that exists but has no results yet is not refused.
+// The functions keep no state.
 
 #pragma once
 
@@ -11,11 +12,31 @@
 
 #include "core/status.h"
 #include "device/gpu_catalog.h"
+#include "exchange/collect_results.h"
 #include "family/catalog.h"
+#include "store/store.h"
 
 namespace mgtune {
 
 using Names = std::set<std::string>;
+
+// The words as the user typed them. An empty word selects everything.
+struct ResultFilter {
+  std::string kernel;   // a family, an operator, or the folder of a family
+  std::string gpu;      // a product's name or alias ("H200"), the driver's name for it, or "cpu"
+  std::string problem;  // "rows=4096,T=bf16": the problems with these values
+  std::string method;   // of timing
+};
+
+// The names that occur in stored results.
+struct RecordedNames {
+  Names operators;                             // full names
+  Names models;                                // of GPUs
+  Names methods;                               // of timing
+  std::map<std::string, Names> problem_names;  // by operator: the names that its problems set
+};
+RecordedNames names_of(const std::vector<TunedView>& tuned,
+                       const std::vector<OutcomeView>& outcomes);
 
 // Whether `kernel` ("rmsnorm", "rmsnorm.forward", a folder, or "" for all) means this operator.
 bool means_operator(const std::string& kernel, const std::string& full_name);
@@ -24,13 +45,20 @@ bool means_operator(const std::string& kernel, const std::string& full_name);
 bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
                const std::string& model);
 
-// OK if `kernel` means an operator with results, or one that mgtune knows. A family's folder that
-// cannot be read is refused with the reason.
-Status check_kernel(const std::string& kernel, const Names& recorded);
+// The conditions of --kernel and --gpu. A kernel must have results, or mgtune must know it; a
+// family whose folder cannot be read is refused with the reason. A GPU must have results. If there
+// are no results at all, it may also be one that configs/gpus or this machine knows. The filter
+// must outlive the selection, which refers to it.
+Result<Selection> select_kernel_and_gpu(const ResultFilter& filter, const RecordedNames& recorded);
 
-// OK if `word` means a model with results. If there are no results at all, it may also be a model
-// that configs/gpus or this machine knows.
-Status check_gpu(const std::string& word, const Names& recorded);
+// The conditions of the whole filter, for `mgtune export`. If `kernel` is a folder, its operators
+// are added to the catalog. The filter must outlive the selection, which refers to it. not_found if
+// the store has no results of the kernel.
+Result<Selection> select_results(const ResultFilter& filter, Store& store, Catalog& catalog);
+
+// The failure if no result was selected: not_found, with the reason. It is a failure, because
+// otherwise the next program of a shell pipe would take an empty export for results.
+Status nothing_to_export(const std::string& reason);
 
 // "; did you mean 'H200'?", chosen from `names`, configs/gpus and cpu; "" if none is similar.
 std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct>& products,
@@ -41,9 +69,6 @@ Names problem_names(Catalog& catalog, const std::string& full_name);
 
 // OK if every name in `words`, the assignments of --problem, is one of `names`.
 Status check_problem(const std::map<std::string, std::string>& words, const Names& names);
-
-// OK for a timing method that has results or that a sweep can use.
-Status check_method(const std::string& method, const Names& recorded);
 
 // "a, b, c".
 std::string listed(const Names& names);

@@ -7,10 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "device/registry.h"
-#include "exchange/collect_results.h"
 #include "exchange/read_document.h"
-#include "results/result_words.h"
 #include "search/swept_space.h"
 #include "selection/variant_selection.h"
 #include "system/file_system.h"
@@ -27,15 +24,6 @@ std::string space_name(const std::string& path) {
     }
   }
   return name;
-}
-
-// The limits that the device had when the row was recorded.
-Result<DeviceLimits> limits_of(const GpuRecord& gpu) {
-  if (gpu.emulation) {
-    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices("cpu"));
-    return devices.front().limits;
-  }
-  return device_of(gpu).limits;
 }
 
 using Words = std::map<std::string, std::string>;
@@ -64,7 +52,7 @@ std::map<Group, std::vector<OutcomeView>> by_problem(const std::vector<OutcomeVi
 Result<SimulatedSpace> simulated(const Operator& op, const Words& words,
                                  const std::vector<OutcomeView>& rows, std::string name) {
   MGTUNE_ASSIGN(const Problem problem, bind_problem(op, words));
-  MGTUNE_ASSIGN(const DeviceLimits limits, limits_of(rows.front().gpu));
+  const DeviceLimits limits = device_of(rows.front().gpu).limits;
   MGTUNE_ASSIGN(SweptSpace swept, SweptSpace::make(problem, limits, rows));
   const auto owner = std::make_shared<const SweptSpace>(std::move(swept));
   return SimulatedSpace{std::move(name), &owner->set(),
@@ -82,7 +70,7 @@ Result<SimulatedSpace> space_of_file(const std::string& path) {
                         owner->times(), owner};
 }
 
-Status check_swept_filter(Catalog& catalog, const SweptFilter& filter) {
+Status check_swept_filter(Catalog& catalog, const ResultFilter& filter) {
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(filter.kernel));
   MGTUNE_ASSIGN(const Words wanted, parse_assignments(filter.problem));
   Names names;
@@ -90,7 +78,7 @@ Status check_swept_filter(Catalog& catalog, const SweptFilter& filter) {
   return check_problem(wanted, names);
 }
 
-Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptFilter& filter) {
+Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const ResultFilter& filter) {
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators, catalog.find(filter.kernel));
   Selection selection;
   MGTUNE_ASSIGN(selection.problem, parse_assignments(filter.problem));

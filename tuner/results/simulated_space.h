@@ -4,13 +4,13 @@
 
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
 #include "family/catalog.h"
+#include "results/result_words.h"
 #include "search/replay.h"
 #include "space/variant_set.h"
 #include "store/store.h"
@@ -27,14 +27,9 @@ struct SimulatedSpace {
 
 Result<SimulatedSpace> space_of_file(const std::string& path);
 
-// Which problems of a database are wanted.
-struct SweptFilter {
-  std::string kernel;   // family, operator or folder
-  std::string problem;  // "rows=4096,T=bf16": those with these values; "": all
-};
-
-// invalid_argument or not_found, with a suggestion, for a name that none of the operators has.
-Status check_swept_filter(Catalog& catalog, const SweptFilter& filter);
+// Checks the kernel and the problem of the filter: invalid_argument or not_found, with a
+// suggestion, for a name that none of the operators has.
+Status check_swept_filter(Catalog& catalog, const ResultFilter& filter);
 
 struct SweptSpaces {
   std::vector<SimulatedSpace>
@@ -42,8 +37,8 @@ struct SweptSpaces {
   std::vector<std::string> left_out;  // problems whose variants were not all visited, and why
 };
 
-// One space for each problem, GPU and method that the filter accepts. The catalog must outlive
-// them.
-Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const SweptFilter& filter);
+// One space for each problem, GPU and method of the results that the filter's kernel and problem
+// select. The catalog must outlive them.
+Result<SweptSpaces> spaces_of_store(Store& store, Catalog& catalog, const ResultFilter& filter);
 
 }  // namespace mgtune

@@ -57,8 +57,12 @@ Result<Evaluations> parse_evaluations(const std::string& text) {
 Result<Simulation> simulate(const SimulatedSpace& space, const SimulationRequest& request) {
   const Evaluations& evaluations = request.evaluations;
   const std::vector<std::size_t> budgets = evaluations.budgets(space.times.size());
-  Simulation simulation{space.name, request.strategy, request.seeds, space.times.size(), {}, {},
-                        {}};
+  Simulation simulation;
+  simulation.space = space.name;
+  simulation.strategy = request.strategy;
+  simulation.seeds = request.seeds;
+  simulation.variants = space.times.size();
+  simulation.target = request.target;
   MGTUNE_ASSIGN(simulation.found,
                 replay(*space.set, space.time_of, request.strategy, request.seeds, budgets));
   for (const std::size_t budget : budgets) {
@@ -67,11 +71,8 @@ Result<Simulation> simulate(const SimulatedSpace& space, const SimulationRequest
   if (request.target.has_value()) {
     const std::size_t limit =
         evaluations.share > 0 ? budgets.back() : evaluations.number.value_or(space.times.size());
-    simulation.target.emplace();
-    simulation.target->target = *request.target;
-    MGTUNE_ASSIGN(simulation.target->stops,
-                  replay_to_target(*space.set, space.time_of, request.strategy, request.seeds,
-                                   *request.target, limit));
+    MGTUNE_ASSIGN(simulation.stops, replay_to_target(*space.set, space.time_of, request.strategy,
+                                                     request.seeds, *request.target, limit));
   }
   return simulation;
 }

@@ -1,5 +1,5 @@
-// Simulation: runs a search strategy on a space whose times are known. It shows how near to the
-// fastest variant the strategy comes after a number of evaluations, and where it stops with a
+// Simulation: runs a search strategy on a space whose times are known. It shows how close the
+// strategy comes to the fastest variant after a number of evaluations, and where it stops with a
 // target. Pure functions.
 
 #pragma once
@@ -34,12 +34,6 @@ struct SimulationRequest {
   std::optional<double> target;
 };
 
-// Where the search stopped with a target, for each seed.
-struct TargetOutcome {
-  double target = 0;
-  std::vector<Stop> stops;  // by seed
-};
-
 struct Simulation {
   std::string space;
   std::string strategy;
@@ -47,7 +41,8 @@ struct Simulation {
   std::size_t variants = 0;  // of the space
   std::vector<Quality> found;
   std::vector<double> random;  // the same for random search, as an exact mean
-  std::optional<TargetOutcome> target;
+  std::optional<double> target;
+  std::vector<Stop> stops;  // where the search stopped with the target, by seed
 };
 
 // Replays the space with seeds 1 to `seeds`. invalid_argument for an unknown strategy.

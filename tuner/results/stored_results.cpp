@@ -2,33 +2,9 @@
 
 #include <utility>
 
-#include "family/problem.h"
 #include "system/user_folders.h"
 
 namespace mgtune {
-
-RecordedNames names_of(const std::vector<TunedView>& tuned,
-                       const std::vector<OutcomeView>& outcomes) {
-  RecordedNames names;
-  Names problems;
-  const auto add = [&](const auto& row) {
-    names.operators.insert(row.op);
-    names.models.insert(row.gpu.model);
-    if (!problems.insert(row.op + ' ' + row.problem).second) return;
-    const auto words = parse_assignments(row.problem);
-    if (!words.ok()) return;
-    for (const auto& [name, value] : *words) names.problem_names[row.op].insert(name);
-  };
-  for (const TunedView& row : tuned) {
-    add(row);
-    names.methods.insert(row.tuned.method);
-  }
-  for (const OutcomeView& row : outcomes) {
-    add(row);
-    if (row.measurement) names.methods.insert(row.measurement->method);
-  }
-  return names;
-}
 
 Result<std::string> database_path(const std::string& named) {
   if (!named.empty()) return named;
@@ -52,12 +28,6 @@ Result<std::optional<Store>> open_results(const std::string& named) {
 Result<Store> open_results_to_write(const std::string& named) {
   MGTUNE_ASSIGN(const std::string path, database_path(named));
   return Store::open(path, Store::Mode::read_write);
-}
-
-Result<RecordedNames> recorded_names(Store& store) {
-  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());
-  MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
-  return names_of(tuned, outcomes);
 }
 
 }  // namespace mgtune

@@ -12,7 +12,7 @@ namespace {
 
 class CacheCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "MGTUNE_CACHE_DIR names another folder. If the cache exceeds its limit, mgtune\n"
            "removes the oldest builds. The next sweep compiles again what 'mgtune cache clear'\n"
            "removed; results are kept.\n"
@@ -33,42 +33,24 @@ class CacheCommand final : public Command {
     const std::string folder = BuildCache::default_directory();
     if (folder.empty()) return BuildCache::check(folder);
     BuildCache cache(FileSystem::real(), folder);
-    return words_.empty() ? show(cache) : clear(cache);
+    const bool clears = !words_.empty();
+    MGTUNE_ASSIGN(const BuildCache::Usage usage, clears ? cache.clear() : cache.usage());
+    if (json_) {
+      Json json = {{"format", 1},
+                   {"folder", folder},
+                   {clears ? "removed_entries" : "entries", usage.entries},
+                   {clears ? "removed_bytes" : "bytes", usage.bytes}};
+      if (!clears) json["limit_bytes"] = cache.max_bytes();
+      std::cout << json.document_text();
+    } else {
+      std::cout << folder << (clears ? ": removed " : ": ") << counted(usage.entries, "build")
+                << ", " << bytes_text(usage.bytes)
+                << (clears ? "" : " of at most " + bytes_text(cache.max_bytes())) << "\n";
+    }
+    return ExitCode::ok;
   }
 
  private:
-  Result<ExitCode> show(BuildCache& cache) const {
-    MGTUNE_ASSIGN(const BuildCache::Usage usage, cache.usage());
-    if (json_) {
-      std::cout << Json({{"format", 1},
-                         {"folder", cache.directory()},
-                         {"entries", usage.entries},
-                         {"bytes", usage.bytes},
-                         {"limit_bytes", cache.max_bytes()}})
-                       .document_text();
-    } else {
-      std::cout << cache.directory() << ": " << counted(usage.entries, "build") << ", "
-                << bytes_text(usage.bytes) << " of at most " << bytes_text(cache.max_bytes())
-                << "\n";
-    }
-    return ExitCode::ok;
-  }
-
-  Result<ExitCode> clear(BuildCache& cache) const {
-    MGTUNE_ASSIGN(const BuildCache::Usage removed, cache.clear());
-    if (json_) {
-      std::cout << Json({{"format", 1},
-                         {"folder", cache.directory()},
-                         {"removed_entries", removed.entries},
-                         {"removed_bytes", removed.bytes}})
-                       .document_text();
-    } else {
-      std::cout << cache.directory() << ": removed " << counted(removed.entries, "build") << ", "
-                << bytes_text(removed.bytes) << "\n";
-    }
-    return ExitCode::ok;
-  }
-
   std::vector<std::string> words_;
   bool json_ = false;
 };

@@ -97,7 +97,7 @@ void print_progress(const CalibrateProgress& progress) {
 
 class CalibrateCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "Measures copy and read bandwidth from 1 MiB to 512 MiB, and fp32 and tensor-core\n"
            "arithmetic, on random data and with the method that times kernels. This takes about\n"
            "a minute per GPU. Sweeps compare their kernels with these ceilings. For 30 days they\n"

@@ -9,7 +9,7 @@ namespace {
 
 class CompareCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "A and B are each a database of results, or the output of 'mgtune show variants\n"
            "--json', 'mgtune show best --json', 'mgtune sweep --json' or 'mgtune export' (a\n"
            "tuned table), or the JSON of Google Benchmark (--benchmark_out=FILE; with\n"

@@ -68,7 +68,7 @@ std::string devices_json(const std::vector<DeviceInfo>& devices) {
 
 class DevicesCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "--gpu takes the word of the first column, a product name (L4), or an id.\n"
            "Example: mgtune devices --json";
   }

@@ -30,7 +30,7 @@ std::string findings_json(const Diagnosis& diagnosis) {
 
 class DoctorCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "The exit code is 0 if a sweep can run on some device, otherwise 4.\n"
            "Example: mgtune doctor";
   }

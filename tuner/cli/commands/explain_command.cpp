@@ -28,10 +28,10 @@ std::size_t listed_candidates(const SelectionReport& report) {
 
 std::vector<std::string> flags(const SelectionReport& report) {
   std::vector<std::string> words;
-  if (!report.gpu.is_here) words.emplace_back("GPU is not in this machine");
+  if (!report.is_here) words.emplace_back("GPU is not in this machine");
   if (report.selected.front().step == SelectionStep::nearest_gpu) words.emplace_back("other GPU");
   if (report.selected.front().other_driver) words.emplace_back("other driver");
-  if (report.gpu.device.kind == DeviceKind::cpu) words.emplace_back("emulation times");
+  if (report.device.kind == DeviceKind::cpu) words.emplace_back("emulation times");
   return words;
 }
 
@@ -47,11 +47,10 @@ std::string answer_text(const SelectionReport& report) {
   const SelectedVariant& chosen = report.selected.front();
   const Operator& op = *report.problem->op;
   const bool estimated = chosen.step != SelectionStep::exact;
-  std::string text =
-      fmt::format("problem   {} {}\ngpu       {}\nvariant   {}\nchosen    {}: {}\nexpected  {}\n",
-                  op.full_name(), report.problem->text(), report.gpu.device.name,
-                  variant_text(op, chosen.variant), to_string(chosen.step), chosen.reason,
-                  expected_text(chosen));
+  std::string text = fmt::format(
+      "problem   {} {}\ngpu       {}\nvariant   {}\nchosen    {}: {}\nexpected  {}\n",
+      op.full_name(), report.problem->text(), report.device.name, variant_text(op, chosen.variant),
+      to_string(chosen.step), chosen.reason, expected_text(chosen));
   if (chosen.slowdown >= 0) {
     text += fmt::format("regret    {} over the best variant, {}\n",
                         expected_share_text(chosen.slowdown),
@@ -146,7 +145,7 @@ std::string selection_text(const SelectionReport& report) {
 }
 
 std::string selection_json(const SelectionReport& report) {
-  Json json = {{"format", 1}, {"gpu", report.gpu.device.name}, {"here", report.gpu.is_here}};
+  Json json = {{"format", 1}, {"gpu", report.device.name}, {"here", report.is_here}};
   if (report.problem) {
     const Operator& op = *report.problem->op;
     json["operator"] = op.full_name();
@@ -170,7 +169,7 @@ std::string selection_json(const SelectionReport& report) {
 
 class ExplainCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "Nothing is compiled or launched. The GPU need not be in this machine if the database\n"
            "has results of it. --cross-validate leaves out each measured problem in turn and\n"
            "shows how much slower the choice without it is: expect the same at problems that\n"

@@ -1,15 +1,15 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iostream>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include "cli/command.h"
 #include "core/text.h"
 #include "exchange/collect_results.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
-#include "results/export_selection.h"
+#include "results/result_words.h"
 #include "results/stored_results.h"
 #include "system/file_system.h"
 #include "text/units.h"
@@ -21,20 +21,16 @@ constexpr std::size_t kListedDocuments = 5;
 
 class ExportCommand final : public Command {
  public:
-  std::string_view details() const override {
-    static const std::string text = [] {
-      std::string lines;
-      for (const ExchangeFormat& format : exchange_formats()) {
-        lines += std::string(format.name) + std::string(14 - format.name.size(), ' ') +
-                 std::string(format.summary) + "\n";
-      }
-      return lines +
-             "If FILE ends in .gz, it is compressed. A FOLDER exists already or ends in /. It\n"
-             "gets one file per GPU and operator, or per problem and method if the format holds\n"
-             "one of them.\n"
-             "Example: mgtune export --format t4 --gpu H200 --kernel rmsnorm -o recordings/";
-    }();
-    return text;
+  std::string details() const override {
+    std::string lines;
+    for (const ExchangeFormat& format : exchange_formats()) {
+      lines += fmt::format("{:<13} {}\n", format.name, format.summary);
+    }
+    return lines +
+           "If FILE ends in .gz, it is compressed. A FOLDER exists already or ends in /. It\n"
+           "gets one file per GPU and operator, or per problem and method if the format holds\n"
+           "one of them.\n"
+           "Example: mgtune export --format t4 --gpu H200 --kernel rmsnorm -o recordings/";
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("--format", format_, "NAME", "tuned (default), kernel-tuner, t4 or csv");
@@ -51,12 +47,11 @@ class ExportCommand final : public Command {
     MGTUNE_ASSIGN(const ExchangeFormat* format, find_format());
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
     if (!store.has_value()) {
-      MGTUNE_TRY(check_kernel(filter_.kernel, {}));
-      MGTUNE_TRY(check_gpu(filter_.gpu, {}));
+      MGTUNE_TRY(select_kernel_and_gpu(filter_, {}).status());
       return nothing_to_export("there are no results yet");
     }
     MGTUNE_ASSIGN(ExchangedResults results, read(*store));
-    MGTUNE_ASSIGN(const std::vector<Document> documents, format->write(results, layout()));
+    MGTUNE_ASSIGN(const std::vector<Document> documents, format->write(results, to_folder()));
     if (documents.empty()) {
       return nothing_to_export("this store has no such results that the format can hold");
     }
@@ -65,13 +60,11 @@ class ExportCommand final : public Command {
 
  private:
   Result<const ExchangeFormat*> find_format() const {
-    std::vector<std::string> names;
-    for (const ExchangeFormat& format : exchange_formats()) {
-      if (format.name == format_) return &format;
-      names.emplace_back(format.name);
-    }
+    const std::span<const ExchangeFormat> formats = exchange_formats();
+    const auto found = std::ranges::find(formats, format_, &ExchangeFormat::name);
+    if (found != formats.end()) return &*found;
     return invalid_argument("--format: unknown format '" + format_ + "'" +
-                            did_you_mean(format_, names));
+                            did_you_mean(format_, formats, &ExchangeFormat::name));
   }
 
   Result<ExchangedResults> read(Store& store) const {
@@ -88,9 +81,6 @@ class ExportCommand final : public Command {
 
   bool to_folder() const {
     return output_.ends_with('/') || FileSystem::real().is_directory(output_);
-  }
-  ExchangeFormat::Layout layout() const {
-    return to_folder() ? ExchangeFormat::Layout::folder : ExchangeFormat::Layout::file;
   }
 
   Result<ExitCode> write(const std::vector<Document>& documents) const {
@@ -127,11 +117,10 @@ class ExportCommand final : public Command {
   }
 
   Status too_many(const std::vector<Document>& documents) const {
-    std::string text = "--format " + format_ +
-                       " holds one problem, GPU and method per file, and this is " +
-                       std::to_string(documents.size()) +
-                       " files: name a folder (-o FOLDER/), or choose one with --kernel, "
-                       "--problem, --gpu and --method";
+    std::string text = fmt::format(
+        "--format {} holds one problem, GPU and method per file, and this is {} files: name a "
+        "folder (-o FOLDER/), or choose one with --kernel, --problem, --gpu and --method",
+        format_, documents.size());
     for (std::size_t i = 0; i < std::min(documents.size(), kListedDocuments); ++i) {
       text += "\n  " + documents[i].name;
     }
@@ -140,7 +129,7 @@ class ExportCommand final : public Command {
   }
 
   std::string format_ = "tuned", output_, database_;
-  ExportFilter filter_;
+  ResultFilter filter_;
 };
 
 }  // namespace

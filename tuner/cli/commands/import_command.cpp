@@ -13,7 +13,7 @@ namespace {
 
 class ImportCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "FILE is a file that 'mgtune export' wrote in the format tuned, kernel-tuner or t4,\n"
            "gzipped or not. Programs use imported picks as if they had been tuned here. Recorded\n"
            "variants can be read, but sweeps do not use them. Results that were measured here\n"

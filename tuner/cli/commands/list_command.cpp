@@ -102,7 +102,7 @@ std::string designs_json(const std::vector<ListedDesign>& designs) {
 
 class ListCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "The number of variants is that of the operator's first problem on the device of "
            "--gpu.\n"
            "Example: mgtune list --kernel rmsnorm";

@@ -13,7 +13,7 @@ namespace {
 
 class MergeCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "OUT keeps its results, or is created; the other files are only read. Merging twice\n"
            "changes nothing. Results of one GPU with different drivers, compilers or versions of\n"
            "mgtune stay apart. If two files have a pick of the same problem, the pick of the\n"

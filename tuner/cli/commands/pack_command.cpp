@@ -22,7 +22,7 @@ constexpr unsigned kMaxThreads = 16;  // NVRTC does not compile faster with more
 
 class PackCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "A program passes FILE to mgr_open, or MGTUNE_DB names it. The program then runs the\n"
            "tuned variants without a compiler and without a database. FILE has the builds for\n"
            "every tuned combination of static dims, dtypes and flags, and for any dynamic dims.\n"

@@ -1,5 +1,4 @@
 #include <iostream>
-#include <optional>
 
 #include "cli/command.h"
 #include "cli/output/profile_output.h"
@@ -17,7 +16,7 @@ namespace {
 
 class ProfileCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "The variant is checked first. If it is wrong, it is not profiled and the exit code is\n"
            "1. Without --variant, the problem's pick in the database is profiled, or the default\n"
            "if there is none. Tier 1 takes two passes; tier 2 adds throughputs and stall reasons.\n"

@@ -15,7 +15,7 @@ namespace {
 
 class ReportCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "The page opens from disk and needs no network. Its tables need no JavaScript.\n"
            "html  the page\n"
            "md    tables for a pull request or a wiki\n"
@@ -30,7 +30,7 @@ class ReportCommand final : public Command {
   void declare(ArgumentList& arguments) override {
     arguments.value("-o,--output", output_, "FILE", "The file to write (default: report.html)");
     arguments.value("--format", format_, "NAME", "html (default), md, csv or json");
-    filter_.declare(arguments);
+    arguments.kernel_and_gpu(filter_);
     arguments.value("--baseline", baseline_, "FILE",
                     "Compare the picks with those of another database");
     arguments.database(database_);

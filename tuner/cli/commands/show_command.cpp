@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -7,6 +6,7 @@
 #include "analysis/analysis_tables.h"
 #include "cli/command.h"
 #include "cli/found_results.h"
+#include "cli/output/progress.h"
 #include "model/folded.h"
 #include "text/tables.h"
 
@@ -39,30 +39,18 @@ constexpr View kViews[] = {
      environment_json},
 };
 
-// The width of the terminal; 0 if the output is not a terminal, so that pipes get whole lines.
-std::size_t width_of_output() {
-  winsize size = {};
-  const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  return known ? size.ws_col : 0;
-}
-
 class ShowCommand final : public Command {
  public:
-  std::string_view details() const override {
-    static const std::string text = [] {
-      std::string lines;
-      for (const View& view : kViews) {
-        lines += fmt::format("{:<12} {}\n", view.name, view.meaning);
-      }
-      return lines + "Example: mgtune show best --kernel rmsnorm";
-    }();
-    return text;
+  std::string details() const override {
+    std::string lines;
+    for (const View& view : kViews) lines += fmt::format("{:<12} {}\n", view.name, view.meaning);
+    return lines + "Example: mgtune show best --kernel rmsnorm";
   }
   void declare(ArgumentList& arguments) override {
     std::vector<std::string> names;
     for (const View& view : kViews) names.emplace_back(view.name);
     arguments.word("WHAT", what_, names, "best, variants, ...: the list is below");
-    filter_.declare(arguments);
+    arguments.kernel_and_gpu(filter_);
     arguments.database(database_);
     arguments.json(json_);
   }
@@ -75,7 +63,8 @@ class ShowCommand final : public Command {
     for (const View& view : kViews) {
       if (what_ != view.name) continue;
       const std::string text = json_ ? view.json(found.model) : view.table(found.model);
-      const std::size_t columns = json_ ? 0 : width_of_output();
+      // If the output is no terminal, it gets whole lines.
+      const std::size_t columns = json_ ? 0 : terminal_columns(STDOUT_FILENO, 0);
       std::cout << (columns > 0 ? folded(text, columns) : text);
     }
     return ExitCode::ok;

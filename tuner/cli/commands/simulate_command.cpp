@@ -23,27 +23,27 @@ struct TargetSummary {
   std::size_t within = 0;   // seeds that found what the target asks for
 };
 
-TargetSummary summary_of(const TargetOutcome& target) {
+TargetSummary summary_of(const Simulation& simulation) {
   TargetSummary summary;
-  const auto count = static_cast<double>(target.stops.size());
-  summary.min_evaluations = target.stops.front().evaluations;
-  for (const Stop& stop : target.stops) {
+  const auto count = static_cast<double>(simulation.stops.size());
+  summary.min_evaluations = simulation.stops.front().evaluations;
+  for (const Stop& stop : simulation.stops) {
     summary.mean_evaluations += static_cast<double>(stop.evaluations) / count;
     summary.mean_fraction += stop.fraction / count;
     summary.worst_fraction = std::min(summary.worst_fraction, stop.fraction);
     summary.min_evaluations = std::min(summary.min_evaluations, stop.evaluations);
     summary.max_evaluations = std::max(summary.max_evaluations, stop.evaluations);
     summary.stopped += stop.reached ? 1 : 0;
-    summary.within += stop.fraction >= target.target ? 1 : 0;
+    summary.within += stop.fraction >= *simulation.target ? 1 : 0;
   }
   return summary;
 }
 
-Json target_json(const TargetOutcome& target) {
-  const TargetSummary summary = summary_of(target);
-  const auto seeds = static_cast<double>(target.stops.size());
+Json target_json(const Simulation& simulation) {
+  const TargetSummary summary = summary_of(simulation);
+  const auto seeds = static_cast<double>(simulation.stops.size());
   return {
-      {"target", target.target},
+      {"target", simulation.target},
       {"evaluations",
        {{"mean", summary.mean_evaluations},
         {"min", summary.min_evaluations},
@@ -54,17 +54,16 @@ Json target_json(const TargetOutcome& target) {
 }
 
 std::string target_text(const Simulation& simulation) {
-  const TargetOutcome& target = *simulation.target;
-  const TargetSummary summary = summary_of(target);
+  const TargetSummary summary = summary_of(simulation);
   return fmt::format(
       "Target {}: {} of {} seeds stopped because a further {} was unlikely; after {:.0f} "
       "evaluations on average ({} to {} of {}).\n"
       "Fraction of the optimum there: {:.3f}, worst {:.3f}; {} of {} seeds were within the "
       "target.\n",
-      target.target, summary.stopped, target.stops.size(), gain_text(target.target),
+      *simulation.target, summary.stopped, simulation.stops.size(), gain_text(*simulation.target),
       summary.mean_evaluations, summary.min_evaluations, summary.max_evaluations,
       simulation.variants, summary.mean_fraction, summary.worst_fraction, summary.within,
-      target.stops.size());
+      simulation.stops.size());
 }
 
 Json simulation_json(const Simulation& simulation) {
@@ -88,7 +87,7 @@ Json simulation_json(const Simulation& simulation) {
                {"random", random},
                {"worst", worst},
                {"variants", simulation.variants}};
-  if (simulation.target.has_value()) json["target"] = target_json(*simulation.target);
+  if (simulation.target.has_value()) json["target"] = target_json(simulation);
   return json;
 }
 
@@ -118,7 +117,7 @@ std::string simulations_json(const std::vector<Simulation>& simulations) {
 
 class SimulateCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "--space FILE is a Kernel Tuner cache or T4 results, as JSON or gzipped. --kernel\n"
            "takes the problems of a database for which a sweep visited all variants. The output\n"
            "says how close to the fastest configuration the strategy came after 20, 50, 100 and\n"
@@ -204,7 +203,7 @@ class SimulateCommand final : public Command {
   }
 
   std::string space_, strategy_{kDefaultStrategy}, evaluations_, target_, database_;
-  SweptFilter swept_;
+  ResultFilter swept_;
   std::uint64_t seeds_ = 100;
   bool json_ = false;
 };

@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <unistd.h>
+
 #include <chrono>
 #include <functional>
 #include <iostream>
@@ -9,10 +10,10 @@
 #include "cli/interrupt.h"
 #include "cli/output/progress.h"
 #include "cli/output/sweep_output.h"
-#include "cli/output/watch_page.h"
 #include "plan/sweep_plan.h"
 #include "results/stored_results.h"
 #include "search/search.h"
+#include "system/child_process.h"
 #include "system/file_system.h"
 
 namespace mgtune {
@@ -20,9 +21,41 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds kToStart{10};   // the process that serves the page
+constexpr std::chrono::seconds kToFinish{10};  // so that browsers get the last document
+
+// The process (`mgtune watch`) that serves the report of a running sweep. It is a separate process,
+// so that browsers do not slow down the sweep. It reads the store while the sweep writes it, and
+// ends when its standard input is closed.
+struct WatchPage {
+  ChildProcess process;
+  std::string url;
+
+  // An empty `kernel` means all. environment if the process does not start or gets no socket.
+  static Result<WatchPage> start(const std::string& program, const std::string& database,
+                                 const std::string& kernel) {
+    std::vector<std::string> command = {program, "watch", "--db", database};
+    if (!kernel.empty()) command.insert(command.end(), {"--kernel", kernel});
+    MGTUNE_ASSIGN(ChildProcess process, ChildProcess::start(command));
+    Result<std::string> url = process.read_line(Clock::now() + kToStart);
+    if (url.ok()) return WatchPage{std::move(process), *std::move(url)};
+    const std::string why = process.read_error_output();
+    return environment_error("the page for --watch does not start: " +
+                             (why.empty() ? url.status().message() : why));
+  }
+
+  // Call it when the sweep is over and before the store is closed, because the last process that
+  // closes the store merges its log.
+  void finish() {
+    if (!process.write_line("end").ok()) return;
+    // The process writes nothing more, so this returns when it ends.
+    static_cast<void>(process.read_line(Clock::now() + kToFinish));
+  }
+};
+
 class SweepCommand final : public Command {
  public:
-  std::string_view details() const override {
+  std::string details() const override {
     return "Without --problem and --shapes, the operators' own problems are tuned; on the cpu\n"
            "device these are small ones. If a sweep is stopped, the same command continues it and\n"
            "repeats nothing that is known. A family that is given as a folder is\n"
@@ -108,7 +141,7 @@ class SweepCommand final : public Command {
     const auto serve_page = [&]() -> Status {
       if (!watch_ || watch.has_value()) return {};
       MGTUNE_ASSIGN(watch, WatchPage::start(invocation.program, path, request_.kernel));
-      std::cerr << "watch it at " << watch->url() << "\n";
+      std::cerr << "watch it at " << watch->url << "\n";
       return {};
     };
     std::vector<FinishedSweep> sweeps;
@@ -130,7 +163,8 @@ class SweepCommand final : public Command {
     SweepOptions options = plan.options;
     options.on_locked = on_locked;
     const Clock::time_point start = Clock::now();
-    ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(), start);
+    ProgressPrinter printer(std::cerr, progress_style(), terminal_columns(STDERR_FILENO, 80),
+                            start);
     Result<SweepSummary> summary = run_sweep(
         options, plan.devices, plan.problems, store,
         [&](const SweepProgress& progress) { printer.update(progress, Clock::now()); },

@@ -1,6 +1,6 @@
-// The process behind `mgtune sweep --watch` (cli/output/watch_page.h). It serves the results of one
-// kernel, or of all, until its standard input ends or says "end", and writes its URL as the first
-// line of standard output.
+// The process behind `mgtune sweep --watch` (WatchPage in sweep_command.cpp). It serves the results
+// of one kernel, or of all, until its standard input ends or says "end", and writes its URL as the
+// first line of standard output.
 
 #include <poll.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -69,26 +68,21 @@ class Watcher {
   void publish(bool live) {
     const SteadyClock::time_point start = SteadyClock::now();
     const Stamp stamp = stamp_of(database_);
-    Result<ReportModel> model = read();
-    if (model.ok()) {
+    // This closes the store at once. An open reader would keep the sweep from folding the log.
+    const Result<FoundResults> found = find_results(database_, {kernel_, "", "", ""});
+    if (found.ok()) {
+      const ReportModel& model = found->model;
       DocumentOptions options;
       options.live = live;
       options.database = database_;
-      Result<std::string> page = render_page(*model, "");
+      Result<std::string> page = render_page(model, "");
       if (page.ok()) {
-        server_.publish(*std::move(page), report_document(*model, analyze(*model), options));
+        server_.publish(*std::move(page), report_document(model, analyze(model), options));
         published_ = stamp;
       }
     }
     const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - start);
     next_ = SteadyClock::now() + std::max(kBetweenDocuments, kShareOfTime * took);
-  }
-
-  // The store is closed at once, because an open reader would keep the sweep from folding the log.
-  Result<ReportModel> read() {
-    MGTUNE_ASSIGN(std::optional<Store> store, Store::open(database_, Store::Mode::read_only));
-    MGTUNE_ASSIGN(FoundResults found, find_results(store, {kernel_, ""}));
-    return std::move(found.model);
   }
 
   // True if the sweep has written "end", or has ended.

@@ -87,10 +87,9 @@ ProgressPrinter::Style progress_style() {
   return plain ? ProgressPrinter::Style::bar : ProgressPrinter::Style::color_bar;
 }
 
-std::size_t terminal_columns() {
+std::size_t terminal_columns(int file, std::size_t otherwise) {
   winsize size{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
+  return ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
 }  // namespace mgtune

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <ostream>
 #include <string>
 
@@ -36,8 +35,10 @@ class ProgressPrinter {
   bool drawn_ = false;
 };
 
-// The style and width for standard error: depends on the terminal, NO_COLOR and TERM.
+// The style for standard error, which depends on the terminal, NO_COLOR and TERM.
 ProgressPrinter::Style progress_style();
-std::size_t terminal_columns();
+
+// The width of the terminal that the descriptor `file` writes to; `otherwise` if it is no terminal.
+std::size_t terminal_columns(int file, std::size_t otherwise);
 
 }  // namespace mgtune

@@ -66,10 +66,6 @@ std::string admissible_text(const DesignStatistics& design) {
   return (design.counted ? "" : ">= ") + std::to_string(design.admissible);
 }
 
-std::string problem_name(const PlannedProblem& planned) {
-  return planned.problem.op->full_name() + " " + planned.problem.text();
-}
-
 Json design_json(const DesignStatistics& design) {
   Json pruned = Json::object();
   for (const auto& [reason, points] : design.pruned) pruned[reason] = points;
@@ -205,10 +201,10 @@ std::string dry_run_table(const std::vector<SweepPlan>& plans) {
                    {"pruned by"}});
   for (const SweepPlan& plan : plans) {
     for (const PlannedProblem& planned : plan.problems) {
+      const std::string problem = planned.problem.op->full_name() + " " + planned.problem.text();
       for (const DesignStatistics& design : planned.designs) {
-        table.add_row({plan.device().name, problem_name(planned), design.design,
-                       std::to_string(design.points), admissible_text(design),
-                       pruned_text(design)});
+        table.add_row({plan.device().name, problem, design.design, std::to_string(design.points),
+                       admissible_text(design), pruned_text(design)});
       }
     }
   }

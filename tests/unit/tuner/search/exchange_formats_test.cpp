@@ -69,7 +69,7 @@ TEST_F(ExchangeFormatsTest, OneTableForAllOrOneForEachGpuAndOperator) {
   sweep_ = *store_->begin_sweep(sweep);
   pick(*store_, big_, "flat THREADS=64 LOAD=bulk", 10, 20);
   EXPECT_EQ(exported(*store_, "tuned").size(), 1U);
-  EXPECT_THAT(names(exported(*store_, "tuned", ExchangeFormat::Layout::folder)),
+  EXPECT_THAT(names(exported(*store_, "tuned", true)),
               ElementsAre("nvidia-h200.pair.add.tuned.json", "cpu.pair.add.tuned.json"));
 }
 
@@ -127,20 +127,20 @@ TEST_F(ExchangeFormatsTest, WhatTheOperatorDoesNotOfferAnyMoreIsLeftOut) {
 TEST_F(ExchangeFormatsTest, NamesThatAFormatKeepsForItself) {
   add(*store_, small_, "flat time=3", Outcome::ok, 10);
   const ExchangedResults results = collect_results(*store_, {}).value();
-  const auto written = format("kernel-tuner").write(results, ExchangeFormat::Layout::file);
+  const auto written = format("kernel-tuner").write(results, false);
   EXPECT_EQ(written.status().code(), StatusCode::invalid_argument);
   EXPECT_THAT(written.status().message(), HasSubstr("pair.add has a parameter 'time'"));
-  EXPECT_TRUE(format("t4").write(results, ExchangeFormat::Layout::file).ok());
+  EXPECT_TRUE(format("t4").write(results, false).ok());
   add(*store_, small_, "flat design=3 gpu=4", Outcome::ok, 10);
   const ExchangedResults more = collect_results(*store_, {}).value();
-  EXPECT_FALSE(format("t4").write(more, ExchangeFormat::Layout::file).ok());
-  EXPECT_THAT(format("csv").write(more, ExchangeFormat::Layout::file)->front().content,
+  EXPECT_FALSE(format("t4").write(more, false).ok());
+  EXPECT_THAT(format("csv").write(more, false)->front().content,
               AllOf(HasSubstr("gpu,arch,"), HasSubstr(",parameter_design,parameter_gpu,")));
 }
 
 TEST_F(ExchangeFormatsTest, NothingIsNoDocument) {
   for (const ExchangeFormat& format : exchange_formats()) {
-    EXPECT_TRUE(format.write({}, ExchangeFormat::Layout::file)->empty()) << format.name;
+    EXPECT_TRUE(format.write({}, false)->empty()) << format.name;
   }
 }
 
@@ -148,8 +148,7 @@ TEST_F(ExchangeFormatsTest, CsvQuotesAsRfc4180) {
   OutcomeView view;
   view.variant = "a B=1";
   view.message = "line 1\n\"quoted\", and more";
-  const std::string text =
-      format("csv").write({{}, {}, {{view, {}}}}, ExchangeFormat::Layout::file)->front().content;
+  const std::string text = format("csv").write({{}, {}, {{view, {}}}}, false)->front().content;
   EXPECT_THAT(text, HasSubstr(",\"line 1\n\"\"quoted\"\", and more\","));
 }
 
