@@ -5,11 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "exchange/read_document.h"
-#include "search/swept_space.h"
 #include "selection/variant_selection.h"
+#include "space/space.h"
 #include "system/file_system.h"
 
 namespace mgtune {
@@ -49,16 +50,25 @@ std::map<Group, std::vector<OutcomeView>> by_problem(const std::vector<OutcomeVi
   return groups;
 }
 
+// 0 if the variant failed. If it was raced out, the median of the samples until then, which is
+// above the time of the fastest variant.
+double time_of_row(const OutcomeView& row) {
+  const bool has_time = row.measurement.has_value() &&
+                        (row.outcome == Outcome::ok || row.outcome == Outcome::raced_out);
+  return has_time ? row.measurement->median_ns : 0;
+}
+
 Result<SimulatedSpace> simulated(const Operator& op, const Words& words,
                                  const std::vector<OutcomeView>& rows, std::string name) {
   MGTUNE_ASSIGN(const Problem problem, bind_problem(op, words));
-  const DeviceLimits limits = device_of(rows.front().gpu).limits;
-  MGTUNE_ASSIGN(SweptSpace swept, SweptSpace::make(problem, limits, rows));
-  const auto owner = std::make_shared<const SweptSpace>(std::move(swept));
-  return SimulatedSpace{std::move(name), &owner->set(),
-                        [space = owner.get()](const Variant& v) { return space->time(v); },
-                        owner->times(), owner};
+  return swept_space(std::move(name), problem, device_of(rows.front().gpu).limits, rows);
 }
+
+// A space and the times of its variants by index.
+struct TimedSpace {
+  Space space;
+  std::unordered_map<std::uint64_t, double> times;
+};
 
 }  // namespace
 
@@ -68,6 +78,35 @@ Result<SimulatedSpace> space_of_file(const std::string& path) {
   return SimulatedSpace{space_name(path), owner.get(),
                         [space = owner.get()](const Variant& v) { return space->time(v); },
                         owner->times(), owner};
+}
+
+Result<SimulatedSpace> swept_space(std::string name, const Problem& problem,
+                                   const DeviceLimits& device, std::span<const OutcomeView> rows) {
+  const auto owner = std::make_shared<TimedSpace>(TimedSpace{Space(problem, device), {}});
+  const Space& space = owner->space;
+  bool any_passed = false;
+  for (const OutcomeView& row : rows) {
+    const Result<Variant> variant = parse_variant(*problem.op, row.variant);
+    if (!variant.ok() || !space.admits(*variant)) continue;
+    const double time = time_of_row(row);
+    owner->times[space.index(*variant)] = time;
+    any_passed = any_passed || time > 0;
+  }
+  const std::size_t visited = owner->times.size();
+  const std::uint64_t variants = admissible_variants(space.statistics());
+  if (visited < variants) {
+    return corrupt(
+        fmt::format("{} of its {} variants were visited; sweep it with --strategy exhaustive",
+                    visited, variants));
+  }
+  if (!any_passed) return corrupt("none of its variants passed");
+  std::vector<double> times;
+  times.reserve(owner->times.size());
+  for (const auto& [index, time] : owner->times) times.push_back(time);
+  return SimulatedSpace{
+      std::move(name), &space,
+      [timed = owner.get()](const Variant& v) { return timed->times.at(timed->space.index(v)); },
+      std::move(times), owner};
 }
 
 Status check_swept_filter(Catalog& catalog, const ResultFilter& filter) {

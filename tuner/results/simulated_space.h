@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ struct SimulatedSpace {
 };
 
 Result<SimulatedSpace> space_of_file(const std::string& path);
+
+// The space of a problem of which a sweep has measured all variants. The times are nanoseconds.
+// `rows` must be rows of this problem, one GPU and one method. Rows of variants that the operator
+// does not offer any more are ignored. corrupt if a variant has no row (the message says how many
+// have one), or if no variant passed. The operator must outlive it.
+Result<SimulatedSpace> swept_space(std::string name, const Problem& problem,
+                                   const DeviceLimits& device, std::span<const OutcomeView> rows);
 
 // Checks the kernel and the problem of the filter: invalid_argument or not_found, with a
 // suggestion, for a name that none of the operators has.

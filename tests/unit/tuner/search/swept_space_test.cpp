@@ -1,9 +1,9 @@
-#include "search/swept_space.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/helpers/all_variants.h"
+#include "results/simulated_space.h"
+#include "space/space.h"
 #include "tests/helpers/golden_operators.h"
 #include "tests/helpers/toy_operators.h"
 
@@ -27,6 +27,8 @@ class SweptSpaceTest : public ::testing::Test {
 
   Variant at(std::size_t row) const { return must(parse_variant(op_, rows_[row].variant)); }
 
+  Result<SimulatedSpace> make() const { return swept_space("swept", problem_, kH200, rows_); }
+
   const Operator op_ = toy_norm();
   const Problem problem_ = must(bind_problem(op_, {{"rows", "8"}, {"hidden", "64"}, {"T", "f32"}}));
   std::vector<OutcomeView> rows_;
@@ -37,14 +39,14 @@ TEST_F(SweptSpaceTest, KnowsTheTimeOfEveryVariant) {
   rows_[2].outcome = Outcome::wrong;
   rows_[3].outcome = Outcome::compile_failed;
   rows_[3].measurement.reset();
-  const SweptSpace swept = must(SweptSpace::make(problem_, kH200, rows_));
-  EXPECT_EQ(swept.set().size(), 12U);
-  EXPECT_EQ(swept.time(at(0)), 1000);
-  EXPECT_EQ(swept.time(at(1)), 1100) << "raced out is slow, not failed";
-  EXPECT_EQ(swept.time(at(2)), 0);
-  EXPECT_EQ(swept.time(at(3)), 0);
-  EXPECT_EQ(swept.times().size(), 12U);
-  EXPECT_EQ(swept.set().ladder().size(), 3U) << "the operator's own";
+  const SimulatedSpace swept = must(make());
+  EXPECT_EQ(swept.set->size(), 12U);
+  EXPECT_EQ(swept.time_of(at(0)), 1000);
+  EXPECT_EQ(swept.time_of(at(1)), 1100) << "raced out is slow, not failed";
+  EXPECT_EQ(swept.time_of(at(2)), 0);
+  EXPECT_EQ(swept.time_of(at(3)), 0);
+  EXPECT_EQ(swept.times.size(), 12U);
+  EXPECT_EQ(swept.set->ladder().size(), 3U) << "the operator's own";
 }
 
 TEST_F(SweptSpaceTest, WhatIsNotInTheSpaceDoesNotCount) {
@@ -52,12 +54,12 @@ TEST_F(SweptSpaceTest, WhatIsNotInTheSpaceDoesNotCount) {
   rows_.back().variant = "row THREADS=99 VEC=4";
   rows_.push_back(rows_[0]);
   rows_.back().variant = "column THREADS=32";
-  EXPECT_EQ(must(SweptSpace::make(problem_, kH200, rows_)).times().size(), 12U);
+  EXPECT_EQ(must(make()).times.size(), 12U);
 }
 
 TEST_F(SweptSpaceTest, ASweepThatLeftVariantsOutIsNoSpace) {
   rows_.resize(9);
-  const Result<SweptSpace> swept = SweptSpace::make(problem_, kH200, rows_);
+  const Result<SimulatedSpace> swept = make();
   ASSERT_FALSE(swept.ok());
   EXPECT_EQ(swept.status().code(), StatusCode::corrupt);
   EXPECT_EQ(swept.status().message(),
@@ -66,8 +68,7 @@ TEST_F(SweptSpaceTest, ASweepThatLeftVariantsOutIsNoSpace) {
 
 TEST_F(SweptSpaceTest, NeitherIsOneInWhichNothingPassed) {
   for (OutcomeView& row : rows_) row.outcome = Outcome::crashed;
-  EXPECT_EQ(SweptSpace::make(problem_, kH200, rows_).status().message(),
-            "none of its variants passed");
+  EXPECT_EQ(make().status().message(), "none of its variants passed");
 }
 
 }  // namespace
