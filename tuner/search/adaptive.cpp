@@ -20,19 +20,20 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kStart = 6;          // variants before the model is asked
-constexpr std::size_t kStartChoices = 30;  // random ones, of which the most remote starts
-constexpr std::size_t kWarm = 3;           // of a warm start
+constexpr std::size_t kStartChoices = 30;  // random variants; the most remote one is evaluated
+constexpr std::size_t kWarm = 3;           // variants of a warm start
 constexpr std::size_t kSample = 1000;      // random candidates of the model
-constexpr std::size_t kElite = 8;          // whose neighbors are candidates as well
-constexpr double kRefit = 1.2;             // growth of what is known until lengths are fitted again
-constexpr double kMargin = 0.05;  // improvements below it do not count, in deviations: explores
+constexpr std::size_t kElite = 8;          // the fastest variants: their neighbors are candidates
+constexpr double kRefit = 1.2;  // the lengths are fitted again when the results grew by this factor
+constexpr double kMargin =
+    0.05;  // smaller improvements (in deviations) do not count: more exploring
 
-// Evaluations in a row without a gain before the model is believed that there is none to come. A
-// model that has learned little is too sure of itself.
+// The search believes a model that expects no further gain only after so many evaluations without a
+// gain, because a model that has learned little is too confident.
 constexpr std::size_t kInVain = 100;
 
-// The number of observations in the model: a thousand would cost 0.3 s per suggestion. The fastest
-// stay, and a sample of the others.
+// The number of observations in the model: with a thousand, a suggestion would take 0.3 s. The
+// model keeps the fastest ones and a sample of the others.
 constexpr std::size_t kMaxModelled = 300, kMaxGrowth = 60;
 
 // The probability that a normal value is less than `bound` deviations above its mean.
@@ -146,8 +147,8 @@ class AdaptiveSearch final : public Search {
     return known_ - last;
   }
 
-  // They come before the model's suggestions however long the ladder was: the results of the ladder
-  // say less than those of a neighbor.
+  // The variants of a warm start come before the suggestions of the model, however long the ladder
+  // was: they say more about fast variants than the results of the ladder.
   std::optional<std::uint64_t> next_warm() {
     while (!warm_.empty()) {
       const std::uint64_t index = warm_.back();
@@ -160,7 +161,7 @@ class AdaptiveSearch final : public Search {
   // There is no model before anything was measured, so the start is the most remote of a few random
   // variants. The most remote of all would be a corner of the space, and corners are seldom fast.
   std::optional<std::uint64_t> start() {
-    // Not before: in a sparse space it takes long.
+    // The constructor does not draw, because drawing takes long in a sparse space.
     if (pool_.indices().empty()) pool_.draw(kSample);
     if (const auto index = of_untried_design()) return index;
     return remote_candidate();

@@ -7,18 +7,19 @@
 namespace mgtune {
 namespace {
 
-// Two values of an ordered parameter differ a little even where they are neighbours: kernels jump
-// at alignments and occupancy limits. Measured: 0.02 is worse, 0.05 to 0.15 are alike.
+// Two values of an ordered parameter differ a little even if they are neighbors, because the times
+// of kernels jump at alignments and occupancy limits. Measured: 0.02 is worse than 0.1; 0.05 to
+// 0.15 make no difference.
 Coordinate ordered(const std::string& name) { return {name, 0.1F, 1.0F}; }
 Coordinate unordered(const std::string& name) { return {name, 1.0F, 0.0F}; }
 
-constexpr float kAbsent = -2;  // of a parameter that the design does not have
+constexpr float kAbsent = -2;  // if the design does not have the parameter
 
-// What the designs that name a parameter say of it together.
+// A parameter of all designs that have one of this name.
 struct Merged {
-  std::set<std::int64_t> values;
-  bool ordered = true;
-  std::size_t designs = 0;  // that have it
+  std::set<std::int64_t> values;  // of all these designs
+  bool ordered = true;            // in all these designs
+  std::size_t designs = 0;        // their number
 };
 
 }  // namespace
@@ -27,35 +28,35 @@ MixedEncoding::MixedEncoding(const VariantSet& set) : designs_(set.design_count(
   std::map<std::string, Merged> merged;
   for (std::size_t design = 0; design < set.design_count(); ++design) {
     for (const ParameterAxis& axis : set.axes(design)) {
-      Merged& of_name = merged[axis.name];
-      of_name.values.insert(axis.values.begin(), axis.values.end());
-      of_name.ordered = of_name.ordered && axis.ordered;
-      ++of_name.designs;
+      Merged& parameter = merged[axis.name];
+      parameter.values.insert(axis.values.begin(), axis.values.end());
+      parameter.ordered = parameter.ordered && axis.ordered;
+      ++parameter.designs;
     }
   }
   has_design_coordinate_ = set.design_count() > 1;
   if (has_design_coordinate_) coordinates_.push_back(unordered(""));
   std::map<std::string, std::size_t> places;
-  for (const auto& [name, of_name] : merged) {
-    // What never changes says nothing.
-    if (of_name.values.size() < 2 && of_name.designs == set.design_count()) continue;
+  for (const auto& [name, parameter] : merged) {
+    // A parameter with the same value in all variants has no coordinate.
+    if (parameter.values.size() < 2 && parameter.designs == set.design_count()) continue;
     places[name] = coordinates_.size();
-    coordinates_.push_back(of_name.ordered ? ordered(name) : unordered(name));
+    coordinates_.push_back(parameter.ordered ? ordered(name) : unordered(name));
   }
   for (std::size_t design = 0; design < set.design_count(); ++design) {
     for (const ParameterAxis& axis : set.axes(design)) {
       const auto place = places.find(axis.name);
-      Parameter parameter{place == places.end() ? coordinates_.size() : place->second, {}};
-      const Merged& of_name = merged[axis.name];
-      const float scale = of_name.ordered && of_name.values.size() > 1
-                              ? 1.0F / static_cast<float>(of_name.values.size() - 1)
+      Parameter encoded{place == places.end() ? coordinates_.size() : place->second, {}};
+      const Merged& parameter = merged[axis.name];
+      const float scale = parameter.ordered && parameter.values.size() > 1
+                              ? 1.0F / static_cast<float>(parameter.values.size() - 1)
                               : 1.0F;
       float rank = 0;
-      for (const std::int64_t value : of_name.values) {
-        parameter.values.push_back({value, rank * scale});
+      for (const std::int64_t value : parameter.values) {
+        encoded.values.push_back({value, rank * scale});
         ++rank;
       }
-      designs_[design].push_back(std::move(parameter));
+      designs_[design].push_back(std::move(encoded));
     }
   }
 }

@@ -1,5 +1,5 @@
-// Exhaustive: every variant in the order of the set. A cursor instead of a list, because a space
-// of a million variants would cost 100 MB.
+// The strategy `exhaustive` visits every variant in the order of the set. It keeps an index instead
+// of a list, because a list of a million variants would need 100 MB.
 
 #include "search/search.h"
 

@@ -7,18 +7,19 @@
 namespace mgtune {
 namespace {
 
-// Priors, as mean and deviation of a logarithm. At a length of 1 a parameter's whole range changes
-// the time a little: what is not known to matter is believed to matter little, which beats shorter
-// lengths (0.3, 0.5) by far while there are few measurements.
+// The priors: the mean and the deviation of a logarithm. With a length of 1, the whole range of a
+// parameter changes the time only a little. So a parameter is assumed to matter little until the
+// measurements show that it does. With few measurements this is far better than shorter lengths
+// (0.3, 0.5).
 constexpr double kLogLength = 0, kLogLengthDeviation = 1.5;
 constexpr double kLogNoise = -4.6, kLogNoiseDeviation = 1.5;  // 0.01
 constexpr double kMinLogNoise = -9.2;                         // 0.0001: keeps matrices regular
 
 constexpr double kStepDeviation = 0.7;  // of the walk, in logarithms
 
-// Steps of the walk: with few points more help (40 are 0.04 worse than 120 on the hardest recorded
-// space, 250 no better); with many each costs n^3 / 6 multiplications and the last lengths are
-// good.
+// The steps of the random walk. With few points, more steps help: on the hardest recorded space, 40
+// steps are 0.04 worse than 120, and 250 are no better. With many points, a step costs n^3 / 6
+// multiplications, and the lengths of the previous fit are already good.
 std::size_t walk_steps(std::size_t points) {
   constexpr double kSteps = 120, kFullUpTo = 80, kMinSteps = 20;
   const double ratio = kFullUpTo / static_cast<double>(std::max<std::size_t>(points, 1));
@@ -32,8 +33,8 @@ double matern(double squared_distance) {
 
 double squared(double x) { return x * x; }
 
-// A lower triangle by columns, which the loops below run along: column k starts with its diagonal
-// element.
+// A lower triangular matrix, stored by columns, because the loops below run along columns. Column k
+// starts with its diagonal element.
 class Triangle {
  public:
   explicit Triangle(std::size_t order) : order_(order), elements_(order * (order + 1) / 2) {}
@@ -44,8 +45,8 @@ class Triangle {
   std::vector<double> elements_;
 };
 
-// Factors the matrix in place and replaces v by L^-1 v. The logarithm of the factor's determinant,
-// or infinity where the matrix is not positive.
+// Factors the matrix in place (Cholesky) and replaces v by L^-1 v. Returns the logarithm of the
+// determinant of L, or infinity if the matrix is not positive definite.
 double factor_and_solve(Triangle& matrix, std::vector<double>& v) {
   double log_determinant = 0;
   const std::size_t n = v.size();
@@ -72,7 +73,7 @@ CovarianceKernel changed(const CovarianceKernel& kernel, RandomStream& random) {
   const auto which = static_cast<std::size_t>(random.below(count + 1));
   double& value = which == count ? next.log_noise : next.log_lengths[which];
   value += kStepDeviation * random.normal();
-  if (count > 0 && random.below(4) == 0) {  // a parameter that takes another one's place
+  if (count > 0 && random.below(4) == 0) {  // so that one parameter can replace another one
     next.log_lengths[static_cast<std::size_t>(random.below(count))] +=
         kStepDeviation * random.normal();
   }

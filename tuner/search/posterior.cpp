@@ -7,7 +7,7 @@
 namespace mgtune {
 namespace {
 
-// a -= factor * b, the loop that nearly all time goes to.
+// a -= factor * b. Nearly all time is spent in this loop.
 void subtract(std::span<float> a, float factor, std::span<const float> b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] -= factor * b[i];
 }
@@ -66,8 +66,8 @@ void Posterior::add_candidates(std::span<const EncodedPoint> points) {
   }
 }
 
-// Forward substitution; an observation's prediction from those before it is known when its turn
-// comes, so what is not known can be believed to be as predicted.
+// Forward substitution. When it reaches an observation, the prediction from the earlier ones is
+// known. An observation without a result is assumed to be as predicted, so its residual is 0.
 void Posterior::condition(std::span<const Target> targets) {
   const std::size_t n = observed_.size();
   std::vector<double> residuals(n);  // of each observation from its prediction, normalized

@@ -1,5 +1,6 @@
-// Random: every order of the set equally likely, the same seed the same order. It is what better
-// strategies are compared with, and its expectation is known exactly (random_expectation()).
+// The strategy `random` visits the variants in random order. Every order is equally likely, and the
+// same seed gives the same order. Better strategies are compared with it, because its expectation
+// is known exactly (random_expectation()).
 
 #include <algorithm>
 #include <cmath>
@@ -10,12 +11,12 @@
 namespace mgtune {
 namespace {
 
-// Variants of a larger set are not counted: all its points are taken for them, so that the share
-// that was seen is never overstated.
+// The variants of a larger set are not counted. The number of its points is used instead, so the
+// share of the variants that were visited is never overestimated.
 constexpr std::uint64_t kMaxCounted = 1U << 20U;
 
-// Variants that a faster one is believed not to be alone with; see chance_of_gain().
-constexpr std::size_t kMaxCompany = 3;
+// The largest group of equally fast variants that chance_of_gain() assumes.
+constexpr std::size_t kMaxGroup = 3;
 
 std::uint64_t count_variants(const VariantSet& set) {
   if (set.size() > kMaxCounted) return set.size();
@@ -35,25 +36,26 @@ class RandomSearch final : public Search {
     if (evaluation.outcome == Outcome::ok) times_.push_back(evaluation.median_ns);
   }
 
-  // Whatever a set is like, what was not drawn holds any one of its variants with the probability
-  // of its share, and a whole group with about that to the power of the group's size. A group that
-  // is faster is taken to be as large as that of the fastest drawn, up to a few: a sample's
-  // fastest often are a crowd where the optimum is not.
+  // Let `left` be the share of the variants that were not drawn. A single variant is among them
+  // with this probability. A group of n variants is completely among them with a probability of
+  // about left^n. We assume that the faster variants are a group as large as the group of the
+  // fastest ones that were drawn, but no larger than kMaxGroup, because the fastest of a sample are
+  // often many although the optimum is a single variant.
   double chance_of_gain(double gain) const override {
     if (times_.empty()) return 1;
     if (variants_ == 0) variants_ = count_variants(set_);
     const double bound = *std::ranges::min_element(times_) / (1 - gain);
-    const auto company = static_cast<std::size_t>(
+    const auto group = static_cast<std::size_t>(
         std::ranges::count_if(times_, [bound](double time) { return time <= bound; }));
     const double left = 1 - static_cast<double>(reported_) / static_cast<double>(variants_);
-    return std::pow(std::max(left, 0.0), static_cast<double>(std::min(company, kMaxCompany)));
+    return std::pow(std::max(left, 0.0), static_cast<double>(std::min(group, kMaxGroup)));
   }
 
  private:
   const VariantSet& set_;
   Sampler sampler_;
   std::uint64_t reported_ = 0;
-  std::vector<double> times_;           // of those that passed
+  std::vector<double> times_;           // of the variants that passed
   mutable std::uint64_t variants_ = 0;  // of the set; 0: not counted yet
 };
 

@@ -19,10 +19,11 @@
 namespace mgtune {
 namespace {
 
-// Whoever locks has to be able to open what another user made, and to leave a process id in it.
-constexpr mode_t kEveryones = 0666;
+// A lock file that one user made can be opened by all users, and they can write a process id to it.
+constexpr mode_t kAllUsers = 0666;
 
-// Where every user may make files and none may replace another's; the answer is the same for all.
+// Whether every user may make files in the folder, but no user may replace those of another one.
+// The answer is the same for all users.
 bool is_shared(const char* folder) {
   constexpr mode_t kSticky = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
   struct stat info {};
@@ -34,18 +35,19 @@ Status errno_error(const std::string& what, const std::string& path) {
                   std::error_code(errno, std::generic_category()).message());
 }
 
-// O_CREAT goes with O_EXCL alone: in a sticky folder a kernel with fs.protected_regular refuses it
-// for a file of another user, whatever its mode.
+// O_CREAT is used only together with O_EXCL. In a sticky folder, a kernel with fs.protected_regular
+// refuses O_CREAT for an existing file of another user, whatever the mode of the file is.
 int open_or_create(const std::string& path) {
   constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   for (int attempt = 0; attempt < 3; ++attempt) {
     int descriptor = ::open(path.c_str(), O_RDWR | kFlags);
-    // Made by a process that ended before it could open it to all; a lock needs no more than this.
+    // The process that made the file may have ended before it could give all users access. A lock
+    // needs read access only.
     if (descriptor < 0 && errno == EACCES) descriptor = ::open(path.c_str(), O_RDONLY | kFlags);
     if (descriptor >= 0 || errno != ENOENT) return descriptor;
-    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | kFlags, kEveryones);
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | kFlags, kAllUsers);
     if (descriptor >= 0) {
-      static_cast<void>(::fchmod(descriptor, kEveryones));  // whatever the umask took away
+      static_cast<void>(::fchmod(descriptor, kAllUsers));  // the umask may have removed bits
       return descriptor;
     }
     if (errno != EEXIST) return descriptor;
@@ -53,14 +55,14 @@ int open_or_create(const std::string& path) {
   return -1;
 }
 
-// Whoever can make files in the folder could have laid another's there, to be written to.
+// If another user made a link to somebody's file there, mgtune must not write to that file.
 bool is_lock_file(int descriptor) {
   struct stat info {};
   return ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
 }
 
-// "process 4711" as the holder wrote it, "" where it could not or is not in sight. Anyone may have
-// written to the file: nothing but a number is taken from it.
+// "process 4711" from what the holder wrote. "" if the holder could not write it, or if there is no
+// such process. Any user may have written to the file, so only a number is read from it.
 std::string holder_of(int descriptor) {
   std::array<char, 32> text{};
   const ssize_t size = ::pread(descriptor, text.data(), text.size(), 0);
@@ -72,7 +74,8 @@ std::string holder_of(int descriptor) {
   return alive ? "process " + std::to_string(process) : "";
 }
 
-// For the message of whoever comes second, who does without where it cannot be written.
+// The next sweep names this process in its message. If it cannot be written, the message has no
+// process.
 void write_holder(int descriptor) {
   const std::string text = std::to_string(::getpid()) + "\n";
   if (::ftruncate(descriptor, 0) != 0) return;

@@ -48,7 +48,7 @@ Bytes image_of(const TensorLayout& layout, const std::vector<double>& values) {
   return strided_image(layout, elements);
 }
 
-// One other operator on the tensors of one problem.
+// Runs the reference of another operator on the tensors of a problem.
 class SourceRun {
  public:
   SourceRun(Device& device, Builder& builder, const Problem& problem,
