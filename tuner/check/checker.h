@@ -114,12 +114,4 @@ class Checker {
   std::vector<WorkspaceBuffer> timed_workspaces_;  // of the variants being timed
 };
 
-// The SHA-256 over everything that determines a check besides the variant: the reference and fill
-// sources with their includes, the fills and layouts of the tensors, scalars, measure, tolerances,
-// and the rules themselves.
-std::string reference_hash(const Operator& op);
-
-// "kernels/rmsnorm/reference.cu: rmsnorm_forward_reference": what make() compiles and runs.
-std::string reference_text(const Operator& op);
-
 }  // namespace mgtune

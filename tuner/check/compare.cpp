@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
@@ -94,7 +95,7 @@ std::string values(const TensorLayout& layout, const Element& element) {
                      number(element.value), number(element.reference));
 }
 
-std::string finiteness_message(const TensorLayout& layout, const Differences& found) {
+OutputComparison not_finite(const TensorLayout& layout, const Differences& found) {
   std::string message = values(layout, found.first_nonfinite);
   const DifferenceSums& sums = found.sums;
   if (sums.finiteness > 1) {
@@ -102,7 +103,7 @@ std::string finiteness_message(const TensorLayout& layout, const Differences& fo
                            sums.finiteness + sums.compared);
   }
   if (std::isnan(found.first_nonfinite.value)) message += " (outputs start out as nan)";
-  return message;
+  return {std::numeric_limits<double>::infinity(), std::move(message)};
 }
 
 }  // namespace
@@ -124,12 +125,9 @@ OutputComparison compare_by_largest_difference(const TensorLayout& layout, const
                                                std::int64_t sample_rows) {
   const Differences found =
       differences(layout, output, reference, sampled_rows(layout, sample_rows));
-  OutputComparison comparison;
-  comparison.error =
-      found.sums.finiteness > 0 ? std::numeric_limits<double>::infinity() : found.sums.worst;
-  if (found.sums.finiteness > 0) {
-    comparison.message = finiteness_message(layout, found);
-  } else if (found.sums.worst > bound) {
+  if (found.sums.finiteness > 0) return not_finite(layout, found);
+  OutputComparison comparison{found.sums.worst, ""};
+  if (found.sums.worst > bound) {
     comparison.message = fmt::format(
         "{}; the largest difference {:.3g} is above {:.3g}, twice what the same "
         "mathematics in low precision is off by",
@@ -143,13 +141,8 @@ OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes&
                                         std::int64_t sample_rows) {
   const std::vector<bool> rows = sampled_rows(layout, sample_rows);
   const Differences found = differences(layout, output, reference, rows);
-
-  OutputComparison comparison;
-  comparison.error = found.sums.relative_error();
-  if (found.sums.finiteness > 0) {
-    comparison.message = finiteness_message(layout, found);
-    return comparison;
-  }
+  if (found.sums.finiteness > 0) return not_finite(layout, found);
+  OutputComparison comparison{found.sums.relative_error(), ""};
   if (comparison.error > tolerance) {
     comparison.message = fmt::format("{}; relative L2 error {:.3g} is above {:.3g}",
                                      values(layout, found.worst), comparison.error, tolerance);

@@ -5,8 +5,9 @@
 //     variant gets them. Outputs are contiguous double*, and an inout tensor holds its input.
 //     Absent tensors are null. A check's baseline has the same signature.
 //   FILL<T, Problem>(T* out, unsigned long long seed, Problem), contiguous
-// `Problem` is the struct of problem_struct.h. Kernels are launched as 64 blocks of 128 threads.
-// Not thread-safe. The device, the problem and the layouts must outlive the object.
+// `Problem` is a struct with the dims (long long), the scalars (in their dtypes) and the flags
+// (bool) of the operator, each as a member of its own name. Kernels are launched as 64 blocks of
+// 128 threads. Not thread-safe. The device, the problem and the layouts must outlive the object.
 
 #pragma once
 
@@ -20,10 +21,25 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "family/problem.h"
+#include "family/source_tree.h"
 #include "tensors/problem_tensors.h"
 #include "tensors/tensor_layout.h"
 
 namespace mgtune {
+
+// The sources that are compiled: those of the operator and one more, kReferenceUnit. It defines
+// `Problem` and includes the file of the reference.
+inline constexpr char kReferenceUnit[] = "mgtune_reference.cu";
+SourceTree reference_sources(const Operator& op);
+
+// The SHA-256 over everything that determines a check besides the variant: the reference and fill
+// sources with their includes, the fills and layouts of the tensors, scalars, measure, tolerances,
+// and the rules themselves.
+std::string reference_hash(const Operator& op);
+
+// "kernels/rmsnorm/reference.cu: rmsnorm_forward_reference": what Reference::make() compiles and
+// runs.
+std::string reference_text(const Operator& op);
 
 class Reference {
  public:

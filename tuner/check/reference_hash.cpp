@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "check/checker.h"
-#include "check/problem_struct.h"
+#include "check/reference.h"
 #include "compiler/compiler.h"
 #include "core/sha256.h"
 #include "family/source_tree.h"

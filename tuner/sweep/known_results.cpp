@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "check/checker.h"
+#include "check/reference.h"
 #include "compiler/ptxas_report.h"
 #include "launch/loaded_variant.h"
 
