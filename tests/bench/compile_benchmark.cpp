@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "compile/compile_pool.h"
-#include "compile/compile_target.h"
+#include "compile/compile_worker.h"
 #include "compiler/compiler.h"
 #include "family/catalog.h"
 #include "space/space.h"

@@ -61,24 +61,24 @@ void CompilePool::feed() {
   }
 }
 
-Status CompilePool::suspect(WorkRequest request, WorkReply failed) {
+Status CompilePool::suspect(WorkerProcess::Finished failed) {
   if (++suspects_in_a_row_ == kMaxSuspects) {
     suspects_in_a_row_ = 0;
     suspects_.clear();
-    return end_of_sweep(request, failed);
+    return end_of_sweep(failed.request, failed.reply);
   }
-  suspects_.push_back({std::move(request), std::move(failed)});
+  suspects_.push_back(std::move(failed));
   if (compiles_) charge_suspects();
   return {};
 }
 
 void CompilePool::charge_suspects() {
-  for (const Suspect& suspect : suspects_) {
+  for (const WorkerProcess::Finished& suspect : suspects_) {
     WorkReply& reply = finished_.emplace_back();
     reply.id = suspect.request.id;
     reply.outcome = Outcome::compile_failed;
     reply.failure = StatusCode::environment;
-    reply.message = suspect.failed.message +
+    reply.message = suspect.reply.message +
                     "\ntwice, the second time with no other compiler running, while other variants "
                     "compile; the same command tries it again";
   }
@@ -93,14 +93,13 @@ Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished fi
     return std::optional<WorkReply>();
   }
   if (is_machine_failure(finished.reply)) {
-    MGTUNE_TRY(suspect(std::move(finished.request), std::move(finished.reply)));
+    MGTUNE_TRY(suspect(std::move(finished)));
     return std::optional<WorkReply>();
   }
   if (finished.reply.kind == WorkReply::Kind::failed) {
     return end_of_sweep(finished.request, finished.reply);
   }
-  if (finished.reply.build
-          .has_value()) {  // a compiler came to its end, whatever it said about the source
+  if (finished.reply.build.has_value()) {  // a compiler has run to its end
     compiles_ = true;
     suspects_in_a_row_ = 0;
     charge_suspects();
@@ -124,9 +123,9 @@ Result<std::optional<WorkReply>> CompilePool::poll() {
     return reply;
   }
   if (!suspects_.empty() && running() == 0) {  // no other variant can show that the machine works
-    const Suspect first = std::move(suspects_.front());
+    const WorkerProcess::Finished first = std::move(suspects_.front());
     suspects_.clear();
-    return end_of_sweep(first.request, first.failed);
+    return end_of_sweep(first.request, first.reply);
   }
   return std::optional<WorkReply>();
 }

@@ -63,11 +63,6 @@ class CompilePool {
     WorkRequest request;
     bool alone = false;  // no other compiler may run beside it
   };
-  // Failed twice because of the machine, the second time with no other compiler beside it.
-  struct Suspect {
-    WorkRequest request;
-    WorkReply failed;
-  };
   struct Slot {
     WorkerProcess worker;
     bool alone = false;  // its request must run alone
@@ -75,13 +70,15 @@ class CompilePool {
 
   void feed();
   Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, bool alone);
-  Status suspect(WorkRequest request, WorkReply failed);
+  Status suspect(WorkerProcess::Finished failed);
   void charge_suspects();  // another variant compiles, so the suspects are to blame
   std::size_t running() const;
 
   std::vector<Slot> slots_;
   std::deque<Work> waiting_;
-  std::vector<Suspect> suspects_;   // while nothing has compiled
+  // They failed twice because of the machine, the second time with no other compiler beside them.
+  // Empty once anything has compiled.
+  std::vector<WorkerProcess::Finished> suspects_;
   std::deque<WorkReply> finished_;  // poll() will return them
   bool compiles_ = false;  // a compiler has run to its end, with or without errors in the source
   int suspects_in_a_row_ = 0;

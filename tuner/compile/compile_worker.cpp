@@ -1,14 +1,31 @@
+#include "compile/compile_worker.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "build/build_cache.h"
-#include "compile/absent_driver.h"
+#include "json/json.h"
+#include "json/json_cursor.h"
+#include "system/file_descriptor.h"
 #include "system/file_system.h"
 #include "worker/work_item.h"
-#include "worker/worker.h"
 #include "worker/worker_channel.h"
+
+extern "C" const char mgtune_absent_driver[], mgtune_absent_driver_end[];  // the library's file
 
 namespace mgtune {
 namespace {
+
+constexpr std::array<std::pair<const char*, std::int64_t DeviceLimits::*>, 4> kTargetLimits = {
+    {{"compute_capability", &DeviceLimits::compute_capability},
+     {"sm_count", &DeviceLimits::sm_count},
+     {"max_shared_bytes", &DeviceLimits::max_shared_bytes},
+     {"l2_bytes", &DeviceLimits::l2_bytes}}};
 
 class CompileWorker {
  public:
@@ -31,6 +48,33 @@ class CompileWorker {
 };
 
 }  // namespace
+
+std::string compile_target_word(const DeviceInfo& device) {
+  Json json = {{"id", device.id}, {"arch", device.arch}};
+  for (const auto& [key, member] : kTargetLimits) json[key] = device.limits.*member;
+  return json.compact_text();
+}
+
+Result<DeviceInfo> decode_compile_target(const std::string& word) {
+  const Status refused = invalid_argument("not a device to compile for: " + word);
+  const Result<JsonValue> json = parse_json(word);
+  if (!json.ok()) return refused;
+  ObjectReader reader(JsonCursor(word, *json));
+  DeviceInfo device;
+  reader.read("id", device.id);
+  reader.read("arch", device.arch);
+  for (const auto& [key, member] : kTargetLimits) reader.read(key, device.limits.*member);
+  if (!reader.finish().ok()) return refused;
+  device.kind = device.arch == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
+  return device;
+}
+
+void keep_driver_out() {
+  const FileDescriptor file(::memfd_create("libcuda.so.1", MFD_CLOEXEC));
+  const std::string_view library(mgtune_absent_driver, mgtune_absent_driver_end);
+  if (!file.is_open() || !write_all(file.get(), library)) return;
+  ::dlopen(fmt::format("/proc/self/fd/{}", file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
 
 Status run_compile_worker(DeviceInfo device) {
   keep_driver_out();

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "compile/compile_target.h"
+#include "compile/compile_worker.h"
 #include "selection/variant_selection.h"
 #include "sweep/device_lock.h"
 #include "sweep/problem_sweep.h"

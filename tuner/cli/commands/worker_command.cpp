@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "compile/compile_target.h"
+#include "compile/compile_worker.h"
 #include "measure/timing_method_probe.h"
 #include "timing/gpu_timer.h"
 #include "worker/worker.h"

@@ -1,6 +1,6 @@
-#include "compile/compile_target.h"
-
 #include <gtest/gtest.h>
+
+#include "compile/compile_worker.h"
 
 namespace mgtune {
 namespace {

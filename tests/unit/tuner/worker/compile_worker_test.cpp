@@ -1,5 +1,7 @@
 // The real compile worker, driven as a sweep drives it.
 
+#include "compile/compile_worker.h"
+
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +14,6 @@
 #include <string>
 
 #include "build/build_cache.h"
-#include "compile/absent_driver.h"
 #include "compile/compile_pool.h"
 #include "system/file_system.h"
 #include "tests/helpers/environment_variable.h"
