@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "check/compare.h"
-#include "check/failure_outcome.h"
 #include "family/variant.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {

@@ -54,21 +54,16 @@ Result<std::optional<WorkReply>> MeasurePool::poll() {
   for (Seat& seat : seats_) {
     if (seat.worker.is_idle()) continue;
     Result<std::optional<WorkerProcess::Finished>> polled = seat.worker.poll();
-    if (!polled.ok()) {
-      if (!leave_alone(seat, polled.status())) return std::move(polled).take_status();
-      waiting_.push_front(seat.worker.return_unstarted());
+    if (polled.ok() && !polled->has_value()) continue;
+    if (polled.ok() && (*polled)->reply.kind != WorkReply::Kind::failed) {
       feed();
-      continue;
+      return std::optional(std::move((*polled)->reply));
     }
-    if (!polled->has_value()) continue;
-    WorkerProcess::Finished& finished = **polled;
-    if (finished.reply.kind != WorkReply::Kind::failed) {
-      feed();
-      return std::optional(std::move(finished.reply));
-    }
-    Status failure = end_of_sweep(finished.request, finished.reply);
+    Status failure =
+        polled.ok() ? end_of_sweep((*polled)->request, (*polled)->reply) : polled.status();
     if (!leave_alone(seat, failure)) return failure;
-    waiting_.push_front({std::move(finished.request)});
+    waiting_.push_front(polled.ok() ? WorkerProcess::Task{std::move((*polled)->request)}
+                                    : seat.worker.return_unstarted());
     feed();
   }
   return std::optional<WorkReply>();

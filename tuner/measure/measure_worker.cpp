@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ceilings/ceiling.h"
-#include "check/failure_outcome.h"
 #include "device/registry.h"
 #include "measure/health_check.h"
 #include "measure/variant_bench.h"
@@ -16,6 +15,7 @@
 #include "timing/timer.h"
 #include "worker/worker.h"
 #include "worker/worker_channel.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "build/build_cache.h"
 #include "system/file_system.h"
-#include "worker/work_item.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 
@@ -18,16 +18,26 @@ VariantBench::VariantBench(std::unique_ptr<Device> device, WorkerChannel& channe
 
 Result<std::unique_ptr<LoadedVariant>> VariantBench::prepare(const VariantRequest& request,
                                                              WorkReply& reply) {
-  MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, request.variant));
-  MGTUNE_ASSIGN(const Build build,
-                build_item(builder_, item, device_->info(), reply.build.emplace()));
-  MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
+  WorkItem item;
+  MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant,
+                load(request, request.variant, item, reply.build.emplace()));
   MGTUNE_ASSIGN(Checker* const checker, checker_for(request, reply.id, item.problem));
   MGTUNE_ASSIGN(reply.check, checker->check(*variant));
   if (reply.check->outcome == Outcome::ok) return variant;
   reply.outcome = reply.check->outcome;
   reply.message = reply.check->message;
   return std::unique_ptr<LoadedVariant>();
+}
+
+Result<std::unique_ptr<LoadedVariant>> VariantBench::load(const NamedProblem& request,
+                                                          const std::string& text, WorkItem& item,
+                                                          BuildRecord& record) {
+  MGTUNE_ASSIGN(item, bind_request(catalog_, request, text));
+  MGTUNE_ASSIGN(const Build build, build_item(builder_, item, device_->info(), record));
+  Result<std::unique_ptr<LoadedVariant>> loaded =
+      LoadedVariant::load(*device_, item.problem.binding(), item.variant, build);
+  if (loaded.ok()) return loaded;
+  return launch_failure(std::move(loaded).take_status());
 }
 
 void VariantBench::forget_problem() {
@@ -57,10 +67,9 @@ Result<std::vector<std::unique_ptr<LoadedVariant>>> VariantBench::load_all(
     const FinalRequest& request, std::int64_t id) {
   std::vector<std::unique_ptr<LoadedVariant>> loaded;
   for (const std::string& text : request.variants) {
-    MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, text));
+    WorkItem item;
     BuildRecord record;
-    MGTUNE_ASSIGN(const Build build, build_item(builder_, item, device_->info(), record));
-    MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load_item(*device_, item, build));
+    MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load(request, text, item, record));
     loaded.push_back(std::move(variant));
     if (loaded.size() == 1) MGTUNE_TRY(checker_for(request, id, item.problem).status());
   }

@@ -19,6 +19,7 @@
 #include "timing/buffer_rotation.h"
 #include "timing/timer.h"
 #include "worker/protocol.h"
+#include "worker/work_item.h"
 #include "worker/worker_channel.h"
 
 namespace mgtune {
@@ -57,6 +58,11 @@ class VariantBench {
   void forget_problem();  // frees its memory
 
  private:
+  // Builds and loads a variant of the request, with `record` as for build_item(). A mistake in the
+  // variant's own expressions, for example a division by zero in a block's extent, is
+  // launch_failed: the request itself was correct.
+  Result<std::unique_ptr<LoadedVariant>> load(const NamedProblem& request, const std::string& text,
+                                              WorkItem& item, BuildRecord& record);
   Result<Checker*> checker_for(const NamedProblem& request, std::int64_t id,
                                const Problem& problem);
 

@@ -19,22 +19,26 @@ constexpr std::array<StatusCode, 12> kFailures = {
     StatusCode::compile_failed,   StatusCode::launch_failed, StatusCode::timeout,
     StatusCode::device_lost,      StatusCode::unsupported,   StatusCode::internal};
 
-const char* word(WorkReply::Phase phase) {
+constexpr std::array kPhases = {WorkReply::Phase::variant, WorkReply::Phase::reference};
+constexpr std::array kReplyKinds = {WorkReply::Kind::begin, WorkReply::Kind::done,
+                                    WorkReply::Kind::failed};
+
+std::string_view word(StatusCode code) { return to_string(code); }
+std::string_view word(WorkReply::Phase phase) {
   return phase == WorkReply::Phase::reference ? "reference" : "variant";
 }
-
-std::optional<WorkReply::Phase> phase_from_string(std::string_view text) {
-  for (const auto phase : {WorkReply::Phase::variant, WorkReply::Phase::reference}) {
-    if (text == word(phase)) return phase;
-  }
-  return std::nullopt;
+std::string_view word(WorkReply::Kind kind) {
+  if (kind == WorkReply::Kind::begin) return "begin";
+  return kind == WorkReply::Kind::done ? "done" : "failed";
 }
 
-std::optional<StatusCode> failure_from_string(std::string_view text) {
-  const auto* const found =
-      std::ranges::find_if(kFailures, [&](StatusCode code) { return to_string(code) == text; });
-  if (found == kFailures.end()) return std::nullopt;
-  return *found;
+// The one of kValues whose word this is.
+template <const auto& kValues>
+auto from_word(std::string_view text) -> std::optional<std::decay_t<decltype(kValues[0])>> {
+  for (const auto value : kValues) {
+    if (word(value) == text) return value;
+  }
+  return std::nullopt;
 }
 
 Result<JsonValue> parse(const std::string& text) {
@@ -101,24 +105,12 @@ std::string encode(const WorkRequest& request) {
 }
 
 std::string encode(const WorkReply& reply) {
-  if (reply.kind == WorkReply::Kind::begin) {
-    return Json({{"did", "begin"},
-                 {"id", reply.id},
-                 {"phase", word(reply.phase)},
-                 {"message", reply.message}})
-        .compact_text();
-  }
-  if (reply.kind == WorkReply::Kind::failed) {
-    return Json({{"did", "failed"},
-                 {"id", reply.id},
-                 {"status", to_string(reply.failure)},
-                 {"message", reply.message}})
-        .compact_text();
-  }
-  Json json{{"did", "done"},
-            {"id", reply.id},
-            {"outcome", to_string(reply.outcome)},
-            {"message", reply.message}};
+  Json json{{"did", word(reply.kind)}, {"id", reply.id}};
+  if (reply.kind == WorkReply::Kind::begin) json["phase"] = word(reply.phase);
+  if (reply.kind == WorkReply::Kind::failed) json["status"] = word(reply.failure);
+  if (reply.kind == WorkReply::Kind::done) json["outcome"] = to_string(reply.outcome);
+  json["message"] = reply.message;
+  if (reply.kind != WorkReply::Kind::done) return json.compact_text();
   const auto add = [&json](const char* key, const auto& record) {
     if (record) json[key] = record_json(*record, number_or_word);
   };
@@ -157,26 +149,25 @@ Result<WorkReply> decode_reply(const std::string& text) {
   WorkReply reply;
   std::string kind;
   reader.read("did", kind);
+  if (const auto known = from_word<kReplyKinds>(kind)) {
+    reply.kind = *known;
+  } else {
+    reader.fail("nothing is called \"" + kind + '"');
+  }
   reader.read("id", reply.id);
-  if (kind == "begin") {
-    reply.kind = WorkReply::Kind::begin;
-    reader.read_word("phase", reply.phase, phase_from_string, "phase");
-    reader.read("message", reply.message);
-  } else if (kind == "failed") {
-    reply.kind = WorkReply::Kind::failed;
-    reader.read_word("status", reply.failure, failure_from_string, "failure");
-    reader.read("message", reply.message);
-  } else if (kind == "done") {
+  reader.read("message", reply.message);
+  if (reply.kind == WorkReply::Kind::begin) {
+    reader.read_word("phase", reply.phase, from_word<kPhases>, "phase");
+  } else if (reply.kind == WorkReply::Kind::failed) {
+    reader.read_word("status", reply.failure, from_word<kFailures>, "failure");
+  } else {
     reader.read_word("outcome", reply.outcome, outcome_from_string, "outcome");
-    reader.read("message", reply.message);
     reader.read_optional("build", reply.build);
     reader.read_optional("check", reply.check);
     reader.read_optional("measurement", reply.measurement);
     reader.read_optional("ceiling", reply.ceiling);
     reader.read_optional("final", reply.final);
     reader.read_optional("counters", reply.counters);
-  } else {
-    reader.fail("nothing is called \"" + kind + '"');
   }
   MGTUNE_TRY(reader.finish());
   return reply;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "check/failure_outcome.h"
 #include "compiler/ptxas_report.h"
+#include "worker/worker_failure.h"
 
 namespace mgtune {
 namespace {
@@ -64,14 +64,6 @@ Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInf
   record.message = build->log;
   record_resources(*build, record);
   return build;
-}
-
-Result<std::unique_ptr<LoadedVariant>> load_item(Device& device, const WorkItem& item,
-                                                 const Build& build) {
-  Result<std::unique_ptr<LoadedVariant>> loaded =
-      LoadedVariant::load(device, item.problem.binding(), item.variant, build);
-  if (loaded.ok()) return loaded;
-  return launch_failure(std::move(loaded).take_status());
 }
 
 }  // namespace mgtune

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include <memory>
+#include <string>
 
 #include "build/builder.h"
 #include "core/status.h"
@@ -10,7 +10,6 @@
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/variant.h"
-#include "launch/loaded_variant.h"
 #include "store/records.h"
 #include "worker/protocol.h"
 
@@ -29,10 +28,5 @@ Result<WorkItem> bind_request(Catalog& catalog, const NamedProblem& request,
 // compile_failed as well: it is not the kernel that the source describes.
 Result<Build> build_item(Builder& builder, const WorkItem& item, const DeviceInfo& device,
                          BuildRecord& record);
-
-// Loads what build_item() built. A mistake in the variant's own expressions, for example a division
-// by zero in a block's extent, is launch_failed: the request itself was correct.
-Result<std::unique_ptr<LoadedVariant>> load_item(Device& device, const WorkItem& item,
-                                                 const Build& build);
 
 }  // namespace mgtune

@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "check/failure_outcome.h"
 
 namespace mgtune {
 namespace {
@@ -97,24 +94,42 @@ std::string crash_message(const std::string& end, const std::string& error_outpu
   return message;
 }
 
-void put_failure(const Status& failure, WorkReply& reply) {
-  reply.message = failure.message();
-  if (const std::optional<Outcome> outcome = outcome_of(failure)) {
-    reply.outcome = *outcome;
-    return;
+std::optional<Outcome> outcome_of(const Status& failure) {
+  switch (failure.code()) {
+    case StatusCode::compile_failed:
+      return Outcome::compile_failed;
+    case StatusCode::launch_failed:
+      return Outcome::launch_failed;
+    case StatusCode::timeout:
+      return Outcome::timeout;
+    case StatusCode::unsupported:
+      return Outcome::unsupported;
+    case StatusCode::device_lost:  // an access out of bounds on a GPU ends its context
+      return Outcome::crashed;
+    default:
+      return std::nullopt;
   }
-  reply.kind = WorkReply::Kind::failed;
-  reply.failure = failure.code();
-  reply.build.reset();
-  reply.check.reset();
-  reply.measurement.reset();
-  reply.counters.reset();
 }
 
-WorkReply failed_reply(const WorkRequest& request, const Status& failure) {
+Status launch_failure(Status status) {
+  if (status.code() != StatusCode::invalid_argument) return status;
+  return {StatusCode::launch_failed, status.message()};
+}
+
+void put_failure(const Status& failure, WorkReply& reply) {
+  const std::optional<Outcome> outcome = outcome_of(failure);
+  if (!outcome) {
+    reply = failed_reply(reply.id, failure);
+    return;
+  }
+  reply.outcome = *outcome;
+  reply.message = failure.message();
+}
+
+WorkReply failed_reply(std::int64_t id, const Status& failure) {
   WorkReply reply;
   reply.kind = WorkReply::Kind::failed;
-  reply.id = request.id;
+  reply.id = id;
   reply.failure = failure.code();
   reply.message = failure.message();
   return reply;
@@ -123,9 +138,9 @@ WorkReply failed_reply(const WorkRequest& request, const Status& failure) {
 WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const LostWorker& lost) {
   const bool compiles = request.is<CompileRequest>();
   if (lost.from_outside) {
-    return failed_reply(request, environment_error(fmt::format(
-                                     "the {} worker was {}; is the machine short of memory?",
-                                     worker_kind(request), lost.end)));
+    return failed_reply(request.id, environment_error(fmt::format(
+                                        "the {} worker was {}; is the machine short of memory?",
+                                        worker_kind(request), lost.end)));
   }
   WorkReply reply;
   reply.id = request.id;
@@ -140,8 +155,9 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
   }
   if (begun.phase == WorkReply::Phase::variant) return reply;
   return failed_reply(
-      request, invalid_argument(begun.message + ": the process that runs the reference and its " +
-                                "fill kernels: " + reply.message));
+      request.id,
+      invalid_argument(begun.message + ": the process that runs the reference and its " +
+                       "fill kernels: " + reply.message));
 }
 
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply) {

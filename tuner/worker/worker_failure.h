@@ -1,24 +1,38 @@
-// Whose failure it is. A failure of the variant becomes the variant's outcome. A failure of the
-// machine, of the family or of mgtune itself says nothing about the variant and ends the sweep.
-// Pure functions.
+// Decides whose fault a failure is. A failure of the variant becomes the variant's outcome. A
+// failure of the machine, of the family or of mgtune itself says nothing about the variant and ends
+// the sweep. Pure functions.
 
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/status.h"
+#include "store/records.h"
 #include "worker/protocol.h"
 
 namespace mgtune {
+
+// The outcome of a variant that failed with this status. nullopt if the failure says nothing about
+// the variant: the machine, the family or mgtune itself failed. Such a failure ends the sweep.
+std::optional<Outcome> outcome_of(const Status& failure);
+
+// Changes invalid_argument into launch_failed; every other status stays. Loading and launching
+// return invalid_argument if an expression of the variant cannot be evaluated, or gives values with
+// which no kernel can be launched. If a sweep tries the variant, this is the variant's failure, not
+// a wrong argument.
+Status launch_failure(Status status);
 
 // In the worker: makes `reply` report the failure: `done` with the variant's outcome, or `failed`
 // without any record.
 void put_failure(const Status& failure, WorkReply& reply);
 
-// In the parent: a reply of kind `failed` in place of one that the worker could not send.
-WorkReply failed_reply(const WorkRequest& request, const Status& failure);
+// A reply of kind `failed` to the request with this id. The parent makes it if the worker could not
+// send one.
+WorkReply failed_reply(std::int64_t id, const Status& failure);
 
 // Which part of a dead worker's standard error goes into its variant's message. `end` is
 // ChildProcess::end_description(). From a sanitizer's report the message takes the finding, the

@@ -118,7 +118,7 @@ void wrong(const WorkRequest& request) {
 }
 
 void fail(const WorkRequest& request, const Status& failure) {
-  say(encode(failed_reply(request, failure)));
+  say(encode(failed_reply(request.id, failure)));
 }
 
 [[noreturn]] void crash(int signal) {

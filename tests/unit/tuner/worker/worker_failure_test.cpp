@@ -4,8 +4,6 @@
 
 #include <map>
 
-#include "check/failure_outcome.h"
-
 namespace mgtune {
 namespace {
 
@@ -45,23 +43,23 @@ TEST(WorkerFailure, WhatAVariantsExpressionsGetWrongIsItsLaunch) {
 TEST(WorkerFailure, TheSweepsEndNamesTheVariant) {
   const NamedProblem problem{"rmsnorm", "rmsnorm.forward", "rows=4"};
   const WorkRequest request{1, CompileRequest{{problem, "row VEC=8"}, "cpu"}};
-  const Status status = end_of_sweep(request, failed_reply(request, io_error("no space")));
+  const Status status = end_of_sweep(request, failed_reply(request.id, io_error("no space")));
   EXPECT_EQ(status.code(), StatusCode::io);
   EXPECT_EQ(status.message(),
             "no space\nwhile compiling row VEC=8 of rmsnorm.forward rows=4, twice; nothing is "
             "recorded for it, and the same command goes on from here");
   const Status reference =
-      end_of_sweep(request, failed_reply(request, invalid_argument("reference.cu: broken")));
+      end_of_sweep(request, failed_reply(request.id, invalid_argument("reference.cu: broken")));
   EXPECT_EQ(reference.code(), StatusCode::invalid_argument);
   EXPECT_EQ(reference.message(), "reference.cu: broken");
   const WorkRequest final{2, FinalRequest{problem, {"a", "b", "a"}}};
-  EXPECT_EQ(end_of_sweep(final, failed_reply(final, internal_error("no"))).message(),
+  EXPECT_EQ(end_of_sweep(final, failed_reply(final.id, internal_error("no"))).message(),
             "no\nwhile measuring a final of 2 variants of rmsnorm.forward rows=4");
 }
 
 TEST(WorkerFailure, WhatRefusesToCountIsAskedOnceAndEndsNoSweep) {
   WorkRequest request;
-  const WorkReply failed = failed_reply(request, environment_error("no privilege"));
+  const WorkReply failed = failed_reply(request.id, environment_error("no privilege"));
   EXPECT_TRUE(is_worth_a_retry(request, failed));
   request.work = CountRequest();
   EXPECT_FALSE(is_worth_a_retry(request, failed));
