@@ -16,7 +16,6 @@
 #include "counters/launch_counting.h"
 #include "counters/range_counter.h"
 #include "family/catalog.h"
-#include "measure/count_process.h"
 #include "measure/timing_method_probe.h"
 #include "space/space.h"
 #include "system/file_system.h"
@@ -57,8 +56,8 @@ class CountedVariants : public RealGpuTest {
     RealGpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     ::setenv("MGTUNE_CACHE_DIR", folder_.file("cache").c_str(), 1);
-    process_.emplace(mgtune_path(), device().info().id, kDeadline);
-    const Result<WorkReply> first = process_->run(costly("none"));
+    process_ = WorkerProcess({mgtune_path(), "worker", "count", device().info().id}, kDeadline);
+    const Result<WorkReply> first = process_->run({1, costly("none")});
     MGTUNE_SKIP_WHERE_REFUSED(first.status());
     ASSERT_TRUE(first.ok()) << first.status().message();
   }
@@ -71,7 +70,7 @@ class CountedVariants : public RealGpuTest {
 
   // Every counter of the job by name, printed.
   Values count(const CountRequest& job) {
-    const Result<WorkReply> reply = process_->run(job);
+    const Result<WorkReply> reply = process_->run({1, job});
     EXPECT_TRUE(reply.ok()) << reply.status().message();
     if (!reply.ok() || !reply->counters.has_value()) {
       ADD_FAILURE() << (reply.ok() ? reply->message : "");
@@ -93,7 +92,7 @@ class CountedVariants : public RealGpuTest {
   }
 
   const TestFolder folder_;
-  std::optional<CountProcess> process_;
+  std::optional<WorkerProcess> process_;
 };
 
 TEST_F(CountedVariants, RmsnormMovesTheBytesThatItsCostSays) {

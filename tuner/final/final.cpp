@@ -70,27 +70,28 @@ std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries) 
   return std::chrono::ceil<std::chrono::milliseconds>(time);
 }
 
-// Samples of each entry, and last those of a second entry of `twice`. The worker gets the time that
-// the entries' medians say, besides what it has for one variant. A Status says nothing of them.
+// The reply has the samples of each entry, and last the samples of a second entry of the variant at
+// the place `twice`. The deadline is that of one variant plus the time that the medians of the
+// entries predict. A Status does not mean that an entry failed.
 Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
                             std::span<const OutcomeRecord> entries,
                             std::optional<std::size_t> twice) {
-  FinalRequest work{{shared.options.kernel_of(view.op), view.op, view.problem}, {}};
+  FinalRequest work{shared.named_problem(view), {}};
   for (const OutcomeRecord& entry : entries) work.variants.push_back(entry.variant);
   if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
   return shared.workers.measure({shared.next_request++, std::move(work)}, launches_time(entries));
 }
 
-// Whether one of the entries broke the final off.
+// Whether an entry ended the final early.
 bool is_broken_off(const WorkReply& reply) {
   return reply.outcome == Outcome::crashed || reply.outcome == Outcome::timeout ||
          reply.outcome == Outcome::launch_failed;
 }
 
-// The entries that break off a run of their own, with the outcome of that run. A crash in a final
-// has no culprit by itself: naming each launch on the wire would cost more than the launches take.
-// So each entry runs alone, as long as it would among the others. None on a request to stop, and
-// none if all do: then it is the worker or the GPU.
+// A crash in a final does not say which entry caused it: a message before each launch would take
+// longer than the launches. So each entry runs alone, as long as it would in the final. Returns the
+// entries that break off their own run, with the outcome of that run. It returns none if the sweep
+// was asked to stop, and none if all entries fail, because then the worker or the GPU is at fault.
 std::vector<OutcomeRecord> find_culprits(SweepShared& shared, const TunedView& view,
                                          std::span<const OutcomeRecord> entries) {
   std::vector<OutcomeRecord> culprits;
@@ -114,18 +115,17 @@ void add_reason(const std::string& what, std::string& text) {
   if (text.find(what) == std::string::npos) text += (text.empty() ? "" : "; ") + what;
 }
 
-// Records the counters of the finalists that have none yet, if the sweep counts. The text is "", or
-// says why some have none and in which way the counting is less than complete. A machine that
-// refused two problems is not asked again in the sweep. A Status is a failure of the store.
-Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
-                                    const TunedRecord& tuned,
+// Records the counters of the finalists that have none yet, if the sweep counts. The text says
+// which finalists have no counters and why, or how the counting was incomplete; "" if nothing is
+// missing. If the machine refused two problems, it is not asked again in the sweep. A Status is a
+// failure of the store.
+Result<std::string> count_finalists(SweepShared& shared, const TunedView& view,
                                     std::span<const OutcomeRecord> finalists) {
   std::string text;
   if (!shared.counter.has_value()) return text;
-  const Operator& op = *problem.op;
   for (const OutcomeRecord& finalist : finalists) {
-    const ResultKey key{tuned.gpu, tuned.problem, finalist.build.sha256, finalist.key.launch_hash,
-                        ""};
+    const ResultKey key{view.tuned.gpu, view.tuned.problem, finalist.build.sha256,
+                        finalist.key.launch_hash, ""};
     MGTUNE_ASSIGN(const std::vector<CounterRecord> known, shared.store.counters(key));
     if (!known.empty()) continue;
     if (shared.counters_refused >= kRefusals) {
@@ -134,9 +134,7 @@ Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
     }
     if (shared.should_stop()) return std::string("not counted: the sweep was stopped");
     const Result<WorkReply> reply = shared.counter->run(
-        {{{shared.options.kernel_of(op.full_name()), op.full_name(), problem.text()},
-          finalist.variant},
-         1});
+        {shared.next_request++, CountRequest{{shared.named_problem(view), finalist.variant}, 1}});
     if (reply.ok() && reply->outcome == Outcome::ok) {
       shared.counters_refused = 0;
       MGTUNE_ASSIGN(const std::int64_t sweep, shared.journal.begin());
@@ -158,11 +156,11 @@ Result<std::string> count_finalists(SweepShared& shared, const Problem& problem,
 }
 
 // Recorded before the finalists are counted, which takes seconds each, and after.
-Status record_and_count(SweepShared& shared, const Problem& problem, const TunedView& view,
+Status record_and_count(SweepShared& shared, const TunedView& view,
                         std::span<const OutcomeRecord> entries, FinalRecord& final, bool is_new) {
   if (is_new) MGTUNE_TRY(shared.store.record_final(final));
   if (!shared.counter.has_value()) return {};
-  MGTUNE_ASSIGN(std::string missing, count_finalists(shared, problem, view.tuned, entries));
+  MGTUNE_ASSIGN(std::string missing, count_finalists(shared, view, entries));
   if (missing == final.not_counted) return {};
   final.not_counted = std::move(missing);
   return shared.store.record_final(final);
@@ -182,9 +180,9 @@ Result<std::optional<FinalRecord>> find_final(Store& store, const TunedView& vie
   return std::optional<FinalRecord>();
 }
 
-// A final among these contenders. Those that it expels must not be in the next one.
-Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& problem,
-                                       const TunedView& view,
+// Holds a final among these contenders. The caller must remove the expelled ones before the next
+// final.
+Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& view,
                                        std::span<const OutcomeRecord> contenders,
                                        std::vector<OutcomeRecord>& expelled) {
   const TunedRecord& tuned = view.tuned;
@@ -193,14 +191,14 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& probl
   const std::vector<OutcomeRecord> entries =
       final_entries(contenders, default_variant, is_emulation ? kMaxEmulatedEntries : kMaxEntries);
   if (entries.size() < 2) {  // nothing to decide, but perhaps to count
-    MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, problem, tuned, entries));
+    MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, view, entries));
     if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);
     return std::optional<Pick>();
   }
 
   MGTUNE_ASSIGN(std::optional<FinalRecord> known, find_final(shared.store, view, entries));
   if (known.has_value()) {
-    MGTUNE_TRY(record_and_count(shared, problem, view, entries, *known, false));
+    MGTUNE_TRY(record_and_count(shared, view, entries, *known, false));
     return std::optional(
         rank_final(entries, samples_of(*known, entries), default_variant, known->noise_floor).pick);
   }
@@ -236,18 +234,18 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const Problem& probl
   FinalRanking ranking = rank_final(entries, std::span(samples).first(entries.size()),
                                     default_variant, final.noise_floor);
   final.finalists = std::move(ranking.finalists);
-  MGTUNE_TRY(record_and_count(shared, problem, view, entries, final, true));
+  MGTUNE_TRY(record_and_count(shared, view, entries, final, true));
   return std::optional(std::move(ranking.pick));
 }
 
 }  // namespace
 
-Result<FinalResult> hold_final(SweepShared& shared, const Problem& problem, const TunedView& view,
+Result<FinalResult> hold_final(SweepShared& shared, const TunedView& view,
                                std::vector<OutcomeRecord> contenders) {
   FinalResult result;
   while (true) {
     const std::size_t before = result.expelled.size();
-    MGTUNE_ASSIGN(result.pick, hold_among(shared, problem, view, contenders, result.expelled));
+    MGTUNE_ASSIGN(result.pick, hold_among(shared, view, contenders, result.expelled));
     if (result.expelled.size() == before) return result;
     std::erase_if(contenders, [&](const OutcomeRecord& contender) {
       return std::ranges::find(result.expelled, contender.variant, &OutcomeRecord::variant) !=

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/status.h"
-#include "family/problem.h"
 #include "final/pick.h"
 #include "store/records.h"
 #include "sweep/sweep_shared.h"
@@ -31,7 +30,7 @@ struct FinalResult {
 // There is no pick if there are fewer than two entries, if the sweep was asked to stop, or if the
 // final failed for another reason (the summary has the reason). Then the caller decides by the
 // single measurements of the contenders that were not expelled.
-Result<FinalResult> hold_final(SweepShared& shared, const Problem& problem, const TunedView& view,
+Result<FinalResult> hold_final(SweepShared& shared, const TunedView& view,
                                std::vector<OutcomeRecord> contenders);
 
 }  // namespace mgtune

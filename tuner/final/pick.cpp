@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "family/variant.h"
+#include "selection/variant_selection.h"
 #include "sweep/sweep_shared.h"
 #include "timing/statistics.h"
 
@@ -37,7 +38,8 @@ bool same_pick(const TunedRecord& a, const TunedRecord& b) {
          a.default_median_ns == b.default_median_ns && a.tie == b.tie;
 }
 
-// Of one variant's median from process to process on an H200: results/h200/repeatability.txt.
+// The medians of one variant in different processes on an H200 differ by this share:
+// results/h200/repeatability.txt.
 constexpr double kBetweenProcesses = 0.005;
 
 SampleSummary ratio(const Samples& a, const Samples& b) {
@@ -51,8 +53,30 @@ bool is_slower(const Samples& a, const Samples& b, double noise) {
   return ratio(a, b).median_low > 1 + noise;
 }
 
-// Far beyond what single measurements, made one after the other, are wrong by.
+// A variant that is slower than the fastest by this factor cannot win: the errors of single
+// measurements are far smaller.
 constexpr double kHopeless = 1.25;
+
+std::size_t place_of(std::span<const OutcomeRecord> entries, const std::string& variant) {
+  const auto found = std::ranges::find(entries, variant, &OutcomeRecord::variant);
+  return static_cast<std::size_t>(found - entries.begin());
+}
+
+// The place of the entry to pick, by the rules in pick.h. `standard` is the place of the default,
+// or entries.size() if it is not among them. beats(a, b) says whether the entry at place `a` is
+// faster than the one at `b` by more than noise.
+template <typename Beats>
+std::size_t choose(std::span<const OutcomeRecord> entries, std::size_t fastest,
+                   std::size_t standard, const Beats& beats) {
+  const bool has_default = standard < entries.size();
+  if (has_default && !beats(fastest, standard)) return standard;
+  std::size_t winner = fastest;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool eligible = !has_default || beats(i, standard);
+    if (eligible && !beats(fastest, i) && is_preferred(entries[i], entries[winner])) winner = i;
+  }
+  return winner;
+}
 
 }  // namespace
 
@@ -64,21 +88,17 @@ bool beats(const OutcomeRecord& a, const OutcomeRecord& b) {
 std::optional<Pick> pick_winner(std::span<const OutcomeRecord> contenders,
                                 const std::string& default_variant) {
   if (contenders.empty()) return std::nullopt;
-  const OutcomeRecord& fastest = *std::ranges::min_element(contenders, is_faster);
-  const auto standard = std::ranges::find(contenders, default_variant, &OutcomeRecord::variant);
-  const bool has_default = standard != contenders.end();
-  const double default_ns = has_default ? standard->measurement->median_ns : 0;
-  if (has_default && !beats(fastest, *standard)) {
-    return Pick{*standard, default_ns, &fastest != &*standard};
+  const auto first = std::ranges::min_element(contenders, is_faster);
+  const auto fastest = static_cast<std::size_t>(first - contenders.begin());
+  const std::size_t standard = place_of(contenders, default_variant);
+  const std::size_t winner =
+      choose(contenders, fastest, standard,
+             [&](std::size_t a, std::size_t b) { return beats(contenders[a], contenders[b]); });
+  Pick pick{contenders[winner], 0, winner == standard && winner != fastest};
+  if (standard < contenders.size()) {
+    pick.default_median_ns = contenders[standard].measurement->median_ns;
   }
-  const OutcomeRecord* winner = &fastest;
-  for (const OutcomeRecord& contender : contenders) {
-    const bool eligible = !has_default || beats(contender, *standard);
-    if (eligible && !beats(fastest, contender) && is_preferred(contender, *winner)) {
-      winner = &contender;
-    }
-  }
-  return Pick{*winner, default_ns, false};
+  return pick;
 }
 
 std::vector<OutcomeRecord> final_entries(std::span<const OutcomeRecord> contenders,
@@ -125,14 +145,11 @@ FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const 
   const std::size_t fastest = order.front();
 
   FinalRanking ranking;
-  const std::size_t* standard = nullptr;
-  std::vector<std::size_t> tied;
-  for (const std::size_t& i : order) {
-    const OutcomeRecord& entry = entries[i];
+  for (const std::size_t i : order) {
     FinalistRecord& finalist = ranking.finalists.emplace_back();
-    finalist.variant = entry.variant;
-    finalist.build_sha256 = entry.build.sha256;
-    finalist.launch_hash = entry.key.launch_hash;
+    finalist.variant = entries[i].variant;
+    finalist.build_sha256 = entries[i].build.sha256;
+    finalist.launch_hash = entries[i].key.launch_hash;
     const SampleSummary summary = summarise(samples[i]);
     finalist.median_ns = summary.median;
     finalist.median_low_ns = summary.median_low;
@@ -142,31 +159,21 @@ FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const 
     finalist.ratio_high = ratios[i].median_high;
     finalist.tied = !is_slower(samples[i], samples[fastest], noise);
     finalist.samples_ns = samples[i];
-    if (finalist.tied) tied.push_back(i);
-    if (entry.variant == default_variant) standard = &i;
   }
 
-  std::size_t winner = fastest;
-  const bool default_stays =
-      standard != nullptr && std::ranges::find(tied, *standard) != tied.end();
-  if (default_stays) {
-    winner = *standard;
-  } else {
-    for (const std::size_t i : tied) {
-      if (standard != nullptr && !is_slower(samples[*standard], samples[i], noise)) continue;
-      if (std::tie(entries[i].build.registers, entries[i].variant) <
-          std::tie(entries[winner].build.registers, entries[winner].variant)) {
-        winner = i;
-      }
-    }
-  }
+  const std::size_t standard = place_of(entries, default_variant);
+  const std::size_t winner = choose(entries, fastest, standard, [&](std::size_t a, std::size_t b) {
+    return is_slower(samples[b], samples[a], noise);
+  });
   const SampleSummary summary = summarise(samples[winner]);
   ranking.pick.winner = entries[winner];
   ranking.pick.winner.measurement->median_ns = summary.median;
   ranking.pick.winner.measurement->q1_ns = summary.q1;
   ranking.pick.winner.measurement->q3_ns = summary.q3;
-  if (standard != nullptr) ranking.pick.default_median_ns = summarise(samples[*standard]).median;
-  ranking.pick.tie = default_stays && winner != fastest;
+  if (standard < entries.size()) {
+    ranking.pick.default_median_ns = summarise(samples[standard]).median;
+  }
+  ranking.pick.tie = winner == standard && winner != fastest;
   return ranking;
 }
 
@@ -174,7 +181,7 @@ Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem,
                                    const Space& space) {
   const Operator& op = *problem.op;
   TunedView view;
-  view.gpu = shared.gpu;
+  view.gpu = gpu_record(shared.device);
   view.op = op.full_name();
   view.problem = problem.text();
   MGTUNE_ASSIGN(const std::int64_t bytes, op.bytes.evaluate(problem.slots));

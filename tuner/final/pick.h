@@ -1,11 +1,18 @@
-// Pick: which variant of a problem wins, and whether it beats the default: by single measurements,
-// or by the rounds of a final. One thread.
+// Pick: which variant of a problem wins, and whether it beats the default. One thread.
+//
+// The default stays unless the fastest variant beats it. Variants that the fastest one does not
+// beat are tied with it. Of the tied ones that beat the default, the one with the fewest registers
+// wins, then the one with the first text, so that equal numbers give equal picks.
 //
 // By single measurements, one variant beats another if its whole interquartile range is below the
-// other's and its median is more than 1 % lower. Less cannot be distinguished from noise. The
-// default stays unless it is beaten. Variants that the fastest one does not beat are tied with it.
-// Of those that beat the default, the one with the fewest registers wins, then the first text, so
-// that equal numbers give equal picks.
+// other's and its median is more than 1 % lower. Less cannot be distinguished from noise.
+//
+// In a final, the variants are timed in rounds of random order and compared round by round, so that
+// drift cancels. A ratio is the median over the rounds of one variant's time divided by another's
+// in the same round, with its 95 % interval. One variant beats another if the whole interval is
+// beyond the noise: beyond the difference of two entries of one variant (the A/A floor), and beyond
+// 0.5 %, because smaller differences change from process to process with the addresses of code and
+// buffers.
 
 #pragma once
 
@@ -30,23 +37,13 @@ struct Pick {
   bool tie = false;              // some are faster than the default, but none by more than noise
 };
 
-// A contender passed its check and was measured in full. All are measured by the same method.
+// By single measurements. A contender passed its check and was measured in full. All are measured
+// by the same method.
 bool beats(const OutcomeRecord& a, const OutcomeRecord& b);
 
-// nullopt if there are no contenders.
+// By single measurements; nullopt if there are no contenders.
 std::optional<Pick> pick_winner(std::span<const OutcomeRecord> contenders,
                                 const std::string& default_variant);
-
-// The final's ranking: the variants of a problem that were timed in rounds of random order are
-// compared round by round, so that drift cancels.
-//
-// A ratio is the median over the rounds of one variant's time divided by another's in the same
-// round, with its 95 % interval. A variant is slower than another if the whole interval is beyond
-// the noise: beyond the difference of two entries of one variant (the A/A floor), and beyond 0.5 %,
-// because smaller differences change from process to process with the addresses of code and
-// buffers. Variants that are not slower than the fastest are tied with it. The default is picked if
-// it is tied. Otherwise, of the tied variants that beat the default, the one with the fewest
-// registers is picked, then the one with the first text.
 
 using Samples = std::vector<double>;  // nanoseconds, one per round
 

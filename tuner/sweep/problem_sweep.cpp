@@ -42,8 +42,7 @@ ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, K
       problem_(planned.problem),
       results_(std::move(results)),
       search_(std::move(search)),
-      view_(std::move(view)),
-      stages_{view_.tuned.default_variant} {}
+      view_(std::move(view)) {}
 
 // Results of earlier runs that still hold compete with those of this run, so that a short sweep
 // never replaces a better pick of a long one.
@@ -63,9 +62,9 @@ Status ProblemSweep::recall() {
     if (state.contends()) contenders_.emplace(state.variant, state);
     if (reused_.insert(state.variant).second) recalled_.push_back(std::move(state));
   }
-  const auto others = std::stable_partition(
-      recalled_.begin(), recalled_.end(),
-      [this](const VariantState& state) { return stages_.is_default(state); });
+  const auto others =
+      std::stable_partition(recalled_.begin(), recalled_.end(),
+                            [this](const VariantState& state) { return is_default(state); });
   // The default's place is kept where it has no result yet.
   const bool lacks_default = !view_.tuned.default_variant.empty() && others == recalled_.begin();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
@@ -80,7 +79,7 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   on_variant_ = on_variant;
   stopped_ = false;
   // What was compiling when an earlier run() ended is asked for again.
-  for (auto& [request, states] : std::exchange(stages_.compiling, {})) {
+  for (auto& [request, states] : std::exchange(compiling_, {})) {
     for (VariantState& state : states) compile(std::move(state));
   }
   // Known results count before the search is asked. So the search learns from all of them, and the
@@ -91,12 +90,12 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
   }
   while (true) {
     MGTUNE_TRY(want_more());
-    if (!stages_.compiling.empty() && !stopping()) {
+    if (!compiling_.empty() && !stopping()) {
       MGTUNE_TRY(measure_ceilings_once());  // while they compile
     }
     MGTUNE_TRY(measure_ready());
     // A measurement is waited for in any case, a compilation only if there is time left.
-    if (stages_.measuring.empty() && (stages_.compiling.empty() || stopping())) break;
+    if (measuring_.empty() && (compiling_.empty() || stopping())) break;
     wait();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
@@ -111,7 +110,7 @@ void ProblemSweep::wait() {
   WaitSet waiting;
   shared_.pool.join(waiting);
   shared_.workers.join(waiting);
-  if (deadline_.has_value() && stages_.measuring.empty() && done_ > 0) waiting.add(*deadline_);
+  if (deadline_.has_value() && measuring_.empty() && done_ > 0) waiting.add(*deadline_);
   waiting.wait();
 }
 
@@ -119,7 +118,7 @@ void ProblemSweep::wait() {
 Status ProblemSweep::want_more() {
   const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
-  while (!exhausted_ && stages_.size() < window && (!limit.has_value() || requested_ < *limit) &&
+  while (!exhausted_ && at_work() < window && (!limit.has_value() || requested_ < *limit) &&
          !stopping() && !settled()) {
     const std::optional<Variant> variant = search_->next();
     exhausted_ = !variant.has_value();
@@ -141,7 +140,7 @@ Status ProblemSweep::want(const Variant& variant) {
       return finish(state, is_new ? Origin::build : Origin::store);
     }
     case VariantState::Need::measure:
-      stages_.ready.push_back(std::move(state));
+      ready_.push_back(std::move(state));
       break;
     case VariantState::Need::compile:
       compile(std::move(state));
@@ -151,9 +150,13 @@ Status ProblemSweep::want(const Variant& variant) {
 }
 
 void ProblemSweep::compile(VariantState state) {
-  if (stages_.join_compiling(state)) return;
+  for (auto& [request, states] : compiling_) {
+    if (states.front().build.key != state.build.key) continue;
+    states.push_back(std::move(state));
+    return;
+  }
   WorkRequest work{shared_.next_request++, CompileRequest{request(state), shared_.device.id}};
-  stages_.compiling[work.id].push_back(std::move(state));
+  compiling_[work.id].push_back(std::move(state));
   shared_.pool.submit(std::move(work));
 }
 
@@ -164,14 +167,14 @@ Status ProblemSweep::receive_builds() {
     if (!next.ok()) return interrupted_or(std::move(next).take_status());
     const std::optional<WorkReply> reply = *std::move(next);
     if (!reply.has_value()) return {};
-    auto compiled = stages_.compiling.extract(reply->id);
+    auto compiled = compiling_.extract(reply->id);
     if (compiled.empty()) continue;  // of a problem that ended before its builds came back
     if (discards(*reply)) continue;
     if (!compiled.mapped().front().cached) ++shared_.summary.compiled;
     for (VariantState& state : compiled.mapped()) {
       MGTUNE_TRY(results_.add_build(state, *reply));
       if (state.need == VariantState::Need::measure) {
-        stages_.ready.push_back(std::move(state));
+        ready_.push_back(std::move(state));
       } else {
         MGTUNE_TRY(finish(state, Origin::build));
       }
@@ -183,17 +186,20 @@ Status ProblemSweep::receive_builds() {
 // long it compiles: the one that others are compared with must not be missing when the budget ends.
 // The time of the fastest goes along, so that the worker stops early on variants that are slower.
 Status ProblemSweep::measure_ready() {
-  while (!stages_.ready.empty() && shared_.workers.has_idle() && !stages_.is_default_on_its_way() &&
-         !stopping()) {
+  while (!ready_.empty() && shared_.workers.has_idle() && !is_default_on_its_way() && !stopping()) {
     MGTUNE_TRY(measure_ceilings_once());
-    VariantState state = stages_.next_ready();
+    auto next = std::ranges::find_if(
+        ready_, [this](const VariantState& state) { return is_default(state); });
+    if (next == ready_.end()) next = ready_.begin();
+    VariantState state = std::move(*next);
+    ready_.erase(next);
     MeasureRequest work{request(state)};
     const VariantState* incumbent = best();
-    if (incumbent != nullptr && !stages_.is_default(state)) {
+    if (incumbent != nullptr && !is_default(state)) {
       work.stop_above_ns = incumbent->measurement->q3_ns;
     }
     const std::int64_t id = shared_.next_request++;
-    stages_.measuring.emplace(id, std::move(state));
+    measuring_.emplace(id, std::move(state));
     shared_.workers.submit({id, std::move(work)});
   }
   return {};
@@ -209,10 +215,10 @@ Status ProblemSweep::receive_measurements() {
   const std::optional<WorkReply> reply = next.ok() ? *next : std::nullopt;
   if (next.ok() && !reply.has_value()) return {};
   if (!next.ok()) {
-    stages_.measuring.clear();
+    measuring_.clear();
     return interrupted_or(next.status());
   }
-  auto measured = stages_.measuring.extract(reply->id);
+  auto measured = measuring_.extract(reply->id);
   if (measured.empty()) return internal_error("a measurement that nobody asked for");
   if (discards(*reply)) return {};
   results_.add_measurement(measured.mapped(), *reply);
@@ -246,6 +252,24 @@ bool ProblemSweep::is_recorded(const VariantState& state) const {
          row->second.build_sha256 == state.build.sha256;
 }
 
+bool ProblemSweep::is_default(const VariantState& state) const {
+  return state.variant == view_.tuned.default_variant;
+}
+
+bool ProblemSweep::is_default_on_its_way() const {
+  const auto is_it = [this](const VariantState& state) { return is_default(state); };
+  return std::ranges::any_of(
+             compiling_,
+             [&](const auto& request) { return std::ranges::any_of(request.second, is_it); }) ||
+         std::ranges::any_of(measuring_, [&](const auto& job) { return is_it(job.second); });
+}
+
+std::size_t ProblemSweep::at_work() const {
+  std::size_t count = ready_.size() + measuring_.size();
+  for (const auto& [request, states] : compiling_) count += states.size();
+  return count;
+}
+
 // Writes the row in its own transaction, unless the store has it.
 Status ProblemSweep::record(const VariantState& state, Origin origin) {
   if (origin == Origin::store && is_recorded(state)) return {};
@@ -269,7 +293,7 @@ std::vector<OutcomeRecord> ProblemSweep::contenders() const {
 }
 
 Status ProblemSweep::pick() {
-  MGTUNE_ASSIGN(FinalResult final, hold_final(shared_, problem_, view_, contenders()));
+  MGTUNE_ASSIGN(FinalResult final, hold_final(shared_, view_, contenders()));
   for (const OutcomeRecord& culprit : final.expelled) MGTUNE_TRY(expel(culprit));
   if (!final.pick.has_value()) {
     final.pick = pick_winner(contenders(), view_.tuned.default_variant);
@@ -326,7 +350,7 @@ Status ProblemSweep::interrupted_or(Status failure) const {
 }
 
 VariantRequest ProblemSweep::request(const VariantState& state) const {
-  return {{shared_.options.kernel_of(view_.op), view_.op, view_.problem}, state.variant};
+  return {shared_.named_problem(view_), state.variant};
 }
 
 }  // namespace mgtune

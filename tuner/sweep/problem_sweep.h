@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,7 +25,6 @@
 #include "sweep/known_results.h"
 #include "sweep/planned_problem.h"
 #include "sweep/sweep_shared.h"
-#include "sweep/variant_stages.h"
 
 namespace mgtune {
 
@@ -80,6 +80,9 @@ class ProblemSweep {
   bool discards(const WorkReply& reply);
   Status interrupted_or(Status failure) const;
   bool is_recorded(const VariantState& state) const;
+  bool is_default(const VariantState& state) const;
+  bool is_default_on_its_way() const;  // it is compiling or being measured
+  std::size_t at_work() const;         // the number of variants in all stages
   VariantRequest request(const VariantState& state) const;
 
   SweepShared& shared_;
@@ -96,7 +99,13 @@ class ProblemSweep {
   std::set<std::string> reused_;                 // texts of recalled variants
   std::map<std::string, VariantState> contenders_;
   std::set<std::string> counted_;  // texts of the contenders that the summary has counted
-  VariantStages stages_;           // the variants at work
+
+  // The variants that the search has proposed and that are not recorded yet, by what they wait for.
+  // Those with the same build compile together.
+  std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request
+  std::deque<VariantState> ready_;
+  std::map<std::int64_t, VariantState> measuring_;  // by request
+
   std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0;
   bool exhausted_ = false, stopped_ = false, settled_ = false, has_ceilings_ = false;
 };

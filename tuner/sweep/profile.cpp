@@ -1,11 +1,11 @@
 #include "sweep/profile.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "launch/loaded_variant.h"
-#include "measure/count_process.h"
 #include "selection/variant_selection.h"
 #include "space/space.h"
 #include "sweep/device_lock.h"
@@ -23,7 +23,7 @@ Result<ProfiledVariant> named_variant(const Problem& problem, const DeviceInfo& 
                           ": a constraint of its design forbids it");
 }
 
-// The problem's row in the store, if this GPU has one that still holds.
+// The variant of the problem's pick on this GPU, if the store has a pick that is still valid.
 std::optional<Variant> picked_variant(const Problem& problem, const DeviceInfo& device,
                                       const std::vector<TunedView>& rows) {
   const std::vector<TunedEntry> tuned = decode_tuned(*problem.op, rows);
@@ -32,7 +32,33 @@ std::optional<Variant> picked_variant(const Problem& problem, const DeviceInfo& 
   return selected.front().variant;
 }
 
+std::optional<double> value_of(const VariantCounters& counters, std::string_view name) {
+  for (const CounterRecord& counter : counters.values) {
+    if (counter.name == name) return counter.value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::vector<DerivedFigure> derived_figures(const VariantCounters& counters, double cost_bytes) {
+  const std::optional<double> read = value_of(counters, "dram_read_bytes");
+  const std::optional<double> written = value_of(counters, "dram_write_bytes");
+  std::vector<DerivedFigure> figures;
+  if (!read.has_value() || !written.has_value()) return figures;
+  const double bytes = *read + *written;
+  if (cost_bytes > 0) {
+    figures.push_back({"dram_of_cost_percent", 100 * bytes / cost_bytes, "%",
+                       "device memory traffic, relative to the bytes that the operator must move"});
+  }
+  const std::optional<double> elapsed_ns = value_of(counters, "elapsed_ns");
+  if (elapsed_ns.has_value() && *elapsed_ns > 0) {
+    figures.push_back(
+        {"dram_gbps", bytes / *elapsed_ns, "GB/s",
+         "device memory traffic per elapsed_ns, which includes gaps between launches"});
+  }
+  return figures;
+}
 
 Result<ProfiledVariant> choose_variant(const Problem& problem, const DeviceInfo& device,
                                        const std::string& named, bool only_pick, Store& store) {
@@ -62,10 +88,9 @@ Result<Profile> run_profile(const SweepOptions& options, int tier, const DeviceI
   profile.cost_bytes = static_cast<double>(bytes);
   MGTUNE_ASSIGN(const DeviceLock lock, DeviceLock::acquire(options.lock_directory, device.id));
   MGTUNE_ASSIGN(const std::chrono::milliseconds deadline, measure_deadline(device.kind, problem));
-  CountProcess process(options.program, device.id, deadline);
-  MGTUNE_ASSIGN(
-      WorkReply reply,
-      process.run({{{options.kernel, op.full_name(), problem.text()}, profile.variant}, tier}));
+  WorkerProcess process({options.program, "worker", "count", device.id}, deadline);
+  const NamedProblem named{options.kernel, op.full_name(), problem.text()};
+  MGTUNE_ASSIGN(WorkReply reply, process.run({1, CountRequest{{named, profile.variant}, tier}}));
   profile.outcome = reply.outcome;
   profile.message = reply.message;
   if (reply.outcome != Outcome::ok) return profile;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "device/device.h"
@@ -31,6 +32,17 @@ struct ProfiledVariant {
 // not_found.
 Result<ProfiledVariant> choose_variant(const Problem& problem, const DeviceInfo& device,
                                        const std::string& named, bool only_pick, Store& store);
+
+// A number that follows from the counters of a variant and the cost of the operator.
+struct DerivedFigure {
+  std::string name;  // "dram_of_cost_percent"
+  double value;
+  std::string unit, meaning;
+};
+
+// The figures whose counters were measured. `cost_bytes` is what the operator must move; 0:
+// unknown.
+std::vector<DerivedFigure> derived_figures(const VariantCounters& counters, double cost_bytes);
 
 struct Profile {
   std::int64_t sweep = 0;  // the id of its row; 0 if nothing was counted

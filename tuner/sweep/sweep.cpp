@@ -18,28 +18,28 @@ using Clock = std::chrono::steady_clock;
 // The shortest time per problem that is worth another final.
 constexpr double kWorthwhileSeconds = 0.5;
 
-// A light kernel compiles in 0.1 s, a heavy one in some seconds, on a busy machine several times
-// that. More than the two minutes after which the host compiler gives up itself, and ends all that
-// it started.
+// A light kernel compiles in 0.1 s and a heavy one in some seconds; on a busy machine both take
+// several times as long. The deadline is longer than two minutes, because after that time the host
+// compiler gives up by itself and ends all processes that it started.
 constexpr std::chrono::seconds kCompileDeadline{150};
 
 constexpr std::chrono::seconds kMeasureDeadline{20};
-// The cpu device itself takes a launch of 20 s to be endless, and says where each thread is.
+// After 20 s the cpu device itself ends a launch, and its message says where each thread is.
 constexpr std::chrono::seconds kEmulatedDeadline{30};
 constexpr std::chrono::seconds kLongest = std::chrono::hours(24);
 
 // Emulation takes about 0.1 s for each MiB that a problem moves, times the launches of a check.
 constexpr std::int64_t kEmulatedBytesPerSecond = 1 << 20;
 
-// On a GPU comparing on the host is what takes long: a variant of rmsnorm.forward 8192 x 8192 in
-// bf16, 268 MB, took about 2 s beside an H200. This is an eighth of that pace.
+// On a GPU, comparing on the host takes the longest: about 2 s for a variant of rmsnorm.forward
+// 8192 x 8192 in bf16 (268 MB), on a machine with an H200. This is an eighth of that speed.
 constexpr std::int64_t kCheckedBytesPerSecond = 16 << 20;
 
 std::string name_of(const Problem& problem) {
   return problem.op->full_name() + " " + problem.text();
 }
 
-// Why a design has no variant: "flat: requires device.cc >= 90", "flat: n % VEC == 0".
+// Why each design has no variant: "flat: requires device.cc >= 90", "flat: n % VEC == 0".
 std::string reasons(const std::vector<DesignStatistics>& designs) {
   std::string text;
   for (const DesignStatistics& design : designs) {
@@ -216,7 +216,8 @@ class Sweep {
   std::vector<Running> unfinished_;  // those whose share of the time ended first
 };
 
-// In the order of the ids, so that of two sweeps that want the same GPUs one gets all of them.
+// Locks the devices in the order of their ids. So if two sweeps want the same GPUs, one of them
+// gets all.
 Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
                                          const std::vector<DeviceInfo>& devices) {
   std::vector<std::string> ids;
@@ -249,8 +250,7 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
   const DeviceInfo& device = devices.front();
   MGTUNE_ASSIGN(const std::vector<DeviceLock> locks, lock_all(options.lock_directory, devices));
   if (options.on_locked) MGTUNE_TRY(options.on_locked());
-  const GpuRecord gpu = gpu_record(device);
-  MGTUNE_ASSIGN(const std::int64_t gpu_id, store.gpu_id(gpu));
+  MGTUNE_ASSIGN(const std::int64_t gpu_id, store.gpu_id(gpu_record(device)));
   std::chrono::milliseconds deadline{0};
   for (const PlannedProblem& planned : problems) {
     MGTUNE_ASSIGN(const auto of_problem, measure_deadline(device.kind, planned.problem));
@@ -262,7 +262,6 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .device = device,
       .store = store,
       .gpu_id = gpu_id,
-      .gpu = gpu,
       .builder = Builder(cache),
       .cache = cache,
       .pool = CompilePool({options.program, "worker", "compile", compile_target_word(device)},
@@ -271,7 +270,9 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
   };
-  if (options.counters) shared.counter.emplace(options.program, device.id, deadline);
+  if (options.counters) {
+    shared.counter = WorkerProcess({options.program, "worker", "count", device.id}, deadline);
+  }
   MGTUNE_TRY(Sweep(shared, problems, on_progress).run());
   return std::move(shared.summary);
 }

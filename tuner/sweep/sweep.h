@@ -50,11 +50,6 @@ struct SweepOptions {
   std::size_t compile_processes = 1;
   std::function<Status()> on_locked;  // called when the devices are locked; if it fails, so does
                                       // the sweep
-
-  // The name by which a worker loads the operator.
-  const std::string& kernel_of(const std::string& full_name) const {
-    return kernel.empty() ? full_name : kernel;
-  }
 };
 
 // The progress of a sweep, for its display.
@@ -93,7 +88,7 @@ struct SweepSummary {
 // How long a sweep waits for the first variant of a problem, with its reference, before it assumes
 // that the worker hangs. It is 20 s plus the time for checking. On the cpu device it is 30 s plus
 // the time for emulating. It is at most a day. For the next variants of the problem,
-// measure/variant_deadline.h has a better estimate.
+// VariantDeadline has a better estimate.
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem);
 
 // `devices` is one device, or several GPUs with equal GpuRecords, so that a measurement of one is

@@ -13,9 +13,9 @@
 
 #include "build/builder.h"
 #include "compile/compile_pool.h"
-#include "measure/count_process.h"
 #include "measure/measure_pool.h"
 #include "sweep/sweep.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 
@@ -44,18 +44,22 @@ struct SweepShared {
   const DeviceInfo& device;  // the first of the devices, which are all of one model
   Store& store;
   std::int64_t gpu_id;
-  GpuRecord gpu;
   Builder builder;
   BuildCache cache;
   CompilePool pool;
   MeasurePool workers;
-  std::optional<CountProcess> counter = {};  // reads the counters of finalists, with --counters
+  std::optional<WorkerProcess> counter = {};  // reads the counters of finalists, with --counters
   int counters_refused = 0;  // how many problems in a row the machine refused to count
   SweepJournal journal;
   std::function<bool()> should_stop;
 
   SweepSummary summary = {};
   std::int64_t next_request = 1;
+
+  // The view's problem, as requests to workers name it.
+  NamedProblem named_problem(const TunedView& view) const {
+    return {options.kernel.empty() ? view.op : options.kernel, view.op, view.problem};
+  }
 };
 
 }  // namespace mgtune

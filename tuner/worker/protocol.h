@@ -69,7 +69,10 @@ struct MeasureRequest : VariantRequest {
   double stop_above_ns = 0;  // timing may stop if the variant is clearly slower; 0: never
 };
 
-// Builds and checks the variant and reads hardware counters while it runs.
+// Builds and checks the variant and reads hardware counters while it runs. The worker is not the
+// one that times kernels, because CUPTI cannot record activities and count in the same process.
+// Counting may fail, for example because a permission is missing; the caller should continue
+// without counters.
 struct CountRequest : VariantRequest {
   static constexpr std::string_view kKind = "count";
   int tier = 1;  // which sets of counters: see counters/counter_sets.h
@@ -132,10 +135,7 @@ struct VariantCounters {
 
 struct WorkReply {
   enum class Kind : std::uint8_t { begin, done, failed };
-  enum class Phase : std::uint8_t {
-    variant,
-    reference
-  };  // what runs: the cause of a crash or hang
+  enum class Phase : std::uint8_t { variant, reference };  // what runs, and may crash or hang
   Kind kind = Kind::done;
   std::int64_t id = 0;
   std::string message;

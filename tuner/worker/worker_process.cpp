@@ -1,5 +1,6 @@
 #include "worker/worker_process.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +16,10 @@ constexpr int kStarts = 3;  // this many in a row without a `begin`: the worker 
 // A start that takes longer hangs: opening a GPU takes a second, its health check takes less.
 constexpr std::chrono::seconds kStartDeadline{60};
 
+// The time of a variant, compared with that of the first variant of its problem.
+constexpr int kDeadlineFactor = 20;
+constexpr std::chrono::seconds kMinDeadline{5};
+
 // The next reply to this request: corrupt for anything else.
 Result<WorkReply> decode_answer(const std::string& line, const WorkRequest& request) {
   Result<WorkReply> reply = decode_reply(line);
@@ -26,6 +31,31 @@ Result<WorkReply> decode_answer(const std::string& line, const WorkRequest& requ
 }
 
 }  // namespace
+
+bool VariantDeadline::knows(const WorkRequest& request) const {
+  const auto* measure = std::get_if<MeasureRequest>(&request.work);
+  return measure != nullptr && problem_ == *measure;
+}
+
+std::chrono::milliseconds VariantDeadline::of(const WorkRequest& request) const {
+  if (!knows(request)) return limit_;
+  return std::min<std::chrono::milliseconds>(
+      limit_, std::max<std::chrono::milliseconds>(kMinDeadline, kDeadlineFactor * took_));
+}
+
+void VariantDeadline::learn(const WorkRequest& request, const WorkReply& reply,
+                            std::chrono::milliseconds took) {
+  const bool came_through = reply.outcome == Outcome::ok || reply.outcome == Outcome::raced_out;
+  const auto* measure = std::get_if<MeasureRequest>(&request.work);
+  if (measure == nullptr || !came_through || knows(request)) return;
+  problem_ = *measure;
+  took_ = took;
+}
+
+std::string VariantDeadline::basis(const WorkRequest& request) const {
+  if (!knows(request)) return "";
+  return fmt::format("; the first variant of the problem was done in {}", took_);
+}
 
 WorkerProcess::WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline)
     : command_(std::move(command)), deadline_(deadline) {}
@@ -48,8 +78,12 @@ void WorkerProcess::join(WaitSet& waiting) const {
 Result<WorkReply> WorkerProcess::run(WorkRequest request) {
   submit({std::move(request)});
   MGTUNE_ASSIGN(std::optional<Finished> finished, wait_for_next(*this));
-  if (finished->reply.kind != WorkReply::Kind::failed) return std::move(finished->reply);
-  return end_of_sweep(finished->request, finished->reply);
+  const WorkReply& reply = finished->reply;
+  if (reply.kind == WorkReply::Kind::failed) return end_of_sweep(finished->request, reply);
+  if (finished->request.is<CountRequest>() && reply.outcome == Outcome::ok && !reply.counters) {
+    return internal_error("the count worker answered without counters");
+  }
+  return std::move(finished->reply);
 }
 
 void WorkerProcess::dismiss() {

@@ -19,19 +19,46 @@
 #include <vector>
 
 #include "core/status.h"
-#include "measure/variant_deadline.h"
 #include "system/child_process.h"
 #include "system/wait_set.h"
 #include "worker/protocol.h"
 
 namespace mgtune {
 
+// VariantDeadline: how long a measure worker may work on one variant before we take it to hang.
+// Until one variant of the problem has been measured, this is the caller's limit. After that it is
+// 20 times as long as that variant took (its check and its launches together), so that a variant
+// that never ends costs only seconds. It is at least 5 s, because a variant may also be slow when
+// the machine is busy with other programs. It is at most the caller's limit. A sweep measures the
+// default variant first. Plain data.
+class VariantDeadline {
+ public:
+  explicit VariantDeadline(std::chrono::milliseconds limit) : limit_(limit) {}
+
+  // The caller's limit. It holds for everything but one variant's check and measurement.
+  std::chrono::milliseconds limit() const { return limit_; }
+
+  std::chrono::milliseconds of(const WorkRequest& request) const;
+  void learn(const WorkRequest& request, const WorkReply& reply, std::chrono::milliseconds took);
+
+  // For messages, the reason of the limit that of() returns: "; the first variant of the problem
+  // was done in 240ms". "" if it is the caller's limit.
+  std::string basis(const WorkRequest& request) const;
+
+ private:
+  bool knows(const WorkRequest& request) const;
+
+  std::chrono::milliseconds limit_;
+  NamedProblem problem_;  // the problem that took_ was measured with
+  std::chrono::milliseconds took_{};
+};
+
 class WorkerProcess {
  public:
   // `command` starts a worker, e.g. {"/usr/bin/mgtune", "worker", "measure", "cpu", "emulation"};
   // no child is started before the first request. `deadline` is for each step: from the hand-over
   // (a child's start included) to `begin`, and from there to `done`. It is shorter for a variant
-  // that is measured after another one of its problem: see variant_deadline.h.
+  // that is measured after another one of its problem (VariantDeadline).
   WorkerProcess(std::vector<std::string> command, std::chrono::milliseconds deadline);
 
   bool is_idle() const { return !work_.has_value(); }
@@ -62,7 +89,8 @@ class WorkerProcess {
   // When idle: submits the request and waits for the reply: the variant is done, crashed (the
   // message has the worker's standard error) or timed out. A Status ends the sweep:
   // invalid_argument for a reference that crashed or hung, a failure of the machine (tried twice),
-  // environment if no worker can be started any more.
+  // environment if no worker can be started any more. A variant that was counted and is ok has
+  // counters.
   Result<WorkReply> run(WorkRequest request);
 
   // Tells the child to exit; only this object's destruction may follow.

@@ -6,7 +6,6 @@
 
 #include "counters/counter_sets.h"
 #include "json/json.h"
-#include "measure/derived_figures.h"
 #include "text/text_table.h"
 
 namespace mgtune {

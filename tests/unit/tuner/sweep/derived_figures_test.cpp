@@ -1,7 +1,7 @@
-#include "measure/derived_figures.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sweep/profile.h"
 
 namespace mgtune {
 namespace {

@@ -48,8 +48,7 @@ class FinalTest : public StoreTest {
   // What run_sweep() makes.
   SweepShared& shared() {
     if (!shared_.has_value()) {
-      const GpuRecord gpu = kH200Record;
-      const std::int64_t gpu_id = *store_.gpu_id(gpu);
+      const std::int64_t gpu_id = *store_.gpu_id(kH200Record);
       view_.tuned.gpu = gpu_id;
       view_.tuned.problem = *store_.problem_id(view_.op, view_.problem, 1000, 10);
       const BuildCache cache(FileSystem::real(), "");
@@ -58,7 +57,6 @@ class FinalTest : public StoreTest {
           .device = device_,
           .store = store_,
           .gpu_id = gpu_id,
-          .gpu = gpu,
           .builder = Builder(cache),
           .cache = cache,
           .pool = CompilePool({options_.program, "worker", "compile"}, 1, std::chrono::seconds(5)),
@@ -72,12 +70,13 @@ class FinalTest : public StoreTest {
   }
 
   void count_as_well() {
-    shared().counter.emplace(options_.program, device_.id, std::chrono::seconds(5));
+    shared().counter =
+        WorkerProcess({options_.program, "worker", "count", device_.id}, std::chrono::seconds(5));
   }
 
   std::optional<Pick> hold(const std::vector<OutcomeRecord>& contenders) {
     SweepShared& with = shared();
-    const Result<FinalResult> result = hold_final(with, problem_, view_, contenders);
+    const Result<FinalResult> result = hold_final(with, view_, contenders);
     EXPECT_TRUE(result.ok()) << result.status().message();
     if (!result.ok()) return std::nullopt;
     expelled_ = result->expelled;

@@ -1,5 +1,3 @@
-#include "measure/count_process.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "tests/helpers/test_paths.h"
+#include "worker/worker_process.h"
 
 namespace mgtune {
 namespace {
@@ -17,11 +16,12 @@ using testing::StartsWith;
 
 class CountProcessTest : public testing::Test {
  protected:
-  static CountRequest job(const std::string& variant) {
-    return {{{"family", "family.add", "n=7"}, variant}, 1};
+  static WorkRequest job(const std::string& variant) {
+    return {1, CountRequest{{{"family", "family.add", "n=7"}, variant}, 1}};
   }
 
-  CountProcess process_{fake_worker_path(), "GPU-1", std::chrono::milliseconds(3000)};
+  WorkerProcess process_{{fake_worker_path(), "worker", "count", "GPU-1"},
+                         std::chrono::milliseconds(3000)};
 };
 
 TEST_F(CountProcessTest, GivesTheCountersOfVariantAfterVariant) {
@@ -64,17 +64,18 @@ TEST_F(CountProcessTest, AnAnswerWithoutCountersIsOurMistake) {
 
 // The real worker: what it says before it has counted anything needs no GPU.
 TEST(CountProcess, TheCpuDeviceHasNone) {
-  CountProcess process(mgtune_path(), "cpu", std::chrono::seconds(60));
+  WorkerProcess process({mgtune_path(), "worker", "count", "cpu"}, std::chrono::seconds(60));
   const NamedProblem problem{source_path("tests/families/vector_add"), "vector_add.add",
                              "n=1000 T=f32"};
-  const Status status = process.run({{problem, "flat THREADS=64 MODE=good"}, 1}).status();
+  const CountRequest work{{problem, "flat THREADS=64 MODE=good"}, 1};
+  const Status status = process.run({1, work}).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_EQ(status.message(), "the cpu device has no hardware counters");
 }
 
 TEST(CountProcess, ADeviceThatIsNotHereIsSaid) {
-  CountProcess process(mgtune_path(), "GPU-0", std::chrono::seconds(60));
-  EXPECT_THAT(process.run({}).status().message(), HasSubstr("no device GPU-0"));
+  WorkerProcess process({mgtune_path(), "worker", "count", "GPU-0"}, std::chrono::seconds(60));
+  EXPECT_THAT(process.run({1, CountRequest{}}).status().message(), HasSubstr("no device GPU-0"));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-#include "measure/variant_deadline.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "worker/worker_process.h"
 
 namespace mgtune {
 namespace {
