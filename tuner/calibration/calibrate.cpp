@@ -47,19 +47,6 @@ constexpr double kArithmeticIntensity = 4;
 // A GPU becomes slower when its memory wears out or its fans clog, but not within a month.
 constexpr std::chrono::hours kFresh{30 * 24};
 
-StatusCode code_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::unsupported:
-      return StatusCode::unsupported;
-    case Outcome::timeout:
-      return StatusCode::timeout;
-    case Outcome::compile_failed:
-      return StatusCode::compile_failed;
-    default:
-      return StatusCode::launch_failed;
-  }
-}
-
 // The ceiling of the store if it is fresh, otherwise a new measurement. 0 if the device has no such
 // ceiling, or if the measurement failed; that is no failure of the sweep.
 Result<double> ceiling_rate(SweepShared& shared, const std::string& kind, std::int64_t bytes,
@@ -147,7 +134,8 @@ Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request
   MGTUNE_ASSIGN(WorkReply reply,
                 workers.measure({request_id, CeilingRequest{need.kind, need.bytes}}));
   if (reply.ceiling.has_value()) return *std::move(reply.ceiling);
-  return Status(code_of(reply.outcome), reply.message);
+  const bool has_unit = reply.outcome != Outcome::unsupported;
+  return Status(has_unit ? StatusCode::launch_failed : StatusCode::unsupported, reply.message);
 }
 
 Status measure_ceilings(SweepShared& shared, TunedView& view) {

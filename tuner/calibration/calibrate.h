@@ -54,8 +54,8 @@ Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64
                                                         const CeilingNeed& need);
 
 // Measures a ceiling with the first of `workers` and its timing method. unsupported, with the
-// reason, if the device does not have a unit for this arithmetic. launch_failed if the worker
-// crashed, timeout if it did not finish in time, otherwise the failure of the worker.
+// reason, if the device does not have a unit for this arithmetic. launch_failed, with the reason,
+// if the worker crashed or did not finish in time. Otherwise the failure of the worker.
 Result<CeilingRecord> request_ceiling(MeasurePool& workers, std::int64_t request_id,
                                       const CeilingNeed& need);
 

@@ -79,31 +79,6 @@ std::vector<double> elements_as_doubles(const TensorLayout& layout, const Bytes&
   return values;
 }
 
-// Every member is aligned to its own size, as compilers for x86-64 and for GPUs align it.
-class StructBytes {
- public:
-  void add(const void* value, std::size_t bytes) {
-    pad_to(bytes);
-    const auto* first = static_cast<const std::uint8_t*>(value);
-    bytes_.insert(bytes_.end(), first, first + bytes);
-    alignment_ = std::max(alignment_, bytes);
-  }
-
-  std::vector<std::uint8_t> bytes() && {
-    pad_to(alignment_);
-    if (bytes_.empty()) bytes_.push_back(0);  // a struct without members has one byte
-    return std::move(bytes_);
-  }
-
- private:
-  void pad_to(std::size_t alignment) {
-    bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
-  }
-
-  std::vector<std::uint8_t> bytes_;
-  std::size_t alignment_ = 1;
-};
-
 bool has_scalar(const Operator& op, DType dtype) {
   return std::ranges::find(op.scalars, dtype, &Scalar::dtype) != op.scalars.end();
 }
@@ -125,18 +100,31 @@ std::string struct_definition(const Operator& op) {
 std::vector<std::uint8_t> problem_struct(const Problem& problem,
                                          const std::vector<ScalarValue>& scalars) {
   const Operator& op = *problem.op;
-  StructBytes layout;
+  std::vector<std::uint8_t> bytes;
+  std::size_t alignment = 1;
+  const auto pad_to = [&](std::size_t step) {
+    bytes.resize((bytes.size() + step - 1) / step * step);
+  };
+  // Every member is aligned to its own size, as compilers for x86-64 and for GPUs align it.
+  const auto add = [&](const void* value, std::size_t size) {
+    pad_to(size);
+    const auto* first = static_cast<const std::uint8_t*>(value);
+    bytes.insert(bytes.end(), first, first + size);
+    alignment = std::max(alignment, size);
+  };
   for (const Dim& dim : op.dims) {
-    layout.add(&problem.slots[static_cast<std::size_t>(dim.slot)], sizeof(long long));
+    add(&problem.slots[static_cast<std::size_t>(dim.slot)], sizeof(long long));
   }
   for (std::size_t i = 0; i < op.scalars.size(); ++i) {
-    layout.add(&scalars[i], static_cast<std::size_t>(size_in_bytes(op.scalars[i].dtype)));
+    add(&scalars[i], static_cast<std::size_t>(size_in_bytes(op.scalars[i].dtype)));
   }
   for (const Flag& flag : op.flags) {
     const bool is_set = problem.slots[static_cast<std::size_t>(flag.slot)] != 0;
-    layout.add(&is_set, sizeof(is_set));
+    add(&is_set, sizeof(is_set));
   }
-  return std::move(layout).bytes();
+  pad_to(alignment);
+  if (bytes.empty()) bytes.push_back(0);  // a struct without members has one byte
+  return bytes;
 }
 
 }  // namespace

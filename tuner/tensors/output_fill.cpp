@@ -17,20 +17,13 @@
 namespace mgtune {
 namespace {
 
-std::pair<std::string, std::string> split_name(const std::string& full_name) {
-  const std::size_t dot = full_name.find('.');
-  return {full_name.substr(0, dot), full_name.substr(dot + 1)};
-}
-
 // The values of `problem` that `source` can use, and the optional outputs that are wanted.
 Result<Problem> source_problem(const Operator& source, const Problem& problem,
                                const std::set<std::string>& outputs) {
   std::map<std::string, std::string> words;
-  const Result<std::map<std::string, std::string>> own = parse_assignments(problem.text());
-  if (!own.ok()) return own.status();
-  const std::vector<std::string> known = problem_words(source);
-  for (const std::string& word : known) {
-    if (const auto found = own->find(word); found != own->end()) words.insert(*found);
+  MGTUNE_ASSIGN(const auto own, parse_assignments(problem.text()));
+  for (const std::string& word : problem_words(source)) {
+    if (const auto found = own.find(word); found != own.end()) words.insert(*found);
     if (outputs.contains(word)) words[word] = "true";
   }
   return bind_problem(source, words);
@@ -123,14 +116,16 @@ class SourceRun {
 }  // namespace
 
 Result<Operator> fill_source(const Operator& op, const Tensor& tensor) {
-  const auto [family, name] = split_name(tensor.fill.source_operator);
+  const std::string& full_name = tensor.fill.source_operator;
+  const std::size_t dot = full_name.find('.');
+  const std::string family = full_name.substr(0, dot), name = full_name.substr(dot + 1);
   const std::vector<std::string> shipped = Catalog::shipped_families();
   const bool is_own = family == op.family;
   if (!is_own && std::ranges::find(shipped, family) == shipped.end()) {
     return unsupported(
         fmt::format("tensor {}: the operator {} is neither of this family nor of a "
                     "shipped one",
-                    tensor.name, tensor.fill.source_operator));
+                    tensor.name, full_name));
   }
   MGTUNE_ASSIGN(Operator source,
                 decode_operator(family, name,
@@ -140,7 +135,7 @@ Result<Operator> fill_source(const Operator& op, const Tensor& tensor) {
   const auto chained = [](const Tensor& other) { return other.fill.kind == Fill::Kind::output; };
   if (std::ranges::any_of(source.tensors, chained)) {
     return unsupported(fmt::format("tensor {}: {} has inputs from another operator itself",
-                                   tensor.name, tensor.fill.source_operator));
+                                   tensor.name, full_name));
   }
   return source;
 }

@@ -37,7 +37,7 @@ Result<SeededInputs> SeededInputs::make(const Context& context, const Reference&
   MGTUNE_TRY(fill_from_outputs(context.device, context.builder, context.problem, layouts,
                                reference.scalars(), seed, inputs.tensors_));
   MGTUNE_ASSIGN(inputs.reference_, reference.compute(inputs.tensors_));
-  if (is_by_baseline(context.problem)) MGTUNE_TRY(inputs.add_bounds(reference));
+  MGTUNE_TRY(inputs.set_allowed_errors(reference));
   if (context.device_compare == nullptr) {
     MGTUNE_TRY(inputs.read_expected());
     return inputs;
@@ -51,18 +51,24 @@ Result<SeededInputs> SeededInputs::make(const Context& context, const Reference&
   return inputs;
 }
 
-// Twice the error of the baseline, and the slack of the output's dtype. If only the baseline is not
-// finite, that says nothing about variants.
-Status SeededInputs::add_bounds(const Reference& reference) {
-  MGTUNE_ASSIGN(const std::vector<Buffer> baseline, reference.compute_baseline(tensors_));
+// The tolerance of the output's dtype; or twice the error of the baseline plus the slack of the
+// dtype. If only the baseline is not finite, that says nothing about variants.
+Status SeededInputs::set_allowed_errors(const Reference& reference) {
   const Check& check = context_.problem.op->check;
-  largest_difference_.resize(context_.layouts.size());
-  for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
-    const TensorLayout& layout = context_.layouts[i];
-    if (!is_compared(layout)) continue;
+  const bool by_baseline = is_by_baseline(context_.problem);
+  const std::map<DType, double>& limits = by_baseline ? check.slack : check.tolerance;
+  std::vector<Buffer> baseline;
+  if (by_baseline) {
+    MGTUNE_ASSIGN(baseline, reference.compute_baseline(tensors_));
+  }
+  allowed_.resize(context_.layouts.size());
+  for (std::size_t i = 0; i < allowed_.size(); ++i) {
+    if (!is_compared(context_.layouts[i])) continue;
+    const auto limit = limits.find(context_.layouts[i].dtype);
+    allowed_[i] = limit == limits.end() ? 0 : limit->second;
+    if (!by_baseline) continue;
     MGTUNE_ASSIGN(const double worst, worst_of_baseline(i, baseline[i]));
-    const auto slack = check.slack.find(layout.dtype);
-    largest_difference_[i] = 2 * worst + (slack == check.slack.end() ? 0 : slack->second);
+    allowed_[i] += 2 * worst;
   }
   return {};
 }
@@ -102,13 +108,6 @@ Status SeededInputs::read_expected() {
   return {};
 }
 
-// Decoding makes sure that every output has an entry.
-double SeededInputs::tolerance(const TensorLayout& layout) const {
-  const std::map<DType, double>& tolerances = context_.problem.op->check.tolerance;
-  const auto found = tolerances.find(layout.dtype);
-  return found == tolerances.end() ? 0 : found->second;
-}
-
 Result<bool> SeededInputs::inputs_are_intact() const {
   for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
     if (!is_present_input(context_.layouts[i])) continue;
@@ -132,6 +131,7 @@ Result<bool> SeededInputs::passes_on_device(CheckRecord& record) const {
   if (!guards) return false;
   MGTUNE_ASSIGN(const bool intact, inputs_are_intact());
   if (!intact) return false;
+  const bool by_baseline = is_by_baseline(context_.problem);
   CheckRecord updated = record;
   for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
     const TensorLayout& layout = context_.layouts[i];
@@ -140,13 +140,10 @@ Result<bool> SeededInputs::passes_on_device(CheckRecord& record) const {
         const DifferenceSums sums,
         context_.device_compare->compare(layout, tensors_.pointers()[i], reference_[i].data(),
                                          context_.problem.op->check.sample_rows));
-    if (is_by_baseline(context_.problem)) {
-      if (sums.finiteness > 0 || sums.worst > largest_difference_[i]) return false;
-      keep_worst(sums.worst, largest_difference_[i], updated);
-      continue;
-    }
-    if (!sums.surely_within(tolerance(layout))) return false;
-    keep_worst(sums.relative_error(), tolerance(layout), updated);
+    const bool passes = by_baseline ? sums.finiteness == 0 && sums.worst <= allowed_[i]
+                                    : sums.surely_within(allowed_[i]);
+    if (!passes) return false;
+    keep_worst(by_baseline ? sums.worst : sums.relative_error(), allowed_[i], updated);
   }
   record = updated;
   return true;
@@ -160,10 +157,9 @@ Result<std::string> SeededInputs::compare(const std::vector<Bytes>& outputs, Che
   for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
     const TensorLayout& layout = context_.layouts[i];
     if (!is_compared(layout)) continue;
-    const double allowed = by_baseline ? largest_difference_[i] : tolerance(layout);
-    const OutputComparison comparison =
-        judge(layout, outputs[i], expected_[i], allowed, context_.problem.op->check.sample_rows);
-    keep_worst(comparison.error, allowed, record);
+    const OutputComparison comparison = judge(layout, outputs[i], expected_[i], allowed_[i],
+                                              context_.problem.op->check.sample_rows);
+    keep_worst(comparison.error, allowed_[i], record);
     if (message.empty() && !comparison.message.empty()) {
       message = is_untouched(layout, outputs[i]) ? layout.name + " was never written: " : "";
       message += comparison.message;

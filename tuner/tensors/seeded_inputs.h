@@ -60,19 +60,18 @@ class SeededInputs {
  private:
   SeededInputs(const Context& context, Placement placement, ProblemTensors tensors)
       : context_(context), placement_(placement), tensors_(std::move(tensors)) {}
-  Status add_bounds(const Reference& reference);
+  Status set_allowed_errors(const Reference& reference);
   Result<double> worst_of_baseline(std::size_t tensor, const Buffer& baseline) const;
   Status read_expected();
   Result<bool> inputs_are_intact() const;
-  double tolerance(const TensorLayout& layout) const;
 
   Context context_;
   Placement placement_;
   ProblemTensors tensors_;
   std::vector<Buffer> reference_;              // per tensor; empty for inputs
   std::vector<std::vector<double>> expected_;  // the same on the host, if it was needed
-  std::vector<double> largest_difference_;     // per tensor, allowed for an element if the
-                                               // measure is twice_low_precision
+  std::vector<double> allowed_;                // per tensor: the relative error, or the largest
+                                               // difference if is_by_baseline()
   std::vector<std::uint64_t> fingerprints_;    // per tensor, for inputs that are compared
                                                // on the device
 };
