@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/helpers/all_variants.h"
 #include "results/simulated_space.h"
 #include "space/space.h"
+#include "tests/helpers/all_variants.h"
 #include "tests/helpers/golden_operators.h"
 #include "tests/helpers/toy_operators.h"
 
