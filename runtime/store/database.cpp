@@ -51,28 +51,20 @@ Statement& Statement::operator=(Statement&& other) noexcept {
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
-void Statement::note(int code) {
-  if (bind_failure_ == SQLITE_OK) bind_failure_ = code;
-}
-
-void Statement::bind_integer(std::int64_t value) {
-  note(sqlite3_bind_int64(statement_, ++bound_, value));
-}
-
-void Statement::bind(double value) { note(sqlite3_bind_double(statement_, ++bound_, value)); }
-
-void Statement::bind(std::string_view value) {
-  const char* data = value.data() == nullptr ? "" : value.data();  // null would bind NULL
-  note(
-      sqlite3_bind_text64(statement_, ++bound_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-}
-
-void Statement::bind(const std::optional<std::int64_t>& value) {
-  if (value) {
-    bind_integer(*value);
+void Statement::bind(const SqlValue& value) {
+  ++bound_;
+  int code = SQLITE_OK;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    code = sqlite3_bind_int64(statement_, bound_, *integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    code = sqlite3_bind_double(statement_, bound_, *real);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    code = sqlite3_bind_text64(statement_, bound_, text->data(), text->size(), SQLITE_TRANSIENT,
+                               SQLITE_UTF8);
   } else {
-    note(sqlite3_bind_null(statement_, ++bound_));
+    code = sqlite3_bind_null(statement_, bound_);
   }
+  if (bind_failure_ == SQLITE_OK) bind_failure_ = code;
 }
 
 Result<bool> Statement::step() {
@@ -87,6 +79,19 @@ Status Statement::run() {
   while (true) {
     MGTUNE_ASSIGN(const bool at_row, step());
     if (!at_row) return {};
+  }
+}
+
+SqlValue Statement::value(int column) const {
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_NULL:
+      return {};
+    case SQLITE_INTEGER:
+      return integer(column);
+    case SQLITE_FLOAT:
+      return real(column);
+    default:
+      return text(column);
   }
 }
 

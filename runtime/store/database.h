@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "core/status.h"
 
@@ -23,6 +24,19 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 namespace mgtune {
+
+// A value of one of the types that SQLite has: NULL (std::monostate), integer, real, text.
+using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+inline SqlValue sql_value(SqlValue value) { return value; }
+inline SqlValue sql_value(std::integral auto value) { return static_cast<std::int64_t>(value); }
+inline SqlValue sql_value(double value) { return value; }
+inline SqlValue sql_value(std::string_view value) { return std::string(value); }
+inline SqlValue sql_value(const char* value) { return std::string(value); }
+inline SqlValue sql_value(const std::string& value) { return value; }
+inline SqlValue sql_value(const std::optional<std::int64_t>& value) {
+  return value ? SqlValue(*value) : SqlValue();
+}
 
 class Database;
 
@@ -34,17 +48,12 @@ class Statement {
   Statement& operator=(Statement&& other) noexcept;
   ~Statement();
 
-  template <std::integral Integer>
-  void bind(Integer value) {
-    bind_integer(static_cast<std::int64_t>(value));
-  }
-  void bind(double value);
-  void bind(std::string_view value);
-  void bind(const std::optional<std::int64_t>& value);  // NULL if it has no value
+  void bind(const SqlValue& value);
 
   Result<bool> step();  // true: at a row; false: no more rows
   Status run();         // steps to the end without reading the rows
 
+  SqlValue value(int column) const;
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
@@ -54,8 +63,6 @@ class Statement {
   friend class Database;
   Statement(Database* database, sqlite3_stmt* statement)
       : database_(database), statement_(statement) {}
-  void bind_integer(std::int64_t value);
-  void note(int code);
 
   Database* database_;
   sqlite3_stmt* statement_;
@@ -79,11 +86,12 @@ class Database {
   // A copy in memory. Changes to the copy do not change the file.
   Result<std::unique_ptr<Database>> copy_to_memory() const;
 
-  // Prepares a statement and binds its parameters. It is not run yet.
+  // Prepares a statement and binds its parameters: values, and rows of values (TableRow). It is not
+  // run yet.
   template <typename... Values>
   Result<Statement> query(std::string_view sql, const Values&... values) {
     Result<Statement> statement = prepare(sql);
-    if (statement.ok()) (statement->bind(values), ...);
+    if (statement.ok()) (bind(*statement, values), ...);
     return statement;
   }
 
@@ -110,6 +118,14 @@ class Database {
  private:
   friend class Statement;
   Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+  template <typename Value>
+  static void bind(Statement& statement, const Value& value) {
+    if constexpr (requires { value.bind_to(statement); }) {
+      value.bind_to(statement);
+    } else {
+      statement.bind(sql_value(value));
+    }
+  }
   Result<Statement> prepare(std::string_view sql);
   Status failure(int code) const;
 

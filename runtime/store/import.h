@@ -25,11 +25,6 @@ struct ImportedProblem {
   double bytes = 0, flops = 0;  // of its cost
 };
 
-struct ImportedPick {
-  ImportedProblem problem;
-  TunedRecord tuned;  // without row ids; build_sha256 is "" if it is not known
-};
-
 struct ImportedOutcome {
   ImportedProblem problem;
   std::string variant;
@@ -41,9 +36,9 @@ struct ImportedOutcome {
 struct ImportedSweep {
   GpuRecord gpu;
   EnvironmentRecord environment;
-  std::string command;      // the command that imports the results
-  std::string measured_at;  // UTC, "2026-11-21T09:00:00Z"
-  std::vector<ImportedPick> picks;
+  std::string command;           // the command that imports the results
+  std::string measured_at;       // UTC, "2026-11-21T09:00:00Z"
+  std::vector<TunedView> picks;  // their row ids and `gpu` are not used
   std::vector<ImportedOutcome> outcomes;
 };
 

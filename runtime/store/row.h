@@ -1,9 +1,12 @@
 // Row: one row of a SELECT, read from left to right, column by column or record by record.
-// read_all() reads all rows. If a column has a value that mgtune never writes, the result is
-// corrupt. Private to store/. One thread.
+// read_all(), read_first() and read_groups() read rows into values. If a column has a value that
+// mgtune never writes, the result is corrupt. Private to store/. One thread.
 
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -84,7 +87,7 @@ Record read_record(Row& row) {
   return record;
 }
 
-// Every row of `sql` with these values bound, each read by `read`, which gets a Row&.
+// Every row of `sql` with these values bound. `read` gets a Row& and returns what it has read.
 template <typename Read, typename... Values>
 auto read_all(Database& database, const Read& read, const std::string& sql, const Values&... values)
     -> Result<std::vector<std::invoke_result_t<Read, Row&>>> {
@@ -94,7 +97,7 @@ auto read_all(Database& database, const Read& read, const std::string& sql, cons
     MGTUNE_ASSIGN(const bool at_row, rows.step());
     if (!at_row) return records;
     Row row(rows);
-    records.push_back(read(row));
+    records.push_back(std::invoke(read, row));
     if (!row.failure().empty()) return corrupt(database.path() + ": " + row.failure());
   }
 }
@@ -106,6 +109,31 @@ auto read_first(Database& database, const Read& read, const std::string& sql,
   MGTUNE_ASSIGN(auto records, read_all(database, read, sql, values...));
   if (records.empty()) return std::optional<std::invoke_result_t<Read, Row&>>();
   return std::optional(std::move(records.front()));
+}
+
+// Reads a join of parents with their children, which `sql` orders by parent, and returns one view
+// for each parent. The first column is a number that only rows of the same parent have in common.
+// `read` reads the other columns into a view that has at most one child. `children` returns the
+// list of a view's children.
+template <typename Read, typename Children, typename... Values>
+auto read_groups(Database& database, const Read& read, const Children& children,
+                 const std::string& sql, const Values&... values)
+    -> Result<std::vector<std::invoke_result_t<Read, Row&>>> {
+  const auto read_row = [&](Row& row) {
+    const std::int64_t parent = row.integer();
+    return std::pair(parent, read(row));
+  };
+  MGTUNE_ASSIGN(auto rows, read_all(database, read_row, sql, values...));
+  std::vector<std::invoke_result_t<Read, Row&>> views;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto& [parent, view] = rows[i];
+    if (i == 0 || rows[i - 1].first != parent) {
+      views.push_back(std::move(view));
+    } else {
+      std::ranges::move(children(view), std::back_inserter(children(views.back())));
+    }
+  }
+  return views;
 }
 
 }  // namespace mgtune

@@ -49,7 +49,7 @@ Result<std::int64_t> Store::environment_id(const EnvironmentRecord& environment)
 
 Result<std::int64_t> Store::problem_id(const std::string& op, const std::string& problem,
                                        double bytes, double flops) {
-  MGTUNE_ASSIGN(const std::int64_t op_id, operator_id(*database_, op));
+  MGTUNE_ASSIGN(const std::int64_t op_id, id_of(*database_, "operators", TableRow({{"name", op}})));
   MGTUNE_ASSIGN(const std::int64_t id,
                 id_of(*database_, "problems", TableRow({{"operator", op_id}, {"text", problem}}),
                       TableRow({{"bytes", 0.0}, {"flops", 0.0}})));
@@ -62,10 +62,9 @@ Result<std::int64_t> Store::problem_id(const std::string& op, const std::string&
 }
 
 Result<std::int64_t> Store::begin_sweep(const SweepRecord& sweep) {
-  MGTUNE_TRY(TableRow({{"gpu", sweep.gpu}, {"environment", sweep.environment}})
-                 .add(sweep)
-                 .insert(*database_, "INSERT INTO sweeps"));
-  return database_->last_insert_id();
+  return TableRow({{"gpu", sweep.gpu}, {"environment", sweep.environment}})
+      .add(sweep)
+      .insert(*database_, "INSERT INTO sweeps");
 }
 
 Status Store::finish_sweep(std::int64_t sweep, const std::string& finished_at) {
@@ -83,10 +82,8 @@ Status Store::record(const OutcomeRecord& outcome) {
 }
 
 Status Store::withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method) {
-  MGTUNE_ASSIGN(Statement remove,
-                database_->query("DELETE FROM tuned WHERE gpu = ? AND problem = ? AND method = ?",
-                                 gpu, problem, method));
-  return remove.run();
+  return TableRow({{"gpu", gpu}, {"problem", problem}, {"method", method}})
+      .erase(*database_, "tuned");
 }
 
 Status Store::record_tuned(const TunedRecord& tuned) {

@@ -93,6 +93,13 @@ class Store {
   // Replaces the pick of the same GPU, problem and method.
   Status record_tuned(const TunedRecord& tuned);
 
+  // The pick and the newest final of this GPU, problem (row ids) and method; nullopt if there is
+  // none.
+  Result<std::optional<TunedView>> find_tuned(std::int64_t gpu, std::int64_t problem,
+                                              const std::string& method);
+  Result<std::optional<FinalRecord>> find_final(std::int64_t gpu, std::int64_t problem,
+                                                const std::string& method);
+
   // Adds results that were measured elsewhere, all in one transaction. It does not replace results
   // that sweeps of this store measured. Sweeps measure a variant even if there is an imported
   // result of it.
@@ -137,7 +144,6 @@ class Store {
 
  private:
   Store(std::string path, Mode mode, std::unique_ptr<Database> database);
-  Result<MeasuredRows> read_measured(const std::string& op);
 
   std::string path_;
   Mode mode_;

@@ -1,5 +1,5 @@
-// Results from elsewhere. A sweep's row is written with the first thing under it, so that importing
-// a file again leaves nothing behind.
+// Imports results that were measured elsewhere. The row of a sweep is written together with the
+// first of its picks and outcomes. So importing a file again adds no sweep without results.
 
 #include <map>
 #include <utility>
@@ -12,20 +12,9 @@
 namespace mgtune {
 namespace {
 
-// What the store has of one thing that is to be imported.
+// Whether the store has a pick or an outcome that is to be imported: not at all, from a sweep of
+// its own, the same from an earlier import, or another one from an earlier import.
 enum class Standing : std::uint8_t { absent, own, same, other };
-
-struct StoredPick {
-  bool imported = false;
-  TunedRecord tuned;
-};
-
-StoredPick read_pick(Row& row) {
-  StoredPick pick;
-  pick.imported = row.text() == kImportStrategy;
-  row.read(pick.tuned.variant, pick.tuned.default_variant, pick.tuned);
-  return pick;
-}
 
 struct StoredOutcome {
   bool imported = false;
@@ -47,7 +36,7 @@ class Import {
 
   Status run() {
     MGTUNE_ASSIGN(gpu_, store_.gpu_id(sweep_.gpu));
-    for (const ImportedPick& pick : sweep_.picks) MGTUNE_TRY(add(pick));
+    for (const TunedView& pick : sweep_.picks) MGTUNE_TRY(add(pick));
     for (const ImportedOutcome& outcome : sweep_.outcomes) MGTUNE_TRY(add(outcome));
     return {};
   }
@@ -74,27 +63,21 @@ class Import {
     return id;
   }
 
-  Result<Standing> standing_of(const TunedRecord& tuned) {
-    MGTUNE_ASSIGN(std::optional<StoredPick> stored,
-                  read_first(database_, read_pick,
-                             "SELECT s.strategy, v.text, ifnull(d.text, ''), " +
-                                 columns_of<TunedRecord>("t") +
-                                 " FROM tuned t JOIN sweeps s ON s.id = t.sweep"
-                                 " JOIN variants v ON v.id = t.variant"
-                                 " LEFT JOIN variants d ON d.id = t.default_variant"
-                                 " WHERE t.gpu = ? AND t.problem = ? AND t.method = ?",
-                             tuned.gpu, tuned.problem, tuned.method));
+  Result<Standing> standing_of(TunedRecord& tuned) {
+    MGTUNE_ASSIGN(const std::optional<TunedView> stored,
+                  store_.find_tuned(tuned.gpu, tuned.problem, tuned.method));
     if (!stored) return Standing::absent;
-    if (!stored->imported) return Standing::own;
-    stored->tuned.gpu = tuned.gpu;
-    stored->tuned.problem = tuned.problem;
+    MGTUNE_ASSIGN(const std::optional<std::string> strategy,
+                  read_first(database_, &Row::text, "SELECT strategy FROM sweeps WHERE id = ?",
+                             stored->tuned.sweep));
+    if (strategy != kImportStrategy) return Standing::own;
+    tuned.sweep = stored->tuned.sweep;
     return stored->tuned == tuned ? Standing::same : Standing::other;
   }
 
   // By the same method, or without a timing on either side: that counts for every method.
   Result<Standing> standing_of(const ImportedOutcome& outcome, std::int64_t problem) {
-    MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database_, problem));
-    MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database_, op, outcome.variant));
+    MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database_, problem, outcome.variant));
     const std::string method = outcome.measurement ? outcome.measurement->method : "";
     // From the few sweeps to the unique index of outcomes, in this order.
     MGTUNE_ASSIGN(
@@ -115,10 +98,10 @@ class Import {
     return is_same ? Standing::same : Standing::other;
   }
 
-  Status add(const ImportedPick& pick) {
+  Status add(const TunedView& pick) {
     TunedRecord tuned = pick.tuned;
     tuned.gpu = gpu_;
-    MGTUNE_ASSIGN(tuned.problem, problem_id(pick.problem));
+    MGTUNE_ASSIGN(tuned.problem, problem_id({pick.op, pick.problem, pick.bytes, pick.flops}));
     MGTUNE_ASSIGN(const Standing standing, standing_of(tuned));
     if (standing == Standing::own) ++counts_.picks_kept;
     if (standing == Standing::same) ++counts_.known;

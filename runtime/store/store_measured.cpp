@@ -1,7 +1,8 @@
-// How every variant did on every problem, for selection: read without the texts of single rows, so
-// that a hundred thousand take a fraction of a second.
+// Store::measured() reads the results of every variant on every problem, for selection. It does not
+// read the texts of single rows, so 100,000 rows take a fraction of a second.
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -23,7 +24,7 @@ Result<Places> read_table(Database& database, const std::string& sql, const std:
   Places places;
   const auto read_row = [&](Row& row) {
     places.emplace(row.integer(), static_cast<std::uint32_t>(places.size()));
-    return read(row);
+    return std::invoke(read, row);
   };
   MGTUNE_ASSIGN(records, read_all(database, read_row, sql, op));
   return places;
@@ -72,50 +73,36 @@ class Newest {
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> of_;
 };
 
-}  // namespace
-
-Result<MeasuredRows> Store::measured(const std::string& op) {
-  // One transaction: the lists and the rows that point into them are of one state of the file.
-  MGTUNE_TRY(database_->execute("BEGIN"));
-  Result<MeasuredRows> found = read_measured(op);
-  const Status ended = database_->execute("COMMIT");
-  if (found.ok() && !ended.ok()) return ended;
-  return found;
-}
-
-Result<MeasuredRows> Store::read_measured(const std::string& op) {
+Result<MeasuredRows> read_measured(Database& database, const std::string& op) {
+  const auto read_problem = [](Row& row) {
+    MeasuredRows::ProblemText problem;
+    row.read(problem.op, problem.text);
+    return problem;
+  };
   MeasuredRows all;
-  MGTUNE_ASSIGN(const Places gpus, read_table(*database_,
+  MGTUNE_ASSIGN(const Places gpus, read_table(database,
                                               "SELECT id, " + columns_of<GpuRecord>("g") +
                                                   " FROM gpus g WHERE ?1 = ?1",
                                               op, read_record<GpuRecord>, all.gpus));
-  MGTUNE_ASSIGN(
-      const Places problems,
-      read_table(
-          *database_,
-          "SELECT p.id, o.name, p.text FROM problems p JOIN operators o ON o.id = p.operator"
-          " WHERE ?1 = '' OR o.name = ?1",
-          op,
-          [](Row& row) {
-            std::string name = row.text();
-            return MeasuredRows::ProblemText{std::move(name), row.text()};
-          },
-          all.problems));
-  MGTUNE_ASSIGN(const Places variants, read_table(
-                                           *database_,
-                                           "SELECT v.id, v.text FROM variants v JOIN operators o"
-                                           " ON o.id = v.operator WHERE ?1 = '' OR o.name = ?1",
-                                           op, [](Row& row) { return row.text(); }, all.variants));
+  MGTUNE_ASSIGN(const Places problems,
+                read_table(database,
+                           "SELECT p.id, o.name, p.text FROM problems p"
+                           " JOIN operators o ON o.id = p.operator WHERE ?1 = '' OR o.name = ?1",
+                           op, read_problem, all.problems));
+  MGTUNE_ASSIGN(const Places variants,
+                read_table(database,
+                           "SELECT v.id, v.text FROM variants v"
+                           " JOIN operators o ON o.id = v.operator WHERE ?1 = '' OR o.name = ?1",
+                           op, &Row::text, all.variants));
   MGTUNE_ASSIGN(const Places drivers,
-                read_table(
-                    *database_, "SELECT id, driver FROM environments WHERE ?1 = ?1", op,
-                    [](Row& row) { return row.text(); }, all.drivers));
+                read_table(database, "SELECT id, driver FROM environments WHERE ?1 = ?1", op,
+                           &Row::text, all.drivers));
   MGTUNE_ASSIGN(Statement rows,
-                database_->query("SELECT s.gpu, r.problem, r.variant, s.environment, r.outcome,"
-                                 " ifnull(m.method, ''), m.median_ns FROM outcomes r"
-                                 " JOIN sweeps s ON s.id = r.sweep"
-                                 " LEFT JOIN measurements m ON m.id = r.measurement"
-                                 " ORDER BY r.id"));
+                database.query("SELECT s.gpu, r.problem, r.variant, s.environment, r.outcome,"
+                               " ifnull(m.method, ''), m.median_ns FROM outcomes r"
+                               " JOIN sweeps s ON s.id = r.sweep"
+                               " LEFT JOIN measurements m ON m.id = r.measurement"
+                               " ORDER BY r.id"));
   Newest newest(all.rows);
   while (true) {
     MGTUNE_ASSIGN(const bool at_row, rows.step());
@@ -127,13 +114,13 @@ Result<MeasuredRows> Store::read_measured(const std::string& op) {
     const auto driver = drivers.find(row.integer());
     if (problem == problems.end() || variant == variants.end()) continue;  // another operator's
     if (gpu == gpus.end() || driver == drivers.end()) {
-      return corrupt(database_->path() + ": an outcome refers to rows that are not there");
+      return corrupt(database.path() + ": an outcome refers to rows that are not there");
     }
     MeasuredRows::Row measured{gpu->second, problem->second, variant->second, 0, driver->second};
     measured.outcome = row.outcome();
     const std::string method = row.text();
     const double median_ns = row.real();
-    if (!row.failure().empty()) return corrupt(database_->path() + ": " + row.failure());
+    if (!row.failure().empty()) return corrupt(database.path() + ": " + row.failure());
     if (has_time(measured.outcome) && median_ns > 0) {
       measured.method = place_of(method, all.methods);
       measured.median_ns = median_ns;
@@ -142,6 +129,17 @@ Result<MeasuredRows> Store::read_measured(const std::string& op) {
   }
   newest.finish();
   return all;
+}
+
+}  // namespace
+
+Result<MeasuredRows> Store::measured(const std::string& op) {
+  // One transaction: the lists and the rows that point into them are of one state of the file.
+  MGTUNE_TRY(database_->execute("BEGIN"));
+  Result<MeasuredRows> found = read_measured(*database_, op);
+  const Status ended = database_->execute("COMMIT");
+  if (found.ok() && !ended.ok()) return ended;
+  return found;
 }
 
 }  // namespace mgtune

@@ -1,5 +1,5 @@
-// Merging stores: the rows of others that this one has not, with the ids of this one. What the
-// tables are, and by which columns a row is known, is asked of the schema itself.
+// Merges stores: adds the rows of other stores that this store does not have, with ids of this
+// store. Which tables there are, and which columns identify a row, is read from the schema.
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ namespace mgtune {
 namespace {
 
 struct Column {
-  std::string name, type;
+  std::string name;
   std::string refers_to;  // the table whose ids it holds, or ""
   bool is_identity = false;
 };
@@ -28,28 +28,25 @@ struct Table {
   std::vector<Column> columns;  // besides the id
 };
 
-std::string read_text(Row& row) { return row.text(); }
-
 // A row is known by its UNIQUE columns; where there are none, by all. A sweep's end comes after its
 // start, so it is no part of what a sweep is known by.
 Result<Table> describe(Database& database, const std::string& name) {
   Table table{name, false, {}};
   const auto read_column = [](Row& row) {
     Column column;
-    row.read(column.name, column.type, column.refers_to);
+    row.read(column.name, column.refers_to);
     return column;
   };
-  MGTUNE_ASSIGN(
-      table.columns,
-      read_all(database, read_column,
-               "SELECT c.name, c.type, ifnull(k.\"table\", '') FROM pragma_table_info(?1) c"
-               " LEFT JOIN pragma_foreign_key_list(?1) k ON k.\"from\" = c.name"
-               " ORDER BY c.cid",
-               name));
+  MGTUNE_ASSIGN(table.columns,
+                read_all(database, read_column,
+                         "SELECT c.name, ifnull(k.\"table\", '') FROM pragma_table_info(?1) c"
+                         " LEFT JOIN pragma_foreign_key_list(?1) k ON k.\"from\" = c.name"
+                         " ORDER BY c.cid",
+                         name));
   table.has_id =
       std::erase_if(table.columns, [](const Column& column) { return column.name == "id"; }) > 0;
   MGTUNE_ASSIGN(const std::vector<std::string> unique,
-                read_all(database, read_text,
+                read_all(database, &Row::text,
                          "SELECT i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i"
                          " WHERE l.\"unique\" = 1 AND l.origin IN ('u', 'pk')",
                          name));
@@ -63,7 +60,7 @@ Result<Table> describe(Database& database, const std::string& name) {
 // Every table of results after those that its rows refer to.
 Result<std::vector<Table>> read_tables(Database& database) {
   MGTUNE_ASSIGN(std::vector<std::string> left,
-                read_all(database, read_text,
+                read_all(database, &Row::text,
                          "SELECT name FROM sqlite_schema WHERE type = 'table'"
                          " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"));
   std::vector<Table> tables;
@@ -86,13 +83,6 @@ Result<std::vector<Table>> read_tables(Database& database) {
     if (left.size() == before) return internal_error("the store's tables refer to each other");
   }
   return tables;
-}
-
-SqlValue read_value(const Statement& row, int at, const Column& column) {
-  if (row.is_null(at)) return {};
-  if (column.type == "INTEGER") return row.integer(at);
-  if (column.type == "REAL") return row.real(at);
-  return row.text(at);
 }
 
 // Copies the rows of one source into `to`.
@@ -120,8 +110,7 @@ class Merger {
     TableRow row, identity;
     int place = 0;
     for (const Column& column : table.columns) {
-      MGTUNE_ASSIGN(const SqlValue value,
-                    translated(table, column, read_value(source, place++, column)));
+      MGTUNE_ASSIGN(const SqlValue value, translated(table, column, source.value(place++)));
       row.add(TableRow({{column.name, value}}));
       if (column.is_identity) identity.add(TableRow({{column.name, value}}));
     }
@@ -130,9 +119,9 @@ class Merger {
       MGTUNE_TRY(refresh(table, *known, row));
       return *known;
     }
-    MGTUNE_TRY(row.insert(to_, "INSERT INTO " + table.name));
+    MGTUNE_ASSIGN(const std::int64_t id, row.insert(to_, "INSERT INTO " + table.name));
     count(table);
-    return to_.last_insert_id();
+    return id;
   }
 
   // An id of a row there becomes the id of the same row here.
@@ -151,22 +140,18 @@ class Merger {
   Status refresh(const Table& table, std::int64_t id, const TableRow& row) {
     if (table.name == "sweeps") {
       MGTUNE_ASSIGN(Statement update, to_.query("UPDATE sweeps SET finished_at = ?"
-                                                " WHERE finished_at = '' AND id = ?"));
-      bind_value(update, row.value("finished_at"));
-      update.bind(id);
+                                                " WHERE finished_at = '' AND id = ?",
+                                                row.value("finished_at"), id));
       return update.run();
     }
     if (table.name != "tuned") return {};
-    MGTUNE_ASSIGN(Statement update,
-                  to_.query("UPDATE tuned SET " + row.list("", " = ?") +
-                            " WHERE id = ?"
-                            " AND (SELECT strategy <> ?, started_at FROM sweeps WHERE id = sweep)"
-                            " < (SELECT strategy <> ?, started_at FROM sweeps WHERE id = ?)"));
-    row.bind(update);
-    update.bind(id);
-    update.bind(kImportStrategy);
-    update.bind(kImportStrategy);
-    bind_value(update, row.value("sweep"));
+    MGTUNE_ASSIGN(
+        Statement update,
+        to_.query("UPDATE tuned SET " + row.list("", " = ?") +
+                      " WHERE id = ?"
+                      " AND (SELECT strategy <> ?, started_at FROM sweeps WHERE id = sweep)"
+                      " < (SELECT strategy <> ?, started_at FROM sweeps WHERE id = ?)",
+                  row, id, kImportStrategy, kImportStrategy, row.value("sweep")));
     MGTUNE_TRY(update.run());
     if (to_.changed_rows() > 0) count(table);
     return {};
@@ -184,21 +169,22 @@ class Merger {
   std::map<std::string, std::map<std::int64_t, std::int64_t>> ids_;  // here, by table and id there
 };
 
-// What the sweeps of a file ran under, the newest of each GPU first. Imported rows say themselves
-// that they are from elsewhere.
+// The environment in which results of a GPU were measured, and the file that says so.
 struct Environment {
   GpuRecord gpu;
   EnvironmentRecord environment;
+  std::string file;
 };
 
-Environment read_environment(Row& row) {
-  Environment read;
-  row.read(read.gpu, read.environment);
-  return read;
-}
-
+// The environments of the sweeps of a file, the newest of each GPU first. Imports are left out,
+// because their rows say themselves that they are from elsewhere.
 Result<std::vector<Environment>> environments(Database& database) {
-  return read_all(database, read_environment,
+  const auto read = [&](Row& row) {
+    Environment found{{}, {}, database.path()};
+    row.read(found.gpu, found.environment);
+    return found;
+  };
+  return read_all(database, read,
                   "SELECT " + columns_of<GpuRecord>("g") + ", " +
                       columns_of<EnvironmentRecord>("e") +
                       " FROM sweeps s"
@@ -207,54 +193,45 @@ Result<std::vector<Environment>> environments(Database& database) {
                   kImportStrategy);
 }
 
-// One environment of each GPU, and the file that it is of.
-class CommonEnvironment {
- public:
-  Status add(const Environment& found, const std::string& file) {
-    const auto known =
-        std::ranges::find_if(known_, [&](const Known& other) { return other.of.gpu == found.gpu; });
-    if (known == known_.end()) {
-      known_.push_back({found, file});
-      return {};
-    }
-    const EnvironmentRecord& a = known->of.environment;
-    const EnvironmentRecord& b = found.environment;
-    MGTUNE_TRY(compare("driver", a.driver, b.driver, *known, file));
-    MGTUNE_TRY(compare("compiler", a.compiler, b.compiler, *known, file));
-    return compare("mgtune", a.mgtune_version, b.mgtune_version, *known, file);
-  }
-
-  bool has(const GpuRecord& gpu) const {
-    return std::ranges::any_of(known_, [&](const Known& known) { return known.of.gpu == gpu; });
-  }
-
- private:
-  struct Known {
-    Environment of;
-    std::string file;
+Status check_same_environment(const Environment& a, const Environment& b) {
+  struct Part {
+    const char* name;
+    std::string EnvironmentRecord::*member;
   };
-
-  static Status compare(const char* what, const std::string& a, const std::string& b,
-                        const Known& known, const std::string& file) {
-    if (a == b) return {};
-    return incompatible("results of " + known.of.gpu.model + " by different environments are not " +
-                        "mixed: " + what + " '" + a + "' in " + known.file + ", '" + b + "' in " +
-                        file + "; merge those of each into a file of their own");
+  for (const Part& part :
+       {Part{"driver", &EnvironmentRecord::driver}, Part{"compiler", &EnvironmentRecord::compiler},
+        Part{"mgtune", &EnvironmentRecord::mgtune_version}}) {
+    const std::string& value_a = a.environment.*part.member;
+    const std::string& value_b = b.environment.*part.member;
+    if (value_a == value_b) continue;
+    return incompatible("results of " + a.gpu.model + " by different environments are not mixed: " +
+                        part.name + " '" + value_a + "' in " + a.file + ", '" + value_b + "' in " +
+                        b.file + "; merge those of each into a file of their own");
   }
+  return {};
+}
 
-  std::vector<Known> known_;
-};
-
-// Of this file the newest environment of a GPU counts, what it was before is its history.
+// All sources must have measured in one environment per GPU. Of `to`, only the newest environment
+// of each GPU is compared; its older ones are history.
 Status check_environments(Database& to, const std::vector<Database*>& from) {
-  CommonEnvironment common;
+  std::vector<Environment> known;  // one per GPU
+  const auto find = [&](const GpuRecord& gpu) {
+    return std::ranges::find(known, gpu, &Environment::gpu);
+  };
   MGTUNE_ASSIGN(const std::vector<Environment> here, environments(to));
   for (const Environment& found : here) {
-    if (!common.has(found.gpu)) MGTUNE_TRY(common.add(found, to.path()));
+    if (find(found.gpu) == known.end()) known.push_back(found);
   }
   for (Database* source : from) {
     MGTUNE_ASSIGN(const std::vector<Environment> there, environments(*source));
-    for (const Environment& found : there) MGTUNE_TRY(common.add(found, source->path()));
+    for (const Environment& found : there) {
+      const auto same = find(found.gpu);
+      if (same == known.end()) {
+        known.push_back(found);
+      } else {
+        MGTUNE_TRY(check_same_environment(*same, found));
+      }
+    }
   }
   return {};
 }

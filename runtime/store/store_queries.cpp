@@ -1,11 +1,12 @@
-// What the store knows: single results by their key, and the joined views of readers. Each is one
-// SELECT, so each sees one state of the file however many processes write.
+// The functions of Store that find single results by their key, and those that read joined views.
+// Each of them is one SELECT, so it sees one state of the file, however many processes write.
 
 #include <string>
 
 #include "store/database.h"
 #include "store/row.h"
 #include "store/store.h"
+#include "store/write.h"
 
 namespace mgtune {
 namespace {
@@ -37,28 +38,50 @@ SweepView read_sweep(Row& row) {
   return view;
 }
 
+// The newest row of `table` with this key.
+template <HasFields Record>
+Result<std::optional<Record>> find_newest(Database& database, const std::string& table,
+                                          const TableRow& key) {
+  return read_first(database, read_record<Record>,
+                    "SELECT " + columns_of<Record>("t") + " FROM " + table + " t" + key.where() +
+                        " ORDER BY id DESC LIMIT 1",
+                    key);
+}
+
+template <typename... Values>
+Result<std::vector<TunedView>> read_picks(Database& database, const std::string& where,
+                                          const Values&... values) {
+  return read_all(
+      database, read_tuned,
+      "SELECT t.sweep, t.gpu, t.problem, v.text, ifnull(d.text, ''), " +
+          columns_of<TunedRecord>("t") +
+          ", o.name, p.text, p.bytes, p.flops,"
+          " ifnull((SELECT c.bytes * 1e9 / c.rate FROM ceilings c WHERE c.gpu = t.gpu"
+          " AND c.kind = 'copy' AND c.method = t.method AND c.bytes = CAST(p.bytes AS INTEGER)"
+          " ORDER BY c.id DESC LIMIT 1), 0), " +
+          columns_of<GpuRecord>("g") +
+          " FROM tuned t JOIN gpus g ON g.id = t.gpu JOIN problems p ON p.id = t.problem"
+          " JOIN operators o ON o.id = p.operator JOIN variants v ON v.id = t.variant"
+          " LEFT JOIN variants d ON d.id = t.default_variant WHERE " +
+          where + " ORDER BY o.name, t.problem, t.gpu, t.method",
+      values...);
+}
+
 }  // namespace
 
 Result<std::optional<BuildRecord>> Store::find_build(const std::string& key) {
-  return read_first(*database_, read_record<BuildRecord>,
-                    "SELECT " + columns_of<BuildRecord>("b") + " FROM builds b WHERE key = ?", key);
+  return find_newest<BuildRecord>(*database_, "builds", {{"key", key}});
 }
 
 Result<std::optional<CheckRecord>> Store::find_check(const ResultKey& key) {
-  return read_first(*database_, read_record<CheckRecord>,
-                    "SELECT " + columns_of<CheckRecord>("c") +
-                        " FROM checks c WHERE gpu = ? AND problem = ? AND build_sha256 = ?"
-                        " AND launch_hash = ? AND reference_hash = ? ORDER BY id DESC LIMIT 1",
-                    key.gpu, key.problem, key.build_sha256, key.launch_hash, key.reference_hash);
+  return find_newest<CheckRecord>(
+      *database_, "checks", key_row(key).add(TableRow({{"reference_hash", key.reference_hash}})));
 }
 
 Result<std::optional<MeasurementRecord>> Store::find_measurement(const ResultKey& key,
                                                                  const std::string& method) {
-  return read_first(*database_, read_record<MeasurementRecord>,
-                    "SELECT " + columns_of<MeasurementRecord>("m") +
-                        " FROM measurements m WHERE gpu = ? AND problem = ? AND build_sha256 = ?"
-                        " AND launch_hash = ? AND method = ? ORDER BY id DESC LIMIT 1",
-                    key.gpu, key.problem, key.build_sha256, key.launch_hash, method);
+  return find_newest<MeasurementRecord>(*database_, "measurements",
+                                        key_row(key).add(TableRow({{"method", method}})));
 }
 
 Result<std::vector<SweepView>> Store::sweeps() {
@@ -106,21 +129,16 @@ Result<std::vector<OutcomeView>> Store::outcomes(std::int64_t sweep, const std::
 }
 
 Result<std::vector<TunedView>> Store::tuned(const std::string& op) {
-  return read_all(
-      *database_, read_tuned,
-      "SELECT t.sweep, t.gpu, t.problem, v.text, ifnull(d.text, ''), " +
-          columns_of<TunedRecord>("t") +
-          ", o.name, p.text, p.bytes,"
-          " p.flops,"
-          " ifnull((SELECT c.bytes * 1e9 / c.rate FROM ceilings c WHERE c.gpu = t.gpu"
-          " AND c.kind = 'copy' AND c.method = t.method AND c.bytes = CAST(p.bytes AS INTEGER)"
-          " ORDER BY c.id DESC LIMIT 1), 0), " +
-          columns_of<GpuRecord>("g") +
-          " FROM tuned t JOIN gpus g ON g.id = t.gpu JOIN problems p ON p.id = t.problem"
-          " JOIN operators o ON o.id = p.operator JOIN variants v ON v.id = t.variant"
-          " LEFT JOIN variants d ON d.id = t.default_variant"
-          " WHERE ?1 = '' OR o.name = ?1 ORDER BY o.name, t.problem, t.gpu, t.method",
-      op);
+  return read_picks(*database_, "?1 = '' OR o.name = ?1", op);
+}
+
+Result<std::optional<TunedView>> Store::find_tuned(std::int64_t gpu, std::int64_t problem,
+                                                   const std::string& method) {
+  MGTUNE_ASSIGN(
+      std::vector<TunedView> views,
+      read_picks(*database_, "t.gpu = ? AND t.problem = ? AND t.method = ?", gpu, problem, method));
+  if (views.empty()) return std::optional<TunedView>();
+  return std::optional(std::move(views.front()));
 }
 
 }  // namespace mgtune

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/row.h"
+
 namespace mgtune {
 namespace {
 
@@ -11,8 +13,8 @@ Result<std::int64_t> write_build(Database& database, const BuildRecord& build) {
   MGTUNE_ASSIGN(
       Statement rows,
       database.query(row.insert_text("INSERT INTO builds") + " ON CONFLICT (key) DO UPDATE SET (" +
-                     row.list("", "") + ") = (" + row.list("excluded.", "") + ") RETURNING id"));
-  row.bind(rows);
+                         row.list("", "") + ") = (" + row.list("excluded.", "") + ") RETURNING id",
+                     row));
   MGTUNE_ASSIGN(const bool found, rows.step());
   if (!found) return internal_error(database.path() + ": a build was not written");
   const std::int64_t id = rows.integer(0);
@@ -20,56 +22,38 @@ Result<std::int64_t> write_build(Database& database, const BuildRecord& build) {
   return id;
 }
 
-// The id of the newest row of `table` with this key if it has these results, else of a new row. A
-// sweep that reuses results passes them in again. `method` is one of the results and of the key.
+// The id of the newest row of `table` with this key if it has these results, otherwise of a new row
+// of the sweep. A sweep that reuses results passes them in again. `method` belongs to the key and
+// to the results.
 Result<std::int64_t> write_results(Database& database, const std::string& table, std::int64_t sweep,
                                    const TableRow& key, const TableRow& results,
                                    const TableRow& method = {}) {
   const TableRow whole_key = TableRow(key).add(method);
-  MGTUNE_ASSIGN(Statement rows, database.query("SELECT id FROM (SELECT * FROM " + table +
-                                               " WHERE " + whole_key.list("", " = ?", " AND ") +
-                                               " ORDER BY id DESC LIMIT 1) WHERE " +
-                                               results.list("", " IS ?", " AND ")));
-  whole_key.bind(rows);
-  results.bind(rows);
+  MGTUNE_ASSIGN(Statement rows,
+                database.query("SELECT id FROM (SELECT * FROM " + table + whole_key.where() +
+                                   " ORDER BY id DESC LIMIT 1)" + results.where(),
+                               whole_key, results));
   MGTUNE_ASSIGN(const bool is_known, rows.step());
   if (is_known) return rows.integer(0);
-  MGTUNE_TRY(
-      TableRow({{"sweep", sweep}}).add(key).add(results).insert(database, "INSERT INTO " + table));
-  return database.last_insert_id();
+  return TableRow({{"sweep", sweep}})
+      .add(key)
+      .add(results)
+      .insert(database, "INSERT INTO " + table);
 }
 
 Result<std::int64_t> write_check(Database& database, const OutcomeRecord& record) {
-  const ResultKey& of = record.key;
-  const TableRow key({{"gpu", of.gpu},
-                      {"problem", of.problem},
-                      {"build_sha256", of.build_sha256},
-                      {"launch_hash", of.launch_hash},
-                      {"reference_hash", of.reference_hash}});
+  const TableRow key =
+      key_row(record.key).add(TableRow({{"reference_hash", record.key.reference_hash}}));
   return write_results(database, "checks", record.sweep, key, TableRow().add(*record.check));
 }
 
 Result<std::int64_t> write_measurement(Database& database, const OutcomeRecord& record) {
-  const ResultKey& of = record.key;
-  const TableRow key({{"gpu", of.gpu},
-                      {"problem", of.problem},
-                      {"build_sha256", of.build_sha256},
-                      {"launch_hash", of.launch_hash}});
   const TableRow results = TableRow().add(*record.measurement);
-  return write_results(database, "measurements", record.sweep, key, results,
+  return write_results(database, "measurements", record.sweep, key_row(record.key), results,
                        TableRow({{"method", record.measurement->method}}));
 }
 
 }  // namespace
-
-void bind_value(Statement& statement, const SqlValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return statement.bind(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return statement.bind(*real);
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    return statement.bind(std::string_view(*text));
-  }
-  statement.bind(std::optional<std::int64_t>());
-}
 
 TableRow& TableRow::add(const TableRow& other) {
   columns_.insert(columns_.end(), other.columns_.begin(), other.columns_.end());
@@ -96,23 +80,32 @@ std::string TableRow::insert_text(const std::string& into) const {
   return into + " (" + list("", "") + ") VALUES (" + places + ")";
 }
 
-void TableRow::bind(Statement& statement) const {
-  for (const SqlColumn& column : columns_) bind_value(statement, column.value);
+void TableRow::bind_to(Statement& statement) const {
+  for (const SqlColumn& column : columns_) statement.bind(column.value);
 }
 
-Status TableRow::insert(Database& database, const std::string& into) const {
-  MGTUNE_ASSIGN(Statement insert, database.query(insert_text(into)));
-  bind(insert);
-  return insert.run();
+Result<std::int64_t> TableRow::insert(Database& database, const std::string& into) const {
+  MGTUNE_ASSIGN(Statement insert, database.query(insert_text(into), *this));
+  MGTUNE_TRY(insert.run());
+  return database.last_insert_id();
+}
+
+Status TableRow::erase(Database& database, const std::string& table) const {
+  MGTUNE_ASSIGN(Statement erase, database.query("DELETE FROM " + table + where(), *this));
+  return erase.run();
 }
 
 Result<std::optional<std::int64_t>> TableRow::find(Database& database,
                                                    const std::string& table) const {
-  MGTUNE_ASSIGN(Statement rows, database.query("SELECT rowid FROM " + table + " WHERE " +
-                                               list("", " IS ?", " AND ") + " ORDER BY rowid"));
-  bind(rows);
-  MGTUNE_ASSIGN(const bool found, rows.step());
-  return found ? std::optional(rows.integer(0)) : std::nullopt;
+  return read_first(database, &Row::integer,
+                    "SELECT rowid FROM " + table + where() + " ORDER BY rowid LIMIT 1", *this);
+}
+
+TableRow key_row(const ResultKey& key) {
+  return {{"gpu", key.gpu},
+          {"problem", key.problem},
+          {"build_sha256", key.build_sha256},
+          {"launch_hash", key.launch_hash}};
 }
 
 Result<std::int64_t> id_of(Database& database, const std::string& table, const TableRow& row,
@@ -120,31 +113,23 @@ Result<std::int64_t> id_of(Database& database, const std::string& table, const T
   for (int attempt = 0; attempt < 2; ++attempt) {
     MGTUNE_ASSIGN(const std::optional<std::int64_t> id, row.find(database, table));
     if (id) return *id;
-    MGTUNE_TRY(TableRow(row).add(rest).insert(database, "INSERT OR IGNORE INTO " + table));
+    MGTUNE_TRY(TableRow(row).add(rest).insert(database, "INSERT OR IGNORE INTO " + table).status());
   }
   return internal_error(database.path() + ": a row that was inserted is not there");
 }
 
-Result<std::int64_t> operator_id(Database& database, const std::string& op) {
-  return id_of(database, "operators", TableRow({{"name", op}}));
-}
-
-Result<std::int64_t> variant_id(Database& database, std::int64_t op, const std::string& variant) {
-  return id_of(database, "variants", TableRow({{"operator", op}, {"text", variant}}));
-}
-
-Result<std::int64_t> operator_of_problem(Database& database, std::int64_t problem) {
-  MGTUNE_ASSIGN(Statement rows,
-                database.query("SELECT operator FROM problems WHERE id = ?", problem));
-  MGTUNE_ASSIGN(const bool found, rows.step());
-  if (found) return rows.integer(0);
+Result<std::int64_t> variant_id(Database& database, std::int64_t problem, const std::string& text) {
+  MGTUNE_ASSIGN(
+      const std::optional<std::int64_t> op,
+      read_first(database, &Row::integer, "SELECT operator FROM problems WHERE id = ?", problem));
+  if (op) return id_of(database, "variants", TableRow({{"operator", *op}, {"text", text}}));
   return invalid_argument(database.path() + ": no problem has the id " + std::to_string(problem));
 }
 
 Status write_outcome(Database& database, const OutcomeRecord& outcome,
                      const std::string& recorded_at) {
-  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database, outcome.key.problem));
-  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, op, outcome.variant));
+  MGTUNE_ASSIGN(const std::int64_t variant,
+                variant_id(database, outcome.key.problem, outcome.variant));
   std::optional<std::int64_t> build, check, measurement;
   if (!outcome.build.key.empty()) {
     MGTUNE_ASSIGN(build, write_build(database, outcome.build));
@@ -166,15 +151,15 @@ Status write_outcome(Database& database, const OutcomeRecord& outcome,
                    {"check_id", check},
                    {"measurement", measurement},
                    {"recorded_at", recorded_at}})
-      .insert(database, "INSERT OR REPLACE INTO outcomes");
+      .insert(database, "INSERT OR REPLACE INTO outcomes")
+      .status();
 }
 
 Status write_tuned(Database& database, const TunedRecord& tuned) {
-  MGTUNE_ASSIGN(const std::int64_t op, operator_of_problem(database, tuned.problem));
-  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, op, tuned.variant));
+  MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database, tuned.problem, tuned.variant));
   std::optional<std::int64_t> default_variant;
   if (!tuned.default_variant.empty()) {
-    MGTUNE_ASSIGN(default_variant, variant_id(database, op, tuned.default_variant));
+    MGTUNE_ASSIGN(default_variant, variant_id(database, tuned.problem, tuned.default_variant));
   }
   return TableRow({{"sweep", tuned.sweep},
                    {"gpu", tuned.gpu},
@@ -182,7 +167,8 @@ Status write_tuned(Database& database, const TunedRecord& tuned) {
                    {"variant", variant},
                    {"default_variant", default_variant}})
       .add(tuned)
-      .insert(database, "INSERT OR REPLACE INTO tuned");
+      .insert(database, "INSERT OR REPLACE INTO tuned")
+      .status();
 }
 
 }  // namespace mgtune

@@ -1,17 +1,16 @@
-// Functions that write rows: TableRow is a row that is about to be written; id_of() and others find
-// or add a row and return its id; write_outcome() and write_tuned() write the rows that record()
-// and import_results() have in common. The caller begins and commits the transaction. Private to
-// store/. One thread at a time per database object.
+// Functions that write rows. A TableRow is a row that is about to be written, or the values by
+// which a row is searched. id_of() and variant_id() find or add a row and return its id.
+// write_outcome() and write_tuned() write the rows that record() and import_results() have in
+// common. The caller begins and commits the transaction. Private to store/. One thread at a time
+// per database object.
 
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "core/status.h"
@@ -20,20 +19,7 @@
 
 namespace mgtune {
 
-using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;  // SQLite's kinds
-
-inline SqlValue sql_value(SqlValue value) { return value; }
-inline SqlValue sql_value(std::integral auto value) { return static_cast<std::int64_t>(value); }
-inline SqlValue sql_value(double value) { return value; }
-inline SqlValue sql_value(std::string_view value) { return std::string(value); }
-inline SqlValue sql_value(const char* value) { return std::string(value); }
-inline SqlValue sql_value(const std::string& value) { return value; }
 inline SqlValue sql_value(Outcome value) { return std::string(to_string(value)); }
-inline SqlValue sql_value(const std::optional<std::int64_t>& value) {
-  return value ? SqlValue(*value) : SqlValue();
-}
-
-void bind_value(Statement& statement, const SqlValue& value);
 
 // A column of a row that is about to be written.
 struct SqlColumn {
@@ -66,25 +52,33 @@ class TableRow {
   // and with `between` between two columns.
   std::string list(std::string_view before, std::string_view after,
                    std::string_view between = ", ") const;
+  // " WHERE a IS ? AND b IS ?"
+  std::string where() const { return " WHERE " + list("", " IS ?", " AND "); }
   // "INSERT INTO tuned (a, b) VALUES (?, ?)", where `into` is "INSERT INTO tuned".
   std::string insert_text(const std::string& into) const;
-  void bind(Statement& statement) const;
-  Status insert(Database& database, const std::string& into) const;
+  void bind_to(Statement& statement) const;
 
-  // The id of the first row that has these values.
+  // Inserts the row and returns its id.
+  Result<std::int64_t> insert(Database& database, const std::string& into) const;
+  // The id of the first row of `table` that has these values.
   Result<std::optional<std::int64_t>> find(Database& database, const std::string& table) const;
+  // Deletes every row of `table` that has these values.
+  Status erase(Database& database, const std::string& table) const;
 
  private:
   std::vector<SqlColumn> columns_;
 };
 
+// The columns of `key` that checks, measurements and counters have.
+TableRow key_row(const ResultKey& key);
+
 // The id of the row of `table` that has the values of `row`. A missing row is inserted with the
 // values of `rest` too. Two processes may insert it at once: the second finds the first one's row.
 Result<std::int64_t> id_of(Database& database, const std::string& table, const TableRow& row,
                            const TableRow& rest = {});
-Result<std::int64_t> operator_id(Database& database, const std::string& op);
-Result<std::int64_t> variant_id(Database& database, std::int64_t op, const std::string& variant);
-Result<std::int64_t> operator_of_problem(Database& database, std::int64_t problem);
+// The id of the variant `text` of the problem's operator. invalid_argument if no problem has the id
+// `problem`.
+Result<std::int64_t> variant_id(Database& database, std::int64_t problem, const std::string& text);
 
 // These write the rows of Store::record() and Store::record_tuned(). `recorded_at` is "" for
 // results that were measured elsewhere.

@@ -63,9 +63,9 @@ class Seen {
  public:
   Status add(const std::string& path, const ImportedSweep& sweep) {
     const std::string gpu = record_json(sweep.gpu).line_text();
-    for (const ImportedPick& pick : sweep.picks) {
-      MGTUNE_TRY(add(path, pick.problem.op + " " + pick.problem.text + " by " + pick.tuned.method,
-                     gpu + " pick"));
+    for (const TunedView& pick : sweep.picks) {
+      MGTUNE_TRY(
+          add(path, pick.op + " " + pick.problem + " by " + pick.tuned.method, gpu + " pick"));
     }
     for (const ImportedOutcome& outcome : sweep.outcomes) {
       const std::string method = outcome.measurement ? outcome.measurement->method : "";

@@ -77,15 +77,6 @@ Result<std::vector<Document>> write(const ExchangedResults& results, bool to_fol
   return documents;
 }
 
-ImportedPick picked(TunedTableRow row) {
-  ImportedPick pick;
-  pick.problem = {std::move(row.view.op), std::move(row.view.problem), row.view.bytes,
-                  row.view.flops};
-  pick.tuned = std::move(row.view.tuned);
-  pick.tuned.gpu = 0;  // the store that imports it sets its own row id
-  return pick;
-}
-
 // One sweep for each operator, GPU, environment and time at which something was measured.
 Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog& catalog) {
   MGTUNE_ASSIGN(std::vector<TunedTableRow> rows,
@@ -94,13 +85,13 @@ Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog&
   for (TunedTableRow& row : rows) {
     auto same = std::ranges::find_if(sweeps, [&](const ImportedSweep& sweep) {
       return sweep.gpu == row.view.gpu && sweep.environment == row.environment &&
-             sweep.measured_at == row.measured_at && sweep.picks.front().problem.op == row.view.op;
+             sweep.measured_at == row.measured_at && sweep.picks.front().op == row.view.op;
     });
     if (same == sweeps.end()) {
       sweeps.push_back({row.view.gpu, row.environment, "", row.measured_at, {}, {}});
       same = sweeps.end() - 1;
     }
-    same->picks.push_back(picked(std::move(row)));
+    same->picks.push_back(std::move(row.view));
   }
   return sweeps;
 }

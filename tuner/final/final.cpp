@@ -166,20 +166,6 @@ Status record_and_count(SweepShared& shared, const TunedView& view,
   return shared.store.record_final(final);
 }
 
-Result<std::optional<FinalRecord>> find_final(Store& store, const TunedView& view,
-                                              std::span<const OutcomeRecord> entries) {
-  MGTUNE_ASSIGN(std::vector<FinalView> known, store.finals(view.op));
-  for (FinalView& earlier : known) {
-    FinalRecord& final = earlier.final;
-    const bool is_of_this = final.gpu == view.tuned.gpu && final.problem == view.tuned.problem &&
-                            final.method == view.tuned.method;
-    if (is_of_this && !samples_of(final, entries).empty()) {
-      return std::optional<FinalRecord>(std::move(final));
-    }
-  }
-  return std::optional<FinalRecord>();
-}
-
 // Holds a final among these contenders. The caller must remove the expelled ones before the next
 // final.
 Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& view,
@@ -196,8 +182,9 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& vie
     return std::optional<Pick>();
   }
 
-  MGTUNE_ASSIGN(std::optional<FinalRecord> known, find_final(shared.store, view, entries));
-  if (known.has_value()) {
+  MGTUNE_ASSIGN(std::optional<FinalRecord> known,
+                shared.store.find_final(tuned.gpu, tuned.problem, tuned.method));
+  if (known.has_value() && !samples_of(*known, entries).empty()) {
     MGTUNE_TRY(record_and_count(shared, view, entries, *known, false));
     return std::optional(
         rank_final(entries, samples_of(*known, entries), default_variant, known->noise_floor).pick);

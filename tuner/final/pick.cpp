@@ -31,13 +31,6 @@ std::string default_variant_text(const Space& space) {
   return ladder.empty() ? "" : variant_text(space.op(), ladder.front());
 }
 
-bool same_pick(const TunedRecord& a, const TunedRecord& b) {
-  return a.gpu == b.gpu && a.problem == b.problem && a.method == b.method &&
-         a.variant == b.variant && a.build_sha256 == b.build_sha256 &&
-         a.default_variant == b.default_variant && a.median_ns == b.median_ns &&
-         a.default_median_ns == b.default_median_ns && a.tie == b.tie;
-}
-
 // The medians of one variant in different processes on an H200 differ by this share:
 // results/h200/repeatability.txt.
 constexpr double kBetweenProcesses = 0.005;
@@ -207,12 +200,11 @@ Status record_pick(SweepShared& shared, const std::optional<Pick>& pick, TunedVi
   tuned.default_median_ns = pick->default_median_ns;
   tuned.tie = pick->tie;
 
-  MGTUNE_ASSIGN(const std::vector<TunedView> stored, shared.store.tuned(view.op));
-  const auto same = std::find_if(stored.begin(), stored.end(),
-                                 [&](const TunedView& row) { return same_pick(row.tuned, tuned); });
-  if (same != stored.end()) {
-    tuned.sweep = same->tuned.sweep;
-    if (view.copy_ns == 0) view.copy_ns = same->copy_ns;
+  MGTUNE_ASSIGN(const std::optional<TunedView> stored,
+                shared.store.find_tuned(tuned.gpu, tuned.problem, tuned.method));
+  if (stored) tuned.sweep = stored->tuned.sweep;
+  if (stored && stored->tuned == tuned) {
+    if (view.copy_ns == 0) view.copy_ns = stored->copy_ns;
   } else {
     MGTUNE_ASSIGN(tuned.sweep, shared.journal.begin());
     MGTUNE_TRY(shared.store.record_tuned(tuned));

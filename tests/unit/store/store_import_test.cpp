@@ -22,7 +22,11 @@ class StoreImportTest : public StoreTest {
     sweep.command = "mgtune import x.json";
     sweep.measured_at = "2026-01-01T00:00:00Z";
     const ImportedProblem problem{"rmsnorm.forward", "rows=4 hidden=64 T=f32", 1e3, 2};
-    ImportedPick pick{problem, {}};
+    TunedView pick;
+    pick.op = problem.op;
+    pick.problem = problem.text;
+    pick.bytes = problem.bytes;
+    pick.flops = problem.flops;
     pick.tuned.method = "emulation";
     pick.tuned.variant = "row VEC=4";
     pick.tuned.median_ns = median_ns;

@@ -77,10 +77,10 @@ TEST_F(ReadResultsTest, ATunedTable) {
   EXPECT_EQ(sweep.command, "mgtune import");
   EXPECT_TRUE(sweep.outcomes.empty());
   ASSERT_EQ(sweep.picks.size(), 2U);
-  const ImportedPick& pick = sweep.picks[1];
-  EXPECT_EQ(pick.problem.op, "pair.add");
-  EXPECT_EQ(pick.problem.text, "n=1000 T=f32");
-  EXPECT_EQ(pick.problem.bytes, 8000);
+  const TunedView& pick = sweep.picks[1];
+  EXPECT_EQ(pick.op, "pair.add");
+  EXPECT_EQ(pick.problem, "n=1000 T=f32");
+  EXPECT_EQ(pick.bytes, 8000);
   EXPECT_EQ(pick.tuned.variant, "flat THREADS=64 LOAD=bulk");
   EXPECT_EQ(pick.tuned.default_variant, "flat THREADS=32 LOAD=plain");
   EXPECT_EQ(pick.tuned.median_ns, 401.25);
