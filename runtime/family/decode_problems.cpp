@@ -12,18 +12,6 @@
 namespace mgtune {
 namespace {
 
-Result<std::string> decode_value(const JsonCursor& cursor) {
-  switch (cursor.value().kind) {
-    case JsonValue::Kind::integer:
-    case JsonValue::Kind::string:
-      return cursor.value().string;
-    case JsonValue::Kind::boolean:
-      return std::string(cursor.value().boolean ? "true" : "false");
-    default:
-      return cursor.error("expected an integer, a string or a boolean");
-  }
-}
-
 Result<ProblemValues> decode_values(const JsonCursor& cursor, const Operator& op) {
   ProblemValues values;
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, cursor.members());
@@ -33,7 +21,7 @@ Result<ProblemValues> decode_values(const JsonCursor& cursor, const Operator& op
       return cursor.error(
           fmt::format("unknown name '{}'{}", member.key(), did_you_mean(member.key(), words)));
     }
-    MGTUNE_ASSIGN(std::string value, decode_value(member));
+    MGTUNE_ASSIGN(std::string value, member.word());
     values.emplace(member.key(), std::move(value));
   }
   return values;

@@ -19,6 +19,18 @@ Status misfit(const Problem& problem, const std::string& path, const std::string
                                       problem.op->full_name(), problem.text(), message));
 }
 
+// The value of an expression that is at `path` in the file. Fails if evaluating it fails or if the
+// value is below `min`.
+Result<std::int64_t> checked_value(const Problem& problem, const Expression& expression,
+                                   std::span<const std::int64_t> slots, const std::string& path,
+                                   std::int64_t min) {
+  Result<std::int64_t> value = expression.evaluate(slots);
+  if (value.ok() && *value >= min) return value;
+  const Status status =
+      value.ok() ? expression.refusal(fmt::format("{} is below {}", *value, min)) : value.status();
+  return misfit(problem, path, status.message());
+}
+
 Result<std::vector<std::int64_t>> checked_values(const Problem& problem,
                                                  const std::vector<Expression>& expressions,
                                                  const std::string& path) {
@@ -181,16 +193,6 @@ struct LaunchCheck {
 };
 
 }  // namespace
-
-Result<std::int64_t> checked_value(const Problem& problem, const Expression& expression,
-                                   std::span<const std::int64_t> slots, const std::string& path,
-                                   std::int64_t min) {
-  Result<std::int64_t> value = expression.evaluate(slots);
-  if (value.ok() && *value >= min) return value;
-  const Status status =
-      value.ok() ? expression.refusal(fmt::format("{} is below {}", *value, min)) : value.status();
-  return misfit(problem, path, status.message());
-}
 
 Status check_tensors(const Problem& problem) {
   for (const Tensor& tensor : problem.op->tensors) MGTUNE_TRY(check_tensor(problem, tensor));

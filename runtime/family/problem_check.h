@@ -10,10 +10,6 @@
 
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-
 #include "core/status.h"
 #include "family/problem.h"
 #include "family/variant.h"
@@ -28,11 +24,5 @@ Status check_tensors(const Problem& problem);
 // variant. One that names build.* needs a build. A design is checked if the limits of the device
 // and the problem allow one of its defaults.
 Status check_launches(const Problem& problem, const DeviceLimits& device);
-
-// The value of an expression of `problem`, which is at `path` in the file. Fails as above if
-// evaluating fails or the value is below `min`.
-Result<std::int64_t> checked_value(const Problem& problem, const Expression& expression,
-                                   std::span<const std::int64_t> slots, const std::string& path,
-                                   std::int64_t min);
 
 }  // namespace mgtune

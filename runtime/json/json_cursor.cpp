@@ -79,6 +79,12 @@ Result<std::string> JsonCursor::identifier() const {
   return value_->string;
 }
 
+Result<std::string> JsonCursor::word() const {
+  if (value_->kind == Kind::boolean) return std::string(value_->boolean ? "true" : "false");
+  if (value_->kind == Kind::integer || value_->kind == Kind::string) return value_->string;
+  return unexpected("integer, boolean or string");
+}
+
 Result<DType> JsonCursor::dtype() const {
   MGTUNE_ASSIGN(const std::string word, string());
   if (const auto dtype = dtype_from_string(word)) return *dtype;

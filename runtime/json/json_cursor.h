@@ -50,6 +50,7 @@ class JsonCursor {
   Result<bool> boolean() const;
   Result<std::string> string() const;
   Result<std::string> identifier() const;
+  Result<std::string> word() const;  // an integer, a boolean or a string: "4096", "true", "bf16"
   Result<DType> dtype() const;
   Result<std::size_t> choice(std::initializer_list<std::string_view> words) const;  // its index
 

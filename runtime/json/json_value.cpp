@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "json/json.h"
+
 namespace mgtune {
 namespace {
 
@@ -154,19 +156,6 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   std::string message_;
 };
 
-void append_string(std::string& text, std::string_view value) {
-  text += '"';
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    if (static_cast<unsigned char>(c) < ' ') {
-      text += fmt::format("\\u{:04x}", static_cast<int>(c));
-    } else {
-      text += c;
-    }
-  }
-  text += '"';
-}
-
 void append_canonical(std::string& text, const JsonValue& value) {
   const bool object = value.kind == JsonValue::Kind::object;
   switch (value.kind) {
@@ -181,7 +170,7 @@ void append_canonical(std::string& text, const JsonValue& value) {
       text += value.string;
       return;
     case JsonValue::Kind::string:
-      append_string(text, value.string);
+      text += Json(value.string).compact_text();
       return;
     case JsonValue::Kind::array:
     case JsonValue::Kind::object:
@@ -194,8 +183,7 @@ void append_canonical(std::string& text, const JsonValue& value) {
   for (const std::size_t i : order) {
     if (i != order.front()) text += ',';
     if (object) {
-      append_string(text, value.keys[i]);
-      text += ':';
+      text += Json(value.keys[i]).compact_text() + ':';
     }
     append_canonical(text, value.items[i]);
   }

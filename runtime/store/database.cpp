@@ -35,41 +35,27 @@ StatusCode status_code(int sqlite_code) {
 
 // ---- Statement ----
 
-Statement::Statement(Statement&& other) noexcept
-    : database_(other.database_),
-      statement_(std::exchange(other.statement_, nullptr)),
-      bound_(other.bound_),
-      bind_failure_(other.bind_failure_) {}
-
-Statement& Statement::operator=(Statement&& other) noexcept {
-  std::swap(database_, other.database_);
-  std::swap(statement_, other.statement_);
-  std::swap(bound_, other.bound_);
-  std::swap(bind_failure_, other.bind_failure_);
-  return *this;
-}
-
-Statement::~Statement() { sqlite3_finalize(statement_); }
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 void Statement::bind(const SqlValue& value) {
   ++bound_;
   int code = SQLITE_OK;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    code = sqlite3_bind_int64(statement_, bound_, *integer);
+    code = sqlite3_bind_int64(statement_.get(), bound_, *integer);
   } else if (const auto* real = std::get_if<double>(&value)) {
-    code = sqlite3_bind_double(statement_, bound_, *real);
+    code = sqlite3_bind_double(statement_.get(), bound_, *real);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
-    code = sqlite3_bind_text64(statement_, bound_, text->data(), text->size(), SQLITE_TRANSIENT,
-                               SQLITE_UTF8);
+    code = sqlite3_bind_text64(statement_.get(), bound_, text->data(), text->size(),
+                               SQLITE_TRANSIENT, SQLITE_UTF8);
   } else {
-    code = sqlite3_bind_null(statement_, bound_);
+    code = sqlite3_bind_null(statement_.get(), bound_);
   }
   if (bind_failure_ == SQLITE_OK) bind_failure_ = code;
 }
 
 Result<bool> Statement::step() {
   if (bind_failure_ != SQLITE_OK) return database_->failure(bind_failure_);
-  const int code = sqlite3_step(statement_);
+  const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   return database_->failure(code);
@@ -83,7 +69,7 @@ Status Statement::run() {
 }
 
 SqlValue Statement::value(int column) const {
-  switch (sqlite3_column_type(statement_, column)) {
+  switch (sqlite3_column_type(statement_.get(), column)) {
     case SQLITE_NULL:
       return {};
     case SQLITE_INTEGER:
@@ -96,22 +82,22 @@ SqlValue Statement::value(int column) const {
 }
 
 bool Statement::is_null(int column) const {
-  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
 std::int64_t Statement::integer(int column) const {
-  return sqlite3_column_int64(statement_, column);
+  return sqlite3_column_int64(statement_.get(), column);
 }
 
 double Statement::real(int column) const {
   if (is_null(column)) return std::numeric_limits<double>::quiet_NaN();
-  return sqlite3_column_double(statement_, column);
+  return sqlite3_column_double(statement_.get(), column);
 }
 
 std::string Statement::text(int column) const {
-  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   if (data == nullptr) return "";
-  return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+  return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
 // ---- Database ----

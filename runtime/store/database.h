@@ -44,10 +44,6 @@ class Database;
 // returns the failure.
 class Statement {
  public:
-  Statement(Statement&& other) noexcept;
-  Statement& operator=(Statement&& other) noexcept;
-  ~Statement();
-
   void bind(const SqlValue& value);
 
   Result<bool> step();  // true: at a row; false: no more rows
@@ -61,11 +57,14 @@ class Statement {
 
  private:
   friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
   Statement(Database* database, sqlite3_stmt* statement)
       : database_(database), statement_(statement) {}
 
   Database* database_;
-  sqlite3_stmt* statement_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   int bound_ = 0;
   int bind_failure_ = 0;  // SQLite's first code that was not ok
 };

@@ -120,24 +120,22 @@ Result<std::unique_ptr<Database>> open_for_writing(const std::string& path) {
   // Tables first, in DELETE mode: the file's header then carries our application id from its first
   // commit on, whatever kills this process later.
   MGTUNE_TRY(migrate(*database, schema_steps()));
-  const bool wal = journal_mode_at(path) == JournalMode::wal;
-  // Changing the mode needs the file for a moment alone. When others have it open, theirs stays.
-  static_cast<void>(
-      database->read_text(wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE"));
+  // Changing the mode needs the file alone for a moment. If others have it open, the mode stays.
+  static_cast<void>(database->read_text(can_have_wal(path) ? "PRAGMA journal_mode = WAL"
+                                                           : "PRAGMA journal_mode = DELETE"));
   return database;
 }
 
 }  // namespace
 
-JournalMode journal_mode_for(std::uint32_t file_system_magic) {
-  const bool network = std::ranges::find(kNetworkMagic, file_system_magic) != kNetworkMagic.end();
-  return network ? JournalMode::delete_on_commit : JournalMode::wal;
+bool is_network_file_system(std::uint32_t magic) {
+  return std::ranges::find(kNetworkMagic, magic) != kNetworkMagic.end();
 }
 
-JournalMode journal_mode_at(const std::string& path) {
+bool can_have_wal(const std::string& path) {
   struct statfs info {};
-  if (::statfs(path.c_str(), &info) != 0) return JournalMode::delete_on_commit;
-  return journal_mode_for(static_cast<std::uint32_t>(info.f_type));
+  return ::statfs(path.c_str(), &info) == 0 &&
+         !is_network_file_system(static_cast<std::uint32_t>(info.f_type));
 }
 
 Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store::Mode mode) {

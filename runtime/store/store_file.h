@@ -15,18 +15,14 @@
 
 namespace mgtune {
 
-// How SQLite protects the file against a crash in the middle of a transaction. With WAL (a
-// write-ahead log), readers and a writer do not wait for each other. WAL needs memory that all
-// processes share, so it works on local file systems only. DELETE works on network file systems
-// too.
-enum class JournalMode : std::uint8_t { wal, delete_on_commit };
+// Whether a file system is in our list of network file systems, by its magic number (from statfs).
+// On a local file system, SQLite protects a file by a write-ahead log (WAL): readers and a writer
+// do not wait for each other. A WAL needs memory that all processes share, so on a network file
+// system SQLite runs in DELETE mode.
+bool is_network_file_system(std::uint32_t magic);
 
-// Chooses the mode by the magic number of the file system (from statfs). A file system that is not
-// in our list of network file systems counts as local.
-JournalMode journal_mode_for(std::uint32_t file_system_magic);
-
-// The mode for the file system of `path`; delete_on_commit if statfs fails.
-JournalMode journal_mode_at(const std::string& path);
+// Whether `path` is on a local file system; false if statfs fails.
+bool can_have_wal(const std::string& path);
 
 // Fails as Store::open() does.
 Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store::Mode mode);

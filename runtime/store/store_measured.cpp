@@ -97,36 +97,34 @@ Result<MeasuredRows> read_measured(Database& database, const std::string& op) {
   MGTUNE_ASSIGN(const Places drivers,
                 read_table(database, "SELECT id, driver FROM environments WHERE ?1 = ?1", op,
                            &Row::text, all.drivers));
-  MGTUNE_ASSIGN(Statement rows,
-                database.query("SELECT s.gpu, r.problem, r.variant, s.environment, r.outcome,"
-                               " ifnull(m.method, ''), m.median_ns FROM outcomes r"
-                               " JOIN sweeps s ON s.id = r.sweep"
-                               " LEFT JOIN measurements m ON m.id = r.measurement"
-                               " ORDER BY r.id"));
   Newest newest(all.rows);
-  while (true) {
-    MGTUNE_ASSIGN(const bool at_row, rows.step());
-    if (!at_row) break;
-    Row row(rows);
+  const auto add_row = [&](Row& row) {
     const auto gpu = gpus.find(row.integer());
     const auto problem = problems.find(row.integer());
     const auto variant = variants.find(row.integer());
     const auto driver = drivers.find(row.integer());
-    if (problem == problems.end() || variant == variants.end()) continue;  // another operator's
+    if (problem == problems.end() || variant == variants.end()) return false;  // another operator's
     if (gpu == gpus.end() || driver == drivers.end()) {
-      return corrupt(database.path() + ": an outcome refers to rows that are not there");
+      row.fail("an outcome refers to rows that are not there");
+      return false;
     }
     MeasuredRows::Row measured{gpu->second, problem->second, variant->second, 0, driver->second};
-    measured.outcome = row.outcome();
-    const std::string method = row.text();
-    const double median_ns = row.real();
-    if (!row.failure().empty()) return corrupt(database.path() + ": " + row.failure());
+    std::string method;
+    double median_ns = 0;
+    row.read(measured.outcome, method, median_ns);
     if (has_time(measured.outcome) && median_ns > 0) {
       measured.method = place_of(method, all.methods);
       measured.median_ns = median_ns;
     }
     newest.add(measured);
-  }
+    return true;
+  };
+  MGTUNE_TRY(read_all(database, add_row,
+                      "SELECT s.gpu, r.problem, r.variant, s.environment, r.outcome,"
+                      " ifnull(m.method, ''), m.median_ns FROM outcomes r"
+                      " JOIN sweeps s ON s.id = r.sweep"
+                      " LEFT JOIN measurements m ON m.id = r.measurement ORDER BY r.id")
+                 .status());
   newest.finish();
   return all;
 }

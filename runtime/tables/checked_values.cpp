@@ -4,12 +4,14 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "family/problem.h"
 #include "family/variant.h"
+#include "tables/variant_words.h"
 
 namespace mgtune {
 namespace {
@@ -115,27 +117,23 @@ Result<ImportedProblem> checked_problem(const JsonCursor& text, const Operator& 
                          static_cast<double>(*flops)};
 }
 
-Result<std::string> checked_variant(const JsonCursor& place, const VariantWords& words,
-                                    const Operator& op) {
-  const Result<Variant> variant = parse_variant(op, words.text());
-  if (!variant.ok()) return place.error(variant.status().message());
-  return variant_text(op, *variant);
-}
-
 Result<std::string> checked_variant(const JsonCursor& design, const JsonCursor& values,
                                     const Operator& op) {
   VariantWords words;
   MGTUNE_ASSIGN(words.design, design.identifier());
   const auto found = std::ranges::find(op.designs, words.design, &Design::name);
-  // What parse_variant() says of an unknown design is enough.
-  if (found == op.designs.end()) return checked_variant(design, words, op);
-  for (const Parameter& parameter : found->params) {
+  const bool is_known = found != op.designs.end();
+  std::span<const Parameter> parameters;  // none if the design is unknown: parse_variant() says so
+  if (is_known) parameters = found->params;
+  for (const Parameter& parameter : parameters) {
     const std::optional<JsonCursor> value = values.find(parameter.name);
     if (!value) return values.error("no parameter '" + parameter.name + "'");
     MGTUNE_ASSIGN(std::string word, value_word(*value));
     words.parameters.emplace_back(parameter.name, std::move(word));
   }
-  return checked_variant(values, words, op);
+  const Result<Variant> variant = parse_variant(op, words.text());
+  if (!variant.ok()) return (is_known ? values : design).error(variant.status().message());
+  return variant_text(op, *variant);
 }
 
 }  // namespace mgtune

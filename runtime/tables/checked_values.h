@@ -14,7 +14,6 @@
 #include "json/json_cursor.h"
 #include "store/import.h"
 #include "store/records.h"
-#include "tables/variant_words.h"
 
 namespace mgtune {
 
@@ -38,10 +37,6 @@ Result<const Operator*> checked_operator(const JsonCursor& name, Catalog& catalo
 // The problem with its canonical text. Its bytes and flops are computed here, with the formulas of
 // `op`; they are not read from the file.
 Result<ImportedProblem> checked_problem(const JsonCursor& text, const Operator& op);
-
-// The variant_text() of the variant that `words` describes. Failures name `place`.
-Result<std::string> checked_variant(const JsonCursor& place, const VariantWords& words,
-                                    const Operator& op);
 
 // The variant_text() of the design that `design` names. The object `values` must have a value for
 // every parameter of the design. It may have other keys too, which are ignored.

@@ -76,19 +76,9 @@ std::string python_text(const std::string& word) {
 }
 
 Result<std::string> value_word(const JsonCursor& value) {
-  switch (value.value().kind) {
-    case JsonValue::Kind::integer:
-      return std::to_string(value.value().integer);
-    case JsonValue::Kind::boolean:
-      return std::string(value.value().boolean ? "true" : "false");
-    case JsonValue::Kind::string:
-      return value.identifier();
-    case JsonValue::Kind::null:
-    case JsonValue::Kind::number:
-    case JsonValue::Kind::array:
-    case JsonValue::Kind::object:
-      break;
-  }
+  const Result<std::string> word = value.word();
+  const bool is_string = value.value().kind == JsonValue::Kind::string;
+  if (word.ok() && (!is_string || is_identifier(*word))) return word;
   return value.unexpected("integer, boolean or identifier");
 }
 

@@ -75,7 +75,7 @@ TEST_F(StoreFileTest, AReaderSeesWhatAWriterThatIsStillOpenRecorded) {
 TEST_F(StoreFileTest, WhileItIsWrittenItsJournalFitsTheFileSystem) {
   const Store writer = open();
   const auto database = Database::open(path_, Database::Access::read_only).value();
-  const bool wal = journal_mode_at(path_) == JournalMode::wal;
+  const bool wal = can_have_wal(path_);
   EXPECT_EQ(*database->read_text("PRAGMA journal_mode"), wal ? "wal" : "delete");
 }
 
