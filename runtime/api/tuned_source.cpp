@@ -14,7 +14,6 @@
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"
-#include "pack/pack_skew.h"
 #include "selection/evidence.h"
 #include "selection/variant_selection.h"
 #include "store/store.h"

@@ -16,12 +16,10 @@ DispatchTable::DispatchTable(const Operator& op, std::size_t variants,
                              std::vector<DispatchRow> rows)
     : variants_(variants), rows_(std::move(rows)) {
   if (rows_.size() > kMaxRows) rows_.erase(rows_.begin() + kMaxRows, rows_.end());
-  std::stable_sort(rows_.begin(), rows_.end(), [](const DispatchRow& a, const DispatchRow& b) {
-    return a.variant < b.variant;
-  });
+  std::ranges::stable_sort(rows_, {}, &DispatchRow::variant);
   for (std::size_t variant = 0; variant < first_row_.size(); ++variant) {
-    first_row_[variant] = static_cast<std::size_t>(std::count_if(
-        rows_.begin(), rows_.end(), [&](const DispatchRow& row) { return row.variant < variant; }));
+    first_row_[variant] = static_cast<std::size_t>(
+        std::ranges::lower_bound(rows_, variant, {}, &DispatchRow::variant) - rows_.begin());
   }
   // A dim in which all rows agree adds the same to every distance: leave it out.
   for (const Dim& dim : op.dims) {

@@ -39,13 +39,11 @@ class DispatchTable {
   // kMaxRows are used.
   DispatchTable(const Operator& op, std::size_t variants, std::vector<DispatchRow> rows);
 
-  std::size_t variants() const { return variants_; }
-
   // The distance of every variant from the launch with the dims in `slots`. Allocates nothing.
   void measure(std::span<const std::int64_t> slots, Distances& distances) const;
 
-  // The variant with the smallest distance. Its distance becomes infinity, so that variants() calls
-  // give every variant once.
+  // The variant with the smallest distance. Its distance becomes infinity, so as many calls as
+  // there are variants give every variant once.
   std::size_t pop_nearest(Distances& distances) const;
 
   // The row that gives the variant its distance; null if the variant has no rows.

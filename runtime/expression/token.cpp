@@ -52,12 +52,7 @@ Token token_at(std::string_view text, std::size_t place) {
   return {Token::Kind::unknown, rest.substr(0, length), place};
 }
 
-std::string quoted(std::string_view word) {
-  std::string text = "'";
-  text += word;
-  text += '\'';
-  return text;
-}
+std::string quoted(std::string_view word) { return "'" + std::string(word) + "'"; }
 
 std::string with_caret(std::string message, std::string_view text, std::size_t place,
                        std::size_t length) {

@@ -1,4 +1,5 @@
-// The words of an expression's text, and messages that point at one. Internal to this folder.
+// Splits the text of an expression into tokens, and writes messages that point at a place in it.
+// Pure functions. Internal to this folder.
 
 #pragma once
 

@@ -129,19 +129,14 @@ Result<const Operator*> Catalog::decoded(Family& family, const std::string& name
   MGTUNE_ASSIGN(Operator op, decode_operator(family.name, name, family.sources));
   MGTUNE_TRY(check_sources(op));
   const Operator& owned = family.decoded.emplace(name, std::move(op)).first->second;
-  Status fills = check_fills(family, owned);  // which may ask for this operator again
-  if (!fills.ok()) {
+  for (const Tensor& tensor : owned.tensors) {
+    if (tensor.fill.kind != Fill::Kind::output) continue;
+    Status fill = check_fill(family, owned, tensor);  // which may ask for this operator again
+    if (fill.ok()) continue;
     family.decoded.erase(name);
-    return fills;
+    return fill;
   }
   return &owned;
-}
-
-Status Catalog::check_fills(Family& family, const Operator& op) {
-  for (const Tensor& tensor : op.tensors) {
-    if (tensor.fill.kind == Fill::Kind::output) MGTUNE_TRY(check_fill(family, op, tensor));
-  }
-  return {};
 }
 
 // {"op": "rmsnorm.forward", "output": "rstd"} names an operator of the same family or a shipped

@@ -54,7 +54,6 @@ class Catalog {
   Result<Family*> family(const std::string& name_or_folder);
   Status check_name(const std::string& folder, const Family& family) const;
   Result<const Operator*> decoded(Family& family, const std::string& name);
-  Status check_fills(Family& family, const Operator& op);
   Status check_fill(Family& family, const Operator& op, const Tensor& tensor);
 
   FileSystem& file_system_;

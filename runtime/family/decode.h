@@ -47,11 +47,17 @@ struct ExpressionRule {
 // An expression, or a plain integer or boolean in its place.
 Result<Expression> decode_expression(const JsonCursor& cursor, const ExpressionRule& rule);
 
-// The member `key` of an object, if it is there. A list has at least `min` and at most `max`.
+// Reads the member `key` of an object into `out`, an Expression or an optional one. If the object
+// does not have the key, `out` keeps its value.
+template <typename Out>
 Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
-                       std::optional<Expression>& out);
-Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
-                       Expression& out);
+                       Out& out) {
+  if (const auto member = object.find(key)) {
+    MGTUNE_ASSIGN(out, decode_expression(*member, rule));
+  }
+  return {};
+}
+// The same for a list, which has at least `min` and at most `max` expressions.
 Status read_expressions(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
                         std::vector<Expression>& out, std::size_t min = 0,
                         std::size_t max = std::numeric_limits<std::size_t>::max());

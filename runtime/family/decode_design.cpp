@@ -1,4 +1,4 @@
-// A design: its source, parameters, lets, constraints, workspace, launches and ladder of defaults.
+// Reads a design: its source, parameters, lets, constraints, workspace, launches and defaults.
 
 #include <fmt/format.h>
 

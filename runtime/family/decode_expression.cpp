@@ -1,4 +1,4 @@
-// Expressions, dtypes and paths, as every part of an operator file has them.
+// Reads what every part of an operator file may have: expressions, dtypes, names and paths.
 
 #include <fmt/format.h>
 
@@ -24,11 +24,13 @@ bool is_known(const Name& name, Known known) {
   return true;
 }
 
-std::string_view reason(const Name& name) {
+// Why the value of a name is not known then.
+std::string_view reason(const Name& name, Known known) {
   if (name.stage == Stage::launch) return "is known only at launch; this is fixed before compiling";
-  if (name.slot < kFirstOperatorSlot)
-    return "belongs to a device; this is the same on every device";
-  return "is known only after loading; this is fixed before compiling";
+  if (known == Known::compiling) {
+    return "is known only after loading; this is fixed before compiling";
+  }
+  return "belongs to a device; this is the same on every device";
 }
 
 }  // namespace
@@ -48,10 +50,7 @@ Status check_known(const JsonCursor& cursor, const Expression& expression, const
   for (const int slot : expression.slots()) {
     const Name& name = scope.names()[static_cast<std::size_t>(slot)];
     if (is_known(name, known)) continue;
-    const bool loading = known == Known::compiling && name.stage == Stage::load;
-    return cursor.error(fmt::format(
-        "'{}' {}", name.text,
-        loading ? "is known only after loading; this is fixed before compiling" : reason(name)));
+    return cursor.error(fmt::format("'{}' {}", name.text, reason(name, known)));
   }
   return {};
 }
@@ -68,22 +67,6 @@ Result<Expression> decode_expression(const JsonCursor& cursor, const ExpressionR
   MGTUNE_ASSIGN(Expression parsed, cursor.located(Expression::parse(text, rule.scope, rule.type)));
   MGTUNE_TRY(check_known(cursor, parsed, rule.scope, rule.known));
   return parsed;
-}
-
-Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
-                       std::optional<Expression>& out) {
-  if (const auto member = object.find(key)) {
-    MGTUNE_ASSIGN(out, decode_expression(*member, rule));
-  }
-  return {};
-}
-
-Status read_expression(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
-                       Expression& out) {
-  std::optional<Expression> read;
-  MGTUNE_TRY(read_expression(object, key, rule, read));
-  if (read) out = *std::move(read);
-  return {};
 }
 
 Status read_expressions(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,

@@ -1,4 +1,4 @@
-// A launch: the kernel's instantiation, its geometry, tensor maps and arguments.
+// Reads a launch: the kernel's instantiation, its geometry, tensor maps and arguments.
 
 #include <fmt/format.h>
 

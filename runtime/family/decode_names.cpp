@@ -1,5 +1,5 @@
-// The names an operator's expressions may use: dims, dtypes, flags, has(...), device.*, build.*.
-// Scalars and tensors are names too, but have no value in an expression.
+// Reads the names that expressions of an operator may use: dims, dtypes, flags, has(...), device.*,
+// build.*. Scalars and tensors are names too, but they have no value in an expression.
 
 #include <fmt/format.h>
 
@@ -12,21 +12,17 @@
 namespace mgtune {
 namespace {
 
-Result<int> declare(const JsonCursor& cursor, Scope& scope, const std::string& name, ValueType type,
-                    Stage stage, const std::vector<std::string>& symbols = {}) {
-  return cursor.located(scope.declare(name, type, stage, symbols));
-}
-
 // In the order of DeviceSlot.
 Status declare_device(const JsonCursor& root, Scope& scope) {
-  for (const char* name :
-       {"device.cc", "device.sm_count", "device.max_shared", "device.l2_bytes"}) {
-    MGTUNE_TRY(declare(root, scope, name, ValueType::integer, Stage::compile).status());
-  }
-  for (const char* name : {"build.blocks_per_sm", "build.max_clusters"}) {
-    MGTUNE_TRY(declare(root, scope, name, ValueType::integer, Stage::load).status());
-  }
-  return {};
+  const auto declare = [&](const char* name, Stage stage) {
+    return root.located(scope.declare(name, ValueType::integer, stage)).status();
+  };
+  MGTUNE_TRY(declare("device.cc", Stage::compile));
+  MGTUNE_TRY(declare("device.sm_count", Stage::compile));
+  MGTUNE_TRY(declare("device.max_shared", Stage::compile));
+  MGTUNE_TRY(declare("device.l2_bytes", Stage::compile));
+  MGTUNE_TRY(declare("build.blocks_per_sm", Stage::load));
+  return declare("build.max_clusters", Stage::load);
 }
 
 // The slot of a variable declared before this one.
@@ -58,8 +54,8 @@ Status decode_dtype_variable(const JsonCursor& cursor, Operator& op, NameTable& 
     variable.values.push_back(dtype);
     symbols.emplace_back(to_string(dtype));
   }
-  MGTUNE_ASSIGN(variable.slot, declare(cursor, op.scope, variable.name, ValueType::symbol,
-                                       Stage::compile, symbols));
+  MGTUNE_ASSIGN(variable.slot, cursor.located(op.scope.declare(variable.name, ValueType::symbol,
+                                                               Stage::compile, symbols)));
   op.dtypes.push_back(std::move(variable));
   return {};
 }
@@ -68,7 +64,7 @@ Status decode_flag(const JsonCursor& cursor, Operator& op, NameTable& names) {
   MGTUNE_TRY(names.claim(cursor, "a flag"));
   MGTUNE_TRY(cursor.choice({"bool"}).status());
   MGTUNE_ASSIGN(const int slot,
-                declare(cursor, op.scope, cursor.key(), ValueType::boolean, Stage::compile));
+                cursor.located(op.scope.declare(cursor.key(), ValueType::boolean, Stage::compile)));
   op.flags.push_back({cursor.key(), slot});
   return {};
 }
@@ -82,8 +78,9 @@ Status decode_tensor_name(const JsonCursor& cursor, Operator& op, NameTable& nam
                                     name, name));
   const JsonValue* optional = cursor.value().find("optional");
   if (optional != nullptr && optional->boolean) {
-    MGTUNE_TRY(declare(cursor, op.scope, "has(" + name + ")", ValueType::boolean, Stage::compile)
-                   .status());
+    const std::string presence = "has(" + name + ")";
+    MGTUNE_TRY(
+        cursor.located(op.scope.declare(presence, ValueType::boolean, Stage::compile)).status());
   } else {
     op.scope.refuse("has(" + name + ")",
                     fmt::format("'{}' is not optional, so has({}) says nothing", name, name));
@@ -122,7 +119,7 @@ Status decode_dim(const JsonCursor& cursor, Operator& op) {
         read_expression(cursor, "default", {op.scope, ValueType::integer, known}, dim.fallback));
   }
   const Stage stage = dim.kind == DimKind::fixed ? Stage::compile : Stage::launch;
-  MGTUNE_ASSIGN(dim.slot, declare(cursor, op.scope, dim.name, ValueType::integer, stage));
+  MGTUNE_ASSIGN(dim.slot, cursor.located(op.scope.declare(dim.name, ValueType::integer, stage)));
   op.dims.push_back(std::move(dim));
   return {};
 }

@@ -1,4 +1,4 @@
-// decode_operator(): the top level of an operator file, and how its results are judged.
+// decode_operator() reads the top level of an operator file, and how results are checked.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// The problems that a sweep tunes if it names none, and how problems are made from models of
-// configs/shapes.
+// Reads the problems that a sweep tunes if the user names none, and how problems are made from
+// models of configs/shapes.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Tensors and how the check fills them.
+// Reads the tensors of an operator, and how the check fills them.
 
 #include <fmt/format.h>
 

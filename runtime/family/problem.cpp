@@ -13,8 +13,6 @@
 namespace mgtune {
 namespace {
 
-using Words = std::map<std::string, std::string>;
-
 std::int64_t& at(Slots& slots, int slot) { return slots[static_cast<std::size_t>(slot)]; }
 std::int64_t at(const Slots& slots, int slot) { return slots[static_cast<std::size_t>(slot)]; }
 
@@ -39,7 +37,7 @@ Status missing(const Operator& op, const std::string& name, std::string_view exa
                                       op.full_name(), name, name, example));
 }
 
-Status check_words(const Operator& op, const Words& words) {
+Status check_words(const Operator& op, const ProblemValues& words) {
   const std::vector<std::string> known = problem_words(op);
   for (const auto& [name, value] : words) {
     if (std::ranges::find(known, name) != known.end()) continue;
@@ -49,7 +47,7 @@ Status check_words(const Operator& op, const Words& words) {
   return {};
 }
 
-Status bind_dtype(const Operator& op, const DTypeVariable& variable, const Words& words,
+Status bind_dtype(const Operator& op, const DTypeVariable& variable, const ProblemValues& words,
                   Slots& slots) {
   std::vector<std::string> offered;
   for (const DType dtype : variable.values) offered.emplace_back(to_string(dtype));
@@ -72,7 +70,7 @@ Status bind_dtype(const Operator& op, const DTypeVariable& variable, const Words
   return {};
 }
 
-Status bind_bool(const std::string& name, int slot, const Words& words, Slots& slots) {
+Status bind_bool(const std::string& name, int slot, const ProblemValues& words, Slots& slots) {
   const auto word = words.find(name);
   if (word == words.end() || word->second == "false") return {};
   if (word->second != "true") {
@@ -121,7 +119,7 @@ Status check_constraints(const Operator& op, Stage known, const Slots& slots) {
   return {};
 }
 
-Status bind_compiled(const Operator& op, const Words& words, Slots& slots) {
+Status bind_compiled(const Operator& op, const ProblemValues& words, Slots& slots) {
   for (const DTypeVariable& variable : op.dtypes) {
     MGTUNE_TRY(bind_dtype(op, variable, words, slots));
   }
@@ -132,7 +130,7 @@ Status bind_compiled(const Operator& op, const Words& words, Slots& slots) {
   return {};
 }
 
-Status bind_dims(const Operator& op, const Words& words, DimSet set, Slots& slots) {
+Status bind_dims(const Operator& op, const ProblemValues& words, DimSet set, Slots& slots) {
   for (const Dim& dim : op.dims) {
     if (!is_in(set, dim)) continue;
     if (const auto word = words.find(dim.name); word != words.end()) {
@@ -192,7 +190,7 @@ std::int64_t Problem::dim(std::string_view name) const {
   return at(slots, found->slot);
 }
 
-Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std::string>& values) {
+Result<Problem> bind_problem(const Operator& op, const ProblemValues& values) {
   Problem problem{&op, Slots(op.scope.size())};
   MGTUNE_TRY(check_words(op, values));
   MGTUNE_TRY(bind_compiled(op, values, problem.slots));
@@ -201,7 +199,7 @@ Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std
   return problem;
 }
 
-Result<Binding> bind_static(const Operator& op, const std::map<std::string, std::string>& values) {
+Result<Binding> bind_static(const Operator& op, const ProblemValues& values) {
   Binding binding{&op, Slots(op.scope.size())};
   MGTUNE_TRY(check_words(op, values));
   for (const Dim& dim : op.dims) {
@@ -215,9 +213,9 @@ Result<Binding> bind_static(const Operator& op, const std::map<std::string, std:
   return binding;
 }
 
-Result<std::map<std::string, std::string>> parse_assignments(std::string_view text) {
+Result<ProblemValues> parse_assignments(std::string_view text) {
   constexpr std::string_view kSeparators = ", \t";
-  Words words;
+  ProblemValues words;
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(kSeparators), text.size()));
     if (text.empty()) return words;
@@ -254,7 +252,7 @@ std::string example_of(const Operator& op, const Dim& dim) {
 
 Result<Problem> complete(const Binding& binding, const std::map<std::string, std::int64_t>& dims) {
   const Operator& op = *binding.op;
-  Words words;
+  ProblemValues words;
   for (const auto& [name, value] : dims) {
     const auto dim = std::ranges::find(op.dims, name, &Dim::name);
     if (dim == op.dims.end()) {

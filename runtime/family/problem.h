@@ -44,12 +44,12 @@ struct Problem {
 // the operator does not offer, or a violated constraint of the operator.
 //
 // bind_static accepts no dynamic or hint dim. It checks the constraints that need none of them.
-Result<Problem> bind_problem(const Operator& op, const std::map<std::string, std::string>& values);
-Result<Binding> bind_static(const Operator& op, const std::map<std::string, std::string>& values);
+Result<Problem> bind_problem(const Operator& op, const ProblemValues& values);
+Result<Binding> bind_static(const Operator& op, const ProblemValues& values);
 
 // Splits "rows=4096,hidden=4096" (commas or spaces) into words. invalid_argument if a part has no
 // '='.
-Result<std::map<std::string, std::string>> parse_assignments(std::string_view text);
+Result<ProblemValues> parse_assignments(std::string_view text);
 
 // The words that bind_problem() accepts, in canonical order: dims, dtypes, flags, optional tensors.
 std::vector<std::string> problem_words(const Operator& op);

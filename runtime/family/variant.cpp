@@ -63,12 +63,6 @@ std::string argument_text(const Design& design, const Expression& argument, std:
   return fmt::format("{}::{}", argument.text(), design.scope.symbol_text(value));
 }
 
-bool holds_for(const Expression& condition, const Binding& binding, const Variant& variant,
-               const DeviceLimits& device) {
-  const Result<Slots> slots = compile_slots(binding, variant, device);
-  return slots.ok() && holds(condition, *slots);
-}
-
 }  // namespace
 
 std::string variant_text(const Operator& op, const Variant& variant) {
@@ -195,7 +189,8 @@ std::vector<Variant> default_ladder(const Binding& binding, const DeviceLimits& 
   for (std::size_t design = 0; design < op.designs.size(); ++design) {
     for (const Default& rung : op.designs[design].defaults) {
       Variant variant{static_cast<int>(design), rung.values};
-      const bool is_meant = !rung.when || holds_for(*rung.when, binding, variant, device);
+      const Result<Slots> slots = compile_slots(binding, variant, device);
+      const bool is_meant = !rung.when || (slots.ok() && holds(*rung.when, *slots));
       (is_meant ? meant : others).push_back(std::move(variant));
     }
   }

@@ -43,12 +43,6 @@ struct Json::Layout {
 
 Json::Json(std::initializer_list<Member> members) : value_(Object(members)) {}
 
-Json Json::object() {
-  Json json;
-  json.value_ = Object();
-  return json;
-}
-
 Json& Json::operator[](std::string_view key) {
   auto& members = std::get<Object>(value_);
   const auto found = std::ranges::find(members, key, &Member::first);

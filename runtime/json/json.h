@@ -58,7 +58,7 @@ class Json {
   }
 
   static Json array() { return Array(); }
-  static Json object();
+  static Json object() { return Json(std::initializer_list<Member>()); }
 
   Json& operator[](std::string_view key);  // of an object; added as null if it is missing
   void push_back(Json item);               // to an array

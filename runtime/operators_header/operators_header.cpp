@@ -4,6 +4,7 @@
 //   operators_header OUTPUT
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <iterator>
@@ -50,15 +51,11 @@ std::string wrapped_list(const std::string& head, std::vector<std::string> items
   return wrapped(head, items, "    ");
 }
 
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  return fmt::format("{}", fmt::join(words, between));
-}
-
 std::string list(const std::vector<Expression>& expressions) {
   std::vector<std::string> texts;
   texts.reserve(expressions.size());
   for (const Expression& expression : expressions) texts.push_back(expression.text());
-  return "[" + joined(texts, ", ") + "]";
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 std::string dtype_text(const Operator& op, const DTypeRef& dtype) {
@@ -77,13 +74,13 @@ std::string plan_text(const Operator& op) {
   for (const DTypeVariable& variable : op.dtypes) {
     std::vector<std::string> dtypes;
     for (const DType dtype : variable.values) dtypes.emplace_back(to_string(dtype));
-    words.push_back(variable.name + " (" + joined(dtypes, ", ") + ")");
+    words.push_back(fmt::format("{} ({})", variable.name, fmt::join(dtypes, ", ")));
   }
   for (const Flag& flag : op.flags) words.push_back(flag.name + " (true or false)");
   for (const Tensor& tensor : op.tensors) {
     if (tensor.optional) words.push_back(tensor.name + " (true where it is passed)");
   }
-  return words.empty() ? "nothing" : joined(words, ", ");
+  return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string tensor_text(const Operator& op, const Tensor& tensor) {

@@ -1,5 +1,6 @@
 // Pack: a tuned table and builds in one file with checksums. README.md specifies its bytes. Plain
-// data and pure functions. PackedBuilds is immutable: any number of threads may call find().
+// data and pure functions, except that check_builds_run() asks the compiler of the cpu device.
+// PackedBuilds is immutable: any number of threads may call find().
 
 #pragma once
 
@@ -13,6 +14,7 @@
 #include "build/build.h"
 #include "build/build_supply.h"
 #include "core/status.h"
+#include "device/device.h"
 
 namespace mgtune {
 
@@ -37,6 +39,14 @@ bool is_pack(std::string_view start);
 // corrupt for anything that encode_pack() did not write, to the last bit. incompatible for a newer
 // format. The text of the table is not examined.
 Result<Pack> decode_pack(std::string_view bytes);
+
+// 13000 for the identity of NVRTC 13.0; 0 if the identity does not have a version.
+std::int64_t cuda_version_of(const std::string& compiler_identity);
+
+// Whether the builds of the pack run on the device. incompatible, with the reason, if the driver is
+// older than the compiler of the builds, or if host libraries were made by another toolchain than
+// that of this machine. ok for a pack without builds.
+Status check_builds_run(const Pack& pack, const DeviceInfo& device);
 
 // The builds of a pack as a Builder's supply.
 class PackedBuilds final : public BuildSupply {

@@ -22,8 +22,8 @@ StatusCode status_code(int sqlite_code) {
     case SQLITE_NOMEM:
     case SQLITE_INTERNAL:
       return StatusCode::internal;
-    // The statements are constants that fit the schema: one that does not compile has met a file
-    // with other tables.
+    // All statements are constants that fit the schema. If one does not compile, the file has other
+    // tables.
     case SQLITE_ERROR:
       return StatusCode::corrupt;
     default:

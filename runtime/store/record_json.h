@@ -1,4 +1,4 @@
-// Records as JSON objects, written and read by their tables of fields. Pure.
+// Writes records as JSON objects, and reads them again, by their tables of fields. Pure functions.
 
 #pragma once
 

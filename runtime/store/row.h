@@ -113,8 +113,8 @@ auto read_first(Database& database, const Read& read, const std::string& sql,
 
 // Reads a join of parents with their children, which `sql` orders by parent, and returns one view
 // for each parent. The first column is a number that only rows of the same parent have in common.
-// `read` reads the other columns into a view that has at most one child. `children` returns the
-// list of a view's children.
+// `read` reads the other columns into a view that has at most one child. `children` returns a
+// pointer to the list of a view's children.
 template <typename Read, typename Children, typename... Values>
 auto read_groups(Database& database, const Read& read, const Children& children,
                  const std::string& sql, const Values&... values)
@@ -130,7 +130,7 @@ auto read_groups(Database& database, const Read& read, const Children& children,
     if (i == 0 || rows[i - 1].first != parent) {
       views.push_back(std::move(view));
     } else {
-      std::ranges::move(children(view), std::back_inserter(children(views.back())));
+      std::ranges::move(*children(view), std::back_inserter(*children(views.back())));
     }
   }
   return views;

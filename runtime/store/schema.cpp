@@ -245,8 +245,8 @@ CREATE TABLE counters (
 CREATE INDEX counters_by_key ON counters (gpu, problem, build_sha256, launch_hash);
 )sql";
 
-// When a variant was recorded, so that a report shows how a sweep converges in time; and what a
-// problem's spaces lose before anything is compiled.
+// The time at which a variant was recorded, so that a report can show how a sweep converges in
+// time; and spaces, with the points that are excluded before anything is compiled.
 constexpr std::string_view kVersion3 = R"sql(
 ALTER TABLE outcomes ADD COLUMN recorded_at TEXT NOT NULL DEFAULT '';
 
@@ -272,7 +272,8 @@ CREATE TABLE pruned (
 
 constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3};
 
-// The step to a version: what is written out, and the fields that the tables of records got.
+// The step to a version has the SQL that is written out above, if there is any, and adds the
+// columns of the fields that this version added to records.
 std::vector<std::string> all_steps() {
   int newest = static_cast<int>(kWrittenOut.size());
   for_each_table([&](const std::string&, const auto& record) {

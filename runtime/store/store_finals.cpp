@@ -43,7 +43,7 @@ template <typename... Values>
 Result<std::vector<FinalView>> read_finals(Database& database, const std::string& condition,
                                            const Values&... values) {
   return read_groups(
-      database, read_final, [](FinalView & view) -> auto& { return view.final.finalists; },
+      database, read_final, [](FinalView& view) { return &view.final.finalists; },
       "SELECT f.id, f.sweep, f.gpu, f.problem, " + columns_of<FinalRecord>("f") +
           ", o.name, p.text, " + columns_of<GpuRecord>("g") + ", " +
           columns_of<FinalistRecord>("l") +

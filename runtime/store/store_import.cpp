@@ -12,10 +12,6 @@
 namespace mgtune {
 namespace {
 
-// Whether the store has a pick or an outcome that is to be imported: not at all, from a sweep of
-// its own, the same from an earlier import, or another one from an earlier import.
-enum class Standing : std::uint8_t { absent, own, same, other };
-
 struct StoredOutcome {
   bool imported = false;
   Outcome outcome = Outcome::ok;
@@ -63,20 +59,23 @@ class Import {
     return id;
   }
 
-  Result<Standing> standing_of(TunedRecord& tuned) {
+  // The counter of what is not written: the store's own results, and what was imported before and
+  // is unchanged. Null if the pick must be written.
+  Result<std::int64_t*> counter_if_kept(TunedRecord& tuned) {
     MGTUNE_ASSIGN(const std::optional<TunedView> stored,
                   store_.find_tuned(tuned.gpu, tuned.problem, tuned.method));
-    if (!stored) return Standing::absent;
+    if (!stored) return nullptr;
     MGTUNE_ASSIGN(const std::optional<std::string> strategy,
                   read_first(database_, &Row::text, "SELECT strategy FROM sweeps WHERE id = ?",
                              stored->tuned.sweep));
-    if (strategy != kImportStrategy) return Standing::own;
+    if (strategy != kImportStrategy) return &counts_.picks_kept;
     tuned.sweep = stored->tuned.sweep;
-    return stored->tuned == tuned ? Standing::same : Standing::other;
+    return stored->tuned == tuned ? &counts_.known : nullptr;
   }
 
-  // By the same method, or without a timing on either side: that counts for every method.
-  Result<Standing> standing_of(const ImportedOutcome& outcome, std::int64_t problem) {
+  // The same for an outcome. Outcomes by the same method are compared, and outcomes without a
+  // timing, which count for every method.
+  Result<std::int64_t*> counter_if_kept(const ImportedOutcome& outcome, std::int64_t problem) {
     MGTUNE_ASSIGN(const std::int64_t variant, variant_id(database_, problem, outcome.variant));
     const std::string method = outcome.measurement ? outcome.measurement->method : "";
     // From the few sweeps to the unique index of outcomes, in this order.
@@ -89,23 +88,24 @@ class Import {
                      " WHERE s.gpu = ?1 AND r.sweep = s.id AND r.problem = ?2 AND r.variant = ?3"
                      " AND (m.method IS NULL OR ?4 = '' OR m.method = ?4) ORDER BY r.id DESC",
                  gpu_, problem, variant, method));
-    if (stored.empty()) return Standing::absent;
+    if (stored.empty()) return nullptr;
     for (const StoredOutcome& row : stored) {
-      if (!row.imported) return Standing::own;
+      if (!row.imported) return &counts_.outcomes_kept;
     }
     const bool is_same = stored.front().outcome == outcome.outcome &&
                          stored.front().measurement == outcome.measurement;
-    return is_same ? Standing::same : Standing::other;
+    return is_same ? &counts_.known : nullptr;
   }
 
   Status add(const TunedView& pick) {
     TunedRecord tuned = pick.tuned;
     tuned.gpu = gpu_;
     MGTUNE_ASSIGN(tuned.problem, problem_id({pick.op, pick.problem, pick.bytes, pick.flops}));
-    MGTUNE_ASSIGN(const Standing standing, standing_of(tuned));
-    if (standing == Standing::own) ++counts_.picks_kept;
-    if (standing == Standing::same) ++counts_.known;
-    if (standing == Standing::own || standing == Standing::same) return {};
+    MGTUNE_ASSIGN(std::int64_t* const kept, counter_if_kept(tuned));
+    if (kept != nullptr) {
+      ++*kept;
+      return {};
+    }
     MGTUNE_ASSIGN(tuned.sweep, begin_sweep());
     ++counts_.picks;
     return write_tuned(database_, tuned);
@@ -113,10 +113,11 @@ class Import {
 
   Status add(const ImportedOutcome& outcome) {
     MGTUNE_ASSIGN(const std::int64_t problem, problem_id(outcome.problem));
-    MGTUNE_ASSIGN(const Standing standing, standing_of(outcome, problem));
-    if (standing == Standing::own) ++counts_.outcomes_kept;
-    if (standing == Standing::same) ++counts_.known;
-    if (standing == Standing::own || standing == Standing::same) return {};
+    MGTUNE_ASSIGN(std::int64_t* const kept, counter_if_kept(outcome, problem));
+    if (kept != nullptr) {
+      ++*kept;
+      return {};
+    }
     OutcomeRecord record;
     MGTUNE_ASSIGN(record.sweep, begin_sweep());
     record.key.gpu = gpu_;

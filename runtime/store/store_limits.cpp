@@ -1,5 +1,6 @@
-// Writes and reads ceilings, the highest rates of a GPU that were measured, and counters, which the
-// hardware counted while a variant ran.
+// Writes and reads ceilings, the highest rates of a GPU that were measured; counters, which the
+// hardware counted while a variant ran; and spaces, which say how many points of each design a
+// sweep could use and how many points each rule excluded.
 
 #include "store/database.h"
 #include "store/row.h"
@@ -21,6 +22,27 @@ CounterView read_counter(Row& row) {
   row.read(view.sweep, view.gpu_id, view.op, view.problem, view.variant, view.build_sha256,
            view.launch_hash, view.counters.emplace_back());
   return view;
+}
+
+// A space and one of the rules that exclude points of it.
+SpaceView read_space(Row& row) {
+  SpaceView view;
+  std::optional<PrunedRecord> pruned;
+  row.read(view.sweep, view.gpu_id, view.op, view.problem, view.space, pruned);
+  if (pruned) view.space.pruned.push_back(*pruned);
+  return view;
+}
+
+Status insert_space(Database& database, std::int64_t sweep, std::int64_t problem,
+                    const SpaceRecord& space) {
+  MGTUNE_ASSIGN(const std::int64_t id, TableRow({{"sweep", sweep}, {"problem", problem}})
+                                           .add(space)
+                                           .insert(database, "INSERT INTO spaces"));
+  for (const PrunedRecord& pruned : space.pruned) {
+    MGTUNE_TRY(
+        TableRow({{"space", id}}).add(pruned).insert(database, "INSERT INTO pruned").status());
+  }
+  return {};
 }
 
 }  // namespace
@@ -50,7 +72,7 @@ Status Store::record_counters(std::int64_t sweep, const ResultKey& key, const st
   MGTUNE_TRY(row.erase(*database_, "counters"));
   for (const CounterRecord& counter : counters) {
     MGTUNE_TRY(TableRow(row)
-                   .add(TableRow({{"variant", variant_row}}))
+                   .add({{"variant", variant_row}})
                    .add(counter)
                    .insert(*database_, "INSERT INTO counters")
                    .status());
@@ -69,7 +91,7 @@ Result<std::vector<CounterRecord>> Store::counters(const ResultKey& key) {
 
 Result<std::vector<CounterView>> Store::counters(const std::string& op) {
   return read_groups(
-      *database_, read_counter, [](CounterView & view) -> auto& { return view.counters; },
+      *database_, read_counter, [](CounterView& view) { return &view.counters; },
       "SELECT min(c.id) OVER (PARTITION BY c.sweep, c.gpu, c.problem, c.variant, c.build_sha256,"
       " c.launch_hash), c.sweep, c.gpu, o.name, p.text, v.text, c.build_sha256, c.launch_hash, " +
           columns_of<CounterRecord>("c") +
@@ -79,6 +101,29 @@ Result<std::vector<CounterView>> Store::counters(const std::string& op) {
           " FROM counters n WHERE n.gpu = c.gpu AND n.problem = c.problem"
           " AND n.variant = c.variant)"
           " ORDER BY o.name, c.problem, c.gpu, c.variant, c.build_sha256, c.launch_hash, c.id",
+      op);
+}
+
+Status Store::record_spaces(std::int64_t sweep, std::int64_t problem,
+                            std::span<const SpaceRecord> spaces) {
+  MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));
+  MGTUNE_TRY(TableRow({{"sweep", sweep}, {"problem", problem}}).erase(*database_, "spaces"));
+  for (const SpaceRecord& space : spaces) {
+    MGTUNE_TRY(insert_space(*database_, sweep, problem, space));
+  }
+  return transaction.commit();
+}
+
+Result<std::vector<SpaceView>> Store::spaces(const std::string& op) {
+  return read_groups(
+      *database_, read_space, [](SpaceView& view) { return &view.space.pruned; },
+      "SELECT x.id, x.sweep, s.gpu, o.name, p.text, " + columns_of<SpaceRecord>("x") + ", " +
+          columns_of<PrunedRecord>("r") +
+          " FROM spaces x JOIN sweeps s ON s.id = x.sweep JOIN problems p ON p.id = x.problem"
+          " JOIN operators o ON o.id = p.operator LEFT JOIN pruned r ON r.space = x.id"
+          " WHERE (?1 = '' OR o.name = ?1) AND x.sweep = (SELECT max(n.sweep) FROM spaces n"
+          " JOIN sweeps t ON t.id = n.sweep WHERE n.problem = x.problem AND t.gpu = s.gpu)"
+          " ORDER BY o.name, x.problem, s.gpu, x.id, r.rowid",
       op);
 }
 

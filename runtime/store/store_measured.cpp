@@ -38,7 +38,8 @@ std::uint32_t place_of(const std::string& word, std::vector<std::string>& words)
 
 bool has_time(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::raced_out; }
 
-// Keeps the newest of what belongs together; rows come oldest first.
+// Keeps the newest row of each GPU, problem, variant and method. A newer row without a time
+// replaces the rows of all methods. add() gets the rows from the oldest to the newest.
 class Newest {
  public:
   explicit Newest(std::vector<MeasuredRows::Row>& rows) : rows_(rows) {}

@@ -28,8 +28,8 @@ struct Table {
   std::vector<Column> columns;  // besides the id
 };
 
-// A row is known by its UNIQUE columns; where there are none, by all. A sweep's end comes after its
-// start, so it is no part of what a sweep is known by.
+// The UNIQUE columns identify a row. If a table has none, all of its columns do, except the end of
+// a sweep, because a sweep may have ended since the last merge.
 Result<Table> describe(Database& database, const std::string& name) {
   Table table{name, false, {}};
   const auto read_column = [](Row& row) {
@@ -57,7 +57,7 @@ Result<Table> describe(Database& database, const std::string& name) {
   return table;
 }
 
-// Every table of results after those that its rows refer to.
+// All tables, each one after the tables that its rows refer to.
 Result<std::vector<Table>> read_tables(Database& database) {
   MGTUNE_ASSIGN(std::vector<std::string> left,
                 read_all(database, &Row::text,
@@ -135,8 +135,9 @@ class Merger {
                    column.refers_to);
   }
 
-  // A sweep that was running at the last merge may have ended. Of two picks, the one of the sweep
-  // that began last holds, and a sweep's pick before an imported one.
+  // Updates a row that both stores have. A sweep that was running at the last merge may have ended.
+  // Of two picks, the one of the sweep that began last is kept, and a pick of a sweep is kept over
+  // an imported one.
   Status refresh(const Table& table, std::int64_t id, const TableRow& row) {
     if (table.name == "sweeps") {
       MGTUNE_ASSIGN(Statement update, to_.query("UPDATE sweeps SET finished_at = ?"
@@ -239,15 +240,13 @@ Status check_environments(Database& to, const std::vector<Database*>& from) {
 }  // namespace
 
 Result<MergeCounts> Store::merge(const std::vector<Store>& sources) {
-  std::vector<std::pair<std::string, Database*>> by_age;
+  std::multimap<std::string, Database*> by_age;
   for (const Store& source : sources) {
     MGTUNE_ASSIGN(const std::string started,
                   source.database_->read_text("SELECT min(started_at) FROM sweeps"));
-    by_age.emplace_back(started, source.database_.get());
+    by_age.emplace(started, source.database_.get());
   }
-  std::ranges::stable_sort(by_age, {}, &std::pair<std::string, Database*>::first);
   std::vector<Database*> from;
-  from.reserve(by_age.size());
   for (const auto& [started, database] : by_age) from.push_back(database);
 
   MergeCounts counts;

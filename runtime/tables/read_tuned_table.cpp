@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "build/cache_entry.h"
 #include "tables/checked_values.h"
 
 namespace mgtune {
@@ -13,9 +14,7 @@ constexpr std::int64_t kFormat = 1;
 
 Result<std::string> read_build(const JsonCursor& build) {
   MGTUNE_ASSIGN(std::string word, build.string());
-  const bool is_hash =
-      word.size() == 64 && word.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_hash) return build.unexpected("a SHA-256 in lower-case hex");
+  if (!is_sha256_hex(word)) return build.unexpected("a SHA-256 in lower-case hex");
   return word;
 }
 
@@ -62,10 +61,6 @@ bool is_unknown(const JsonCursor& name, Catalog& catalog) {
   return word.ok() && catalog.find_operator(*word).status().code() == StatusCode::not_found;
 }
 
-Status expect_table(const JsonCursor& table) {
-  return table.expect_keys({"operator", "gpu", "environment", "picks"});
-}
-
 Status read_picks(const JsonCursor& table, const Operator& op, std::vector<TunedTableRow>& rows) {
   MGTUNE_ASSIGN(const GpuRecord gpu, read_gpu(table.at("gpu")));
   MGTUNE_ASSIGN(const EnvironmentRecord environment, read_environment(table.at("environment")));
@@ -80,7 +75,6 @@ Status read_picks(const JsonCursor& table, const Operator& op, std::vector<Tuned
 
 Status read_table(const JsonCursor& table, Catalog& catalog, UnknownOperators unknown,
                   std::vector<TunedTableRow>& rows) {
-  MGTUNE_TRY(expect_table(table));
   if (unknown == UnknownOperators::skip && is_unknown(table.at("operator"), catalog)) return {};
   MGTUNE_ASSIGN(const Operator* op, checked_operator(table.at("operator"), catalog));
   return read_picks(table, *op, rows);
@@ -110,7 +104,11 @@ Result<std::vector<JsonCursor>> tables_of(const JsonCursor& root) {
                             .message());
   }
   MGTUNE_TRY(root.expect_keys({"format", "tables"}));
-  return root.at("tables").elements();
+  MGTUNE_ASSIGN(std::vector<JsonCursor> tables, root.at("tables").elements());
+  for (const JsonCursor& table : tables) {
+    MGTUNE_TRY(table.expect_keys({"operator", "gpu", "environment", "picks"}));
+  }
+  return tables;
 }
 
 }  // namespace
@@ -132,7 +130,6 @@ Result<std::vector<TunedTableRow>> read_tuned_rows(const JsonCursor& root, const
   MGTUNE_ASSIGN(const std::vector<JsonCursor> tables, tables_of(root));
   std::vector<TunedTableRow> rows;
   for (const JsonCursor& table : tables) {
-    MGTUNE_TRY(expect_table(table));
     MGTUNE_ASSIGN(const std::string name, read_text(table.at("operator")));
     if (name == op.full_name()) MGTUNE_TRY(read_picks(table, op, rows));
   }

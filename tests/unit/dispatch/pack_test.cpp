@@ -13,7 +13,6 @@
 
 #include "core/sha256.h"
 #include "dispatch/plan.h"
-#include "pack/pack_skew.h"
 #include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/test_paths.h"

@@ -9,7 +9,7 @@
 
 #include "cli/command.h"
 #include "exchange/read_document.h"
-#include "pack/pack_skew.h"
+#include "pack/pack.h"
 #include "results/pack_contents.h"
 #include "system/file_system.h"
 #include "text/printable.h"
