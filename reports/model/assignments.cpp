@@ -1,8 +1,9 @@
 #include "model/assignments.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
+
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
@@ -30,10 +31,8 @@ bool names_twice(const std::vector<Assignment>& parameters) {
 }  // namespace
 
 std::optional<std::int64_t> whole_number(std::string_view word) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  const bool whole = error == std::errc() && end == word.data() + word.size();
-  return whole && std::to_string(number) == word ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<std::int64_t>(word);
+  return number && std::to_string(*number) == word ? number : std::nullopt;
 }
 
 std::vector<Assignment> assignments(std::string_view text) {

@@ -1,23 +1,17 @@
 #include "build/cache_entry.h"
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <utility>
 
 #include "core/field_text.h"
 #include "core/sha256.h"
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
 
 constexpr std::size_t kHashDigits = 64;
-
-template <typename Integer>
-bool parse_integer(std::string_view text, Integer& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 std::string encode_header(const Build& build) {
   std::string header;
@@ -90,19 +84,21 @@ Result<CacheHeader> decode_cache_header(const std::string& key, std::string_view
   if (!is_ours) return corrupt("it is no build of this format");
   entry.remove_prefix(kCacheEntryFormat.size() + 1);
   const std::size_t line_end = entry.find('\n');
-  std::size_t header_bytes = 0;
   if (line_end == std::string_view::npos || line_end < kHashDigits + 2 ||
-      entry[kHashDigits] != ' ' ||
-      !parse_integer(entry.substr(kHashDigits + 1, line_end - kHashDigits - 1), header_bytes) ||
-      header_bytes > entry.size() - line_end - 1) {
+      entry[kHashDigits] != ' ') {
     return corrupt("its first lines are damaged");
   }
-  const std::string_view text = entry.substr(line_end + 1, header_bytes);
+  const auto header_bytes =
+      parse_number<std::size_t>(entry.substr(kHashDigits + 1, line_end - kHashDigits - 1));
+  if (!header_bytes || *header_bytes > entry.size() - line_end - 1) {
+    return corrupt("its first lines are damaged");
+  }
+  const std::string_view text = entry.substr(line_end + 1, *header_bytes);
   if (sha256_hex(text) != entry.substr(0, kHashDigits)) return corrupt("its header is damaged");
   CacheHeader header;
   if (!decode_header(text, header.build)) return corrupt("its header is malformed");
   if (header.build.key != key) return corrupt("it belongs to another key");
-  header.bytes = whole - entry.size() + line_end + 1 + header_bytes;
+  header.bytes = whole - entry.size() + line_end + 1 + *header_bytes;
   return header;
 }
 

@@ -1,18 +1,10 @@
 #include "core/field_text.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/text.h"
 
 namespace mgtune {
-namespace {
-
-template <typename Integer>
-bool parse_integer(std::string_view text, Integer& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-}  // namespace
 
 void append_field(std::string& text, std::string_view name, std::string_view value) {
   text += name;
@@ -24,21 +16,21 @@ void append_field(std::string& text, std::string_view name, std::string_view val
 }
 
 std::string_view FieldReader::text(std::string_view name) {
-  std::size_t size = 0;
-  const std::string_view line = next_line();
-  ok_ = ok_ && line.starts_with(name) && line.substr(name.size()).starts_with(' ') &&
-        parse_integer(line.substr(name.size() + 1), size) && size < rest_.size() &&
-        rest_[size] == '\n';
+  std::string_view line = next_line();
+  ok_ = ok_ && line.starts_with(name) && line.substr(name.size()).starts_with(' ');
   if (!ok_) return "";
-  const std::string_view value = rest_.substr(0, size);
-  rest_.remove_prefix(size + 1);
+  const auto size = parse_number<std::size_t>(line.substr(name.size() + 1));
+  ok_ = size && *size < rest_.size() && rest_[*size] == '\n';
+  if (!ok_) return "";
+  const std::string_view value = rest_.substr(0, *size);
+  rest_.remove_prefix(*size + 1);
   return value;
 }
 
 std::int64_t FieldReader::integer(std::string_view name) {
-  std::int64_t value = -1;
-  ok_ = parse_integer(text(name), value) && ok_;
-  return ok_ ? value : -1;
+  const auto value = parse_number<std::int64_t>(text(name));
+  ok_ = ok_ && value.has_value();
+  return value.value_or(-1);
 }
 
 std::string_view FieldReader::next_line() {

@@ -1,15 +1,29 @@
-// Texts that people type and read: suggestions for misspelt words, the natural order of names,
-// lists with commas, and command lines that can be pasted into a shell. Pure functions.
+// Texts that people type and read: numbers, suggestions for misspelt words, the natural order of
+// names, lists with commas, and command lines that can be pasted into a shell. Pure functions.
 
 #pragma once
 
+#include <charconv>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace mgtune {
+
+// The number that `text` is, in decimal notation. nullopt if `text` has anything else before or
+// after the number, or if the type cannot hold the number.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
 
 // "Did you mean": the candidate nearest to a misspelt word. Returns "; did you mean 'rmsnorm'?" for
 // the nearest candidate, or "" if none is near. A candidate is near if it differs by at most a

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -142,8 +141,8 @@ Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devi
   } else if (word == "auto") {
     found = first(devices, is_gpu);
   } else if (is_index(word)) {
-    int index = -1;  // stays so for a number that is too large for any machine
-    std::from_chars(word.data(), word.data() + word.size(), index);
+    // -1, which no GPU has, for a number that is too large for any machine.
+    const int index = parse_number<int>(word).value_or(-1);
     found = first(devices, [&](const DeviceInfo& d) { return is_gpu(d) && d.index == index; });
     wanted = "GPU with index " + word;
   } else if (is_uuid(word)) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -273,12 +272,9 @@ class ExpressionParser {
 
   Result<Operand> number() {
     const Token word = next_token();
-    std::int64_t value = 0;
-    const auto read = std::from_chars(word.text.data(), word.text.data() + word.text.size(), value);
-    if (read.ec != std::errc()) {
-      return error("the number does not fit into 64 bits", word);
-    }
-    emit(Op::push, word.place, value);
+    const auto value = parse_number<std::int64_t>(word.text);
+    if (!value) return error("the number does not fit into 64 bits", word);
+    emit(Op::push, word.place, *value);
     return Operand{word.place, word.end(), ValueType::integer, {}};
   }
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "core/text.h"
 #include "json/json_cursor.h"
 
 namespace mgtune {
@@ -39,10 +39,8 @@ Result<std::string> base_path(const JsonCursor& extends, const SourceTree& sourc
 
 const JsonValue* child(const JsonValue& value, std::string_view step) {
   if (value.kind == JsonValue::Kind::object) return value.find(step);
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
-  const bool is_index = error == std::errc() && end == step.data() + step.size();
-  return is_index && index < value.items.size() ? &value.items[index] : nullptr;
+  const auto index = parse_number<std::size_t>(step);
+  return index && *index < value.items.size() ? &value.items[*index] : nullptr;
 }
 
 }  // namespace

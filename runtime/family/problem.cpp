@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <optional>
 
 #include "core/text.h"
@@ -23,13 +22,10 @@ bool is_in(DimSet set, const Dim& dim) {
 }
 
 Result<std::int64_t> parse_dim(const std::string& name, const std::string& word) {
-  std::int64_t value = 0;
-  const auto read = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (read.ec != std::errc() || read.ptr != word.data() + word.size()) {
-    return invalid_argument(fmt::format("{}: '{}' is not a 64-bit integer", name, word));
-  }
-  if (value < 0) return invalid_argument(fmt::format("{}: {} is negative", name, value));
-  return value;
+  const auto value = parse_number<std::int64_t>(word);
+  if (!value) return invalid_argument(fmt::format("{}: '{}' is not a 64-bit integer", name, word));
+  if (*value < 0) return invalid_argument(fmt::format("{}: {} is negative", name, *value));
+  return *value;
 }
 
 Status missing(const Operator& op, const std::string& name, std::string_view example) {

@@ -3,27 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <tuple>
 
+#include "core/text.h"
 #include "json/json.h"
 
 namespace mgtune {
 namespace {
 
-std::optional<std::int64_t> integer(const std::string& word) {
-  std::int64_t number = 0;
-  const char* end = word.data() + word.size();
-  const auto read = std::from_chars(word.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return number;
-}
-
 bool is_boolean(const std::string& word) { return word == "true" || word == "false"; }
 
 int rank(const std::string& word) {
-  if (integer(word)) return 0;
+  if (parse_number<std::int64_t>(word)) return 0;
   return is_boolean(word) ? 1 : 2;
 }
 
@@ -60,13 +51,13 @@ VariantWords split_variant(std::string_view text) {
 }
 
 bool is_value_before(const std::string& a, const std::string& b) {
-  return std::tuple(rank(a), integer(a).value_or(0), a) <
-         std::tuple(rank(b), integer(b).value_or(0), b);
+  return std::tuple(rank(a), parse_number<std::int64_t>(a).value_or(0), a) <
+         std::tuple(rank(b), parse_number<std::int64_t>(b).value_or(0), b);
 }
 
 Json json_value(const std::string& word) {
   if (is_boolean(word)) return word == "true";
-  if (const auto number = integer(word)) return *number;
+  if (const auto number = parse_number<std::int64_t>(word)) return *number;
   return word;
 }
 

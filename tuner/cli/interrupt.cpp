@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/text.h"
 #include "store/store.h"
 #include "system/temporary_folder.h"
 
@@ -87,11 +87,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTimeToDie{300};
 constexpr std::uintmax_t kQuicklyChecked = 64 << 20;  // opening reads the whole file: some 100 ms
 
-bool parse_process(std::string_view text, pid_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // The second field after the program's name in /proc/PID/stat, which may itself contain anything.
 pid_t parent_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
@@ -100,8 +95,7 @@ pid_t parent_of(pid_t process) {
   const std::size_t name_end = stat.rfind(") ");
   if (name_end == std::string::npos || stat.size() < name_end + 5) return -1;
   const std::string_view rest = std::string_view(stat).substr(name_end + 4);  // past the state
-  pid_t parent = -1;
-  return parse_process(rest.substr(0, rest.find(' ')), parent) ? parent : -1;
+  return parse_number<pid_t>(rest.substr(0, rest.find(' '))).value_or(-1);
 }
 
 // (Not every kernel has /proc/self/task/*/children.)
@@ -110,11 +104,8 @@ std::vector<pid_t> children() {
   std::error_code error;
   for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
        entry.increment(error)) {
-    pid_t process = 0;
-    const std::string name = entry->path().filename().string();
-    if (parse_process(name, process) && parent_of(process) == ::getpid()) {
-      found.push_back(process);
-    }
+    const auto process = parse_number<pid_t>(entry->path().filename().string());
+    if (process && parent_of(*process) == ::getpid()) found.push_back(*process);
   }
   return found;
 }

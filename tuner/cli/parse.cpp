@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <map>
 
@@ -20,10 +19,7 @@ std::string not_empty(const std::string& word) {
 
 // CLI11 reads "-1" as the largest number, and a number that does not fit as another one.
 std::string is_count(const std::string& word) {
-  std::uint64_t value = 0;
-  const char* end = word.data() + word.size();
-  const auto read = std::from_chars(word.data(), end, value);
-  if (read.ec == std::errc() && read.ptr == end) return "";
+  if (parse_number<std::uint64_t>(word)) return "";
   return "expected an integer from 0 to 2^64 - 1, got '" + word + "'";
 }
 

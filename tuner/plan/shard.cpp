@@ -1,9 +1,9 @@
 #include "plan/shard.h"
 
-#include <charconv>
 #include <filesystem>
 #include <string_view>
 
+#include "core/text.h"
 #include "system/user_folders.h"
 
 namespace mgtune {
@@ -12,11 +12,8 @@ namespace {
 constexpr std::int64_t kMaxCount = 1'000'000;
 
 std::optional<std::int64_t> parse_count(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || value < 0 || value > kMaxCount) return std::nullopt;
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 0 && *value <= kMaxCount ? value : std::nullopt;
 }
 
 // The variable's number; `otherwise` where it is not set.

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
@@ -30,23 +31,17 @@ std::vector<std::size_t> Evaluations::budgets(std::size_t variants) const {
 Result<Evaluations> parse_evaluations(const std::string& text) {
   Evaluations evaluations;
   if (text.empty()) return evaluations;
-  const char* end = text.data() + text.size();
   if (text.ends_with('%')) {
-    double percent = 0;
-    const auto read = std::from_chars(text.data(), end - 1, percent);
-    if (read.ec == std::errc() && read.ptr == end - 1 && percent > 0 && percent <= 100) {
-      evaluations.share = percent / 100;
+    const auto percent = parse_number<double>(text.substr(0, text.size() - 1));
+    if (percent && *percent > 0 && *percent <= 100) {
+      evaluations.share = *percent / 100;
       return evaluations;
     }
-  } else {
-    std::size_t number = 0;
-    const auto read = std::from_chars(text.data(), end, number);
-    if (read.ec == std::errc() && read.ptr == end) {
-      evaluations.number = number;
-      if (number >= kBudgets[0]) return evaluations;
-      return invalid_argument(
-          fmt::format("--evaluations: expected at least {}, got {}", kBudgets[0], text));
-    }
+  } else if (const auto number = parse_number<std::size_t>(text)) {
+    evaluations.number = number;
+    if (*number >= kBudgets[0]) return evaluations;
+    return invalid_argument(
+        fmt::format("--evaluations: expected at least {}, got {}", kBudgets[0], text));
   }
   return invalid_argument(
       "--evaluations: expected a number (200) or a share of the space (25%), "

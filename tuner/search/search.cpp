@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 #include <utility>
 
@@ -98,10 +97,8 @@ Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const V
 }
 
 Result<double> parse_target(const std::string& text, const std::string& strategy) {
-  double target = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, target);
-  if (read.ec != std::errc() || read.ptr != end || !(target > 0) || !(target < 1)) {
+  const auto target = parse_number<double>(text);
+  if (!target || !(*target > 0) || !(*target < 1)) {
     return invalid_argument("--target: expected a number between 0 and 1, such as 0.98, got '" +
                             text + "'");
   }
@@ -110,7 +107,7 @@ Result<double> parse_target(const std::string& text, const std::string& strategy
                             " visits everything and cannot tell what is left; use adaptive or "
                             "random");
   }
-  return target;
+  return *target;
 }
 
 bool is_reached(double target, const Search& search) {

@@ -3,11 +3,10 @@
 
 #include <signal.h>
 
-#include <charconv>
-
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "compile/compile_worker.h"
+#include "core/text.h"
 #include "measure/timing_method_probe.h"
 #include "timing/gpu_timer.h"
 #include "worker/worker.h"
@@ -51,14 +50,10 @@ class WorkerCommand final : public Command {
 
  private:
   Result<ExitCode> leave() const {
-    int code = 0;
-    const bool has_code =
-        words_.size() == 2 &&
-        std::from_chars(words_[0].data(), words_[0].data() + words_[0].size(), code).ec ==
-            std::errc();
-    if (!has_code) return invalid_argument("worker leave: expected an exit code and a database");
+    const auto code = words_.size() == 2 ? parse_number<int>(words_[0]) : std::nullopt;
+    if (!code) return invalid_argument("worker leave: expected an exit code and a database");
     leave_nothing_behind(words_[1]);
-    return static_cast<ExitCode>(code);
+    return static_cast<ExitCode>(*code);
   }
 
   std::string kind_;
