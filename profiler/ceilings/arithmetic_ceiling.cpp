@@ -31,14 +31,14 @@ class ArithmeticBench {
     const SourceTree sources = embedded_source_tree("kernels/common");
     std::vector<std::string> names;
     std::int64_t max_floats = 0;
-    for (const ArithmeticShape& shape : kernel_.shapes()) {
+    for (const ArithmeticShape& shape : kernel_.shapes) {
       names.push_back(shape.kernel);
       max_floats = std::max(max_floats, blocks(shape) * shape.block_floats);
     }
     MGTUNE_ASSIGN(const Build build,
-                  builder.build({&sources, kernel_.source(), std::move(names), kernel_.arch()}));
+                  builder.build({&sources, kernel_.source, std::move(names), kernel_.arch}));
     MGTUNE_ASSIGN(module_, device_.load(build));
-    MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, kernel_.dtype()));
+    MGTUNE_ASSIGN(RandomMemory memory, RandomMemory::make(device_, builder, kernel_.dtype));
     MGTUNE_ASSIGN(table_, memory.allocate(kTableWords * sizeof(std::uint32_t), 1));
     MGTUNE_ASSIGN(out_, Buffer::allocate(device_, bytes_of(max_floats)));
     return device_.synchronize(nullptr);
@@ -49,9 +49,7 @@ class ArithmeticBench {
     MGTUNE_ASSIGN(const std::int64_t steps, steps_for(shape));
     TimingBudget budget;
     budget.max_seconds = kBurstSeconds;
-    budget.stop_above_ns = best * flops(shape, steps);
-    MGTUNE_ASSIGN(const ShapeCost time, launch_time(shape, steps, budget));
-    return ShapeCost{time.cost / flops(shape, steps), time.clocks};
+    return measure_cost(timer_, work(shape, steps), budget, flops(shape, steps), best);
   }
 
   Status check(const ArithmeticShape& shape) {
@@ -65,12 +63,12 @@ class ArithmeticBench {
     MGTUNE_TRY(device_.copy_to_host(table.data(), table_.data(), table_.bytes()));
     MGTUNE_TRY(device_.copy_to_host(out.data(), out_.data(), bytes));
     const auto floats = static_cast<std::size_t>(shape.block_floats);
-    const auto shape_index = static_cast<std::size_t>(&shape - kernel_.shapes().data());
+    const auto shape_index = static_cast<std::size_t>(&shape - kernel_.shapes.data());
     const std::int64_t last = blocks(shape) - 1;
     for (const std::int64_t index : std::set<std::int64_t>{0, last / 2, last}) {
       const auto block = std::span(out).subspan(static_cast<std::size_t>(index) * floats, floats);
       MGTUNE_TRY(kernel_.check(shape_index, {index, steps, table, block})
-                     .with_context("the ceiling of " + kernel_.source()));
+                     .with_context("the ceiling of " + kernel_.source + ": " + shape.kernel));
     }
     return {};
   }
@@ -95,7 +93,7 @@ class ArithmeticBench {
     budget.max_samples = budget.min_samples;
     std::int64_t steps = kFirstSteps;
     while (steps < kMaxSteps) {
-      MGTUNE_ASSIGN(const ShapeCost time, launch_time(shape, steps, budget));
+      MGTUNE_ASSIGN(const ShapeCost time, measure_cost(timer_, work(shape, steps), budget, 1, 0));
       const double ns = time.cost;
       if (ns >= kLaunchNs) break;
       // A short launch is mostly its start. If steps are missing, the next round shows it.
@@ -105,10 +103,9 @@ class ArithmeticBench {
     return steps;
   }
 
-  Result<ShapeCost> launch_time(const ArithmeticShape& shape, std::int64_t steps,
-                                const TimingBudget& budget) {
-    const auto work = [&](std::int64_t, Stream stream) { return launch(shape, steps, stream); };
-    return median_time(timer_, work, budget);
+  TimedWork work(const ArithmeticShape& shape, std::int64_t steps) {
+    return
+        [this, &shape, steps](std::int64_t, Stream stream) { return launch(shape, steps, stream); };
   }
 
   Status launch(const ArithmeticShape& shape, std::int64_t steps, Stream stream) {
@@ -135,11 +132,11 @@ class ArithmeticBench {
 
 }  // namespace
 
-Result<MeasuredCeiling> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
-                                           const ArithmeticKernel& kernel) {
+Result<CeilingRecord> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
+                                         const ArithmeticKernel& kernel) {
   ArithmeticBench bench(device, timer, kernel);
-  MGTUNE_TRY(bench.prepare(builder).with_context("the ceiling of " + kernel.source()));
-  return fastest_shape(bench, std::span<const ArithmeticShape>(kernel.shapes()));
+  MGTUNE_TRY(bench.prepare(builder).with_context("the ceiling of " + kernel.source));
+  return fastest_shape(bench, std::span<const ArithmeticShape>(kernel.shapes));
 }
 
 }  // namespace mgtune

@@ -9,11 +9,11 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ceilings/ceiling.h"
@@ -32,8 +32,7 @@ struct ArithmeticShape {
   std::int64_t block_flops = 0;   // done by one block in one step
 };
 
-class ArithmeticKernel {
- public:
+struct ArithmeticKernel {
   // The input and the output of one block.
   struct Block {
     std::int64_t index = 0;
@@ -42,35 +41,23 @@ class ArithmeticKernel {
     std::span<const float> out;         // block_floats
   };
 
-  virtual ~ArithmeticKernel() = default;
-  const std::string& source() const { return source_; }  // "mma.cu"
-  const std::string& arch() const { return arch_; }      // the architecture that it is built for
-  DType dtype() const { return dtype_; }                 // of the table's numbers
-  const std::vector<ArithmeticShape>& shapes() const { return shapes_; }
-
-  // ok, or internal saying what is wrong. Checks a sample of the numbers of a block of shapes()[i].
-  virtual Status check(std::size_t i, const Block& block) const = 0;
-
- protected:
-  ArithmeticKernel(std::string source, std::string arch, DType dtype)
-      : source_(std::move(source)), arch_(std::move(arch)), dtype_(dtype) {}
-  ArithmeticKernel(const ArithmeticKernel&) = default;
-  ArithmeticKernel& operator=(const ArithmeticKernel&) = default;
-
-  std::string source_, arch_;
-  DType dtype_;
-  std::vector<ArithmeticShape> shapes_;  // the kernel's constructor adds them
+  std::string source;        // "mma.cu"
+  std::string arch;          // the architecture that it is built for
+  DType dtype = DType::f32;  // of the table's numbers
+  std::vector<ArithmeticShape> shapes;
+  // ok, or internal with what is wrong. Checks a sample of the numbers of a block of shapes[i].
+  std::function<Status(std::size_t i, const Block& block)> check;
 };
 
-std::unique_ptr<ArithmeticKernel> make_fma_kernel(const DeviceInfo& device);
+ArithmeticKernel fma_kernel(const DeviceInfo& device);
 
 // `dtype` is f16 or bf16. unsupported, with the reason, if the device does not have such products.
-Result<std::unique_ptr<ArithmeticKernel>> make_mma_kernel(const DeviceInfo& device, DType dtype);
-Result<std::unique_ptr<ArithmeticKernel>> make_wgmma_kernel(const DeviceInfo& device, DType dtype);
+Result<ArithmeticKernel> mma_kernel(const DeviceInfo& device, DType dtype);
+Result<ArithmeticKernel> wgmma_kernel(const DeviceInfo& device, DType dtype);
 
 // Uses the timer's method, with launches of a millisecond or more. internal if the results of the
-// kernel are not those of its arithmetic.
-Result<MeasuredCeiling> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
-                                           const ArithmeticKernel& kernel);
+// kernel are not those of its arithmetic. Of the record, only the rate and the clocks are set.
+Result<CeilingRecord> measure_arithmetic(Device& device, Builder& builder, Timer& timer,
+                                         const ArithmeticKernel& kernel);
 
 }  // namespace mgtune

@@ -1,4 +1,4 @@
-#include "ceilings/memory_ceiling.h"
+// The ceilings `copy` and `read`.
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ceilings/ceiling.h"
 #include "ceilings/random_memory.h"
 #include "ceilings/shape_race.h"
 #include "device/build_module.h"
@@ -52,8 +53,8 @@ std::uint32_t sum_of(const std::vector<std::uint32_t>& words) {
 
 class MemoryBench {
  public:
-  MemoryBench(Device& device, Timer& timer, MemoryWork work, std::int64_t bytes)
-      : device_(device), timer_(timer), is_copy_(work == MemoryWork::copy), bytes_(bytes) {
+  MemoryBench(Device& device, Timer& timer, bool is_copy, std::int64_t bytes)
+      : device_(device), timer_(timer), is_copy_(is_copy), bytes_(bytes) {
     const std::int64_t read_bytes = is_copy_ ? bytes / 2 : bytes;
     accesses_ = std::max<std::int64_t>(1, (read_bytes + kAccessBytes / 2) / kAccessBytes);
   }
@@ -96,12 +97,9 @@ class MemoryBench {
       const BufferSet& set = sets_[static_cast<std::size_t>(turn) % sets_.size()];
       return launch(*kernel, shape, set, stream);
     };
-    const auto bytes = static_cast<double>(bytes_);
     TimingBudget budget;
-    budget.stop_above_ns = best * bytes;
     budget.buffer_sets = static_cast<std::int64_t>(sets_.size());
-    MGTUNE_ASSIGN(const ShapeCost time, median_time(timer_, work, budget));
-    return ShapeCost{time.cost / bytes, time.clocks};
+    return measure_cost(timer_, work, budget, static_cast<double>(bytes_), best);
   }
 
   // Whether a copy copies every byte, and whether a read adds every word to its sums once.
@@ -173,11 +171,11 @@ class MemoryBench {
 
 }  // namespace
 
-Result<MeasuredCeiling> measure_memory(Device& device, Builder& builder, Timer& timer,
-                                       MemoryWork work, std::int64_t bytes) {
-  MemoryBench bench(device, timer, work, bytes);
-  MGTUNE_TRY(bench.prepare(builder).with_context(work == MemoryWork::copy ? "the copy ceiling"
-                                                                          : "the read ceiling"));
+Result<CeilingRecord> measure_memory(Device& device, Builder& builder, Timer& timer, bool is_copy,
+                                     std::int64_t bytes) {
+  MemoryBench bench(device, timer, is_copy, bytes);
+  MGTUNE_TRY(
+      bench.prepare(builder).with_context(is_copy ? "the copy ceiling" : "the read ceiling"));
   return fastest_shape(bench, bench.shapes());
 }
 

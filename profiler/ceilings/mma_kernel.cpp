@@ -19,30 +19,31 @@ constexpr std::array kMmaShapes = {
     MmaShape{2, 4, 128, 2}, MmaShape{2, 4, 128, 4}, MmaShape{2, 4, 256, 3}, MmaShape{2, 8, 128, 2},
     MmaShape{2, 8, 128, 4}, MmaShape{4, 4, 128, 2}, MmaShape{4, 4, 128, 4}, MmaShape{4, 4, 256, 1}};
 
-class MmaKernel final : public ArithmeticKernel {
+using MmaBlock = ArithmeticKernel::Block;
+
+// The products of one kernel.
+class MmaProducts {
  public:
-  MmaKernel(const DeviceInfo& device, DType dtype, std::int64_t depth)
-      : ArithmeticKernel("mma.cu", device.arch, dtype), depth_(depth) {
-    for (const MmaShape& mma : kMmaShapes) {
-      const std::int64_t warps = mma.threads / kLanes;
-      const std::int64_t tiles = mma.rows * mma.columns;
-      ArithmeticShape& shape = shapes_.emplace_back();
-      shape.kernel = "mma_peak<" + std::string(cuda_name(dtype)) + ", " + std::to_string(depth) +
-                     ", " + std::to_string(mma.rows) + ", " + std::to_string(mma.columns) + ">";
-      shape.threads = mma.threads;
-      shape.blocks_per_sm = mma.blocks_per_sm;
-      shape.block_floats = warps * tiles * kRows * kColumns;
-      shape.block_flops = warps * tiles * kSets * 2 * kRows * kColumns * depth;
-    }
+  MmaProducts(DType dtype, std::int64_t depth) : dtype_(dtype), depth_(depth) {}
+
+  ArithmeticShape shape(const MmaShape& mma) const {
+    const std::int64_t warps = mma.threads / kLanes;
+    const std::int64_t tiles = mma.rows * mma.columns;
+    ArithmeticShape shape;
+    shape.kernel = "mma_peak<" + std::string(cuda_name(dtype_)) + ", " + std::to_string(depth_) +
+                   ", " + std::to_string(mma.rows) + ", " + std::to_string(mma.columns) + ">";
+    shape.threads = mma.threads;
+    shape.blocks_per_sm = mma.blocks_per_sm;
+    shape.block_floats = warps * tiles * kRows * kColumns;
+    shape.block_flops = warps * tiles * kSets * 2 * kRows * kColumns * depth_;
+    return shape;
   }
 
-  Status check(std::size_t i, const Block& block) const override {
-    const MmaShape& mma = kMmaShapes[i];
+  Status check(const MmaShape& mma, const MmaBlock& block) const {
     const std::int64_t warps = mma.threads / kLanes;
     for (std::int64_t warp = 0; warp < warps; ++warp) {
       for (std::int64_t tile = 0; tile < mma.rows * mma.columns; ++tile) {
-        MGTUNE_TRY(check_tile(mma, block, block.index * warps + warp, warp, tile)
-                       .with_context(shapes_[i].kernel));
+        MGTUNE_TRY(check_tile(mma, block, block.index * warps + warp, warp, tile));
       }
     }
     return {};
@@ -50,7 +51,7 @@ class MmaKernel final : public ArithmeticKernel {
 
  private:
   // Tile (r, c) of a warp: `warp` of the grid, `of_block` of the block.
-  Status check_tile(const MmaShape& mma, const Block& block, std::int64_t warp,
+  Status check_tile(const MmaShape& mma, const MmaBlock& block, std::int64_t warp,
                     std::int64_t of_block, std::int64_t tile) const {
     const std::int64_t r = tile / mma.columns;
     const std::int64_t c = tile % mma.columns;
@@ -77,21 +78,21 @@ class MmaKernel final : public ArithmeticKernel {
   }
 
   // <mg/mma.cuh> says which word of which lane holds an element, mma.cu where the words come from.
-  double number_of_a(const MmaShape& mma, const Block& block, std::int64_t warp, std::int64_t set,
-                     std::int64_t r, std::int64_t row, std::int64_t k) const {
+  double number_of_a(const MmaShape& mma, const MmaBlock& block, std::int64_t warp,
+                     std::int64_t set, std::int64_t r, std::int64_t row, std::int64_t k) const {
     const std::int64_t lane = row % 8 * 4 + k % 8 / 2;
     const std::int64_t word = r * words_of_a() + k / 8 * 2 + row / 8;
     return number(mma, block, warp, set * words_of_set(mma) + word, lane, k);
   }
 
-  double number_of_b(const MmaShape& mma, const Block& block, std::int64_t warp, std::int64_t set,
-                     std::int64_t c, std::int64_t column, std::int64_t k) const {
+  double number_of_b(const MmaShape& mma, const MmaBlock& block, std::int64_t warp,
+                     std::int64_t set, std::int64_t c, std::int64_t column, std::int64_t k) const {
     const std::int64_t lane = column * 4 + k % 8 / 2;
     const std::int64_t word = mma.rows * words_of_a() + c * words_of_b() + k / 8;
     return number(mma, block, warp, set * words_of_set(mma) + word, lane, k);
   }
 
-  double number(const MmaShape& mma, const Block& block, std::int64_t warp, std::int64_t word,
+  double number(const MmaShape& mma, const MmaBlock& block, std::int64_t warp, std::int64_t word,
                 std::int64_t lane, std::int64_t k) const {
     const std::int64_t index = (warp * kSets * words_of_set(mma) + word) * kLanes + lane;
     return number_in(block.in[static_cast<std::size_t>(index) % block.in.size()],
@@ -104,20 +105,26 @@ class MmaKernel final : public ArithmeticKernel {
     return mma.rows * words_of_a() + mma.columns * words_of_b();
   }
 
+  DType dtype_;
   std::int64_t depth_;  // elements of k in one product
 };
 
 }  // namespace
 
-Result<std::unique_ptr<ArithmeticKernel>> make_mma_kernel(const DeviceInfo& device, DType dtype) {
+Result<ArithmeticKernel> mma_kernel(const DeviceInfo& device, DType dtype) {
   const std::int64_t capability = device.limits.compute_capability;
   if (capability < 75 || (capability < 80 && dtype == DType::bf16)) {
     return unsupported(device.name + " has no tensor-core products of " +
                        std::string(to_string(dtype)) + ": they came with compute capability " +
                        (dtype == DType::bf16 ? "8.0" : "7.5"));
   }
-  return std::unique_ptr<ArithmeticKernel>(
-      std::make_unique<MmaKernel>(device, dtype, capability < 80 ? 8 : 16));
+  const MmaProducts products(dtype, capability < 80 ? 8 : 16);
+  ArithmeticKernel kernel{"mma.cu", device.arch, dtype, {}, {}};
+  for (const MmaShape& mma : kMmaShapes) kernel.shapes.push_back(products.shape(mma));
+  kernel.check = [products](std::size_t i, const MmaBlock& block) {
+    return products.check(kMmaShapes[i], block);
+  };
+  return kernel;
 }
 
 }  // namespace mgtune

@@ -13,14 +13,16 @@ namespace mgtune {
 
 struct ShapeCost {
   double cost = 0;  // nanoseconds per launch, per byte or per operation
-  ClockSummary clocks;
+  ClockRecord clocks;
 };
 
-// The cost of one launch of the work.
-inline Result<ShapeCost> median_time(Timer& timer, const TimedWork& work,
-                                     const TimingBudget& budget) {
+// The nanoseconds that one launch of the work needs per unit, if it does so many `units` (bytes or
+// operations). Timing stops early if that is more than `best` (0: never).
+inline Result<ShapeCost> measure_cost(Timer& timer, const TimedWork& work, TimingBudget budget,
+                                      double units, double best) {
+  budget.stop_above_ns = best * units;
   MGTUNE_ASSIGN(const Timing timing, timer.time(work, budget));
-  return ShapeCost{summarise(timing.samples_ns).median, timing.clocks};
+  return ShapeCost{summarise(timing.samples_ns).median / units, timing.clocks};
 }
 
 // Measures all shapes and returns the rate of the one with the lowest cost, the first if several
@@ -28,7 +30,7 @@ inline Result<ShapeCost> median_time(Timer& timer, const TimedWork& work,
 // operation. `best` is the lowest cost so far (0: none yet); bench may stop early if a shape is
 // slower. bench.check(shape) says whether the fastest shape did its work.
 template <class Bench, class Shape>
-Result<MeasuredCeiling> fastest_shape(Bench& bench, std::span<const Shape> shapes) {
+Result<CeilingRecord> fastest_shape(Bench& bench, std::span<const Shape> shapes) {
   const Shape* fastest = nullptr;
   ShapeCost best;
   for (const Shape& shape : shapes) {
@@ -38,7 +40,10 @@ Result<MeasuredCeiling> fastest_shape(Bench& bench, std::span<const Shape> shape
     best = cost;
   }
   MGTUNE_TRY(bench.check(*fastest));
-  return MeasuredCeiling{1e9 / best.cost, best.clocks};
+  CeilingRecord ceiling;
+  ceiling.rate = 1e9 / best.cost;
+  ceiling.clocks = best.clocks;
+  return ceiling;
 }
 
 }  // namespace mgtune

@@ -23,8 +23,8 @@ bool ClockLog::repeats(std::int64_t samples, double took_ns) {
   const ClockSample reading = watch_->read();
   readings_.push_back(reading);
   if (!is_throttled(reading.reasons)) return false;
-  flagged_.reasons |= reading.reasons;
-  flagged_.throttled_samples += samples;
+  reasons_ |= reading.reasons;
+  throttled_samples_ += samples;
   if (repeated_ns_ >= patience_ns_) {
     kept_ += samples;
     return false;
@@ -33,8 +33,10 @@ bool ClockLog::repeats(std::int64_t samples, double took_ns) {
   return true;
 }
 
-ClockSummary ClockLog::summary() const {
-  ClockSummary summary = flagged_;
+ClockRecord ClockLog::summary() const {
+  ClockRecord summary;
+  summary.throttle_reasons = throttle_text(reasons_);
+  summary.throttled_samples = throttled_samples_;
   if (readings_.empty()) return summary;
   summary.sm_mhz = median(readings_, &ClockSample::sm_mhz);
   summary.memory_mhz = median(readings_, &ClockSample::memory_mhz);
@@ -46,7 +48,7 @@ ClockSummary ClockLog::summary() const {
 std::string ClockLog::note() const {
   if (kept_ == 0) return "";
   return std::to_string(kept_) +
-         " samples are of a GPU that held its clocks down: " + throttle_text(flagged_.reasons);
+         " samples are of a GPU that held its clocks down: " + throttle_text(reasons_);
 }
 
 }  // namespace mgtune

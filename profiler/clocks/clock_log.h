@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "clocks/clock_watch.h"
+#include "store/records.h"
 
 namespace mgtune {
-
-struct ClockSummary {
-  double sm_mhz = 0, memory_mhz = 0, power_w = 0, temperature_c = 0;  // medians of the readings
-  std::uint64_t reasons = 0;  // of all readings that showed the clocks held down
-  // Flagged samples: they were taken again, or kept when the time for repeating was used up.
-  std::int64_t throttled_samples = 0;
-};
 
 class ClockLog {
  public:
@@ -29,16 +23,18 @@ class ClockLog {
   // and taken again.
   bool repeats(std::int64_t samples, double took_ns);
 
-  ClockSummary summary() const;
+  // The medians of the readings. Throttled samples were taken again, or were kept because the time
+  // for repeating was used up.
+  ClockRecord summary() const;
   std::string note() const;  // "" unless samples with low clocks were kept
 
  private:
   ClockWatch* watch_;
   double patience_ns_;
   double repeated_ns_ = 0;
-  std::int64_t kept_ = 0;
+  std::int64_t throttled_samples_ = 0, kept_ = 0;
+  std::uint64_t reasons_ = 0;  // of all readings that showed the clocks held down
   std::vector<ClockSample> readings_;
-  ClockSummary flagged_;  // its reasons and throttled_samples
 };
 
 }  // namespace mgtune

@@ -32,11 +32,6 @@ class ClockWatch {
  public:
   virtual ~ClockWatch() = default;
   virtual ClockSample read() = 0;
-
- protected:
-  ClockWatch() = default;
-  ClockWatch(const ClockWatch&) = default;
-  ClockWatch& operator=(const ClockWatch&) = default;
 };
 
 // `device_id` is DeviceInfo::id. For a MIG instance the readings are those of its GPU. environment,

@@ -33,15 +33,15 @@ Result<ChipListing> list_chip(const std::string& chip) {
   MGTUNE_ASSIGN(const CounterLibrary library, open_counter_library());
   MGTUNE_ASSIGN(const MetricHost host, MetricHost::open(library, chip));
   ChipListing listing{chip, {}, {}, {}};
-  for (const CounterSet* set : counter_sets()) {
+  for (const CounterSet& set : counter_sets()) {
     std::vector<std::string> metrics;
-    for (const Counter& counter : set->counters) {
-      listing.counters.push_back({set, &counter, metric_of_chip(counter, host)});
+    for (const Counter& counter : set.counters) {
+      listing.counters.push_back({&set, &counter, metric_of_chip(counter, host)});
       const std::string& metric = listing.counters.back().metric;
       if (!metric.empty()) metrics.push_back(metric);
     }
     MGTUNE_ASSIGN(const MetricConfig config, host.schedule(metrics));
-    listing.sets.push_back({set, config.passes});
+    listing.sets.push_back({&set, config.passes});
   }
   MGTUNE_ASSIGN(const std::vector<std::string> metrics, host.base_metrics());
   for (const std::string& name : metrics) {

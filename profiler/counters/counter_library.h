@@ -52,10 +52,7 @@ namespace mgtune {
 struct CounterLibrary {
   CuptiLibrary cupti;
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
-#define MGTUNE_DECLARE(function) decltype(&::function) function = nullptr;
-  MGTUNE_COUNTER_FUNCTIONS(MGTUNE_DECLARE)
-#undef MGTUNE_DECLARE
+  MGTUNE_COUNTER_FUNCTIONS(MGTUNE_DECLARE_FUNCTION)
 
   // ok for CUPTI_SUCCESS. Otherwise a failure of kind environment with the text of `what` and the
   // name of CUPTI's error. If the permission is missing, or another program uses the counters or

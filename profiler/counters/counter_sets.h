@@ -1,13 +1,12 @@
 // Counters: what mgtune counts on a GPU, as data: a plain name, a unit, one line of meaning, and
 // the metrics of NVIDIA's chips that give the value. The counters of a set are counted together. A
-// tier is all sets up to that number. Constant data.
+// user asks for a tier: tier N means all sets whose `tier` is at most N. Constant data.
 //
-// A new counter is a row in its set's file. A new set NAME is one file that defines NAME_set() and
-// one line in the table of counter_sets.cpp.
+// A new counter is a row in the table of its set in counter_sets.cpp. A new set is one more such
+// table there, and one line in kSets.
 
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -37,7 +36,7 @@ struct CounterSet {
 
 inline constexpr int kTiers = 2;
 
-std::span<const CounterSet* const> counter_sets();   // in the order of tables
+std::span<const CounterSet> counter_sets();          // in the order of tables
 const Counter* find_counter(std::string_view name);  // null for an unknown name
 
 }  // namespace mgtune

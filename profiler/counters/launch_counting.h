@@ -5,35 +5,23 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "core/status.h"
-#include "counters/counter_sets.h"
 #include "counters/range_counter.h"
 #include "device/device.h"
+#include "store/records.h"
 #include "timing/timer.h"
 
 namespace mgtune {
-
-struct CountedLaunches {
-  struct Value {
-    const Counter* counter;
-    double value;  // divided by the launches if the counter is a sum
-  };
-  std::vector<Value> values;          // in the order of the sets
-  std::vector<std::string> left_out;  // "counter: why"
-  std::int64_t launches = 0;          // in the range
-  std::int64_t passes = 0;  // of all sets: how often the range ran, besides one run before
-};
 
 // The number of launches in one range: at least 16, and the same number for every buffer set.
 std::int64_t launches_in_range(std::int64_t buffer_sets);
 
 // The work rotates through `buffer_sets` sets of buffers, on the null stream. invalid_argument for
 // an unknown tier. environment if the chip has no counter of it, and as for RangeCounter. The
-// work's own failures are returned unchanged.
-Result<CountedLaunches> count_launches(RangeCounter& counter, Device& device, const TimedWork& work,
+// work's own failures are returned unchanged. The values are in the order of the sets; `passes` is
+// the sum over all sets, without the run before the first pass; `note` is empty.
+Result<VariantCounters> count_launches(RangeCounter& counter, Device& device, const TimedWork& work,
                                        std::int64_t buffer_sets, int tier);
 
 }  // namespace mgtune

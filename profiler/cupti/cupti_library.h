@@ -34,10 +34,7 @@ struct CuptiLibrary {
   std::string path;
   std::uint32_t version = 0;  // 130001 for CUDA 13.0 Update 1
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
-#define MGTUNE_DECLARE(function) decltype(&::function) function = nullptr;
-  MGTUNE_CUPTI_FUNCTIONS(MGTUNE_DECLARE)
-#undef MGTUNE_DECLARE
+  MGTUNE_CUPTI_FUNCTIONS(MGTUNE_DECLARE_FUNCTION)
 
   // ok for CUPTI_SUCCESS, otherwise environment: "what: CUPTI_ERROR_NAME". If another tool uses
   // CUPTI, the message says so in words.

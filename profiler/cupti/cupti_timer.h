@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "clocks/clock_watch.h"
 #include "core/status.h"
 #include "cupti/activity_recorder.h"
 #include "timing/cache_eviction.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "clocks/clock_log.h"
 #include "timing/statistics.h"
 
 namespace mgtune {
@@ -96,11 +97,6 @@ BatchSize size_for(BatchSize size, std::int64_t buffer_sets) {
   return size;
 }
 
-bool is_enough(std::int64_t rounds, double measured_ns, const TurnBudget& budget) {
-  if (rounds < budget.min_rounds) return false;
-  return rounds >= budget.max_rounds || measured_ns >= budget.max_seconds * 1e9;
-}
-
 }  // namespace
 
 std::int64_t BatchSize::calls(double call_ns, std::int64_t max_calls) const {
@@ -111,8 +107,6 @@ std::int64_t BatchSize::calls(double call_ns, std::int64_t max_calls) const {
   const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(1, max_calls));
   return static_cast<std::int64_t>(std::min(std::bit_ceil(wanted), std::bit_floor(limit)));
 }
-
-std::string BatchClock::note(std::int64_t) const { return ""; }
 
 BatchTimer::BatchTimer(std::string method, const BatchSize& size, std::unique_ptr<ClockWatch> watch)
     : method_(std::move(method)), size_(size), watch_(std::move(watch)) {}

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "clocks/clock_watch.h"
 #include "core/status.h"
 #include "timing/timer.h"
 
@@ -34,12 +35,7 @@ class BatchClock {
   virtual std::int64_t max_batches(std::int64_t calls) const = 0;
 
   // The note on the last time(): "", or in which way it is less than the method promises.
-  virtual std::string note(std::int64_t buffer_sets) const;
-
- protected:
-  BatchClock() = default;
-  BatchClock(const BatchClock&) = default;
-  BatchClock& operator=(const BatchClock&) = default;
+  virtual std::string note(std::int64_t /*buffer_sets*/) const { return ""; }
 };
 
 struct BatchSize {

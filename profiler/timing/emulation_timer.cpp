@@ -46,8 +46,7 @@ class EmulationTimer final : public Timer {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::mt19937_64 random(budget.seed);
     double measured_ns = 0;
-    for (std::int64_t round = 0; round < budget.max_rounds; ++round) {
-      if (round >= budget.min_rounds && measured_ns >= budget.max_seconds * 1e9) break;
+    for (std::int64_t round = 0; !is_enough(round, measured_ns, budget); ++round) {
       std::ranges::shuffle(order, random);
       for (const std::size_t i : order) {
         const std::int64_t start = clock_();

@@ -15,6 +15,7 @@
 
 #include <memory>
 
+#include "clocks/clock_watch.h"
 #include "device/cuda/cuda_driver.h"
 #include "timing/held_stream.h"
 #include "timing/timer.h"

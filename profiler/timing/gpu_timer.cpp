@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "clocks/clock_watch.h"
 #include "cupti/activity_recorder.h"
 #include "cupti/cupti_library.h"
 #include "cupti/cupti_timer.h"

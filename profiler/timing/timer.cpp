@@ -20,4 +20,9 @@ StopRule stop_rule(const std::vector<double>& samples_ns, double measured_ns,
   return narrow_enough || spent ? StopRule::enough : StopRule::go_on;
 }
 
+bool is_enough(std::int64_t rounds, double measured_ns, const TurnBudget& budget) {
+  if (rounds < budget.min_rounds) return false;
+  return rounds >= budget.max_rounds || measured_ns >= budget.max_seconds * 1e9;
+}
+
 }  // namespace mgtune

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "clocks/clock_log.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "store/records.h"
 
 namespace mgtune {
 
@@ -41,7 +41,7 @@ struct Timing {
   std::vector<double> samples_ns;  // in the order taken
   bool censored = false;           // measuring was stopped by stop_above_ns
   std::string note;
-  ClockSummary clocks;
+  ClockRecord clocks;
 };
 
 // Decides whether a measurement has enough samples. All methods use the same rule. `measured_ns` is
@@ -60,11 +60,8 @@ struct TurnBudget {
   std::uint64_t seed = 1;        // of the order
 };
 
-struct TurnTiming {
-  std::vector<std::vector<double>> samples_ns;  // of each work, one per round
-  std::string note;
-  ClockSummary clocks;
-};
+// Whether so many rounds are enough.
+bool is_enough(std::int64_t rounds, double measured_ns, const TurnBudget& budget);
 
 class Timer {
  public:
@@ -76,11 +73,6 @@ class Timer {
   // previous one in the caches. The first failure ends it.
   virtual Result<TurnTiming> time_in_turn(std::span<const TimedWork> works,
                                           const TurnBudget& budget) = 0;
-
- protected:
-  Timer() = default;
-  Timer(const Timer&) = default;
-  Timer& operator=(const Timer&) = default;
 };
 
 // Nanoseconds of a monotonic clock of this machine.

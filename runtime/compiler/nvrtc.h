@@ -39,10 +39,7 @@ struct Nvrtc {
   std::string path;  // of the library
   int major = 0, minor = 0;
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
-#define MGTUNE_DECLARE(function) decltype(&::function) function = nullptr;
-  MGTUNE_NVRTC_FUNCTIONS(MGTUNE_DECLARE)
-#undef MGTUNE_DECLARE
+  MGTUNE_NVRTC_FUNCTIONS(MGTUNE_DECLARE_FUNCTION)
 };
 
 // The path of the library, which is not opened. If there is none: environment, with the places that

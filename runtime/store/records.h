@@ -199,6 +199,37 @@ struct CounterRecord {
   bool operator==(const CounterRecord&) const = default;
 };
 
+// Hardware counters of one launch of a variant.
+struct VariantCounters {
+  std::string chip;                   // "GH100"
+  std::int64_t launches = 0;          // each value is the mean of this many launches
+  std::int64_t passes = 0;            // how often these launches were repeated
+  std::string note;                   // "", or why the buffers do not rotate fully
+  std::vector<CounterRecord> values;  // named as in counters/counter_sets.h
+  std::vector<std::string> left_out;  // "wgmma_instructions: TU102 has no metric for it"
+
+  // All but the values, which become an object with a member per counter.
+  static constexpr auto fields() {
+    using R = VariantCounters;
+    return std::tuple(Field{"chip", &R::chip}, Field{"launches", &R::launches},
+                      Field{"passes", &R::passes}, Field{"note", &R::note},
+                      Field{"left_out", &R::left_out});
+  }
+};
+
+// The times of several variants that were timed in turn: each one once per round.
+struct TurnTiming {
+  std::vector<std::vector<double>> samples_ns;  // of each variant, one per round
+  std::string note;
+  ClockRecord clocks;
+
+  static constexpr auto fields() {
+    using R = TurnTiming;
+    return std::tuple(Field{"samples_ns", &R::samples_ns}, Field{"note", &R::note},
+                      Field{"clocks", &R::clocks});
+  }
+};
+
 // One of the variants that were timed in turn at the end of a problem's sweep.
 struct FinalistRecord {
   std::string variant, build_sha256, launch_hash;

@@ -12,6 +12,11 @@
 
 #include "core/status.h"
 
+// Declares a member that points to a function of a library and has the type that the library's own
+// header declares. For the lists of functions, whose other arguments it ignores.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
+#define MGTUNE_DECLARE_FUNCTION(function, ...) decltype(&::function) function = nullptr;
+
 namespace mgtune {
 
 // The functions of the operating system's dynamic linker.

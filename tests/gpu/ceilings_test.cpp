@@ -33,7 +33,7 @@ class Ceilings : public RealGpuTest {
 
   // In units of 10^9; 0 where the GPU has no such thing.
   double rate(const std::string& kind, std::int64_t bytes = 0) {
-    const Result<MeasuredCeiling> measured =
+    const Result<CeilingRecord> measured =
         measure_ceiling(device(), builder_, *timer_, kind, bytes);
     if (measured.status().code() == StatusCode::unsupported) {
       std::cout << kind << ": " << measured.status().message() << std::endl;
@@ -43,7 +43,7 @@ class Ceilings : public RealGpuTest {
     if (!measured.ok()) return 0;
     const double rate = measured->rate * 1e-9;
     std::cout << kind << " " << (bytes >> 20) << " MiB: " << rate << " G/s, SM "
-              << measured->clocks.sm_mhz << " MHz, " << throttle_text(measured->clocks.reasons)
+              << measured->clocks.sm_mhz << " MHz, " << measured->clocks.throttle_reasons
               << std::endl;
     return rate;
   }

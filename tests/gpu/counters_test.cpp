@@ -194,11 +194,11 @@ class CountedKernels : public RealGpuTest {
   }
 
   Values count(const TimedWork& work, int tier) {
-    const Result<CountedLaunches> counted = count_launches(*counter_, device(), work, 1, tier);
+    const Result<VariantCounters> counted = count_launches(*counter_, device(), work, 1, tier);
     EXPECT_TRUE(counted.ok()) << counted.status().message();
     Values values;
     if (!counted.ok()) return values;
-    for (const auto& [which, value] : counted->values) values.emplace(which->name, value);
+    for (const auto& [name, value] : counted->values) values.emplace(name, value);
     return values;
   }
 

@@ -225,7 +225,7 @@ TEST_F(GpuTimers, TwoTimersDoNotShareCupti) {
 TEST_F(GpuTimers, TheCopyCeilingIsARateOfMemory) {
   const auto one = timer("rotating");
   for (const std::int64_t bytes : {std::int64_t{4} << 20, std::int64_t{256} << 20}) {
-    const Result<MeasuredCeiling> copy = measure_ceiling(device(), builder_, *one, "copy", bytes);
+    const Result<CeilingRecord> copy = measure_ceiling(device(), builder_, *one, "copy", bytes);
     ASSERT_TRUE(copy.ok()) << copy.status().message();
     const double rate = copy->rate * 1e-9;
     std::cout << "copy of " << (bytes >> 20) << " MiB: " << rate << " GB/s" << std::endl;

@@ -23,13 +23,13 @@ class MemoryCeilingTest : public testing::Test {
  protected:
   explicit MemoryCeilingTest(std::string kind) : kind_(std::move(kind)) {}
 
-  Result<MeasuredCeiling> measure(Timer& timer, std::int64_t bytes) {
+  Result<CeilingRecord> measure(Timer& timer, std::int64_t bytes) {
     return measure_ceiling(*device_, builder_, timer, kind_, bytes);
   }
 
   void expect_the_fastest_shapes_time() {
     FakeTimer timer({900, 700, 800, 650, 950});
-    const Result<MeasuredCeiling> ceiling = measure(timer, 1 << 16);
+    const Result<CeilingRecord> ceiling = measure(timer, 1 << 16);
     ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
     EXPECT_DOUBLE_EQ(ceiling->rate, (1 << 16) / 650e-9);
     EXPECT_EQ(ceiling->clocks.sm_mhz, 650);
@@ -50,7 +50,7 @@ class MemoryCeilingTest : public testing::Test {
       for (const std::int64_t bytes : sizes) {
         FakeTimer timer(times);
         timer.turns = turns;
-        const Result<MeasuredCeiling> ceiling = measure(timer, bytes);
+        const Result<CeilingRecord> ceiling = measure(timer, bytes);
         ASSERT_TRUE(ceiling.ok()) << "shape " << shape << ", " << bytes
                                   << " bytes: " << ceiling.status().message();
         EXPECT_DOUBLE_EQ(ceiling->rate, static_cast<double>(bytes) / 100e-9);

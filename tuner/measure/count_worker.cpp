@@ -26,18 +26,9 @@ class CountWorker {
     if (variant == nullptr) return {};
     MGTUNE_ASSIGN(const VariantBench::Launches launches,
                   bench_.launches(std::array<const LoadedVariant*, 1>{variant.get()}));
-    MGTUNE_ASSIGN(const CountedLaunches counted,
-                  count_launches(*counter_, bench_.device(), launches.works.front(),
-                                 launches.buffer_sets, request.tier));
-    VariantCounters& counters = reply.counters.emplace();
-    counters.chip = counter_->host().chip();
-    counters.launches = counted.launches;
-    counters.passes = counted.passes;
-    counters.note = launches.note;
-    counters.left_out = counted.left_out;
-    for (const CountedLaunches::Value& value : counted.values) {
-      counters.values.push_back({std::string(value.counter->name), value.value});
-    }
+    MGTUNE_ASSIGN(reply.counters, count_launches(*counter_, bench_.device(), launches.works.front(),
+                                                 launches.buffer_sets, request.tier));
+    reply.counters->note = launches.note;
     return {};
   }
 

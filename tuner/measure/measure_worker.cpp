@@ -9,7 +9,6 @@
 #include "device/registry.h"
 #include "measure/health_check.h"
 #include "measure/variant_bench.h"
-#include "system/utc_now.h"
 #include "timing/gpu_timer.h"
 #include "timing/statistics.h"
 #include "timing/timer.h"
@@ -24,15 +23,6 @@ Result<std::unique_ptr<Timer>> make_timer(Device& device, Builder& builder,
                                           const TimingMethod& method) {
   if (device.info().kind == DeviceKind::cpu) return make_emulation_timer();
   return make_gpu_timer(device, builder, method);
-}
-
-ClockRecord clock_record(const ClockSummary& clocks) {
-  return {clocks.sm_mhz,
-          clocks.memory_mhz,
-          clocks.power_w,
-          clocks.temperature_c,
-          throttle_text(clocks.reasons),
-          clocks.throttled_samples};
 }
 
 std::string joined_notes(const std::string& a, const std::string& b) {
@@ -67,24 +57,15 @@ class MeasureWorker {
       budget.min_rounds = 3;
       budget.max_seconds = 0.1;
     }
-    MGTUNE_ASSIGN(TurnTiming timing, timer_->time_in_turn(launches.works, budget));
-    reply.final = {std::move(timing.samples_ns), joined_notes(launches.note, timing.note),
-                   clock_record(timing.clocks)};
+    MGTUNE_ASSIGN(reply.final, timer_->time_in_turn(launches.works, budget));
+    reply.final->note = joined_notes(launches.note, reply.final->note);
     return {};
   }
 
   Status handle(const CeilingRequest& request, WorkReply& reply) {
     bench_.forget_problem();  // the ceilings need the memory
-    MGTUNE_ASSIGN(const MeasuredCeiling measured,
-                  measure_ceiling(bench_.device(), bench_.builder(), *timer_, request.ceiling,
-                                  request.bytes));
-    CeilingRecord& ceiling = reply.ceiling.emplace();
-    ceiling.kind = request.ceiling;
-    ceiling.method = timer_->method();
-    ceiling.bytes = is_memory_ceiling(request.ceiling) ? request.bytes : 0;
-    ceiling.rate = measured.rate;
-    ceiling.measured_at = utc_now();
-    ceiling.clocks = clock_record(measured.clocks);
+    MGTUNE_ASSIGN(reply.ceiling, measure_ceiling(bench_.device(), bench_.builder(), *timer_,
+                                                 request.ceiling, request.bytes));
     return {};
   }
 
@@ -115,7 +96,7 @@ class MeasureWorker {
     record.samples = summary.count;
     record.median_low_ns = summary.median_low;
     record.median_high_ns = summary.median_high;
-    record.clocks = clock_record(timing->clocks);
+    record.clocks = timing->clocks;
     record.note = joined_notes(launches.note, timing->note);
     return record;
   }

@@ -102,37 +102,6 @@ struct WorkRequest {
   }
 };
 
-// The times of a final: one sample per round for each variant of the request.
-struct FinalSamples {
-  std::vector<std::vector<double>> samples_ns;
-  std::string note;
-  ClockRecord clocks;
-
-  static constexpr auto fields() {
-    using R = FinalSamples;
-    return std::tuple(Field{"samples_ns", &R::samples_ns}, Field{"note", &R::note},
-                      Field{"clocks", &R::clocks});
-  }
-};
-
-// Hardware counters of one launch of a variant.
-struct VariantCounters {
-  std::string chip;                   // "GH100"
-  std::int64_t launches = 0;          // each value is the mean of this many launches
-  std::int64_t passes = 0;            // how often these launches were repeated
-  std::string note;                   // "", or why the buffers do not rotate fully
-  std::vector<CounterRecord> values;  // named as in counters/counter_sets.h
-  std::vector<std::string> left_out;  // "wgmma_instructions: TU102 has no metric for it"
-
-  // All but the values, which become an object with a member per counter.
-  static constexpr auto fields() {
-    using R = VariantCounters;
-    return std::tuple(Field{"chip", &R::chip}, Field{"launches", &R::launches},
-                      Field{"passes", &R::passes}, Field{"note", &R::note},
-                      Field{"left_out", &R::left_out});
-  }
-};
-
 struct WorkReply {
   enum class Kind : std::uint8_t { begin, done, failed };
   enum class Phase : std::uint8_t { variant, reference };  // what runs, and may crash or hang
@@ -148,7 +117,7 @@ struct WorkReply {
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
   std::optional<CeilingRecord> ceiling;
-  std::optional<FinalSamples> final;
+  std::optional<TurnTiming> final;
   std::optional<VariantCounters> counters;
 };
 

@@ -77,10 +77,7 @@ struct CudaDriver {
   std::string path;  // of libcuda
   int version = 0;   // 13000 for CUDA 13.0
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name
-#define MGTUNE_DECLARE(function, symbol) decltype(&::function) function = nullptr;
-  MGTUNE_CUDA_FUNCTIONS(MGTUNE_DECLARE)
-#undef MGTUNE_DECLARE
+  MGTUNE_CUDA_FUNCTIONS(MGTUNE_DECLARE_FUNCTION)
 
   // ok for CUDA_SUCCESS. device_lost after a fault of a kernel that ends this process's use of the
   // device. environment if the machine or another process is at fault (no memory, an uncorrectable

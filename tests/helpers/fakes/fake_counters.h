@@ -18,7 +18,7 @@ namespace mgtune {
 
 // The set of this name in the table.
 inline const CounterSet& counter_set(std::string_view name) {
-  return **std::ranges::find(counter_sets(), name, &CounterSet::name);
+  return *std::ranges::find(counter_sets(), name, &CounterSet::name);
 }
 
 class FakeCounters {

@@ -199,7 +199,7 @@ void serve_final(const WorkRequest& request, const FinalRequest& work) {
     reply.message = "no launch";
     return say(encode(reply));
   }
-  FinalSamples& final = reply.final.emplace();
+  TurnTiming& final = reply.final.emplace();
   final.note = "problem too small to rotate";
   for (const std::string& variant : work.variants) {
     const auto first = std::find(work.variants.begin(), work.variants.end(), variant);

@@ -225,15 +225,15 @@ TEST_P(ShippedKernels, Compile) {
 }
 
 // What the ceilings of the device run.
-std::vector<std::unique_ptr<ArithmeticKernel>> arithmetic_kernels(const Target& target) {
+std::vector<ArithmeticKernel> arithmetic_kernels(const Target& target) {
   DeviceInfo device;
   device.kind = DeviceKind::cuda;
   device.arch = target.arch;
   device.limits = target.limits;
-  std::vector<std::unique_ptr<ArithmeticKernel>> kernels;
-  kernels.push_back(make_fma_kernel(device));
+  std::vector<ArithmeticKernel> kernels;
+  kernels.push_back(fma_kernel(device));
   for (const DType dtype : {DType::f16, DType::bf16}) {
-    for (const auto make : {make_mma_kernel, make_wgmma_kernel}) {
+    for (const auto make : {mma_kernel, wgmma_kernel}) {
       auto kernel = make(device, dtype);
       if (kernel.ok()) kernels.push_back(*std::move(kernel));
     }
@@ -250,15 +250,14 @@ TEST_P(ShippedKernels, OfCeilingsCompileToWhatTheyMeasure) {
   const std::int64_t capability = target.limits.compute_capability;
   EXPECT_EQ(kernels.size(), capability == 90 ? 5U : capability < 80 ? 2U : 3U);
   for (const auto& kernel : kernels) {
-    const auto compiler = make_nvrtc_compiler(kernel->arch());
+    const auto compiler = make_nvrtc_compiler(kernel.arch);
     ASSERT_TRUE(compiler.ok()) << compiler.status().message();
     std::vector<std::string> names;
-    for (const ArithmeticShape& shape : kernel->shapes()) names.push_back(shape.kernel);
-    const Result<Build> build =
-        (*compiler)->compile({&sources, kernel->source(), names, kernel->arch()});
-    ASSERT_TRUE(build.ok()) << kernel->source() << ":\n" << build.status().message();
+    for (const ArithmeticShape& shape : kernel.shapes) names.push_back(shape.kernel);
+    const Result<Build> build = (*compiler)->compile({&sources, kernel.source, names, kernel.arch});
+    ASSERT_TRUE(build.ok()) << kernel.source << ":\n" << build.status().message();
     EXPECT_EQ(build->log.find("(C75"), std::string::npos) << build->log;
-    for (const ArithmeticShape& shape : kernel->shapes()) {
+    for (const ArithmeticShape& shape : kernel.shapes) {
       const auto built = std::ranges::find(build->kernels, shape.kernel, &BuildKernel::name);
       ASSERT_NE(built, build->kernels.end());
       EXPECT_EQ(built->spill_bytes, 0) << shape.kernel;

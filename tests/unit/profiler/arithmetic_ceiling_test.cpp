@@ -23,20 +23,13 @@ using testing::HasSubstr;
 constexpr double kLongEnoughNs = 2e6;  // for the steps that a shape begins with
 
 // Another kernel; its results are held against one step more than it was told to do.
-class OneStepShort final : public ArithmeticKernel {
- public:
-  explicit OneStepShort(const ArithmeticKernel& kernel)
-      : ArithmeticKernel(kernel), kernel_(kernel) {}
-
-  Status check(std::size_t i, const Block& block) const override {
-    Block other = block;
-    ++other.steps;
-    return kernel_.check(i, other);
-  }
-
- private:
-  const ArithmeticKernel& kernel_;
-};
+ArithmeticKernel one_step_short(ArithmeticKernel kernel) {
+  kernel.check = [check = kernel.check](std::size_t i, ArithmeticKernel::Block block) {
+    ++block.steps;
+    return check(i, block);
+  };
+  return kernel;
+}
 
 class ArithmeticCeiling : public testing::Test {
  protected:
@@ -50,7 +43,7 @@ class ArithmeticCeiling : public testing::Test {
     cache_ = nullptr;
   }
 
-  Result<MeasuredCeiling> measure(Timer& timer, const ArithmeticKernel& kernel) {
+  Result<CeilingRecord> measure(Timer& timer, const ArithmeticKernel& kernel) {
     return measure_arithmetic(*device_, builder_, timer, kernel);
   }
 
@@ -66,16 +59,16 @@ class ArithmeticCeiling : public testing::Test {
 
   // Each wins once, and the winner's results are checked.
   void expect_right_in_every_shape(const ArithmeticKernel& kernel) {
-    const std::size_t shapes = kernel.shapes().size();
+    const std::size_t shapes = kernel.shapes.size();
     for (std::size_t i = 0; i < shapes; ++i) {
       FakeTimer timer = won_by(i, shapes);
-      const Result<MeasuredCeiling> ceiling = measure(timer, kernel);
-      EXPECT_TRUE(ceiling.ok()) << kernel.shapes()[i].kernel << ": " << ceiling.status().message();
+      const Result<CeilingRecord> ceiling = measure(timer, kernel);
+      EXPECT_TRUE(ceiling.ok()) << kernel.shapes[i].kernel << ": " << ceiling.status().message();
     }
     FakeTimer timer = won_by(0, shapes);
-    const Status wrong = measure(timer, OneStepShort(kernel)).status();
+    const Status wrong = measure(timer, one_step_short(kernel)).status();
     EXPECT_EQ(wrong.code(), StatusCode::internal);
-    EXPECT_THAT(wrong.message(), HasSubstr(kernel.shapes().front().kernel));
+    EXPECT_THAT(wrong.message(), HasSubstr(kernel.shapes.front().kernel));
   }
 
   static TestFolder* cache_;  // one for all tests here: a build costs seconds
@@ -86,30 +79,30 @@ class ArithmeticCeiling : public testing::Test {
 TestFolder* ArithmeticCeiling::cache_ = nullptr;
 
 TEST_F(ArithmeticCeiling, MultiplyAddsAreRightInEveryShape) {
-  expect_right_in_every_shape(*make_fma_kernel(device_->info()));
+  expect_right_in_every_shape(fma_kernel(device_->info()));
 }
 
 TEST_F(ArithmeticCeiling, ProductsAreRightInEveryShape) {
-  expect_right_in_every_shape(**make_mma_kernel(device_->info(), DType::f16));
-  expect_right_in_every_shape(**make_mma_kernel(device_->info(), DType::bf16));
+  expect_right_in_every_shape(*mma_kernel(device_->info(), DType::f16));
+  expect_right_in_every_shape(*mma_kernel(device_->info(), DType::bf16));
 }
 
 TEST_F(ArithmeticCeiling, ProductsOfTheOldestTensorCoresAreRight) {
   DeviceInfo turing = device_->info();
   turing.limits.compute_capability = 75;
-  const auto kernel = make_mma_kernel(turing, DType::f16);
+  const auto kernel = mma_kernel(turing, DType::f16);
   ASSERT_TRUE(kernel.ok());
-  EXPECT_THAT((*kernel)->shapes().front().kernel, HasSubstr("<__half, 8, "));
-  expect_right_in_every_shape(**kernel);
+  EXPECT_THAT(kernel->shapes.front().kernel, HasSubstr("<__half, 8, "));
+  expect_right_in_every_shape(*kernel);
 }
 
 TEST_F(ArithmeticCeiling, IsTheBestShapesRate) {
-  const auto kernel = make_fma_kernel(device_->info());
-  const std::vector<ArithmeticShape>& shapes = kernel->shapes();
+  const auto kernel = fma_kernel(device_->info());
+  const std::vector<ArithmeticShape>& shapes = kernel.shapes;
   // Each shape is timed for its steps and once more for its rate; the winner's steps once more.
   FakeTimer timer({kLongEnoughNs});
   timer.turns = 0;
-  const Result<MeasuredCeiling> ceiling = measure(timer, *kernel);
+  const Result<CeilingRecord> ceiling = measure(timer, kernel);
   ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
   EXPECT_EQ(timer.bests_ns.size(), 2 * shapes.size() + 1);
   double most_flops = 0;
@@ -121,20 +114,20 @@ TEST_F(ArithmeticCeiling, IsTheBestShapesRate) {
 }
 
 TEST_F(ArithmeticCeiling, LaunchesAreMadeLongEnough) {
-  const auto kernel = make_fma_kernel(device_->info());
+  const auto kernel = fma_kernel(device_->info());
   // Of the first shape: 2 steps are too short, 64 times as many by a little; then its rate.
   std::vector<double> times = {10e3, 0.8e6, 1.1e6, 1.1e6};
-  for (std::size_t i = 1; i < kernel->shapes().size(); ++i) {
+  for (std::size_t i = 1; i < kernel.shapes.size(); ++i) {
     times.push_back(kLongEnoughNs);
     times.push_back(1e12);
   }
   times.push_back(kLongEnoughNs);  // for the check
   FakeTimer timer(times);
   timer.turns = 0;
-  const Result<MeasuredCeiling> ceiling = measure(timer, *kernel);
+  const Result<CeilingRecord> ceiling = measure(timer, kernel);
   ASSERT_TRUE(ceiling.ok()) << ceiling.status().message();
   EXPECT_EQ(timer.bests_ns.size(), times.size());
-  const ArithmeticShape& shape = kernel->shapes().front();
+  const ArithmeticShape& shape = kernel.shapes.front();
   const std::int64_t blocks = shape.blocks_per_sm * device_->info().limits.sm_count;
   const std::int64_t steps = 2 * 64 * 3 / 2;
   const auto flops = static_cast<double>(blocks * shape.block_flops * steps);
@@ -144,7 +137,7 @@ TEST_F(ArithmeticCeiling, LaunchesAreMadeLongEnough) {
 TEST_F(ArithmeticCeiling, AFailureOfTheTimerIsItsOwn) {
   FakeTimer timer({kLongEnoughNs});
   timer.failure = Status(StatusCode::device_lost, "gone");
-  const Status status = measure(timer, *make_fma_kernel(device_->info())).status();
+  const Status status = measure(timer, fma_kernel(device_->info())).status();
   EXPECT_EQ(status.code(), StatusCode::device_lost);
 }
 
@@ -152,11 +145,11 @@ TEST_F(ArithmeticCeiling, WhatADeviceLacksIsSaid) {
   DeviceInfo info = device_->info();
   info.name = "NVIDIA T4";
   info.limits.compute_capability = 75;
-  EXPECT_EQ(make_mma_kernel(info, DType::bf16).status().message(),
+  EXPECT_EQ(mma_kernel(info, DType::bf16).status().message(),
             "NVIDIA T4 has no tensor-core products of bf16: they came with compute capability 8.0");
   info.limits.compute_capability = 70;
-  EXPECT_EQ(make_mma_kernel(info, DType::f16).status().code(), StatusCode::unsupported);
-  EXPECT_EQ(make_wgmma_kernel(info, DType::f16).status().message(),
+  EXPECT_EQ(mma_kernel(info, DType::f16).status().code(), StatusCode::unsupported);
+  EXPECT_EQ(wgmma_kernel(info, DType::f16).status().message(),
             "NVIDIA T4 has no wgmma: only GPUs of compute capability 9.0 do");
 }
 
@@ -167,7 +160,7 @@ TEST_F(ArithmeticCeiling, KindsHaveNames) {
     return measure_ceiling(*device_, builder_, timer, kind, bytes);
   };
   for (const std::string& kind : ceiling_kinds()) {
-    const Result<MeasuredCeiling> measured = rate(kind, 1 << 20);
+    const Result<CeilingRecord> measured = rate(kind, 1 << 20);
     if (kind.starts_with("wgmma")) {
       EXPECT_EQ(measured.status().code(), StatusCode::unsupported);
       continue;
@@ -187,9 +180,9 @@ TEST(WgmmaKernel, ChecksTheLayoutOfSharedMemory) {
   DeviceInfo hopper;
   hopper.kind = DeviceKind::cuda;
   hopper.limits.compute_capability = 90;
-  const auto kernel = make_wgmma_kernel(hopper, DType::f16).value();
-  EXPECT_EQ(kernel->arch(), "sm_90a");
-  const ArithmeticShape& shape = kernel->shapes()[1];
+  const auto kernel = wgmma_kernel(hopper, DType::f16).value();
+  EXPECT_EQ(kernel.arch, "sm_90a");
+  const ArithmeticShape& shape = kernel.shapes[1];
   ASSERT_EQ(shape.kernel, "wgmma_peak<__half, 256, 2>");
   ASSERT_EQ(shape.shared_bytes, (2 * 64 + 256) * 128U);
 
@@ -219,7 +212,7 @@ TEST(WgmmaKernel, ChecksTheLayoutOfSharedMemory) {
       out[(thread / 128 * 128 + n) * 128 + thread % 128] = sum * static_cast<float>(steps);
     }
   }
-  const auto check = [&] { return kernel->check(1, {block, steps, table, out}); };
+  const auto check = [&] { return kernel.check(1, {block, steps, table, out}); };
   EXPECT_TRUE(check().ok()) << check().message();
   out[777] = std::nanf("");
   EXPECT_EQ(check().code(), StatusCode::internal);

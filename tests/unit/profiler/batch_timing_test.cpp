@@ -224,7 +224,7 @@ TEST(BatchTiming, SamplesOfAThrottledGpuAreTakenAgain) {
   const Timing timing = timer.time({}, {}).value();
   EXPECT_THAT(timing.samples_ns, SizeIs(6));
   EXPECT_EQ(timing.clocks.throttled_samples, 12);
-  EXPECT_EQ(timing.clocks.reasons, kPowerCap);
+  EXPECT_EQ(timing.clocks.throttle_reasons, "sw_power_cap");
   EXPECT_EQ(timing.clocks.sm_mhz, 1500) << "the median of three readings";
   EXPECT_EQ(timing.clocks.temperature_c, 60);
   EXPECT_EQ(timing.note, "");

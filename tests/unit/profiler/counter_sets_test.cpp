@@ -27,9 +27,9 @@ using testing::IsEmpty;
 
 TEST(CounterSets, NamesAreOneEachAndPlain) {
   std::set<std::string_view> names;
-  for (const CounterSet* set : counter_sets()) {
-    EXPECT_TRUE(set->tier >= 1 && set->tier <= kTiers) << set->name;
-    for (const Counter& counter : set->counters) {
+  for (const CounterSet& set : counter_sets()) {
+    EXPECT_TRUE(set.tier >= 1 && set.tier <= kTiers) << set.name;
+    for (const Counter& counter : set.counters) {
       EXPECT_TRUE(names.insert(counter.name).second) << counter.name;
       EXPECT_EQ(find_counter(counter.name), &counter);
       for (const char c : counter.name) {
