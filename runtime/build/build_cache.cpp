@@ -85,7 +85,7 @@ Status BuildCache::check(const std::string& directory) {
   if (directory.empty()) return no_folder();
   FileSystem& files = FileSystem::real();
   MGTUNE_TRY(files.create_directories(directory, 0700));
-  MGTUNE_TRY(check_private_directory(directory));
+  MGTUNE_TRY(open_private_directory(directory).status());
   const std::string probe = directory + "/.mgtune-probe-" + std::to_string(::getpid());
   MGTUNE_TRY(files.write_file(probe, "probe"));
   return files.remove(probe);
@@ -103,7 +103,7 @@ std::optional<Build> BuildCache::load(const std::string& key) {
     Result<Build> build = decode_cache_entry(key, *entry);
     if (build.ok()) return std::move(build).value();
   } else if (entry.status().code() != StatusCode::corrupt ||
-             !check_private_directory(directory_).ok()) {
+             !open_private_directory(directory_).ok()) {
     return std::nullopt;  // not there, not readable, or in a directory that is not ours to clean
   }
   // An entry that cannot be removed will be a miss again.
@@ -203,7 +203,7 @@ Result<BuildCache::Usage> BuildCache::usage() {
 Result<BuildCache::Usage> BuildCache::clear() {
   Usage removed;
   if (directory_.empty() || !file_system_.exists(directory_)) return removed;
-  MGTUNE_TRY(check_private_directory(directory_));
+  MGTUNE_TRY(open_private_directory(directory_).status());
   MGTUNE_ASSIGN(const std::vector<File> files, list());
   for (const File& file : files) {
     if (file.temporary && !file.is_abandoned()) continue;

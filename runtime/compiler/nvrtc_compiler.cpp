@@ -140,18 +140,15 @@ class NvrtcCompiler final : public Compiler {
     MGTUNE_TRY(expect(nvrtc_->nvrtcGetCUBIN(program.get(), build.binary.data())));
     build.sha256 = sha256_hex(build.binary);
 
-    const std::vector<PtxasEntry> report = parse_ptxas_report(build.log);
+    const std::vector<BuildKernel> report = parse_ptxas_report(build.log);
     for (const std::string& kernel : kernels) {
       const char* symbol = nullptr;
       MGTUNE_TRY(expect(nvrtc_->nvrtcGetLoweredName(program.get(), kernel.c_str(), &symbol)));
-      BuildKernel entry{.name = kernel, .symbol = symbol};
-      const auto found = std::ranges::find(report, entry.symbol, &PtxasEntry::symbol);
-      if (found != report.end()) {
-        entry.registers = found->registers;
-        entry.spill_bytes = found->spill_bytes;
-        entry.static_shared_bytes = found->static_shared_bytes;
-      }
-      build.kernels.push_back(std::move(entry));
+      const auto found = std::ranges::find(report, symbol, &BuildKernel::symbol);
+      BuildKernel& entry = build.kernels.emplace_back();
+      if (found != report.end()) entry = *found;
+      entry.name = kernel;
+      entry.symbol = symbol;
     }
     return build;
   }

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <sstream>
+
+#include "core/text.h"
 
 namespace mgtune {
 namespace {
@@ -21,9 +22,7 @@ int number_before(std::string_view line, std::string_view words) {
   if (at == line.npos) return -1;
   std::size_t begin = at;
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
-  int number = -1;
-  std::from_chars(line.data() + begin, line.data() + at, number);
-  return number;
+  return parse_number<int>(line.substr(begin, at - begin)).value_or(-1);
 }
 
 // The text after `words`, up to `end`; "" if `words` is not in the line.
@@ -36,20 +35,20 @@ std::string_view text_after(std::string_view line, std::string_view words, char 
 
 }  // namespace
 
-std::vector<PtxasEntry> parse_ptxas_report(std::string_view log) {
-  std::vector<PtxasEntry> entries;
+std::vector<BuildKernel> parse_ptxas_report(std::string_view log) {
+  std::vector<BuildKernel> entries;
   std::string function;  // whose properties follow
   int called_spill_bytes = 0;
   std::istringstream lines{std::string(log)};
   for (std::string line; std::getline(lines, line);) {
     if (const auto symbol = text_after(line, "Compiling entry function '", '\''); !symbol.empty()) {
-      entries.push_back({.symbol = std::string(symbol)});
+      entries.emplace_back().symbol = symbol;
     }
     if (const auto name = text_after(line, "Function properties for ", ' '); !name.empty()) {
       function = name;
     }
     if (entries.empty()) continue;
-    PtxasEntry& entry = entries.back();
+    BuildKernel& entry = entries.back();
     if (const int bytes = number_before(line, " bytes spill stores"); bytes >= 0) {
       if (function == entry.symbol) {
         entry.spill_bytes = bytes;
@@ -62,7 +61,7 @@ std::vector<PtxasEntry> parse_ptxas_report(std::string_view log) {
       entry.static_shared_bytes = std::max(0, number_before(line, " bytes smem"));
     }
   }
-  for (PtxasEntry& entry : entries) {
+  for (BuildKernel& entry : entries) {
     if (entry.spill_bytes >= 0) entry.spill_bytes += called_spill_bytes;
   }
   return entries;

@@ -7,19 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "build/build.h"
+
 namespace mgtune {
 
-struct PtxasEntry {
-  std::string symbol;
-  int registers = -1;
-  // Bytes stored; usually as many are loaded again. Spills of functions that were not inlined count
-  // for every kernel, because the report does not say which kernel calls them.
-  int spill_bytes = -1;
-  int static_shared_bytes = -1;
-};
-
-// In the order of the log. Unknown lines are skipped.
-std::vector<PtxasEntry> parse_ptxas_report(std::string_view log);
+// The kernels in the order of the log, without their names: the log has only their symbols. Unknown
+// lines are skipped. `spill_bytes` are the bytes stored; usually as many are loaded again. Spills
+// of functions that were not inlined count for every kernel, because the report does not say which
+// kernel calls them.
+std::vector<BuildKernel> parse_ptxas_report(std::string_view log);
 
 // The lines in which ptxas says that it gave up an optimization that the kernel is written for:
 // asynchronous products that run one after the other (C7509 to C7516, C7520), a wait put between

@@ -38,29 +38,33 @@ struct DeviceInfo {
 // cudaStream_t / CUstream; null is the device's default stream. The cpu device ignores it.
 using Stream = void*;
 
-struct KernelParameter {
-  std::size_t bytes;
-};
-
 // One kernel of a loaded module.
 class Kernel {
  public:
-  Kernel(std::string name, std::vector<KernelParameter> parameters)
-      : name_(std::move(name)), parameters_(std::move(parameters)) {}
+  Kernel(std::string name, std::vector<std::size_t> parameter_bytes)
+      : name_(std::move(name)), parameter_bytes_(std::move(parameter_bytes)) {}
   virtual ~Kernel() = default;
   const std::string& name() const { return name_; }
-  const std::vector<KernelParameter>& parameters() const { return parameters_; }
+  const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
 
  private:
   std::string name_;
-  std::vector<KernelParameter> parameters_;
+  std::vector<std::size_t> parameter_bytes_;
 };
 
 class Module {
  public:
   virtual ~Module() = default;
   // By the name expression of BuildKernel::name; not_found otherwise.
-  virtual Result<const Kernel*> kernel(const std::string& name) const = 0;
+  Result<const Kernel*> kernel(const std::string& name) const {
+    for (const std::unique_ptr<Kernel>& kernel : kernels_) {
+      if (kernel->name() == name) return kernel.get();
+    }
+    return not_found("the build has no kernel " + name);
+  }
+
+ protected:
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // added while the module is loaded
 };
 
 struct KernelLaunch {
@@ -149,36 +153,23 @@ class Buffer {
  public:
   Buffer() = default;
   static Result<Buffer> allocate(Device& device, std::size_t bytes) {
+    MGTUNE_ASSIGN(void* const memory, device.allocate(bytes));
     Buffer buffer;
-    MGTUNE_ASSIGN(buffer.data_, device.allocate(bytes));
-    buffer.device_ = &device;
+    buffer.data_ = {memory, Free{&device}};
     buffer.bytes_ = bytes;
     return buffer;
   }
-  Buffer(Buffer&& other) noexcept { swap(other); }
-  Buffer& operator=(Buffer&& other) noexcept {
-    Buffer taken(std::move(other));
-    swap(taken);
-    return *this;
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() {
-    if (device_ != nullptr) device_->free(data_);
-  }
 
-  void* data() const { return data_; }
+  void* data() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
 
  private:
-  void swap(Buffer& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-  }
+  struct Free {
+    Device* device;
+    void operator()(void* memory) const { device->free(memory); }
+  };
 
-  Device* device_ = nullptr;
-  void* data_ = nullptr;
+  std::unique_ptr<void, Free> data_;
   std::size_t bytes_ = 0;
 };
 

@@ -95,17 +95,17 @@ Status ask_device(Device& device, const Design& design, const Kernel& kernel, Sl
 }
 
 Status check_parameters(const Kernel& kernel, const std::vector<std::size_t>& declared) {
-  const std::vector<KernelParameter>& own = kernel.parameters();
+  const std::vector<std::size_t>& own = kernel.parameter_bytes();
   if (own.size() != declared.size()) {
     return {StatusCode::launch_failed,
             fmt::format("{} takes {} parameters, but its launch declares {} args", kernel.name(),
                         own.size(), declared.size())};
   }
   for (std::size_t i = 0; i < own.size(); ++i) {
-    if (own[i].bytes == declared[i]) continue;
+    if (own[i] == declared[i]) continue;
     return {StatusCode::launch_failed,
             fmt::format("parameter {} of {} has {} bytes, but its launch declares {}", i,
-                        kernel.name(), own[i].bytes, declared[i])};
+                        kernel.name(), own[i], declared[i])};
   }
   return {};
 }

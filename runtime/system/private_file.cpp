@@ -53,10 +53,6 @@ Result<std::string> read_checked(const std::string& directory, const std::string
 
 }  // namespace
 
-Status check_private_directory(const std::string& directory) {
-  return open_private_directory(directory).status();
-}
-
 Result<FileDescriptor> open_private_directory(const std::string& directory) {
   FileDescriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return open_failure(directory, errno);

@@ -12,11 +12,9 @@
 
 namespace mgtune {
 
-// ok if `directory` is a directory, belongs to this user, and nobody else can write to it.
-Status check_private_directory(const std::string& directory);
-
-// Opens a directory that passes this check. Somebody who may write to a folder above it can later
-// make its path mean another directory. The descriptor always refers to the one that was checked.
+// Opens a directory that belongs to this user and that nobody else can write to. corrupt if it is
+// not such a directory. Somebody who may write to a folder above it can later make its path mean
+// another directory. The descriptor always refers to the one that was checked.
 Result<FileDescriptor> open_private_directory(const std::string& directory);
 
 // The content of the regular file `name` in `directory`. Both are checked as above, through the

@@ -120,9 +120,9 @@ TEST_F(CudaDeviceTest, SaysThatThereIsNoRoom) {
 TEST_F(CudaDeviceTest, LaunchesAKernel) {
   const Kernel* const add_one = kernel(kAddOneSource, "add_one");
   ASSERT_NE(add_one, nullptr);
-  ASSERT_EQ(add_one->parameters().size(), 2U);
-  EXPECT_EQ(add_one->parameters()[0].bytes, 8U);
-  EXPECT_EQ(add_one->parameters()[1].bytes, 8U);
+  ASSERT_EQ(add_one->parameter_bytes().size(), 2U);
+  EXPECT_EQ(add_one->parameter_bytes()[0], 8U);
+  EXPECT_EQ(add_one->parameter_bytes()[1], 8U);
   const Buffer buffer = Buffer::allocate(device(), 1000 * sizeof(int)).value();
   ASSERT_TRUE(device().fill_bytes(buffer.data(), 0, buffer.bytes(), nullptr).ok());
   for (int i = 0; i < 3; ++i) {
@@ -186,7 +186,7 @@ TEST_F(CudaDeviceTest, ATensorMapIsWhatTheCopyEngineReads) {
   }
   const Kernel* const read_tile = kernel(kReadTile, "read_tile");
   ASSERT_NE(read_tile, nullptr);
-  ASSERT_EQ(read_tile->parameters().front().bytes, sizeof(EncodedTensorMap));
+  ASSERT_EQ(read_tile->parameter_bytes().front(), sizeof(EncodedTensorMap));
   constexpr int kRows = 21;
   constexpr int kColumns = 50;
   constexpr int kStride = 64;  // elements; a row is padded
@@ -261,7 +261,7 @@ TEST_F(CudaDeviceTest, NamesAKernelThatIsNotThere) {
       make_nvrtc_compiler(arch).value()->compile({&sources, "test.cu", {"add_one"}, arch}).value();
   const auto module = device().load(build);
   ASSERT_TRUE(module.ok());
-  EXPECT_EQ((*module)->kernel("add_two").status().message(), "the cubin has no kernel add_two");
+  EXPECT_EQ((*module)->kernel("add_two").status().message(), "the build has no kernel add_two");
   build.kernels.front().symbol = "absent";
   EXPECT_THAT(device().load(build).status().message(),
               testing::StartsWith("add_one: finding the kernel: CUDA_ERROR_NOT_FOUND"));

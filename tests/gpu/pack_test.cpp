@@ -117,7 +117,7 @@ TEST_F(PackOnGpu, ALaunchBesideTheDriversOwn) {
   const auto module = device().load(pick->build);
   ASSERT_TRUE(module.ok()) << module.status().message();
   const Kernel* const kernel = *(*module)->kernel(pick->build.kernels.front().name);
-  ASSERT_EQ(kernel->parameters().size(), 8U);
+  ASSERT_EQ(kernel->parameter_bytes().size(), 8U);
   void* no_rstd = nullptr;
   std::int64_t rows = kPackedRows, stride = kPackedHidden;
   float eps = 0, offset = 0;

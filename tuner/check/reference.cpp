@@ -202,23 +202,23 @@ Status Reference::load(Builder& builder) {
 Status Reference::launch_own(const Kernel* kernel, std::vector<void*>& args) const {
   std::vector<std::uint8_t> problem = problem_struct(*problem_, scalars_);
   args.push_back(problem.data());
-  const std::vector<KernelParameter>& parameters = kernel->parameters();
-  if (parameters.size() == args.size() && parameters.back().bytes != problem.size()) {
+  const std::vector<std::size_t>& parameters = kernel->parameter_bytes();
+  if (parameters.size() == args.size() && parameters.back() != problem.size()) {
     return kernel_failure(
         *problem_->op, true,
         invalid_argument(fmt::format("the last parameter of {} has {} bytes; it has to be the "
                                      "struct Problem, which has {}",
-                                     kernel->name(), parameters.back().bytes, problem.size())));
+                                     kernel->name(), parameters.back(), problem.size())));
   }
   return launch(kernel, true, args);
 }
 
 Status Reference::launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const {
-  if (kernel->parameters().size() != args.size()) {
-    return kernel_failure(
-        *problem_->op, is_own,
-        invalid_argument(fmt::format("{} takes {} parameters, the operator gives it {}",
-                                     kernel->name(), kernel->parameters().size(), args.size())));
+  if (kernel->parameter_bytes().size() != args.size()) {
+    return kernel_failure(*problem_->op, is_own,
+                          invalid_argument(fmt::format(
+                              "{} takes {} parameters, the operator gives it {}", kernel->name(),
+                              kernel->parameter_bytes().size(), args.size())));
   }
   Status status = device_->launch({.kernel = kernel,
                                    .grid = {kReferenceBlocks, 1, 1},

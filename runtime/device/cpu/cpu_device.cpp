@@ -9,15 +9,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "core/text.h"
 #include "device/device.h"
 #include "device/plugin.h"
 #include "device_memory.h"
@@ -43,14 +42,10 @@ DeviceMemory& memory_of_process() {
 Result<double> deadline_from_environment() {
   const char* const word = std::getenv("MGTUNE_CPU_DEADLINE_S");
   if (word == nullptr) return kDefaultDeadlineS;
-  const std::string_view text(word);
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0)) {
-    return invalid_argument(fmt::format(
-        "MGTUNE_CPU_DEADLINE_S: expected a positive number of seconds, got '{}'", text));
-  }
-  return seconds;
+  const auto seconds = parse_number<double>(word);
+  if (seconds && *seconds > 0) return *seconds;
+  return invalid_argument(
+      fmt::format("MGTUNE_CPU_DEADLINE_S: expected a positive number of seconds, got '{}'", word));
 }
 
 Status refused(std::string why) { return Status(StatusCode::launch_failed, std::move(why)); }
@@ -154,9 +149,9 @@ class CpuDevice final : public Device {
           fmt::format("{} bytes of dynamic and {} of static shared memory; the cpu device has {}",
                       launch.shared_bytes, static_bytes, info_.limits.max_shared_bytes));
     }
-    if (launch.args == nullptr && !launch.kernel->parameters().empty()) {
+    if (launch.args == nullptr && !launch.kernel->parameter_bytes().empty()) {
       return refused(fmt::format("no arguments for the {} parameters of {}",
-                                 launch.kernel->parameters().size(), launch.kernel->name()));
+                                 launch.kernel->parameter_bytes().size(), launch.kernel->name()));
     }
     return Status();
   }

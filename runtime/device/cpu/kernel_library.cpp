@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <deque>
 #include <utility>
 
 namespace mgtune {
@@ -35,14 +34,6 @@ CodeRange code_around(void (*function)(void* const*)) {
   CodeSearch search{reinterpret_cast<std::uintptr_t>(function), {}};
   dl_iterate_phdr(look_in_library, &search);
   return search.found;
-}
-
-std::vector<KernelParameter> parameters_of(const mgcpu::KernelEntry& entry) {
-  std::vector<KernelParameter> parameters;
-  for (std::uint32_t i = 0; i < entry.parameter_count; ++i) {
-    parameters.push_back({entry.parameter_bytes[i]});
-  }
-  return parameters;
 }
 
 class KernelLibrary final : public Module {
@@ -83,24 +74,16 @@ class KernelLibrary final : public Module {
       task.layout = &layout_;
       task.code = code_around(entry->run);
       task.check_races = build.arch == "cpu-race";
-      kernels_.emplace_back(kernel.name, task,
-                            build.kernels.size() == 1 ? layout_.array_bytes() : 0);
+      const std::size_t static_bytes = build.kernels.size() == 1 ? layout_.array_bytes() : 0;
+      kernels_.push_back(std::make_unique<CpuKernel>(kernel.name, task, static_bytes));
     }
     return Status();
-  }
-
-  Result<const Kernel*> kernel(const std::string& name) const override {
-    for (const CpuKernel& kernel : kernels_) {
-      if (kernel.name() == name) return static_cast<const Kernel*>(&kernel);
-    }
-    return not_found("the build has no kernel " + name);
   }
 
  private:
   std::string path_;
   void* handle_ = nullptr;
   SharedLayout layout_;
-  std::deque<CpuKernel> kernels_;  // callers hold their addresses
 };
 
 }  // namespace
@@ -108,7 +91,8 @@ class KernelLibrary final : public Module {
 SharedLayout* layout_being_loaded() { return loading_layout; }
 
 CpuKernel::CpuKernel(std::string name, const BlockTask& task, std::size_t static_shared_bytes)
-    : Kernel(std::move(name), parameters_of(*task.entry)),
+    : Kernel(std::move(name), {task.entry->parameter_bytes,
+                               task.entry->parameter_bytes + task.entry->parameter_count}),
       task_(task),
       static_shared_bytes_(static_shared_bytes) {}
 

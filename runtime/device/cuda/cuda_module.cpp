@@ -2,7 +2,6 @@
 
 #include <cuda.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,21 +13,21 @@ namespace {
 
 constexpr std::int64_t kSharedWithoutOptIn = 48 << 10;
 
-std::vector<KernelParameter> parameters_of(const CudaDriver& driver, CUkernel kernel) {
-  std::vector<KernelParameter> parameters;
+std::vector<std::size_t> parameters_of(const CudaDriver& driver, CUkernel kernel) {
+  std::vector<std::size_t> parameters;
   std::size_t offset = 0;
   std::size_t bytes = 0;
   // The driver does not report the number: the first index past the end is an error.
   while (driver.cuKernelGetParamInfo(kernel, parameters.size(), &offset, &bytes) == CUDA_SUCCESS) {
-    parameters.push_back({bytes});
+    parameters.push_back(bytes);
   }
   return parameters;
 }
 
 class CudaKernel final : public Kernel {
  public:
-  CudaKernel(std::string name, CUkernel handle, std::vector<KernelParameter> parameters)
-      : Kernel(std::move(name), std::move(parameters)), handle_(handle) {}
+  CudaKernel(std::string name, CUkernel handle, std::vector<std::size_t> parameter_bytes)
+      : Kernel(std::move(name), std::move(parameter_bytes)), handle_(handle) {}
   CUkernel handle() const { return handle_; }
 
  private:
@@ -75,17 +74,9 @@ class CudaModule final : public Module {
     return {};
   }
 
-  Result<const Kernel*> kernel(const std::string& name) const override {
-    const auto found = std::ranges::find_if(
-        kernels_, [&name](const auto& kernel) { return kernel->name() == name; });
-    if (found == kernels_.end()) return not_found("the cubin has no kernel " + name);
-    return static_cast<const Kernel*>(found->get());
-  }
-
  private:
   const CudaDriver& driver_;
   CUlibrary library_;
-  std::vector<std::unique_ptr<CudaKernel>> kernels_;
 };
 
 }  // namespace

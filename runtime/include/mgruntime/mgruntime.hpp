@@ -54,22 +54,15 @@ class [[nodiscard]] Status {
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(mgr_context_t* context, void* data) : context_(context), data_(data) {}
-  Buffer(Buffer&& other) noexcept
-      : context_(other.context_), data_(std::exchange(other.data_, nullptr)) {}
-  Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(context_, other.context_);
-    std::swap(data_, other.data_);
-    return *this;
-  }
-  ~Buffer() {
-    if (data_ != nullptr) mgr_free(context_, data_);
-  }
-  void* data() const { return data_; }
+  Buffer(mgr_context_t* context, void* data) : data_(data, Free{context}) {}
+  void* data() const { return data_.get(); }
 
  private:
-  mgr_context_t* context_ = nullptr;
-  void* data_ = nullptr;
+  struct Free {
+    mgr_context_t* context;
+    void operator()(void* data) const { mgr_free(context, data); }
+  };
+  std::unique_ptr<void, Free> data_;
 };
 
 // Immutable: any number of threads may launch it.

@@ -20,29 +20,18 @@
 
 namespace mgtune {
 
-class FakeKernel : public Kernel {
- public:
-  using Kernel::Kernel;
-};
-
 class FakeModule : public Module {
  public:
-  FakeModule(std::vector<std::unique_ptr<FakeKernel>> kernels, std::atomic<std::int64_t>& alive)
-      : kernels_(std::move(kernels)), alive_(alive) {
+  FakeModule(std::vector<std::unique_ptr<Kernel>> kernels, std::atomic<std::int64_t>& alive)
+      : alive_(alive) {
+    kernels_ = std::move(kernels);
     ++alive_;
   }
   FakeModule(const FakeModule&) = delete;
   FakeModule& operator=(const FakeModule&) = delete;
   ~FakeModule() override { --alive_; }
-  Result<const Kernel*> kernel(const std::string& name) const override {
-    for (const auto& kernel : kernels_) {
-      if (kernel->name() == name) return kernel.get();
-    }
-    return not_found("no kernel " + name);
-  }
 
  private:
-  std::vector<std::unique_ptr<FakeKernel>> kernels_;
   std::atomic<std::int64_t>& alive_;
 };
 
@@ -83,13 +72,10 @@ class FakeDevice : public HostMemoryDevice {
   Result<std::unique_ptr<Module>> load(const Build& build) override {
     ++loads;
     if (on_load) MGTUNE_TRY(on_load(build));
-    std::vector<std::unique_ptr<FakeKernel>> kernels;
+    std::vector<std::unique_ptr<Kernel>> kernels;
     for (const BuildKernel& kernel : build.kernels) {
-      std::vector<KernelParameter> sizes;
-      for (const std::size_t bytes : parameters[kernel.name.substr(0, kernel.name.find('<'))]) {
-        sizes.push_back({bytes});
-      }
-      kernels.push_back(std::make_unique<FakeKernel>(kernel.name, std::move(sizes)));
+      const std::string name = kernel.name.substr(0, kernel.name.find('<'));
+      kernels.push_back(std::make_unique<Kernel>(kernel.name, parameters[name]));
     }
     return std::unique_ptr<Module>(std::make_unique<FakeModule>(std::move(kernels), modules_alive));
   }

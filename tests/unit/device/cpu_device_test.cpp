@@ -207,10 +207,8 @@ TEST_F(CpuDevice, PassesParametersByValue) {
   EXPECT_EQ(out[0], 321.75F);
 
   const Kernel& kernel = *kernels->module().kernel("parameters").value();
-  std::vector<std::size_t> sizes;
-  for (const KernelParameter& parameter : kernel.parameters()) sizes.push_back(parameter.bytes);
-  EXPECT_THAT(sizes, ElementsAre(8, 1, 2, 8, 16));
-  EXPECT_EQ(kernels->module().kernel("nothing").value()->parameters().size(), 0U);
+  EXPECT_THAT(kernel.parameter_bytes(), ElementsAre(8, 1, 2, 8, 16));
+  EXPECT_EQ(kernels->module().kernel("nothing").value()->parameter_bytes().size(), 0U);
 }
 
 TEST_F(CpuDevice, SharedMemoryIsOfTheBlockAndUnwrittenAtItsStart) {

@@ -47,12 +47,9 @@ Status Block::start(const BlockTask& task, std::uint64_t block_index) {
   random_ = task.order.seed ^ (block_index * 0x9e3779b97f4a7c15ULL);
   MGTUNE_TRY(stacks_.reserve(thread_count_));
   MGTUNE_TRY(shared_.reset(*task.layout, task.dynamic_bytes));
-  if (task.check_races) {
-    race_checker_.start_block(shared_.arena(), shared_.arena_bytes(), shared_.dynamic(),
-                              shared_.dynamic_bytes());
-  }
-  mgcpu_static_shared = shared_.arena();
-  mgcpu_dynamic_shared = shared_.dynamic();
+  if (task.check_races) race_checker_.start_block(shared_.arena(), shared_.dynamic());
+  mgcpu_static_shared = shared_.arena().data();
+  mgcpu_dynamic_shared = shared_.dynamic().data();
   blockIdx = block_index_;
   blockDim = task.block;
   gridDim = task.grid;

@@ -5,14 +5,12 @@
 
 namespace mgtune {
 
-void RaceChecker::start_block(const unsigned char* arena, std::size_t arena_bytes,
-                              const unsigned char* dynamic, std::size_t dynamic_bytes) {
-  regions_[0].begin = arena;
-  regions_[0].bytes = arena_bytes;
-  regions_[1].begin = dynamic;
-  regions_[1].bytes = dynamic_bytes;
+void RaceChecker::start_block(std::span<const unsigned char> arena,
+                              std::span<const unsigned char> dynamic) {
+  regions_[0].memory = arena;
+  regions_[1].memory = dynamic;
   for (Region& region : regions_) {
-    if (region.shadow.size() < region.bytes) region.shadow.resize(region.bytes);
+    region.shadow.resize(std::max(region.shadow.size(), region.memory.size()));
   }
   ++block_epoch_;  // whatever the shadow holds is of the past
 }
@@ -47,7 +45,7 @@ void RaceChecker::remember_read(Byte& byte, const Access& access) const {
 std::optional<Race> RaceChecker::record(Region& region, std::size_t offset, std::size_t bytes,
                                         Kind kind, const Access& access) {
   const bool writes = kind == Kind::write || kind == Kind::atomic_write;
-  const std::size_t end = std::min(region.bytes, offset + bytes);
+  const std::size_t end = std::min(region.memory.size(), offset + bytes);
   for (std::size_t i = offset; i < end; ++i) {
     Byte& byte = region.shadow[i];
     const Access* earlier = races(byte.write, access) ? &byte.write : nullptr;

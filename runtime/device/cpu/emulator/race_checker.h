@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fault.h"
@@ -33,8 +34,7 @@ class RaceChecker {
  public:
   // Sets the memory to watch. Nothing is watched before the first call. It allocates memory here,
   // because a fiber must not.
-  void start_block(const unsigned char* arena, std::size_t arena_bytes,
-                   const unsigned char* dynamic, std::size_t dynamic_bytes);
+  void start_block(std::span<const unsigned char> arena, std::span<const unsigned char> dynamic);
   void block_barrier() { ++block_epoch_; }
   void warp_barrier(std::uint32_t warp) { ++warp_epochs_[warp]; }
 
@@ -50,9 +50,9 @@ class RaceChecker {
   std::optional<Race> access(const void* address, std::size_t bytes, Kind kind,
                              std::uint32_t thread, const void* return_address) {
     for (Region& region : regions_) {
-      const auto offset =
-          static_cast<std::size_t>(static_cast<const unsigned char*>(address) - region.begin);
-      if (offset < region.bytes) {
+      const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(address) -
+                                                   region.memory.data());
+      if (offset < region.memory.size()) {
         return record(region, offset, bytes, kind,
                       {return_address, block_epoch_, warp_epochs_[thread / 32], thread,
                        kind >= Kind::atomic_read});
@@ -69,8 +69,7 @@ class RaceChecker {
     std::array<Access, 2> reads;
   };
   struct Region {
-    const unsigned char* begin = nullptr;
-    std::size_t bytes = 0;
+    std::span<const unsigned char> memory;
     std::vector<Byte> shadow;
   };
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/status.h"
@@ -37,10 +38,8 @@ class SharedMemory {
   // Prepares the memory for a block that starts. launch_failed if there is no memory.
   Status reset(const SharedLayout& layout, std::size_t dynamic_bytes);
 
-  unsigned char* arena() const { return arena_.get(); }
-  std::size_t arena_bytes() const { return arena_bytes_; }
-  unsigned char* dynamic() const { return dynamic_.get(); }
-  std::size_t dynamic_bytes() const { return dynamic_bytes_; }
+  std::span<unsigned char> arena() const { return {arena_.get(), arena_bytes_}; }
+  std::span<unsigned char> dynamic() const { return {dynamic_.get(), dynamic_bytes_}; }
 
  private:
   struct Free {
