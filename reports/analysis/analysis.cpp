@@ -4,7 +4,6 @@
 
 #include <map>
 #include <set>
-#include <span>
 
 #include "store/import.h"
 #include "text/units.h"
@@ -47,8 +46,7 @@ std::string note(const Timed& timed) {
 
 void add_importance(const ReportModel& model, std::size_t p, const std::set<std::int64_t>& complete,
                     ReportAnalysis& analysis) {
-  const ReportProblem& problem = model.problems[p];
-  const auto variants = std::span(model.variants).subspan(problem.first, problem.count);
+  const auto variants = model.variants_of(model.problems[p]);
   std::map<std::string, Timed> methods;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const OutcomeView& view = variants[i].view;
@@ -74,9 +72,7 @@ ReportAnalysis analyze(const ReportModel& model) {
   ReportAnalysis analysis;
   const std::set<std::int64_t> complete = complete_sweeps(model);
   for (std::size_t p = 0; p < model.problems.size(); ++p) {
-    const ReportProblem& problem = model.problems[p];
-    analysis.spaces.push_back(
-        space_columns(std::span(model.variants).subspan(problem.first, problem.count)));
+    analysis.spaces.push_back(space_columns(model.variants_of(model.problems[p])));
     add_importance(model, p, complete, analysis);
   }
   analysis.best_so_far = best_so_far(model);

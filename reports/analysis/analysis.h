@@ -17,7 +17,7 @@ namespace mgtune {
 
 // The importance for one problem and one method.
 struct ProblemImportance {
-  std::size_t problem = 0;  // of the model's problems
+  std::size_t problem = 0;  // index into the model's problems
   std::string method;
   Importance importance;  // with at least one design
   std::string note;       // in which way the figures are limited; "" if they are not

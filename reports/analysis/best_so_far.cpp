@@ -5,9 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
-#include <tuple>
-
-#include "store/import.h"
+#include <utility>
 
 namespace mgtune {
 namespace {
@@ -27,12 +25,6 @@ void add_row(const ReportVariant& variant, std::size_t row, BestSoFar& curve) {
   if (!curve.steps.empty() && curve.steps.back().best_ns <= time_ns) return;
   curve.steps.push_back({curve.evaluations, variant.seconds, time_ns, row});
 }
-
-// Sweeps by id: when each began, and whether it is an import.
-struct SweepStart {
-  std::optional<double> began;
-  bool imported = false;
-};
 
 }  // namespace
 
@@ -84,44 +76,32 @@ std::optional<double> seconds_of_utc(const std::string& text) {
 }
 
 void add_evaluation_order(const std::vector<SweepView>& sweeps, ReportModel& model) {
-  std::map<std::int64_t, SweepStart> starts;
+  std::map<std::int64_t, std::optional<double>> starts;  // by the row id of the sweep
   for (const SweepView& view : sweeps) {
-    starts[view.sweep.id] = {seconds_of_utc(view.sweep.started_at),
-                             view.sweep.strategy == kImportStrategy};
+    starts[view.sweep.id] = seconds_of_utc(view.sweep.started_at);
   }
-  std::vector<std::size_t> rows(model.variants.size());
-  std::vector<std::size_t> problem_of(model.variants.size());
-  for (std::size_t p = 0; p < model.problems.size(); ++p) {
-    const ReportProblem& problem = model.problems[p];
-    for (std::size_t i = 0; i < problem.count; ++i) {
-      rows[problem.first + i] = problem.first + i;
-      problem_of[problem.first + i] = p;
-    }
+  std::vector<ReportVariant*> rows;
+  for (ReportVariant& variant : model.variants) {
+    if (!variant.imported) rows.push_back(&variant);
   }
-  std::ranges::stable_sort(rows, [&](std::size_t a, std::size_t b) {
-    const OutcomeView& x = model.variants[a].view;
-    const OutcomeView& y = model.variants[b].view;
-    return std::tie(x.sweep, x.id) < std::tie(y.sweep, y.id);
-  });
+  std::ranges::stable_sort(
+      rows, {}, [](const ReportVariant* row) { return std::pair(row->view.sweep, row->view.id); });
 
   std::vector<std::int64_t> evaluations(model.problems.size(), 0);
   std::vector<std::optional<double>> spent(model.problems.size(), 0.0);
   std::int64_t sweep = 0;
   std::optional<double> before;
-  for (const std::size_t row : rows) {
-    ReportVariant& variant = model.variants[row];
-    const SweepStart& start = starts[variant.view.sweep];
-    if (start.imported) continue;
-    variant.order = evaluations[problem_of[row]]++;
-    if (variant.view.sweep != sweep) before = start.began;
-    sweep = variant.view.sweep;
-    const std::optional<double> now = seconds_of_utc(variant.view.recorded_at);
-    std::optional<double>& total = spent[problem_of[row]];
+  for (ReportVariant* const row : rows) {
+    row->order = evaluations[row->problem]++;
+    if (row->view.sweep != sweep) before = starts[row->view.sweep];
+    sweep = row->view.sweep;
+    const std::optional<double> now = seconds_of_utc(row->view.recorded_at);
+    std::optional<double>& total = spent[row->problem];
     // If one row has no time, the rows after it have none either, because no part of it can be
     // guessed.
     total = total && now && before ? std::optional(*total + std::max(0.0, *now - *before))
                                    : std::nullopt;
-    if (total) variant.seconds = std::round(*total * 1000) / 1000;
+    if (total) row->seconds = std::round(*total * 1000) / 1000;
     before = now;
   }
 }

@@ -147,7 +147,8 @@ void add_to_picks(const std::vector<FinalView>& final_views,
   for (const FinalView& view : final_views) {
     finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view;
   }
-  for (ReportPick& pick : model.picks) {
+  for (std::size_t p = 0; p < model.picks.size(); ++p) {
+    ReportPick& pick = model.picks[p];
     const TunedRecord& tuned = pick.view.tuned;
     const auto row_of = [&](const std::string& variant) -> std::optional<std::size_t> {
       const auto place =
@@ -156,7 +157,11 @@ void add_to_picks(const std::vector<FinalView>& final_views,
     };
     const auto final = finals.find({tuned.gpu, pick.view.op, pick.view.problem, tuned.method});
     if (final != finals.end()) {
-      model.finals.push_back(*final->second);
+      ReportFinal shown{*final->second, p, {}};
+      for (const FinalistRecord& finalist : shown.view.final.finalists) {
+        shown.rows.push_back(row_of(finalist.variant));
+      }
+      model.finals.push_back(std::move(shown));
       if (decided(final->second->final, tuned)) add_final(final->second->final, pick);
     }
     for (const std::string& variant : pick.tied) {

@@ -7,12 +7,10 @@
 #include <string_view>
 #include <tuple>
 
-#include "model/assignments.h"
+#include "core/variant_words.h"
 
 namespace mgtune {
 namespace {
-
-using Values = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kBytes = "bytes";
 
@@ -21,18 +19,11 @@ std::optional<double> positive_number(std::string_view word) {
   return number && *number > 0 ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-Values values_of(const ReportPick& pick) {
-  Values values;
-  for (const auto& [name, value] : assignments(pick.view.problem)) {
-    values.emplace_back(std::string(name), std::string(value));
-  }
-  return values;
-}
-
 // The picks of one GPU, operator and method.
 using PickIndices = std::vector<std::size_t>;
 
-SizeSeries empty_series(const ReportPick& pick, std::string_view dim, Values fixed) {
+SizeSeries empty_series(const ReportPick& pick, std::string_view dim,
+                        std::vector<Assignment> fixed) {
   return {pick.view.gpu,
           pick.view.op,
           pick.view.tuned.method,
@@ -61,13 +52,13 @@ void add_series(const ReportModel& model, SizeSeries series, std::vector<SizeSer
 // The picks whose problems differ in one number, for each number.
 void add_by_dim(const ReportModel& model, const PickIndices& picks,
                 std::vector<SizeSeries>& result) {
-  std::map<std::pair<std::string, Values>, SizeSeries> slices;
+  std::map<std::pair<std::string, std::vector<Assignment>>, SizeSeries> slices;
   for (const std::size_t pick : picks) {
-    const Values values = values_of(model.picks[pick]);
+    const std::vector<Assignment> values = assignments(model.picks[pick].view.problem);
     for (std::size_t d = 0; d < values.size(); ++d) {
       const std::optional<double> size = positive_number(values[d].second);
       if (!size) continue;
-      Values fixed = values;
+      std::vector<Assignment> fixed = values;
       fixed.erase(fixed.begin() + static_cast<std::ptrdiff_t>(d));
       const SizeSeries empty = empty_series(model.picks[pick], values[d].first, fixed);
       const auto slice = slices.try_emplace({values[d].first, fixed}, empty).first;
@@ -81,10 +72,10 @@ void add_by_dim(const ReportModel& model, const PickIndices& picks,
 void add_by_bytes(const ReportModel& model, const PickIndices& picks,
                   std::vector<SizeSeries>& result) {
   const ReportPick& first = model.picks[picks.front()];
-  Values shared = values_of(first);
+  std::vector<Assignment> shared = assignments(first.view.problem);
   std::vector<SizePoint> points;
   for (const std::size_t pick : picks) {
-    const Values values = values_of(model.picks[pick]);
+    const std::vector<Assignment> values = assignments(model.picks[pick].view.problem);
     std::erase_if(shared, [&](const auto& value) {
       return std::ranges::find(values, value) == values.end();
     });

@@ -6,15 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "core/variant_words.h"
 #include "model/report_model.h"
 
 namespace mgtune {
 
 struct SizePoint {
-  std::size_t pick = 0;  // of the model's picks
+  std::size_t pick = 0;  // index into the model's picks
   double size = 0;       // the dim's value, or bytes
 };
 
@@ -33,8 +33,8 @@ struct SizeBoundary {
 struct SizeSeries {
   GpuRecord gpu;
   std::string op, method, dim;
-  std::vector<std::pair<std::string, std::string>> fixed;  // the values that they share
-  std::vector<SizePoint> points;                           // ascending, at least two
+  std::vector<Assignment> fixed;  // the values that they share
+  std::vector<SizePoint> points;  // ascending, at least two
   std::vector<SizeBoundary> boundaries;
 };
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "core/text.h"
-#include "model/assignments.h"
+#include "core/variant_words.h"
 
 namespace mgtune {
 namespace {
@@ -17,7 +17,7 @@ class Builder {
   }
 
   void add(std::string_view text) {
-    const VariantAssignments words = variant_words(text);
+    const VariantWords words = split_variant(text);
     const std::int32_t design = design_of(words);
     const std::size_t row = columns_.design.size();
     columns_.design.push_back(design);
@@ -35,15 +35,15 @@ class Builder {
   }
 
  private:
-  std::int32_t design_of(const VariantAssignments& words) {
-    std::string key(words.design);
+  std::int32_t design_of(const VariantWords& words) {
+    std::string key = words.design;
     for (const Assignment& parameter : words.parameters) {
       key.append(1, ' ').append(parameter.first);
     }
     const auto [place, is_new] =
         designs_.try_emplace(std::move(key), static_cast<std::int32_t>(columns_.designs.size()));
     if (!is_new) return place->second;
-    DesignColumns design{std::string(words.design), {}};
+    DesignColumns design{words.design, {}};
     for (const Assignment& parameter : words.parameters) {
       design.parameters.push_back(parameter_of(parameter.first));
     }

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "compare/readers.h"
 
@@ -14,6 +13,7 @@ namespace {
 
 // The combined entries of one name.
 struct Benchmark {
+  std::string name;
   std::vector<double> times_ns;                         // of the repetitions
   double median_ns = 0, mean_ns = 0, deviation_ns = 0;  // of the aggregates; 0: not there
   double repetitions = 0;
@@ -39,63 +39,45 @@ Result<double> time_at(const JsonCursor& entry, std::string_view name) {
   return number * kUnits[index];
 }
 
-Result<std::string> word_at(const JsonCursor& entry, std::string_view key) {
-  const std::optional<JsonCursor> value = entry.find(key);
-  if (!value) return std::string();
-  return value->string();
-}
-
-Result<bool> is_set(const JsonCursor& entry, std::string_view key) {
-  const std::optional<JsonCursor> value = entry.find(key);
-  if (!value) return false;
-  return value->boolean();
-}
-
-Status add_aggregate(const JsonCursor& entry, std::string_view name, Benchmark& benchmark) {
-  MGTUNE_ASSIGN(const std::string what, word_at(entry, "aggregate_name"));
+Status add_aggregate(const JsonCursor& entry, Benchmark& benchmark) {
+  std::string what;
+  MGTUNE_TRY(entry.read("aggregate_name", what));
   double* place = what == "median"   ? &benchmark.median_ns
                   : what == "mean"   ? &benchmark.mean_ns
                   : what == "stddev" ? &benchmark.deviation_ns
                                      : nullptr;
   if (place == nullptr) return {};  // cv, big O, user statistics
-  MGTUNE_ASSIGN(*place, time_at(entry, name));
+  MGTUNE_ASSIGN(*place, time_at(entry, benchmark.name));
   if (const auto repetitions = entry.find("repetitions")) {
     MGTUNE_ASSIGN(benchmark.repetitions, repetitions->number());
   }
   return {};
 }
 
-// By name, in the order of the file.
-class Benchmarks {
- public:
-  Benchmark& of(const std::string& name) {
-    const auto [place, is_new] = index_.try_emplace(name, all_.size());
-    if (is_new) all_.emplace_back(name, Benchmark());
-    return all_[place->second].second;
-  }
-  const std::vector<std::pair<std::string, Benchmark>>& all() const { return all_; }
-
- private:
-  std::map<std::string, std::size_t> index_;
-  std::vector<std::pair<std::string, Benchmark>> all_;
+// In the order of the file.
+struct Benchmarks {
+  std::vector<Benchmark> all;
+  std::map<std::string, std::size_t> index;  // by name
 };
 
 Status add_entry(const JsonCursor& entry, Benchmarks& benchmarks) {
-  MGTUNE_ASSIGN(std::string name, word_at(entry, "run_name"));
-  if (name.empty()) {  // before Google Benchmark 1.5
-    MGTUNE_ASSIGN(name, word_at(entry, "name"));
-  }
+  std::string name, type;
+  bool failed = false, skipped = false;
+  MGTUNE_TRY(entry.read("run_name", name));
+  if (name.empty()) MGTUNE_TRY(entry.read("name", name));  // before Google Benchmark 1.5
   if (name.empty()) return entry.error("has no \"name\"");
-  Benchmark& benchmark = benchmarks.of(name);
-  MGTUNE_ASSIGN(const bool failed, is_set(entry, "error_occurred"));
-  MGTUNE_ASSIGN(const bool skipped, is_set(entry, "skipped"));
+  const auto [place, is_new] = benchmarks.index.try_emplace(name, benchmarks.all.size());
+  if (is_new) benchmarks.all.emplace_back().name = name;
+  Benchmark& benchmark = benchmarks.all[place->second];
+  MGTUNE_TRY(entry.read("error_occurred", failed));
+  MGTUNE_TRY(entry.read("skipped", skipped));
   if (failed || skipped) {
-    MGTUNE_ASSIGN(benchmark.error, word_at(entry, failed ? "error_message" : "skip_message"));
+    MGTUNE_TRY(entry.read(failed ? "error_message" : "skip_message", benchmark.error));
     if (benchmark.error.empty()) benchmark.error = failed ? "failed" : "skipped";
     return {};
   }
-  MGTUNE_ASSIGN(const std::string type, word_at(entry, "run_type"));
-  if (type == "aggregate") return add_aggregate(entry, name, benchmark);
+  MGTUNE_TRY(entry.read("run_type", type));
+  if (type == "aggregate") return add_aggregate(entry, benchmark);
   MGTUNE_ASSIGN(const double time_ns, time_at(entry, name));
   benchmark.times_ns.push_back(time_ns);
   return {};
@@ -160,7 +142,7 @@ Status read_benchmarks(const JsonCursor& document, MeasuredTable& table) {
   table.kind = "Google Benchmark";
   bool busy = false;
   if (const std::optional<JsonCursor> context = document.find("context")) {
-    MGTUNE_ASSIGN(table.host, word_at(*context, "host_name"));
+    MGTUNE_TRY(context->read("host_name", table.host));
     MGTUNE_ASSIGN(busy, was_busy(*context));
   }
   if (busy) {
@@ -171,8 +153,11 @@ Status read_benchmarks(const JsonCursor& document, MeasuredTable& table) {
   Benchmarks benchmarks;
   MGTUNE_ASSIGN(const std::vector<JsonCursor> entries, document.at("benchmarks").elements());
   for (const JsonCursor& entry : entries) MGTUNE_TRY(add_entry(entry, benchmarks));
-  for (const auto& [name, benchmark] : benchmarks.all()) {
-    const RowName row{"", "", name, "host", "", std::string(method_of(name)), false};
+  for (const Benchmark& benchmark : benchmarks.all) {
+    RowName row;
+    row.variant = benchmark.name;
+    row.device = "host";
+    row.method = method_of(benchmark.name);
     TimeEstimate time = benchmark.error.empty() ? summarise_benchmark(benchmark) : TimeEstimate{};
     if (busy) time.noise_floor = kNoiseFloorOfBusyHost;
     if (time.median_ns > 0) {

@@ -116,7 +116,7 @@ std::string summary_of(const MeasuredTable& table) {
   for (const MeasuredRow& row : table.rows) {
     kinds.insert(fmt::format("{} by {}", marked_device(row.name), row.name.method));
   }
-  return fmt::format("{} has {} ({})", table.file, counted(std::int64_t(table.rows.size()), "row"),
+  return fmt::format("{} has {} ({})", table.file, counted(table.rows.size(), "row"),
                      fmt::join(kinds, "; "));
 }
 

@@ -32,23 +32,19 @@ Json row_json(const ComparedRow& row) {
 }
 
 Json lone_json(const std::vector<LoneRow>& rows) {
-  Json array = Json::array();
-  for (const LoneRow& row : rows) {
-    array.push_back(name_json(row.name));
-    array.back()["in_the_other"] = row.other.empty() ? Json() : Json(row.other);
-  }
-  return array;
+  return Json::array(rows, [](const LoneRow& row) {
+    Json json = name_json(row.name);
+    json["in_the_other"] = row.other.empty() ? Json() : Json(row.other);
+    return json;
+  });
 }
 
 }  // namespace
 
 std::string comparison_json(const Comparison& comparison) {
-  Json rows = Json::array();
-  for (const ComparedRow& row : comparison.rows) rows.push_back(row_json(row));
-  Json not_compared = Json::array();
-  for (const Mismatch& mismatch : comparison.mismatches) {
-    not_compared.push_back({{"reason", mismatch.reason}, {"rows", mismatch.rows}});
-  }
+  const auto mismatch_json = [](const Mismatch& mismatch) -> Json {
+    return {{"reason", mismatch.reason}, {"rows", mismatch.rows}};
+  };
   const Json json = {{"format", 1},
                      {"a", comparison.file_a},
                      {"b", comparison.file_b},
@@ -60,10 +56,10 @@ std::string comparison_json(const Comparison& comparison) {
                      {"same", comparison.count(Verdict::same)},
                      {"widening", comparison.widening},
                      {"notes", comparison.notes},
-                     {"rows", std::move(rows)},
+                     {"rows", Json::array(comparison.rows, row_json)},
                      {"only_in_a", lone_json(comparison.only_in_a)},
                      {"only_in_b", lone_json(comparison.only_in_b)},
-                     {"not_compared", std::move(not_compared)}};
+                     {"not_compared", Json::array(comparison.mismatches, mismatch_json)}};
   return json.document_text();
 }
 

@@ -63,8 +63,7 @@ std::string summary_line(const Comparison& c) {
       "{}{} slower, {} faster, {} unsure, {} the same of {}; {} only in A, {} only in B\n",
       c.broken() > 0 ? fmt::format("{} BROKEN in B, ", c.broken()) : "", c.count(Verdict::slower),
       c.count(Verdict::faster), c.count(Verdict::unsure), c.count(Verdict::same),
-      counted(static_cast<std::int64_t>(c.rows.size()), "row"), c.only_in_a.size() - c.broken(),
-      c.only_in_b.size());
+      counted(c.rows.size(), "row"), c.only_in_a.size() - c.broken(), c.only_in_b.size());
 }
 
 }  // namespace
@@ -89,8 +88,7 @@ std::string comparison_text(const Comparison& comparison) {
   text += lone_text("Only in B", "in A", comparison.only_in_b);
   text += '\n';
   for (const Mismatch& mismatch : comparison.mismatches) {
-    text += printable_line(fmt::format("Not compared, {}: {}",
-                                       counted(static_cast<std::int64_t>(mismatch.rows), "row"),
+    text += printable_line(fmt::format("Not compared, {}: {}", counted(mismatch.rows, "row"),
                                        mismatch.reason)) +
             '\n';
   }

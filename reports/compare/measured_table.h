@@ -19,8 +19,8 @@ struct RowName {
   std::string op, problem;  // empty for a benchmark
   std::string variant;      // or the benchmark's name
   std::string device;       // the GPU's model; "cpu"; "host" for a benchmark
-  std::string
-      device_details;  // more properties of the GPU; "" in an export, which has only the model
+  // More properties of the GPU. "" in an export, which has only the model.
+  std::string device_details;
   std::string method;  // for a benchmark: "cpu time", "real time", "manual time"
   bool emulation = false;
 

@@ -11,18 +11,27 @@
 
 namespace mgtune {
 
+// Texts, each of them once, in the order in which they were added.
+class TextList {
+ public:
+  void add(const std::string& text);                     // does nothing if the list has the text
+  std::int64_t index_of(const std::string& text) const;  // -1 if the list does not have it
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::vector<std::string> texts_;
+  std::map<std::string, std::int64_t, std::less<>> indices_;
+};
+
 // Lists of methods, messages, GPUs, machines and sweeps. Other parts of the document name an entry
 // of such a list by its index. The DocumentIndex points into the model, which must outlive it.
-class DocumentIndex {
- public:
+struct DocumentIndex {
   explicit DocumentIndex(const ReportModel& model);
 
-  std::vector<std::string> methods, messages;
+  TextList methods, messages;
   std::vector<const GpuRecord*> gpus;
 
-  // The index of an entry; -1 if the list does not have it, for example for "".
-  std::int64_t method(const std::string& name) const;
-  std::int64_t message(const std::string& text) const;
+  // The index of an entry; -1 if the list does not have it.
   std::int64_t gpu(const GpuRecord& gpu) const;
   std::int64_t sweep(std::int64_t id) const;  // the index in ReportModel::sweeps
 
@@ -30,12 +39,10 @@ class DocumentIndex {
   // `machine_of_sweep` has, for each sweep of the model, the index of its machine.
   std::vector<std::pair<std::int64_t, const EnvironmentRecord*>> machines;
   std::vector<std::size_t> machine_of_sweep;
-
- private:
-  std::map<std::string, std::int64_t, std::less<>> method_places_, message_places_;
-  std::map<std::int64_t, std::int64_t> sweep_places_;
+  std::map<std::int64_t, std::int64_t> sweeps;  // the index of each sweep, by its row id
 };
 
+// What every part of the document is made from. It does not own anything.
 struct DocumentInput {
   const ReportModel& model;
   const ReportAnalysis& analysis;
@@ -43,10 +50,11 @@ struct DocumentInput {
   const DocumentIndex& index;
 };
 
-// Words for a command: " --db results.db", or "" for the default database.
+// The words that name the database in a command: " --db results.db", or "" for the default
+// database.
 std::string database_words(const DocumentInput& input);
-// Words for a command: "--kernel rmsnorm.forward --problem rows=4096,T=bf16 --gpu 'NVIDIA H200'",
-// followed by database_words().
+// The words that name a problem on a GPU in a command: "--kernel rmsnorm.forward --problem
+// rows=4096,T=bf16 --gpu 'NVIDIA H200'". database_words() follow them.
 std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const std::string& op,
                         std::string problem);
 
@@ -61,8 +69,5 @@ Json finals_part(const DocumentInput& input);
 Json counters_part(const DocumentInput& input);
 Json failures_part(const DocumentInput& input);
 Json pruning_part(const DocumentInput& input);
-Json gpus_part(const DocumentInput& input);
-Json sweeps_part(const DocumentInput& input);
-Json machines_part(const DocumentInput& input);
 
 }  // namespace mgtune

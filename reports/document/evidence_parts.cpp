@@ -4,7 +4,7 @@
 #include <span>
 
 #include "document/document_parts.h"
-#include "text/outcome_text.h"
+#include "text/explanations.h"
 #include "text/printable.h"
 
 namespace mgtune {
@@ -12,84 +12,52 @@ namespace {
 
 constexpr std::size_t kFailureRows = 20;
 
-// The pick that the final decided. A final is shown only with its pick.
-const ReportPick* pick_of(const ReportModel& model, const FinalView& view) {
-  for (const ReportPick& pick : model.picks) {
-    const bool same = pick.view.tuned.gpu == view.final.gpu && pick.view.op == view.op &&
-                      pick.view.problem == view.problem &&
-                      pick.view.tuned.method == view.final.method;
-    if (same) return &pick;
-  }
-  return nullptr;
-}
-
-Json row_of(const ReportModel& model, const ReportPick& pick, const FinalistRecord& finalist) {
-  const ReportProblem& problem = model.problems[pick.problem];
-  for (std::size_t row = problem.first; row < problem.first + problem.count; ++row) {
-    const OutcomeView& view = model.variants[row].view;
-    const bool same = view.measurement && view.variant == finalist.variant &&
-                      view.measurement->method == pick.view.tuned.method;
-    if (same) return row;
-  }
-  return nullptr;
-}
-
-Json finalist_json(const ReportModel& model, const ReportPick& pick,
-                   const FinalistRecord& finalist) {
-  Json samples = Json::array();
-  for (const double sample : finalist.samples_ns) samples.push_back(number(sample));
-  Json json = {{"row", row_of(model, pick, finalist)},
+Json finalist_json(const TunedRecord& tuned, const FinalistRecord& finalist,
+                   const std::optional<std::size_t>& row) {
+  Json json = {{"row", row},
                {"variant", finalist.variant},
-               {"is_default", finalist.variant == pick.view.tuned.default_variant},
-               {"is_pick", finalist.variant == pick.view.tuned.variant}};
+               {"is_default", finalist.variant == tuned.default_variant},
+               {"is_pick", finalist.variant == tuned.variant}};
   json.update(record_json(finalist, number, kPage));
-  json["samples_ns"] = std::move(samples);
+  json["samples_ns"] = Json::array(finalist.samples_ns, [](double time) { return number(time); });
   return json;
 }
 
 }  // namespace
 
 Json finals_part(const DocumentInput& input) {
-  Json finals = Json::array();
-  for (const FinalView& view : input.model.finals) {
-    const ReportPick* const pick = pick_of(input.model, view);
-    if (pick == nullptr) continue;
+  return Json::array(input.model.finals, [&](const ReportFinal& entry) -> Json {
+    const FinalRecord& final = entry.view.final;
+    const ReportPick& pick = input.model.picks[entry.pick];
     Json finalists = Json::array();
     std::size_t rounds = 0;
-    for (const FinalistRecord& finalist : view.final.finalists) {
-      rounds = std::max(rounds, finalist.samples_ns.size());
-      finalists.push_back(finalist_json(input.model, *pick, finalist));
+    for (std::size_t i = 0; i < final.finalists.size(); ++i) {
+      rounds = std::max(rounds, final.finalists[i].samples_ns.size());
+      finalists.push_back(finalist_json(pick.view.tuned, final.finalists[i], entry.rows[i]));
     }
-    finals.push_back({{"problem", pick->problem},
-                      {"method", input.index.method(view.final.method)},
-                      {"noise_floor", number(view.final.noise_floor)},
-                      {"rounds", rounds},
-                      {"note", view.final.note},
-                      {"not_counted", view.final.not_counted},
-                      {"clocks", record_json(view.final.clocks, number)},
-                      {"finalists", std::move(finalists)}});
-  }
-  return finals;
+    return {{"problem", pick.problem},
+            {"method", input.index.methods.index_of(final.method)},
+            {"noise_floor", number(final.noise_floor)},
+            {"rounds", rounds},
+            {"note", final.note},
+            {"not_counted", final.not_counted},
+            {"clocks", record_json(final.clocks, number)},
+            {"finalists", std::move(finalists)}};
+  });
 }
 
 Json counters_part(const DocumentInput& input) {
   Json list = Json::array();
-  for (std::size_t p = 0; p < input.model.problems.size(); ++p) {
-    const ReportProblem& problem = input.model.problems[p];
-    for (std::size_t row = problem.first; row < problem.first + problem.count; ++row) {
-      const ReportVariant& variant = input.model.variants[row];
-      if (variant.counters.empty()) continue;
-      Json values = Json::array();
-      for (const CounterRecord& counter : variant.counters) {
-        values.push_back({{"name", counter.name}, {"value", number(counter.value)}});
-      }
-      list.push_back({{"problem", p},
-                      {"row", row},
-                      {"variant", variant.view.variant},
-                      {"is_pick", variant.is_pick},
-                      {"limit", variant.roofline.limit},
-                      {"values", std::move(values)}});
-    }
+  const auto value = [](const CounterRecord& counter) { return record_json(counter, number); };
+  for (std::size_t row = 0; row < input.model.variants.size(); ++row) {
+    const ReportVariant& variant = input.model.variants[row];
+    if (variant.counters.empty()) continue;
+    list.push_back({{"problem", variant.problem},
+                    {"row", row},
+                    {"variant", variant.view.variant},
+                    {"is_pick", variant.is_pick},
+                    {"limit", variant.roofline.limit},
+                    {"values", Json::array(variant.counters, value)}});
   }
   return list;
 }
@@ -122,18 +90,15 @@ Json pruning_part(const DocumentInput& input) {
 }
 
 Json failures_part(const DocumentInput& input) {
-  Json list = Json::array();
-  for (const ReportFailure& failure : input.model.failures) {
-    const auto shown =
-        std::span(failure.variants).first(std::min(kFailureRows, failure.variants.size()));
-    list.push_back({{"outcome", static_cast<int>(failure.outcome)},
-                    {"explanation", explanation(failure.outcome)},
-                    {"message", input.index.message(failure.message)},
-                    {"headline", printable_line(headline(failure.message))},
-                    {"count", failure.variants.size()},
-                    {"rows", std::vector<std::size_t>(shown.begin(), shown.end())}});
-  }
-  return list;
+  return Json::array(input.model.failures, [&](const ReportFailure& failure) -> Json {
+    const std::span rows = failure.variants;
+    return {{"outcome", static_cast<int>(failure.outcome)},
+            {"explanation", explanation(failure.outcome)},
+            {"message", input.index.messages.index_of(failure.message)},
+            {"headline", printable_line(headline(failure.message))},
+            {"count", rows.size()},
+            {"rows", rows.first(std::min(kFailureRows, rows.size()))}};
+  });
 }
 
 }  // namespace mgtune

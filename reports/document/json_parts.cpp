@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "model/assignments.h"
+#include "core/variant_words.h"
 
 namespace mgtune {
 
@@ -21,35 +21,17 @@ Json number(double value) {
 
 Json number(const std::optional<double>& value) { return value ? number(*value) : Json(); }
 
-Json typed(std::string_view word) {
-  if (word == "true" || word == "false") return word == "true";
-  if (const std::optional<std::int64_t> whole = whole_number(word)) return *whole;
-  return word;
-}
-
 Json values_json(std::string_view text) {
   Json values = Json::object();
-  for (const auto& [name, value] : assignments(text)) values[name] = typed(value);
+  for (const auto& [name, value] : assignments(text)) values[name] = json_value(value);
   return values;
-}
-
-std::string rows_document(std::string_view name, Json rows) {
-  return Json({{"format", 1}, {std::string(name), std::move(rows)}}).document_text();
 }
 
 Json count_or_null(int count) { return count >= 0 ? Json(count) : Json(); }
 
+Json known_time(double time_ns) { return time_ns > 0 ? number(time_ns) : Json(); }
+
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json identity_json(const GpuRecord& gpu, const std::string& op, const std::string& problem) {
-  return {{"gpu", gpu.model}, {"emulation", gpu.emulation}, {"operator", op}, {"problem", problem}};
-}
-
-Json counter_values(const std::vector<CounterRecord>& counters) {
-  Json values = Json::object();
-  for (const CounterRecord& counter : counters) values[counter.name] = counter.value;
-  return values;
-}
 
 Json effect_json(Json value, const ValueEffect& effect, NumberJson write) {
   return {{"value", std::move(value)},    {"variants", effect.variants},
@@ -64,12 +46,9 @@ Json step_json(const BestStep& step, NumberJson write) {
 }
 
 Json boundaries_json(const SizeSeries& series, NumberJson write) {
-  Json boundaries = Json::array();
-  for (const SizeBoundary& boundary : series.boundaries) {
-    boundaries.push_back(
-        {{"at", write(boundary.at)}, {"below", boundary.below}, {"above", boundary.above}});
-  }
-  return boundaries;
+  return Json::array(series.boundaries, [&](const SizeBoundary& boundary) -> Json {
+    return {{"at", write(boundary.at)}, {"below", boundary.below}, {"above", boundary.above}};
+  });
 }
 
 }  // namespace mgtune

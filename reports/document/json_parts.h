@@ -20,21 +20,13 @@ namespace mgtune {
 Json number(double value);
 Json number(const std::optional<double>& value);
 
-// The JSON value of a word: "4096" becomes a number and "true" a boolean, as in an operator's file.
-// Every other word becomes a string. A number that JSON would write in another way, for example
-// "007", becomes a string too.
-Json typed(std::string_view word);
 // The assignments of a problem's or a variant's text: {"rows": 4096, "T": "bf16"}.
 Json values_json(std::string_view text);
 
-// {"format": 1, NAME: ROWS}, indented, and a newline at the end.
-std::string rows_document(std::string_view name, Json rows);
-
-Json count_or_null(int count);  // null if it is negative
+Json count_or_null(int count);    // null if it is negative
+Json known_time(double time_ns);  // as number(); null if it is not above 0
 Json text_or_null(const std::string& text);
 
-Json identity_json(const GpuRecord& gpu, const std::string& op, const std::string& problem);
-Json counter_values(const std::vector<CounterRecord>& counters);  // {"dram_read_bytes": 4096}
 Json effect_json(Json value, const ValueEffect& effect, NumberJson write);
 Json step_json(const BestStep& step, NumberJson write);
 Json boundaries_json(const SizeSeries& series, NumberJson write);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "model/assignments.h"
+#include "core/variant_words.h"
 #include "model/missing_parts.h"
 #include "model/verdict.h"
-#include "text/method_text.h"
-#include "text/outcome_text.h"
+#include "text/explanations.h"
 #include "text/printable.h"
+#include "text/tables.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -58,41 +58,9 @@ std::string section(const std::string& title, const std::string& text) {
   return "\n## " + title + "\n\n" + text;
 }
 
-// The text in place of a part without data, or "".
-class Missing {
- public:
-  Missing(const ReportModel& model, const ReportAnalysis& analysis, bool with_baseline)
-      : parts_(missing_parts(model, analysis, with_baseline)) {}
-
-  std::string text(std::string_view part) const {
-    const auto found = std::ranges::find(parts_, part, &MissingPart::part);
-    if (found == parts_.end()) return "";
-    const std::string command =
-        found->command.empty() ? "" : " This fills it: " + plain(found->command);
-    return found->text + command + "\n";
-  }
-
- private:
-  std::vector<MissingPart> parts_;
-};
-
 std::string interval(const ReportPick& pick) {
   if (!pick.low_ns || !pick.high_ns) return "";
   return time_text(*pick.low_ns) + " .. " + time_text(*pick.high_ns);
-}
-
-std::string speedup(const ReportPick& pick) {
-  switch (pick.standing) {
-    case PickStanding::tie:
-      return "tie";
-    case PickStanding::default_fastest:
-      return "default";
-    case PickStanding::no_default:
-      return "";
-    case PickStanding::faster:
-      break;
-  }
-  return pick.speedup ? ratio_text(*pick.speedup) : "";
 }
 
 std::string picks_text(const ReportModel& model, const DocumentOptions& options) {
@@ -109,7 +77,7 @@ std::string picks_text(const ReportModel& model, const DocumentOptions& options)
                                       pick.view.problem,
                                       time_text(pick.view.tuned.median_ns),
                                       interval(pick),
-                                      speedup(pick),
+                                      standing_text(pick),
                                       shares.empty() ? "" : share_text(shares.front()),
                                       others > 0 ? std::to_string(others) : "",
                                       pick.view.tuned.variant};
@@ -125,23 +93,15 @@ std::string picks_text(const ReportModel& model, const DocumentOptions& options)
   return table.text();
 }
 
-// The design that serves the problem; "" without a pick.
-std::string winning_design(const ReportModel& model, const ProblemImportance& entry) {
-  for (const ReportPick& pick : model.picks) {
-    if (pick.problem == entry.problem && pick.view.tuned.method == entry.method) {
-      return std::string(variant_words(pick.view.tuned.variant).design);
-    }
-  }
-  return "";
-}
-
 std::string importance_text(const ReportModel& model, const ReportAnalysis& analysis) {
   MarkdownTable table(
       {"problem", "design", "parameter", "changing it alone", "its average", "best value"});
   for (const ProblemImportance& entry : analysis.importance) {
     const ReportProblem& problem = model.problems[entry.problem];
     const SpaceColumns& space = analysis.spaces[entry.problem];
-    const std::string winner = winning_design(model, entry);
+    const ReportPick* const pick = find_pick(model, entry.problem, entry.method);
+    const std::string winner =
+        pick != nullptr ? split_variant(pick->view.tuned.variant).design : "";
     for (const DesignImportance& design : entry.importance.designs) {
       if (!winner.empty() && space.designs[design.design].name != winner) continue;
       const std::size_t shown = std::min(kParameters, design.parameters.size());
@@ -195,18 +155,18 @@ std::string method_text(const ReportModel& model) {
 
 std::string report_markdown(const ReportModel& model, const ReportAnalysis& analysis,
                             const DocumentOptions& options) {
-  const Missing missing(model, analysis, options.with_baseline);
+  const auto missing = [&](std::string_view part) {
+    return plain(missing_text(model, analysis, part)) + "\n";
+  };
   std::string text = "# " + plain(report_title(model)) + "\n\n";
   for (const std::string& sentence : model.verdict) text += plain(sentence) + "\n";
-  if (model.emulation) text += fmt::format("\n{}\n", kEmulationNote);
-  text +=
-      section("Picks", model.picks.empty() ? missing.text("picks") : picks_text(model, options));
-  text += section("What matters", analysis.importance.empty() ? missing.text("importance")
+  text += emulation_note(model);
+  text += section("Picks", model.picks.empty() ? missing("picks") : picks_text(model, options));
+  text += section("What matters", analysis.importance.empty() ? missing("importance")
                                                               : importance_text(model, analysis));
-  text +=
-      section("Failures", model.failures.empty() ? missing.text("failures") : failures_text(model));
+  text += section("Failures", model.failures.empty() ? missing("failures") : failures_text(model));
   text += section("Environment",
-                  model.sweeps.empty() ? missing.text("environment") : environment_text(model));
+                  model.sweeps.empty() ? missing("environment") : environment_text(model));
   return text + section("How it was measured", method_text(model));
 }
 

@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "core/text.h"
+#include "core/variant_words.h"
 #include "document/document_parts.h"
-#include "model/assignments.h"
 #include "model/default_difference.h"
 
 namespace mgtune {
@@ -65,30 +65,27 @@ Json pick_json(const DocumentInput& input, std::size_t place) {
   const OutcomeView* const view = view_of(input, pick.row);
   const OutcomeView* const fallback = view_of(input, pick.default_row);
   const std::vector<CeilingShare> shares = ceiling_shares(pick);
-  Json ceilings = Json::array();
-  for (const CeilingShare& share : shares) ceilings.push_back(share_json(share));
   const bool rate = !pick.view.gpu.emulation && pick.view.flops > 0 && tuned.median_ns > 0;
   const std::int64_t sweep = input.index.sweep(tuned.sweep);
-  Json json = {
-      {"problem", pick.problem},
-      {"method", input.index.method(tuned.method)},
-      {"row", pick.row},
-      {"variant", tuned.variant},
-      {"design", variant_words(tuned.variant).design},
-      {"time_ns", number(tuned.median_ns)},
-      {"low_ns", number(pick.low_ns)},
-      {"high_ns", number(pick.high_ns)},
-      {"default_row", pick.default_row},
-      {"default_variant", tuned.default_variant},
-      {"default_ns", tuned.default_median_ns > 0 ? number(tuned.default_median_ns) : Json()},
-      {"standing", to_string(pick.standing)},
-      {"speedup", number(pick.speedup)},
-      {"speedup_low", number(pick.speedup_low)},
-      {"speedup_high", number(pick.speedup_high)}};
+  Json json = {{"problem", pick.problem},
+               {"method", input.index.methods.index_of(tuned.method)},
+               {"row", pick.row},
+               {"variant", tuned.variant},
+               {"design", split_variant(tuned.variant).design},
+               {"time_ns", number(tuned.median_ns)},
+               {"low_ns", number(pick.low_ns)},
+               {"high_ns", number(pick.high_ns)},
+               {"default_row", pick.default_row},
+               {"default_variant", tuned.default_variant},
+               {"default_ns", known_time(tuned.default_median_ns)},
+               {"standing", to_string(pick.standing)},
+               {"speedup", number(pick.speedup)},
+               {"speedup_low", number(pick.speedup_low)},
+               {"speedup_high", number(pick.speedup_high)}};
   json["baseline"] =
       place < input.options.baseline.size() ? baseline_json(input.options.baseline[place]) : Json();
   json["ceiling"] = shares.empty() ? Json() : share_json(shares.front());
-  json["ceilings"] = std::move(ceilings);
+  json["ceilings"] = Json::array(shares, share_json);
   json["bandwidth_gbps"] = number(pick.bandwidth_gbps);
   json["gflops"] = rate ? number(pick.view.flops / tuned.median_ns) : Json();
   json["noise_floor"] = number(pick.noise_floor);

@@ -1,41 +1,34 @@
 // Problems with their variants as columns.
 
+#include <bitset>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/variant_words.h"
 #include "document/document_parts.h"
 
 namespace mgtune {
 namespace {
 
-// Bits of the column "flags".
-enum Flag : std::uint8_t {
-  kPick = 1,
-  kDefault = 2,
-  kImported = 4,
-  kFinalist = 8,
-  kTied = 16,
-  kThrottled = 32,
-  kRanked = 64,
-};
-
-int flags_of(const ReportVariant& variant) {
+// The bits of the column "flags". reports/web/src/report.ts has their names.
+std::int64_t flags_of(const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
-  int flags = 0;
-  if (variant.is_pick) flags |= kPick;
-  if (variant.is_default) flags |= kDefault;
-  if (variant.imported) flags |= kImported;
-  if (variant.final) flags |= kFinalist;
-  if (variant.final && variant.final->tied) flags |= kTied;
-  if (view.measurement && view.measurement->clocks.throttled_samples > 0) flags |= kThrottled;
-  if (median_ns(view) && !is_failure(view.outcome)) flags |= kRanked;
-  return flags;
+  const bool is_throttled = view.measurement && view.measurement->clocks.throttled_samples > 0;
+  std::bitset<7> flags;
+  flags[0] = variant.is_pick;
+  flags[1] = variant.is_default;
+  flags[2] = variant.imported;
+  flags[3] = variant.final.has_value();
+  flags[4] = variant.final && variant.final->tied;
+  flags[5] = is_throttled;
+  flags[6] = is_ranked(view);
+  return static_cast<std::int64_t>(flags.to_ulong());
 }
 
 // The value of a field in a column; null if it was not measured or not reported.
-Json column_value(double value) { return value > 0 ? number(value) : Json(); }
+Json column_value(double value) { return known_time(value); }
 Json column_value(int value) { return count_or_null(value); }
 Json column_value(const auto& value) { return field_json(value); }
 
@@ -67,25 +60,22 @@ const BuildResources* resources_of(const OutcomeView& view) { return &view; }
 
 Json variants_json(const DocumentInput& input, const ReportProblem& problem,
                    const SpaceColumns& space) {
-  const auto rows = std::span(input.model.variants).subspan(problem.first, problem.count);
+  const auto rows = input.model.variants_of(problem);
   Json columns = Json::object();
   const auto add = [&](const char* name, const auto& value_of) {
-    Json::Array column;
-    column.reserve(rows.size());
-    for (const ReportVariant& row : rows) column.push_back(value_of(row));
-    columns[name] = std::move(column);
+    columns[name] = Json::array(rows, value_of);
   };
   columns["design"] = space.design;
   add("outcome", [](const auto& row) { return static_cast<int>(row.view.outcome); });
   add("method", [&](const ReportVariant& row) {
-    return median_ns(row.view) ? input.index.method(row.view.measurement->method) : -1;
+    return median_ns(row.view) ? input.index.methods.index_of(row.view.measurement->method) : -1;
   });
   add_fields(columns, rows, timed_measurement);
   add_fields(columns, rows, resources_of);
   add("error",
       [](const auto& row) { return row.view.check ? number(row.view.check->error) : Json(); });
   add("message", [&](const auto& row) {
-    return is_failure(row.view.outcome) ? input.index.message(row.view.message) : -1;
+    return is_failure(row.view.outcome) ? input.index.messages.index_of(row.view.message) : -1;
   });
   add("flags", flags_of);
   add("order", [](const auto& row) { return Json(row.order); });
@@ -95,28 +85,23 @@ Json variants_json(const DocumentInput& input, const ReportProblem& problem,
 }
 
 Json designs_json(const SpaceColumns& space) {
-  Json designs = Json::array();
-  for (const DesignColumns& design : space.designs) {
-    designs.push_back({{"name", design.name}, {"parameters", design.parameters}});
-  }
-  return designs;
+  return Json::array(space.designs, [](const DesignColumns& design) -> Json {
+    return {{"name", design.name}, {"parameters", design.parameters}};
+  });
 }
 
 Json parameters_json(const SpaceColumns& space) {
-  Json parameters = Json::array();
-  for (const ParameterColumn& column : space.parameters) {
-    Json values = Json::array();
-    for (const std::string& value : column.values) values.push_back(typed(value));
-    parameters.push_back(
-        {{"name", column.name}, {"values", std::move(values)}, {"index", column.index}});
-  }
-  return parameters;
+  return Json::array(space.parameters, [](const ParameterColumn& column) -> Json {
+    return {{"name", column.name},
+            {"values", Json::array(column.values, json_value)},
+            {"index", column.index}};
+  });
 }
 
 // The tolerance of all checks of a problem. It belongs to the operator and the dtypes.
 Json tolerance(const DocumentInput& input, const ReportProblem& problem) {
-  for (std::size_t i = 0; i < problem.count; ++i) {
-    const std::optional<CheckRecord>& check = input.model.variants[problem.first + i].view.check;
+  for (const ReportVariant& variant : input.model.variants_of(problem)) {
+    const std::optional<CheckRecord>& check = variant.view.check;
     if (check && check->tolerance > 0) return number(check->tolerance);
   }
   return nullptr;

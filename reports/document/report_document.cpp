@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/text.h"
 #include "document/document_parts.h"
 #include "model/missing_parts.h"
 #include "model/verdict.h"
-#include "text/method_text.h"
+#include "store/import.h"
+#include "text/explanations.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -35,21 +37,51 @@ Json outcomes_json() {
 }
 
 Json counts_json(const ReportModel& model) {
-  Json counts = Json::array();
-  for (const OutcomeCount& count : model.counts) {
-    counts.push_back({{"outcome", to_string(count.outcome)},
-                      {"count", count.count},
-                      {"failed", is_failure(count.outcome)}});
-  }
-  return counts;
+  return Json::array(model.counts, [](const OutcomeCount& count) -> Json {
+    return {{"outcome", to_string(count.outcome)},
+            {"count", count.count},
+            {"failed", is_failure(count.outcome)}};
+  });
 }
 
 Json methods_json(const DocumentIndex& index) {
-  Json methods = Json::array();
-  for (const std::string& name : index.methods) {
-    methods.push_back({{"name", name}, {"description", method_description(name)}});
+  return Json::array(index.methods.texts(), [](const std::string& name) -> Json {
+    return {{"name", name}, {"description", method_description(name)}};
+  });
+}
+
+Json sweeps_json(const DocumentInput& input) {
+  std::map<std::int64_t, std::int64_t> variants;
+  for (const ReportVariant& variant : input.model.variants) ++variants[variant.view.sweep];
+  Json sweeps = Json::array();
+  for (std::size_t i = 0; i < input.model.sweeps.size(); ++i) {
+    const SweepView& view = input.model.sweeps[i];
+    const SweepRecord& sweep = view.sweep;
+    const bool imported = sweep.strategy == kImportStrategy;
+    sweeps.push_back({{"id", sweep.id},
+                      {"command", sweep.command},
+                      {"repeat", imported ? "" : sweep.command},
+                      {"strategy", sweep.strategy},
+                      {"budget", sweep.budget},
+                      {"started_at", sweep.started_at},
+                      {"finished_at", text_or_null(sweep.finished_at)},
+                      {"gpu", input.index.gpu(view.gpu)},
+                      {"machine", input.index.machine_of_sweep[i]},
+                      {"imported", imported},
+                      {"variants", variants[sweep.id]}});
   }
-  return methods;
+  return sweeps;
+}
+
+Json machines_json(const DocumentIndex& index) {
+  return Json::array(index.machines, [](const auto& machine) -> Json {
+    const auto& [gpu, environment] = machine;
+    return {{"gpu", gpu},
+            {"driver", environment->driver},
+            {"compiler", environment->compiler},
+            {"system", environment->system},
+            {"mgtune_version", environment->mgtune_version}};
+  });
 }
 
 }  // namespace
@@ -81,8 +113,8 @@ std::string report_document(const ReportModel& model, const ReportAnalysis& anal
   document["counts"] = counts_json(model);
   document["outcomes"] = outcomes_json();
   document["methods"] = methods_json(index);
-  document["messages"] = index.messages;
-  document["gpus"] = gpus_part(input);
+  document["messages"] = index.messages.texts();
+  document["gpus"] = Json::array(index.gpus, [](const auto* gpu) { return record_json(*gpu); });
   document["missing"] = missing_json(input);
   document["problems"] = problems_part(input);
   document["picks"] = picks_part(input);
@@ -94,8 +126,8 @@ std::string report_document(const ReportModel& model, const ReportAnalysis& anal
   document["counters"] = counters_part(input);
   document["failures"] = failures_part(input);
   document["pruning"] = pruning_part(input);
-  document["sweeps"] = sweeps_part(input);
-  document["machines"] = machines_part(input);
+  document["sweeps"] = sweeps_json(input);
+  document["machines"] = machines_json(index);
   document["builds"] = builds_part(input);
   document["measured"] = measuring_steps();
   return document.compact_text();

@@ -10,8 +10,20 @@
 namespace mgtune {
 namespace {
 
-std::string_view design_of(std::string_view variant) {
-  return variant.substr(0, variant.find(' '));
+// {"format": 1, NAME: ROWS}, indented, and a newline at the end.
+std::string rows_document(std::string_view name, Json rows) {
+  return Json({{"format", 1}, {std::string(name), std::move(rows)}}).document_text();
+}
+
+Json identity_json(const GpuRecord& gpu, const std::string& op, const std::string& problem) {
+  return {{"gpu", gpu.model}, {"emulation", gpu.emulation}, {"operator", op}, {"problem", problem}};
+}
+
+// {"dram_read_bytes": 4096}
+Json counter_values(const std::vector<CounterRecord>& counters) {
+  Json values = Json::object();
+  for (const CounterRecord& counter : counters) values[counter.name] = counter.value;
+  return values;
 }
 
 Json roofline_json(const Roofline& roofline) {
@@ -22,11 +34,11 @@ Json roofline_json(const Roofline& roofline) {
           {"limit", roofline.limit}};
 }
 
-// The keys of the variant alone, appended to those that say on which problem it ran.
-Json with_variant(Json row, const ReportVariant& variant) {
+Json variant_json(const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
+  Json row = identity_json(view.gpu, view.op, view.problem);
   row["variant"] = view.variant;
-  row["design"] = design_of(view.variant);
+  row["design"] = view.variant.substr(0, view.variant.find(' '));
   row["parameters"] = values_json(view.variant);
   row["outcome"] = to_string(view.outcome);
   row["message"] = view.message;
@@ -48,12 +60,7 @@ Json with_variant(Json row, const ReportVariant& variant) {
   return row;
 }
 
-Json flat(const ReportVariant& variant) {
-  const OutcomeView& view = variant.view;
-  return with_variant(identity_json(view.gpu, view.op, view.problem), variant);
-}
-
-Json pick_json(const ReportPick& pick) {
+Json pick_row(const ReportPick& pick) {
   const TunedRecord& tuned = pick.view.tuned;
   Json row = identity_json(pick.view.gpu, pick.view.op, pick.view.problem);
   row["method"] = tuned.method;
@@ -76,7 +83,16 @@ Json pick_json(const ReportPick& pick) {
   return row;
 }
 
-Json final_json(const FinalView& view) {
+Json finalist_row(const FinalistRecord& finalist) {
+  Json row = {{"variant", finalist.variant}};
+  row.update(record_json(finalist));
+  row["build_sha256"] = finalist.build_sha256;
+  row["samples_ns"] = finalist.samples_ns;
+  return row;
+}
+
+Json final_json(const ReportFinal& shown) {
+  const FinalView& view = shown.view;
   Json row = identity_json(view.gpu, view.op, view.problem);
   row["method"] = view.final.method;
   row["noise_floor"] = view.final.noise_floor;
@@ -84,22 +100,8 @@ Json final_json(const FinalView& view) {
   row["not_counted"] = view.final.not_counted;
   row["clocks"] = record_json(view.final.clocks);
   row["sweep"] = view.final.sweep;
-  Json finalists = Json::array();
-  for (const FinalistRecord& finalist : view.final.finalists) {
-    Json entry = {{"variant", finalist.variant}};
-    entry.update(record_json(finalist));
-    entry["build_sha256"] = finalist.build_sha256;
-    entry["samples_ns"] = finalist.samples_ns;
-    finalists.push_back(std::move(entry));
-  }
-  row["finalists"] = std::move(finalists);
+  row["finalists"] = Json::array(view.final.finalists, finalist_row);
   return row;
-}
-
-Json finals_array(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const FinalView& view : model.finals) rows.push_back(final_json(view));
-  return rows;
 }
 
 Json identity(const ReportProblem& problem, const std::string& method) {
@@ -109,63 +111,57 @@ Json identity(const ReportProblem& problem, const std::string& method) {
 }
 
 Json effects_json(const ParameterColumn& column, const ParameterImportance& parameter) {
-  Json effects = Json::array();
-  for (const ValueEffect& effect : parameter.effects) {
+  return Json::array(parameter.effects, [&](const ValueEffect& effect) {
     const std::string& value = column.values[static_cast<std::size_t>(effect.value)];
-    effects.push_back(effect_json(value, effect, exact_number));
-  }
-  return effects;
+    return effect_json(value, effect, exact_number);
+  });
 }
 
 }  // namespace
 
-Json picks_rows(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const ReportPick& pick : model.picks) rows.push_back(pick_json(pick));
-  return rows;
-}
+Json picks_rows(const ReportModel& model) { return Json::array(model.picks, pick_row); }
 
 std::string picks_json(const ReportModel& model) {
   return rows_document("picks", picks_rows(model));
 }
 
 std::string variants_json(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const ReportVariant& variant : model.variants) rows.push_back(flat(variant));
-  return rows_document("variants", std::move(rows));
+  return rows_document("variants", Json::array(model.variants, variant_json));
 }
 
 std::string finals_json(const ReportModel& model) {
-  return rows_document("finals", finals_array(model));
+  return rows_document("finals", Json::array(model.finals, final_json));
 }
 
 std::string limits_json(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const ReportPick& pick : model.picks) {
+  const auto limit = [](const ReportPick& pick) {
     Json row = identity_json(pick.view.gpu, pick.view.op, pick.view.problem);
     row["method"] = pick.view.tuned.method;
     row["variant"] = pick.view.tuned.variant;
     row["median_ns"] = pick.view.tuned.median_ns;
     row["roofline"] = roofline_json(pick.roofline);
-    rows.push_back(std::move(row));
-  }
-  return rows_document("limits", std::move(rows));
+    return row;
+  };
+  return rows_document("limits", Json::array(model.picks, limit));
 }
 
 std::string failures_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const ReportFailure& failure : model.failures) {
-    for (const std::size_t index : failure.variants) rows.push_back(flat(model.variants[index]));
+    for (const std::size_t row : failure.variants) {
+      rows.push_back(variant_json(model.variants[row]));
+    }
   }
   return rows_document("failures", std::move(rows));
 }
 
 std::string summary_json(const ReportModel& model) {
-  Json missing = Json::array();
-  for (const MissingPart& part : missing_parts(model, analyze(model), true)) {
-    missing.push_back({{"part", part.part}, {"text", part.text}, {"command", part.command}});
-  }
-  return rows_document("summary", {{"verdict", model.verdict}, {"missing", std::move(missing)}});
+  const auto missing = [](const MissingPart& part) -> Json {
+    return {{"part", part.part}, {"text", part.text}, {"command", part.command}};
+  };
+  const std::vector<MissingPart> parts = missing_parts(model, analyze(model), true);
+  return rows_document("summary",
+                       {{"verdict", model.verdict}, {"missing", Json::array(parts, missing)}});
 }
 
 std::string importance_json(const ReportModel& model) {
@@ -191,44 +187,42 @@ std::string importance_json(const ReportModel& model) {
 }
 
 std::string progress_json(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const BestSoFar& curve : best_so_far(model)) {
-    Json steps = Json::array();
-    for (const BestStep& step : curve.steps) {
-      steps.push_back(step_json(step, exact_number));
-      steps.back()["variant"] = model.variants[step.row].view.variant;
-    }
+  const auto step_row = [&](const BestStep& step) {
+    Json row = step_json(step, exact_number);
+    row["variant"] = model.variants[step.row].view.variant;
+    return row;
+  };
+  const auto curve_row = [&](const BestSoFar& curve) {
     Json row = identity(model.problems[curve.problem], curve.method);
     row["evaluations"] = curve.evaluations;
     row["seconds"] = curve.seconds;
-    row["steps"] = std::move(steps);
-    rows.push_back(std::move(row));
-  }
-  return rows_document("progress", std::move(rows));
+    row["steps"] = Json::array(curve.steps, step_row);
+    return row;
+  };
+  return rows_document("progress", Json::array(best_so_far(model), curve_row));
 }
 
 std::string sizes_json(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const SizeSeries& series : size_series(model)) {
-    Json points = Json::array(), fixed = Json::object();
+  const auto point_row = [&](const SizePoint& point) -> Json {
+    const TunedView& view = model.picks[point.pick].view;
+    return {{"size", point.size},
+            {"problem", view.problem},
+            {"median_ns", view.tuned.median_ns},
+            {"variant", view.tuned.variant}};
+  };
+  const auto series_row = [&](const SizeSeries& series) -> Json {
+    Json fixed = Json::object();
     for (const auto& [name, value] : series.fixed) fixed[name] = value;
-    for (const SizePoint& point : series.points) {
-      const TunedRecord& tuned = model.picks[point.pick].view.tuned;
-      points.push_back({{"size", point.size},
-                        {"problem", model.picks[point.pick].view.problem},
-                        {"median_ns", tuned.median_ns},
-                        {"variant", tuned.variant}});
-    }
-    rows.push_back({{"gpu", series.gpu.model},
-                    {"emulation", series.gpu.emulation},
-                    {"operator", series.op},
-                    {"method", series.method},
-                    {"dim", series.dim},
-                    {"fixed", std::move(fixed)},
-                    {"points", std::move(points)},
-                    {"boundaries", boundaries_json(series, exact_number)}});
-  }
-  return rows_document("sizes", std::move(rows));
+    return {{"gpu", series.gpu.model},
+            {"emulation", series.gpu.emulation},
+            {"operator", series.op},
+            {"method", series.method},
+            {"dim", series.dim},
+            {"fixed", std::move(fixed)},
+            {"points", Json::array(series.points, point_row)},
+            {"boundaries", boundaries_json(series, exact_number)}};
+  };
+  return rows_document("sizes", Json::array(size_series(model), series_row));
 }
 
 std::string counters_json(const ReportModel& model) {
@@ -248,17 +242,16 @@ std::string counters_json(const ReportModel& model) {
 }
 
 std::string environment_json(const ReportModel& model) {
-  Json rows = Json::array();
-  for (const SweepView& view : model.sweeps) {
+  const auto sweep_row = [](const SweepView& view) {
     Json row = {{"sweep", view.sweep.id}};
     row.update(record_json(view.sweep));
     row["finished_at"] = text_or_null(view.sweep.finished_at);
     row["gpu"] = view.gpu.model;
     row["emulation"] = view.gpu.emulation;
     row.update(record_json(view.environment));
-    rows.push_back(std::move(row));
-  }
-  return rows_document("environment", std::move(rows));
+    return row;
+  };
+  return rows_document("environment", Json::array(model.sweeps, sweep_row));
 }
 
 }  // namespace mgtune

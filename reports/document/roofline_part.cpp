@@ -1,8 +1,8 @@
 // Measured ceilings, and the points under them.
 
 #include <algorithm>
+#include <compare>
 #include <set>
-#include <tuple>
 
 #include "document/document_parts.h"
 
@@ -21,9 +21,7 @@ std::string label(const CeilingRecord& ceiling) {
 struct Kind {
   std::int64_t gpu = 0;  // row id
   std::string method, kind;
-  bool operator<(const Kind& other) const {
-    return std::tie(gpu, method, kind) < std::tie(other.gpu, other.method, other.kind);
-  }
+  auto operator<=>(const Kind&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 std::map<Kind, std::vector<const CeilingRecord*>> by_kind(const ReportModel& model) {
@@ -31,9 +29,7 @@ std::map<Kind, std::vector<const CeilingRecord*>> by_kind(const ReportModel& mod
   for (const CeilingView& view : model.ceilings) {
     kinds[{view.gpu_id, view.ceiling.method, view.ceiling.kind}].push_back(&view.ceiling);
   }
-  for (auto& [kind, ceilings] : kinds) {
-    std::ranges::sort(ceilings, {}, [](const CeilingRecord* ceiling) { return ceiling->bytes; });
-  }
+  for (auto& [kind, ceilings] : kinds) std::ranges::sort(ceilings, {}, &CeilingRecord::bytes);
   return kinds;
 }
 
@@ -46,10 +42,9 @@ void add_ceilings(const DocumentInput& input, Json& ceilings, Json& by_size) {
   for (const auto& [kind, found] : by_kind(input.model)) {
     const std::int64_t gpu = gpu_place(input, kind.gpu);
     if (gpu < 0) continue;
-    const CeilingRecord& highest = **std::ranges::max_element(
-        found, {}, [](const CeilingRecord* ceiling) { return ceiling->rate; });
+    const CeilingRecord& highest = **std::ranges::max_element(found, {}, &CeilingRecord::rate);
     const Json place = {
-        {"gpu", gpu}, {"method", input.index.method(kind.method)}, {"kind", kind.kind}};
+        {"gpu", gpu}, {"method", input.index.methods.index_of(kind.method)}, {"kind", kind.kind}};
     Json ceiling = place;
     ceiling.update({{"label", label(highest)},
                     {"unit", moves_bytes(highest) ? "bytes/s" : "flop/s"},
@@ -59,12 +54,8 @@ void add_ceilings(const DocumentInput& input, Json& ceilings, Json& by_size) {
     ceilings.push_back(std::move(ceiling));
     if (!moves_bytes(highest)) continue;
     Json curve = place;
-    curve["bytes"] = Json::array();
-    curve["rate"] = Json::array();
-    for (const CeilingRecord* one : found) {
-      curve["bytes"].push_back(one->bytes);
-      curve["rate"].push_back(number(one->rate));
-    }
+    curve["bytes"] = Json::array(found, [](const auto* one) { return one->bytes; });
+    curve["rate"] = Json::array(found, [](const auto* one) { return number(one->rate); });
     by_size.push_back(std::move(curve));
   }
 }
@@ -83,14 +74,13 @@ class Points {
  public:
   explicit Points(const DocumentInput& input) : input_(input) {}
 
-  void add(std::size_t problem, std::size_t row, std::string_view role, double time_ns,
-           const std::string& limit) {
+  void add(std::size_t row, std::string_view role, double time_ns, const std::string& limit) {
     const ReportVariant& variant = input_.model.variants[row];
     const OutcomeView& view = variant.view;
     const bool has_place = time_ns > 0 && view.bytes > 0 && view.flops > 0 && !view.gpu.emulation;
     if (!has_place || !seen_.insert(row).second) return;
-    points_.push_back({{"problem", problem},
-                       {"method", input_.index.method(view.measurement->method)},
+    points_.push_back({{"problem", variant.problem},
+                       {"method", input_.index.methods.index_of(view.measurement->method)},
                        {"row", row},
                        {"role", role},
                        {"intensity", number(view.flops / view.bytes)},
@@ -113,20 +103,17 @@ Json points_json(const DocumentInput& input) {
   Points points(input);
   for (const ReportPick& pick : model.picks) {
     const TunedRecord& tuned = pick.view.tuned;
-    if (pick.row) points.add(pick.problem, *pick.row, "pick", tuned.median_ns, pick.roofline.limit);
+    if (pick.row) points.add(*pick.row, "pick", tuned.median_ns, pick.roofline.limit);
     if (!pick.default_row) continue;
-    points.add(pick.problem, *pick.default_row, "default", tuned.default_median_ns,
+    points.add(*pick.default_row, "default", tuned.default_median_ns,
                model.variants[*pick.default_row].roofline.limit);
   }
-  for (std::size_t p = 0; p < model.problems.size(); ++p) {
-    const ReportProblem& problem = model.problems[p];
-    for (std::size_t row = problem.first; row < problem.first + problem.count; ++row) {
-      const ReportVariant& variant = model.variants[row];
-      if (variant.counters.empty()) continue;
-      const double time_ns =
-          variant.final ? variant.final->median_ns : median_ns(variant.view).value_or(0);
-      points.add(p, row, "variant", time_ns, variant.roofline.limit);
-    }
+  for (std::size_t row = 0; row < model.variants.size(); ++row) {
+    const ReportVariant& variant = model.variants[row];
+    if (variant.counters.empty()) continue;
+    const double time_ns =
+        variant.final ? variant.final->median_ns : median_ns(variant.view).value_or(0);
+    points.add(row, "variant", time_ns, variant.roofline.limit);
   }
   return std::move(points).finish();
 }

@@ -7,7 +7,7 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
-#include "text/method_text.h"
+#include "text/explanations.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -72,19 +72,13 @@ std::string paragraph(std::string_view step) {
 }  // namespace
 
 std::string environment_section(const ReportModel& model) {
-  static constexpr std::string_view kTitle = "Environment";
-  if (model.sweeps.empty()) {
-    return section("static-environment", kTitle, empty_part("No sweep has been recorded yet."));
-  }
-  return section("static-environment", kTitle, machines(model.sweeps) + sweeps_table(model.sweeps));
+  if (model.sweeps.empty()) return empty_part("No sweep has been recorded yet.");
+  return machines(model.sweeps) + sweeps_table(model.sweeps);
 }
 
 std::string method_section(const ReportModel& model) {
-  static constexpr std::string_view kTitle = "How it was measured";
   const std::vector<std::string> names = methods_used(model);
-  if (names.empty())
-    return section("static-method", kTitle, empty_part("Nothing has been timed yet."));
-
+  if (names.empty()) return empty_part("Nothing has been timed yet.");
   std::string html;
   for (const std::string& step : measuring_steps()) html += paragraph(step);
   html += "<dl class=\"methods\">\n";
@@ -94,7 +88,7 @@ std::string method_section(const ReportModel& model) {
                         emulation ? badge("emulation", name) : code(name),
                         escape(method_description(name)));
   }
-  return section("static-method", kTitle, html + "</dl>\n");
+  return html + "</dl>\n";
 }
 
 }  // namespace mgtune

@@ -2,7 +2,7 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
-#include "text/outcome_text.h"
+#include "text/explanations.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -16,9 +16,8 @@ std::string place(const OutcomeView& view) {
 // Compilers repeat themselves, so variants that failed with the same message share one row.
 std::string places(const ReportModel& model, const ReportFailure& failure) {
   if (failure.variants.size() == 1) return place(model.variants[failure.variants.front()].view);
-  std::string html =
-      fmt::format("<details><summary>{}</summary>\n<ul>\n",
-                  counted(static_cast<std::int64_t>(failure.variants.size()), "variant"));
+  std::string html = fmt::format("<details><summary>{}</summary>\n<ul>\n",
+                                 counted(failure.variants.size(), "variant"));
   for (const std::size_t index : failure.variants) {
     html += fmt::format("<li>{}</li>\n", place(model.variants[index].view));
   }
@@ -44,13 +43,8 @@ std::string part(const ReportModel& model, const OutcomeCount& count) {
 }  // namespace
 
 std::string failures_section(const ReportModel& model) {
-  static constexpr std::string_view kTitle = "Failures";
-  if (model.variants.empty()) {
-    return section("static-failures", kTitle, empty_part("No variant has been evaluated yet."));
-  }
-  if (model.failures.empty()) {
-    return section("static-failures", kTitle, "<p>Every variant that was evaluated passed.</p>\n");
-  }
+  if (model.variants.empty()) return empty_part("No variant has been evaluated yet.");
+  if (model.failures.empty()) return "<p>Every variant that was evaluated passed.</p>\n";
   std::string html =
       "<p>Each of these is kept with its message and never dispatched. The same list in a "
       "terminal: "
@@ -58,7 +52,7 @@ std::string failures_section(const ReportModel& model) {
   for (const OutcomeCount& count : model.counts) {
     if (is_failure(count.outcome)) html += part(model, count);
   }
-  return section("static-failures", kTitle, html);
+  return html;
 }
 
 }  // namespace mgtune

@@ -82,10 +82,6 @@ std::string badge(std::string_view kind, std::string_view text) {
   return fmt::format("<span class=\"badge {}\">{}</span>", kind, escape(text));
 }
 
-std::string section(std::string_view id, std::string_view title, const std::string& html) {
-  return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, escape(title), html);
-}
-
 std::string empty_part(std::string_view what) {
   return fmt::format("<p class=\"empty\">{} Fill this part with: {}</p>\n", escape(what),
                      code(kSweepCommand));

@@ -26,7 +26,6 @@ std::string code(std::string_view text);   // <code>text</code>
 std::string moment(std::string_view utc);  // <time>utc</time>
 std::string badge(std::string_view kind,
                   std::string_view text);  // a word set off by color and border
-std::string section(std::string_view id, std::string_view title, const std::string& html);
 
 // "No picks yet. Fill this part with: mgtune sweep ..."
 std::string empty_part(std::string_view what);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <span>
 
 #include "html/markup.h"
@@ -12,28 +11,15 @@ namespace {
 
 using Align = HtmlTable::Align;
 
-bool same_table(const ReportPick& a, const ReportPick& b) {
-  return a.view.tuned.gpu == b.view.tuned.gpu && a.view.op == b.view.op;
-}
-
 std::string time_or_none(const GpuRecord& gpu, double time_ns) {
   return time_ns > 0 ? time_cell(gpu, time_ns) : "none";
 }
 
 std::string standing_cell(const ReportPick& pick) {
-  switch (pick.standing) {
-    case PickStanding::faster:
-      break;
-    case PickStanding::tie:
-      return badge("tie", "tie");
-    case PickStanding::default_fastest:
-      return badge("tie", "default");
-    case PickStanding::no_default:
-      return "none";
-  }
-  if (!pick.speedup) return "none";
-  if (pick.view.gpu.emulation) return ratio_text(*pick.speedup);
-  return fmt::format("<strong class=\"gain\">{}</strong>", ratio_text(*pick.speedup));
+  const std::string text = standing_text(pick);
+  if (text.empty()) return "none";
+  if (pick.standing != PickStanding::faster) return badge("tie", text);
+  return pick.view.gpu.emulation ? text : fmt::format("<strong class=\"gain\">{}</strong>", text);
 }
 
 bool default_stays(const TunedRecord& tuned) { return tuned.variant == tuned.default_variant; }
@@ -94,10 +80,7 @@ std::string table_of(const ReportModel& model, std::span<const ReportPick> picks
 }  // namespace
 
 std::string picks_section(const ReportModel& model) {
-  static constexpr std::string_view kTitle = "Picks against the default";
-  if (model.picks.empty())
-    return section("static-picks", kTitle, empty_part("No problem has a pick yet."));
-
+  if (model.picks.empty()) return empty_part("No problem has a pick yet.");
   std::string html =
       "<p>The variant that serves each problem, beside the default that would serve it untuned. "
       "Times are medians; <em>variants</em> counts those of the problem that were evaluated. "
@@ -110,18 +93,8 @@ std::string picks_section(const ReportModel& model) {
       "<em>Tied</em> counts the variants that the final did not "
       "tell apart from the fastest; the noise is how far two entries of one variant "
       "differed.</p>\n";
-  const std::span<const ReportPick> picks = model.picks;
-  for (std::size_t first = 0; first < picks.size();) {
-    const auto end =
-        static_cast<std::size_t>(std::ranges::find_if_not(picks.subspan(first),
-                                                          [&](const ReportPick& pick) {
-                                                            return same_table(picks[first], pick);
-                                                          }) -
-                                 picks.begin());
-    html += table_of(model, picks.subspan(first, end - first));
-    first = end;
-  }
-  return section("static-picks", kTitle, html);
+  for (const auto picks : picks_by_operator(model)) html += table_of(model, picks);
+  return html;
 }
 
 }  // namespace mgtune

@@ -19,11 +19,25 @@ struct Place {
   std::string text;
 };
 
+struct Section {
+  std::string_view id, title;
+  std::string (*content)(const ReportModel&);
+};
+
+constexpr Section kSections[] = {
+    {"static-verdict", "Verdict", verdict_section},
+    {"static-picks", "Picks against the default", picks_section},
+    {"static-variants", "Variants", variants_section},
+    {"static-failures", "Failures", failures_section},
+    {"static-environment", "Environment", environment_section},
+    {"static-method", "How it was measured", method_section},
+};
+
 std::string static_tables(const ReportModel& model) {
   std::string html = "<main id=\"static\">\n<h1>" + escape(report_title(model)) + "</h1>\n";
-  for (const auto part : {verdict_section, picks_section, variants_section, failures_section,
-                          environment_section, method_section}) {
-    html += part(model);
+  for (const Section& section : kSections) {
+    html += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", section.id,
+                        section.title, section.content(model));
   }
   return html + "</main>";
 }

@@ -1,6 +1,6 @@
-// The sections of the HTML report, in the order in which the report shows them. Each is a pure
-// function of the model. If a section has no data, its text names the command that produces the
-// data.
+// The sections of the HTML report, in the order in which the report shows them. Each function
+// returns the HTML below the section's heading. If a section has no data, its text names the
+// command that produces the data. Pure.
 
 #pragma once
 

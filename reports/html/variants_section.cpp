@@ -85,9 +85,8 @@ std::string summary(std::span<const ReportVariant> variants) {
   const OutcomeView& first = variants.front().view;
   std::int64_t failed = 0;
   for (const ReportVariant& variant : variants) failed += is_failure(variant.view.outcome) ? 1 : 0;
-  std::string html =
-      fmt::format("{} {} on {}: {}", code(first.op), code(first.problem), device_name(first.gpu),
-                  counted(static_cast<std::int64_t>(variants.size()), "variant"));
+  std::string html = fmt::format("{} {} on {}: {}", code(first.op), code(first.problem),
+                                 device_name(first.gpu), counted(variants.size(), "variant"));
   if (failed > 0) html += fmt::format(", {} failed", failed);
   if (variants.front().slowdown) {
     html.append(", fastest ").append(time_cell(first.gpu, *median_ns(first)));
@@ -100,9 +99,8 @@ std::string problem_part(std::span<const ReportVariant> variants) {
   std::string html = fmt::format("<h3>{}</h3>\n{}", summary(variants),
                                  table_of(shown, caption(variants.front().view)));
   if (shown.size() < variants.size()) {
-    html +=
-        fmt::format("<p>{} more: <code>mgtune show variants</code></p>\n",
-                    counted(static_cast<std::int64_t>(variants.size() - shown.size()), "variant"));
+    html += fmt::format("<p>{} more: <code>mgtune show variants</code></p>\n",
+                        counted(variants.size() - shown.size(), "variant"));
   }
   return html;
 }
@@ -110,22 +108,17 @@ std::string problem_part(std::span<const ReportVariant> variants) {
 }  // namespace
 
 std::string variants_section(const ReportModel& model) {
-  static constexpr std::string_view kTitle = "Variants";
-  if (model.variants.empty()) {
-    return section("static-variants", kTitle, empty_part("No variant has been evaluated yet."));
-  }
+  if (model.variants.empty()) return empty_part("No variant has been evaluated yet.");
   std::string html = fmt::format(
       "<p>The {} fastest of each problem; failures come last. <em>Of fastest</em> is the time over "
       "that of the problem's fastest variant by the same method; <em>raced_out</em> variants were "
       "stopped early because they were clearly slower. Errors are in the operator's measure, the "
       "worst over outputs and seeds.</p>\n",
       kShownRows);
-  const std::span<const ReportVariant> variants = model.variants;
   for (const ReportProblem& problem : model.problems) {
-    if (problem.count == 0) continue;
-    html += problem_part(variants.subspan(problem.first, problem.count));
+    if (problem.count > 0) html += problem_part(model.variants_of(problem));
   }
-  return section("static-variants", kTitle, html);
+  return html;
 }
 
 }  // namespace mgtune

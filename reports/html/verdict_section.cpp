@@ -49,7 +49,7 @@ std::string verdict_section(const ReportModel& model) {
                         badge("emulation", "emulation"), escape(kEmulationNote));
   }
   const bool has_results = !model.picks.empty() || !model.variants.empty();
-  return section("static-verdict", "Verdict", html + (has_results ? figures(model) : ""));
+  return html + (has_results ? figures(model) : "");
 }
 
 }  // namespace mgtune

@@ -35,10 +35,6 @@ std::string refusal(std::string_view status, std::string_view more = "") {
   return response(status, "text/plain; charset=utf-8", fmt::format("{}\n", status), more);
 }
 
-std::string events_head() {
-  return fmt::format("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{}\r\n", kHeaders);
-}
-
 Result<std::string> random_token() {
   std::array<unsigned char, 16> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -202,7 +198,7 @@ void PageServer::answer(Client& client) {
   if (request->target != path_ + "events") return reply(refusal("404 Not Found"));
   client.listens = true;
   client.closes = false;
-  reply(events_head());
+  reply(fmt::format("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{}\r\n", kHeaders));
 }
 
 void PageServer::write(Client& client) {

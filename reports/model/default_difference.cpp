@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "model/assignments.h"
+#include "core/variant_words.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -19,27 +19,22 @@ struct Difference {
   std::vector<std::string_view> names;  // of the first two
 };
 
-const Assignment* find(const VariantAssignments& words, std::string_view name) {
-  const auto found = std::ranges::find(words.parameters, name, &Assignment::first);
-  return found == words.parameters.end() ? nullptr : &*found;
-}
-
-Difference compare(const VariantAssignments& standard, const VariantAssignments& pick) {
+Difference compare(const VariantWords& standard, const VariantWords& pick) {
   Difference difference;
   for (const auto& [name, value] : pick.parameters) {
-    const Assignment* const other = find(standard, name);
+    const std::string* const other = standard.find(name);
     difference.shared += other != nullptr ? 1 : 0;
     if (other == nullptr) {
       difference.only_pick.push_back(fmt::format("{}={}", name, value));
-    } else if (other->second != value) {
-      difference.changed.push_back(fmt::format("{} {} -> {}", name, other->second, value));
+    } else if (*other != value) {
+      difference.changed.push_back(fmt::format("{} {} -> {}", name, *other, value));
     } else {
       continue;
     }
     difference.names.push_back(name);
   }
   for (const auto& [name, value] : standard.parameters) {
-    if (find(pick, name) == nullptr) {
+    if (pick.find(name) == nullptr) {
       difference.only_default.push_back(fmt::format("{}={}", name, value));
     }
   }
@@ -54,12 +49,11 @@ std::string changed_sentence(const Difference& difference, bool same_design) {
   const std::string list = listed(difference.changed);
   if (!same_design) {
     return fmt::format("Of the {} that both have, {} differ{} (default -> pick): {}.",
-                       counted(static_cast<std::int64_t>(difference.shared), "parameter"),
-                       difference.changed.size(), difference.changed.size() == 1 ? "s" : "", list);
+                       counted(difference.shared, "parameter"), difference.changed.size(),
+                       difference.changed.size() == 1 ? "s" : "", list);
   }
   return fmt::format("The pick differs from the default in {} of {} (default -> pick): {}.",
-                     difference.changed.size(),
-                     counted(static_cast<std::int64_t>(difference.shared), "parameter"), list);
+                     difference.changed.size(), counted(difference.shared, "parameter"), list);
 }
 
 // The importance of the pick's design by the pick's method; nullptr if too few variants have a
@@ -120,8 +114,8 @@ std::vector<std::string> difference_sentences(const ReportModel& model,
     sentences.emplace_back("The default has no time on this problem.");
   }
   if (tuned.default_variant.empty()) return sentences;
-  const VariantAssignments standard = variant_words(tuned.default_variant);
-  const VariantAssignments words = variant_words(tuned.variant);
+  const VariantWords standard = split_variant(tuned.default_variant);
+  const VariantWords words = split_variant(tuned.variant);
   const bool same_design = standard.design == words.design;
   if (!same_design) {
     sentences.push_back(

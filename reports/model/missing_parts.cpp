@@ -127,4 +127,13 @@ std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAna
   return missing;
 }
 
+std::string missing_text(const ReportModel& model, const ReportAnalysis& analysis,
+                         std::string_view part) {
+  const std::vector<MissingPart> parts = missing_parts(model, analysis, false);
+  const auto found = std::ranges::find(parts, part, &MissingPart::part);
+  if (found == parts.end()) return "";
+  const std::string command = found->command.empty() ? "" : " This fills it: " + found->command;
+  return found->text + command + "\n";
+}
+
 }  // namespace mgtune

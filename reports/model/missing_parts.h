@@ -25,6 +25,11 @@ std::span<const std::string_view> report_parts();
 std::vector<MissingPart> missing_parts(const ReportModel& model, const ReportAnalysis& analysis,
                                        bool with_baseline);
 
+// The sentence for one of report_parts(), and a newline: "No counters were read. This fills it:
+// mgtune sweep ... --counters". "" if the report has data for it.
+std::string missing_text(const ReportModel& model, const ReportAnalysis& analysis,
+                         std::string_view part);
+
 // "mgtune sweep --kernel rmsnorm.forward --gpu 'NVIDIA H200'", for the operator and GPU that most
 // of the model is about.
 std::string sweep_command(const ReportModel& model);

@@ -53,8 +53,6 @@ int compare(const ProblemKey& a, const ProblemKey& b) {
   return a.problem.compare(b.problem);
 }
 
-bool is_ranked(const OutcomeView& view) { return median_ns(view) && !is_failure(view.outcome); }
-
 bool outcome_before(const OutcomeView& a, const OutcomeView& b) {
   if (const int order = compare(key_of(a), key_of(b)); order != 0) return order < 0;
   if (is_ranked(a) != is_ranked(b)) return is_ranked(a);
@@ -124,8 +122,17 @@ void place_picks(ReportModel& model) {
     return problems.insert(place, wanted);
   };
   for (const ReportPick& pick : model.picks) place_of(pick.view);
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    for (std::size_t i = 0; i < problems[p].count; ++i) {
+      model.variants[problems[p].first + i].problem = p;
+    }
+  }
   for (ReportPick& pick : model.picks) {
     pick.problem = static_cast<std::size_t>(place_of(pick.view) - problems.begin());
+    for (const ReportVariant& variant : model.variants_of(problems[pick.problem])) {
+      pick.variants_ok += variant.view.outcome == Outcome::ok ? 1 : 0;
+      pick.variants_failed += is_failure(variant.view.outcome) ? 1 : 0;
+    }
   }
 }
 
@@ -180,24 +187,9 @@ bool pick_before(const ReportPick& a, const ReportPick& b) {
   return order != 0 ? order < 0 : a.view.tuned.method < b.view.tuned.method;
 }
 
-std::vector<ReportPick> make_picks(std::vector<TunedView> tuned, const ReportModel& model) {
-  struct Tally {
-    std::int64_t ok = 0, failed = 0;
-  };
-  std::map<PlaceKey, Tally> tallies;
-  for (const ReportVariant& variant : model.variants) {
-    const OutcomeView& view = variant.view;
-    Tally& tally = tallies[{view.gpu_id, view.op, view.problem}];
-    tally.ok += view.outcome == Outcome::ok ? 1 : 0;
-    tally.failed += is_failure(view.outcome) ? 1 : 0;
-  }
+std::vector<ReportPick> make_picks(std::vector<TunedView> tuned) {
   std::vector<ReportPick> picks;
-  for (TunedView& view : tuned) {
-    const Tally& tally = tallies[{view.tuned.gpu, view.op, view.problem}];
-    picks.push_back(make_pick(std::move(view)));
-    picks.back().variants_ok = tally.ok;
-    picks.back().variants_failed = tally.failed;
-  }
+  for (TunedView& view : tuned) picks.push_back(make_pick(std::move(view)));
   std::ranges::sort(picks, pick_before);
   return picks;
 }
@@ -243,20 +235,18 @@ void add_fastest_of_recordings(const std::set<std::int64_t>& imports,
 }
 
 void mark_rows(const std::set<std::int64_t>& imports, ReportModel& model) {
-  std::set<std::pair<PlaceKey, std::string>> picked, defaults;
+  std::set<std::pair<std::size_t, std::string>> picked, defaults;  // problem and variant
   for (ReportPick& pick : model.picks) {
     const TunedRecord& tuned = pick.view.tuned;
-    const PlaceKey place{tuned.gpu, pick.view.op, pick.view.problem};
-    picked.emplace(place, tuned.variant);
-    defaults.emplace(place, tuned.default_variant);
+    picked.emplace(pick.problem, tuned.variant);
+    defaults.emplace(pick.problem, tuned.default_variant);
     pick.imported = imports.contains(tuned.sweep);
   }
   for (ReportVariant& variant : model.variants) {
-    const OutcomeView& view = variant.view;
-    const std::pair key(PlaceKey{view.gpu_id, view.op, view.problem}, view.variant);
+    const std::pair key(variant.problem, variant.view.variant);
     variant.is_pick = picked.contains(key);
     variant.is_default = defaults.contains(key);
-    variant.imported = imports.contains(view.sweep);
+    variant.imported = imports.contains(variant.view.sweep);
   }
 }
 
@@ -286,6 +276,29 @@ std::string_view to_string(PickStanding standing) {
   return kNames[static_cast<std::size_t>(standing)];
 }
 
+const ReportPick* find_pick(const ReportModel& model, std::size_t problem,
+                            const std::string& method) {
+  const auto found = std::ranges::find_if(model.picks, [&](const ReportPick& pick) {
+    return pick.problem == problem && pick.view.tuned.method == method;
+  });
+  return found == model.picks.end() ? nullptr : &*found;
+}
+
+std::vector<std::span<const ReportPick>> picks_by_operator(const ReportModel& model) {
+  std::vector<std::span<const ReportPick>> groups;
+  for (std::span<const ReportPick> rest = model.picks; !rest.empty();) {
+    const TunedView& first = rest.front().view;
+    const auto end = std::ranges::find_if(rest, [&](const ReportPick& pick) {
+      return pick.view.tuned.gpu != first.tuned.gpu || pick.view.op != first.op;
+    });
+    groups.push_back(rest.first(static_cast<std::size_t>(end - rest.begin())));
+    rest = rest.subspan(groups.back().size());
+  }
+  return groups;
+}
+
+bool is_ranked(const OutcomeView& view) { return median_ns(view) && !is_failure(view.outcome); }
+
 bool is_failure(Outcome outcome) { return outcome != Outcome::ok && outcome != Outcome::raced_out; }
 
 std::string device_text(const GpuRecord& gpu) {
@@ -310,6 +323,13 @@ std::string share_text(const CeilingShare& share) {
   return fmt::format("{} of the {}", percent_text(share.fraction), share.name);
 }
 
+std::string standing_text(const ReportPick& pick) {
+  if (pick.standing == PickStanding::tie) return "tie";
+  if (pick.standing == PickStanding::default_fastest) return "default";
+  const bool is_faster = pick.standing == PickStanding::faster && pick.speedup;
+  return is_faster ? ratio_text(*pick.speedup) : "";
+}
+
 std::optional<double> median_ns(const OutcomeView& view) {
   if (!view.measurement || view.measurement->median_ns <= 0) return std::nullopt;
   return view.measurement->median_ns;
@@ -326,7 +346,7 @@ ReportModel make_report_model(StoredRows rows) {
   model.failures = group_failures(model.variants);
   const std::set<std::int64_t> imports = imported_sweeps(rows.sweeps);
   add_fastest_of_recordings(imports, model.variants, rows.tuned);
-  model.picks = make_picks(std::move(rows.tuned), model);
+  model.picks = make_picks(std::move(rows.tuned));
   place_picks(model);
   mark_rows(imports, model);
   add_evaluation_order(rows.sweeps, model);

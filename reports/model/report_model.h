@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,9 +42,9 @@ struct ReportPick {
   bool imported = false;                  // measured elsewhere
   std::optional<double> low_ns, high_ns;  // the 95 % interval of its time
   std::optional<double> speedup_low, speedup_high;  // if a final timed both in turn
-  std::optional<std::size_t> row, default_row;      // of the model's variants, by its method
+  std::optional<std::size_t> row, default_row;      // indices into the model's variants
   std::vector<std::size_t> tied_rows;
-  std::size_t problem = 0;  // of the model's problems
+  std::size_t problem = 0;  // index into the model's problems
 };
 
 // One variant on one problem, with the figures that follow from its numbers.
@@ -53,13 +54,14 @@ struct ReportVariant {
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
   bool is_pick = false;                  // by any method
   bool is_default = false;               // the pick is compared with this
-  Roofline
-      roofline;  // by its time in the final if it has one; empty for emulation and without a time
+  // By its time in the final if it has one. Empty for emulation and without a time.
+  Roofline roofline;
   std::vector<CounterRecord> counters;  // of one launch of this build; empty: not counted
   std::optional<FinalistRecord> final;  // its place in the final of its method, without samples
-  bool imported = false;                // found elsewhere
+  bool imported = false;                // measured elsewhere
   std::optional<std::int64_t> order;    // the number of the evaluation within its problem, from 0
   std::optional<double> seconds;        // spent on its problem until it was recorded
+  std::size_t problem = 0;              // index into the model's problems
 };
 
 // One problem on one GPU: variants[first, first + count) of the model. count is 0 if the store has
@@ -79,6 +81,13 @@ struct ReportFailure {
   std::vector<std::size_t> variants;
 };
 
+// The final of a pick's problem, by the pick's method.
+struct ReportFinal {
+  FinalView view;
+  std::size_t pick = 0;                          // index into the model's picks
+  std::vector<std::optional<std::size_t>> rows;  // of each finalist: index into the variants
+};
+
 struct OutcomeCount {
   Outcome outcome;
   std::int64_t count = 0;
@@ -90,15 +99,19 @@ struct ReportModel {
   std::vector<std::string> verdict;  // one to three sentences
   bool emulation = false;            // some of the times are the cpu device's
   std::vector<ReportPick> picks;     // GPUs before emulation, then by operator and problem
-  std::vector<ReportVariant>
-      variants;  // by problem; of each method the fastest first, failures last
+  // By problem. Of each method the fastest comes first, and failures come last.
+  std::vector<ReportVariant> variants;
   std::vector<ReportProblem> problems;
   std::vector<ReportFailure> failures;  // by outcome, the most frequent message first
   std::vector<OutcomeCount> counts;     // outcomes that occur, in the order of Outcome
-  std::vector<FinalView> finals;        // in the order of the picks
+  std::vector<ReportFinal> finals;      // in the order of the picks
   std::vector<SweepView> sweeps;        // newest first
   std::vector<CeilingView> ceilings;    // of the GPUs that have variants
   std::vector<SpaceView> spaces;        // of the problems, before anything was compiled
+
+  std::span<const ReportVariant> variants_of(const ReportProblem& problem) const {
+    return std::span(variants).subspan(problem.first, problem.count);
+  }
 };
 
 // The rows of the store, in any order.
@@ -124,9 +137,19 @@ Result<ReportModel> read_report_model(Store& store);
 // The same from given rows, for example those of one sweep.
 ReportModel make_report_model(StoredRows rows);
 
+// The pick of one of the model's problems by a method; nullptr if there is none.
+const ReportPick* find_pick(const ReportModel& model, std::size_t problem,
+                            const std::string& method);
+
+// The model's picks in groups, one per operator and GPU.
+std::vector<std::span<const ReportPick>> picks_by_operator(const ReportModel& model);
+
 // Whether the variant ended without a time that can be ranked: every outcome except ok and
 // raced_out.
 bool is_failure(Outcome outcome);
+
+// Whether tables rank the variant by its time.
+bool is_ranked(const OutcomeView& view);
 
 // "NVIDIA H200", "cpu (emulation)".
 std::string device_text(const GpuRecord& gpu);
@@ -142,6 +165,9 @@ struct CeilingShare {
 std::vector<CeilingShare> ceiling_shares(const ReportPick& pick);
 
 std::string share_text(const CeilingShare& share);  // "96.4 % of the copy of 64.0 MiB"
+
+// The pick beside its default in a word: "1.52x", "tie", "default"; "" if the default has no time.
+std::string standing_text(const ReportPick& pick);
 
 // The median that tables show for the variant: for ok and raced_out, and for unstable as a hint.
 std::optional<double> median_ns(const OutcomeView& view);

@@ -13,7 +13,8 @@ namespace mgtune {
 // For a store without results the sentence names the command that produces them.
 std::vector<std::string> verdict_sentences(const ReportModel& model);
 
-// "mgtune report: rmsnorm.forward on NVIDIA H200": browser tabs and bookmarks tell reports apart.
+// "mgtune report: rmsnorm.forward on NVIDIA H200". It names the operator and the device, so that
+// the browser tabs and bookmarks of two reports differ.
 std::string report_title(const ReportModel& model);
 
 }  // namespace mgtune

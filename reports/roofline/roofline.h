@@ -33,7 +33,7 @@ struct Roofline {
   std::string limit;  // "Memory bandwidth: 96 % of the copy rate at these bytes (time, cost)."
 };
 
-// Everything that is known. All fields are empty for a time of 0.
+// A field stays empty if the input does not have the figures for it. For a time of 0 all are empty.
 Roofline roofline(const RooflineInput& input);
 
 }  // namespace mgtune

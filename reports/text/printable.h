@@ -1,4 +1,5 @@
-// Makes text from outside (names, compiler messages, command lines) safe to print. Pure.
+// Text for a terminal: makes text from outside (names, compiler messages, command lines) safe to
+// print, and breaks lines that are too long. Pure.
 
 #pragma once
 
@@ -18,5 +19,9 @@ std::string printable_line(std::string_view text);
 
 // Columns on a terminal: two for East Asian wide characters and emoji, none for combining marks.
 std::size_t display_width(std::string_view text);
+
+// The text with lines of at most `width` columns, except for words that are longer. A line that is
+// too long is broken at a blank. The lines that continue it are indented by four more than it is.
+std::string folded(std::string_view text, std::size_t width);
 
 }  // namespace mgtune

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "text/outcome_text.h"
+#include "text/explanations.h"
 #include "text/printable.h"
 #include "text/text_table.h"
 #include "text/units.h"
@@ -15,39 +15,13 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string empty_text(std::string_view what) {
-  return fmt::format("{} Fill this store with: {}\n", what, kSweepCommand);
-}
-
 std::string heading(const std::string& what, const GpuRecord& gpu) {
   return printable_line(fmt::format("{} on {}", what, device_text(gpu)));
-}
-
-std::string emulation_note(const ReportModel& model) {
-  return model.emulation ? fmt::format("\n{}\n", kEmulationNote) : "";
-}
-
-std::string standing_text(const ReportPick& pick) {
-  switch (pick.standing) {
-    case PickStanding::faster:
-      return pick.speedup ? ratio_text(*pick.speedup) : "";
-    case PickStanding::tie:
-      return "tie";
-    case PickStanding::default_fastest:
-      return "default";
-    case PickStanding::no_default:
-      break;
-  }
-  return "-";
 }
 
 std::string time_or_dash(double time_ns) { return time_ns > 0 ? time_text(time_ns) : "-"; }
 
 std::string origin_text(bool imported) { return imported ? "import" : ""; }
-
-bool same_heading(const ReportPick& a, const ReportPick& b) {
-  return a.view.tuned.gpu == b.view.tuned.gpu && a.view.op == b.view.op;
-}
 
 // "98.9 % of copy": the share of the nearest ceiling.
 std::string reached_text(const ReportPick& pick) {
@@ -75,8 +49,9 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
     const TunedRecord& tuned = pick.view.tuned;
     table.add_row(
         {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
-         standing_text(pick), pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
-         reached_text(pick), tuned.method, std::to_string(model.problems[pick.problem].count),
+         pick.standing == PickStanding::no_default ? "-" : standing_text(pick),
+         pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "", reached_text(pick),
+         tuned.method, std::to_string(model.problems[pick.problem].count),
          pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
          origin_text(pick.imported), tuned.variant});
   }
@@ -123,34 +98,38 @@ std::string variants_of_problem(std::span<const ReportVariant> variants) {
   for (const ReportVariant& variant : variants) add_variant(table, variant);
   const OutcomeView& first = variants.front().view;
   return fmt::format("{}: {}\n{}", heading(first.op + " " + first.problem, first.gpu),
-                     counted(static_cast<std::int64_t>(variants.size()), "variant"), table.text(2));
+                     counted(variants.size(), "variant"), table.text(2));
 }
 
 }  // namespace
 
+std::string empty_text(std::string_view what) {
+  return fmt::format("{} Fill this store with: {}\n", what, kSweepCommand);
+}
+
+std::string emulation_note(const ReportModel& model) {
+  return model.emulation ? fmt::format("\n{}\n", kEmulationNote) : "";
+}
+
 std::string picks_table(const ReportModel& model) {
   if (model.picks.empty() && !model.variants.empty()) {
     return fmt::format("No picks: none of {} passed; mgtune show failures says why.\n",
-                       counted(static_cast<std::int64_t>(model.variants.size()), "variant"));
+                       counted(model.variants.size(), "variant"));
   }
   if (model.picks.empty()) return empty_text("No picks yet.");
   std::string text;
-  const std::span<const ReportPick> picks = model.picks;
-  for (std::size_t first = 0; first < picks.size();) {
-    std::size_t end = first + 1;
-    while (end < picks.size() && same_heading(picks[first], picks[end])) ++end;
-    if (!text.empty()) text += '\n';
-    text += picks_of_operator(model, picks.subspan(first, end - first));
-    first = end;
+  for (const auto picks : picks_by_operator(model)) {
+    text += (text.empty() ? "" : "\n") + picks_of_operator(model, picks);
   }
-  const bool default_stays = std::ranges::any_of(picks, [](const ReportPick& pick) {
+  const bool default_stays = std::ranges::any_of(model.picks, [](const ReportPick& pick) {
     return pick.standing == PickStanding::tie || pick.standing == PickStanding::default_fastest;
   });
   if (default_stays) {
     text +=
         "\ntie: nothing beat the default beyond noise, so it stays; default: nothing was faster.\n";
   }
-  if (std::ranges::any_of(picks, [](const auto& pick) { return !ceiling_shares(pick).empty(); })) {
+  const auto has_ceiling = [](const auto& pick) { return !ceiling_shares(pick).empty(); };
+  if (std::ranges::any_of(model.picks, has_ceiling)) {
     text += fmt::format(
         "{}reached: of the rate of a copy of as many bytes, or of the peak of its arithmetic, both "
         "measured here.\n",
@@ -162,11 +141,9 @@ std::string picks_table(const ReportModel& model) {
 std::string variants_table(const ReportModel& model) {
   if (model.variants.empty()) return empty_text("No variants yet.");
   std::string text;
-  const std::span<const ReportVariant> variants = model.variants;
   for (const ReportProblem& problem : model.problems) {
     if (problem.count == 0) continue;
-    if (!text.empty()) text += '\n';
-    text += variants_of_problem(variants.subspan(problem.first, problem.count));
+    text += (text.empty() ? "" : "\n") + variants_of_problem(model.variants_of(problem));
   }
   return text + emulation_note(model);
 }
@@ -174,8 +151,7 @@ std::string variants_table(const ReportModel& model) {
 std::string failures_table(const ReportModel& model) {
   if (model.variants.empty()) return empty_text("No variants yet.");
   if (model.failures.empty()) {
-    return fmt::format("No failures: {} evaluated.\n",
-                       counted(static_cast<std::int64_t>(model.variants.size()), "variant"));
+    return fmt::format("No failures: {} evaluated.\n", counted(model.variants.size(), "variant"));
   }
   TextTable table({{"status"}, {"device"}, {"problem"}, {"variant"}, {"message"}});
   for (const ReportFailure& failure : model.failures) {

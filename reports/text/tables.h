@@ -1,20 +1,33 @@
-// The parts of a report as plain text for a terminal; each ends with a newline. A table with times
-// of the cpu device says "emulation". A table without rows names the command that produces them.
-// document/report_json.h has the same as JSON.
+// The views of `mgtune show` as plain text for a terminal. Each ends with a newline. A table with
+// times of the cpu device says "emulation". A view without rows names the command that produces
+// them. document/report_json.h has the same views as JSON. Pure.
 
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "document/report_json.h"  // so that a caller who prints both forms includes one header
 #include "model/report_model.h"
 
 namespace mgtune {
 
-std::string picks_table(const ReportModel& model);     // `mgtune show best`, the end of a sweep
-std::string variants_table(const ReportModel& model);  // `mgtune show variants`
-std::string failures_table(const ReportModel& model);  // `mgtune show failures`
-std::string finals_table(const ReportModel& model);    // `mgtune show finals`
-std::string limits_table(const ReportModel& model);    // `mgtune show limits`
+std::string picks_table(const ReportModel& model);  // `mgtune show best`, the end of a sweep
+std::string variants_table(const ReportModel& model);
+std::string failures_table(const ReportModel& model);
+std::string finals_table(const ReportModel& model);
+std::string limits_table(const ReportModel& model);
+std::string summary_table(const ReportModel& model);      // verdict, and what is missing
+std::string importance_table(const ReportModel& model);   // which parameters matter
+std::string progress_table(const ReportModel& model);     // how the sweeps converged
+std::string sizes_table(const ReportModel& model);        // picks against problem size
+std::string counters_table(const ReportModel& model);     // what the hardware counted
+std::string environment_table(const ReportModel& model);  // machines, and commands to repeat
+
+// "No picks yet. Fill this store with: mgtune sweep ...", and a newline.
+std::string empty_text(std::string_view what);
+
+// The lines that explain the word "emulation"; "" if no time of the model is one.
+std::string emulation_note(const ReportModel& model);
 
 }  // namespace mgtune

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,7 +24,11 @@ std::string ratio_text(double ratio);       // "1.22x"
 std::string percent_text(double part);      // "97.3 %" for 0.973
 std::string bandwidth_text(double gbps);    // "3412", "0.52"; the unit is in the head of the column
 std::string error_text(double error);       // "1.3e-04"
-std::string bytes_text(std::int64_t bytes);                      // "141 GiB"
-std::string counted(std::int64_t count, std::string_view noun);  // "1 variant", "2 variants"
+std::string bytes_text(std::int64_t bytes);  // "141 GiB"
+
+// "1 variant", "2 variants".
+std::string counted(std::integral auto count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
 
 }  // namespace mgtune

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -58,6 +59,14 @@ class Json {
   }
 
   static Json array() { return Array(); }
+  // An array with json_of(item) for each item.
+  template <typename Items, typename JsonOf>
+  static Json array(const Items& items, const JsonOf& json_of) {
+    Array array;
+    array.reserve(std::size(items));
+    for (const auto& item : items) array.push_back(json_of(item));
+    return array;
+  }
   static Json object() { return Json(std::initializer_list<Member>()); }
 
   Json& operator[](std::string_view key);  // of an object; added as null if it is missing

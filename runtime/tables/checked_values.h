@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/status.h"
+#include "core/variant_words.h"
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_cursor.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/variant_words.h"
 #include "store/records.h"
 #include "tables/read_tuned_table.h"
-#include "tables/variant_words.h"
 
 namespace mgtune {
 

@@ -9,7 +9,6 @@
 #include <sstream>
 #include <string>
 
-#include "model/folded.h"
 #include "tests/helpers/made_up_report.h"
 #include "text/printable.h"
 #include "text/text_table.h"

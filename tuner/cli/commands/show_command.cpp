@@ -3,11 +3,10 @@
 
 #include <iostream>
 
-#include "analysis/analysis_tables.h"
 #include "cli/command.h"
 #include "cli/found_results.h"
 #include "cli/output/progress.h"
-#include "model/folded.h"
+#include "text/printable.h"
 #include "text/tables.h"
 
 namespace mgtune {

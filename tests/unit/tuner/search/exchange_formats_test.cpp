@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include "core/variant_words.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
 #include "exchange/read_document.h"
-#include "tables/variant_words.h"
 #include "tests/helpers/exchange_fixture.h"
 #include "tests/helpers/test_paths.h"
 

@@ -1,5 +1,3 @@
-#include "analysis/analysis_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,24 +17,10 @@ using Align = TextTable::Align;
 
 // Of a problem or a final.
 template <typename View>
-std::string heading(const View& view, const std::string& method) {
+std::string heading_with_method(const View& view, const std::string& method) {
   return printable_line(fmt::format("{} {} on {}, method {}", view.op, view.problem,
                                     device_text(view.gpu), method)) +
          '\n';
-}
-
-// "No counters were read. This fills it: mgtune sweep ... --counters"
-std::string missing_text(const ReportModel& model, const ReportAnalysis& analysis,
-                         std::string_view part) {
-  const std::vector<MissingPart> parts = missing_parts(model, analysis, false);
-  const auto found = std::ranges::find(parts, part, &MissingPart::part);
-  if (found == parts.end()) return "";
-  return found->command.empty() ? found->text + "\n"
-                                : found->text + " This fills it: " + found->command + "\n";
-}
-
-std::string emulation_note(const ReportModel& model) {
-  return model.emulation ? fmt::format("\n{}\n", kEmulationNote) : "";
 }
 
 std::string effects_text(const ParameterColumn& column, const ParameterImportance& parameter) {
@@ -141,7 +125,7 @@ std::string final_table(const FinalView& view) {
         fmt::format(", {} ({})", counted(view.final.clocks.throttled_samples, "throttled sample"),
                     view.final.clocks.throttle_reasons);
   }
-  return heading(view, view.final.method) + table.text(2) +
+  return heading_with_method(view, view.final.method) + table.text(2) +
          fmt::format("  noise: two entries of one variant differ by {}{}\n",
                      percent_text(view.final.noise_floor), clocks) +
          note_line(view.final.note) + note_line(view.final.not_counted);
@@ -171,7 +155,7 @@ std::string importance_table(const ReportModel& model) {
   std::string text;
   for (const ProblemImportance& entry : analysis.importance) {
     if (!text.empty()) text += "\n";
-    text += heading(model.problems[entry.problem], entry.method);
+    text += heading_with_method(model.problems[entry.problem], entry.method);
     if (entry.importance.design_share) {
       text += fmt::format("  the choice of the design: {}\n",
                           percent_text(*entry.importance.design_share));
@@ -203,8 +187,8 @@ std::string progress_table(const ReportModel& model) {
                      step.seconds ? fmt::format("{:.1f} s", *step.seconds) : "",
                      time_text(step.best_ns), model.variants[step.row].view.variant});
     }
-    text += (text.empty() ? "" : "\n") + heading(model.problems[curve.problem], curve.method) +
-            table.text(2) +
+    text += (text.empty() ? "" : "\n") +
+            heading_with_method(model.problems[curve.problem], curve.method) + table.text(2) +
             fmt::format("  {} in all{}\n", counted(curve.evaluations, "evaluation"),
                         curve.seconds ? ", " + duration_text(*curve.seconds) : "");
   }
@@ -254,14 +238,15 @@ std::string environment_table(const ReportModel& model) {
 }
 
 std::string finals_table(const ReportModel& model) {
-  if (model.finals.empty() && !model.variants.empty()) {
-    return "No finals: no problem has two variants that passed, or its sweep was stopped.\n";
-  }
   if (model.finals.empty()) {
-    return fmt::format("No finals yet. Fill this store with: {}\n", kSweepCommand);
+    return model.variants.empty()
+               ? empty_text("No finals yet.")
+               : "No finals: no problem has two variants that passed, or its sweep was stopped.\n";
   }
   std::string text;
-  for (const FinalView& view : model.finals) text += (text.empty() ? "" : "\n") + final_table(view);
+  for (const ReportFinal& final : model.finals) {
+    text += (text.empty() ? "" : "\n") + final_table(final.view);
+  }
   return text +
          "\nratio: to the variant whose ratio is 1, the default where it ran.\n"
          "tied: not told apart from the fastest, beyond the noise and 0.5 %. Of those tied the "
@@ -292,7 +277,7 @@ std::string limits_table(const ReportModel& model) {
     return fmt::format("Nothing limits an emulation. {}\n", kEmulationNote);
   }
   if (!any && !model.variants.empty()) return "No picks: mgtune show failures says why.\n";
-  if (!any) return fmt::format("No picks yet. Fill this store with: {}\n", kSweepCommand);
+  if (!any) return empty_text("No picks yet.");
   return table.text();
 }
 

@@ -1,4 +1,5 @@
-// How the results were measured, in plain words, the same in every form of a report. Pure.
+// The texts that explain results to a person, the same in every form of a report: how they were
+// measured, and what an outcome and its message say. Pure.
 
 #pragma once
 
@@ -18,5 +19,12 @@ std::vector<std::string> methods_used(const ReportModel& model);
 
 // Describes a method. If this version has no description, a sentence says so.
 std::string_view method_description(std::string_view method);
+
+// "the compiler refused it"; "" for outcomes that are not failures.
+std::string_view explanation(Outcome outcome);
+
+// The part of a message that says what is wrong. Compilers begin with the places where a file was
+// included; the important line has the word "error".
+std::string_view headline(std::string_view message);
 
 }  // namespace mgtune

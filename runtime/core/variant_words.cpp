@@ -1,0 +1,85 @@
+#include "core/variant_words.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/text.h"
+#include "json/json.h"
+
+namespace mgtune {
+namespace {
+
+bool is_boolean(std::string_view word) { return word == "true" || word == "false"; }
+
+int rank(const std::string& word) {
+  if (whole_number(word)) return 0;
+  return is_boolean(word) ? 1 : 2;
+}
+
+}  // namespace
+
+std::vector<Assignment> assignments(std::string_view text) {
+  std::vector<Assignment> result;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    result.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return result;
+}
+
+std::string VariantWords::text() const {
+  std::string text = design;
+  for (const auto& [name, value] : parameters) text.append(" ").append(name + '=' + value);
+  return text;
+}
+
+const std::string* VariantWords::find(std::string_view parameter) const {
+  for (const auto& [name, value] : parameters) {
+    if (name == parameter) return &value;
+  }
+  return nullptr;
+}
+
+VariantWords split_variant(std::string_view text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  VariantWords words{std::string(text.substr(0, end)), assignments(text.substr(end))};
+  const auto is_name = [&](const Assignment& each) {
+    return !each.first.empty() &&
+           std::ranges::count(words.parameters, each.first, &Assignment::first) == 1;
+  };
+  const bool is_variant = std::ranges::all_of(words.parameters, is_name) && words.text() == text;
+  return is_variant ? words : VariantWords{std::string(text), {}};
+}
+
+bool is_value_before(const std::string& a, const std::string& b) {
+  return std::tuple(rank(a), whole_number(a).value_or(0), a) <
+         std::tuple(rank(b), whole_number(b).value_or(0), b);
+}
+
+std::optional<std::int64_t> whole_number(std::string_view word) {
+  const auto number = parse_number<std::int64_t>(word);
+  return number && std::to_string(*number) == word ? number : std::nullopt;
+}
+
+Json json_value(std::string_view word) {
+  if (is_boolean(word)) return word == "true";
+  if (const auto number = whole_number(word)) return *number;
+  return word;
+}
+
+std::string python_text(const std::string& word) {
+  if (is_boolean(word)) return word == "true" ? "True" : "False";
+  return word;
+}
+
+Result<std::string> value_word(const JsonCursor& value) {
+  const Result<std::string> word = value.word();
+  const bool is_string = value.value().kind == JsonValue::Kind::string;
+  if (word.ok() && (!is_string || is_identifier(*word))) return word;
+  return value.unexpected("integer, boolean or identifier");
+}
+
+}  // namespace mgtune
