@@ -51,6 +51,8 @@ TEST(Json, ArraysGrow) {
   json.push_back({{"a", 1}});
   json.back()["b"] = Json::Array{2, "three"};
   EXPECT_EQ(json.compact_text(), R"([{"a":1,"b":[2,"three"]}])");
+  const auto doubled = [](int number) { return 2 * number; };
+  EXPECT_EQ(Json::array(std::vector{1, 2}, doubled).compact_text(), "[2,4]");
 }
 
 TEST(Json, LayoutsDifferInWhiteSpaceAlone) {

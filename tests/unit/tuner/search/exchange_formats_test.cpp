@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "core/variant_words.h"
 #include "exchange/formats.h"
 #include "exchange/gzip.h"
 #include "exchange/read_document.h"
@@ -150,27 +149,6 @@ TEST_F(ExchangeFormatsTest, CsvQuotesAsRfc4180) {
   view.message = "line 1\n\"quoted\", and more";
   const std::string text = format("csv").write({{}, {}, {{view, {}}}}, false)->front().content;
   EXPECT_THAT(text, HasSubstr(",\"line 1\n\"\"quoted\"\", and more\","));
-}
-
-TEST(VariantWords, AreTheInverseOfTheirText) {
-  const VariantWords words = split_variant("row VEC=8 LOAD=bulk ASYNC=true");
-  EXPECT_EQ(words.design, "row");
-  ASSERT_EQ(words.parameters.size(), 3U);
-  EXPECT_EQ(*words.find("LOAD"), "bulk");
-  EXPECT_EQ(words.find("X"), nullptr);
-  EXPECT_EQ(words.text(), "row VEC=8 LOAD=bulk ASYNC=true");
-  EXPECT_EQ(split_variant("alone").text(), "alone");
-  EXPECT_EQ(split_variant("").text(), "");
-}
-
-TEST(VariantWords, OrderAndPython) {
-  std::vector<std::string> values = {"plain", "true", "128", "bulk", "-4", "false", "32"};
-  std::ranges::sort(values, is_value_before);
-  EXPECT_THAT(values, ElementsAre("-4", "32", "128", "false", "true", "bulk", "plain"));
-  EXPECT_EQ(python_text("true"), "True");
-  EXPECT_EQ(python_text("false"), "False");
-  EXPECT_EQ(python_text("-4"), "-4");
-  EXPECT_EQ(python_text("bulk"), "bulk");
 }
 
 TEST(Gzip, IsReproducibleAndReadBack) {

@@ -1,0 +1,63 @@
+#include "core/variant_words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "json/json.h"
+
+namespace mgtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+TEST(VariantWords, AreTheInverseOfTheirText) {
+  const VariantWords words = split_variant("row VEC=8 LOAD=bulk ASYNC=true");
+  EXPECT_EQ(words.design, "row");
+  ASSERT_EQ(words.parameters.size(), 3U);
+  EXPECT_EQ(*words.find("LOAD"), "bulk");
+  EXPECT_EQ(words.find("X"), nullptr);
+  EXPECT_EQ(words.text(), "row VEC=8 LOAD=bulk ASYNC=true");
+  EXPECT_EQ(split_variant("alone").text(), "alone");
+  EXPECT_EQ(split_variant("").text(), "");
+}
+
+TEST(VariantWords, OrderAndPython) {
+  std::vector<std::string> values = {"plain", "true", "128", "bulk", "-4", "false", "32"};
+  std::ranges::sort(values, is_value_before);
+  EXPECT_THAT(values, ElementsAre("-4", "32", "128", "false", "true", "bulk", "plain"));
+  EXPECT_EQ(python_text("true"), "True");
+  EXPECT_EQ(python_text("false"), "False");
+  EXPECT_EQ(python_text("-4"), "-4");
+  EXPECT_EQ(python_text("bulk"), "bulk");
+}
+
+TEST(VariantWords, OtherTextsAreADesignAsAWhole) {
+  for (const std::string text : {"row  VEC=8", "row VEC=8 ", "a b", "row VEC=1 VEC=2", "row =1"}) {
+    const VariantWords words = split_variant(text);
+    EXPECT_EQ(words.design, text);
+    EXPECT_TRUE(words.parameters.empty()) << text;
+  }
+  EXPECT_EQ(split_variant("row PDL=x=y").parameters.front().second, "x=y");
+}
+
+TEST(VariantWords, AssignmentsOfAProblem) {
+  EXPECT_THAT(assignments("rows=4096 odd T=bf16"),
+              ElementsAre(Pair("rows", "4096"), Pair("T", "bf16")));
+  EXPECT_TRUE(assignments("").empty());
+}
+
+TEST(VariantWords, OnlyWordsThatComeBackAreNumbers) {
+  EXPECT_EQ(whole_number("-4"), -4);
+  for (const char* word : {"", "007", "4.5", "4x", "99999999999999999999"}) {
+    EXPECT_FALSE(whole_number(word).has_value()) << word;
+  }
+  EXPECT_EQ(json_value("4096").compact_text(), "4096");
+  EXPECT_EQ(json_value("true").compact_text(), "true");
+  EXPECT_EQ(json_value("007").compact_text(), "\"007\"");
+}
+
+}  // namespace
+}  // namespace mgtune
