@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/report_model.h"
-#include "store/records.h"
+#include "store/views.h"
 
 namespace mgtune {
 

@@ -6,16 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
+#include "model/stored_rows.h"
 #include "roofline/roofline.h"
-#include "store/records.h"
-#include "store/store.h"
+#include "store/views.h"
 
 namespace mgtune {
 
@@ -113,24 +112,6 @@ struct ReportModel {
     return std::span(variants).subspan(problem.first, problem.count);
   }
 };
-
-// The rows of the store, in any order.
-struct StoredRows {
-  std::vector<TunedView> tuned;
-  std::vector<OutcomeView> outcomes;
-  std::vector<SweepView> sweeps;
-  std::vector<FinalView> finals;
-  std::vector<CounterView> counters;
-  std::vector<CeilingView> ceilings;
-  std::vector<SpaceView> spaces;
-};
-
-Result<StoredRows> read_stored_rows(Store& store);
-
-// Keeps the picks and outcomes that `wants` accepts, and the ceilings and sweeps that belong to
-// them. Returns whether any pick or outcome is left.
-using WantsResult = std::function<bool(const std::string& op, const GpuRecord& gpu)>;
-bool keep_results(StoredRows& rows, const WantsResult& wants);
 
 Result<ReportModel> read_report_model(Store& store);
 

@@ -21,7 +21,7 @@
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_value.h"
-#include "store/records.h"
+#include "store/views.h"
 
 namespace mgtune {
 

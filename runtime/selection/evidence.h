@@ -13,7 +13,7 @@
 #include "core/status.h"
 #include "family/problem.h"
 #include "family/variant.h"
-#include "store/records.h"
+#include "store/views.h"
 
 namespace mgtune {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/records.h"
+#include "store/views.h"
 
 namespace mgtune {
 

@@ -24,7 +24,7 @@
 
 #include "core/status.h"
 #include "store/import.h"
-#include "store/records.h"
+#include "store/views.h"
 
 namespace mgtune {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "core/variant_words.h"
 #include "family/problem.h"
 #include "family/variant.h"
-#include "tables/variant_words.h"
 
 namespace mgtune {
 namespace {

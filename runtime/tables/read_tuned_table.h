@@ -11,7 +11,7 @@
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_cursor.h"
-#include "store/records.h"
+#include "store/views.h"
 
 namespace mgtune {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/variant_words.h"
-#include "store/records.h"
+#include "store/views.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {

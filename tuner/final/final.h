@@ -10,7 +10,7 @@
 
 #include "core/status.h"
 #include "final/pick.h"
-#include "store/records.h"
+#include "store/views.h"
 #include "sweep/sweep_shared.h"
 
 namespace mgtune {

@@ -25,7 +25,7 @@
 #include "core/status.h"
 #include "family/problem.h"
 #include "space/space.h"
-#include "store/records.h"
+#include "store/views.h"
 
 namespace mgtune {
 
