@@ -76,9 +76,8 @@ std::string python_text(const std::string& word) {
 }
 
 Result<std::string> value_word(const JsonCursor& value) {
-  const Result<std::string> word = value.word();
-  const bool is_string = value.value().kind == JsonValue::Kind::string;
-  if (word.ok() && (!is_string || is_identifier(*word))) return word;
+  if (value.value().kind == JsonValue::Kind::string) return value.identifier();
+  if (Result<std::string> word = value.word(); word.ok()) return word;
   return value.unexpected("integer, boolean or identifier");
 }
 
