@@ -189,6 +189,7 @@ bool pick_before(const ReportPick& a, const ReportPick& b) {
 
 std::vector<ReportPick> make_picks(std::vector<TunedView> tuned) {
   std::vector<ReportPick> picks;
+  picks.reserve(tuned.size());
   for (TunedView& view : tuned) picks.push_back(make_pick(std::move(view)));
   std::ranges::sort(picks, pick_before);
   return picks;

@@ -32,7 +32,9 @@ std::vector<Assignment> assignments(std::string_view text) {
 
 std::string VariantWords::text() const {
   std::string text = design;
-  for (const auto& [name, value] : parameters) text.append(" ").append(name + '=' + value);
+  for (const auto& [name, value] : parameters) {
+    text.append(" ").append(name).append("=").append(value);
+  }
   return text;
 }
 

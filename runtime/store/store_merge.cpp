@@ -1,6 +1,8 @@
 // Merges stores: adds the rows of other stores that this store does not have, with ids of this
 // store. Which tables there are, and which columns identify a row, is read from the schema.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -205,9 +207,10 @@ Status check_same_environment(const Environment& a, const Environment& b) {
     const std::string& value_a = a.environment.*part.member;
     const std::string& value_b = b.environment.*part.member;
     if (value_a == value_b) continue;
-    return incompatible("results of " + a.gpu.model + " by different environments are not mixed: " +
-                        part.name + " '" + value_a + "' in " + a.file + ", '" + value_b + "' in " +
-                        b.file + "; merge those of each into a file of their own");
+    return incompatible(fmt::format(
+        "results of {} by different environments are not mixed: {} '{}' in {}, '{}' in {}; merge "
+        "those of each into a file of their own",
+        a.gpu.model, part.name, value_a, a.file, value_b, b.file));
   }
   return {};
 }

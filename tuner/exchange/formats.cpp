@@ -1,5 +1,7 @@
 #include "exchange/formats.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cctype>
 
@@ -55,7 +57,7 @@ Result<std::vector<RecordedValue>> recorded_values(const JsonCursor& configurati
   std::vector<RecordedValue> values;
   for (const std::string& parameter : parameters) {
     const std::optional<JsonCursor> value = configuration.find(parameter);
-    if (!value) return configuration.error(missing + " '" + parameter + "'");
+    if (!value) return configuration.error(fmt::format("{} '{}'", missing, parameter));
     MGTUNE_ASSIGN(RecordedValue recorded, recorded_value(*value));
     values.push_back(std::move(recorded));
   }
