@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/text.h"
 #include "core/variant_words.h"
 
 namespace mgtune {

@@ -77,7 +77,7 @@ Json sizes_part(const DocumentInput& input) {
   const auto one_point = [&](const SizePoint& point) { return point_json(input, point); };
   return Json::array(input.analysis.sizes, [&](const SizeSeries& series) -> Json {
     Json fixed = Json::object();
-    for (const auto& [name, value] : series.fixed) fixed[name] = json_value(value);
+    for (const auto& [name, value] : series.fixed) fixed[name] = Json::of_word(value);
     return {{"gpu", input.index.gpu(series.gpu)},
             {"operator", series.op},
             {"method", input.index.methods.index_of(series.method)},

@@ -23,7 +23,7 @@ Json number(const std::optional<double>& value) { return value ? number(*value) 
 
 Json values_json(std::string_view text) {
   Json values = Json::object();
-  for (const auto& [name, value] : assignments(text)) values[name] = json_value(value);
+  for (const auto& [name, value] : assignments(text)) values[name] = Json::of_word(value);
   return values;
 }
 

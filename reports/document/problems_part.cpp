@@ -93,7 +93,7 @@ Json designs_json(const SpaceColumns& space) {
 Json parameters_json(const SpaceColumns& space) {
   return Json::array(space.parameters, [](const ParameterColumn& column) -> Json {
     return {{"name", column.name},
-            {"values", Json::array(column.values, json_value)},
+            {"values", Json::array(column.values, Json::of_word)},
             {"index", column.index}};
   });
 }

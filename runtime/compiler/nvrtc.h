@@ -18,7 +18,7 @@
 #include "system/shared_library.h"
 
 // The functions that mgtune calls.
-// clang-format off: version 14 moves the entries to and fro
+// clang-format off: version 14 changes this list each time it formats it.
 #define MGTUNE_NVRTC_FUNCTIONS(X) \
   X(nvrtcVersion)                 \
   X(nvrtcGetErrorString)          \

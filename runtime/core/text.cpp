@@ -64,6 +64,13 @@ int compare_naturally(std::string_view a, std::string_view b) {
   return static_cast<int>(!a.empty()) - static_cast<int>(!b.empty());
 }
 
+std::optional<std::int64_t> whole_number(std::string_view word) {
+  const auto number = parse_number<std::int64_t>(word);
+  return number && std::to_string(*number) == word ? number : std::nullopt;
+}
+
+bool is_boolean(std::string_view word) { return word == "true" || word == "false"; }
+
 std::vector<std::string> split_list(std::string_view list) {
   std::vector<std::string> words;
   for (std::size_t start = 0; start <= list.size();) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -24,6 +25,11 @@ std::optional<Number> parse_number(std::string_view text) {
   if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
   return number;
 }
+
+// The number in "4096". nullopt if the number would not give the same text again, as for "007".
+std::optional<std::int64_t> whole_number(std::string_view word);
+
+bool is_boolean(std::string_view word);  // "true" or "false"
 
 // "Did you mean": the candidate nearest to a misspelt word. Returns "; did you mean 'rmsnorm'?" for
 // the nearest candidate, or "" if none is near. A candidate is near if it differs by at most a

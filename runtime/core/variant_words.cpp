@@ -4,12 +4,9 @@
 #include <tuple>
 
 #include "core/text.h"
-#include "json/json.h"
 
 namespace mgtune {
 namespace {
-
-bool is_boolean(std::string_view word) { return word == "true" || word == "false"; }
 
 int rank(const std::string& word) {
   if (whole_number(word)) return 0;
@@ -61,26 +58,9 @@ bool is_value_before(const std::string& a, const std::string& b) {
          std::tuple(rank(b), whole_number(b).value_or(0), b);
 }
 
-std::optional<std::int64_t> whole_number(std::string_view word) {
-  const auto number = parse_number<std::int64_t>(word);
-  return number && std::to_string(*number) == word ? number : std::nullopt;
-}
-
-Json json_value(std::string_view word) {
-  if (is_boolean(word)) return word == "true";
-  if (const auto number = whole_number(word)) return *number;
-  return word;
-}
-
 std::string python_text(const std::string& word) {
   if (is_boolean(word)) return word == "true" ? "True" : "False";
   return word;
-}
-
-Result<std::string> value_word(const JsonCursor& value) {
-  if (value.value().kind == JsonValue::Kind::string) return value.identifier();
-  if (Result<std::string> word = value.word(); word.ok()) return word;
-  return value.unexpected("integer, boolean or identifier");
 }
 
 }  // namespace mgtune

@@ -23,6 +23,9 @@ namespace mgtune {
 
 enum class DeviceKind : std::uint8_t { cpu, cuda };
 
+// The compute capability that the cpu device emulates: 8.0.
+inline constexpr std::int64_t kCpuComputeCapability = 80;
+
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::cpu;
   std::string id;    // UUID "GPU-…", or "cpu"

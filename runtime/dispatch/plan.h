@@ -17,16 +17,11 @@
 #include "core/status.h"
 #include "device/shared_modules.h"
 #include "family/problem.h"
+#include "launch/launch_dims.h"
 #include "launch/loaded_variant.h"
 #include "selection/variant_selection.h"
 
 namespace mgtune {
-
-// Inclusive bounds of a dynamic or hint dim.
-struct DimRange {
-  std::int64_t low = 1;
-  std::int64_t high = 1;
-};
 
 class Plan {
  public:

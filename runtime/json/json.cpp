@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "core/text.h"
+
 namespace mgtune {
 namespace {
 
@@ -42,6 +44,12 @@ struct Json::Layout {
 };
 
 Json::Json(std::initializer_list<Member> members) : value_(Object(members)) {}
+
+Json Json::of_word(std::string_view word) {
+  if (is_boolean(word)) return word == "true";
+  if (const auto number = whole_number(word)) return *number;
+  return word;
+}
 
 Json& Json::operator[](std::string_view key) {
   auto& members = std::get<Object>(value_);

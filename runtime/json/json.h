@@ -68,6 +68,9 @@ class Json {
     return array;
   }
   static Json object() { return Json(std::initializer_list<Member>()); }
+  // The value that an operator's file has for a word: an integer for "4096", a boolean for "true",
+  // and a string for every other word, for example "007".
+  static Json of_word(std::string_view word);
 
   Json& operator[](std::string_view key);  // of an object; added as null if it is missing
   void push_back(Json item);               // to an array

@@ -85,6 +85,12 @@ Result<std::string> JsonCursor::word() const {
   return unexpected("integer, boolean or string");
 }
 
+Result<std::string> JsonCursor::parameter_word() const {
+  if (value_->kind == Kind::string) return identifier();
+  if (Result<std::string> word = this->word(); word.ok()) return word;
+  return unexpected("integer, boolean or identifier");
+}
+
 Result<DType> JsonCursor::dtype() const {
   MGTUNE_ASSIGN(const std::string word, string());
   if (const auto dtype = dtype_from_string(word)) return *dtype;

@@ -13,6 +13,12 @@
 
 namespace mgtune {
 
+// Inclusive bounds of a dynamic or hint dim.
+struct DimRange {
+  std::int64_t low = 1;
+  std::int64_t high = 1;
+};
+
 class LaunchDims {
  public:
   explicit LaunchDims(const Operator& op);

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "dispatch/plan.h"
+#include "launch/launch_dims.h"
 #include "launch/loaded_variant.h"
 
 namespace mgtune {

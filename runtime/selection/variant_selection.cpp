@@ -28,9 +28,6 @@ bool same_binding(const Operator& op, const Slots& a, const Slots& b) {
                      [&](const Tensor& t) { return t.has_slot < 0 || same(t.has_slot); });
 }
 
-// The compute capability that the cpu device emulates (device/cpu/cpu_device.cpp).
-constexpr std::int64_t kEmulatedCapability = 80;
-
 // "sm_90a" -> 90; 0 if it is not a CUDA architecture.
 std::int64_t architecture_number(const std::string& arch) {
   std::int64_t number = 0;
@@ -117,7 +114,7 @@ DeviceInfo device_of(const GpuRecord& gpu) {
   device.name = gpu.model;
   device.arch = gpu.arch;
   const std::int64_t capability =
-      gpu.emulation ? kEmulatedCapability : architecture_number(gpu.arch);
+      gpu.emulation ? kCpuComputeCapability : architecture_number(gpu.arch);
   device.limits = {capability, gpu.sm_count, gpu.max_shared_bytes, gpu.l2_bytes};
   device.memory_bytes = gpu.memory_bytes;
   device.mig_profile = gpu.mig_profile;

@@ -128,7 +128,7 @@ Result<std::string> checked_variant(const JsonCursor& design, const JsonCursor& 
   for (const Parameter& parameter : parameters) {
     const std::optional<JsonCursor> value = values.find(parameter.name);
     if (!value) return values.error("no parameter '" + parameter.name + "'");
-    MGTUNE_ASSIGN(std::string word, value_word(*value));
+    MGTUNE_ASSIGN(std::string word, value->parameter_word());
     words.parameters.emplace_back(parameter.name, std::move(word));
   }
   const Result<Variant> variant = parse_variant(op, words.text());

@@ -29,7 +29,7 @@
 #include "family/catalog.h"
 #include "space/space.h"
 #include "system/file_system.h"
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 #include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "expression/expression.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

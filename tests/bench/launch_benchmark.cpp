@@ -10,7 +10,7 @@
 
 #include "dispatch/dispatch_table.h"
 #include "dispatch/plan.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

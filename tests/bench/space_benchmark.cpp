@@ -12,9 +12,9 @@
 #include "search/search.h"
 #include "space/space.h"
 #include "system/file_system.h"
-#include "tests/helpers/large_family.h"
+#include "tests/helpers/operators/large_family.h"
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/test_paths.h"
-#include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "store/store.h"
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/test_folder.h"
-#include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
 namespace {

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/helpers/large_family.h"
 #include "tests/helpers/mgtune_program.h"
-#include "tests/helpers/test_paths.h"
+#include "tests/helpers/operators/large_family.h"
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -55,7 +55,8 @@ class CliLargeSpaceTest : public ::testing::Test {
     return ended;
   }
 
-  MgtuneProgram mgtune_{source_path("build")};
+  const TestFolder cache_;
+  MgtuneProgram mgtune_{cache_.path()};
 };
 
 TEST_F(CliLargeSpaceTest, TenMillionPointsArePlannedAndListed) {

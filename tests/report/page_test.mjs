@@ -206,6 +206,7 @@ async function checkSelection(browser, url) {
 async function checkTable(page) {
   const header = page.locator('#variants thead th', { hasText: 'registers' });
   await header.locator('button').click();
+  await settled(page);  // a table of more than 200 rows is drawn in the next frame
   expect((await header.getAttribute('aria-sort')) === 'ascending', 'table: registers are not sorted');
   const cells = async (column) => (await page.locator(`#variants tbody td:nth-child(${column})`).allTextContents()).slice(0, 30).map(Number);
   const column = 1 + (await header.evaluate((cell) => [...cell.parentElement.children].indexOf(cell)));

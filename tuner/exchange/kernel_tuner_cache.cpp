@@ -67,7 +67,7 @@ std::string entry(const std::vector<RecordedColumn>& columns, const VariantRecor
                   const RecordedVariant& row) {
   const std::vector<std::string> values = values_in(columns, row.variant);
   Json json = Json::object();
-  for (std::size_t i = 0; i < columns.size(); ++i) json[columns[i].name] = json_value(values[i]);
+  for (std::size_t i = 0; i < columns.size(); ++i) json[columns[i].name] = Json::of_word(values[i]);
   const std::string_view error = error_of(row.outcome);
   std::vector<RecordedNumber> numbers = recorded_numbers(row);
   if (error.empty()) {
@@ -94,7 +94,7 @@ Result<std::string> content(const VariantRecording& recording) {
   for (const RecordedColumn& column : columns) {
     keys.push_back(column.name);
     Json& list = values[column.name] = Json::array();
-    for (const std::string& value : column.values) list.push_back(json_value(value));
+    for (const std::string& value : column.values) list.push_back(Json::of_word(value));
   }
   std::vector<std::string> entries;
   for (const RecordedVariant& row : recording.variants) {
@@ -172,7 +172,7 @@ Status read_entry(const JsonCursor& entry, const std::vector<std::string>& keys,
   for (const std::string& key : keys) {
     const std::optional<JsonCursor> value = entry.find(key);
     if (!value) return entry.error("a configuration without parameter '" + key + "'");
-    MGTUNE_ASSIGN(std::string word, value_word(*value));
+    MGTUNE_ASSIGN(std::string word, value->parameter_word());
     values.push_back(std::move(word));
   }
   if (key_of(values) != entry.key()) {

@@ -45,7 +45,7 @@ Json result_json(const std::vector<RecordedColumn>& columns, const VariantRecord
   const std::vector<std::string> values = values_in(columns, row.variant);
   Json configuration = Json::object();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    configuration[columns[i].name] = json_value(values[i]);
+    configuration[columns[i].name] = Json::of_word(values[i]);
   }
   const std::string_view invalidity = invalidity_of(row.outcome);
   // A variant is known to be correct if it was checked, and so came to its timing.

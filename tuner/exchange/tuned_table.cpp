@@ -19,7 +19,7 @@ namespace {
 Json variant_json(const std::string& text) {
   const VariantWords variant = split_variant(text);
   Json parameters = Json::object();
-  for (const auto& [name, value] : variant.parameters) parameters[name] = json_value(value);
+  for (const auto& [name, value] : variant.parameters) parameters[name] = Json::of_word(value);
   return {{"design", variant.design}, {"parameters", std::move(parameters)}};
 }
 

@@ -56,7 +56,7 @@ DeviceInfo describe() {
   DeviceInfo info;
   info.kind = DeviceKind::cpu;
   info.id = info.name = info.arch = "cpu";
-  info.limits = {80, 8, 166912, 4 << 20};
+  info.limits = {kCpuComputeCapability, 8, 166912, 4 << 20};
   return info;
 }
 

@@ -21,7 +21,7 @@
 #include "family/variant.h"
 #include "launch/loaded_variant.h"
 #include "system/file_system.h"
-#include "tests/helpers/scale_family.h"
+#include "tests/helpers/operators/scale_family.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {

@@ -23,8 +23,8 @@
 #include "search/search.h"
 #include "space/space.h"
 #include "system/file_system.h"
-#include "tests/helpers/golden_operators.h"
 #include "tests/helpers/long_lane.h"
+#include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

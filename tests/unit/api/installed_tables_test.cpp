@@ -11,7 +11,7 @@
 #include "family/catalog.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/test_folder.h"
-#include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
 namespace {

@@ -19,8 +19,8 @@
 #include "store/database.h"
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/test_folder.h"
-#include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
 namespace {

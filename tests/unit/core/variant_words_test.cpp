@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "json/json.h"
 
 namespace mgtune {
@@ -54,9 +55,9 @@ TEST(VariantWords, OnlyWordsThatComeBackAreNumbers) {
   for (const char* word : {"", "007", "4.5", "4x", "99999999999999999999"}) {
     EXPECT_FALSE(whole_number(word).has_value()) << word;
   }
-  EXPECT_EQ(json_value("4096").compact_text(), "4096");
-  EXPECT_EQ(json_value("true").compact_text(), "true");
-  EXPECT_EQ(json_value("007").compact_text(), "\"007\"");
+  EXPECT_EQ(Json::of_word("4096").compact_text(), "4096");
+  EXPECT_EQ(Json::of_word("true").compact_text(), "true");
+  EXPECT_EQ(Json::of_word("007").compact_text(), "\"007\"");
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tests/helpers/golden_operators.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "tests/helpers/golden_operators.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

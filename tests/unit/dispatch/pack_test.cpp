@@ -15,8 +15,8 @@
 #include "dispatch/plan.h"
 #include "tests/fuzz/mgr_seeds.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/test_paths.h"
-#include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/helpers/golden_operators.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

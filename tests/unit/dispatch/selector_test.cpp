@@ -9,7 +9,7 @@
 
 #include "dispatch/plan.h"
 #include "selection/cross_validation.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

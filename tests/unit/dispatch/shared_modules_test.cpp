@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dispatch/plan.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

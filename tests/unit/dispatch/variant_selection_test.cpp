@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "device/registry.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

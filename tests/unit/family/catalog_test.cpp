@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {

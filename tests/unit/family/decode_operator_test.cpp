@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "expression/expression.h"
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
 namespace {

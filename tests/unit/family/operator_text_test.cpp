@@ -12,7 +12,7 @@
 
 #include "core/sha256.h"
 #include "family/catalog.h"
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
 namespace {

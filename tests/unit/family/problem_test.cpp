@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
 namespace {

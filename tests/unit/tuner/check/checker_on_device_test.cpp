@@ -1,7 +1,7 @@
 // A check that compares where the tensors lie says of every variant what the host says.
 
-#include "tests/helpers/in_place_family.h"
 #include "tests/helpers/kernels/checker_fixture.h"
+#include "tests/helpers/operators/in_place_family.h"
 
 namespace mgtune {
 namespace {

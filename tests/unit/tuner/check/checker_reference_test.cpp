@@ -1,7 +1,7 @@
 // What a check says of its own reference and fill kernels: no variant is charged with them.
 
-#include "tests/helpers/in_place_family.h"
 #include "tests/helpers/kernels/checker_fixture.h"
+#include "tests/helpers/operators/in_place_family.h"
 
 namespace mgtune {
 namespace {

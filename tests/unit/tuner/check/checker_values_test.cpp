@@ -1,7 +1,7 @@
 // What a check says of values: right ones, wrong ones, strides, dtypes, optional outputs.
 
-#include "tests/helpers/in_place_family.h"
 #include "tests/helpers/kernels/checker_fixture.h"
+#include "tests/helpers/operators/in_place_family.h"
 
 namespace mgtune {
 namespace {

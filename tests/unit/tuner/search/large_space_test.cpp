@@ -11,8 +11,8 @@
 #include "space/sampler.h"
 #include "space/space.h"
 #include "tests/helpers/all_variants.h"
-#include "tests/helpers/golden_operators.h"
-#include "tests/helpers/large_family.h"
+#include "tests/helpers/operators/golden_operators.h"
+#include "tests/helpers/operators/large_family.h"
 
 namespace mgtune {
 namespace {

@@ -15,9 +15,9 @@
 #include "selection/variant_selection.h"
 #include "store/store.h"
 #include "system/file_system.h"
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
-#include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
 namespace {

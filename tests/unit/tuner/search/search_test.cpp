@@ -6,7 +6,7 @@
 #include <set>
 
 #include "space/space.h"
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
 namespace {

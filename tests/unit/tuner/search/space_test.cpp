@@ -11,7 +11,7 @@
 
 #include "space/sampler.h"
 #include "tests/helpers/all_variants.h"
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 #include "tests/helpers/plain_space_counts.h"
 
 namespace mgtune {

@@ -4,8 +4,8 @@
 #include "results/simulated_space.h"
 #include "space/space.h"
 #include "tests/helpers/all_variants.h"
-#include "tests/helpers/golden_operators.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

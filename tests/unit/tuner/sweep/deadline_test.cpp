@@ -3,8 +3,8 @@
 #include <string>
 
 #include "sweep/sweep.h"
-#include "tests/helpers/golden_operators.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/helpers/golden_operators.h"
+#include "tests/helpers/operators/golden_operators.h"
 
 namespace mgtune {
 namespace {

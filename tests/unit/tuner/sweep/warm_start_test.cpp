@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "space/space.h"
+#include "tests/helpers/operators/toy_operators.h"
 #include "tests/helpers/store_fixture.h"
-#include "tests/helpers/toy_operators.h"
 
 namespace mgtune {
 namespace {
