@@ -202,7 +202,7 @@ Status LaunchProgram::tensor_map(std::size_t kernel, std::size_t map,
                                  TensorMapRequest& request) const {
   const MapRule& rule = kernels_[kernel].maps[map];
   const std::int64_t element_bytes = size_in_bytes(rule.dtype);
-  request.memory = arguments.tensors[rule.tensor];
+  request.memory = arguments.tensors.empty() ? nullptr : arguments.tensors[rule.tensor];
   request.dtype = rule.dtype;
   request.rank = static_cast<std::uint32_t>(rule.extent.size());
   request.swizzle = rule.swizzle;
@@ -241,12 +241,14 @@ Status LaunchProgram::encode(std::size_t kernel, const LaunchArguments& argument
     frame.pointers[i] = &word;
     switch (argument.kind) {
       case Argument::Kind::tensor:
+        if (arguments.tensors.empty()) break;
         word = reinterpret_cast<std::uintptr_t>(arguments.tensors[argument.index]);
         break;
       case Argument::Kind::workspace:
         word = reinterpret_cast<std::uintptr_t>(frame.buffers[argument.index]);
         break;
       case Argument::Kind::scalar:
+        if (arguments.scalars.empty()) break;
         std::memcpy(&word, &arguments.scalars[argument.index], sizeof(word));
         break;
       case Argument::Kind::tensor_map:

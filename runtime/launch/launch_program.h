@@ -106,7 +106,8 @@ class LaunchProgram {
   Status tensor_map(std::size_t kernel, std::size_t map, const LaunchArguments& arguments,
                     const LaunchFrame& frame, TensorMapRequest& request) const;
 
-  // Writes the arguments' values and pointers into the frame.
+  // Writes the arguments' values and pointers into the frame. Of a launch without tensors and
+  // scalars, only the values are evaluated; the same is true of tensor_map().
   Status encode(std::size_t kernel, const LaunchArguments& arguments, LaunchFrame& frame) const;
 
  private:

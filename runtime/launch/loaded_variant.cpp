@@ -33,6 +33,8 @@ void for_each_late_expression(const Design& design, const ExpressionVisitor& vis
     visit_all(launch.block);
     visit_all(launch.cluster);
     visit(launch.shared);
+    visit(launch.cooperative);
+    visit(launch.pdl);
     for (const Argument& argument : launch.args) {
       if (argument.value) visit(*argument.value);
     }
@@ -120,7 +122,47 @@ struct LoadedVariant::State {
   std::shared_ptr<const Module> module;  // other plans may launch from it too
   std::vector<const Kernel*> kernels;    // of the program's kernels, in order
   LaunchProgram program;
+
+  // Evaluates all that the launch of one kernel needs: its geometry, tensor maps and arguments.
+  // False if the kernel is not launched. If there are no tensors, what needs them is left out.
+  Result<bool> prepare(std::size_t kernel, const LaunchArguments& arguments, LaunchFrame& frame,
+                       KernelLaunch& launch) const {
+    MGTUNE_ASSIGN(const bool launched, program.geometry(kernel, frame, launch));
+    if (!launched) return false;
+    for (std::size_t map = 0; map < program.tensor_maps(kernel); ++map) {
+      TensorMapRequest request;
+      MGTUNE_TRY(program.tensor_map(kernel, map, arguments, frame, request));
+      if (arguments.tensors.empty()) continue;
+      MGTUNE_TRY(device.encode_tensor_map(request, frame.tensor_maps[map]));
+    }
+    MGTUNE_TRY(program.encode(kernel, arguments, frame));
+    launch.kernel = kernels[kernel];
+    launch.args = frame.pointers.data();
+    launch.stream = arguments.stream;
+    return true;
+  }
+
+  // Prepares every kernel, the first one last, so that the frame and `launch` are left as its
+  // launch needs them. The result is prepare()'s of the first kernel.
+  Result<bool> prepare_all(const LaunchArguments& arguments, LaunchFrame& frame,
+                           KernelLaunch& launch) const {
+    bool launched = false;
+    for (std::size_t kernel = program.kernels(); kernel-- > 0;) {
+      MGTUNE_ASSIGN(launched, prepare(kernel, arguments, frame, launch));
+    }
+    return launched;
+  }
 };
+
+namespace {
+
+// Whether a failure to prepare a launch is about these dims and tensors. Then another variant may
+// serve them. Other failures are the device's.
+bool is_refusal(const Status& status) {
+  return status.code() == StatusCode::unsupported || status.code() == StatusCode::invalid_argument;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(Device& device, const Binding& binding,
                                                            const Variant& variant,
@@ -171,16 +213,21 @@ const std::string& LoadedVariant::build_sha256() const { return state_->build_sh
 
 bool LoadedVariant::serves(const LaunchArguments& arguments) const {
   LaunchFrame frame;
+  KernelLaunch launch;
   return state_->program.begin(arguments.dims, frame).ok() &&
-         state_->program.admits(arguments.tensors, frame);
+         state_->program.admits(arguments.tensors, frame) &&
+         state_->program.size_workspace(frame).ok() &&
+         state_->prepare_all(arguments, frame, launch).ok();
 }
 
 Status LoadedVariant::refusal(const LaunchArguments& arguments) const {
   LaunchFrame frame;
+  KernelLaunch launch;
   Status reason = state_->program.begin(arguments.dims, frame);
   if (!reason.ok()) return unsupported(reason.message());
-  state_->program.admits(arguments.tensors, frame, &reason);
-  return reason;
+  if (!state_->program.admits(arguments.tensors, frame, &reason)) return reason;
+  MGTUNE_TRY(state_->program.size_workspace(frame).status());
+  return state_->prepare_all(arguments, frame, launch).status();
 }
 
 Result<LoadedVariant::WorkspaceSize> LoadedVariant::workspace_size(
@@ -205,7 +252,9 @@ Result<bool> LoadedVariant::try_launch(const LaunchArguments& arguments,
   MGTUNE_TRY(program.check_arguments(arguments, frame));
   if (!program.admits(arguments.tensors, frame)) return false;
 
-  MGTUNE_ASSIGN(const WorkspaceSize size, program.size_workspace(frame));
+  const Result<WorkspaceSize> sized = program.size_workspace(frame);
+  if (!sized.ok()) return false;
+  const WorkspaceSize& size = *sized;
   if (reserved && (size.zeroed_bytes > reserved->zeroed_bytes ||
                    size.bytes - size.zeroed_bytes > reserved->bytes - reserved->zeroed_bytes)) {
     return false;
@@ -219,25 +268,27 @@ Result<bool> LoadedVariant::try_launch(const LaunchArguments& arguments,
   }
   program.place_workspace(arguments.workspace,
                           reserved ? reserved->zeroed_bytes : size.zeroed_bytes, frame);
+  KernelLaunch launch;
+  Result<bool> launched = state_->prepare_all(arguments, frame, launch);
+  if (!launched.ok()) {
+    if (is_refusal(launched.status())) return false;
+    return std::move(launched).take_status();
+  }
   for (std::size_t i = 0; i < program.buffers(); ++i) {
     if (!program.zeroed_each_launch(i) || frame.buffers[i] == nullptr) continue;
     MGTUNE_TRY(state_->device.fill_bytes(
         frame.buffers[i], 0, static_cast<std::size_t>(frame.buffer_bytes[i]), arguments.stream));
   }
-  KernelLaunch launch;
-  launch.args = frame.pointers.data();
-  launch.stream = arguments.stream;
   for (std::size_t i = 0; i < program.kernels(); ++i) {
-    MGTUNE_ASSIGN(const bool launched, program.geometry(i, frame, launch));
-    if (!launched) continue;
-    for (std::size_t map = 0; map < program.tensor_maps(i); ++map) {
-      TensorMapRequest request;
-      MGTUNE_TRY(program.tensor_map(i, map, arguments, frame, request));
-      MGTUNE_TRY(state_->device.encode_tensor_map(request, frame.tensor_maps[map]));
+    if (i > 0) launched = state_->prepare(i, arguments, frame, launch);
+    Status status = launched.ok() && *launched ? state_->device.launch(launch) : launched.status();
+    if (status.ok()) continue;
+    // The kernels before this one have left the zeroed part dirty, and no kernel will clean it.
+    if (i > 0 && size.zeroed_bytes > 0) {
+      MGTUNE_TRY(state_->device.fill_bytes(
+          arguments.workspace, 0, static_cast<std::size_t>(size.zeroed_bytes), arguments.stream));
     }
-    MGTUNE_TRY(program.encode(i, arguments, frame));
-    launch.kernel = state_->kernels[i];
-    MGTUNE_TRY(state_->device.launch(launch));
+    return status;
   }
   return true;
 }

@@ -55,11 +55,12 @@ class LoadedVariant {
   const std::string& text() const;  // variant_text()
   const std::string& build_sha256() const;
 
-  // Whether constraints and the design's alignment hold for this launch. If there are no tensors
-  // (an empty span), only the dims are checked.
+  // Whether the constraints and the design's alignment hold for this launch, and each of its
+  // kernels has a geometry, tensor maps and arguments that a device can take. If there are no
+  // tensors (an empty span), only what depends on the dims is checked.
   bool serves(const LaunchArguments& arguments) const;
 
-  // Why serves() is false, as unsupported; ok if it is true.
+  // Why serves() is false, as unsupported or invalid_argument; ok if it is true.
   Status refusal(const LaunchArguments& arguments) const;
 
   // Bytes of workspace for these dims. The part that must start out zeroed is at the front.
@@ -71,7 +72,8 @@ class LoadedVariant {
 
   // All launches of the variant, in order, on the stream. invalid_argument for a null tensor that
   // is not optional (an empty one may be null) and for a tensor whose presence differs from the
-  // binding's; unsupported if serves() is false.
+  // binding's; refusal()'s if serves() is false. Then nothing was enqueued. If the device refuses a
+  // kernel after the first, the part of the workspace that must stay zeroed is zeroed again.
   Status launch(const LaunchArguments& arguments) const;
 
   // launch() for a workspace that serves many shapes: its first `reserved->zeroed_bytes` bytes are

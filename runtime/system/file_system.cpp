@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "system/file_descriptor.h"
 
@@ -41,6 +40,53 @@ FileDescriptor create_beside(int folder, std::string& name) {
   return {};
 }
 
+Status fill(FileDescriptor& file, const std::string& path, std::string_view content, bool sync) {
+  if (!write_all(file.get(), content)) return errno_status("write", path, errno);
+  if (sync && ::fsync(file.get()) != 0) return errno_status("sync", path, errno);
+  if (file.close() != 0) return errno_status("close", path, errno);
+  return {};
+}
+
+// Writes the file `name` in the open folder `folder` under another name and renames it. `prepare`
+// gets the descriptor of the new file before it has content or its name. `path` is what messages
+// call the file.
+template <typename Prepare>
+Status replace(int folder, const std::string& name, const std::string& path,
+               std::string_view content, bool sync, const Prepare& prepare) {
+  std::string temporary = name;
+  FileDescriptor file = create_beside(folder, temporary);
+  if (!file.is_open()) return errno_status("create", path, errno);
+  prepare(file.get());
+  Status status = fill(file, path, content, sync);
+  if (status.ok() && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) {
+    status = errno_status("write", path, errno);
+  }
+  if (!status.ok()) ::unlinkat(folder, temporary.c_str(), 0);
+  return status;
+}
+
+constexpr auto kKeepPrivate = [](int /*file*/) {};
+
+Status sync_folder(int folder, const std::string& path) {
+  if (::fsync(folder) == 0 || errno == EINVAL) return {};
+  return errno_status("sync the folder of", path, errno);
+}
+
+// The folder that a path is in, opened once, and the path's last part.
+struct Place {
+  FileDescriptor folder;
+  std::string name;
+};
+
+Result<Place> open_place(const std::string& path) {
+  const std::filesystem::path parts(path);
+  const std::string parent = parts.has_parent_path() ? parts.parent_path().string() : ".";
+  Place place{FileDescriptor(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+              parts.filename().string()};
+  if (!place.folder.is_open()) return errno_status("create", path, errno);
+  return place;
+}
+
 class RealFileSystem final : public FileSystem {
  public:
   Result<std::string> read_file(const std::string& path) override {
@@ -52,19 +98,14 @@ class RealFileSystem final : public FileSystem {
   }
 
   Status write_file(const std::string& path, std::string_view content) override {
-    MGTUNE_TRY(replace(AT_FDCWD, path, path, content, true));
-    const std::string parent = std::filesystem::path(path).parent_path().string();
-    const FileDescriptor folder(
-        ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder.get() >= 0 && ::fsync(folder.get()) != 0 && errno != EINVAL) {
-      return errno_status("sync folder", parent, errno);
-    }
-    return {};
+    MGTUNE_ASSIGN(const Place place, open_place(path));
+    MGTUNE_TRY(replace(place.folder.get(), place.name, path, content, true, kKeepPrivate));
+    return sync_folder(place.folder.get(), path);
   }
 
   Status write_file_unsynced(int folder, const std::string& path,
                              std::string_view content) override {
-    return replace(folder, path.substr(path.rfind('/') + 1), path, content, false);
+    return replace(folder, path.substr(path.rfind('/') + 1), path, content, false, kKeepPrivate);
   }
 
   Status create_directories(const std::string& path, unsigned mode) override {
@@ -101,44 +142,40 @@ class RealFileSystem final : public FileSystem {
     std::ranges::sort(files);
     return files;
   }
-
- private:
-  // `path` is the name that messages use for the file `name` in `folder`.
-  static Status replace(int folder, const std::string& name, const std::string& path,
-                        std::string_view content, bool sync) {
-    std::string temporary = name;
-    FileDescriptor file = create_beside(folder, temporary);
-    if (!file.is_open()) return errno_status("create", path, errno);
-    Status status = fill(file, path, content, sync);
-    if (status.ok() && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) {
-      status = errno_status("write", path, errno);
-    }
-    if (!status.ok()) ::unlinkat(folder, temporary.c_str(), 0);
-    return status;
-  }
-
-  static Status fill(FileDescriptor& file, const std::string& path, std::string_view content,
-                     bool sync) {
-    if (!write_all(file.get(), content)) return errno_status("write", path, errno);
-    if (sync && ::fsync(file.get()) != 0) return errno_status("sync", path, errno);
-    if (file.close() != 0) return errno_status("close", path, errno);
-    return {};
-  }
 };
 
-bool is_database(const std::string& path) {
+// Whether a file of a folder is a database. Only regular files are read: reading a pipe would wait
+// for ever.
+bool is_database(const Place& place) {
   constexpr std::string_view kDatabase = "SQLite format 3";
-  std::string start(kDatabase.size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  return file.read(start.data(), std::streamsize(start.size())) && start == kDatabase;
+  const FileDescriptor file(
+      ::openat(place.folder.get(), place.name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat state {};
+  if (!file.is_open() || ::fstat(file.get(), &state) != 0 || !S_ISREG(state.st_mode)) return false;
+  std::string start;
+  return read_all(file.get(), start, kDatabase.size()) && start == kDatabase;
 }
 
-Status write_over(const std::string& path, std::string_view content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (file) return {};
-  return io_error("cannot write " + path + ": " + std::strerror(errno));
+// Whether only this user and root can put something into the folder.
+bool is_ours(const FileDescriptor& folder) {
+  struct stat state {};
+  return ::fstat(folder.get(), &state) == 0 && (state.st_uid == ::geteuid() || state.st_uid == 0) &&
+         (state.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Writes to a device, or through a link. A link in a folder that others can write to may lead to a
+// file that its owner cannot write and this process can, so it is not followed.
+Status write_over(const Place& place, const std::string& path, std::string_view content) {
+  const int follow = is_ours(place.folder) ? 0 : O_NOFOLLOW;
+  FileDescriptor file(
+      ::openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | follow));
+  if (!file.is_open() && errno == ELOOP && follow != 0) {
+    return io_error("cannot write " + path +
+                    ": it is a link in a folder that other users can write to; name the file that "
+                    "it leads to");
+  }
+  if (!file.is_open()) return errno_status("write", path, errno);
+  return fill(file, path, content, false);
 }
 
 mode_t mode_of_new_files() {
@@ -147,15 +184,14 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
-// Gives a new file the owner and the mode of the one that it replaced. If the owner cannot be kept,
+// Gives a new file the owner and the mode of the one that it replaces. If the owner cannot be kept,
 // the mode is that of a new file, so that the old owner can still read it.
-void keep_permissions(const std::string& path, bool was_there, const struct stat& before) {
+void set_permissions(int file, const struct stat* before) {
   struct stat now {};
-  const bool is_same_owner = was_there && ::stat(path.c_str(), &now) == 0 &&
-                             now.st_uid == before.st_uid && now.st_gid == before.st_gid;
-  const bool is_kept =
-      is_same_owner || (was_there && ::chown(path.c_str(), before.st_uid, before.st_gid) == 0);
-  ::chmod(path.c_str(), is_kept ? before.st_mode & 0777 : mode_of_new_files());
+  const bool is_kept = before != nullptr && ::fstat(file, &now) == 0 &&
+                       ((now.st_uid == before->st_uid && now.st_gid == before->st_gid) ||
+                        ::fchown(file, before->st_uid, before->st_gid) == 0);
+  ::fchmod(file, is_kept ? before->st_mode & 0777 : mode_of_new_files());
 }
 
 }  // namespace
@@ -165,21 +201,20 @@ FileSystem& FileSystem::real() {
   return file_system;
 }
 
+// The folder is opened once and the new file gets its owner and mode through its descriptor. So
+// somebody who may write to the folder cannot direct them to another file by putting a link there.
 Status write_output(const std::string& path, std::string_view what, std::string_view content) {
-  std::error_code none;
-  const auto there = std::filesystem::symlink_status(path, none);
-  // Only regular files are read: reading a pipe (/dev/stdout may be one) would wait for ever.
-  if (std::filesystem::is_regular_file(path, none) && is_database(path)) {
+  MGTUNE_ASSIGN(const Place place, open_place(path));
+  if (is_database(place)) {
     return invalid_argument(path + " is a database; " + std::string(what) + " would replace it");
   }
-  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    return write_over(path, content);
-  }
   struct stat before {};
-  const bool was_there = ::stat(path.c_str(), &before) == 0;
-  MGTUNE_TRY(FileSystem::real().write_file(path, content));
-  keep_permissions(path, was_there, before);
-  return {};
+  const bool was_there =
+      ::fstatat(place.folder.get(), place.name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0;
+  if (was_there && !S_ISREG(before.st_mode)) return write_over(place, path, content);
+  MGTUNE_TRY(replace(place.folder.get(), place.name, path, content, true,
+                     [&](int file) { set_permissions(file, was_there ? &before : nullptr); }));
+  return sync_folder(place.folder.get(), path);
 }
 
 }  // namespace mgtune

@@ -1,5 +1,6 @@
 #include "system/temporary_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "mgtune-";
 constexpr std::size_t kRandom = 6;  // characters that mkdtemp() makes up
 constexpr const char* kLock = ".lock";
-constexpr const char* kNewLock = ".lock.new";
+constexpr std::size_t kMaxMarkBytes = 256;
 constexpr int kAttempts = 100;  // one in some fails beside a process that does nothing but clean up
 
 std::string parent_folder() {
@@ -31,31 +31,81 @@ std::string parent_folder() {
   return parent != nullptr && *parent != '\0' ? parent : "/tmp";
 }
 
-bool is_own_folder(const fs::path& path) {
-  struct stat state {};
-  return lstat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == geteuid();
+FileDescriptor open_folder(int parent, const char* name) {
+  return FileDescriptor(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// What the lock file of a folder says. It is true of one folder only, and until the machine starts
+// anew: a copy of it, or a folder that was moved to another file system, is not marked.
+std::string mark_of(const struct stat& folder) {
+  static const std::string boot = [] {
+    std::string text;
+    const FileDescriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    if (file.is_open()) read_all(file.get(), text, kMaxMarkBytes / 2);
+    return text.substr(0, text.find('\n'));
+  }();
+  return "mgtune's temporary folder " + std::to_string(folder.st_dev) + " " +
+         std::to_string(folder.st_ino) + " of user " + std::to_string(folder.st_uid) + " since " +
+         boot + "\n";
+}
+
+bool is_private(const struct stat& state) {
+  return state.st_uid == geteuid() && (state.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+// Removes all that is in the folder, but for `kept`. No link is followed, and nothing is named by a
+// path, so it does not matter what is renamed meanwhile.
+void remove_content(const FileDescriptor& folder, std::string_view kept) {
+  DIR* const entries = ::fdopendir(::dup(folder.get()));
+  if (entries == nullptr) return;
+  ::rewinddir(entries);  // the descriptor's place is shared with its duplicates
+  while (const dirent* const entry = ::readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == ".." || name == kept) continue;
+    if (::unlinkat(folder.get(), entry->d_name, 0) == 0) continue;
+    const FileDescriptor below = open_folder(folder.get(), entry->d_name);
+    if (!below.is_open()) continue;
+    remove_content(below, "");
+    ::unlinkat(folder.get(), entry->d_name, AT_REMOVEDIR);
+  }
+  ::closedir(entries);
 }
 
 // The lock is removed last. If this process is killed before that, the rest is still recognized as
 // abandoned.
-void remove_folder(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->path().filename() != kLock) fs::remove_all(entry->path(), ignored);
+void empty_folder(const FileDescriptor& folder) {
+  remove_content(folder, kLock);
+  ::unlinkat(folder.get(), kLock, 0);
+}
+
+// Removes the folder `name` if its owner was killed. Of a folder without the mark, nothing is
+// removed that has content: its owner died before it wrote the mark, or it is not one of ours.
+void remove_if_abandoned(int parent, const char* name) {
+  const FileDescriptor folder = open_folder(parent, name);
+  struct stat state {};
+  if (!folder.is_open() || ::fstat(folder.get(), &state) != 0 || !is_private(state)) return;
+  const FileDescriptor lock(
+      ::openat(folder.get(), kLock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (lock.is_open()) {
+    struct stat of_lock {};
+    std::string mark;
+    if (::fstat(lock.get(), &of_lock) != 0 || !S_ISREG(of_lock.st_mode) || !is_private(of_lock) ||
+        ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !read_all(lock.get(), mark, kMaxMarkBytes)) {
+      return;
+    }
+    if (mark == mark_of(state)) {
+      empty_folder(folder);
+    } else if (mark.empty()) {
+      ::unlinkat(folder.get(), kLock, 0);
+    }
   }
-  unlink((folder / kLock).c_str());
-  rmdir(folder.c_str());
+  ::unlinkat(parent, name, AT_REMOVEDIR);  // fails unless it is empty
 }
 
 }  // namespace
 
 Result<TemporaryFolder> TemporaryFolder::create() {
-  static std::once_flag cleaned;
-  std::call_once(cleaned, remove_abandoned);
-
-  // Tries again if another process that cleans up took the folder, which had no lock yet, for an
+  // Tries again if another process that cleans up took the folder, which had no mark yet, for an
   // abandoned one.
   Status status;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -71,47 +121,53 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   return status;
 }
 
-// The file gets its name only after it is locked, so nobody finds it unlocked.
 Status TemporaryFolder::lock() {
-  const std::string name = path_ + "/" + kLock, unlocked = path_ + "/" + kNewLock;
-  lock_ = FileDescriptor(open(unlocked.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
-  if (lock_.is_open() && flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 &&
-      rename(unlocked.c_str(), name.c_str()) == 0) {
+  folder_ = open_folder(AT_FDCWD, path_.c_str());
+  lock_ = FileDescriptor(
+      ::openat(folder_.get(), kLock, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct stat folder {};
+  struct stat lock {};
+  // A process that cleans up may hold the lock for a moment, and then the file is gone.
+  if (lock_.is_open() && ::flock(lock_.get(), LOCK_EX) == 0 &&
+      ::fstat(folder_.get(), &folder) == 0 && ::fstat(lock_.get(), &lock) == 0 &&
+      lock.st_nlink == 1 && write_all(lock_.get(), mark_of(folder))) {
     return Status();
   }
-  return io_error("cannot lock " + name + ": " + std::strerror(errno));
+  return io_error("cannot lock " + path_ + "/" + kLock + ": " + std::strerror(errno));
 }
 
 void TemporaryFolder::remove_abandoned() {
-  std::error_code error;
-  for (fs::directory_iterator entry(parent_folder(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    const fs::path& path = entry->path();
-    if (!path.filename().string().starts_with(kPrefix) || !is_own_folder(path)) continue;
-    const FileDescriptor lock(open((path / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (lock.is_open()) {
-      if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) remove_folder(path);
-    } else if (errno == ENOENT && path.filename().string().size() == kPrefix.size() + kRandom) {
-      // Its owner died before the folder was locked, or after its content was removed. Otherwise
-      // rmdir fails.
-      unlink((path / kNewLock).c_str());
-      rmdir(path.c_str());
+  const std::string path = parent_folder();
+  const FileDescriptor parent(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent.is_open()) return;
+  DIR* const entries = ::fdopendir(::dup(parent.get()));
+  if (entries == nullptr) return;
+  while (const dirent* const entry = ::readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + kRandom) {
+      remove_if_abandoned(parent.get(), entry->d_name);
     }
   }
+  ::closedir(entries);
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
-    : path_(std::exchange(other.path_, std::string())), lock_(std::move(other.lock_)) {}
+    : path_(std::exchange(other.path_, std::string())),
+      folder_(std::move(other.folder_)),
+      lock_(std::move(other.lock_)) {}
 
 TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
   TemporaryFolder moved(std::move(other));
   std::swap(path_, moved.path_);
+  std::swap(folder_, moved.folder_);
   std::swap(lock_, moved.lock_);
   return *this;
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  if (!path_.empty()) remove_folder(path_);
+  if (path_.empty()) return;
+  if (folder_.is_open()) empty_folder(folder_);
+  ::rmdir(path_.c_str());  // fails unless it is empty
 }
 
 Status TemporaryFolder::write(const std::string& name, std::string_view content) const {

@@ -3,8 +3,8 @@
 // in it. Move-only. Any number of threads may write different files of one folder.
 //
 // A killed process cannot remove its folder. So each folder has a file `.lock` that its owner keeps
-// locked. When a process creates its first folder, it removes those of our folders that nobody
-// locks.
+// locked, with a mark that is true of this one folder. The program mgtune removes the folders that
+// have their mark and that nobody locks; the library never does.
 
 #pragma once
 
@@ -31,8 +31,7 @@ class TemporaryFolder {
   // outlives the process. invalid_argument if the name leads out of the folder.
   Status write(const std::string& name, std::string_view content) const;
 
-  // Removes the folders of killed processes in $TMPDIR or /tmp. create() does this once per
-  // process.
+  // Removes the folders of killed processes of this user in $TMPDIR or /tmp. No link is followed.
   static void remove_abandoned();
 
  private:
@@ -40,7 +39,7 @@ class TemporaryFolder {
   Status lock();
 
   std::string path_;
-  FileDescriptor lock_;
+  FileDescriptor folder_, lock_;
 };
 
 }  // namespace mgtune

@@ -59,6 +59,7 @@ class FakeDevice : public HostMemoryDevice {
 
   // What tests read.
   std::atomic<std::int64_t> launches = 0, loads = 0, modules_alive = 0;
+  std::atomic<int> blocks_questions = 0;  // calls of blocks_per_sm()
 
   const DeviceInfo& info() const override { return device_info; }
   Result<void*> allocate(std::size_t bytes) override {
@@ -80,6 +81,7 @@ class FakeDevice : public HostMemoryDevice {
     return std::unique_ptr<Module>(std::make_unique<FakeModule>(std::move(kernels), modules_alive));
   }
   Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t threads, std::uint32_t) override {
+    ++blocks_questions;
     return threads > 0 ? resident_blocks : 0;
   }
   Result<std::int64_t> max_clusters(const KernelLaunch&) override { return resident_clusters; }

@@ -1,8 +1,13 @@
 #include "system/file_system.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
 
 #include "tests/helpers/test_folder.h"
 
@@ -105,6 +110,76 @@ TEST(FileSystem, ListingAMissingFolderFails) {
   const TestFolder folder;
   const Status status = files().list_files(folder.file("none")).status();
   EXPECT_EQ(status.code(), StatusCode::not_found);
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat state {};
+  return ::stat(path.c_str(), &state) == 0 ? state.st_mode & 0777 : 0;
+}
+
+TEST(WriteOutput, KeepsTheModeOfTheFileThatItReplaces) {
+  const TestFolder folder;
+  ASSERT_TRUE(files().write_file(folder.file("out"), "old").ok());
+  ASSERT_EQ(::chmod(folder.file("out").c_str(), 0440), 0);
+  ASSERT_TRUE(write_output(folder.file("out"), "the report", "new").ok());
+  EXPECT_EQ(*files().read_file(folder.file("out")), "new");
+  EXPECT_EQ(mode_of(folder.file("out")), 0440U);
+  EXPECT_EQ(folder.entries(), 1U);
+}
+
+TEST(WriteOutput, FollowsALinkInAFolderOfThisUser) {
+  const TestFolder folder;
+  ASSERT_TRUE(files().write_file(folder.file("target"), "old").ok());
+  ASSERT_EQ(::symlink("target", folder.file("link").c_str()), 0);
+  ASSERT_TRUE(write_output(folder.file("link"), "the report", "new").ok());
+  EXPECT_EQ(*files().read_file(folder.file("target")), "new");
+}
+
+TEST(WriteOutput, FollowsNoLinkInAFolderThatOthersWrite) {
+  const TestFolder folder;
+  const std::string shared = folder.file("shared");
+  ASSERT_EQ(::mkdir(shared.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(shared.c_str(), 0777), 0);
+  ASSERT_TRUE(files().write_file(folder.file("target"), "old").ok());
+  ASSERT_EQ(::symlink("../target", (shared + "/link").c_str()), 0);
+  const Status status = write_output(shared + "/link", "the report", "new");
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_NE(status.message().find("is a link in a folder that other users can write to"),
+            std::string::npos);
+  EXPECT_EQ(*files().read_file(folder.file("target")), "old");
+}
+
+// While a file is written over, its owner puts a link to a file of somebody else in its place.
+TEST(WriteOutput, GivesOwnerAndModeToNoOtherFile) {
+  const TestFolder folder;
+  const std::string shared = folder.file("shared");
+  ASSERT_EQ(::mkdir(shared.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(shared.c_str(), 0777), 0);
+  const std::string secret = folder.file("secret");
+  ASSERT_TRUE(files().write_file(secret, "secret").ok());
+  ASSERT_EQ(mode_of(secret), 0600U);
+  const std::string out = shared + "/out";
+  const std::string link = shared + "/link";
+  std::atomic<bool> done = false;
+  std::thread attacker([&] {
+    while (!done) {
+      static_cast<void>(::symlink(secret.c_str(), link.c_str()));
+      static_cast<void>(::rename(link.c_str(), out.c_str()));
+      ::unlink(out.c_str());
+    }
+  });
+  for (int round = 0; round < 500; ++round) {
+    const int file = ::open(out.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+    if (file >= 0) {
+      ::fchmod(file, 0644);
+      ::close(file);
+    }
+    static_cast<void>(write_output(out, "the report", "new").ok());
+    ASSERT_EQ(mode_of(secret), 0600U) << "round " << round;
+    ASSERT_EQ(*files().read_file(secret), "secret") << "round " << round;
+  }
+  done = true;
+  attacker.join();
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "system/temporary_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +17,8 @@
 #include <fstream>
 #include <sstream>
 #include <utility>
+
+#include "tests/helpers/test_folder.h"
 
 namespace mgtune {
 namespace {
@@ -98,6 +103,115 @@ TEST(BuildTemporaryFolder, ThoseOfKilledProcessesAreRemovedAndNoOthers) {
   EXPECT_FALSE(fs::exists(abandoned));
   EXPECT_TRUE(fs::exists(living.path()));
   EXPECT_TRUE(fs::exists(mine));
+}
+
+// What a process leaves that is killed after it wrote one file into its folder.
+std::string leave_folder_behind(const std::string& parent) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("TMPDIR", parent.c_str(), 1);
+    const TemporaryFolder folder = TemporaryFolder::create().value();
+    static_cast<void>(folder.write("file", "x").ok());
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    if (fs::exists(entry.path() / "file")) return entry.path().string();
+  }
+  return "";
+}
+
+TEST(BuildTemporaryFolder, NothingIsRemovedThatIsNotMarked) {
+  const TemporaryFolder parent = TemporaryFolder::create().value();
+  const std::string precious = parent.path() + "/precious";
+  fs::create_directory(precious);
+  std::ofstream(precious + "/file") << "x";
+  std::ofstream(precious + "/.lock").close();
+
+  const TestFolder elsewhere;
+  const std::string marked = leave_folder_behind(elsewhere.path());
+  ASSERT_FALSE(marked.empty());
+
+  const std::string below = parent.path() + "/tmp";
+  fs::create_directory(below);
+  for (const char* name : {"mgtune-nolock", "mgtune-nomark", "mgtune-copied", "mgtune-others"}) {
+    const std::string folder = below + "/" + name;
+    fs::create_directory(folder);
+    chmod(folder.c_str(), 0700);
+    std::ofstream(folder + "/file") << "x";
+  }
+  std::ofstream(below + "/mgtune-nomark/.lock").close();
+  fs::copy_file(marked + "/.lock", below + "/mgtune-copied/.lock");
+  fs::copy_file(marked + "/.lock", below + "/mgtune-others/.lock");
+  chmod((below + "/mgtune-others").c_str(), 0770);
+  fs::create_directory_symlink(precious, below + "/mgtune-linked");
+  fs::create_directory_symlink(marked, below + "/mgtune-marked");
+
+  setenv("TMPDIR", below.c_str(), 1);
+  TemporaryFolder::remove_abandoned();
+  unsetenv("TMPDIR");
+  for (const char* name : {"nolock", "nomark", "copied", "others", "linked", "marked"}) {
+    EXPECT_TRUE(fs::exists(below + "/mgtune-" + name + "/file")) << name;
+  }
+}
+
+TEST(BuildTemporaryFolder, ALinkInAFoldersContentIsRemovedAndNotFollowed) {
+  const TestFolder parent;
+  fs::create_directory(parent.file("precious"));
+  std::ofstream(parent.file("precious/file")) << "x";
+  fs::create_directory(parent.file("tmp"));
+  const std::string abandoned = leave_folder_behind(parent.file("tmp"));
+  ASSERT_FALSE(abandoned.empty());
+  fs::create_directory_symlink(parent.file("precious"), abandoned + "/link");
+  setenv("TMPDIR", parent.file("tmp").c_str(), 1);
+  TemporaryFolder::remove_abandoned();
+  unsetenv("TMPDIR");
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(parent.file("precious/file")));
+}
+
+// Another user who may write to the folder above exchanges an abandoned folder for a link.
+TEST(BuildTemporaryFolder, AFolderThatIsExchangedForALinkEmptiesNothing) {
+  const TestFolder parent;
+  fs::create_directory(parent.file("precious"));
+  std::ofstream(parent.file("precious/file")) << "x";
+  fs::create_directory(parent.file("tmp"));
+  fs::create_directory_symlink(parent.file("precious"), parent.file("link"));
+  const std::string link = parent.file("link");
+  for (int round = 0; round < 50; ++round) {
+    const std::string abandoned = leave_folder_behind(parent.file("tmp"));
+    ASSERT_FALSE(abandoned.empty());
+    for (int file = 0; file < 50; ++file) std::ofstream(abandoned + "/" + std::to_string(file));
+    const pid_t attacker = fork();
+    if (attacker == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (true) {
+        syscall(SYS_renameat2, AT_FDCWD, link.c_str(), AT_FDCWD, abandoned.c_str(),
+                RENAME_EXCHANGE);
+      }
+    }
+    setenv("TMPDIR", parent.file("tmp").c_str(), 1);
+    for (int i = 0; i < 20; ++i) TemporaryFolder::remove_abandoned();
+    unsetenv("TMPDIR");
+    kill(attacker, SIGKILL);
+    waitpid(attacker, nullptr, 0);
+    ASSERT_TRUE(fs::exists(parent.file("precious/file"))) << "round " << round;
+    std::error_code none;
+    fs::remove_all(parent.file("tmp"), none);
+    fs::create_directory(parent.file("tmp"));
+    fs::remove_all(link, none);
+    fs::create_directory_symlink(parent.file("precious"), link);
+  }
+}
+
+TEST(BuildTemporaryFolder, CreatingOneRemovesNoOther) {
+  const TestFolder parent;
+  const std::string abandoned = leave_folder_behind(parent.path());
+  ASSERT_FALSE(abandoned.empty());
+  setenv("TMPDIR", parent.path().c_str(), 1);
+  ASSERT_TRUE(TemporaryFolder::create().ok());
+  unsetenv("TMPDIR");
+  EXPECT_TRUE(fs::exists(abandoned + "/file")) << "a library does not clean up";
 }
 
 TEST(BuildTemporaryFolder, ThoseOfProcessesKilledAtAnyMomentAreRemoved) {

@@ -19,6 +19,7 @@ struct SeenLaunch {
   std::string kernel;
   std::array<std::uint32_t, 3> grid;
   std::uint32_t shared_bytes;
+  bool cooperative;
   bool pdl;
   Stream stream;
 };
@@ -28,8 +29,8 @@ class LoadedVariantTest : public testing::Test {
   LoadedVariantTest() {
     declare_toy_kernels(device_);
     device_.on_launch = [this](const KernelLaunch& launch) -> Status {
-      seen_.push_back(
-          {launch.kernel->name(), launch.grid, launch.shared_bytes, launch.pdl, launch.stream});
+      seen_.push_back({launch.kernel->name(), launch.grid, launch.shared_bytes, launch.cooperative,
+                       launch.pdl, launch.stream});
       return {};
     };
   }
@@ -136,6 +137,80 @@ TEST_F(LoadedVariantTest, AsksTheDeviceAboutTheBuild) {
   const Result<LoadedVariant::WorkspaceSize> size = many->workspace_size(dims);
   ASSERT_TRUE(size.ok());
   EXPECT_EQ(size->bytes, 256 + 256 + 132 * 8 * 2 / 4 * 4 * 64 * 4);
+}
+
+// In each place of a launch that may be evaluated after loading, a fact about the build is asked of
+// the device, even if nothing else in the design uses it.
+TEST_F(LoadedVariantTest, AsksTheDeviceForEveryExpressionThatUsesTheBuild) {
+  device_.resident_blocks = 2;
+  const std::string kernel = R"("grid": ["rows"],
+                  "block": ["THREADS"],)";
+  const std::array<std::pair<std::string, std::string>, 5> places = {{
+      {kernel, kernel + R"("cooperative": "build.blocks_per_sm == 2",)"},
+      {kernel, kernel + R"("pdl": "build.blocks_per_sm == 2",)"},
+      {R"("grid": ["rows"])", R"("grid": ["rows * build.blocks_per_sm"])"},
+      {R"("rows:i64")", R"("build.blocks_per_sm:i64")"},
+      {R"("grid": ["rows"])", R"("when": "build.blocks_per_sm == 2", "grid": ["rows"])"},
+  }};
+  const std::array<std::int64_t, 2> dims = {5, 64};
+  const std::array<void*, 3> tensors = {memory_.data(), memory_.data(), nullptr};
+  const std::array<ScalarValue, 1> scalars{};
+  for (const auto& [before, after] : places) {
+    SCOPED_TRACE(after);
+    const Operator op = decode_toy("toy.norm", replaced(kToyNorm, before, after));
+    device_.blocks_questions = 0;
+    const auto variant =
+        loaded(op, bound(op, {{"hidden", "64"}, {"T", "f32"}}), "row THREADS=128 VEC=4");
+    EXPECT_EQ(device_.blocks_questions, 1);
+    seen_.clear();
+    ASSERT_TRUE(variant->launch({dims, tensors, scalars, nullptr, nullptr}).ok());
+    ASSERT_EQ(seen_.size(), 1U);
+    EXPECT_EQ(seen_[0].cooperative, after.find("cooperative") != std::string::npos);
+    EXPECT_EQ(seen_[0].pdl, after.find("pdl") != std::string::npos);
+  }
+}
+
+// The first kernel's geometry is possible and the second one's is not. Nothing may be enqueued,
+// because the second kernel cleans up what the first leaves in the workspace.
+TEST_F(LoadedVariantTest, EnqueuesNothingIfALaterKernelIsImpossible) {
+  const Operator op =
+      decode_toy("toy.split", replaced(kToySplit, R"("grid": ["batch"], "block": ["64"])",
+                                       R"("grid": ["1", "batch * 65535"], "block": ["64"])"));
+  int fills = 0;
+  device_.on_fill = [&](void*, std::size_t) { ++fills; };
+  const auto variant =
+      loaded(op, bound(op, {{"width", "64"}, {"T", "f32"}}), "split THREADS=64 WAVES=1");
+  const std::array<std::int64_t, 2> dims = {2, 1024};
+  const std::array<void*, 2> tensors = {memory_.data(), memory_.data()};
+  const LaunchArguments arguments{dims, tensors, {}, memory_.data(), nullptr};
+  EXPECT_FALSE(variant->serves(arguments));
+  EXPECT_FALSE(variant->serves({dims, {}, {}, nullptr, nullptr})) << "the dims alone say so";
+  const Result<bool> launched = variant->try_launch(arguments, std::nullopt);
+  ASSERT_TRUE(launched.ok()) << launched.status().message();
+  EXPECT_FALSE(*launched) << "another variant may serve";
+  EXPECT_THAT(variant->launch(arguments).message(),
+              HasSubstr("kernel combine asks for a grid of 1 x 131070 x 1 blocks"));
+  EXPECT_TRUE(seen_.empty());
+  EXPECT_EQ(fills, 0);
+}
+
+// The device itself refuses the second kernel after the first one ran.
+TEST_F(LoadedVariantTest, ZeroesTheWorkspaceAgainIfALaterKernelIsRefused) {
+  std::vector<std::pair<void*, std::size_t>> fills;
+  device_.on_launch = [&](const KernelLaunch& launch) -> Status {
+    if (launch.kernel->name().starts_with("split")) {
+      fills.clear();
+      return {};
+    }
+    return {StatusCode::launch_failed, "no room"};
+  };
+  device_.on_fill = [&](void* memory, std::size_t bytes) { fills.emplace_back(memory, bytes); };
+  const auto variant = loaded(split_, split_binding_, "split THREADS=64 WAVES=1");
+  const std::array<std::int64_t, 2> dims = {4, 1 << 20};
+  const std::array<void*, 2> tensors = {memory_.data(), memory_.data()};
+  const Status status = variant->launch({dims, tensors, {}, memory_.data(), nullptr});
+  EXPECT_EQ(status.message(), "no room");
+  EXPECT_THAT(fills, ElementsAre(std::pair<void*, std::size_t>(memory_.data(), 256)));
 }
 
 TEST_F(LoadedVariantTest, NeedsItsWorkspace) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/helpers/operators/toy_operators.h"
+#include "tests/helpers/replaced.h"
 
 namespace mgtune {
 namespace {
@@ -99,6 +100,25 @@ TEST_F(PlanTest, LaunchesTheNearestTunedVariant) {
   ASSERT_TRUE(why.ok());
   EXPECT_EQ(why->variant, "row THREADS=32 VEC=1");
   EXPECT_EQ(why->reason, "no tuned variant of the plan serves these dims");
+}
+
+// The tuned variant puts the rows into the second extent of its grid, which ends at 65,535.
+TEST_F(PlanTest, TriesTheNextVariantIfTheGeometryIsImpossible) {
+  const Operator op = decode_toy("toy.norm", replaced(kToyNorm, R"("grid": ["rows"])",
+                                                      R"("grid": ["THREADS == 256 ? 1 : rows",
+                                                                  "THREADS == 256 ? rows : 1"])"));
+  const Binding binding = bound(op, {{"hidden", "64"}, {"T", "f32"}});
+  Builder builder = fake_builder();
+  const std::vector<TunedEntry> tuned = {
+      tuned_entry(op, "rows=65536,hidden=64,T=f32", "row THREADS=256 VEC=4", device_.info())};
+  const Result<std::unique_ptr<Plan>> plan =
+      Plan::make(modules_, builder, binding, {{1, 100000}, kAtDefault}, tuned, false);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(run(**plan, 65535), "norm<float, 64, 256, 4, false>");
+  EXPECT_EQ(run(**plan, 65536), "norm<float, 64, 128, 4, false>");
+  const Result<Plan::Explanation> why = (*plan)->explain({65536, -1});
+  ASSERT_TRUE(why.ok()) << why.status().message();
+  EXPECT_EQ(why->variant, "row THREADS=128 VEC=4") << "what runs is what is explained";
 }
 
 TEST_F(PlanTest, AgreesWithSelectOnEveryShape) {

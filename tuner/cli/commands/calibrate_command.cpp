@@ -11,6 +11,7 @@
 #include "measure/timing_method_probe.h"
 #include "results/stored_results.h"
 #include "sweep/device_lock.h"
+#include "system/temporary_folder.h"
 #include "text/text_table.h"
 #include "text/units.h"
 
@@ -120,6 +121,7 @@ class CalibrateCommand final : public Command {
     MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(invocation.program));
     MGTUNE_ASSIGN(Store store, open_results_to_write(database_));
     install_interrupt_handlers(store.path());
+    TemporaryFolder::remove_abandoned();
     SweepOptions options;
     options.method = method;
     options.command = invocation.command_line;

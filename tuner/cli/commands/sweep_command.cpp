@@ -15,6 +15,7 @@
 #include "search/search.h"
 #include "system/child_process.h"
 #include "system/file_system.h"
+#include "system/temporary_folder.h"
 
 namespace mgtune {
 namespace {
@@ -137,6 +138,7 @@ class SweepCommand final : public Command {
       std::cerr << "mgtune: warning: builds are not cached: " << cache.message() << "\n";
     }
     install_interrupt_handlers(path);
+    TemporaryFolder::remove_abandoned();
     std::optional<WatchPage> watch;  // ends before the store closes and folds its log
     const auto serve_page = [&]() -> Status {
       if (!watch_ || watch.has_value()) return {};
