@@ -109,6 +109,7 @@ std::string dims_text(const Operator& op, std::span<const std::int64_t> dims) {
 }
 
 Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int64_t> dims) {
+  MGTUNE_TRY(plan.extents->check(dims));
   MGTUNE_ASSIGN(const Plan::Explanation why, plan.plan->explain({dims.begin(), dims.end()}));
   const DeviceInfo& device = plan.context->device_info();
   const Binding& binding = plan.plan->binding();
@@ -133,7 +134,7 @@ Status copy(mgr_context_t* context, const void* device, const void* host, std::s
   if (context == nullptr) return null_argument("context");
   if (bytes == 0) return {};
   if (device == nullptr || host == nullptr) return null_argument("device or host");
-  return context->context->with_device(copy_bytes);
+  return copy_bytes(context->context->device());
 }
 
 }  // namespace
@@ -163,6 +164,7 @@ Result<std::unique_ptr<mgr_plan_s>> make_plan(const std::shared_ptr<Context>& co
 using mgtune::Context;
 using mgtune::Device;
 using mgtune::guarded;
+using mgtune::is_forked;
 using mgtune::null_argument;
 using mgtune::Status;
 
@@ -171,6 +173,7 @@ int32_t mgr_abi_version(void) { return MGR_ABI_VERSION; }
 mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context) {
   return guarded([&]() -> Status {
     if (context == nullptr) return null_argument("context");
+    mgtune::watch_for_forks();
     MGTUNE_ASSIGN(const Context::Options words, mgtune::context_options(options));
     MGTUNE_ASSIGN(std::shared_ptr<Context> opened, Context::open(words));
     *context = new mgr_context_s{std::move(opened)};
@@ -178,7 +181,9 @@ mgr_status_t mgr_open(const mgr_open_options_t* options, mgr_context_t** context
   });
 }
 
-void mgr_close(mgr_context_t* context) { delete context; }
+void mgr_close(mgr_context_t* context) {
+  if (!is_forked()) delete context;
+}
 
 const char* mgr_device_name(const mgr_context_t* context) {
   return context == nullptr ? "" : context->context->device_info().name.c_str();
@@ -194,7 +199,9 @@ mgr_status_t mgr_plan(mgr_context_t* context, const mgr_plan_options_t* options,
   });
 }
 
-void mgr_plan_free(mgr_plan_t* plan) { delete plan; }
+void mgr_plan_free(mgr_plan_t* plan) {
+  if (!is_forked()) delete plan;
+}
 
 size_t mgr_workspace_bytes(const mgr_plan_t* plan) {
   return plan == nullptr ? 0 : static_cast<size_t>(plan->plan->workspace_size().bytes);
@@ -239,15 +246,14 @@ mgr_status_t mgr_explain(const mgr_plan_t* plan, const int64_t* dims, size_t dim
 mgr_status_t mgr_allocate(mgr_context_t* context, size_t bytes, void** memory) {
   return guarded([&]() -> Status {
     if (context == nullptr || memory == nullptr) return null_argument("context or memory");
-    MGTUNE_ASSIGN(*memory, context->context->with_device(
-                               [&](Device& device) { return device.allocate(bytes); }));
+    MGTUNE_ASSIGN(*memory, context->context->device().allocate(bytes));
     return {};
   });
 }
 
 void mgr_free(mgr_context_t* context, void* memory) {
-  if (context == nullptr || memory == nullptr) return;
-  context->context->with_device([&](Device& device) { device.free(memory); });
+  if (context == nullptr || memory == nullptr || is_forked()) return;
+  context->context->device().free(memory);
 }
 
 mgr_status_t mgr_copy_to_device(mgr_context_t* context, void* device, const void* host,
@@ -269,7 +275,6 @@ mgr_status_t mgr_copy_to_host(mgr_context_t* context, void* host, const void* de
 mgr_status_t mgr_synchronize(mgr_context_t* context, void* stream) {
   return guarded([&]() -> Status {
     if (context == nullptr) return null_argument("context");
-    return context->context->with_device(
-        [&](Device& device) { return device.synchronize(stream); });
+    return context->context->device().synchronize(stream);
   });
 }

@@ -1,5 +1,8 @@
 #include "api/boundary.h"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <string>
 
 namespace mgtune {
@@ -24,7 +27,16 @@ std::string& last_error() {
   return message;
 }
 
+std::atomic<bool> forked = false;
+
 }  // namespace
+
+bool is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
+
+void watch_for_forks() noexcept {
+  static const int watching = ::pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  static_cast<void>(watching);
+}
 
 mgr_status_t fail(mgr_status_t code, const char* message) noexcept {
   try {

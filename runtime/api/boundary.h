@@ -22,9 +22,20 @@ namespace mgtune {
 mgr_status_t fail(mgr_status_t code, const char* message) noexcept;
 mgr_status_t fail(const Status& status) noexcept;
 
-// Runs `body`, which returns a Status.
+// Whether this process is the child of a fork(), and its parent had called watch_for_forks(). Then
+// the locks of the library may be held by threads that are not here, and the worker threads of the
+// cpu device and the state of the driver are missing. exec() ends this.
+bool is_forked() noexcept;
+void watch_for_forks() noexcept;
+
+// Runs `body`, which returns a Status, unless is_forked().
 template <typename Body>
 mgr_status_t guarded(Body&& body) noexcept {
+  if (is_forked()) {
+    return fail(MGR_FORKED,
+                "this process was forked from one that uses libmgruntime; fork before mgr_open, or "
+                "call exec in the child");
+  }
   try {
     const Status status = body();
     return status.ok() ? MGR_OK : fail(status);

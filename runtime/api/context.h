@@ -3,10 +3,10 @@
 // into the context and must be destroyed before it.
 //
 // Thread-safe. There are two locks. One is for the families and the tuned rows: plan() holds it
-// while it reads them. The other is SharedModules::device_mutex(): with_device() holds it, and so
-// does a plan while it loads or unloads. Neither is held while a plan selects and builds its
-// variants, so several threads do that at the same time. device_info() needs no lock, and launches
-// of plans do not use the context.
+// while it reads them. The other is SharedModules::device_mutex(): a plan holds it while it loads
+// or unloads. Neither is held while a plan selects and builds its variants, so several threads do
+// that at the same time. Memory, copies and streams of device() need no lock, so a thread that
+// waits for a long stream holds up no other thread.
 
 #pragma once
 
@@ -73,12 +73,8 @@ class Context {
   // The lines of mgr_explain that say where the tuned rows of the operator came from.
   std::string source_lines(const std::string& op);
 
-  // Calls `use` with the device while no other thread uses it, and returns its result.
-  template <typename Use>
-  auto with_device(const Use& use) {
-    const std::scoped_lock lock(modules_.device_mutex());
-    return use(*device_);
-  }
+  // For memory, copies and streams. Modules are loaded by plans alone.
+  Device& device() const { return *device_; }
 
   const DeviceInfo& device_info() const { return device_->info(); }
 

@@ -19,9 +19,11 @@ class ExtentCheck {
  public:
   explicit ExtentCheck(const Binding& binding) : binding_(binding), dims_(*binding.op) {}
 
-  // invalid_argument, with the name of the tensor, if the dims of a launch give a tensor 2^48 bytes
-  // or more from its first element to its last.
+  // invalid_argument if there are not as many dims as the operator declares (then none is read),
+  // or, with the name of the tensor, if the dims of a launch give a tensor 2^48 bytes or more from
+  // its first element to its last.
   Status check(std::span<const std::int64_t> dims) const {
+    if (dims.size() != dims_.size()) return check_tensors(dims);
     for (const std::int64_t dim : dims) {
       if (dim >= kLarge) return check_tensors(dims);
     }

@@ -2,8 +2,9 @@
 // the runtime launch only through it, so what was measured is what runs.
 //
 // Ownership: buffers, modules and kernels belong to their device and must be destroyed before it.
-// Threads: info(), launch() and fill_bytes() may run concurrently; a launch of a variant needs no
-// more. For all other functions the caller must make sure that only one runs at a time.
+// Threads: load(), blocks_per_sm(), max_clusters() and set_thread_order() must not run
+// concurrently; the caller must make sure of that. All other functions may, so that no thread waits
+// for the stream of another one.
 
 #pragma once
 
@@ -141,7 +142,7 @@ class Device {
   virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status synchronize(Stream stream) = 0;
 
-  // May run concurrently, like launch(). invalid_argument if the copy engine cannot serve the
+  // invalid_argument if the copy engine cannot serve the
   // request (a stride that is not a multiple of 16 bytes, a box of more than 256 elements; the
   // driver does not say which). unsupported if there is no such engine.
   virtual Status encode_tensor_map(const TensorMapRequest& request,

@@ -23,7 +23,7 @@ const Result<const DevicePlugin*>& cpu_plugin() {
 }
 
 // environment where there is no driver, or no GPU that it can use.
-Result<std::vector<DeviceInfo>> gpus() {
+Result<CudaDevices> gpus() {
   MGTUNE_TRY(cuda_driver().status());
   return list_cuda_devices(*cuda_driver());
 }
@@ -97,9 +97,14 @@ Result<std::vector<DeviceInfo>> select_each(const std::vector<DeviceInfo>& devic
 
 }  // namespace
 
+std::vector<std::string> failing_gpus() {
+  const Result<CudaDevices> found = gpus();
+  return found.ok() ? found->failures : std::vector<std::string>();
+}
+
 std::vector<DeviceInfo> list_devices() {
-  Result<std::vector<DeviceInfo>> found = gpus();
-  std::vector<DeviceInfo> devices = found.ok() ? std::move(*found) : std::vector<DeviceInfo>();
+  const Result<CudaDevices> found = gpus();
+  std::vector<DeviceInfo> devices = found.ok() ? found->devices : std::vector<DeviceInfo>();
   if (cpu_plugin().ok()) devices.push_back(cpu_plugin().value()->info());
   return devices;
 }
@@ -112,8 +117,8 @@ Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
     return std::vector<DeviceInfo>{plugin->info()};
   }
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
-  if (const Result<std::vector<DeviceInfo>> found = gpus(); found.ok() && !found->empty()) {
-    Result<std::vector<DeviceInfo>> selected = select_among(*found, products, word);
+  if (const Result<CudaDevices> found = gpus(); found.ok() && !found->devices.empty()) {
+    Result<std::vector<DeviceInfo>> selected = select_among(found->devices, products, word);
     if (selected.ok()) return selected;
   }
   const std::vector<DeviceInfo> devices = list_devices();
@@ -121,9 +126,11 @@ Result<std::vector<DeviceInfo>> select_devices(const std::string& word) {
   if (word == "auto" && devices.empty()) MGTUNE_TRY(cpu_plugin().status());
   Result<std::vector<DeviceInfo>> selected = select_among(devices, products, word);
   if (selected.status().code() != StatusCode::environment || !means_gpu(word)) return selected;
-  const Status missing = gpus().status();
-  if (missing.ok()) return selected;
-  return environment_error(selected.status().message() + "\n" + missing.message());
+  const Result<CudaDevices> found = gpus();
+  std::string message = selected.status().message();
+  if (!found.ok()) return environment_error(message + "\n" + found.status().message());
+  for (const std::string& failure : found->failures) message += "\n" + failure;
+  return environment_error(message);
 }
 
 Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devices,
@@ -192,9 +199,9 @@ Result<std::unique_ptr<Device>> open_device(const std::string& id) {
     return device;
   }
   const std::string missing = "no device " + id + " in this machine";
-  Result<std::vector<DeviceInfo>> found = gpus();
-  if (!found.ok()) return std::move(found).take_status().with_context(missing);
-  for (const DeviceInfo& gpu : *found) {
+  const Result<CudaDevices> found = gpus();
+  if (!found.ok()) return found.status().with_context(missing);
+  for (const DeviceInfo& gpu : found->devices) {
     if (gpu.id == id) return open_cuda_device(*cuda_driver(), gpu.index);
   }
   return environment_error(missing);

@@ -17,6 +17,10 @@ namespace mgtune {
 // and loads the library of the cpu device.
 std::vector<DeviceInfo> list_devices();
 
+// The GPUs that the driver counts but cannot describe, each with the reason: "GPU 2: ...".
+// list_devices() leaves them out.
+std::vector<std::string> failing_gpus();
+
 // What `--gpu` takes: a product name or alias of configs/gpus ("L4", "H200": the first such GPU), a
 // CUDA index, a UUID, several of these with commas between them, "all" (every GPU), "cpu", or
 // "auto" (the first GPU if there is one, otherwise cpu). environment if the machine does not have

@@ -93,7 +93,7 @@ TEST_F(CudaDeviceTest, SaysWhatItIs) {
   EXPECT_GE(info.limits.max_shared_bytes, 48 << 10);
   EXPECT_GT(info.limits.l2_bytes, 1 << 19);
   EXPECT_GT(info.memory_bytes, std::int64_t{1} << 30);
-  EXPECT_EQ(list_cuda_devices(*cuda_driver())->front().id, info.id);
+  EXPECT_EQ(list_cuda_devices(*cuda_driver())->devices.front().id, info.id);
 }
 
 TEST_F(CudaDeviceTest, MemoryComesBackAsItWent) {

@@ -118,6 +118,11 @@ std::vector<Finding> find_gpus() {
     findings.push_back({"GPU " + std::to_string(device.index), true,
                         device.name + ", " + device.arch + ", driver " + device.driver, ""});
   }
+  for (const std::string& failure : failing_gpus()) {
+    const std::size_t colon = failure.find(": ");
+    findings.push_back({failure.substr(0, colon), false, failure.substr(colon + 2),
+                        "the other GPUs can be used; nvidia-smi may say what ails this one", true});
+  }
   return findings;
 }
 

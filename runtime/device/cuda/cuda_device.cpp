@@ -275,15 +275,19 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> list_cuda_devices(const CudaDriver& driver) {
+Result<CudaDevices> list_cuda_devices(const CudaDriver& driver) {
   int count = 0;
   MGTUNE_TRY(driver.status(driver.cuDeviceGetCount(&count), "counting devices"));
-  std::vector<DeviceInfo> devices;
+  CudaDevices found;
   for (int index = 0; index < count; ++index) {
-    MGTUNE_ASSIGN(DeviceInfo info, describe(driver, index));
-    devices.push_back(std::move(info));
+    Result<DeviceInfo> info = describe(driver, index);
+    if (info.ok()) {
+      found.devices.push_back(std::move(*info));
+    } else {
+      found.failures.push_back("GPU " + std::to_string(index) + ": " + info.status().message());
+    }
   }
-  return devices;
+  return found;
 }
 
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDriver& driver, int index) {

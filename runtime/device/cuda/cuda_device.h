@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/status.h"
@@ -14,8 +15,13 @@
 
 namespace mgtune {
 
-// All GPUs that the driver shows, by ordinal. Makes no context.
-Result<std::vector<DeviceInfo>> list_cuda_devices(const CudaDriver& driver);
+struct CudaDevices {
+  std::vector<DeviceInfo> devices;    // by ordinal
+  std::vector<std::string> failures;  // of GPUs that cannot be described: "GPU 2: ..."
+};
+
+// All GPUs that the driver shows. Makes no context. A GPU that fails hides no other.
+Result<CudaDevices> list_cuda_devices(const CudaDriver& driver);
 
 // Retains the primary context of the GPU with this ordinal. `driver` must outlive the device.
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDriver& driver, int index);

@@ -27,12 +27,18 @@
  *  6. All symbols are named mgr_*. MGR_ABI_VERSION grows when functions or fields are added. The
  *     library's soname changes when anything is removed or changes its meaning.
  *
- * Threads: several threads may use one context at the same time. Its functions run one after the
- * other, except that mgr_plan and mgr_prepare compile at the same time, and compile the same build
- * only once. mgr_launch, mgr_workspace_bytes and mgr_explain take no lock: any number of threads
- * may launch one plan, if each stream has a workspace of its own. On a GPU every function leaves
- * the device's primary context current on the calling thread, as the CUDA runtime does. Freeing a
- * handle that is in use is a mistake of the caller.
+ * Threads: several threads may use one context at the same time. mgr_plan and mgr_prepare compile
+ * at the same time, and compile the same build only once; they load one after the other.
+ * Allocations, copies and mgr_synchronize hold up no other thread, however long a stream takes.
+ * mgr_launch, mgr_workspace_bytes and mgr_explain take no lock: any number of threads may launch
+ * one plan, if each stream has a workspace of its own. On a GPU every function leaves the device's
+ * primary context current on the calling thread, as the CUDA runtime does. Freeing a handle that is
+ * in use is a mistake of the caller.
+ *
+ * Processes: after the first mgr_open, a child of fork() cannot use the library, because it has
+ * neither the threads nor the driver of its parent. In the child every function that returns a
+ * status returns MGR_FORKED, and the functions that free do nothing. Fork before mgr_open, or call
+ * exec in the child.
  */
 
 #ifndef MGRUNTIME_MGRUNTIME_H_
@@ -70,10 +76,11 @@ typedef enum mgr_status_t {
   MGR_COMPILE_FAILED = 7,
   MGR_LAUNCH_FAILED = 8,
   MGR_TIMEOUT = 9,
-  MGR_DEVICE_LOST = 10,  /* this process can run nothing more on this device */
-  MGR_UNSUPPORTED = 11,  /* valid, but not on this device or not with this plan */
-  MGR_INTERNAL = 12,     /* a bug of the library */
-  MGR_OUT_OF_MEMORY = 13 /* host memory; for device memory it is MGR_ENVIRONMENT */
+  MGR_DEVICE_LOST = 10,   /* this process can run nothing more on this device */
+  MGR_UNSUPPORTED = 11,   /* valid, but not on this device or not with this plan */
+  MGR_INTERNAL = 12,      /* a bug of the library */
+  MGR_OUT_OF_MEMORY = 13, /* host memory; for device memory it is MGR_ENVIRONMENT */
+  MGR_FORKED = 14         /* in the child of a fork() after mgr_open */
 } mgr_status_t;
 
 /* The message of the last failure on this thread, or "" if there was none. It is valid until the

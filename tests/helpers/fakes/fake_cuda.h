@@ -30,6 +30,7 @@ class FakeCuda {
   // What tests set.
   int version = 13000;
   int device_count = 1;
+  int failing_device = -1;  // whose UUID the driver cannot read
   CUresult init_result = CUDA_SUCCESS;
   CUresult context_result = CUDA_SUCCESS;
   CUresult capture_end_result = CUDA_SUCCESS;
@@ -173,6 +174,7 @@ inline FakeLoader::Symbols FakeCuda::symbols() const {
       });
   put(
       "cuDeviceGetUuid_v2", +[](CUuuid* uuid, CUdevice device) {
+        if (device == self()->failing_device) return CUDA_ERROR_UNKNOWN;
         for (int i = 0; i < 16; ++i) uuid->bytes[i] = static_cast<char>(16 * device + i);
         return CUDA_SUCCESS;
       });

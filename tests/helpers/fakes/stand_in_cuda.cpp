@@ -29,6 +29,7 @@ struct StandInLibrary {
 };
 
 std::atomic<std::int64_t> inits = 0, loads = 0, loaded = 0, launches = 0;
+std::atomic<bool> held = false;
 thread_local CUcontext current = nullptr;
 int context_place = 0;
 CUcontext the_context() { return reinterpret_cast<CUcontext>(&context_place); }
@@ -91,6 +92,11 @@ std::int64_t stand_in_inits() { return inits; }
 std::int64_t stand_in_loads() { return loads; }
 std::int64_t stand_in_loaded() { return loaded; }
 std::int64_t stand_in_launches() { return launches; }
+// While streams are held, whoever waits for one waits on.
+void stand_in_hold_streams(bool hold) {
+  held = hold;
+  held.notify_all();
+}
 
 CUresult cuInit(unsigned) { return ++inits, CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
@@ -205,7 +211,10 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction, const CUlaunchConfig*) {
   return *clusters = 16, CUDA_SUCCESS;
 }
-CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+CUresult cuStreamSynchronize(CUstream) {
+  held.wait(true);
+  return CUDA_SUCCESS;
+}
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*) { return CUDA_SUCCESS; }
 CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
                                 const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,

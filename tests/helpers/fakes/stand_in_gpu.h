@@ -29,6 +29,11 @@ class StandInGpu {
   std::int64_t loaded() const { return count("stand_in_loaded"); }      // and not unloaded
   std::int64_t launches() const { return count("stand_in_launches"); }  // of kernels
 
+  // While streams are held, whoever waits for one waits on.
+  void hold_streams(bool hold) const {
+    reinterpret_cast<void (*)(bool)>(::dlsym(library_, "stand_in_hold_streams"))(hold);
+  }
+
  private:
   std::int64_t count(const char* name) const {
     return reinterpret_cast<std::int64_t (*)()>(::dlsym(library_, name))();

@@ -3,9 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mgruntime/mgruntime.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -130,6 +136,80 @@ TEST_F(MgruntimeC, ComputesWhatItIsAskedFor) {
   void* const nulls[3] = {};
   EXPECT_EQ(mgr_launch(plan_, nullptr, &none, 1, nulls, 3, nullptr, 0, nullptr), MGR_OK)
       << "an empty problem needs no memory";
+}
+
+// The dims end where the memory ends, so a function that believes a wrong count is killed.
+TEST_F(MgruntimeC, ReadsNoDimsBeyondThoseThatItsOperatorHas) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const pages =
+      ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(::mprotect(static_cast<char*>(pages) + page, page, PROT_NONE), 0);
+  auto* const n = reinterpret_cast<std::int64_t*>(static_cast<char*>(pages) + page) - 1;
+  *n = 5;
+  void* const nulls[3] = {};
+  for (const std::size_t count : {std::size_t{2}, std::size_t{1} << 40U}) {
+    EXPECT_EQ(mgr_launch(plan_, nullptr, n, count, nulls, 3, nullptr, 0, nullptr),
+              MGR_INVALID_ARGUMENT);
+    EXPECT_EQ(mgr_last_error(),
+              "vector_add.add: " + std::to_string(count) + " dims passed, 1 declared");
+    EXPECT_EQ(mgr_explain(plan_, n, count, nullptr, 0, nullptr), MGR_INVALID_ARGUMENT);
+  }
+  ::munmap(pages, 2 * page);
+}
+
+TEST_F(MgruntimeC, ExplainsNoTensorThatNoMemoryCanHold) {
+  const std::int64_t n = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(mgr_explain(plan_, &n, 1, nullptr, 0, nullptr), MGR_INVALID_ARGUMENT);
+  EXPECT_THAT(mgr_last_error(), HasSubstr("is larger than any memory"));
+}
+
+// The exit code of a child process that returns what `body` does; -1 if it is killed, after half a
+// minute at the latest.
+int exit_code_of_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    ::_exit(body());
+  }
+  int state = 0;
+  ::waitpid(child, &state, 0);
+  return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}
+
+TEST_F(MgruntimeC, EveryFunctionOfAForkedChildSaysSo) {
+  const Vectors vectors(context_, {1, 2, 3, 4, 5}, {10, 20, 30, 40, 50});
+  const int others = exit_code_of_child([&] {
+    mgr_context_t* other = nullptr;
+    mgr_plan_t* plan = nullptr;
+    const std::int64_t n = 5;
+    char byte = 0;
+    void* memory = nullptr;
+    const std::array<mgr_status_t, 10> statuses = {
+        mgr_open(nullptr, &other),
+        mgr_plan(context_, nullptr, &plan),
+        mgr_prepare(context_, nullptr, 0, 1, nullptr, nullptr),
+        mgr_workspace_init(plan_, nullptr, nullptr),
+        mgr_launch(plan_, nullptr, &n, 1, vectors.tensors, 3, nullptr, 0, nullptr),
+        mgr_explain(plan_, &n, 1, nullptr, 0, nullptr),
+        mgr_allocate(context_, 4, &memory),
+        mgr_copy_to_device(context_, vectors.tensors[0], &byte, 1),
+        mgr_copy_to_host(context_, &byte, vectors.tensors[0], 1),
+        mgr_synchronize(context_, nullptr)};
+    int wrong = 0;
+    for (const mgr_status_t status : statuses) wrong += status == MGR_FORKED ? 0 : 1;
+    mgr_free(context_, vectors.tensors[0]);
+    mgr_plan_free(plan_);
+    mgr_close(context_);
+    return wrong;
+  });
+  EXPECT_EQ(others, 0);
+  EXPECT_EQ(exit_code_of_child([] {
+              const std::string why = mgr_last_error();
+              mgr_synchronize(context_, nullptr);
+              return std::string(mgr_last_error()).find("fork before mgr_open") == why.npos ? 1 : 0;
+            }),
+            0);
 }
 
 TEST_F(MgruntimeC, RefusesWrongLaunches) {

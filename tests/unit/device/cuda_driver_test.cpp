@@ -113,8 +113,9 @@ TEST_F(CudaDriverTest, DescribesEveryGpu) {
   cuda_.device_count = 2;
   const auto devices = list_cuda_devices(driver());
   ASSERT_TRUE(devices.ok()) << devices.status().message();
-  ASSERT_EQ(devices->size(), 2U);
-  const DeviceInfo& info = devices->at(1);
+  ASSERT_EQ(devices->devices.size(), 2U);
+  EXPECT_TRUE(devices->failures.empty());
+  const DeviceInfo& info = devices->devices.at(1);
   EXPECT_EQ(info.kind, DeviceKind::cuda);
   EXPECT_EQ(info.id, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f");
   EXPECT_EQ(info.name, "NVIDIA H200");
@@ -133,8 +134,20 @@ TEST_F(CudaDriverTest, AMigInstanceIsProductAndProfile) {
   cuda_.device_name = "NVIDIA H200 MIG 1g.18gb";
   const auto devices = list_cuda_devices(driver());
   ASSERT_TRUE(devices.ok());
-  EXPECT_EQ(devices->front().name, "NVIDIA H200");
-  EXPECT_EQ(devices->front().mig_profile, "1g.18gb");
+  EXPECT_EQ(devices->devices.front().name, "NVIDIA H200");
+  EXPECT_EQ(devices->devices.front().mig_profile, "1g.18gb");
+}
+
+TEST_F(CudaDriverTest, AGpuThatCannotBeDescribedHidesNoOther) {
+  cuda_.device_count = 3;
+  cuda_.failing_device = 1;
+  const auto devices = list_cuda_devices(driver());
+  ASSERT_TRUE(devices.ok()) << devices.status().message();
+  ASSERT_EQ(devices->devices.size(), 2U);
+  EXPECT_EQ(devices->devices.front().index, 0);
+  EXPECT_EQ(devices->devices.back().index, 2);
+  ASSERT_EQ(devices->failures.size(), 1U);
+  EXPECT_THAT(devices->failures.front(), HasSubstr("GPU 1: reading a device's UUID: "));
 }
 
 TEST_F(CudaDriverTest, AFullGpuHasNoRoomForAContext) {
