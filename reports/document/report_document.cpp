@@ -17,7 +17,6 @@ namespace mgtune {
 namespace {
 
 constexpr int kFormat = 2;
-constexpr std::size_t kOutcomes = 9;
 
 Json missing_json(const DocumentInput& input) {
   Json missing = Json::object();

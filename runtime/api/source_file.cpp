@@ -8,10 +8,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "pack/pack.h"
 #include "system/file_descriptor.h"
+#include "system/private_file.h"
 
 namespace mgtune {
 namespace {
@@ -35,8 +37,14 @@ SourceFile::Kind kind_of(std::string_view start) {
 
 Result<SourceFile> read_source_file(const std::string& path) {
   SourceFile file;
+  const std::filesystem::path parts(path);
+  const std::string parent = parts.has_parent_path() ? parts.parent_path().string() : ".";
+  const FileDescriptor folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return failure(path, errno);
+  const std::string name = parts.filename().string();
   // O_NONBLOCK: opening a FIFO would wait for its writer.
-  const FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const FileDescriptor descriptor(
+      ::openat(folder.get(), name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (descriptor.get() < 0) return failure(path, errno);
   struct stat info {};
   if (::fstat(descriptor.get(), &info) != 0) return failure(path, errno);
@@ -47,9 +55,7 @@ Result<SourceFile> read_source_file(const std::string& path) {
   file.kind = kind_of({start.data(), static_cast<std::size_t>(got)});
   if (file.kind == SourceFile::Kind::database) return file;
   const bool is_a_pack = file.kind == SourceFile::Kind::pack;
-  if (is_a_pack && (info.st_mode & S_IWOTH) != 0) {
-    return corrupt(path + " can be written by everybody, and holds code; 'chmod o-w' it");
-  }
+  if (is_a_pack) MGTUNE_TRY(check_trusted_file(folder.get(), name, descriptor.get(), path));
   const auto bytes = static_cast<std::size_t>(info.st_size);
   const std::size_t max_bytes = is_a_pack ? kMaxPackBytes : kMaxTableBytes;
   if (bytes > max_bytes) {

@@ -16,8 +16,8 @@ struct SourceFile {
   std::string content;         // of a table or a pack
 };
 
-// not_found or io, with the name of the file; corrupt for a pack that everybody can write, and for
-// a table or pack that is too large.
+// not_found or io, with the name of the file; corrupt for a pack that another user can have written
+// (check_trusted_file() says which), and for a table or pack that is too large.
 Result<SourceFile> read_source_file(const std::string& path);
 
 }  // namespace mgtune

@@ -24,6 +24,12 @@ constexpr std::string_view kCommonFolder = "kernels/common/";
 constexpr std::array<const char*, 3> kOptions = {"--std=c++20", "--modify-stack-limit=false",
                                                  "--ptxas-options=-v"};
 
+// From CUDA 12.9 on, NVRTC has a cache of its own, where there is a driver. A cubin that comes from
+// it comes without ptxas's report, so registers and spills would be unknown. mgtune's own cache
+// keeps the report.
+constexpr int kFirstWithCache = 1209;
+constexpr const char* kNoCache = "--no-cache";
+
 // Only NVRTC_ERROR_OUT_OF_MEMORY says nothing about the source.
 StatusCode failure_code(nvrtcResult result) {
   return result == NVRTC_ERROR_OUT_OF_MEMORY ? StatusCode::environment : StatusCode::compile_failed;
@@ -118,6 +124,7 @@ class NvrtcCompiler final : public Compiler {
     std::vector<std::string> options(kOptions.begin(), kOptions.end());
     options.push_back("--gpu-architecture=" + arch);
     options.push_back("--include-path=" + cuda_include_);
+    if (nvrtc_->major * 100 + nvrtc_->minor >= kFirstWithCache) options.emplace_back(kNoCache);
     std::vector<const char*> pointers;
     pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());

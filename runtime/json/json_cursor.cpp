@@ -139,7 +139,10 @@ Result<std::vector<JsonCursor>> JsonCursor::elements() const {
 Result<std::vector<JsonCursor>> JsonCursor::members() const {
   if (value_->kind != Kind::object) return unexpected("object");
   std::vector<JsonCursor> members;
-  for (const std::string& key : value_->keys) members.push_back(at(key));
+  members.reserve(value_->keys.size());
+  for (std::size_t i = 0; i < value_->keys.size(); ++i) {
+    members.push_back(member(value_->keys[i], value_->items[i]));
+  }
   return members;
 }
 
@@ -162,15 +165,18 @@ Status JsonCursor::expect_keys(std::initializer_list<std::string_view> required,
   return {};
 }
 
-JsonCursor JsonCursor::at(std::string_view key) const {
-  JsonCursor member = child(pointer_step(key), *value_->find(key));
-  member.key_ = key;
-  return member;
-}
+JsonCursor JsonCursor::at(std::string_view key) const { return member(key, *value_->find(key)); }
 
 std::optional<JsonCursor> JsonCursor::find(std::string_view key) const {
-  if (value_->find(key) == nullptr) return std::nullopt;
-  return at(key);
+  const JsonValue* value = value_->find(key);
+  if (value == nullptr) return std::nullopt;
+  return member(key, *value);
+}
+
+JsonCursor JsonCursor::member(std::string_view key, const JsonValue& value) const {
+  JsonCursor member = child(pointer_step(key), value);
+  member.key_ = key;
+  return member;
 }
 
 JsonCursor JsonCursor::child(std::string_view step, const JsonValue& value) const {

@@ -111,6 +111,7 @@ class JsonCursor {
   std::optional<JsonCursor> find(std::string_view key) const;
 
  private:
+  JsonCursor member(std::string_view key, const JsonValue& value) const;
   JsonCursor child(std::string_view step, const JsonValue& value) const;
   Status error_in(std::uint8_t file, std::string_view message) const;
 

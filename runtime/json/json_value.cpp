@@ -130,6 +130,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool fail_number(const std::string& word) {
+    if (skips()) return attach({});
     return fail(fmt::format("the number {} does not fit into 64 bits", word), open_.size());
   }
 

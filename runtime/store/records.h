@@ -27,6 +27,7 @@ enum class Outcome : std::uint8_t {
   raced_out,  // clearly slower than the best so far; its measurement is cut short
   unstable,
 };
+inline constexpr std::size_t kOutcomes = static_cast<std::size_t>(Outcome::unstable) + 1;
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> outcome_from_string(std::string_view text);
 

@@ -16,6 +16,9 @@
 namespace mgtune {
 namespace {
 
+// The largest recording that is published has 60 MB. A device can be read for ever.
+constexpr std::size_t kMaxFileBytes = std::size_t{512} << 20U;
+
 Status errno_status(const char* action, const std::string& path, int error) {
   const StatusCode code = error == ENOENT ? StatusCode::not_found : StatusCode::io;
   return {code, std::string("cannot ") + action + " " + path + ": " + std::strerror(error)};
@@ -93,7 +96,8 @@ class RealFileSystem final : public FileSystem {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return errno_status("read", path, errno);
     std::string content;
-    if (!read_all(file.get(), content)) return errno_status("read", path, errno);
+    if (!read_all(file.get(), content, kMaxFileBytes + 1)) return errno_status("read", path, errno);
+    if (content.size() > kMaxFileBytes) return io_error("cannot read " + path + ": over 512 MiB");
     return content;
   }
 
@@ -181,7 +185,7 @@ Status write_over(const Place& place, const std::string& path, std::string_view 
 mode_t mode_of_new_files() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  return 0666 & ~mask;
+  return 0644 & ~mask;
 }
 
 // Gives a new file the owner and the mode of the one that it replaces. If the owner cannot be kept,

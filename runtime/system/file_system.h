@@ -22,6 +22,7 @@ class FileSystem {
   virtual ~FileSystem() = default;
   static FileSystem& real();
 
+  // io also if the file has more than 512 MiB, or does not end.
   virtual Result<std::string> read_file(const std::string& path) = 0;
 
   // Writes a temporary file beside `path`, syncs it, renames it to `path` and syncs the folder. So

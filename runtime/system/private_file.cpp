@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "system/file_descriptor.h"
 
@@ -60,6 +62,34 @@ Result<FileDescriptor> open_private_directory(const std::string& directory) {
   if (::fstat(folder.get(), &info) != 0) return open_failure(directory, errno);
   MGTUNE_TRY(check_owner(directory, info));
   return folder;
+}
+
+Status check_trusted_file(int folder, const std::string& name, int file, const std::string& path) {
+  struct stat of_folder {};
+  struct stat of_name {};
+  struct stat of_file {};
+  if (::fstat(folder, &of_folder) != 0 || ::fstat(file, &of_file) != 0 ||
+      ::fstatat(folder, name.c_str(), &of_name, AT_SYMLINK_NOFOLLOW) != 0) {
+    return open_failure(path, errno);
+  }
+  if (!S_ISREG(of_name.st_mode) || of_name.st_dev != of_file.st_dev ||
+      of_name.st_ino != of_file.st_ino) {
+    return refuse(path, "is a link, and holds code; name the file that it leads to");
+  }
+  for (const auto& [state, what] :
+       {std::pair(&of_file, ""), std::pair(&of_folder, "the folder of ")}) {
+    const bool is_folder = state == &of_folder;
+    if (state->st_uid != ::geteuid() && state->st_uid != 0) {
+      return refuse(what + path, "belongs to another user, and the file holds code; copy it");
+    }
+    const bool is_safe =
+        (state->st_mode & kWritableByOthers) == 0 || (is_folder && (state->st_mode & S_ISVTX) != 0);
+    if (!is_safe) {
+      return refuse(what + path,
+                    "can be written by other users, and the file holds code; 'chmod go-w' it");
+    }
+  }
+  return {};
 }
 
 Result<std::string> read_private_file(const std::string& directory, const std::string& name,

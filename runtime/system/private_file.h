@@ -1,6 +1,7 @@
-// Reads files from folders that only this user can write to. Code that runs on a GPU or in this
-// process is loaded only from such folders, because a checksum detects damage but does not say who
-// wrote a file. Thread-safe.
+// Reads files that no other user can have written. Code that runs on a GPU or in this process is
+// loaded only from such files, because a checksum detects damage but does not say who wrote a file.
+// Files that mgtune keeps for itself lie in folders of this user. Files that an administrator may
+// have installed may also be root's. Thread-safe.
 
 #pragma once
 
@@ -26,5 +27,11 @@ Result<std::string> read_private_file(const std::string& directory, const std::s
 // At most the first `bytes` of such a file, however large it is.
 Result<std::string> read_private_file_start(const std::string& directory, const std::string& name,
                                             std::size_t bytes);
+
+// ok if the open file is the regular file `name` of the open folder and not a link, and if both
+// belong to this user or to root and nobody else can write to them. In a folder with the sticky bit
+// (/tmp) others may create files, but cannot exchange this one. `path` is what messages call the
+// file; corrupt says what is wrong and what helps.
+Status check_trusted_file(int folder, const std::string& name, int file, const std::string& path);
 
 }  // namespace mgtune

@@ -1,9 +1,11 @@
 #include "final/pick.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstddef>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "family/variant.h"
@@ -21,8 +23,14 @@ bool is_faster(const OutcomeRecord& a, const OutcomeRecord& b) {
          std::tie(b.measurement->median_ns, b.variant);
 }
 
+// What is not known is not few: a build that does not report its registers comes last.
+int known_registers(const OutcomeRecord& contender) {
+  return contender.build.registers >= 0 ? contender.build.registers : INT_MAX;
+}
+
+// Among variants that are equally fast.
 bool is_preferred(const OutcomeRecord& a, const OutcomeRecord& b) {
-  return std::tie(a.build.registers, a.variant) < std::tie(b.build.registers, b.variant);
+  return std::pair(known_registers(a), a.variant) < std::pair(known_registers(b), b.variant);
 }
 
 // The variant that runs the problem untuned: the first of the ladder that is admissible.

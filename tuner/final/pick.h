@@ -2,7 +2,8 @@
 //
 // The default stays unless the fastest variant beats it. Variants that the fastest one does not
 // beat are tied with it. Of the tied ones that beat the default, the one with the fewest registers
-// wins, then the one with the first text, so that equal numbers give equal picks.
+// wins, then the one with the first text, so that equal numbers give equal picks. Variants whose
+// registers are unknown come after all others.
 //
 // By single measurements, one variant beats another if its whole interquartile range is below the
 // other's and its median is more than 1 % lower. Less cannot be distinguished from noise.

@@ -12,13 +12,18 @@
 namespace mgtune {
 namespace {
 
-// The maximum over the kernels of a build limits the variant.
+// The maximum over the kernels of a build, which limits the variant; -1 if one of them is unknown.
+int largest(const Build& build, int BuildKernel::*number) {
+  const auto [smallest, greatest] = std::ranges::minmax(
+      build.kernels, {}, [&](const BuildKernel& kernel) { return kernel.*number; });
+  return smallest.*number < 0 ? -1 : greatest.*number;
+}
+
 void record_resources(const Build& build, BuildRecord& record) {
-  for (const BuildKernel& kernel : build.kernels) {
-    record.registers = std::max(record.registers, kernel.registers);
-    record.spill_bytes = std::max(record.spill_bytes, kernel.spill_bytes);
-    record.static_shared_bytes = std::max(record.static_shared_bytes, kernel.static_shared_bytes);
-  }
+  if (build.kernels.empty()) return;
+  record.registers = largest(build, &BuildKernel::registers);
+  record.spill_bytes = largest(build, &BuildKernel::spill_bytes);
+  record.static_shared_bytes = largest(build, &BuildKernel::static_shared_bytes);
 }
 
 }  // namespace

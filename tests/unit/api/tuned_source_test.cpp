@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -202,12 +203,41 @@ TEST_F(TunedSourceTest, APackWithAHostileTableIsRefused) {
   expect_refused(pack_of("no table"), StatusCode::corrupt, "");
 }
 
-TEST_F(TunedSourceTest, APackThatEverybodyCanWriteIsRefused) {
-  const std::string path = write(pack_of(rmsnorm_table()));
-  ::chmod(path.c_str(), 0666);
-  const Status status = read_tuned_source(path, catalog_, device_).status();
-  EXPECT_EQ(status.code(), StatusCode::corrupt);
-  EXPECT_THAT(status.message(), HasSubstr("chmod o-w"));
+// A pack holds code, so nobody else may be able to put one in its place.
+TEST_F(TunedSourceTest, APackThatOthersMayHaveWrittenIsRefused) {
+  const std::string shared = folder_.file("shared");
+  ASSERT_EQ(::mkdir(shared.c_str(), 0755), 0);
+  const std::string path = shared + "/here.mgpack";
+  ASSERT_EQ(::rename(write(pack_of(rmsnorm_table())).c_str(), path.c_str()), 0);
+  const auto message = [&](const std::string& read) {
+    const Status status = read_tuned_source(read, catalog_, device_).status();
+    if (status.ok()) return std::string();
+    EXPECT_EQ(status.code(), StatusCode::corrupt);
+    return status.message();
+  };
+  for (const mode_t mode : {0666U, 0664U, 0646U}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    EXPECT_THAT(message(path), HasSubstr("can be written by other users")) << mode;
+    EXPECT_THAT(message(path), HasSubstr("chmod go-w")) << mode;
+  }
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  EXPECT_EQ(message(path), "");
+  for (const mode_t mode : {0777U, 0775U}) {
+    ASSERT_EQ(::chmod(shared.c_str(), mode), 0);
+    EXPECT_THAT(message(path), HasSubstr("the folder of " + path)) << mode;
+  }
+  ASSERT_EQ(::chmod(shared.c_str(), 01777), 0);
+  EXPECT_EQ(message(path), "") << "with the sticky bit nobody exchanges the file of another user";
+  ASSERT_EQ(::chmod(shared.c_str(), 0755), 0);
+  const std::string link = folder_.file("link.mgpack");
+  ASSERT_EQ(::symlink(path.c_str(), link.c_str()), 0);
+  EXPECT_THAT(message(link), HasSubstr("is a link"));
+  if (::geteuid() != 0) return;  // only root can give a file away
+  ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+  EXPECT_THAT(message(path), HasSubstr("belongs to another user"));
+  ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(shared.c_str(), 12345, 12345), 0);
+  EXPECT_THAT(message(path), HasSubstr("the folder of " + path + " belongs to another user"));
 }
 
 TEST_F(TunedSourceTest, WhatIsNoFileIsRefusedAtOnce) {

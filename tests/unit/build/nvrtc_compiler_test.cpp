@@ -318,6 +318,46 @@ TEST(NvrtcOpen, TooLittleMemorySaysNothingOfTheSource) {
   EXPECT_EQ(status.message(), "NVRTC: no memory");
 }
 
+std::vector<std::string>& options_seen() {
+  static std::vector<std::string> options;
+  return options;
+}
+
+// A cubin from NVRTC's own cache comes without the report on its registers.
+TEST(NvrtcOpen, ItsOwnCacheIsNotUsed) {
+  ::setenv("MGTUNE_NVRTC_PATH", fake_worker_path().c_str(), 1);  // a file that is there
+  FakeLoader loader;
+  FakeLoader::Symbols& symbols = loader.libraries[fake_worker_path()] = fake_nvrtc();
+  symbols["nvrtcCreateProgram"] = as_symbol(+[] { return NVRTC_SUCCESS; });
+  symbols["nvrtcAddNameExpression"] = as_symbol(+[] { return NVRTC_SUCCESS; });
+  symbols["nvrtcCompileProgram"] =
+      as_symbol(+[](nvrtcProgram, int count, const char* const* options) {
+        options_seen().assign(options, options + count);
+        return NVRTC_ERROR_COMPILATION;
+      });
+  symbols["nvrtcGetErrorString"] = as_symbol(+[](nvrtcResult) { return "no"; });
+  symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {
+    *major = 12;
+    *minor = 9;
+    return NVRTC_SUCCESS;
+  });
+  const SourceTree sources = tree();
+  const BuildRequest request{&sources, "scaled.cu", {"scaled<3>"}, "sm_80"};
+  const auto new_one = make_nvrtc_compiler("sm_80", FileSystem::real(), loader).value();
+  ASSERT_FALSE(new_one->compile(request).ok());
+  EXPECT_THAT(options_seen(), testing::Contains("--no-cache"));
+  symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {
+    *major = 12;
+    *minor = 8;
+    return NVRTC_SUCCESS;
+  });
+  const auto old_one = make_nvrtc_compiler("sm_80", FileSystem::real(), loader).value();
+  ASSERT_FALSE(old_one->compile(request).ok());
+  EXPECT_THAT(options_seen(), testing::Not(testing::Contains("--no-cache")))
+      << "12.8 does not know the option";
+  ::unsetenv("MGTUNE_NVRTC_PATH");
+}
+
 // The system's loader does not find them beside an NVRTC that comes from a Python wheel.
 TEST(NvrtcOpen, OpensTheBuiltinsBesideTheCompiler) {
   FakeLoader loader;

@@ -40,6 +40,12 @@ TEST(FileSystem, ReadingAFolderIsAnIoError) {
   EXPECT_EQ(files().read_file(folder.path()).status().code(), StatusCode::io);
 }
 
+TEST(FileSystem, AFileThatDoesNotEndIsNotRead) {
+  const Status status = files().read_file("/dev/zero").status();
+  EXPECT_EQ(status.code(), StatusCode::io);
+  EXPECT_EQ(status.message(), "cannot read /dev/zero: over 512 MiB");
+}
+
 TEST(FileSystem, AFailedWriteLeavesTheOldContentAndNoTemporary) {
   const TestFolder folder;
   const std::string occupied = folder.file("occupied");

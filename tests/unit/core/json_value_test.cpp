@@ -17,6 +17,19 @@ TEST(JsonValueTest, WhatIsNotWantedIsLeftOutAtAnyDepth) {
   EXPECT_FALSE(parse_json(R"({"times": [1, })", wanted).ok());
 }
 
+TEST(JsonValueTest, NumbersThatAreNotWantedMayBeTooLarge) {
+  const auto wanted = [](std::string_view key) { return key != "stamp"; };
+  const std::string large = "18446744073709551616";
+  for (const std::string& text :
+       {"{\"stamp\": " + large + ", \"a\": 1}", "{\"stamp\": [" + large + "], \"a\": 1}",
+        "{\"stamp\": {\"b\": {\"c\": [1, 9223372036854775808]}}, \"a\": 1}"}) {
+    const Result<JsonValue> value = parse_json(text, wanted);
+    ASSERT_TRUE(value.ok()) << text << ": " << value.status().message();
+    EXPECT_EQ(canonical_json(*value), R"({"a":1})");
+    EXPECT_THAT(parse_json(text).status().message(), ::testing::HasSubstr("does not fit")) << text;
+  }
+}
+
 TEST(JsonValueTest, DuplicatesAmongManyKeys) {
   std::string text = "{";
   for (int i = 0; i < 30000; ++i) text += "\"key " + std::to_string(i) + "\": 1, ";

@@ -139,6 +139,14 @@ TEST(RankFinal, OfThoseTiedTheFewestRegistersWin) {
   EXPECT_THAT(tied(ranking), ElementsAre("a", "b"));
 }
 
+TEST(RankFinal, UnknownRegistersAreNotFew) {
+  Rounds rounds;
+  const std::vector<OutcomeRecord> entries = {entry("d", 120), entry("a", 100, -1),
+                                              entry("b", 100, 40)};
+  const std::vector<Samples> samples = {rounds.of(120), rounds.of(100), rounds.of(100.2)};
+  EXPECT_EQ(rank_final(entries, samples, "d", 0.001).pick.winner.variant, "b");
+}
+
 TEST(RankFinal, WithoutADefaultTheFastestWins) {
   Rounds rounds;
   const std::vector<OutcomeRecord> entries = {entry("a", 100), entry("b", 110)};

@@ -52,6 +52,14 @@ TEST(PickWinner, FasterWithinNoiseIsATieAndTheDefaultStays) {
   EXPECT_TRUE(pick->tie);
 }
 
+TEST(PickWinner, UnknownRegistersAreNotFew) {
+  std::vector<OutcomeRecord> all = {at("default", 100, 2, 40), at("a unknown", 50.2, 2, -1),
+                                    at("known", 50.1, 2, 40), at("larger", 50, 2, 64)};
+  EXPECT_EQ(pick_winner(all, "default")->winner.variant, "known");
+  all[2].build.registers = all[3].build.registers = -1;
+  EXPECT_EQ(pick_winner(all, "default")->winner.variant, "a unknown") << "then the first text";
+}
+
 TEST(PickWinner, FastestDefaultIsNoTie) {
   const std::vector<OutcomeRecord> all = {at("default", 80, 5), at("other", 82, 5)};
   const auto pick = pick_winner(all, "default");
