@@ -22,7 +22,7 @@ TEST(JsonValueTest, NumbersThatAreNotWantedMayBeTooLarge) {
   const std::string large = "18446744073709551616";
   for (const std::string& text :
        {"{\"stamp\": " + large + ", \"a\": 1}", "{\"stamp\": [" + large + "], \"a\": 1}",
-        "{\"stamp\": {\"b\": {\"c\": [1, 9223372036854775808]}}, \"a\": 1}"}) {
+        std::string("{\"stamp\": {\"b\": {\"c\": [1, 9223372036854775808]}}, \"a\": 1}")}) {
     const Result<JsonValue> value = parse_json(text, wanted);
     ASSERT_TRUE(value.ok()) << text << ": " << value.status().message();
     EXPECT_EQ(canonical_json(*value), R"({"a":1})");
