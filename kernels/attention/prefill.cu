@@ -81,6 +81,7 @@
 //            fix the order of all sums.
 
 #include <mg/attention_rows.cuh>
+#include <mg/cache_hint.cuh>
 #include <mg/shared.cuh>
 #include <mg/types.cuh>
 
@@ -268,9 +269,8 @@ struct Place {
 };
 
 template <int BLOCK_M, int HEADS_AT_ONCE>
-__device__ __forceinline__ Place place_of_block(int rows, int heads) {
+__device__ __forceinline__ Place place_of_block(int block, int rows, int heads) {
   const int row_blocks = (rows + BLOCK_M - 1) / BLOCK_M;
-  const int block = static_cast<int>(blockIdx.x);
   const int first_head = block / (row_blocks * HEADS_AT_ONCE) * HEADS_AT_ONCE;
   const int group = minimum(HEADS_AT_ONCE, heads - first_head);
   const int place = block - first_head * row_blocks;
@@ -288,7 +288,8 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                       mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
   using V = Variant<T, HEAD_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP, SUM, SCALING,
                     CAUSAL, WINDOWED, CAPPED, LSE>;
-  const Place place = place_of_block<BLOCK_M, HEADS_AT_ONCE>(seq_q, batch * heads);
+  const Place place =
+      place_of_block<BLOCK_M, HEADS_AT_ONCE>(static_cast<int>(blockIdx.x), seq_q, batch * heads);
   const int b = place.head / heads, head = place.head % heads;
   const int kv_head = head / (heads / kv_heads);
   attend<V>(
@@ -299,8 +300,9 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
 }
 
 // Sequence s has rows [q_starts[s], q_starts[s + 1]) of q and o, and rows [k_starts[s],
-// k_starts[s + 1]) of k and v. The grid has room for max_q rows per sequence; blocks past the end
-// of their sequence return at once.
+// k_starts[s + 1]) of k and v. The grid has room for max_q rows per sequence. Blocks past the end
+// of their sequence return at once. If a sequence is longer than max_q, its blocks take further
+// rows: in each turn of the loop they move on by the rows of the grid.
 template <class T, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,
           bool OVERLAP, ROW_SUM SUM, RESCALE SCALING, int BLOCKS_PER_SM, int HEADS_AT_ONCE,
           bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
@@ -312,15 +314,21 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                      mg::i64 o_sh) {
   using V = Variant<T, HEAD_DIM, BLOCK_M, BLOCK_N, WARPS, STAGES, Q_IN_REGS, OVERLAP, SUM, SCALING,
                     CAUSAL, WINDOWED, CAPPED, LSE>;
-  const Place place = place_of_block<BLOCK_M, HEADS_AT_ONCE>(max_q, sequences * heads);
-  const int s = place.head / heads, head = place.head % heads;
-  const int kv_head = head / (heads / kv_heads);
-  const int q_start = q_starts[s], k_start = k_starts[s];
-  const int rows = q_starts[s + 1] - q_start, keys = k_starts[s + 1] - k_start;
-  if (place.first_row >= rows) return;
-  attend<V>({q + q_start * q_ss + head * q_sh, k + k_start * k_ss + kv_head * k_sh,
-             v + k_start * v_ss + kv_head * v_sh, o + q_start * o_ss + head * o_sh,
-             LSE ? lse + mg::i64{head} * tokens_q + q_start : nullptr, q_ss, k_ss, v_ss, o_ss, rows,
-             keys},
-            place.first_row, {scale, softcap, window});
+  for (int passed = 0;; passed += (max_q + BLOCK_M - 1) / BLOCK_M * BLOCK_M) {
+    // A second turn is rare, so nothing is kept in registers for it.
+    const int block = mg::compute_each_time(static_cast<int>(blockIdx.x));
+    const Place place = place_of_block<BLOCK_M, HEADS_AT_ONCE>(block, max_q, sequences * heads);
+    const int s = place.head / heads, head = place.head % heads;
+    const int kv_head = head / (heads / kv_heads);
+    const int q_start = q_starts[s], k_start = k_starts[s];
+    const int rows = q_starts[s + 1] - q_start, keys = k_starts[s + 1] - k_start;
+    const int first_row = place.first_row + passed;
+    if (first_row >= rows) return;
+    attend<V>({q + q_start * q_ss + head * q_sh, k + k_start * k_ss + kv_head * k_sh,
+               v + k_start * v_ss + kv_head * v_sh, o + q_start * o_ss + head * o_sh,
+               LSE ? lse + mg::i64{head} * tokens_q + q_start : nullptr, q_ss, k_ss, v_ss, o_ss,
+               rows, keys},
+              first_row, {scale, softcap, window});
+    __syncthreads();  // All threads are done with the shared memory.
+  }
 }

@@ -8,6 +8,8 @@
 //   weight = mg::read_each_time(weight);          in a loop: the compiler keeps loads through it
 //                                                 inside the loop, where they hold no registers
 //                                                 across iterations
+//   block = mg::compute_each_time(block);         in a loop: the compiler computes again what
+//                                                 depends on the integer, for the same reason
 //
 //   normal        The hardware decides. For data that is read again soon.
 //   streaming     The data leaves L1 and L2 first (ld.cs, st.cs). For data that is touched once.
@@ -48,12 +50,19 @@ inline const T* read_each_time(const T* place) {
   return place;
 }
 
+inline int compute_each_time(int value) { return value; }
+
 #else
 
 template <class T>
 __device__ __forceinline__ const T* read_each_time(const T* place) {
   asm volatile("" : "+l"(place));
   return place;
+}
+
+__device__ __forceinline__ int compute_each_time(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
 }
 
 __device__ __forceinline__ void prefetch_to_l2(const void* place) {
