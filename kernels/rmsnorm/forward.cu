@@ -80,51 +80,52 @@ __host__ __device__ constexpr int blocks_asked_for(int held_registers, int threa
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kHeld, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
+          int kCluster, int kVec, bool kHeld, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
           bool kHasRstd>
 __global__ void __launch_bounds__(
     kThreadsPerRow* kRowsPerBlock,
     blocks_asked_for(Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster,
-                           kVec, kHeld, kLoad, kStore, kEarly, kPdlBlocks>::kHeldRegisters,
+                           kVec, kHeld, kLoad, kStore, kEarly, kPdl>::kHeldRegisters,
                      kThreadsPerRow* kRowsPerBlock))
     rmsnorm_forward(const T* x, const W* weight, T* __restrict__ y, float* __restrict__ rstd,
-                    mg::i64 rows, mg::i64 x_stride, float eps, float weight_offset) {
+                    mg::i64 rows, mg::i64 x_stride, float eps, float weight_offset,
+                    mg::u32 pdl_blocks) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kHeld, kLoad, kStore, kEarly, kPdlBlocks>;
+                  kHeld, kLoad, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
-  normalize<S, false, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
+  normalize<S, false, kHasRstd>(tensors, rows, x_stride, eps, weight_offset, pdl_blocks);
 }
 
 template <class T, class W, int kHidden, int kThreadsPerRow, int kRowsPerBlock, int kRowsPerThread,
-          int kCluster, int kVec, bool kHeld, LOAD kLoad, STORE kStore, bool kEarly, int kPdlBlocks,
+          int kCluster, int kVec, bool kHeld, LOAD kLoad, STORE kStore, bool kEarly, bool kPdl,
           bool kHasRstd>
 __global__ void __launch_bounds__(kThreadsPerRow* kRowsPerBlock)
     rmsnorm_add_forward(const T* x, const T* residual, const W* weight, T* __restrict__ y,
                         T* residual_out, float* __restrict__ rstd, mg::i64 rows, mg::i64 x_stride,
-                        float eps, float weight_offset) {
+                        float eps, float weight_offset, mg::u32 pdl_blocks) {
   using S = Shape<T, W, kHidden, kThreadsPerRow, kRowsPerBlock, kRowsPerThread, kCluster, kVec,
-                  kHeld, kLoad, kStore, kEarly, kPdlBlocks>;
+                  kHeld, kLoad, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
-  normalize<S, true, kHasRstd>(tensors, rows, x_stride, eps, weight_offset);
+  normalize<S, true, kHasRstd>(tensors, rows, x_stride, eps, weight_offset, pdl_blocks);
 }
 
 template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
-          int kPdlBlocks, bool kHasRstd>
+          bool kPdl, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_forward_bulk(const T* x, const W* weight, T* __restrict__ y, float* __restrict__ rstd,
-                         mg::i64 x_stride, float eps, float weight_offset) {
-  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdlBlocks>;
+                         mg::i64 x_stride, float eps, float weight_offset, mg::u32 pdl_blocks) {
+  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, nullptr, weight, y, nullptr, rstd};
-  normalize_bulk<S, false, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset);
+  normalize_bulk<S, false, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset, pdl_blocks);
 }
 
 template <class T, class W, int kHidden, int kCluster, int kThreads, STORE kStore, bool kEarly,
-          int kPdlBlocks, bool kHasRstd>
+          bool kPdl, bool kHasRstd>
 __global__ void __launch_bounds__(kThreads)
     rmsnorm_add_forward_bulk(const T* x, const T* residual, const W* weight, T* __restrict__ y,
                              T* residual_out, float* __restrict__ rstd, mg::i64 x_stride, float eps,
-                             float weight_offset) {
-  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdlBlocks>;
+                             float weight_offset, mg::u32 pdl_blocks) {
+  using S = BulkShape<T, W, kHidden, kCluster, kThreads, kStore, kEarly, kPdl>;
   const Tensors<S> tensors{x, residual, weight, y, residual_out, rstd};
-  normalize_bulk<S, true, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset);
+  normalize_bulk<S, true, kHasRstd>(tensors, kHidden, x_stride, eps, weight_offset, pdl_blocks);
 }

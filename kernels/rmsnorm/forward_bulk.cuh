@@ -17,7 +17,7 @@
 
 // The constants of a variant of design bulk. Each block of a cluster has one slice of the row.
 template <class T_, class W_, int kHidden, int kCluster_, int kThreads_, STORE kStore_,
-          bool kEarly_, int kPdlBlocks_>
+          bool kEarly_, bool kPdl_>
 struct BulkShape {
   using T = T_;
   using W = W_;
@@ -25,11 +25,10 @@ struct BulkShape {
   static constexpr int kVec = static_cast<int>(16 / sizeof(T));
   static constexpr int kSlice = kHidden / kCluster;  // elements
   static constexpr int kSteps = (kSlice + kThreads * kVec - 1) / (kThreads * kVec);
-  static constexpr bool kEarly = kEarly_;
+  static constexpr bool kEarly = kEarly_, kPdl = kPdl_;
   static constexpr STORE kStore = kStore_;
   static constexpr int kThreadsPerRow = kThreads, kRowsPerBlock = 1;  // row_sum() reads these
   static constexpr float kInverse = 1.0f / kHidden;
-  static constexpr int kPdlBlocks = kPdlBlocks_;
 
   static_assert(kHidden % (kCluster * kVec) == 0, "slices are copied in units of 16 bytes");
   static_assert(!kEarly || kSteps * kVec <= 64, "too much for one thread");
@@ -50,7 +49,8 @@ __device__ __forceinline__ void for_each_of_slice(const Visit& visit) {
 // Normalizes the row of a cluster.
 template <class S, bool kAdd, bool kHasRstd>
 __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hidden,
-                                               mg::i64 x_stride, float eps, float weight_offset) {
+                                               mg::i64 x_stride, float eps, float weight_offset,
+                                               mg::u32 pdl_blocks) {
   using T = typename S::T;
   using W = typename S::W;
   constexpr int kVec = S::kVec;
@@ -61,9 +61,9 @@ __device__ __forceinline__ void normalize_bulk(const Tensors<S>& at, mg::i64 hid
   const mg::i64 row = blockIdx.x / S::kCluster;
   mg::i64 from = 0;
   if constexpr (S::kCluster > 1) from = mg::i64{mg::cluster_rank()} * S::kSlice;
-  if constexpr (S::kPdlBlocks > 0) {
+  if constexpr (S::kPdl) {
     mg::let_next_grid_start();
-    if (threadIdx.x == 0 && blockIdx.x < S::kPdlBlocks) {
+    if (threadIdx.x == 0 && blockIdx.x < pdl_blocks) {
       constexpr unsigned int kBytes = S::kSlice * sizeof(T);
       mg::bulk_prefetch_to_l2(at.x + row * x_stride + from, kBytes);
       if constexpr (kAdd) mg::bulk_prefetch_to_l2(at.residual + row * hidden + from, kBytes);

@@ -20,15 +20,14 @@ using STORE = mg::Cache;
 // The constants of a variant. A row has kThreadsPerRow threads in each block of its cluster.
 template <class T_, class W_, int kHidden_, int kThreadsPerRow_, int kRowsPerBlock_,
           int kRowsPerThread_, int kCluster_, int kVec_, bool kHeld_, LOAD kLoad_, STORE kStore_,
-          bool kEarly_, int kPdlBlocks_>
+          bool kEarly_, bool kPdl_>
 struct Shape {
   using T = T_;
   using W = W_;
   static constexpr int kHidden = kHidden_, kThreadsPerRow = kThreadsPerRow_,
                        kRowsPerBlock = kRowsPerBlock_, kRowsPerThread = kRowsPerThread_,
                        kCluster = kCluster_, kVec = kVec_;
-  static constexpr bool kHeld = kHeld_, kEarly = kEarly_;
-  static constexpr int kPdlBlocks = kPdlBlocks_;
+  static constexpr bool kHeld = kHeld_, kEarly = kEarly_, kPdl = kPdl_;
   static constexpr LOAD kLoad = kLoad_;
   static constexpr STORE kStore = kStore_;
 
@@ -202,7 +201,7 @@ __device__ __forceinline__ void normalize_reread(const Tensors<S>& at, int lane,
 
 template <class S, bool kAdd, bool kHasRstd>
 __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg::i64 x_stride,
-                                          float eps, float weight_offset) {
+                                          float eps, float weight_offset, mg::u32 pdl_blocks) {
   int lane = static_cast<int>(threadIdx.x) % S::kThreadsPerRow;
   if constexpr (S::kCluster > 1) {
     mg::cluster_arrive();
@@ -211,9 +210,9 @@ __device__ __forceinline__ void normalize(const Tensors<S>& at, mg::i64 rows, mg
   const mg::i64 first_row =
       mg::i64{blockIdx.x / S::kCluster} * (S::kRowsPerBlock * S::kRowsPerThread) +
       static_cast<int>(threadIdx.x) / S::kThreadsPerRow;
-  if constexpr (S::kPdlBlocks > 0) {
+  if constexpr (S::kPdl) {
     mg::let_next_grid_start();
-    if (blockIdx.x < S::kPdlBlocks && first_row < rows) {
+    if (blockIdx.x < pdl_blocks && first_row < rows) {
       for_each_vector<S>(lane, [&](int, int column) {
         mg::prefetch_to_l2(at.x + first_row * x_stride + column);
         if constexpr (kAdd) mg::prefetch_to_l2(at.residual + first_row * S::kHidden + column);

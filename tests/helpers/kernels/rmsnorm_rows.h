@@ -207,26 +207,28 @@ struct RmsnormRows {
     MGTUNE_TRY(module.device().set_thread_order(order));
     void* const scales = with_rstd ? rstd.data() : nullptr;
     void* const sum = in_place ? residual.data() : residual_out.data();
+    // All blocks may prefetch. Design stream has no such parameter and ignores the argument.
+    const std::uint32_t pdl_blocks = variant.grid;
     if (!variant.takes_rows && add) {
       return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
                                        variant.shared_bytes, x.data(), residual.data(),
                                        weight.data(), y.data(), sum, scales, shape.x_stride,
-                                       kRmsnormEps, kRmsnormOffset);
+                                       kRmsnormEps, kRmsnormOffset, pdl_blocks);
     }
     if (!variant.takes_rows) {
-      return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
-                                       variant.shared_bytes, x.data(), weight.data(), y.data(),
-                                       scales, shape.x_stride, kRmsnormEps, kRmsnormOffset);
+      return module.launch_with_shared(
+          variant.kernel, variant.grid, variant.block, variant.shared_bytes, x.data(),
+          weight.data(), y.data(), scales, shape.x_stride, kRmsnormEps, kRmsnormOffset, pdl_blocks);
     }
     if (add) {
       return module.launch_with_shared(variant.kernel, variant.grid, variant.block,
                                        variant.shared_bytes, x.data(), residual.data(),
                                        weight.data(), y.data(), sum, scales, shape.rows,
-                                       shape.x_stride, kRmsnormEps, kRmsnormOffset);
+                                       shape.x_stride, kRmsnormEps, kRmsnormOffset, pdl_blocks);
     }
     return module.launch_with_shared(
         variant.kernel, variant.grid, variant.block, variant.shared_bytes, x.data(), weight.data(),
-        y.data(), scales, shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset);
+        y.data(), scales, shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset, pdl_blocks);
   }
 };
 
