@@ -43,8 +43,8 @@ class Plan {
   // each variant, if no loaded variant serves the call.
   Status launch(const LaunchArguments& arguments) const;
 
-  // Enough for every shape in the ranges and every variant of the plan. (Found by search over the
-  // ranges; a variant that needs more for some shape does not serve that shape.)
+  // Enough for every shape in the ranges and every variant of the plan, which is proven
+  // (launch/workspace_bound.h). A shape outside the ranges may need more; then it is not served.
   LoadedVariant::WorkspaceSize workspace_size() const;
 
   // Zeroes the part of a new workspace that must start out zeroed. Launches leave it zeroed.

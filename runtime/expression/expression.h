@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "expression/interval.h"
 #include "expression/scope.h"
 
 namespace mgtune {
@@ -45,6 +46,11 @@ class Expression {
 
   // `values` must have at least every slot of slots(). Allocates only to describe a failure.
   Result<std::int64_t> evaluate(std::span<const std::int64_t> values) const;
+
+  // An interval that contains what evaluate() returns for any values in their intervals; nothing
+  // else if each interval has one value. Empty: evaluate() fails for all of them. `values` must
+  // have at least every slot of slots().
+  Interval bounds(std::span<const Interval> values) const;
 
   // invalid_argument with `message`, then the whole text underlined. For a value that can be
   // evaluated but is not allowed.
@@ -100,6 +106,10 @@ class Expression {
 
   static bool unary(Op op, std::int64_t& value);  // false: overflow
   static Fault binary(Op op, std::int64_t a, std::int64_t b, std::int64_t& result);
+  static Interval unary_bounds(Op op, const Interval& a);
+  static Interval binary_bounds(Op op, const Interval& a, const Interval& b);
+  // Of the part of the code that leaves one value on the stack.
+  Interval bounds_of(std::size_t begin, std::size_t end, std::span<const Interval> values) const;
   Status failure(const Instruction& instruction, Fault fault, std::int64_t a, std::int64_t b) const;
 
   std::string text_;

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,14 @@ class LaunchValue {
     return {};
   }
 
+  // What it can be if each slot lies in its interval (Expression::bounds()).
+  Interval bounds(std::span<const Interval> slots) const {
+    return is_constant() ? Interval::only(constant_) : expression_->bounds(slots);
+  }
+  std::span<const int> slots() const {
+    return is_constant() ? std::span<const int>() : expression_->slots();
+  }
+
  private:
   const Expression* expression_ = nullptr;  // of the operator
   std::int64_t constant_ = 0;
@@ -85,6 +94,11 @@ class LaunchProgram {
 
   // After admits(). Sizes are rounded up to kWorkspaceAlignment per buffer.
   Result<LoadedVariant::WorkspaceSize> size_workspace(LaunchFrame& frame) const;
+  // The same for any dims in these intervals (one for each dim; empty: always at its default). No
+  // served launch has a larger zeroed part, or a larger rest. nullopt: none is served.
+  std::optional<LoadedVariant::WorkspaceSize> bound_workspace(std::span<const Interval> dims) const;
+  // Whether the sizes depend on each dim. Dims that only constraints use do not count.
+  std::vector<bool> dims_that_size_workspace() const;
   // Buffers with `zero: once` are at the front, the others from `zeroed_bytes` on.
   void place_workspace(void* base, std::int64_t zeroed_bytes, LaunchFrame& frame) const;
   std::size_t buffers() const { return buffers_.size(); }
@@ -157,6 +171,8 @@ class LaunchProgram {
   Result<LaunchValue> fold(const std::optional<Expression>& expression,
                            std::int64_t otherwise) const;
   Status fold_extents(const std::vector<Expression>& from, std::array<LaunchValue, 3>& to) const;
+  // The slots of every launch whose dims lie in the intervals. False if none is served.
+  bool bound_slots(std::span<const Interval> dims, std::vector<Interval>& slots) const;
   Status check_null(std::size_t tensor, const LaunchFrame& frame) const;
   Status check_geometry(const KernelRule& rule, const KernelLaunch& launch) const;
 

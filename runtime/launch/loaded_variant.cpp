@@ -239,6 +239,15 @@ Result<LoadedVariant::WorkspaceSize> LoadedVariant::workspace_size(
   return state_->program.size_workspace(frame);
 }
 
+std::optional<LoadedVariant::WorkspaceSize> LoadedVariant::bound_workspace(
+    std::span<const Interval> dims) const {
+  return state_->program.bound_workspace(dims);
+}
+
+std::vector<bool> LoadedVariant::dims_that_size_workspace() const {
+  return state_->program.dims_that_size_workspace();
+}
+
 Status LoadedVariant::launch(const LaunchArguments& arguments) const {
   MGTUNE_ASSIGN(const bool served, try_launch(arguments, std::nullopt));
   return served ? Status() : refusal(arguments).with_context(text());

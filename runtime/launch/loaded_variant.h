@@ -19,6 +19,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "device/shared_modules.h"
+#include "expression/interval.h"
 #include "family/problem.h"
 #include "family/variant.h"
 
@@ -69,6 +70,10 @@ class LoadedVariant {
     std::int64_t zeroed_bytes = 0;  // at the front
   };
   Result<WorkspaceSize> workspace_size(std::span<const std::int64_t> dims) const;
+
+  // For any dims in these intervals: LaunchProgram::bound_workspace(), dims_that_size_workspace().
+  std::optional<WorkspaceSize> bound_workspace(std::span<const Interval> dims) const;
+  std::vector<bool> dims_that_size_workspace() const;
 
   // All launches of the variant, in order, on the stream. invalid_argument for a null tensor that
   // is not optional (an empty one may be null) and for a tensor whose presence differs from the

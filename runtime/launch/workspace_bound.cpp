@@ -2,114 +2,124 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace mgtune {
 namespace {
 
-constexpr std::int64_t kCoarseValues = 256, kFineValues = 4096;
-constexpr int kMaxRounds = 4;
+using WorkspaceSize = LoadedVariant::WorkspaceSize;
 
-class Search {
+// After so many cuts a launch that needs nearly as much as the bound is enough: 16/17 of it.
+constexpr int kExactCuts = 256;
+constexpr std::int64_t kSlack = 16;
+constexpr int kMaxCuts = 1024;  // then the bound is taken as it is
+
+// The largest value of one part of the workspace.
+class LargestPart {
  public:
-  Search(const LoadedVariant& variant, const std::vector<DimRange>& ranges)
-      : variant_(variant), ranges_(ranges) {}
+  LargestPart(const LoadedVariant& variant, std::int64_t (*part)(const WorkspaceSize&))
+      : variant_(variant), part_(part), may_cut_(variant.dims_that_size_workspace()) {}
 
-  // Goes along each dim in turn to the largest size, until no dim gives more.
-  void climb(std::vector<std::int64_t> dims, std::int64_t values_per_line = kCoarseValues) {
-    std::int64_t best = size_at(dims);
-    for (int round = 0; round < kMaxRounds; ++round) {
-      bool grew = false;
-      for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-        for (const std::int64_t value : values(ranges_[dim], values_per_line)) {
-          const std::int64_t before = std::exchange(dims[dim], value);
-          if (const std::int64_t size = size_at(dims); size > best) {
-            best = size;
-            grew = true;
-          } else {
-            dims[dim] = before;
-          }
-        }
-      }
-      if (!grew) break;
+  std::int64_t over(const std::vector<Interval>& ranges) {
+    add(make_box(ranges));
+    for (int cuts = 0; !boxes_.empty(); ++cuts) {
+      const std::int64_t bound = boxes_.front().bound;
+      const std::int64_t enough = cuts < kExactCuts ? seen_ : seen_ + seen_ / kSlack;
+      if (bound <= enough || cuts == kMaxCuts) return bound;
+      std::ranges::pop_heap(boxes_, {}, &Box::bound);
+      const Box box = std::move(boxes_.back());
+      boxes_.pop_back();
+      if (!cut(box)) return bound;
     }
-    if (best > largest_) {
-      largest_ = best;
-      largest_at_ = dims;
-    }
-  }
-
-  void climb_finely() {
-    if (!largest_at_.empty()) climb(largest_at_, kFineValues);
-  }
-
-  LoadedVariant::WorkspaceSize result() const {
-    const bool all_seen = std::all_of(ranges_.begin(), ranges_.end(), [](const DimRange& range) {
-      return range.high - range.low < kFineValues;
-    });
-    // Rounded up to the alignment of 256 bytes.
-    const std::int64_t rest = all_seen ? rest_ : (rest_ + rest_ / 16 + 255) / 256 * 256;
-    return {zeroed_ + rest, zeroed_};
+    return 0;
   }
 
  private:
-  // -1 if the variant does not serve.
-  std::int64_t size_at(const std::vector<std::int64_t>& dims) {
-    const Result<LoadedVariant::WorkspaceSize> size = variant_.workspace_size(dims);
-    if (!size.ok()) return -1;
-    zeroed_ = std::max(zeroed_, size->zeroed_bytes);
-    rest_ = std::max(rest_, size->bytes - size->zeroed_bytes);
-    return size->bytes;
+  // A part of the ranges, and what no launch in it exceeds; -1 if none is served.
+  struct Box {
+    std::vector<Interval> dims;
+    std::int64_t bound;
+  };
+
+  Box make_box(std::vector<Interval> dims) const {
+    const std::optional<WorkspaceSize> size = variant_.bound_workspace(dims);
+    return {std::move(dims), size ? part_(*size) : -1};
   }
 
-  static std::vector<std::int64_t> values(const DimRange& range, std::int64_t count) {
-    if (range.low > range.high) return {};  // always at its default
+  void add(Box box) {
+    if (box.bound < 0) return;
+    try_launch(box.dims, &Interval::low);
+    try_launch(box.dims, &Interval::high);
+    boxes_.push_back(std::move(box));
+    std::ranges::push_heap(boxes_, {}, &Box::bound);
+  }
+
+  void try_launch(const std::vector<Interval>& dims, std::int64_t Interval::*corner) {
     std::vector<std::int64_t> values;
-    if (range.high - range.low < count) {
-      for (std::int64_t value = range.low; value <= range.high; ++value) values.push_back(value);
-      return values;
+    values.reserve(dims.size());
+    for (const Interval& dim : dims) values.push_back(dim.is_empty() ? -1 : dim.*corner);
+    const Result<WorkspaceSize> size = variant_.workspace_size(values);
+    if (size.ok()) seen_ = std::max(seen_, part_(*size));
+  }
+
+  // Adds the halves of the box, cut along the dim that lowers the bound most; of equal ones, along
+  // the one with the widest range. False if each dim has one value.
+  bool cut(const Box& box) {
+    std::optional<std::pair<Box, Box>> best;
+    double best_width = 0;
+    for (std::size_t dim = 0; dim < box.dims.size(); ++dim) {
+      const Interval& range = box.dims[dim];
+      if (!may_cut_[dim] || range.low >= range.high) continue;
+      const std::int64_t middle = middle_of(range);
+      std::vector<Interval> lower = box.dims, upper = box.dims;
+      lower[dim].high = middle;
+      upper[dim].low = middle + 1;
+      std::pair<Box, Box> halves{make_box(std::move(lower)), make_box(std::move(upper))};
+      const double width = static_cast<double>(range.high) / static_cast<double>(range.low + 1);
+      if (best) {
+        const std::int64_t bound = larger(halves), least = larger(*best);
+        if (bound > least || (bound == least && width <= best_width)) continue;
+      }
+      best = std::move(halves);
+      best_width = width;
     }
-    const double low = std::log2(static_cast<double>(std::max<std::int64_t>(range.low, 1)));
-    const double high = std::log2(static_cast<double>(range.high));
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double exponent =
-          low + (high - low) * static_cast<double>(i) / static_cast<double>(count - 1);
-      const auto value = static_cast<std::int64_t>(std::exp2(exponent));
-      values.push_back(std::clamp(value, range.low, range.high));
-    }
-    values.back() = range.high;
-    return values;
+    if (!best) return false;
+    add(std::move(best->first));
+    add(std::move(best->second));
+    return true;
+  }
+
+  static std::int64_t larger(const std::pair<Box, Box>& halves) {
+    return std::max(halves.first.bound, halves.second.bound);
+  }
+
+  // The last value of the lower half. Ranges begin at 0 or above; wide ones are cut at the
+  // geometric mean.
+  static std::int64_t middle_of(const Interval& range) {
+    if (range.high / 4 <= range.low) return range.low + (range.high - range.low) / 2;
+    const double low = static_cast<double>(std::max<std::int64_t>(range.low, 1));
+    const double mean = std::sqrt(low) * std::sqrt(static_cast<double>(range.high));
+    return std::clamp(static_cast<std::int64_t>(mean), range.low, range.high - 1);
   }
 
   const LoadedVariant& variant_;
-  const std::vector<DimRange>& ranges_;
-  std::int64_t zeroed_ = 0, rest_ = 0;
-  std::int64_t largest_ = -1;
-  std::vector<std::int64_t> largest_at_;
+  std::int64_t (*part_)(const WorkspaceSize&);
+  std::vector<bool> may_cut_;
+  std::vector<Box> boxes_;  // a heap: the largest bound is in front
+  std::int64_t seen_ = 0;   // the most that a launch needs, of those that were tried
 };
 
 }  // namespace
 
-LoadedVariant::WorkspaceSize workspace_bound(const LoadedVariant& variant,
-                                             const std::vector<DimRange>& ranges) {
-  Search search(variant, ranges);
-  std::vector<std::int64_t> low, high;
-  for (const DimRange& range : ranges) {
-    low.push_back(range.low > range.high ? -1 : range.low);
-    high.push_back(range.low > range.high ? -1 : range.high);
-  }
-  search.climb(high);
-  search.climb(low);
-  for (std::size_t dim = 0; dim < ranges.size(); ++dim) {
-    std::vector<std::int64_t> corner = high;
-    corner[dim] = low[dim];
-    search.climb(corner);
-    corner = low;
-    corner[dim] = high[dim];
-    search.climb(corner);
-  }
-  search.climb_finely();
-  return search.result();
+WorkspaceSize workspace_bound(const LoadedVariant& variant, const std::vector<DimRange>& ranges) {
+  std::vector<Interval> dims;
+  dims.reserve(ranges.size());
+  for (const DimRange& range : ranges) dims.push_back({range.low, range.high});
+  const auto zeroed = [](const WorkspaceSize& size) { return size.zeroed_bytes; };
+  const auto rest = [](const WorkspaceSize& size) { return size.bytes - size.zeroed_bytes; };
+  const std::int64_t zeroed_bytes = LargestPart(variant, zeroed).over(dims);
+  return {zeroed_bytes + LargestPart(variant, rest).over(dims), zeroed_bytes};
 }
 
 }  // namespace mgtune

@@ -1,9 +1,9 @@
-// How much workspace a variant needs over ranges of dims. Sizes are arbitrary expressions. In
-// general they are not monotone (the number of splits falls in steps as the batch grows), so the
-// maximum is searched for: from every corner of the ranges along one dim after the other at 256
-// values that are spread geometrically, then from the largest one found at every value, up to 4096.
-// If a range has more values than that, a sixteenth is added for the values between. A plan refuses
-// the rare launch that needs more.
+// How much workspace a variant needs over ranges of dims. Sizes are arbitrary expressions, and in
+// general they are not monotone: the number of splits falls in steps as the batch grows. So a bound
+// is proven by interval arithmetic. It may be too large, because an interval forgets that two
+// values depend on the same dim. So the part of the ranges with the largest bound is cut in two,
+// again and again, until a launch is found that needs as much. After some cuts a launch that needs
+// nearly as much is enough, and after many cuts the bound is taken as it is.
 //
 // A pure function of an immutable variant.
 
@@ -16,7 +16,8 @@
 
 namespace mgtune {
 
-// The largest zeroed part and the largest rest. They may belong to different shapes.
+// The zeroed part and the rest are at least as large as any launch in the ranges needs. They may
+// belong to different shapes.
 LoadedVariant::WorkspaceSize workspace_bound(const LoadedVariant& variant,
                                              const std::vector<DimRange>& ranges);
 
