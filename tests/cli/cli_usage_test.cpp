@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 
 #include "build/build_cache.h"
 #include "cli/command.h"
@@ -69,6 +71,20 @@ TEST_F(CliUsageTest, VersionAndHelp) {
   }
   EXPECT_THAT(mgtune_.run({"sweep", "--help"}).out,
               HasSubstr("compiled and run as native code with your rights"));
+}
+
+// The examples of `--help` work as they stand.
+TEST_F(CliUsageTest, TheFilesThatHelpNamesExist) {
+  int named = 0;
+  for (const auto& [name, summary, command] : make_commands()) {
+    std::istringstream words(mgtune_.run({name, "--help"}).out);
+    for (std::string word; words >> word;) {
+      if (!word.starts_with("results/") || !word.ends_with(".json")) continue;
+      ++named;
+      EXPECT_TRUE(std::filesystem::exists(source_path(word))) << name << ": " << word;
+    }
+  }
+  EXPECT_GT(named, 0);
 }
 
 TEST_F(CliUsageTest, MisspeltWordsGetASuggestion) {

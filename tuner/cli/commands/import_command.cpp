@@ -19,7 +19,7 @@ class ImportCommand final : public Command {
            "variants can be read, but sweeps do not use them. Results that were measured here\n"
            "are kept. If a file has an operator, a design or a value that does not exist here,\n"
            "nothing is imported.\n"
-           "Example: mgtune import results/h200/rmsnorm.forward.tuned.json";
+           "Example: mgtune import results/h200/nvidia-h200.rmsnorm.forward.tuned.json";
   }
   void declare(ArgumentList& arguments) override {
     arguments.words("FILE", files_, "One or more files to import");
