@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/helpers/replaced.h"
-#include "tests/helpers/toy_operators.h"
+#include "tests/helpers/operators/toy_operators.h"
 
 namespace mgtune {
 namespace {
