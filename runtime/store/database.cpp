@@ -5,11 +5,17 @@
 #include <cstring>
 #include <limits>
 
+#include "core/text.h"
+#include "store/file/rescue.h"
+
 namespace mgtune {
 namespace {
 
 constexpr int kBusyTimeoutMs = 30'000;
 constexpr int kHeaderBytes = 100;
+constexpr int kStepsBetweenLooksAtTheClock = 10'000;  // of SQLite's machine: below a millisecond
+
+using Clock = std::chrono::steady_clock;
 
 StatusCode status_code(int sqlite_code) {
   switch (sqlite_code & 0xff) {
@@ -55,10 +61,18 @@ void Statement::bind(const SqlValue& value) {
 
 Result<bool> Statement::step() {
   if (bind_failure_ != SQLITE_OK) return database_->failure(bind_failure_);
+  const bool reads = sqlite3_stmt_readonly(statement_.get()) != 0;
+  const Clock::time_point start = Clock::now();
+  database_->deadline_ =
+      reads ? start + database_->read_limit_ - reading_ : Clock::time_point::max();
   const int code = sqlite3_step(statement_.get());
+  reading_ += Clock::now() - start;
   if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  return database_->failure(code);
+  if (code != SQLITE_DONE) return database_->failure(code);
+  // A statement outside of a transaction is one by itself.
+  const bool has_written = !reads && sqlite3_get_autocommit(database_->handle_) != 0;
+  if (has_written) MGTUNE_TRY(database_->check_place());
+  return false;
 }
 
 Status Statement::run() {
@@ -119,9 +133,55 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access
   return database;
 }
 
+Database::Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {
+  const auto is_late = [](void* database) {
+    return static_cast<int>(Clock::now() > static_cast<Database*>(database)->deadline_);
+  };
+  if (handle_ != nullptr)
+    sqlite3_progress_handler(handle_, kStepsBetweenLooksAtTheClock, is_late, this);
+}
+
 Database::~Database() { sqlite3_close(handle_); }
 
-Status Database::failure(int code) const {
+Result<std::unique_ptr<Database>> Database::in_memory(const std::string& path) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open(":memory:", &handle);
+  std::unique_ptr<Database> database(new Database(path, handle));
+  if (code != SQLITE_OK) return database->failure(code);
+  return database;
+}
+
+void Database::watch_place() { place_.emplace(path_, sqlite3_db_filename(handle_, "main")); }
+
+Status Database::check_place() {
+  if (!has_lost_place() || !lost_place_.ok()) return lost_place_;
+  const std::string what = path_ +
+                           " was removed, or another file was put in its place, while it was being "
+                           "written";
+  const Result<std::string> rescued = rescue_rows(*this);
+  if (rescued.ok()) {
+    place_->remove_log();
+    lost_place_ = io_error(what + ". All that was recorded is now in " + *rescued +
+                           ": 'mgtune merge " + shell_word(path_) + " " + shell_word(*rescued) +
+                           "' brings it back. Only what was not recorded yet is lost");
+  } else {
+    lost_place_ = io_error(what + ". All that it held is lost, because the rows cannot be kept: " +
+                           rescued.status().message());
+  }
+  return lost_place_;
+}
+
+Status Database::failure(int code) {
+  // A write may fail because of that; and if it fails for another reason, the rows are still to be
+  // kept.
+  if (has_lost_place()) {
+    sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+    if (Status lost = check_place(); !lost.ok()) return lost;
+  }
+  if (code == SQLITE_INTERRUPT) {
+    return io_error(path_ + ": reading it took longer than " + std::to_string(read_limit_.count()) +
+                    " ms, so it was given up");
+  }
   // The handle's message belongs to its last call, which need not be the one that gave `code`.
   const bool fresh = handle_ != nullptr && sqlite3_extended_errcode(handle_) == code;
   std::string message = path_ + ": " + (fresh ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
@@ -140,20 +200,30 @@ Result<Statement> Database::prepare(std::string_view sql) {
   return Statement(this, statement);
 }
 
-Result<std::unique_ptr<Database>> Database::copy_to_memory() const {
-  sqlite3* memory = nullptr;
-  const int opened = sqlite3_open(":memory:", &memory);
-  std::unique_ptr<Database> copy(new Database(path_, memory));
-  if (opened != SQLITE_OK) return copy->failure(opened);
-  sqlite3_backup* const backup = sqlite3_backup_init(memory, "main", handle_, "main");
-  if (backup == nullptr) return copy->failure(sqlite3_errcode(memory));
+Status Database::copy_to(Database& to) {
+  sqlite3_backup* const backup = sqlite3_backup_init(to.handle_, "main", handle_, "main");
+  if (backup == nullptr) return to.failure(sqlite3_errcode(to.handle_));
   sqlite3_backup_step(backup, -1);
   const int copied = sqlite3_backup_finish(backup);
-  if (copied != SQLITE_OK) return copy->failure(copied);
+  return copied == SQLITE_OK ? Status() : to.failure(copied);
+}
+
+Result<std::unique_ptr<Database>> Database::copy_to_memory(std::int64_t max_bytes) {
+  MGTUNE_ASSIGN(const std::int64_t bytes,
+                read_integer("SELECT page_count * page_size"
+                             " FROM pragma_page_count, pragma_page_size"));
+  if (bytes > max_bytes) {
+    return io_error(path_ + " has an older format and more than " + std::to_string(max_bytes) +
+                    " bytes, too much to bring up to date in memory; 'mgtune sweep' with this "
+                    "database brings the file up to date");
+  }
+  MGTUNE_ASSIGN(auto copy, in_memory(path_));
+  MGTUNE_TRY(copy_to(*copy));
   return copy;
 }
 
 Status Database::execute(const std::string& sql) {
+  deadline_ = Clock::time_point::max();
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? Status() : failure(code);
 }
@@ -207,8 +277,7 @@ Transaction::~Transaction() {
 
 Status Transaction::commit() {
   MGTUNE_TRY(database_->execute("COMMIT"));
-  database_ = nullptr;
-  return {};
+  return std::exchange(database_, nullptr)->check_place();
 }
 
 }  // namespace mgtune

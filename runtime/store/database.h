@@ -3,12 +3,14 @@
 //
 // Every failure has the name of the file and SQLite's message. corrupt: the file is damaged, is not
 // a database, or does not have our tables. io: the operating system refused something, or the file
-// was locked for 30 seconds. internal: a constraint of a table was violated, or SQLite was used
-// wrongly. A double that is NaN is stored as NULL, and NULL is read as NaN. Destroy statements and
-// transactions before their database. One thread at a time.
+// was locked for 30 seconds, or reading took too long, or somebody removed the file. internal: a
+// constraint of a table was violated, or SQLite was used wrongly. A double that is NaN is stored as
+// NULL, and NULL is read as NaN. Destroy statements and transactions before their database. One
+// thread at a time.
 
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -19,6 +21,7 @@
 #include <variant>
 
 #include "core/status.h"
+#include "store/file/file_place.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -66,7 +69,8 @@ class Statement {
   Database* database_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   int bound_ = 0;
-  int bind_failure_ = 0;  // SQLite's first code that was not ok
+  int bind_failure_ = 0;                           // SQLite's first code that was not ok
+  std::chrono::steady_clock::duration reading_{};  // how long its steps have taken
 };
 
 class Database {
@@ -76,14 +80,18 @@ class Database {
   // Reads only the first 100 bytes of the file, so it does not fail if the file is not a database.
   // Foreign keys are enforced. The schema is not trusted (trusted_schema is off).
   static Result<std::unique_ptr<Database>> open(const std::string& path, Access access);
+  // An empty database in memory. Its failures name `path`.
+  static Result<std::unique_ptr<Database>> in_memory(const std::string& path);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
 
   const std::string& path() const { return path_; }
 
-  // A copy in memory. Changes to the copy do not change the file.
-  Result<std::unique_ptr<Database>> copy_to_memory() const;
+  // Makes `to` a copy of this database. Later changes to one do not change the other.
+  Status copy_to(Database& to);
+  // A copy in memory. io if the database has more than `max_bytes`.
+  Result<std::unique_ptr<Database>> copy_to_memory(std::int64_t max_bytes);
 
   // Prepares a statement and binds its parameters: values, and rows of values (TableRow). It is not
   // run yet.
@@ -104,6 +112,14 @@ class Database {
   std::int64_t last_insert_id() const;
   std::int64_t changed_rows() const;  // by the last statement
   void set_busy_timeout(int milliseconds);
+  // How long the steps of one statement that only reads may take together: 60 s if nobody sets it.
+  // So a file that was made to keep readers busy for ever is given up.
+  void set_read_limit(std::chrono::milliseconds limit) { read_limit_ = limit; }
+
+  // From here on, a write fails with io if the file lost its place while it was open (FilePlace).
+  // The failure says in which file the rows are then. Call it when the journal mode is set.
+  void watch_place();
+  bool has_lost_place() const { return place_.has_value() && !place_->holds(); }
 
   // The first 100 bytes of the file, or fewer if it is shorter. They are read through SQLite's own
   // file descriptor: if this process closed another descriptor of the same file, it would lose the
@@ -116,7 +132,7 @@ class Database {
 
  private:
   friend class Statement;
-  Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+  Database(std::string path, sqlite3* handle);
   template <typename Value>
   static void bind(Statement& statement, const Value& value) {
     if constexpr (requires { value.bind_to(statement); }) {
@@ -126,10 +142,17 @@ class Database {
     }
   }
   Result<Statement> prepare(std::string_view sql);
-  Status failure(int code) const;
+  Status failure(int code);
+  Status check_place();
+
+  friend class Transaction;
 
   std::string path_;
   sqlite3* handle_;
+  std::chrono::milliseconds read_limit_{60'000};
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  std::optional<FilePlace> place_;
+  Status lost_place_;  // the failure, once the rows were rescued
 };
 
 // A transaction that writes. begin() takes the write lock, so no other writer can make a later

@@ -87,6 +87,9 @@ Record read_record(Row& row) {
   return record;
 }
 
+// The column samples_ns of a finalist.
+std::vector<double> read_samples(Row& row);
+
 // Every row of `sql` with these values bound. `read` gets a Row& and returns what it has read.
 template <typename Read, typename... Values>
 auto read_all(Database& database, const Read& read, const std::string& sql, const Values&... values)

@@ -1,7 +1,7 @@
 #include "store/store.h"
 
 #include "store/database.h"
-#include "store/store_file.h"
+#include "store/file/store_file.h"
 #include "store/write.h"
 #include "system/user_folders.h"
 #include "system/utc_now.h"

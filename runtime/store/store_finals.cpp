@@ -17,12 +17,6 @@ std::string samples_text(const std::vector<double>& samples) {
   return text.compact_text();
 }
 
-Status parse_samples(const std::string& text, std::vector<double>& samples) {
-  MGTUNE_ASSIGN(const JsonValue value, parse_json(text));
-  const std::string column = "samples_ns";
-  return JsonCursor(column, value).read(samples);
-}
-
 // A final and one of its finalists.
 FinalView read_final(Row& row) {
   FinalView view;
@@ -31,10 +25,7 @@ FinalView read_final(Row& row) {
   row.read(final.sweep, final.gpu, final.problem, final, view.op, view.problem, view.gpu, finalist);
   if (!finalist) return view;
   row.read(finalist->variant, finalist->build_sha256, finalist->launch_hash);
-  const std::string samples = row.text();
-  if (!parse_samples(samples, finalist->samples_ns).ok()) {
-    row.fail("samples that are no array of numbers: " + samples.substr(0, 60));
-  }
+  finalist->samples_ns = read_samples(row);
   final.finalists.push_back(std::move(*finalist));
   return view;
 }
@@ -56,6 +47,17 @@ Result<std::vector<FinalView>> read_finals(Database& database, const std::string
 }
 
 }  // namespace
+
+std::vector<double> read_samples(Row& row) {
+  const std::string text = row.text();
+  const Result<JsonValue> value = parse_json(text);
+  const std::string column = "samples_ns";
+  std::vector<double> samples;
+  if (!value.ok() || !JsonCursor(column, *value).read(samples).ok()) {
+    row.fail("samples that are no array of numbers: " + text.substr(0, 60));
+  }
+  return samples;
+}
 
 Status Store::record_final(const FinalRecord& final) {
   MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));

@@ -95,9 +95,13 @@ class RealFileSystem final : public FileSystem {
   Result<std::string> read_file(const std::string& path) override {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return errno_status("read", path, errno);
+    const Status too_large = io_error("cannot read " + path + ": over 512 MiB");
+    struct stat info {};
+    const bool has_size = ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
+    if (has_size && info.st_size > off_t{kMaxFileBytes}) return too_large;
     std::string content;
     if (!read_all(file.get(), content, kMaxFileBytes + 1)) return errno_status("read", path, errno);
-    if (content.size() > kMaxFileBytes) return io_error("cannot read " + path + ": over 512 MiB");
+    if (content.size() > kMaxFileBytes) return too_large;
     return content;
   }
 

@@ -14,6 +14,7 @@
 #include "store/database.h"
 #include "store/schema.h"
 #include "tests/fault/faulty_vfs.h"
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/long_lane.h"
 #include "tests/helpers/store_fixture.h"
 
@@ -226,6 +227,36 @@ TEST_F(StoreIoFault, RecordingAPick) {
                   if (status.ok()) {
                     EXPECT_TRUE(is_new);
                   }
+                });
+}
+
+TEST_F(StoreIoFault, KeepingTheRowsOfAFileThatWasRemoved) {
+  const Variable data("XDG_DATA_HOME", folder_.file("home"));
+  const std::vector<std::string> places = {folder_.file("results.rescued.db"),
+                                           folder_.file("home/mgtune/results.rescued.db")};
+  at_every_call([this] { open_with_one_outcome(); },
+                [this] {
+                  std::filesystem::remove(path_);
+                  OutcomeRecord record = record_;
+                  record.variant = "row VEC=4";
+                  Status status = store_->record(record);
+                  store_.reset();
+                  return status;
+                },
+                [&](const Status& status) {
+                  ASSERT_THAT(status.message(), HasSubstr(path_ + " was removed, or another file"));
+                  const bool is_lost =
+                      status.message().find("it held is lost") != std::string::npos;
+                  std::size_t kept = 0;
+                  for (const std::string& place : places) {
+                    if (!std::filesystem::exists(place)) continue;
+                    ++kept;
+                    EXPECT_THAT(status.message(), HasSubstr("is now in " + place));
+                    Store rescued = Store::open(place, Store::Mode::read_only).value();
+                    EXPECT_EQ(rescued.outcomes()->front().variant, "row VEC=8");
+                    EXPECT_EQ(rescued.tuned()->size(), 1U);
+                  }
+                  EXPECT_EQ(kept, is_lost ? 0U : 1U);
                 });
 }
 

@@ -145,6 +145,24 @@ TEST(SystemCallFault, AnInterruptedCallGoesUnnoticed) {
   }
 }
 
+TEST(SystemCallFault, AFileThatIsTooLargeIsNotReadAtAll) {
+  const TestFolder folder;
+  const std::string path = folder.file("large");
+  ASSERT_TRUE(FileSystem::real().write_file(path, "").ok());
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // without blocks on the disk
+  std::set<std::string> calls;
+  for (int call = 0; call < 4; ++call) {
+    const FaultySystemCalls faults(call, EIO, FaultMode::once);
+    const Status status = FileSystem::real().read_file(path).status();
+    calls.insert(faults.struck_call());
+    if (faults.struck_call() == "close") {
+      EXPECT_EQ(status.message(), "cannot read " + path + ": over 512 MiB");
+    }
+    if (faults.struck_call() == "fstat") break;  // then its size is not known before it is read
+  }
+  EXPECT_FALSE(calls.contains("read"));
+}
+
 Build make_build(const std::string& name, std::size_t bytes) {
   Build build;
   build.key = sha256_hex(name);

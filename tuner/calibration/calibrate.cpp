@@ -117,7 +117,7 @@ Result<CalibrateSummary> calibrate(const SweepOptions& options, const DeviceInfo
 Result<std::optional<CeilingRecord>> find_fresh_ceiling(Store& store, std::int64_t gpu,
                                                         const std::string& driver,
                                                         const CeilingNeed& need) {
-  const std::string oldest = utc_text(std::chrono::system_clock::now() - kFresh);
+  const std::string oldest = utc_before_now(kFresh);
   MGTUNE_ASSIGN(const std::vector<CeilingView> ceilings, store.ceilings(gpu));
   const auto found = std::ranges::find_if(ceilings, [&](const CeilingView& view) {
     const CeilingRecord& ceiling = view.ceiling;

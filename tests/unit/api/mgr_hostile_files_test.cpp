@@ -7,6 +7,7 @@
 #include <mgruntime/mgruntime.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -15,6 +16,8 @@
 #include "core/sha256.h"
 #include "pack/pack.h"
 #include "selection/variant_selection.h"
+#include "store/database.h"
+#include "store/store.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/long_lane.h"
@@ -143,6 +146,27 @@ TEST_F(HostileFiles, TablesAreRefusedOrTables) {
   }
   EXPECT_GT(accepted, 0) << "nothing got as far as planning";
   EXPECT_LT(accepted, rounds / 2);
+}
+
+// Reading such a view never ends.
+TEST_F(HostileFiles, ADatabaseWithAViewInATablesPlaceIsRefused) {
+  const std::string path = folder_.file("made");
+  { const Store made = Store::open(path, Store::Mode::read_write).value(); }
+  for (const char* table : {"tuned", "outcomes", "gpus"}) {
+    const std::string copy = folder_.file(table);
+    std::filesystem::copy(path, copy);
+    {
+      const auto database = Database::open(copy, Database::Access::read_write).value();
+      ASSERT_TRUE(
+          database
+              ->execute("PRAGMA foreign_keys = OFF; ALTER TABLE " + std::string(table) +
+                        " RENAME TO old; CREATE VIEW " + table +
+                        " AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r)"
+                        " SELECT old.* FROM r, old")
+              .ok());
+    }
+    EXPECT_EQ(use(file_content(copy)), MGR_CORRUPT);
+  }
 }
 
 TEST_F(HostileFiles, PacksAreRefusedOrPacks) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -112,6 +113,34 @@ TEST_F(DatabaseTest, AReaderCannotWrite) {
   const Status status = reader->execute("INSERT INTO t VALUES (1, 1, '')");
   EXPECT_EQ(status.code(), StatusCode::io);
   EXPECT_EQ(status.message(), path_ + ": attempt to write a readonly database");
+}
+
+TEST_F(DatabaseTest, ReadingThatDoesNotEndIsGivenUp) {
+  const std::string endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) ";
+  database_->set_read_limit(std::chrono::milliseconds(50));
+  // In one step, and in many steps that are short.
+  const Status in_one = database_->read_integer(endless + "SELECT count(*) FROM r").status();
+  EXPECT_EQ(in_one.code(), StatusCode::io);
+  EXPECT_EQ(in_one.message(), path_ + ": reading it took longer than 50 ms, so it was given up");
+  Statement many = database_->query(endless + "SELECT x FROM r").value();
+  EXPECT_EQ(many.run().code(), StatusCode::io);
+  // Writing takes as long as it takes, and what follows has its own time.
+  EXPECT_TRUE(database_
+                  ->execute("WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r"
+                            " WHERE x < 1000000) INSERT INTO t SELECT count(*), 0, '' FROM r")
+                  .ok());
+  EXPECT_EQ(*database_->read_integer("SELECT count(*) FROM t"), 1);
+}
+
+TEST_F(DatabaseTest, ACopyInMemoryIsAnotherDatabase) {
+  const auto copy = database_->copy_to_memory(1 << 20).value();
+  ASSERT_TRUE(copy->execute("INSERT INTO t VALUES (1, 1, '')").ok());
+  EXPECT_EQ(rows(), 0);
+  EXPECT_EQ(*copy->read_integer("SELECT count(*) FROM t"), 1);
+  const Status too_large = database_->copy_to_memory(4096).status();
+  EXPECT_EQ(too_large.code(), StatusCode::io);
+  EXPECT_NE(too_large.message().find(path_ + " has an older format and more than 4096 bytes"),
+            std::string::npos);
 }
 
 TEST_F(DatabaseTest, TheHeaderIsTheFilesFirstBytes) {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "store/store_file.h"
+#include "store/file/store_file.h"
 
 namespace mgtune {
 namespace {

@@ -144,5 +144,18 @@ TEST_F(SchemaTest, AStoreOfAnOlderFormatIsReadFromACopyAndStaysAsItIs) {
   EXPECT_EQ(*FileSystem::real().read_file(path), before);
 }
 
+TEST_F(SchemaTest, AStoreOfEveryEarlierFormatIsReadAndWritten) {
+  for (std::size_t version = 1; version <= schema_steps().size(); ++version) {
+    const std::string name = std::to_string(version) + ".db";
+    ASSERT_TRUE(migrate(*open(name), schema_steps().first(version)).ok());
+    for (const Store::Mode mode : {Store::Mode::read_only, Store::Mode::read_write}) {
+      Result<Store> store = Store::open(folder_.file(name), mode);
+      ASSERT_TRUE(store.ok()) << store.status().message();
+      EXPECT_TRUE(store->outcomes()->empty());
+      EXPECT_TRUE(store->spaces()->empty());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -1,4 +1,4 @@
-#include "store/store_file.h"
+#include "store/file/store_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -116,6 +116,8 @@ class RefusedFileTest : public StoreTest {
     }
   }
 
+  void remove_store() { ASSERT_TRUE(FileSystem::real().remove(path_).ok()); }
+
   void write(const std::string& bytes) {
     ASSERT_TRUE(FileSystem::real().write_file(path_, bytes).ok());
   }
@@ -182,14 +184,78 @@ TEST_F(RefusedFileTest, ANegativeFormatIsCorrupt) {
                  "has format -1, this mgtune has " + kOurFormat + ": no mgtune wrote that");
 }
 
-TEST_F(RefusedFileTest, MissingTablesAreCorruptWhenRead) {
+TEST_F(RefusedFileTest, MissingTablesAreCorrupt) {
   { Store store = open(); }
   {
     const auto database = Database::open(path_, Database::Access::read_write).value();
     ASSERT_TRUE(database->execute("DROP TABLE tuned").ok());
   }
-  Store reader = Store::open(path_, Store::Mode::read_only).value();
-  EXPECT_EQ(reader.tuned().status().code(), StatusCode::corrupt);
+  expect_refused(StatusCode::corrupt, "it has no table 'tuned'");
+}
+
+TEST_F(RefusedFileTest, WhateverMgtuneDoesNotMakeIsCorrupt) {
+  const std::string endless =
+      " AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x AS id, 1 AS"
+      " sweep, 1 AS gpu, 1 AS problem, 'rotating' AS method, 1 AS variant, '' AS build_sha256,"
+      " NULL AS default_variant, 1.0 AS median_ns, 1.0 AS default_median_ns, 0 AS tie FROM r";
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"DROP TABLE tuned; CREATE VIEW tuned" + endless, "no mgtune makes its view 'tuned'"},
+      {"CREATE VIEW best" + endless, "no mgtune makes its view 'best'; remove that"},
+      {"CREATE TRIGGER t AFTER INSERT ON gpus BEGIN DELETE FROM sweeps; END",
+       "no mgtune makes its trigger 't'"},
+      {"CREATE TABLE more (x TEXT)", "no mgtune makes its table 'more'"},
+      {"CREATE VIRTUAL TABLE words USING fts5(x)", "no mgtune makes its table 'words"},
+      {"CREATE INDEX extra ON outcomes (abs(message))", "no mgtune makes its index 'extra'"},
+      {"CREATE VIEW "[2J" AS SELECT 1", "no mgtune makes its view '?[2J'"},
+      {"DROP INDEX checks_by_key; CREATE INDEX checks_by_key ON checks (abs(gpu))",
+       "its index 'checks_by_key' was changed"},
+      {"ALTER TABLE tuned ADD COLUMN x TEXT AS (printf('%.*c', 1000000000, 'x'))",
+       "its table 'tuned' was changed"},
+      {"DROP INDEX checks_by_key", "it has no index 'checks_by_key'"},
+      {"PRAGMA user_version = 2", "is not as mgtune makes it"},
+      {"PRAGMA user_version = 0", "is not as mgtune makes it"}};
+  for (const auto& [sql, part] : changes) {
+    remove_store();
+    make_store_with_rows();
+    {
+      const auto database = Database::open(path_, Database::Access::read_write).value();
+      const Status changed = database->execute(sql);
+      ASSERT_TRUE(changed.ok()) << sql << ": " << changed.message();
+    }
+    expect_refused(StatusCode::corrupt, part);
+  }
+}
+
+// A sweep would find out in the middle of its work, when it has changed the file.
+TEST_F(RefusedFileTest, RowsThatCannotBeReadAreNotWrittenTo) {
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"UPDATE outcomes SET outcome = 'splendid' WHERE id = 7", "unknown outcome 'splendid'"},
+      {"UPDATE checks SET outcome = 'splendid' WHERE id = 1", "unknown outcome 'splendid'"},
+      {"UPDATE measurements SET outcome = '' WHERE id = 1", "unknown outcome ''"},
+      {"UPDATE builds SET outcome = 'OK' WHERE id = 1", "unknown outcome 'OK'"},
+      {"UPDATE finalists SET samples_ns = '[1, {}]'", "samples that are no array of numbers"},
+      {"PRAGMA foreign_keys = OFF; DELETE FROM problems", "refers to a row that is not there"}};
+  for (const auto& [sql, part] : changes) {
+    remove_store();
+    make_store_with_rows();
+    {
+      const auto database = Database::open(path_, Database::Access::read_write).value();
+      ASSERT_TRUE(
+          database
+              ->execute("INSERT INTO finals SELECT 1, sweep, gpu, problem, method, 0, '', '',"
+                        " 0, 0, 0, 0, '', 0 FROM measurements LIMIT 1;"
+                        "INSERT INTO finalists VALUES (1, 0, 1, '', '', 1, 1, 1, 1, 1, 1, 1,"
+                        " '[1, 2.5]')")
+              .ok());
+      ASSERT_TRUE(database->execute(sql).ok()) << sql;
+    }
+    const std::string before = content();
+    const Status status = Store::open(path_, Store::Mode::read_write).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt) << sql;
+    EXPECT_NE(status.message().find(path_ + ": "), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+    EXPECT_TRUE(content() == before) << sql;
+  }
 }
 
 TEST_F(RefusedFileTest, AnUnknownOutcomeIsCorrupt) {

@@ -147,16 +147,15 @@ TEST_F(StoreImportTest, AgainIsNothingNewAndANewerImportReplaces) {
 }
 
 TEST_F(StoreImportTest, AllOrNothing) {
+  Store store = open();
   {
-    const auto database = Database::open(path_, Database::Access::create).value();
-    ASSERT_TRUE(migrate(*database, schema_steps()).ok());
+    const auto database = Database::open(path_, Database::Access::read_write).value();
     ASSERT_TRUE(database
                     ->execute("CREATE TRIGGER full BEFORE INSERT ON outcomes"
                               " WHEN NEW.outcome = 'compile_failed'"
                               " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
                     .ok());
   }
-  Store store = open();
   const Status status = store.import_results({imported()}).status();
   EXPECT_THAT(status.message(), HasSubstr("the disk is full"));
   EXPECT_TRUE(store.sweeps()->empty());

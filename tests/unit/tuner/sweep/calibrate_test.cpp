@@ -153,9 +153,7 @@ class CeilingSource : public CalibrateTest {
     ASSERT_TRUE(store_.record_ceiling(id, gpu_, ceiling).ok());
   }
 
-  static std::string days_ago(int days) {
-    return utc_text(std::chrono::system_clock::now() - std::chrono::hours(24 * days));
-  }
+  static std::string days_ago(int days) { return utc_before_now(std::chrono::hours(24 * days)); }
 
   std::int64_t gpu_ = *store_.gpu_id(kH200Record);
   const CeilingNeed need_{"copy", "rotating", 1 << 20};

@@ -1,4 +1,4 @@
-#include "store/store_file.h"
+#include "store/file/store_file.h"
 
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "store/file/store_check.h"
 #include "store/schema.h"
 #include "system/file_system.h"
 
@@ -18,6 +19,9 @@ namespace {
 
 constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kApplicationIdOffset = 68;  // in SQLite's header, big-endian
+
+// A reader has all of an older file in memory.
+constexpr std::int64_t kMaxBytesInMemory = std::int64_t{512} << 20;
 
 // File systems that other hosts can have mounted too, or that may lack shared memory maps.
 // Written out because <linux/magic.h> lacks half of them.
@@ -95,6 +99,7 @@ Result<std::unique_ptr<Database>> open_checked(const std::string& path) {
   }
   MGTUNE_TRY(version.status());
   MGTUNE_TRY(check_version(path, *version));
+  MGTUNE_TRY(check_schema(*database));  // before anything else runs what the file says
   MGTUNE_ASSIGN(const std::string damage, database->read_text("PRAGMA quick_check(1)"));
   if (damage != "ok") return corrupt(path + " is damaged: " + damage);
   return database;
@@ -105,7 +110,7 @@ Result<std::unique_ptr<Database>> open_checked(const std::string& path) {
 Result<std::unique_ptr<Database>> up_to_date(std::unique_ptr<Database> database) {
   MGTUNE_ASSIGN(const std::int64_t version, database->read_integer("PRAGMA user_version"));
   if (version == static_cast<std::int64_t>(schema_steps().size())) return database;
-  MGTUNE_ASSIGN(auto copy, database->copy_to_memory());
+  MGTUNE_ASSIGN(auto copy, database->copy_to_memory(kMaxBytesInMemory));
   MGTUNE_TRY(migrate(*copy, schema_steps()));
   return copy;
 }
@@ -123,6 +128,7 @@ Result<std::unique_ptr<Database>> open_for_writing(const std::string& path) {
   // Changing the mode needs the file alone for a moment. If others have it open, the mode stays.
   static_cast<void>(database->read_text(can_have_wal(path) ? "PRAGMA journal_mode = WAL"
                                                            : "PRAGMA journal_mode = DELETE"));
+  database->watch_place();
   return database;
 }
 
@@ -147,7 +153,8 @@ Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store
     return up_to_date(std::move(database));
   }
   if (present) {
-    MGTUNE_TRY(open_checked(path).status());
+    MGTUNE_ASSIGN(const auto database, open_checked(path));
+    MGTUNE_TRY(check_rows(*database));
   } else {
     MGTUNE_TRY(make_parent(path));
   }
@@ -155,6 +162,7 @@ Result<std::unique_ptr<Database>> open_store_file(const std::string& path, Store
 }
 
 void leave_at_rest(Database& database) {
+  if (database.has_lost_place()) return;  // the log's name belongs to another file by now
   database.set_busy_timeout(0);
   static_cast<void>(database.read_text("PRAGMA journal_mode = DELETE"));
 }

@@ -1,0 +1,29 @@
+#include "store/file/file_place.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mgtune {
+
+FilePlace::FilePlace(const std::string& path, const std::string& file)
+    : named_(find(path)),
+      file_(find(file)),
+      log_(find(file + "-wal")),
+      index_of_log_(find(file + "-shm")) {}
+
+std::optional<FilePlace::Identity> FilePlace::identity_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return Identity{info.st_dev, info.st_ino};
+}
+
+bool FilePlace::holds() const { return is_there(named_) && is_there(file_); }
+
+void FilePlace::remove_log() const {
+  if (is_there(file_)) return;  // only a link leads elsewhere now
+  for (const Named* part : {&log_, &index_of_log_}) {
+    if (is_there(*part)) ::unlink(part->path.c_str());
+  }
+}
+
+}  // namespace mgtune
