@@ -151,7 +151,11 @@ Result<std::unique_ptr<Database>> Database::in_memory(const std::string& path) {
   return database;
 }
 
-void Database::watch_place() { place_.emplace(path_, sqlite3_db_filename(handle_, "main")); }
+void Database::watch_place() {
+  // SQLite creates the log with the first transaction.
+  static_cast<void>(read_integer("SELECT count(*) FROM sqlite_schema"));
+  place_.emplace(path_, sqlite3_db_filename(handle_, "main"));
+}
 
 Status Database::check_place() {
   if (!has_lost_place() || !lost_place_.ok()) return lost_place_;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <compare>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,7 +65,7 @@ Status compare_schemas(const std::string& path, const std::vector<SchemaObject>&
     return corrupt(start + "no mgtune makes its " + printable(object) +
                    "; remove that to use the file");
   }
-  for (const SchemaObject& own : ours) {
+  for (const SchemaObject& own : ours | std::views::reverse) {  // a table before its indexes
     if (!std::ranges::binary_search(found, own)) {
       return corrupt(start + "it has no " + printable(own));
     }

@@ -206,7 +206,7 @@ TEST_F(RefusedFileTest, WhateverMgtuneDoesNotMakeIsCorrupt) {
       {"CREATE TABLE more (x TEXT)", "no mgtune makes its table 'more'"},
       {"CREATE VIRTUAL TABLE words USING fts5(x)", "no mgtune makes its table 'words"},
       {"CREATE INDEX extra ON outcomes (abs(message))", "no mgtune makes its index 'extra'"},
-      {"CREATE VIEW "[2J" AS SELECT 1", "no mgtune makes its view '?[2J'"},
+      {"CREATE VIEW \"\x1b[2J\" AS SELECT 1", "no mgtune makes its view '?[2J'"},
       {"DROP INDEX checks_by_key; CREATE INDEX checks_by_key ON checks (abs(gpu))",
        "its index 'checks_by_key' was changed"},
       {"ALTER TABLE tuned ADD COLUMN x TEXT AS (printf('%.*c', 1000000000, 'x'))",
