@@ -208,7 +208,7 @@ std::set<std::int64_t> imported_sweeps(const std::vector<SweepView>& sweeps) {
 // sweep was stopped.
 void add_fastest_of_recordings(const std::set<std::int64_t>& imports,
                                const std::vector<ReportVariant>& variants,
-                               std::vector<TunedView>& tuned) {
+                               const LeavesOut& leaves_out, std::vector<TunedView>& tuned) {
   std::set<PlaceKey> picked;
   for (const TunedView& view : tuned) picked.emplace(view.tuned.gpu, view.op, view.problem);
   std::set<std::pair<PlaceKey, std::string>> seen;
@@ -217,8 +217,11 @@ void add_fastest_of_recordings(const std::set<std::int64_t>& imports,
     if (view.outcome != Outcome::ok || !is_ranked(view)) continue;
     const std::string& method = view.measurement->method;
     const PlaceKey place{view.gpu_id, view.op, view.problem};
-    if (picked.contains(place) || !seen.emplace(place, method).second) continue;
-    if (!imports.contains(view.sweep)) continue;
+    if (picked.contains(place) || seen.contains({place, method})) continue;
+    if (!imports.contains(view.sweep)) {
+      seen.emplace(place, method);
+      continue;
+    }
     TunedView fastest;
     fastest.tuned.sweep = view.sweep;
     fastest.tuned.gpu = view.gpu_id;
@@ -231,6 +234,8 @@ void add_fastest_of_recordings(const std::set<std::int64_t>& imports,
     fastest.problem = view.problem;
     fastest.bytes = view.bytes;
     fastest.flops = view.flops;
+    if (leaves_out && leaves_out(fastest)) continue;
+    seen.emplace(place, method);
     tuned.push_back(std::move(fastest));
   }
 }
@@ -336,7 +341,7 @@ std::optional<double> median_ns(const OutcomeView& view) {
   return view.measurement->median_ns;
 }
 
-ReportModel make_report_model(StoredRows rows) {
+ReportModel make_report_model(StoredRows rows, const LeavesOut& leaves_out) {
   ReportModel model;
   model.generated_at = utc_now();
   model.mgtune_version = mgtune_version();
@@ -346,7 +351,8 @@ ReportModel make_report_model(StoredRows rows) {
   model.counts = count_outcomes(model.variants);
   model.failures = group_failures(model.variants);
   const std::set<std::int64_t> imports = imported_sweeps(rows.sweeps);
-  add_fastest_of_recordings(imports, model.variants, rows.tuned);
+  if (leaves_out) std::erase_if(rows.tuned, leaves_out);
+  add_fastest_of_recordings(imports, model.variants, leaves_out, rows.tuned);
   model.picks = make_picks(std::move(rows.tuned));
   place_picks(model);
   mark_rows(imports, model);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -115,8 +116,12 @@ struct ReportModel {
 
 Result<ReportModel> read_report_model(Store& store);
 
-// The same from given rows, for example those of one sweep.
-ReportModel make_report_model(StoredRows rows);
+// Whether a tuned row cannot be used with this build, so that it is no pick.
+using LeavesOut = std::function<bool(const TunedView& row)>;
+
+// The same from given rows, for example those of one sweep. Without `leaves_out` every tuned row is
+// a pick.
+ReportModel make_report_model(StoredRows rows, const LeavesOut& leaves_out = nullptr);
 
 // The pick of one of the model's problems by a method; nullptr if there is none.
 const ReportPick* find_pick(const ReportModel& model, std::size_t problem,

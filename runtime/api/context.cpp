@@ -95,8 +95,7 @@ Result<Context::PlanInput> Context::read_input(const PlanWords& words) {
   MGTUNE_ASSIGN(const Operator* op, catalog_.find_operator(words.op));
   MGTUNE_ASSIGN(input.binding, bind_static(*op, words.assignments));
   MGTUNE_ASSIGN(input.ranges, ranges_in_order(*op, words.ranges));
-  add_installed(*op, source_);
-  input.evidence = decode_evidence(*op, source_.rows, source_.measured);
+  input.evidence = evidence_of(*op, catalog_, source_);
   return input;
 }
 

@@ -18,13 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "api/tuned_source.h"
 #include "build/builder.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "device/shared_modules.h"
 #include "dispatch/plan.h"
 #include "family/catalog.h"
+#include "source/tuned_source.h"
 
 namespace mgtune {
 

@@ -81,11 +81,6 @@ std::map<GpuProblem, std::uint32_t> counted_methods(const MeasuredRows& measured
   return counted;
 }
 
-bool rules_out(Outcome outcome) {
-  return outcome == Outcome::wrong || outcome == Outcome::crashed || outcome == Outcome::timeout ||
-         outcome == Outcome::launch_failed;
-}
-
 // One flag per variant of the evidence: whether it failed on one of these GPUs.
 std::vector<bool> failures(const Evidence& evidence, const std::vector<bool>& on_gpu) {
   std::vector<bool> failed(evidence.variants.size(), false);
@@ -101,6 +96,11 @@ Status check_variant(const Operator& op, const std::string& variant) {
 }
 
 }  // namespace
+
+bool rules_out(Outcome outcome) {
+  return outcome == Outcome::wrong || outcome == Outcome::crashed || outcome == Outcome::timeout ||
+         outcome == Outcome::launch_failed;
+}
 
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows) {
   std::vector<TunedEntry> entries;

@@ -67,6 +67,10 @@ Status check_offered(const Operator& op, std::span<const TunedView> tuned,
 // One flag per GPU of the evidence: whether it is interchangeable with `gpu`.
 std::vector<bool> same_gpus(const Evidence& evidence, const GpuRecord& gpu);
 
+// Whether a variant with this outcome is never run again on the GPU: it was wrong, crashed, did not
+// end, or could not be launched. A variant that could not be built is not ruled out.
+bool rules_out(Outcome outcome);
+
 // The variants that gave wrong results on the GPU, crashed, or did not end, on any problem.
 // Variants that could not be built are not in this list: to try them again does no harm.
 std::vector<Variant> failed_variants(const Evidence& evidence, const GpuRecord& gpu);

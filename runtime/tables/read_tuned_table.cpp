@@ -80,15 +80,6 @@ Status read_table(const JsonCursor& table, Catalog& catalog, UnknownOperators un
   return read_picks(table, *op, rows);
 }
 
-void number_gpus(std::vector<TunedTableRow>& rows) {
-  std::vector<GpuRecord> gpus;
-  for (TunedTableRow& row : rows) {
-    const auto known = std::ranges::find(gpus, row.view.gpu);
-    row.view.tuned.gpu = known - gpus.begin() + 1;
-    if (known == gpus.end()) gpus.push_back(row.view.gpu);
-  }
-}
-
 // The tables of a document of a format that is known here.
 Result<std::vector<JsonCursor>> tables_of(const JsonCursor& root) {
   if (!is_tuned_table(root)) {
@@ -112,6 +103,15 @@ Result<std::vector<JsonCursor>> tables_of(const JsonCursor& root) {
 }
 
 }  // namespace
+
+void number_gpus(std::vector<TunedTableRow>& rows) {
+  std::vector<GpuRecord> gpus;
+  for (TunedTableRow& row : rows) {
+    const auto known = std::ranges::find(gpus, row.view.gpu);
+    row.view.tuned.gpu = known - gpus.begin() + 1;
+    if (known == gpus.end()) gpus.push_back(row.view.gpu);
+  }
+}
 
 bool is_tuned_table(const JsonCursor& root) {
   return root.value().find("format") != nullptr && root.value().find("tables") != nullptr;

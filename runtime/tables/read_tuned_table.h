@@ -23,6 +23,9 @@ struct TunedTableRow {
   std::string measured_at;  // UTC
 };
 
+// Numbers the GPUs of the rows anew, so that rows of the same GPU have the same number.
+void number_gpus(std::vector<TunedTableRow>& rows);
+
 enum class UnknownOperators : std::uint8_t { refuse, skip };
 
 // Whether the document is a tuned table, of any version.

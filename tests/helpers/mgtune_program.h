@@ -79,6 +79,7 @@ class MgtuneProgram {
 
   // From here on.
   void without_home() { has_home_ = false; }
+  void with_program(const std::string& path) { program_ = path; }  // for example an installed copy
   void with_variable(const std::string& name, const std::string& value) { more_[name] = value; }
   void with_file_size_limit(rlim_t bytes) { file_size_limit_ = bytes; }
   void with_ignored_signal(int signal) { ignored_signal_ = signal; }
@@ -174,11 +175,10 @@ class MgtuneProgram {
       const rlimit limit{file_size_limit_, file_size_limit_};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
-    const std::string program = mgtune_path();
-    std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
+    std::vector<char*> arguments = {const_cast<char*>(program_.c_str())};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    ::execv(program.c_str(), arguments.data());
+    ::execv(program_.c_str(), arguments.data());
     ::_exit(127);
   }
 
@@ -192,6 +192,7 @@ class MgtuneProgram {
 
   TestFolder folder_;
   std::string cache_;
+  std::string program_ = mgtune_path();
   pid_t pid_ = -1;
   bool has_home_ = true;
   int ignored_signal_ = 0;

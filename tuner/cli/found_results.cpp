@@ -1,10 +1,13 @@
 #include "cli/found_results.h"
 
 #include <algorithm>
+#include <iostream>
 #include <utility>
 
 #include "core/text.h"
 #include "results/stored_results.h"
+#include "system/file_system.h"
+#include "text/printable.h"
 
 namespace mgtune {
 namespace {
@@ -28,11 +31,17 @@ std::string nothing_text(const ResultFilter& filter, const StoredRows& rows, con
 }  // namespace
 
 Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter) {
-  MGTUNE_ASSIGN(std::optional<Store> store, open_results(database));
+  Catalog catalog(FileSystem::real());
+  // So that the rows of a family of the user's own are judged too. select_kernel_and_gpu() refuses
+  // a word that names nothing.
+  if (!filter.kernel.empty()) static_cast<void>(catalog.find(filter.kernel));
+  MGTUNE_ASSIGN(OpenedRows opened, open_rows(database, catalog));
   StoredRows rows;
-  if (store.has_value()) {
-    MGTUNE_ASSIGN(rows, read_stored_rows(*store));
+  if (opened.store.has_value()) {
+    MGTUNE_ASSIGN(rows, read_stored_rows(*opened.store));
+    opened.failed.add(rows.outcomes);
   }
+  for (TunedTableRow& row : opened.rows) rows.tuned.push_back(std::move(row.view));
   FoundResults found;
   if (!filter.kernel.empty() || !filter.gpu.empty()) {
     const RecordedNames names = names_of(rows.tuned, rows.outcomes);
@@ -43,8 +52,20 @@ Result<FoundResults> find_results(const std::string& database, const ResultFilte
     });
     if (!any && !names.operators.empty()) found.nothing = nothing;
   }
-  found.model = make_report_model(std::move(rows));
+  LeftOutRows left_out;
+  found.model = make_report_model(std::move(rows), [&](const TunedView& row) {
+    return left_out.leaves_out(row, catalog, opened.failed);
+  });
+  found.notes = std::move(opened.notes);
+  for (std::string& sentence : left_out.sentences()) {
+    found.model.verdict.push_back(sentence + ".");
+    found.notes.push_back(std::move(sentence));
+  }
   return found;
+}
+
+void print_notes(const FoundResults& found) {
+  for (const std::string& note : found.notes) std::cerr << "mgtune: " << printable(note) << '\n';
 }
 
 }  // namespace mgtune

@@ -1,8 +1,9 @@
-// The results that `show`, `report` and the watch page present. The function keeps no state.
+// The results that `show`, `report` and the watch page present. The functions keep no state.
 
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/status.h"
 #include "model/report_model.h"
@@ -15,11 +16,16 @@ struct FoundResults {
   // If the filter matches no result of the store: a sentence that says which results the store has,
   // and which command finds more. Otherwise "".
   std::string nothing;
+  // Sentences: where the results come from if they are not the user's own, and which tuned rows are
+  // left out because this mgtune cannot use them. The model's verdict has the latter too.
+  std::vector<std::string> notes;
 };
 
-// The results that the kernel and the GPU of `filter` select. They come from the database that --db
-// names, or from the default one; if the default one does not exist, there are none. The database
-// is closed again. Fails as open_results() and select_kernel_and_gpu() do.
+// The results that the kernel and the GPU of `filter` select. They come from what open_rows()
+// opens, which is closed again. Fails as open_rows() and select_kernel_and_gpu() do.
 Result<FoundResults> find_results(const std::string& database, const ResultFilter& filter);
+
+// Prints the notes on standard error.
+void print_notes(const FoundResults& found);
 
 }  // namespace mgtune

@@ -1,5 +1,7 @@
 #include "exchange/collect_results.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <compare>
 #include <set>
@@ -139,15 +141,12 @@ std::vector<VariantRecording> make_recordings(const std::vector<RecordedOutcome>
   return recordings;
 }
 
-bool offers(const Operator& op, const std::string& problem, const std::string& variant) {
-  const auto words = parse_assignments(problem);
-  return words.ok() && bind_problem(op, *words).ok() && parse_variant(op, variant).ok();
-}
-
-bool offers(const Operator& op, const TunedTableRow& row) {
-  const TunedRecord& tuned = row.view.tuned;
-  if (has_default(tuned) && !offers(op, row.view.problem, tuned.default_variant)) return false;
-  return offers(op, row.view.problem, tuned.variant);
+// What this build would run by default is another variant by now, so nothing compares with it.
+void forget_stale_default(const Operator& op, TunedTableRow& row) {
+  TunedRecord& tuned = row.view.tuned;
+  if (!has_default(tuned) || offers(op, row.view.problem, tuned.default_variant)) return;
+  tuned.default_variant.clear();
+  tuned.default_median_ns = 0;
 }
 
 }  // namespace
@@ -192,6 +191,7 @@ Result<ExchangedResults> collect_results(Store& store, const Selection& selectio
            (!selection.method.empty() && row.tuned.method != selection.method);
   });
   ExchangedResults results;
+  results.failed.add(views);
   results.tables = make_tuned_tables(with_origins(std::move(tuned), origins));
   for (OutcomeView& view : views) {
     const bool other_method = !selection.method.empty() && view.measurement &&
@@ -205,18 +205,30 @@ Result<ExchangedResults> collect_results(Store& store, const Selection& selectio
   return results;
 }
 
-std::size_t remove_stale(ExchangedResults& results, Catalog& catalog) {
-  std::size_t removed = 0;
+std::vector<std::string> RemovedRows::sentences() const {
+  std::vector<std::string> all = tuned.sentences();
+  if (recorded > 0) {
+    all.push_back(
+        fmt::format("{} recorded variant{} that the operators do not offer any more {} left out",
+                    recorded, recorded == 1 ? "" : "s", recorded == 1 ? "is" : "are"));
+  }
+  return all;
+}
+
+RemovedRows remove_unusable(ExchangedResults& results, Catalog& catalog) {
+  RemovedRows removed;
   for (TunedTable& table : results.tables) {
+    std::erase_if(table.picks, [&](const TunedTableRow& row) {
+      return removed.tuned.leaves_out(row.view, catalog, results.failed);
+    });
     const Result<const Operator*> op = catalog.find_operator(table.op);
     if (!op.ok()) continue;
-    removed +=
-        std::erase_if(table.picks, [&](const TunedTableRow& row) { return !offers(**op, row); });
+    for (TunedTableRow& row : table.picks) forget_stale_default(**op, row);
   }
   for (VariantRecording& recording : results.recordings) {
     const Result<const Operator*> op = catalog.find_operator(recording.op);
     if (!op.ok()) continue;
-    removed += std::erase_if(recording.variants, [&](const RecordedVariant& row) {
+    removed.recorded += std::erase_if(recording.variants, [&](const RecordedVariant& row) {
       return !offers(**op, recording.problem, row.variant.text());
     });
   }

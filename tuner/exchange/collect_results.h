@@ -34,8 +34,17 @@ Result<ExchangedResults> collect_results(Store& store, const Selection& selectio
 // Groups rows by operator, GPU and environment. The order is fixed.
 std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows);
 
-// Removes picks and recorded variants that the operators here do not offer, because no import would
-// accept them. Returns how many. Operators that the catalog does not know are kept.
-std::size_t remove_stale(ExchangedResults& results, Catalog& catalog);
+struct RemovedRows {
+  LeftOutRows tuned;
+  std::size_t recorded = 0;  // variants of recordings
+
+  std::vector<std::string> sentences() const;  // as LeftOutRows::sentences(); empty if none
+};
+
+// Removes the picks that cannot be used with this build (selection/usable_rows.h), and the recorded
+// variants that the operators here do not offer, because no import would accept them. A default
+// that is not offered any more is removed from its pick. Operators that the catalog does not know
+// are kept.
+RemovedRows remove_unusable(ExchangedResults& results, Catalog& catalog);
 
 }  // namespace mgtune

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/variant_words.h"
+#include "selection/usable_rows.h"
 #include "store/views.h"
 #include "tables/read_tuned_table.h"
 
@@ -57,6 +58,7 @@ struct ExchangedResults {
   std::vector<TunedTable> tables;
   std::vector<VariantRecording> recordings;
   std::vector<RecordedOutcome> outcomes;
+  FailedVariants failed;  // of the whole store, selected or not
 };
 
 }  // namespace mgtune

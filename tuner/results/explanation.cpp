@@ -13,17 +13,6 @@ namespace {
 
 constexpr std::size_t kNeighbors = 3;  // for the bound of the regret
 
-Result<Evidence> read_evidence(const Operator& op, const std::string& database) {
-  MGTUNE_ASSIGN(std::optional<Store> store, open_results(database));
-  if (!store) return Evidence();
-  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store->tuned(op.full_name()));
-  MGTUNE_ASSIGN(const MeasuredRows measured, store->measured(op.full_name()));
-  if (const Status offered = check_offered(op, tuned, measured); !offered.ok()) {
-    return corrupt(store->path() + ": " + offered.message());
-  }
-  return decode_evidence(op, tuned, measured);
-}
-
 std::vector<GpuRecord> recorded_gpus(const Evidence& evidence) {
   std::vector<GpuRecord> gpus = evidence.gpus;
   for (const TunedEntry& entry : evidence.tuned) {
@@ -116,9 +105,11 @@ Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog)
     return invalid_argument("--problem is required unless --cross-validate is given");
   }
   MGTUNE_ASSIGN(const Operator* const op, only_operator(catalog, request.kernel));
-  MGTUNE_ASSIGN(Evidence read, read_evidence(*op, request.database));
+  MGTUNE_ASSIGN(TunedSource source, open_source(request.database, catalog));
   SelectionReport report;
-  report.evidence = std::make_unique<const Evidence>(std::move(read));
+  report.evidence = std::make_unique<const Evidence>(evidence_of(*op, catalog, source));
+  report.source = source_lines(source, op->full_name());
+  report.notes = std::move(source.notes);
   const Evidence& evidence = *report.evidence;
   MGTUNE_TRY(find_explained_gpu(request.gpu, recorded_gpus(evidence), report));
   if (!request.problem.empty()) {

@@ -28,6 +28,8 @@ struct ExplainRequest {
 
 struct SelectionReport {
   std::unique_ptr<const Evidence> evidence;  // the lists below point into it
+  std::string source;                        // source_lines(): where the tuned rows come from
+  std::vector<std::string> notes;            // the rows that were left out, and other warnings
   DeviceInfo device;  // that --gpu means: one of this machine, or one with results in the database
   bool is_here = true;                    // whether the device is in this machine
   std::optional<Problem> problem;         // nullopt: only the cross-validation was asked for
@@ -39,8 +41,8 @@ struct SelectionReport {
 };
 
 // `catalog` must outlive the report. unsupported if no variant serves the problem; not_found if
-// there is nothing to cross-validate; corrupt for a database with values that the operator does not
-// offer.
+// there is nothing to cross-validate; corrupt for a named database with values that the operators
+// do not offer.
 Result<SelectionReport> explain(const ExplainRequest& request, Catalog& catalog);
 
 }  // namespace mgtune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -33,34 +34,46 @@ Result<std::vector<TunedTableRow>> read_rows(const std::string& path, const std:
   return rows;
 }
 
-// The tables of the store or of the file, for all GPUs.
-Result<std::vector<TunedTable>> all_tables(const PackRequest& request, Catalog& catalog) {
+// The usable tables of the file, of the store or of what a program opens instead, for all GPUs.
+Result<std::vector<TunedTable>> all_tables(const PackRequest& request, Catalog& catalog,
+                                           std::vector<std::string>& notes) {
   const auto is_meant = [&](const std::string& op) { return means_operator(request.kernel, op); };
+  OpenedRows opened;
   if (!request.table.empty()) {
     MGTUNE_ASSIGN(const std::string text, read_document(FileSystem::real(), request.table));
-    MGTUNE_ASSIGN(std::vector<TunedTableRow> rows, read_rows(request.table, text, catalog));
-    std::erase_if(rows, [&](const TunedTableRow& row) { return !is_meant(row.view.op); });
-    return make_tuned_tables(rows);
+    MGTUNE_ASSIGN(opened.rows, read_rows(request.table, text, catalog));
+    opened.failed.add(user_failures(""));
+  } else {
+    MGTUNE_ASSIGN(opened, open_rows(request.database, catalog));
   }
-  MGTUNE_ASSIGN(std::optional<Store> store, open_results(request.database));
-  if (!store.has_value()) return std::vector<TunedTable>();
-  Selection selection;
-  selection.wants_operator = is_meant;
-  MGTUNE_ASSIGN(ExchangedResults results, collect_results(*store, selection));
-  remove_stale(results, catalog);
+  ExchangedResults results;
+  if (opened.store.has_value()) {
+    Selection selection;
+    selection.wants_operator = is_meant;
+    MGTUNE_ASSIGN(results, collect_results(*opened.store, selection));
+    results.recordings.clear();
+  } else {
+    std::erase_if(opened.rows, [&](const TunedTableRow& row) { return !is_meant(row.view.op); });
+    results.tables = make_tuned_tables(opened.rows);
+    results.failed = std::move(opened.failed);
+  }
+  notes = std::move(opened.notes);
+  std::ranges::move(remove_unusable(results, catalog).sentences(), std::back_inserter(notes));
   return std::move(results.tables);
 }
 
 Status nothing_tuned(const PackRequest& request, const std::string& gpu,
-                     const std::vector<GpuProduct>& products,
-                     const std::vector<TunedTable>& tables) {
+                     const std::vector<GpuProduct>& products, const std::vector<TunedTable>& tables,
+                     const std::vector<std::string>& notes) {
   Names models;
   for (const TunedTable& table : tables) models.insert(table.gpu.model);
   const std::string there = models.empty()
                                 ? ": 'mgtune sweep --kernel " + request.kernel + "' does that"
                                 : "; there are results of " + listed(models);
-  return invalid_argument("--gpu: nothing of " + request.kernel + " is tuned for '" + gpu + "'" +
-                          there + gpu_suggestion(gpu, products, models));
+  std::string message = "--gpu: nothing of " + request.kernel + " is tuned for '" + gpu + "'" +
+                        there + gpu_suggestion(gpu, products, models);
+  for (const std::string& note : notes) message += "\n" + note;
+  return invalid_argument(std::move(message));
 }
 
 using WantedBuilds = std::map<std::string, WantedBuild>;  // by key
@@ -105,10 +118,11 @@ bool is_of_variant(const Status& failure) {
 
 }  // namespace
 
-Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog) {
+Result<TunedText> tuned_text(const PackRequest& request, Catalog& catalog) {
   MGTUNE_TRY(catalog.find(request.kernel).status());
+  TunedText tuned;
   ExchangedResults results;
-  MGTUNE_ASSIGN(results.tables, all_tables(request, catalog));
+  MGTUNE_ASSIGN(results.tables, all_tables(request, catalog, tuned.notes));
   MGTUNE_ASSIGN(const std::vector<GpuProduct> products, shipped_gpu_products());
   const std::vector<std::string> gpus = split_list(request.gpus);
   std::set<std::string> models;  // that the request names
@@ -119,7 +133,7 @@ Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog) {
       models.insert(table.gpu.model);
       is_tuned = true;
     }
-    if (!is_tuned) return nothing_tuned(request, gpu, products, results.tables);
+    if (!is_tuned) return nothing_tuned(request, gpu, products, results.tables, tuned.notes);
   }
   std::erase_if(results.tables,
                 [&](const TunedTable& table) { return !models.contains(table.gpu.model); });
@@ -129,7 +143,8 @@ Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog) {
     return invalid_argument("--gpu: a pack is for GPUs or for cpu, not for both");
   }
   MGTUNE_ASSIGN(const std::vector<Document> documents, tuned_table_format().write(results, false));
-  return documents.front().content;
+  tuned.text = documents.front().content;
+  return tuned;
 }
 
 Result<std::vector<WantedBuild>> wanted_builds(const std::vector<TunedTableRow>& rows,

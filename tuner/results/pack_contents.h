@@ -21,13 +21,18 @@ namespace mgtune {
 struct PackRequest {
   std::string kernel;    // a family, an operator or a folder
   std::string gpus;      // models with commas between them
-  std::string database;  // "": the default one
+  std::string database;  // or a table or a pack; "": the default sources
   std::string table;     // a file with a tuned table, read instead of the database; "": none
 };
 
-// The tuned rows of the request's kernel and GPUs, as the text of a tuned table. invalid_argument
-// if one of the GPUs has no row.
-Result<std::string> tuned_text(const PackRequest& request, Catalog& catalog);
+struct TunedText {
+  std::string text;
+  std::vector<std::string> notes;  // sentences: where the rows come from, and which are left out
+};
+
+// The usable tuned rows of the request's kernel and GPUs, as the text of a tuned table.
+// invalid_argument if one of the GPUs has no row; the message says which rows were left out.
+Result<TunedText> tuned_text(const PackRequest& request, Catalog& catalog);
 
 // A build that the pack needs. wanted_builds() returns each build once.
 struct WantedBuild {

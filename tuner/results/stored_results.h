@@ -1,13 +1,18 @@
-// Opens the database of results that --db names, or the default one. The functions keep no state. A
-// Store is for one thread at a time.
+// Opens the results that --db names, or the default ones: what a program would open, too. The
+// functions keep no state. A Store is for one thread at a time.
 
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/status.h"
+#include "family/catalog.h"
+#include "selection/usable_rows.h"
+#include "source/tuned_source.h"
 #include "store/store.h"
+#include "tables/read_tuned_table.h"
 
 namespace mgtune {
 
@@ -18,6 +23,22 @@ Result<std::string> database_path(const std::string& named);
 // Opens the database to read. nullopt if the default one does not exist yet: then there are no
 // results. not_found if one that --db or MGTUNE_DB names does not exist.
 Result<std::optional<Store>> open_results(const std::string& named);
+
+// The tuned rows that a program would open. They are not judged yet (selection/usable_rows.h).
+struct OpenedRows {
+  std::optional<Store> store;       // a database with results
+  std::vector<TunedTableRow> rows;  // otherwise the rows of a table, a pack or installed tables
+  FailedVariants failed;            // that the rows are judged by; a store has its own
+  std::vector<std::string> notes;   // sentences about where the rows come from, and failures
+};
+
+// Opens the file that --db or MGTUNE_DB names: a database, a tuned table or a pack. If neither
+// names a file, it opens the default database, or the installed tables if that database has no
+// results. Fails as open_results() and read_table_file() do.
+Result<OpenedRows> open_rows(const std::string& named, Catalog& catalog);
+
+// The same rows for selection. Only an operator's own rows are judged, when they are asked for.
+Result<TunedSource> open_source(const std::string& named, Catalog& catalog);
 
 // Opens the database to write; makes it if it does not exist.
 Result<Store> open_results_to_write(const std::string& named);

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "api/tuned_source.h"
 #include "family/catalog.h"
+#include "source/tuned_source.h"
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/operators/golden_operators.h"

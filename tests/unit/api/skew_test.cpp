@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "api/tuned_source.h"
 #include "build/cache_entry.h"
 #include "dispatch/plan.h"
 #include "pack/pack.h"
+#include "source/tuned_source.h"
 #include "store/database.h"
 #include "store/store.h"
 #include "tests/helpers/mgtune_program.h"

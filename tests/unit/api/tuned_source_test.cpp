@@ -1,6 +1,6 @@
 // Where a context's tuned rows come from: databases, tables and packs, whole, damaged and hostile.
 
-#include "api/tuned_source.h"
+#include "source/tuned_source.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

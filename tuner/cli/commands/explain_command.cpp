@@ -64,6 +64,7 @@ std::string answer_text(const SelectionReport& report) {
   }
   for (const std::string& flag : flags(report)) text += "flag      " + flag + "\n";
   for (const std::string& failed : report.failed) text += "never     " + failed + "\n";
+  text += report.source;
   if (listed_candidates(report) < 2) return text;
   TextTable table({{"runner-up"},
                    {"expected", TextTable::Align::right},
@@ -145,7 +146,10 @@ std::string selection_text(const SelectionReport& report) {
 }
 
 std::string selection_json(const SelectionReport& report) {
-  Json json = {{"format", 1}, {"gpu", report.device.name}, {"here", report.is_here}};
+  Json json = {{"format", 1},
+               {"gpu", report.device.name},
+               {"here", report.is_here},
+               {"notes", report.notes}};
   if (report.problem) {
     const Operator& op = *report.problem->op;
     json["operator"] = op.full_name();

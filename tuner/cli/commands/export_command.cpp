@@ -12,6 +12,7 @@
 #include "results/result_words.h"
 #include "results/stored_results.h"
 #include "system/file_system.h"
+#include "text/printable.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -71,10 +72,8 @@ class ExportCommand final : public Command {
     Catalog catalog(FileSystem::real());
     MGTUNE_ASSIGN(const Selection selection, select_results(filter_, store, catalog));
     MGTUNE_ASSIGN(ExchangedResults results, collect_results(store, selection));
-    const std::size_t removed = remove_stale(results, catalog);
-    if (removed > 0) {
-      std::cerr << "left out " << counted(static_cast<std::int64_t>(removed), "row")
-                << " that the operators no longer offer\n";
+    for (const std::string& sentence : remove_unusable(results, catalog).sentences()) {
+      std::cerr << "mgtune: " << printable(sentence) << '\n';
     }
     return results;
   }

@@ -26,7 +26,8 @@ class PackCommand final : public Command {
     return "A program passes FILE to mgr_open, or MGTUNE_DB names it. The program then runs the\n"
            "tuned variants without a compiler and without a database. FILE has the builds for\n"
            "every tuned combination of static dims, dtypes and flags, and for any dynamic dims.\n"
-           "Writing it needs no GPU.\n"
+           "Writing it needs no GPU. Rows that this mgtune cannot use are left out, and it says "
+           "so.\n"
            "Example: mgtune pack --kernel rmsnorm --gpu H200,L4 -o rmsnorm.mgpack";
   }
   void declare(ArgumentList& arguments) override {
@@ -44,11 +45,12 @@ class PackCommand final : public Command {
       return invalid_argument("--table and --db exclude each other");
     }
     Catalog catalog(FileSystem::real());
-    Result<std::string> text = tuned_text(request_, catalog);
-    if (!text.ok()) {  // the message may quote a file of unknown origin
-      return Status(text.status().code(), printable(text.status().message()));
+    Result<TunedText> tuned = tuned_text(request_, catalog);
+    if (!tuned.ok()) {  // the message may quote a file of unknown origin
+      return Status(tuned.status().code(), printable(tuned.status().message()));
     }
-    MGTUNE_ASSIGN(const JsonValue value, parse_document(output_, *text));
+    for (const std::string& note : tuned->notes) std::cerr << "mgtune: " << printable(note) << '\n';
+    MGTUNE_ASSIGN(const JsonValue value, parse_document(output_, tuned->text));
     MGTUNE_ASSIGN(const std::vector<TunedTableRow> rows,
                   read_tuned_table(JsonCursor(output_, value), catalog, UnknownOperators::refuse));
     MGTUNE_ASSIGN(const std::vector<WantedBuild> wanted, wanted_builds(rows, catalog));
@@ -57,7 +59,7 @@ class PackCommand final : public Command {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     MGTUNE_ASSIGN(MadeBuilds made, make_builds(wanted, std::min(cores, kMaxThreads)));
     if (made.builds.empty()) return Status(StatusCode::compile_failed, made.failed.front());
-    return write(*std::move(text), rows, wanted, std::move(made));
+    return write(std::move(tuned->text), rows, wanted, std::move(made));
   }
 
  private:

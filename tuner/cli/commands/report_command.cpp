@@ -38,6 +38,7 @@ class ReportCommand final : public Command {
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_TRY(check_format());
     MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
+    print_notes(found);
     const ReportModel& model = found.model;
     MGTUNE_ASSIGN(const std::vector<std::optional<BaselinePick>> baseline, read_baseline(model));
     DocumentOptions options;

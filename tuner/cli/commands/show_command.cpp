@@ -55,6 +55,7 @@ class ShowCommand final : public Command {
   }
   Result<ExitCode> run(const Invocation&) override {
     MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
+    print_notes(found);
     if (!found.nothing.empty() && !json_) {
       std::cout << found.nothing << '\n';
       return ExitCode::ok;

@@ -113,14 +113,20 @@ TEST_F(ExchangeFormatsTest, WhatTheOperatorDoesNotOfferAnyMoreIsLeftOut) {
   add(*store_, big_, "flat THREADS=16 LOAD=plain", Outcome::ok, 10);
   pick(*store_, big_, "old N=4", 10, 512.5);
   ExchangedResults results = collect_results(*store_, {}).value();
-  EXPECT_EQ(remove_stale(results, catalog_), 2U);
-  EXPECT_EQ(remove_stale(results, catalog_), 0U);
+  const RemovedRows removed = remove_unusable(results, catalog_);
+  EXPECT_EQ(removed.recorded, 1U);
+  EXPECT_EQ(removed.tuned.count(), 1U);
+  EXPECT_THAT(removed.sentences(),
+              ElementsAre(AllOf(HasSubstr("1 tuned problem that the operators do not offer"),
+                                HasSubstr("n=1000 T=f32 with old N=4")),
+                          HasSubstr("1 recorded variant that the operators do not offer")));
+  EXPECT_TRUE(remove_unusable(results, catalog_).sentences().empty());
   ASSERT_EQ(results.tables.size(), 1U);
   EXPECT_EQ(results.tables[0].picks.size(), 1U);
   // Whose operator nobody knows stays.
   Catalog empty(FileSystem::real());
   results = collect_results(*store_, {}).value();
-  EXPECT_EQ(remove_stale(results, empty), 0U);
+  EXPECT_TRUE(remove_unusable(results, empty).sentences().empty());
 }
 
 TEST_F(ExchangeFormatsTest, NamesThatAFormatKeepsForItself) {

@@ -1,32 +1,25 @@
-#include "api/tuned_source.h"
+#include "source/tuned_source.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "api/source_file.h"
 #include "core/warn_once.h"
 #include "json/json_cursor.h"
 #include "json/json_value.h"
 #include "pack/pack.h"
-#include "selection/evidence.h"
 #include "selection/variant_selection.h"
+#include "source/source_file.h"
 #include "store/store.h"
-#include "system/file_system.h"
 #include "system/user_folders.h"
 #include "tables/read_tuned_table.h"
 
 namespace mgtune {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr char kInstalledFolder[] = "share/mgtune/results";
 
 std::string counted_text(const std::string& path, std::size_t rows) {
   return fmt::format("{}, {} tuned problem{}", path, rows, rows == 1 ? "" : "s");
@@ -43,27 +36,16 @@ Status in_file(const std::string& path, Status failure) {
   return std::move(failure).with_context(path);
 }
 
-Result<std::vector<TunedView>> read_table_text(const std::string& path, std::string_view text,
-                                               Catalog& catalog) {
+Result<std::vector<TunedTableRow>> read_table_text(const std::string& path, std::string_view text,
+                                                   Catalog& catalog) {
   const Result<JsonValue> value = parse_json(text);
   if (!value.ok()) return corrupt(path + ": " + value.status().message());
   Result<std::vector<TunedTableRow>> rows =
       read_tuned_table(JsonCursor(path, *value), catalog, UnknownOperators::skip);
-  if (!rows.ok()) {
-    const bool malformed = rows.status().code() == StatusCode::invalid_argument;
-    return malformed ? corrupt(rows.status().message()) : rows.status();
+  if (!rows.ok() && rows.status().code() == StatusCode::invalid_argument) {
+    return corrupt(rows.status().message());
   }
-  std::vector<TunedView> views;
-  views.reserve(rows->size());
-  for (TunedTableRow& row : *rows) views.push_back(std::move(row.view));
-  return views;
-}
-
-Result<TunedSource> read_table(const std::string& path, std::string_view text, Catalog& catalog) {
-  TunedSource source;
-  MGTUNE_ASSIGN(source.rows, read_table_text(path, text, catalog));
-  source.text = counted_text(path, source.rows.size());
-  return source;
+  return rows;
 }
 
 std::string models_of(const std::vector<TunedView>& rows) {
@@ -85,22 +67,16 @@ void note_other_gpu(const std::string& path, const DeviceInfo& device, TunedSour
        source);
 }
 
-Result<TunedSource> read_pack(const std::string& path, const std::string& bytes, Catalog& catalog,
-                              const DeviceInfo& device) {
-  Result<Pack> pack = decode_pack(bytes);
-  if (!pack.ok()) return in_file(path, std::move(pack).take_status());
-  TunedSource source;
-  MGTUNE_ASSIGN(source.rows, read_table_text(path, pack->table, catalog));
-  const std::size_t builds = pack->builds.size();
-  source.text = fmt::format("{} and {} build{}", counted_text(path, source.rows.size()), builds,
-                            builds == 1 ? "" : "s");
+// Takes the builds out of the pack if they run on the device.
+void add_builds(const std::string& path, const DeviceInfo& device, TunedSource& source) {
+  std::optional<Pack> pack = std::exchange(source.pack, std::nullopt);
+  if (!pack) return;
   if (const Status skew = check_builds_run(*pack, device); !skew.ok()) {
     note(path + ": " + skew.message() + ": what it holds is compiled instead", source);
-    return source;
+    return;
   }
   note_other_gpu(path, device, source);
   source.builds = std::make_shared<PackedBuilds>(std::move(pack->builds));
-  return source;
 }
 
 using Operators = std::map<std::string, const Operator*>;
@@ -119,22 +95,16 @@ Operators operators_of(const TunedSource& source, Catalog& catalog) {
   return operators;
 }
 
-// Leaves out the tuned rows of known operators for which `is_stale(operator, row)` is true.
-template <class IsStale>
-void leave_out(const std::string& path, const Operators& operators, const IsStale& is_stale,
-               TunedSource& source) {
-  const std::size_t stale = std::erase_if(source.rows, [&](const TunedView& row) {
-    const auto op = operators.find(row.op);
-    return op != operators.end() && is_stale(*op->second, row);
+// Leaves out the rows that cannot be used here. `op`: only rows of this operator; "": all rows.
+void leave_out_unusable(const std::string& path, const std::string& op,
+                        const FailedVariants& failed, Catalog& catalog, TunedSource& source) {
+  LeftOutRows left_out;
+  std::erase_if(source.rows, [&](const TunedView& row) {
+    return (op.empty() || row.op == op) && left_out.leaves_out(row, catalog, failed);
   });
-  if (stale == 0) return;
-  note(fmt::format("{}: {} tuned problem{} that the operators do not offer any more", path, stale,
-                   stale == 1 ? "" : "s"),
-       source);
-}
-
-bool has_other_variant(const Operator& op, const TunedView& row) {
-  return is_of_another_version(op, row.tuned.variant);
+  for (const std::string& sentence : left_out.sentences()) {
+    note((path.empty() ? "" : path + ": ") + sentence, source);
+  }
 }
 
 Result<TunedSource> read_rows(const std::string& path) {
@@ -145,27 +115,42 @@ Result<TunedSource> read_rows(const std::string& path) {
   return source;
 }
 
+void judge_database(const std::string& path, Catalog& catalog, TunedSource& source) {
+  FailedVariants failed;
+  failed.add(source.measured);
+  leave_out_unusable(path, "", failed, catalog, source);
+  source.text = counted_text(path, source.rows.size());
+}
+
 Result<TunedSource> read_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
-  const Operators operators = operators_of(source, catalog);
-  leave_out(path, operators, has_other_variant, source);
-  for (const auto& [name, op] : operators) {
+  for (const auto& [name, op] : operators_of(source, catalog)) {
     const Status offered = check_offered(*op, source.rows, source.measured);
     if (!offered.ok()) return corrupt(path + ": " + offered.message());
   }
-  source.text = counted_text(path, source.rows.size());
+  judge_database(path, catalog, source);
   return source;
 }
 
-// The user's own results outlive edits of their families, so stale rows are left out.
-// decode_evidence() leaves out stale measurements.
+// The user's own results outlive edits of their families, so stale rows are left out whatever they
+// say. decode_evidence() leaves out stale measurements.
 Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, read_rows(path));
-  const auto is_stale = [](const Operator& op, const TunedView& row) {
-    return has_other_variant(op, row) || !check_offered(op, {&row, 1}, {}).ok();
-  };
-  leave_out(path, operators_of(source, catalog), is_stale, source);
+  judge_database(path, catalog, source);
+  return source;
+}
+
+TunedSource source_of(const std::string& path, TableFile file, Catalog& catalog) {
+  TunedSource source;
+  source.needs_user_failures = true;
+  for (TunedTableRow& row : file.rows) source.rows.push_back(std::move(row.view));
+  leave_out_unusable(path, "", {}, catalog, source);
   source.text = counted_text(path, source.rows.size());
+  if (file.pack) {
+    const std::size_t builds = file.pack->builds.size();
+    source.text += fmt::format(" and {} build{}", builds, builds == 1 ? "" : "s");
+  }
+  source.pack = std::move(file.pack);
   return source;
 }
 
@@ -185,64 +170,42 @@ Result<TunedSource> user_source(Catalog& catalog) {
 
 }  // namespace
 
-std::vector<std::string> InstalledTables::files() {
-  const fs::path library = folder_of_this_code();
-  if (library.empty()) return {};
-  for (const char* up : {"..", "../.."}) {
-    const std::string folder = (library / up / kInstalledFolder).lexically_normal().string();
-    const Result<std::vector<std::string>> names = FileSystem::real().list_files(folder);
-    if (!names.ok()) continue;
-    std::vector<std::string> tables;
-    for (const std::string& name : *names) {
-      if (name.ends_with(".tuned.json")) tables.push_back((fs::path(folder) / name).string());
-    }
-    return tables;
-  }
-  return {};
-}
-
-Status InstalledTables::add(const std::string& path) {
+Result<std::optional<TableFile>> read_table_file(const std::string& path, Catalog& catalog) {
   MGTUNE_ASSIGN(const SourceFile file, read_source_file(path));
-  Result<JsonValue> document = parse_json(file.content);
-  if (!document.ok()) return corrupt(path + ": " + document.status().message());
-  tables_.push_back({path, std::move(document).value()});
-  return {};
-}
-
-InstalledTables::Rows InstalledTables::load(const Operator& op) {
-  Rows all;
-  const auto [loaded, is_first] = loaded_.try_emplace(op.full_name(), 0);
-  if (!is_first) return all;
-  for (const Table& table : tables_) {
-    Result<std::vector<TunedTableRow>> rows =
-        read_tuned_rows(JsonCursor(table.path, table.document), op);
-    if (!rows.ok()) {
-      all.failures.push_back(rows.status().message());
-      continue;
+  TableFile table;
+  switch (file.kind) {
+    case SourceFile::Kind::database:
+      return std::optional<TableFile>();
+    case SourceFile::Kind::table: {
+      MGTUNE_ASSIGN(table.rows, read_table_text(path, file.content, catalog));
+      break;
     }
-    for (TunedTableRow& row : *rows) all.rows.push_back(std::move(row.view));
+    case SourceFile::Kind::pack: {
+      Result<Pack> pack = decode_pack(file.content);
+      if (!pack.ok()) return in_file(path, std::move(pack).take_status());
+      MGTUNE_ASSIGN(table.rows, read_table_text(path, pack->table, catalog));
+      table.pack = *std::move(pack);
+      break;
+    }
   }
-  loaded->second = all.rows.size();
-  return all;
+  return std::optional(std::move(table));
 }
 
-std::size_t InstalledTables::loaded(const std::string& op) const {
-  const auto found = loaded_.find(op);
-  return found == loaded_.end() ? 0 : found->second;
+std::string only_source(const std::string& named) {
+  return named.empty() ? environment_variable("MGTUNE_DB") : named;
+}
+
+Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog) {
+  MGTUNE_ASSIGN(std::optional<TableFile> table, read_table_file(path, catalog));
+  if (!table) return read_database(path, catalog);
+  return source_of(path, *std::move(table), catalog);
 }
 
 Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
                                       const DeviceInfo& device) {
-  MGTUNE_ASSIGN(const SourceFile file, read_source_file(path));
-  switch (file.kind) {
-    case SourceFile::Kind::table:
-      return read_table(path, file.content, catalog);
-    case SourceFile::Kind::pack:
-      return read_pack(path, file.content, catalog, device);
-    case SourceFile::Kind::database:
-      break;
-  }
-  return read_database(path, catalog);
+  MGTUNE_ASSIGN(TunedSource source, read_tuned_source(path, catalog));
+  add_builds(path, device, source);
+  return source;
 }
 
 void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows) {
@@ -263,21 +226,50 @@ void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows) {
   }
 }
 
-Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
-                                       const DeviceInfo& device) {
-  const std::string path = named.empty() ? environment_variable("MGTUNE_DB") : named;
-  if (!path.empty()) {
-    Result<TunedSource> source = read_tuned_source(path, catalog, device);
-    if (source.ok() || source.status().code() != StatusCode::not_found) return source;
-    TunedSource none;
-    none.text = path + " does not exist";
-    return none;
-  }
+Result<TunedSource> open_default_sources(Catalog& catalog) {
   MGTUNE_ASSIGN(TunedSource source, user_source(catalog));
   for (const std::string& file : InstalledTables::files()) {
     if (const Status added = source.installed.add(file); !added.ok()) note(added.message(), source);
   }
   return source;
+}
+
+Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
+                                       const DeviceInfo& device) {
+  const std::string path = only_source(named);
+  if (path.empty()) return open_default_sources(catalog);
+  Result<TunedSource> source = read_tuned_source(path, catalog, device);
+  if (source.ok() || source.status().code() != StatusCode::not_found) return source;
+  TunedSource none;
+  none.text = path + " does not exist";
+  return none;
+}
+
+MeasuredRows user_failures(const std::string& op) {
+  const std::string folder = user_data_folder();
+  if (folder.empty()) return {};
+  Result<Store> store = Store::open(folder + "/results.db", Store::Mode::read_only);
+  if (!store.ok()) return {};
+  Result<MeasuredRows> measured = store->measured(op);
+  if (!measured.ok()) return {};
+  std::erase_if(measured->rows,
+                [](const MeasuredRows::Row& row) { return !rules_out(row.outcome); });
+  return *std::move(measured);
+}
+
+Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source) {
+  const std::string name = op.full_name();
+  const bool is_new = source.complete.insert(name).second;
+  if (is_new && source.needs_user_failures) source.user_failures[name] = user_failures(name);
+  const MeasuredRows& measured =
+      source.needs_user_failures ? source.user_failures[name] : source.measured;
+  if (is_new) {
+    add_installed(op, source);
+    FailedVariants failed;
+    failed.add(measured);
+    leave_out_unusable("", name, failed, catalog, source);
+  }
+  return decode_evidence(op, source.rows, measured);
 }
 
 void add_installed(const Operator& op, TunedSource& source) {

@@ -1,4 +1,4 @@
-#include "api/source_file.h"
+#include "source/source_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

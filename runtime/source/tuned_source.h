@@ -1,0 +1,92 @@
+// Where tuned rows come from: a results database, a tuned table or a pack. The content of the file
+// decides which of them it is. The rows are checked against the known operators. Programs and the
+// commands of mgtune open their rows here, so they read the same.
+//
+// If the caller or MGTUNE_DB names a source, it is the only one, and an error in it is an error of
+// opening it. Otherwise the user's database comes first, and then the tables that are installed
+// with the library, whose rows are added when an operator is asked for. Errors in those cause
+// warnings, and their rows are left out. Rows that cannot be used with this build
+// (selection/usable_rows.h) are left out too, with a warning. One thread per catalog, and per
+// source while rows are added.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "build/build_supply.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "family/catalog.h"
+#include "family/operator.h"
+#include "pack/pack.h"
+#include "selection/evidence.h"
+#include "selection/usable_rows.h"
+#include "source/installed_tables.h"
+#include "store/views.h"
+#include "tables/read_tuned_table.h"
+
+namespace mgtune {
+
+struct TunedSource {
+  std::string text;                           // "results.db, 12 tuned problems", for mgr_explain
+  std::vector<std::string> notes;             // the warnings
+  std::vector<TunedView> rows;                // tuned.gpu is equal for equal GPUs
+  MeasuredRows measured;                      // of a database: the results of all variants
+  std::optional<Pack> pack;                   // of a pack, until add_builds() takes its builds
+  std::shared_ptr<const BuildSupply> builds;  // of a pack that can be used here, otherwise null
+  InstalledTables installed;                  // rows that are not among `rows` yet
+  // A table or a pack does not say which variants are wrong, so the failures in the user's own
+  // database count too.
+  bool needs_user_failures = false;
+  std::map<std::string, MeasuredRows> user_failures;  // by operator, of those that were asked for
+  std::set<std::string> complete;                     // operators that were asked for
+};
+
+// The tuned table in a file, and the builds if it is a pack.
+struct TableFile {
+  std::vector<TunedTableRow> rows;
+  std::optional<Pack> pack;
+};
+// nullopt if the file is neither a table nor a pack, and so a database. Failures as below.
+Result<std::optional<TableFile>> read_table_file(const std::string& path, Catalog& catalog);
+
+// The only source: `named`, otherwise the file that MGTUNE_DB names; "" if there is neither.
+std::string only_source(const std::string& named);
+
+// Reads one file. not_found, corrupt, incompatible or io, with the name of the file. With a device,
+// it also adds the builds.
+Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog);
+Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
+                                      const DeviceInfo& device);
+
+// Opens the user's database and the installed tables. A database that does not exist counts as
+// empty.
+Result<TunedSource> open_default_sources(Catalog& catalog);
+
+// Opens `named`, or the default sources if it is empty. A file that does not exist counts as empty.
+Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalog,
+                                       const DeviceInfo& device);
+
+// The variants of the operator, or of all operators if it is "", that failed in the user's own
+// database. Empty if there is no such database, or if it cannot be read.
+MeasuredRows user_failures(const std::string& op);
+
+// Everything that the source knows of the operator: its rows and those of installed tables without
+// the ones that cannot be used here, and what was measured.
+Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source);
+
+// Adds the rows of `more` for GPUs and problems for which `rows` has none.
+void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows);
+
+// Adds the rows that the installed tables have for the operator, once.
+void add_installed(const Operator& op, TunedSource& source);
+
+// Lines for mgr_explain: where the tuned rows of the operator came from, and the warnings.
+std::string source_lines(const TunedSource& source, const std::string& op);
+
+}  // namespace mgtune
