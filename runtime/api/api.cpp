@@ -117,13 +117,12 @@ Result<std::string> explanation(const mgr_plan_t& plan, std::span<const std::int
       "problem   {} {}{}\nvariant   {}\nchosen    {}: {}\n", binding.op->full_name(),
       binding.text(), dims_text(*binding.op, dims), why.variant, to_string(why.step), why.reason);
   if (why.expected_ns > 0) {
-    text += fmt::format("expected  {:.2f} us{}{}\n", why.expected_ns / 1e3,
-                        why.scaled ? "" : " at the tuned problem",
+    text += fmt::format("expected  {:.2f} us at the tuned problem{}\n", why.expected_ns / 1e3,
                         device.kind == DeviceKind::cpu ? " (emulation)" : "");
   }
-  if (why.slowdown >= 0 && (why.scaled || why.step == SelectionStep::exact)) {
-    text += fmt::format("regret    {:.1f} % over the best variant{}\n", 100 * why.slowdown,
-                        why.step == SelectionStep::exact ? ", both measured alone" : ", estimated");
+  if (why.slowdown >= 0) {
+    text += fmt::format("regret    {:.1f} % over the best variant, both measured alone\n",
+                        100 * why.slowdown);
   }
   return text + fmt::format("device    {}\n", device.name) + plan.source_lines;
 }

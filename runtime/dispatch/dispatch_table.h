@@ -25,8 +25,8 @@ struct DispatchRow {
   Slots slots;         // of the measured problem or of the point
   SelectionStep step;  // for a launch of the plan with exactly these dims
   std::string reason;
-  double expected_ns = 0, bytes = 1;  // for a launch with exactly these dims
-  double slowdown = -1;               // see SelectedVariant::slowdown
+  double expected_ns = 0;  // for a launch with exactly these dims
+  double slowdown = -1;    // see SelectedVariant::slowdown
 };
 
 class DispatchTable {

@@ -10,7 +10,6 @@
 #include "launch/launch_dims.h"
 #include "launch/launch_program.h"
 #include "launch/workspace_bound.h"
-#include "selection/variant_features.h"
 
 namespace mgtune {
 namespace {
@@ -77,13 +76,9 @@ struct Plan::State {
       explanation.step = SelectionStep::nearest_problem;
     }
     explanation.reason = row.reason;
+    if (explanation.step != SelectionStep::exact) return;
     explanation.expected_ns = row.expected_ns;
     explanation.slowdown = row.slowdown;
-    explanation.scaled = row.step == SelectionStep::least_regret;
-    if (row.step == SelectionStep::least_regret) {
-      const Problem problem{binding.op, Slots(here.begin(), here.end())};
-      explanation.expected_ns *= cost_bytes(problem) / row.bytes;
-    }
   }
 
   Status nothing_serves(const LaunchArguments& arguments, const Shape& shape) const {
@@ -158,7 +153,7 @@ Result<Plan::Explanation> Plan::explain(const std::vector<std::int64_t>& dims) c
     const std::size_t index = state_->table.pop_nearest(distances);
     const LoadedVariant& variant = *state_->variants[index];
     if (!variant.serves(arguments)) continue;
-    Explanation explanation{variant.text(), SelectionStep::default_ladder, "", 0, -1, false};
+    Explanation explanation{variant.text(), SelectionStep::default_ladder, ""};
     if (const DispatchRow* row = state_->table.nearest_row(index, shape.slots); row != nullptr) {
       state_->explain(*row, shape, explanation);
     } else {

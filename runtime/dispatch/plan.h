@@ -54,9 +54,9 @@ class Plan {
     std::string variant;
     SelectionStep step;
     std::string reason;
-    double expected_ns;  // for these dims if `scaled`, otherwise at the problem in `reason`
-    double slowdown;     // over the best variant, measured or estimated; -1: unknown
-    bool scaled;
+    // Measured at these dims; 0 and -1 if that is not known, as at all dims that nobody measured.
+    double expected_ns = 0;
+    double slowdown = -1;  // over the best variant
   };
   Result<Explanation> explain(const std::vector<std::int64_t>& dims) const;
 

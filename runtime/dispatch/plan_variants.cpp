@@ -10,7 +10,6 @@
 
 #include "selection/admission.h"
 #include "selection/selector.h"
-#include "selection/variant_features.h"
 
 namespace mgtune {
 namespace {
@@ -277,8 +276,7 @@ class PlanLoader {
         result.rows.push_back(
             {i, pick.distance, entry.problem.slots,
              pick.same_gpu ? SelectionStep::nearest_problem : SelectionStep::nearest_gpu,
-             describe(entry) + (other_build ? kOtherBuild : ""), entry.median_ns,
-             cost_bytes(entry.problem)});
+             describe(entry) + (other_build ? kOtherBuild : ""), entry.median_ns});
       }
     }
   }
@@ -314,7 +312,7 @@ class PlanLoader {
     if (measured_with_other_build(*result.variants[variant])) reason += kOtherBuild;
     if (candidate.other_driver) reason += kOtherDriver;
     result.rows.push_back({variant, 0, points_[point].slots, candidate.step, std::move(reason),
-                           candidate.expected_ns, cost_bytes(points_[point]), candidate.slowdown});
+                           candidate.expected_ns, candidate.slowdown});
   }
 
   Status nothing_serves() const {

@@ -13,6 +13,7 @@
 namespace mgtune {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -50,6 +51,21 @@ class CliExplain : public StoreTest {
     ASSERT_TRUE(store.record(record).ok());
   }
 
+  // A pick without the measurements of its sweep, as an import leaves it.
+  void add_pick(const std::string& rows, const std::string& threads, double median_ns) {
+    Store store = open();
+    OutcomeRecord record = outcome_in(store, kH200Record);
+    TunedRecord tuned;
+    tuned.sweep = record.sweep;
+    tuned.gpu = record.key.gpu;
+    tuned.problem =
+        *store.problem_id("rmsnorm.forward", "rows=" + rows + " hidden=4096 T=bf16", 1e6, 1e6);
+    tuned.variant = std::string(kFast).replace(std::string_view(kFast).find("128"), 3, threads);
+    tuned.method = "rotating";
+    tuned.median_ns = median_ns;
+    ASSERT_TRUE(store.record_tuned(tuned).ok());
+  }
+
   Ended explain(const MgtuneProgram::Words& more) {
     MgtuneProgram::Words words = {"explain", "--kernel", "rmsnorm.forward", "--gpu", "H200",
                                   "--db",    path_};
@@ -72,9 +88,40 @@ TEST_F(CliExplain, AnswersForAGpuThatIsNotHere) {
   const auto json = nlohmann::json::parse(between.out);
   EXPECT_EQ(json["chosen"]["rule"], "least regret");
   EXPECT_EQ(json["chosen"]["variant"], kFast);
-  EXPECT_NEAR(json["chosen"]["expected_ns"].get<double>(), 20'000, 4'000);
+  EXPECT_NEAR(json["chosen"]["estimated_ns"].get<double>(), 20'000, 4'000);
+  EXPECT_TRUE(json["chosen"]["expected_ns"].is_null());
+  EXPECT_TRUE(json["chosen"]["slowdown"].is_null());
   EXPECT_LE(json["regret_bound"].get<double>(), 0.1);
   EXPECT_GE(json["runners_up"].size(), 2U);
+}
+
+// Neither what a model estimates nor what was measured at another problem is a time of this one.
+TEST_F(CliExplain, PrintsNoTimeOfAProblemThatWasNotMeasured) {
+  const auto expect_no_time = [&](const std::string& problem, const std::string& rule) {
+    const Ended at = explain({"--problem", problem});
+    ASSERT_EQ(at.exit_code, 0) << at.err;
+    EXPECT_THAT(at.out, HasSubstr("chosen    " + rule));
+    EXPECT_THAT(at.out, HasSubstr("expected  unknown: "));
+    EXPECT_THAT(at.out, Not(ContainsRegex("[0-9] us"))) << "no time of any candidate";
+    EXPECT_THAT(at.out, Not(HasSubstr("regret  ")));
+    EXPECT_THAT(at.out, Not(ContainsRegex("[0-9] %.*(least regret|nearest)"))) << "no slowdown";
+    const auto json = explain({"--problem", problem, "--json"}).json();
+    ASSERT_FALSE(json["runners_up"].empty());
+    for (const auto& other : json["runners_up"]) {
+      EXPECT_TRUE(other["expected_ns"].is_null()) << other;
+      EXPECT_TRUE(other["slowdown"].is_null()) << other;
+    }
+  };
+  expect_no_time("rows=2000,hidden=4096,T=bf16", "least regret: ");
+  EXPECT_THAT(explain({"--problem", "rows=2000,hidden=4096,T=bf16"}).out, HasSubstr("bound  "));
+
+  path_ = folder_.file("picks.db");
+  add_pick("512", "128", 3'000);
+  add_pick("4096", "256", 63'280);
+  expect_no_time("rows=2000,hidden=4096,T=bf16", "nearest problem: ");
+  const Ended exact = explain({"--problem", "rows=512,hidden=4096,T=bf16"});
+  EXPECT_THAT(exact.out, HasSubstr("expected  3.00 us\n"));
+  EXPECT_THAT(exact.out, Not(HasSubstr("63.28"))) << "the time of 4096 rows";
 }
 
 TEST_F(CliExplain, TheRegretOfAPickIsOfWhatWasMeasuredAlone) {

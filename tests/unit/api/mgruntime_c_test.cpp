@@ -422,6 +422,8 @@ TEST_F(MgruntimeC, LaunchesWhatTheDatabaseSays) {
   EXPECT_THAT(text, HasSubstr("expected  2.50 us at the tuned problem (emulation)\n"));
   EXPECT_THAT(text, HasSubstr("tuned.db, 1 tuned problem\n"));
   EXPECT_THAT(explained(tuned_plan, 10), HasSubstr("chosen    nearest problem: "));
+  EXPECT_THAT(explained(tuned_plan, 10), testing::Not(HasSubstr(" us")))
+      << "the time of another problem";
   const Vectors vectors(context_, {1, 2}, {3, 4});
   const std::int64_t n = 2;
   EXPECT_EQ(mgr_launch(tuned_plan, nullptr, &n, 1, vectors.tensors, 3, nullptr, 0, nullptr), MGR_OK)

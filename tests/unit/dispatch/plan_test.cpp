@@ -96,6 +96,7 @@ TEST_F(PlanTest, LaunchesTheNearestTunedVariant) {
   why = plan->explain({4095, -1});
   ASSERT_TRUE(why.ok());
   EXPECT_EQ(why->step, SelectionStep::nearest_problem);
+  EXPECT_EQ(why->expected_ns, 0) << "the time of 4096 rows is not that of 4095";
   why = plan->explain({4096, 65});
   ASSERT_TRUE(why.ok());
   EXPECT_EQ(why->variant, "row THREADS=32 VEC=1");

@@ -199,6 +199,8 @@ TEST_F(SelectorTest, APlanIsNeverSlowerThanTheDefaultAtAMeasuredProblem) {
   }
   const Plan::Explanation between = must(made->explain({20'000, -1}));
   EXPECT_EQ(between.variant, "row THREADS=256 VEC=4");
+  EXPECT_EQ(between.expected_ns, 0) << "nobody measured it";
+  EXPECT_EQ(between.slowdown, -1);
 }
 
 TEST_F(SelectorTest, CrossValidationLosesLittleWhereTheBestIsSmooth) {

@@ -35,28 +35,41 @@ std::vector<std::string> flags(const SelectionReport& report) {
   return words;
 }
 
+// Whether its figures are measurements of this very problem on this GPU. The others are a model's
+// estimates, which rank variants but say little of their times, or times of another problem.
+bool is_measured_here(const SelectedVariant& selected) {
+  return selected.step == SelectionStep::exact;
+}
+
+double measured_ns(const SelectedVariant& selected) {
+  return is_measured_here(selected) ? selected.expected_ns : 0;
+}
+
+double measured_slowdown(const SelectedVariant& selected) {
+  return is_measured_here(selected) ? selected.slowdown : -1;
+}
+
 // "18.55 us". For a pick also its time outside the final, which compares with the runners-up.
 std::string expected_text(const SelectedVariant& chosen) {
+  if (!is_measured_here(chosen)) return "unknown: this variant was not measured on this problem";
   const bool both = chosen.alone_ns > 0 && chosen.alone_ns != chosen.expected_ns;
   std::string text = expected_time_text(chosen.expected_ns);
   if (both) text += " as tuned; " + expected_time_text(chosen.alone_ns) + " measured alone";
-  return text + (chosen.slowdown < 0 && chosen.expected_ns > 0 ? " at that problem" : "");
+  return text;
 }
 
 std::string answer_text(const SelectionReport& report) {
   const SelectedVariant& chosen = report.selected.front();
   const Operator& op = *report.problem->op;
-  const bool estimated = chosen.step != SelectionStep::exact;
   std::string text = fmt::format(
       "problem   {} {}\ngpu       {}\nvariant   {}\nchosen    {}: {}\nexpected  {}\n",
       op.full_name(), report.problem->text(), report.device.name, variant_text(op, chosen.variant),
       to_string(chosen.step), chosen.reason, expected_text(chosen));
-  if (chosen.slowdown >= 0) {
-    text += fmt::format("regret    {} over the best variant, {}\n",
-                        expected_share_text(chosen.slowdown),
-                        estimated ? "estimated" : "both measured alone");
+  if (measured_slowdown(chosen) >= 0) {
+    text += fmt::format("regret    {} over the best variant, both measured alone\n",
+                        expected_share_text(chosen.slowdown));
   }
-  if (estimated && !report.neighbors.empty()) {
+  if (!is_measured_here(chosen) && !report.neighbors.empty()) {
     text += fmt::format(
         "bound     {}: the largest loss at the {} nearest measured problems, each left out in "
         "turn\n",
@@ -72,8 +85,9 @@ std::string answer_text(const SelectionReport& report) {
                    {"why"}});
   for (std::size_t i = 1; i < listed_candidates(report); ++i) {
     const SelectedVariant& other = report.selected[i];
-    table.add_row({variant_text(op, other.variant), expected_time_text(other.expected_ns),
-                   expected_share_text(other.slowdown), std::string(to_string(other.step))});
+    table.add_row({variant_text(op, other.variant), expected_time_text(measured_ns(other)),
+                   expected_share_text(measured_slowdown(other)),
+                   std::string(to_string(other.step))});
   }
   return text + "\n" + table.text();
 }
@@ -130,9 +144,15 @@ Json variant_json(const Operator& op, const SelectedVariant& selected) {
                {"rule", to_string(selected.step)},
                {"reason", selected.reason},
                {"expected_ns", nullptr},
-               {"slowdown", nullptr}};
-  if (selected.expected_ns > 0) json["expected_ns"] = selected.expected_ns;
-  if (selected.slowdown >= 0) json["slowdown"] = selected.slowdown;
+               {"slowdown", nullptr},
+               {"estimated_ns", nullptr},
+               {"estimated_slowdown", nullptr}};
+  if (measured_ns(selected) > 0) json["expected_ns"] = selected.expected_ns;
+  if (measured_slowdown(selected) >= 0) json["slowdown"] = selected.slowdown;
+  if (!is_measured_here(selected) && selected.slowdown >= 0) {
+    json["estimated_ns"] = selected.expected_ns;
+    json["estimated_slowdown"] = selected.slowdown;
+  }
   return json;
 }
 
