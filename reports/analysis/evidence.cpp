@@ -1,6 +1,7 @@
 #include "analysis/evidence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -112,23 +113,40 @@ bool decided(const FinalRecord& final, const TunedRecord& tuned) {
   });
 }
 
-// What the final that decided a pick says about it: its interval, and that of its ratio to the
+// The 95 % interval of the speed-up, which is the ratio of the two medians: it follows from theirs.
+// The median of the ratios within the rounds is another figure, which decides the final. It may
+// differ from the ratio of the medians by several percent, so its interval does not fit here.
+void add_speedup_interval(const FinalistRecord& of_pick, const FinalistRecord& of_default,
+                          ReportPick& pick) {
+  if (of_pick.median_low_ns <= 0 || of_default.median_low_ns <= 0) return;
+  const auto width = [](double larger, double smaller) { return std::log(larger / smaller); };
+  pick.speedup_low =
+      *pick.speedup * std::exp(-std::hypot(width(of_default.median_ns, of_default.median_low_ns),
+                                           width(of_pick.median_high_ns, of_pick.median_ns)));
+  pick.speedup_high =
+      *pick.speedup * std::exp(std::hypot(width(of_default.median_high_ns, of_default.median_ns),
+                                          width(of_pick.median_ns, of_pick.median_low_ns)));
+}
+
+// What the final that decided a pick says about it: its interval, and that of its speed-up over the
 // default, which ran in the same rounds.
 void add_final(const FinalRecord& final, ReportPick& pick) {
   const TunedRecord& tuned = pick.view.tuned;
   pick.noise_floor = final.noise_floor;
-  const bool with_default = std::ranges::any_of(final.finalists, [&](const auto& finalist) {
-    return finalist.variant == tuned.default_variant;
-  });
+  const auto of_default =
+      std::ranges::find(final.finalists, tuned.default_variant, &FinalistRecord::variant);
+  const bool with_default =
+      of_default != final.finalists.end() && of_default->median_ns == tuned.default_median_ns;
   for (const FinalistRecord& finalist : final.finalists) {
     if (finalist.tied) pick.tied.push_back(finalist.variant);
     if (finalist.variant != tuned.variant) continue;
     pick.low_ns = finalist.median_low_ns;
     pick.high_ns = finalist.median_high_ns;
-    if (with_default && pick.speedup && finalist.ratio_low > 0) {
-      pick.speedup = 1 / finalist.ratio;  // within rounds, which drift does not reach
-      pick.speedup_low = 1 / finalist.ratio_high;
-      pick.speedup_high = 1 / finalist.ratio_low;
+    if (!with_default || !pick.speedup) continue;
+    if (tuned.variant == tuned.default_variant) {
+      pick.speedup_low = pick.speedup_high = 1;
+    } else {
+      add_speedup_interval(finalist, *of_default, pick);
     }
   }
 }

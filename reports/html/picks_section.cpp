@@ -83,7 +83,8 @@ std::string picks_section(const ReportModel& model) {
   if (model.picks.empty()) return empty_part("No problem has a pick yet.");
   std::string html =
       "<p>The variant that serves each problem, beside the default that would serve it untuned. "
-      "Times are medians; <em>variants</em> counts those of the problem that were evaluated. "
+      "Times are medians; <em>speed-up</em> is the default's time divided by the time of the pick; "
+      "<em>variants</em> counts those of the problem that were evaluated. "
       "<em>Tie</em>: nothing beat the default beyond noise, so the default "
       "stays; "
       "<em>default</em>: nothing was faster. GB/s are the bytes that the problem must move over "

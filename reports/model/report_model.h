@@ -32,7 +32,8 @@ std::string_view to_string(PickStanding standing);
 struct ReportPick {
   TunedView view;
   PickStanding standing = PickStanding::no_default;
-  std::optional<double> speedup;         // over the default, if that has a time
+  // The default's time divided by the pick's, both as in `view`; nullopt if the default has none.
+  std::optional<double> speedup;
   std::optional<double> bandwidth_gbps;  // counted bytes over time; none for emulation
   std::optional<double> of_copy;  // rate relative to the fastest copy of the same number of bytes
   std::int64_t variants_ok = 0, variants_failed = 0;  // of this problem on this GPU
@@ -41,7 +42,7 @@ struct ReportPick {
   Roofline roofline;                      // empty for emulation
   bool imported = false;                  // measured elsewhere
   std::optional<double> low_ns, high_ns;  // the 95 % interval of its time
-  std::optional<double> speedup_low, speedup_high;  // if a final timed both in turn
+  std::optional<double> speedup_low, speedup_high;  // its 95 % interval, if a final timed both
   std::optional<std::size_t> row, default_row;      // indices into the model's variants
   std::vector<std::size_t> tied_rows;
   std::size_t problem = 0;  // index into the model's problems

@@ -128,12 +128,19 @@ std::string picks_table(const ReportModel& model) {
     text +=
         "\ntie: nothing beat the default beyond noise, so it stays; default: nothing was faster.\n";
   }
+  const bool has_gain = std::ranges::any_of(model.picks, [](const ReportPick& pick) {
+    return pick.standing == PickStanding::faster && pick.speedup;
+  });
+  if (has_gain) {
+    text += fmt::format("{}speed-up: the default's time divided by the time of the pick.\n",
+                        default_stays ? "" : "\n");
+  }
   const auto has_ceiling = [](const auto& pick) { return !ceiling_shares(pick).empty(); };
   if (std::ranges::any_of(model.picks, has_ceiling)) {
     text += fmt::format(
         "{}reached: of the rate of a copy of as many bytes, or of the peak of its arithmetic, both "
         "measured here.\n",
-        default_stays ? "" : "\n");
+        default_stays || has_gain ? "" : "\n");
   }
   return text + emulation_note(model);
 }

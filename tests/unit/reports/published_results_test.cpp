@@ -31,6 +31,9 @@ TEST(PublishedResults, TheReadmeSaysWhatTheExportSays) {
                     words.at("hidden"), pick["median_ns"].get<double>() / 1000,
                     pick["bandwidth_gbps"].get<double>(), 100 * pick["of_copy"].get<double>());
     EXPECT_NE(readme.find(row), std::string::npos) << row;
+    EXPECT_DOUBLE_EQ(pick["speedup"].get<double>(),
+                     pick["default_median_ns"].get<double>() / pick["median_ns"].get<double>())
+        << row;
   }
 }
 

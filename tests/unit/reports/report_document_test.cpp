@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -10,10 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "document/markdown.h"
+#include "document/report_json.h"
+#include "html/report_page.h"
 #include "model/missing_parts.h"
 #include "reports/web/page_fields.h"
 #include "tests/helpers/made_up_report.h"
 #include "tests/helpers/test_paths.h"
+#include "text/tables.h"
 
 namespace mgtune {
 namespace {
@@ -159,11 +163,47 @@ TEST(ReportDocumentTest, PicksNameTheirCeilingAndTheirInterval) {
   EXPECT_EQ(pick["ceiling"]["text"], "95.0 % of the copy of 64.0 MiB");
   EXPECT_THAT(pick["ceilings"], SizeIs(2)) << "and of the fp32 peak, which counters tell apart";
   EXPECT_EQ(pick["low_ns"], 19950) << "of the final";
-  EXPECT_NEAR(pick["speedup"], 1 / 0.66, 1e-6);
-  EXPECT_NEAR(pick["speedup_low"], 1 / 0.68, 1e-6);
-  EXPECT_NEAR(pick["speedup_high"], 1 / 0.65, 1e-6);
+  EXPECT_EQ(pick["speedup"], 1.5) << "30 us over 20 us, whatever the ratio within the rounds";
+  EXPECT_NEAR(pick["speedup_low"], 1.5 * (1 - std::hypot(100. / 29900, 50. / 20000)), 1e-4);
+  EXPECT_NEAR(pick["speedup_high"], 1.5 * (1 + std::hypot(100. / 30000, 50. / 19950)), 1e-4);
   EXPECT_EQ(pick["standing"], "faster");
   EXPECT_TRUE(pick["baseline"].is_null());
+}
+
+// A final whose ratio within the rounds, 0.42, is not that of its medians; and the same pick after
+// an export and an import, which has no final.
+TEST(ReportDocumentTest, TheSpeedUpIsTheRatioOfTheTwoTimesBesideIt) {
+  StoredRows rows = full_rows();
+  TunedRecord& tuned = rows.tuned[1].tuned;
+  std::vector<FinalistRecord>& finalists = rows.finals[0].final.finalists;
+  finalists[0].median_ns = finalists[0].median_low_ns = finalists[0].median_high_ns = 171'900;
+  finalists[1].median_ns = finalists[1].median_low_ns = finalists[1].median_high_ns = 395'300;
+  tuned.median_ns = 171'900;
+  tuned.default_median_ns = 395'300;
+  finalists[0].ratio = finalists[0].ratio_low = finalists[0].ratio_high = 0.42;
+  StoredRows imported = rows;
+  imported.finals.clear();
+  for (const StoredRows& of : {rows, imported}) {
+    const ReportModel model = make_report_model(of);
+    const auto pick = std::ranges::find(model.picks, PickStanding::faster, &ReportPick::standing);
+    ASSERT_NE(pick, model.picks.end());
+    EXPECT_DOUBLE_EQ(pick->speedup.value(), 395.3 / 171.9);
+    EXPECT_EQ(document_of(model)["picks"][1]["speedup"], 2.299593);
+    for (const std::string& text :
+         {picks_table(model), report_markdown(model, analyze(model), {}), model.verdict[0]}) {
+      EXPECT_THAT(text, HasSubstr("2.30x"));
+      EXPECT_THAT(text, Not(HasSubstr("2.38")));
+    }
+    const std::string document = report_document(model, analyze(model), {});
+    EXPECT_THAT(render_page(model, document).value(), HasSubstr(">2.30x<"));
+    EXPECT_THAT(picks_csv(model, {}), HasSubstr(",395300,faster,2.29959"));
+    const auto shown = nlohmann::json::parse(picks_json(model))["picks"];
+    for (const auto& one : shown) {
+      if (one["standing"] != "faster") continue;
+      EXPECT_DOUBLE_EQ(one["speedup"].get<double>(),
+                       one["default_median_ns"].get<double>() / one["median_ns"].get<double>());
+    }
+  }
 }
 
 TEST(ReportDocumentTest, FlagsAreBits) {
@@ -333,7 +373,7 @@ TEST(ReportDocumentTest, AHundredThousandVariantsTakeSeconds) {
 TEST(MarkdownTest, ShowsPicksWhatFailedAndWhatFillsTheRest) {
   const ReportModel model = full_model();
   const std::string text = report_markdown(model, analyze(model), {});
-  for (const char* part : {"# mgtune report: rmsnorm.forward on 2 devices", "## Picks", "1.52x",
+  for (const char* part : {"# mgtune report: rmsnorm.forward on 2 devices", "## Picks", "1.50x",
                            "95.0 % of the copy of 64.0 MiB", "## Failures", "no 32-byte vector",
                            "## Environment", "mgtune sweep --kernel rmsnorm --gpu H200",
                            "## How it was measured", "too few to say which parameter matters"}) {
