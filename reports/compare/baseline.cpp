@@ -1,13 +1,24 @@
 #include "compare/baseline.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace mgtune {
 namespace {
 
 bool same_place(const ReportPick& a, const ReportPick& b) {
-  return a.view.gpu == b.view.gpu && a.view.op == b.view.op && a.view.problem == b.view.problem &&
-         a.view.tuned.method == b.view.tuned.method;
+  return is_same_gpu(a.view.gpu, b.view.gpu) && a.view.op == b.view.op &&
+         a.view.problem == b.view.problem && a.view.tuned.method == b.view.tuned.method;
+}
+
+// Whether both picks are of one sweep, and so of the same samples.
+bool is_one_measurement(const ReportPick& a, const ReportPick& b) {
+  const auto figures = [](const ReportPick& pick) {
+    const TunedRecord& tuned = pick.view.tuned;
+    return std::tie(tuned.variant, tuned.build_sha256, tuned.median_ns, tuned.default_median_ns,
+                    pick.low_ns, pick.high_ns, pick.noise_floor);
+  };
+  return figures(a) == figures(b);
 }
 
 TimeEstimate time_of(const ReportPick& pick) {
@@ -30,8 +41,9 @@ std::vector<std::optional<BaselinePick>> against_baseline(const ReportModel& mod
     const TunedRecord& old = found->view.tuned;
     if (old.median_ns <= 0 || pick.view.tuned.median_ns <= 0) continue;
     result[i] = BaselinePick{old.variant, old.median_ns};
-    pairs.push_back(
-        {time_of(*found), time_of(pick), pick.view.gpu.emulation ? Clock::host : Clock::gpu});
+    pairs.push_back({time_of(*found), time_of(pick),
+                     pick.view.gpu.emulation ? Clock::host : Clock::gpu,
+                     is_one_measurement(*found, pick)});
     places.push_back(i);
   }
   const Judgement judgement = judge(pairs);

@@ -161,7 +161,10 @@ Status read_benchmarks(const JsonCursor& document, MeasuredTable& table) {
     TimeEstimate time = benchmark.error.empty() ? summarise_benchmark(benchmark) : TimeEstimate{};
     if (busy) time.noise_floor = kNoiseFloorOfBusyHost;
     if (time.median_ns > 0) {
-      table.rows.push_back({row, time, Clock::host});
+      std::vector<double> figures = benchmark.times_ns;
+      figures.insert(figures.end(),
+                     {benchmark.median_ns, benchmark.mean_ns, benchmark.deviation_ns});
+      table.rows.push_back({row, time, Clock::host, std::move(figures)});
     } else {
       table.untimed.push_back(
           {row, benchmark.error.empty() ? std::string(kNoTime) : benchmark.error});

@@ -24,6 +24,22 @@ bool has_details(const MeasuredTable& table) {
       table.rows, [](const MeasuredRow& row) { return row.name.device_details.empty(); });
 }
 
+// The drivers of two runs may report different memories of one GPU. The rows of B then get the
+// details of the GPU in A.
+void name_gpus_alike(const MeasuredTable& a, MeasuredTable& b) {
+  std::map<std::string, std::string> names;
+  for (const auto& [details_b, gpu_b] : b.gpus) {
+    for (const auto& [details_a, gpu_a] : a.gpus) {
+      if (is_same_gpu(gpu_a, gpu_b)) names.try_emplace(details_b, details_a);
+    }
+    if (a.gpus.contains(details_b)) names[details_b] = details_b;
+  }
+  for (MeasuredRow& row : b.rows) {
+    const auto name = names.find(row.name.device_details);
+    if (name != names.end()) row.name.device_details = name->second;
+  }
+}
+
 // Rows by name. The first row of a name counts, because a document may have the time of one variant
 // twice.
 using RowIndex = std::map<RowName, const MeasuredRow*>;
@@ -86,10 +102,15 @@ void sort_out(const std::vector<const MeasuredRow*>& a, const std::vector<const 
   add_lone(b, table_a, comparison.only_in_b);
 }
 
+// Documents of different kinds may have different figures of one measurement.
+bool has_same_samples(const ComparedRow& row) {
+  return !row.a.figures.empty() && row.a.figures == row.b.figures;
+}
+
 void judge_rows(Comparison& comparison) {
   std::vector<TimedPair> pairs;
   for (const ComparedRow& row : comparison.rows) {
-    pairs.push_back({row.a.time, row.b.time, row.a.clock});
+    pairs.push_back({row.a.time, row.b.time, row.a.clock, has_same_samples(row)});
   }
   const Judgement judgement = judge(pairs);
   comparison.widening = judgement.widening;
@@ -154,6 +175,7 @@ Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b) {
     for (MeasuredRow& row : a.rows) row.name.device_details.clear();
     for (MeasuredRow& row : b.rows) row.name.device_details.clear();
   }
+  name_gpus_alike(a, b);
   Comparison comparison;
   comparison.file_a = a.file;
   comparison.file_b = b.file;
@@ -176,6 +198,12 @@ Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b) {
   }
   judge_rows(comparison);
   std::ranges::stable_sort(comparison.rows, shown_before);
+  const auto same = std::ranges::count_if(comparison.rows, has_same_samples);
+  if (same > 0) {
+    comparison.notes.push_back(
+        fmt::format("{} of {} {} the same samples in A and in B: that is one measurement, not two",
+                    same, counted(comparison.rows.size(), "row"), same == 1 ? "has" : "have"));
+  }
   for (const MeasuredTable* table : {&a, &b}) {
     if (!table->caution.empty()) comparison.notes.push_back(table->caution);
   }

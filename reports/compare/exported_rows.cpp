@@ -42,9 +42,19 @@ Result<RowName> name_at(const JsonCursor& object) {
   return name;
 }
 
-MeasuredRow make_row(RowName name, TimeEstimate time) {
+MeasuredRow make_row(RowName name, TimeEstimate time, std::vector<double> figures) {
   const Clock clock = name.emulation ? Clock::host : Clock::gpu;
-  return {std::move(name), time, clock};
+  return {std::move(name), time, clock, std::move(figures)};
+}
+
+// The figures of a measurement or of a final, as read_store() has them. 0 if the document lacks
+// one.
+Status add_figures(const JsonCursor& object, std::initializer_list<std::string_view> keys,
+                   std::vector<double>& figures) {
+  for (const std::string_view key : keys) {
+    MGTUNE_ASSIGN(figures.emplace_back(), number_at(object, key));
+  }
+  return {};
 }
 
 Result<TimeEstimate> time_at(const JsonCursor& measurement) {
@@ -72,10 +82,21 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
   const std::optional<JsonCursor> final = variant.find("final");
   MGTUNE_ASSIGN(TimeEstimate time, time_at(is_null(final) ? *measurement : *final));
   time.cut_short = raced_out;
+  std::vector<double> figures;
+  MGTUNE_TRY(add_figures(
+      *measurement,
+      {"median_ns", "q1_ns", "q3_ns", "min_ns", "samples", "median_low_ns", "median_high_ns"},
+      figures));
+  if (!is_null(final)) {
+    MGTUNE_TRY(add_figures(
+        *final,
+        {"median_ns", "median_low_ns", "median_high_ns", "ratio", "ratio_low", "ratio_high"},
+        figures));
+  }
   if (time.median_ns == 0) {
     table.untimed.push_back({std::move(name), std::string(kNoTime)});
   } else {
-    table.rows.push_back(make_row(std::move(name), time));
+    table.rows.push_back(make_row(std::move(name), time, std::move(figures)));
   }
   return {};
 }
@@ -84,10 +105,10 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
 // variant. The documents do not have the intervals of their medians.
 void add_pick(RowName name, double median_ns, const std::string& default_variant, double default_ns,
               MeasuredTable& table) {
-  if (median_ns > 0) table.rows.push_back(make_row(name, {median_ns}));
+  if (median_ns > 0) table.rows.push_back(make_row(name, {median_ns}, {median_ns}));
   if (default_ns <= 0 || default_variant == name.variant) return;
   name.variant = default_variant;
-  table.rows.push_back(make_row(std::move(name), {default_ns}));
+  table.rows.push_back(make_row(std::move(name), {default_ns}, {default_ns}));
 }
 
 Status read_pick(const JsonCursor& pick, MeasuredTable& table) {

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "compare/noise_rule.h"
 #include "core/status.h"
+#include "store/records.h"
 
 namespace mgtune {
 
@@ -31,6 +33,9 @@ struct MeasuredRow {
   RowName name;
   TimeEstimate time;  // median_ns is above 0
   Clock clock = Clock::gpu;
+  // Every figure that the file has of the samples, in the order in which files of its kind have
+  // them. Two rows with equal figures are one and the same measurement.
+  std::vector<double> figures = {};
 };
 
 // The reason of an UntimedRow if no other is known.
@@ -48,6 +53,7 @@ struct MeasuredTable {
   std::string caution;  // a sentence on how its times were taken; "" for none
   std::vector<MeasuredRow> rows;
   std::vector<UntimedRow> untimed;
+  std::map<std::string, GpuRecord> gpus;  // by device_details; empty for an export
 };
 
 // not_found if there is no such file. If the file is damaged or is none of these kinds: corrupt,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -39,6 +40,8 @@ double expected_deviation(const TimedPair& pair) {
   const double b = half_width(pair.b, noise) / kZ95;
   return std::sqrt(a * a + b * b + 2 * noise.wander * noise.wander);
 }
+
+double log_change(const TimedPair& pair) { return std::log(pair.b.median_ns / pair.a.median_ns); }
 
 // For a verdict of SLOWER or FASTER.
 double smallest_that_counts(const TimedPair& pair) {
@@ -127,29 +130,31 @@ Judgement judge(std::span<const TimedPair> pairs) {
   Judgement judgement;
   std::vector<double> logs;
   std::vector<double> scores;
-  for (const TimedPair& pair : pairs) {
-    logs.push_back(std::log(pair.b.median_ns / pair.a.median_ns));
-  }
+  std::vector<TimedPair> measured_twice;
+  std::ranges::copy_if(pairs, std::back_inserter(measured_twice),
+                       [](const TimedPair& pair) { return !pair.same_samples; });
+  for (const TimedPair& pair : measured_twice) logs.push_back(log_change(pair));
   // A change that all rows share is not scatter, but with it the scores would differ with the rows'
   // intervals.
   const double common = common_change(logs);
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    scores.push_back((logs[i] - common) / expected_deviation(pairs[i]));
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    scores.push_back((logs[i] - common) / expected_deviation(measured_twice[i]));
   }
   judgement.widening = widening_of(std::move(scores));
-  const double z = two_sided_z(kFalseAlarmsPerTable / static_cast<double>(pairs.size()));
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const double log = logs[i];
-    const double deviation = judgement.widening * expected_deviation(pairs[i]);
+  const auto rows = static_cast<double>(std::max<std::size_t>(logs.size(), 1));
+  const double z = two_sided_z(kFalseAlarmsPerTable / rows);
+  for (const TimedPair& pair : pairs) {
+    const double log = pair.same_samples ? 0 : log_change(pair);
+    const double deviation = pair.same_samples ? 0 : judgement.widening * expected_deviation(pair);
     Difference difference;
     difference.change = std::expm1(log);
     difference.low = std::expm1(log - kZ95 * deviation);
     difference.high = std::expm1(log + kZ95 * deviation);
-    difference.smallest_that_counts = smallest_that_counts(pairs[i]);
+    difference.smallest_that_counts = smallest_that_counts(pair);
     const double counts = std::log1p(difference.smallest_that_counts);
     if (std::abs(log) >= std::max(counts, z * deviation)) {
       difference.verdict = log > 0 ? Verdict::slower : Verdict::faster;
-    } else if (std::abs(log) + kZ95 * deviation <= std::log1p(noise_of(pairs[i].clock).smallest)) {
+    } else if (std::abs(log) + kZ95 * deviation <= std::log1p(noise_of(pair.clock).smallest)) {
       difference.verdict = Verdict::same;
     }
     judgement.differences.push_back(difference);

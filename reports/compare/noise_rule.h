@@ -30,6 +30,9 @@
 //    short, the smallest change that counts is doubled, because such a time has few samples.
 // 5. SAME: the 95 % interval of the change is within 2 % (on a host 10 %). UNSURE: everything else.
 //
+// A row whose two times are of the same samples is SAME: its change is exactly 0, with nothing to
+// doubt. Such a row says nothing about other processes, so steps 2 and 3 do not count it.
+//
 // Swapping the runs swaps FASTER and SLOWER. A limit of 2 % makes both kinds of error rare: for two
 // runs of identical code with intervals of 0.5 %, 2 % is five times s. A kernel that is 3 % slower
 // is 2.5 times s above the limit. noise_rule_test.cpp simulates 100 tables of each kind: 200 rows
@@ -71,6 +74,7 @@ struct TimeEstimate {
 struct TimedPair {
   TimeEstimate a, b;  // old and new; medians above 0
   Clock clock = Clock::gpu;
+  bool same_samples = false;  // both times are one and the same measurement
 };
 
 enum class Verdict : std::uint8_t { slower, faster, unsure, same };

@@ -31,15 +31,18 @@ using FinalKey = std::tuple<std::int64_t, std::string, std::string, std::string>
 
 // The time of a finalist is its time in the final: up to 60 samples that alternate with those of
 // the others.
-void add_final(const FinalRecord& final, const OutcomeView& view, TimeEstimate& time) {
+void add_final(const FinalRecord& final, const OutcomeView& view, MeasuredRow& row) {
   for (const FinalistRecord& finalist : final.finalists) {
     const bool is_this = finalist.variant == view.variant &&
                          finalist.build_sha256 == view.build_sha256 &&
                          finalist.launch_hash == view.launch_hash;
     if (!is_this) continue;
-    time = {finalist.median_ns, finalist.median_low_ns, finalist.median_high_ns};
+    row.time = {finalist.median_ns, finalist.median_low_ns, finalist.median_high_ns};
+    row.figures.insert(row.figures.end(),
+                       {finalist.median_ns, finalist.median_low_ns, finalist.median_high_ns,
+                        finalist.ratio, finalist.ratio_low, finalist.ratio_high});
   }
-  time.noise_floor = final.noise_floor;
+  row.time.noise_floor = final.noise_floor;
 }
 
 }  // namespace
@@ -58,8 +61,12 @@ Status read_store(Store& store, MeasuredTable& table) {
     }
     const MeasurementRecord& m = *view.measurement;
     MeasuredRow row{name_of(view), time_of(m)};
+    row.figures = {
+        m.median_ns,     m.q1_ns,         m.q3_ns, m.min_ns, static_cast<double>(m.samples),
+        m.median_low_ns, m.median_high_ns};
+    table.gpus.try_emplace(row.name.device_details, view.gpu);
     const auto final = finals.find({view.gpu_id, view.op, view.problem, m.method});
-    if (final != finals.end()) add_final(*final->second, view, row.time);
+    if (final != finals.end()) add_final(*final->second, view, row);
     row.time.cut_short = view.outcome == Outcome::raced_out;
     row.clock = view.gpu.emulation ? Clock::host : Clock::gpu;
     table.rows.push_back(std::move(row));

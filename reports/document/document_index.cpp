@@ -41,7 +41,7 @@ DocumentIndex::DocumentIndex(const ReportModel& model) {
 
 std::int64_t DocumentIndex::gpu(const GpuRecord& gpu) const {
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    if (*gpus[i] == gpu) return static_cast<std::int64_t>(i);
+    if (is_same_gpu(*gpus[i], gpu)) return static_cast<std::int64_t>(i);
   }
   return -1;
 }

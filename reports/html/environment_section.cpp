@@ -39,7 +39,7 @@ std::string machines(const std::vector<SweepView>& sweeps) {
   std::vector<const SweepView*> distinct;
   for (const SweepView& view : sweeps) {
     const bool known = std::ranges::any_of(distinct, [&](const SweepView* other) {
-      return other->gpu == view.gpu && other->environment == view.environment;
+      return is_same_gpu(other->gpu, view.gpu) && other->environment == view.environment;
     });
     if (!known) distinct.push_back(&view);
   }

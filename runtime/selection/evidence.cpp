@@ -103,8 +103,14 @@ bool rules_out(Outcome outcome) {
 }
 
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows) {
+  struct Kept {
+    std::size_t place, rank;
+    std::int64_t sweep;
+  };
   std::vector<TunedEntry> entries;
-  std::map<std::pair<std::int64_t, std::string>, std::pair<std::size_t, std::size_t>> seen;
+  std::vector<GpuRecord> gpus;
+  std::map<std::int64_t, std::size_t> gpu_places;  // by row id
+  std::map<std::pair<std::size_t, std::string>, Kept> seen;
   for (const TunedView& row : rows) {
     if (row.op != op.full_name()) continue;
     Result<Problem> problem = decode_problem(op, row.problem);
@@ -113,13 +119,19 @@ std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<Tuned
     TunedEntry entry{*std::move(problem), *std::move(variant), row.gpu, row.tuned.median_ns,
                      row.tuned.build_sha256};
     const std::size_t rank = method_rank(row.tuned.method, row.tuned.median_ns);
-    const auto [at, is_new] =
-        seen.try_emplace({row.tuned.gpu, entry.problem.text()}, entries.size(), rank);
+    auto gpu = gpu_places.find(row.tuned.gpu);
+    if (gpu == gpu_places.end()) {
+      gpu = gpu_places.emplace(row.tuned.gpu, find_same_gpu(gpus, row.gpu)).first;
+      if (gpu->second == gpus.size()) gpus.push_back(row.gpu);
+    }
+    const Kept kept{entries.size(), rank, row.tuned.sweep};
+    const auto [at, is_new] = seen.try_emplace({gpu->second, entry.problem.text()}, kept);
+    Kept& before = at->second;
     if (is_new) {
       entries.push_back(std::move(entry));
-    } else if (rank < at->second.second) {
-      at->second.second = rank;
-      entries[at->second.first] = std::move(entry);
+    } else if (rank < before.rank || (rank == before.rank && kept.sweep > before.sweep)) {
+      entries[before.place] = std::move(entry);
+      before = {before.place, rank, kept.sweep};
     }
   }
   return entries;
@@ -168,7 +180,7 @@ Status check_offered(const Operator& op, std::span<const TunedView> tuned,
 
 std::vector<bool> same_gpus(const Evidence& evidence, const GpuRecord& gpu) {
   std::vector<bool> same;
-  for (const GpuRecord& other : evidence.gpus) same.push_back(other == gpu);
+  for (const GpuRecord& other : evidence.gpus) same.push_back(is_same_gpu(other, gpu));
   return same;
 }
 

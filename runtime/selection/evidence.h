@@ -52,7 +52,8 @@ struct Evidence {
 // more, and rows of problems that it cannot bind. If a problem has rows of several timing methods
 // on a GPU, only one method counts. It is `graph` if the fastest variant takes less than 20 us in a
 // graph, because such short launches overlap in programs. Otherwise it is the first of rotating,
-// rotating_events, graph, cold, hot, emulation that has rows.
+// rotating_events, graph, cold, hot, emulation that has rows. Of several picks of one problem and
+// method, the one of the newest sweep counts.
 std::vector<TunedEntry> decode_tuned(const Operator& op, const std::vector<TunedView>& rows);
 Evidence decode_evidence(const Operator& op, const std::vector<TunedView>& tuned,
                          const MeasuredRows& measured);

@@ -83,14 +83,15 @@ void Selector::learn(const Problem& near) {
   for (const Variant* variant : fast) {
     if (!has_failed(*variant)) candidates_.push_back(*variant);
   }
-  const DeviceLimits limits = source_ == here_ ? device_.limits : device_of(source_).limits;
+  const DeviceLimits limits =
+      is_same_gpu(source_, here_) ? device_.limits : device_of(source_).limits;
   model_.emplace(measured_, limits, near);
 }
 
 bool Selector::has_failed(const Variant& variant) const { return contains(failed_, variant); }
 
 const MeasuredProblem* Selector::measured_at(const Problem& problem) const {
-  if (source_ != here_) return nullptr;
+  if (!is_same_gpu(source_, here_)) return nullptr;
   const auto found = std::ranges::find_if(measured_, [&](const MeasuredProblem& measured) {
     return measured.problem->slots == problem.slots;
   });
@@ -172,7 +173,7 @@ std::vector<SelectedVariant> Selector::by_estimate(const Problem& problem) const
   }
   const double best_ns = model_->best_ns(problem);
   const SelectionStep step =
-      source_ == here_ ? SelectionStep::least_regret : SelectionStep::nearest_gpu;
+      is_same_gpu(source_, here_) ? SelectionStep::least_regret : SelectionStep::nearest_gpu;
   for (const SlowdownModel::Estimate& estimate : estimates) {
     found.push_back(
         {tried[estimate.variant], step,

@@ -131,7 +131,7 @@ std::vector<TunedDistance> tuned_distances(const Binding& binding, const DeviceI
         !same_dtypes_and_flags(*binding.op, binding.slots, entry.problem.slots)) {
       continue;
     }
-    const bool same_gpu = entry.gpu == here;
+    const bool same_gpu = is_same_gpu(entry.gpu, here);
     // Adds one to the distance, so that a GPU that differs only in memory size comes after this
     // one.
     gpus.push_back(same_gpu ? 0 : 1 + gpu_distance(entry.gpu, here));

@@ -58,8 +58,8 @@ std::string models_of(const std::vector<TunedView>& rows) {
 
 void note_other_gpu(const std::string& path, const DeviceInfo& device, TunedSource& source) {
   const GpuRecord here = gpu_record(device);
-  const bool is_for_it =
-      std::ranges::any_of(source.rows, [&](const TunedView& row) { return row.gpu == here; });
+  const bool is_for_it = std::ranges::any_of(
+      source.rows, [&](const TunedView& row) { return is_same_gpu(row.gpu, here); });
   if (is_for_it || source.rows.empty()) return;
   note(fmt::format("{} is for {}, not for this {}: variants are chosen as for the nearest GPU, and "
                    "builds that it lacks are compiled",
@@ -211,9 +211,9 @@ Result<TunedSource> read_tuned_source(const std::string& path, Catalog& catalog,
 void add_rows(std::vector<TunedView> more, std::vector<TunedView>& rows) {
   std::vector<GpuRecord> gpus;
   const auto number = [&gpus](TunedView& row) {
-    const auto known = std::ranges::find(gpus, row.gpu);
-    row.tuned.gpu = known - gpus.begin() + 1;
-    if (known == gpus.end()) gpus.push_back(row.gpu);
+    const std::size_t place = find_same_gpu(gpus, row.gpu);
+    row.tuned.gpu = static_cast<std::int64_t>(place) + 1;
+    if (place == gpus.size()) gpus.push_back(row.gpu);
   };
   std::set<std::tuple<std::int64_t, std::string, std::string>> served;
   for (TunedView& row : rows) {

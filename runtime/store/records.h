@@ -4,8 +4,10 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -31,8 +33,8 @@ inline constexpr std::size_t kOutcomes = static_cast<std::size_t>(Outcome::unsta
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> outcome_from_string(std::string_view text);
 
-// The properties of a GPU that results depend on: results of two GPUs with equal records count as
-// results of the same GPU. The cpu device has a record too, with `emulation` set.
+// The properties of a GPU that results depend on. The cpu device has a record too, with `emulation`
+// set. There is no operator==, because is_same_gpu() says whose results count for whom.
 struct GpuRecord {
   std::string model;  // "NVIDIA H200"; "cpu"
   std::string arch;   // "sm_90"; "cpu"
@@ -49,8 +51,16 @@ struct GpuRecord {
                       Field{"max_shared_bytes", &R::max_shared_bytes, {.unit = "bytes"}},
                       Field{"mig_profile", &R::mig_profile}, Field{"emulation", &R::emulation});
   }
-  bool operator==(const GpuRecord&) const = default;
 };
+
+// Whether results of `a` count as results of `b`. Everything must be equal but the memory, of which
+// the driver reports what it leaves to programs. That differs by less than 1 % between the branches
+// of the driver, and by 6 % if ECC is switched on. So the sizes may differ by a tenth of the larger
+// one. Two products of one name with different memories differ by more: 10 and 12 GB, 40 and 80 GB.
+bool is_same_gpu(const GpuRecord& a, const GpuRecord& b);
+
+// The place of the first of `gpus` that is the same as `gpu`; gpus.size() if there is none.
+std::size_t find_same_gpu(std::span<const GpuRecord> gpus, const GpuRecord& gpu);
 
 // The properties of a machine that may change between two sweeps on the same GPU.
 struct EnvironmentRecord {

@@ -39,9 +39,7 @@ Result<Store> Store::open(const std::string& path, Mode mode) {
   return Store(path, mode, std::move(database));
 }
 
-Result<std::int64_t> Store::gpu_id(const GpuRecord& gpu) {
-  return id_of(*database_, "gpus", TableRow().add(gpu));
-}
+Result<std::int64_t> Store::gpu_id(const GpuRecord& gpu) { return id_of_gpu(*database_, gpu); }
 
 Result<std::int64_t> Store::environment_id(const EnvironmentRecord& environment) {
   return id_of(*database_, "environments", TableRow().add(environment));

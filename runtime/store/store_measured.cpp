@@ -30,6 +30,24 @@ Result<Places> read_table(Database& database, const std::string& sql, const std:
   return places;
 }
 
+// A file may have several rows of one GPU, because a row was added for every size of memory that
+// its drivers reported. Each GPU is in the list once.
+Result<Places> read_gpus(Database& database, const std::string& op, std::vector<GpuRecord>& gpus) {
+  std::vector<GpuRecord> stored;
+  MGTUNE_ASSIGN(Places places, read_table(database,
+                                          "SELECT id, " + columns_of<GpuRecord>("g") +
+                                              " FROM gpus g WHERE ?1 = ?1 ORDER BY id",
+                                          op, read_record<GpuRecord>, stored));
+  std::vector<std::uint32_t> place_in_list;
+  for (const GpuRecord& gpu : stored) {
+    const std::size_t place = find_same_gpu(gpus, gpu);
+    if (place == gpus.size()) gpus.push_back(gpu);
+    place_in_list.push_back(static_cast<std::uint32_t>(place));
+  }
+  for (auto& [id, place] : places) place = place_in_list[place];
+  return places;
+}
+
 std::uint32_t place_of(const std::string& word, std::vector<std::string>& words) {
   const auto place = std::find(words.begin(), words.end(), word) - words.begin();
   if (static_cast<std::size_t>(place) == words.size()) words.push_back(word);
@@ -81,10 +99,7 @@ Result<MeasuredRows> read_measured(Database& database, const std::string& op) {
     return problem;
   };
   MeasuredRows all;
-  MGTUNE_ASSIGN(const Places gpus, read_table(database,
-                                              "SELECT id, " + columns_of<GpuRecord>("g") +
-                                                  " FROM gpus g WHERE ?1 = ?1",
-                                              op, read_record<GpuRecord>, all.gpus));
+  MGTUNE_ASSIGN(const Places gpus, read_gpus(database, op, all.gpus));
   MGTUNE_ASSIGN(const Places problems,
                 read_table(database,
                            "SELECT p.id, o.name, p.text FROM problems p"

@@ -94,6 +94,7 @@ class Merger {
       : to_(to), from_(from), counts_(counts) {}
 
   Status copy(const Table& table) {
+    if (table.name == "gpus") return copy_gpus();
     std::string columns;
     for (const Column& column : table.columns) columns += column.name + ", ";
     MGTUNE_ASSIGN(Statement rows, from_.query("SELECT " + columns + "rowid FROM " + table.name +
@@ -107,6 +108,24 @@ class Merger {
   }
 
  private:
+  // The same GPU may have a row here already whose memory differs a little.
+  Status copy_gpus() {
+    using Gpu = std::pair<std::int64_t, GpuRecord>;
+    const auto read_gpu = [](Row& row) {
+      Gpu gpu;
+      row.read(gpu.first, gpu.second);
+      return gpu;
+    };
+    MGTUNE_ASSIGN(
+        const std::vector<Gpu> gpus,
+        read_all(from_, read_gpu,
+                 "SELECT g.id, " + columns_of<GpuRecord>("g") + " FROM gpus g ORDER BY g.id"));
+    for (const auto& [there, gpu] : gpus) {
+      MGTUNE_ASSIGN(ids_["gpus"][there], id_of_gpu(to_, gpu));
+    }
+    return {};
+  }
+
   // The id of the row here: found, or inserted.
   Result<std::int64_t> copy_row(const Table& table, const Statement& source) {
     TableRow row, identity;
@@ -220,7 +239,8 @@ Status check_same_environment(const Environment& a, const Environment& b) {
 Status check_environments(Database& to, const std::vector<Database*>& from) {
   std::vector<Environment> known;  // one per GPU
   const auto find = [&](const GpuRecord& gpu) {
-    return std::ranges::find(known, gpu, &Environment::gpu);
+    return std::ranges::find_if(
+        known, [&](const Environment& other) { return is_same_gpu(other.gpu, gpu); });
   };
   MGTUNE_ASSIGN(const std::vector<Environment> here, environments(to));
   for (const Environment& found : here) {

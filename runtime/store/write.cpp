@@ -118,6 +118,23 @@ Result<std::int64_t> id_of(Database& database, const std::string& table, const T
   return internal_error(database.path() + ": a row that was inserted is not there");
 }
 
+Result<std::int64_t> id_of_gpu(Database& database, const GpuRecord& gpu) {
+  const TableRow row = TableRow().add(gpu);
+  MGTUNE_ASSIGN(const std::optional<std::int64_t> equal, row.find(database, "gpus"));
+  if (equal) return *equal;
+  std::optional<std::int64_t> same;
+  const auto read_gpu = [&](Row& stored) {
+    const std::int64_t id = stored.integer();
+    if (!same && is_same_gpu(read_record<GpuRecord>(stored), gpu)) same = id;
+    return true;
+  };
+  MGTUNE_TRY(read_all(database, read_gpu,
+                      "SELECT g.id, " + columns_of<GpuRecord>("g") + " FROM gpus g ORDER BY g.id")
+                 .status());
+  if (same) return *same;
+  return id_of(database, "gpus", row);
+}
+
 Result<std::int64_t> variant_id(Database& database, std::int64_t problem, const std::string& text) {
   MGTUNE_ASSIGN(
       const std::optional<std::int64_t> op,

@@ -1,8 +1,8 @@
 // Functions that write rows. A TableRow is a row that is about to be written, or the values by
 // which a row is searched. id_of() and variant_id() find or add a row and return its id.
-// write_outcome() and write_tuned() write the rows that record() and import_results() have in
-// common. The caller begins and commits the transaction. Private to store/. One thread at a time
-// per database object.
+// id_of_gpu() does so for a GPU. write_outcome() and write_tuned() write the rows that record() and
+// import_results() have in common. The caller begins and commits the transaction. Private to
+// store/. One thread at a time per database object.
 
 #pragma once
 
@@ -76,6 +76,9 @@ TableRow key_row(const ResultKey& key);
 // values of `rest` too. Two processes may insert it at once: the second finds the first one's row.
 Result<std::int64_t> id_of(Database& database, const std::string& table, const TableRow& row,
                            const TableRow& rest = {});
+// The id of the row of this GPU: of an equal row, otherwise of one that is_same_gpu() finds. If
+// there is neither, a row is inserted.
+Result<std::int64_t> id_of_gpu(Database& database, const GpuRecord& gpu);
 // The id of the variant `text` of the problem's operator. invalid_argument if no problem has the id
 // `problem`.
 Result<std::int64_t> variant_id(Database& database, std::int64_t problem, const std::string& text);

@@ -107,9 +107,9 @@ Result<std::vector<JsonCursor>> tables_of(const JsonCursor& root) {
 void number_gpus(std::vector<TunedTableRow>& rows) {
   std::vector<GpuRecord> gpus;
   for (TunedTableRow& row : rows) {
-    const auto known = std::ranges::find(gpus, row.view.gpu);
-    row.view.tuned.gpu = known - gpus.begin() + 1;
-    if (known == gpus.end()) gpus.push_back(row.view.gpu);
+    const std::size_t place = find_same_gpu(gpus, row.view.gpu);
+    row.view.tuned.gpu = static_cast<std::int64_t>(place) + 1;
+    if (place == gpus.size()) gpus.push_back(row.view.gpu);
   }
 }
 

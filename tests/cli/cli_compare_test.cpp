@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exchange/gzip.h"
 #include "tests/helpers/mgtune_program.h"
 #include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_paths.h"
@@ -62,6 +63,25 @@ TEST_F(CliCompareTest, ARegressionIsExitCodeOne) {
   EXPECT_EQ(compare(before, store_with(9700)).exit_code, 0);
   EXPECT_EQ(compare(before, store_with(10050)).exit_code, 0);
   EXPECT_EQ(compare(before, before).exit_code, 0);
+}
+
+// The recording has rows whose few samples scatter by several percent.
+TEST_F(CliCompareTest, AFileIsTheSameAsItselfAndAsItsExport) {
+  const std::string recorded = folder_.file("recorded.db");
+  const std::string packed =
+      file_content(source_path("results/h200/recorded/rmsnorm.forward.counted.db.gz"));
+  std::ofstream(recorded) << gunzip(packed, 100 << 20).value();
+  const std::string exported = folder_.file("variants.json");
+  std::ofstream(exported) << mgtune_.run({"show", "variants", "--json", "--db", recorded}).out;
+  for (const std::string& other : {recorded, exported}) {
+    const Ended ended = compare(recorded, other, true);
+    ASSERT_EQ(ended.exit_code, 0) << ended;
+    const nlohmann::json json = ended.json();
+    EXPECT_EQ(json["same"], json["rows"].size()) << other;
+    EXPECT_EQ(json["unsure"], 0) << other;
+    EXPECT_GT(json["rows"].size(), 800U);
+    EXPECT_EQ(json["widening"], 1);
+  }
 }
 
 TEST_F(CliCompareTest, AnExportStandsForItsStore) {

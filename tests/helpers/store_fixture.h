@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "store/record_json.h"
 #include "store/store.h"
 #include "system/file_system.h"
 #include "tests/helpers/test_folder.h"
@@ -15,6 +16,9 @@ namespace mgtune {
 inline const GpuRecord kH200Record{"NVIDIA H200",   "sm_90", 132, 60 << 20,
                                    150'000'000'000, 232'448, "",  false};
 inline const GpuRecord kCpuRecord{"cpu", "cpu", 0, 0, 0, 48 << 10, "", true};
+// All fields of a GPU, to compare two records to the byte.
+inline std::string gpu_text(const GpuRecord& gpu) { return record_json(gpu).line_text(); }
+
 inline const EnvironmentRecord kEnvironment{"0.1.0", "g++ 12.2.0", "", "Debian GNU/Linux 12"};
 
 class StoreTest : public testing::Test {

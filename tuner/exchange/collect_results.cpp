@@ -155,14 +155,22 @@ std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows
   std::vector<TunedTable> tables;
   for (const TunedTableRow& row : rows) {
     auto same = std::ranges::find_if(tables, [&](const TunedTable& table) {
-      return table.op == row.view.op && table.gpu == row.view.gpu &&
+      return table.op == row.view.op && is_same_gpu(table.gpu, row.view.gpu) &&
              table.environment == row.environment;
     });
     if (same == tables.end()) {
       tables.push_back({row.view.op, row.view.gpu, row.environment, {}});
       same = tables.end() - 1;
     }
-    same->picks.push_back(row);
+    const auto known = std::ranges::find_if(same->picks, [&](const TunedTableRow& pick) {
+      return pick.view.problem == row.view.problem &&
+             pick.view.tuned.method == row.view.tuned.method;
+    });
+    if (known == same->picks.end()) {
+      same->picks.push_back(row);
+    } else if (known->measured_at < row.measured_at) {
+      *known = row;
+    }
   }
   std::ranges::sort(tables, {}, table_key);
   for (TunedTable& table : tables) std::ranges::sort(table.picks, {}, pick_key);

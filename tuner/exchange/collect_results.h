@@ -31,7 +31,8 @@ struct Selection {
 // store.
 Result<ExchangedResults> collect_results(Store& store, const Selection& selection);
 
-// Groups rows by operator, GPU and environment. The order is fixed.
+// Groups rows by operator, GPU and environment. The order is fixed. Of several rows of one problem
+// and method in a group, the one that was measured last is kept.
 std::vector<TunedTable> make_tuned_tables(const std::vector<TunedTableRow>& rows);
 
 struct RemovedRows {

@@ -67,7 +67,7 @@ Result<std::vector<Document>> write(const ExchangedResults& results, bool to_fol
     const TunedTable& table = tables[first];
     std::size_t end = first + 1;
     const auto belongs = [&](const TunedTable& other) {
-      return !to_folder || (other.op == table.op && other.gpu == table.gpu);
+      return !to_folder || (other.op == table.op && is_same_gpu(other.gpu, table.gpu));
     };
     while (end < tables.size() && belongs(tables[end])) ++end;
     documents.push_back({document_name({gpu_word(table.gpu), table.op, "tuned.json"}),
@@ -84,7 +84,7 @@ Result<std::vector<ImportedSweep>> read_results(const JsonCursor& root, Catalog&
   std::vector<ImportedSweep> sweeps;
   for (TunedTableRow& row : rows) {
     auto same = std::ranges::find_if(sweeps, [&](const ImportedSweep& sweep) {
-      return sweep.gpu == row.view.gpu && sweep.environment == row.environment &&
+      return is_same_gpu(sweep.gpu, row.view.gpu) && sweep.environment == row.environment &&
              sweep.measured_at == row.measured_at && sweep.picks.front().op == row.view.op;
     });
     if (same == sweeps.end()) {

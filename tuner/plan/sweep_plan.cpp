@@ -112,7 +112,7 @@ std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& dev
   std::vector<std::vector<DeviceInfo>> models;
   for (const DeviceInfo& device : devices) {
     const auto model = std::ranges::find_if(models, [&](const std::vector<DeviceInfo>& of_model) {
-      return gpu_record(of_model.front()) == gpu_record(device);
+      return is_same_gpu(gpu_record(of_model.front()), gpu_record(device));
     });
     if (model == models.end()) {
       models.push_back({device});

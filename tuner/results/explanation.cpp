@@ -16,7 +16,7 @@ constexpr std::size_t kNeighbors = 3;  // for the bound of the regret
 std::vector<GpuRecord> recorded_gpus(const Evidence& evidence) {
   std::vector<GpuRecord> gpus = evidence.gpus;
   for (const TunedEntry& entry : evidence.tuned) {
-    if (std::ranges::find(gpus, entry.gpu) == gpus.end()) gpus.push_back(entry.gpu);
+    if (find_same_gpu(gpus, entry.gpu) == gpus.size()) gpus.push_back(entry.gpu);
   }
   return gpus;
 }

@@ -50,7 +50,7 @@ std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device
   for (const TunedDistance& at : tuned_distances(problem.binding(), device, alike)) {
     const auto place = static_cast<std::size_t>(at.entry - alike.data());
     const TunedEntry& entry = entries[place];
-    if (entry.gpu == here && entry.problem.text() == problem.text()) continue;
+    if (is_same_gpu(entry.gpu, here) && entry.problem.text() == problem.text()) continue;
     found.push_back({&entry, at.distance +
                                  dims_distance(op, at.entry->problem.slots, problem.slots) +
                                  (differs[place] ? kOtherDTypes : 0)});
@@ -60,7 +60,7 @@ std::vector<Neighbor> neighbors(const Problem& problem, const DeviceInfo& device
 }
 
 bool has_time(const OutcomeView& row, const GpuRecord& gpu) {
-  return row.outcome == Outcome::ok && row.measurement.has_value() && row.gpu == gpu;
+  return row.outcome == Outcome::ok && row.measurement.has_value() && is_same_gpu(row.gpu, gpu);
 }
 
 // `rows` are of the entry's problem, on any GPU.

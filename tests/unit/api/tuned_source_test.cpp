@@ -18,6 +18,7 @@
 #include "tests/helpers/environment_variable.h"
 #include "tests/helpers/fakes/stand_in_gpu.h"
 #include "tests/helpers/replaced.h"
+#include "tests/helpers/store_fixture.h"
 #include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
@@ -114,9 +115,20 @@ TEST_F(TunedSourceTest, ATableIsReadWhateverItsName) {
   ASSERT_TRUE(source.ok()) << source.status().message();
   ASSERT_EQ(source->rows.size(), 1U);
   EXPECT_EQ(source->rows.front().tuned.variant, kVariant);
-  EXPECT_EQ(source->rows.front().gpu, gpu_record(device_));
+  EXPECT_EQ(gpu_text(source->rows.front().gpu), gpu_text(gpu_record(device_)));
   EXPECT_THAT(source->text, HasSubstr("source, 1 tuned problem"));
   EXPECT_EQ(source->builds, nullptr);
+}
+
+TEST_F(TunedSourceTest, ATableOfAnotherDriverIsForThisGpu) {
+  device_.memory_bytes = 149'960'835'072;
+  const Result<TunedSource> pack = read(pack_of(rmsnorm_table()));
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  EXPECT_THAT(pack->notes, testing::IsEmpty());
+  std::vector<TunedView> rows = pack->rows;
+  rows[0].gpu = gpu_record(device_);
+  add_rows(pack->rows, rows);
+  EXPECT_EQ(rows.size(), 1U) << "the user's own pick serves";
 }
 
 TEST_F(TunedSourceTest, ATableOfStrangersIsRefused) {

@@ -127,6 +127,17 @@ TEST_F(SelectionTest, PrefersThisGpuThenTheNearest) {
   EXPECT_EQ(lines[2], "nearest GPU: row THREADS=64 VEC=4");
 }
 
+TEST_F(SelectionTest, OtherMemoryOfTheSameGpuIsThisGpu) {
+  DeviceInfo other_driver = here_, half = here_;
+  other_driver.memory_bytes = here_.memory_bytes / 1000 * 1005;
+  half.memory_bytes = here_.memory_bytes / 2;
+  const char* const words = "rows=100,hidden=64,T=f32";
+  EXPECT_EQ(chosen(words, {entry(words, "row THREADS=64 VEC=4", other_driver)}, here_).front(),
+            "exact problem: row THREADS=64 VEC=4");
+  EXPECT_EQ(chosen(words, {entry(words, "row THREADS=64 VEC=4", half)}, here_).front(),
+            "nearest GPU: row THREADS=64 VEC=4");
+}
+
 TEST_F(SelectionTest, KeepsEmulationAndGpusApart) {
   const TunedEntry emulated = entry("rows=100,hidden=64,T=f32", "row THREADS=64 VEC=4", cpu_);
   const TunedEntry measured = entry("rows=100,hidden=64,T=f32", "row THREADS=256 VEC=4", here_);

@@ -37,6 +37,14 @@ TEST(BaselineTest, PicksAreHeldAgainstThoseOfTheSamePlace) {
   EXPECT_FALSE(against[2]) << "another method";
 }
 
+TEST(BaselineTest, ADatabaseIsTheSameAsItself) {
+  const auto emulated = [](double median_ns) {
+    return model_of({made_up_pick(kCpu, "rows=1", "a", median_ns, "d", 100)});
+  };
+  EXPECT_EQ(against_baseline(emulated(50), emulated(50))[0]->verdict, Verdict::same);
+  EXPECT_EQ(against_baseline(emulated(50), emulated(51))[0]->verdict, Verdict::unsure);
+}
+
 TEST(BaselineTest, EmulationAndGpusAreNeverCompared) {
   const ReportModel ours = model_of({made_up_pick(kH200, "rows=1", "a", 50, "d", 100)});
   const ReportModel old = model_of({made_up_pick(kCpu, "rows=1", "a", 50, "d", 100)});

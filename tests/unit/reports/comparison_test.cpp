@@ -174,6 +174,37 @@ TEST(Comparison, TextNamesTimesChangesAndCautions) {
                     HasSubstr("A ran on host 'builder', B on 'laptop\\x1b[2J'")));
 }
 
+TEST(Comparison, EqualFiguresAreOneMeasurement) {
+  const auto wide = [](const std::string& variant, std::vector<double> figures) {
+    return MeasuredRow{name(variant), {100, 80, 130}, Clock::gpu, std::move(figures)};
+  };
+  const MeasuredTable a = table(
+      "a", {wide("copied", {100, 80, 130, 31}), wide("again", {100, 1}), wide("unknown", {})});
+  const MeasuredTable b = table(
+      "b", {wide("copied", {100, 80, 130, 31}), wide("again", {100, 2}), wide("unknown", {})});
+  const Comparison comparison = compare(a, b);
+  EXPECT_THAT(verdicts(comparison), ElementsAre("again UNSURE", "unknown UNSURE", "copied SAME"));
+  EXPECT_THAT(comparison_text(comparison),
+              HasSubstr("1 of 3 rows has the same samples in A and in B: that is one measurement"));
+}
+
+TEST(Comparison, OtherMemoryOfTheSameGpuIsTheSameGpu) {
+  GpuRecord gpu;
+  gpu.model = "NVIDIA H200";
+  gpu.memory_bytes = 150'000'000'000;
+  const auto on = [&](const char* details, std::int64_t memory) {
+    MeasuredTable measured = table(details, {row(name("one"), 100)});
+    measured.rows[0].name.device_details = details;
+    measured.gpus[details] = gpu;
+    measured.gpus[details].memory_bytes = memory;
+    return measured;
+  };
+  const MeasuredTable a = on("132 SMs, 150000000000 bytes", 150'000'000'000);
+  EXPECT_THAT(verdicts(compare(a, on("132 SMs, 149960835072 bytes", 149'960'835'072))),
+              ElementsAre("one SAME"));
+  EXPECT_FALSE(compare_tables(a, on("132 SMs, 75000000000 bytes", 75'000'000'000)).ok());
+}
+
 TEST(Comparison, WhereMoreIsNeededToCountItSaysSo) {
   const MeasuredTable a = table("a", {row(name("one"), 100), row(name("two"), 100)});
   EXPECT_THAT(comparison_text(compare(a, a)), Not(HasSubstr("counts from")));

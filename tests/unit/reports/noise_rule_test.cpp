@@ -139,6 +139,33 @@ TEST(NoiseRule, RowsThatChangedDoNotHideEachOther) {
   EXPECT_EQ(wild.differences[20].verdict, Verdict::slower);
 }
 
+// Rows of which one file is a copy of the other say nothing about two runs.
+TEST(NoiseRule, TheSameSamplesAreTheSameHoweverWideTheirInterval) {
+  std::vector<TimedPair> all = spread_rows(101, 0.025);
+  const Judgement alone = judge(all);
+  const std::size_t measured_twice = all.size();
+  for (int i = 0; i < 400; ++i) {
+    all.push_back({estimate(10000, 0.2), estimate(10000, 0.2), Clock::gpu, true});
+    all.back().a.cut_short = true;
+  }
+  const Judgement with_copies = judge(all);
+  EXPECT_EQ(with_copies.widening, alone.widening) << "copies do not hide the scatter";
+  for (std::size_t i = 0; i < measured_twice; ++i) {
+    EXPECT_EQ(with_copies.differences[i].low, alone.differences[i].low);
+    EXPECT_EQ(with_copies.differences[i].high, alone.differences[i].high);
+    EXPECT_EQ(with_copies.differences[i].verdict, alone.differences[i].verdict);
+  }
+  for (std::size_t i = measured_twice; i < all.size(); ++i) {
+    EXPECT_EQ(with_copies.differences[i].verdict, Verdict::same);
+    EXPECT_EQ(with_copies.differences[i].low, 0);
+    EXPECT_EQ(with_copies.differences[i].high, 0);
+  }
+  // Two runs that happen to have one median are still two.
+  EXPECT_EQ(difference(estimate(10000, 0.2), estimate(10000, 0.2)).verdict, Verdict::unsure);
+  const TimedPair copy{estimate(100), estimate(100), Clock::gpu, true};
+  EXPECT_EQ(judge({&copy, 1}).differences[0].verdict, Verdict::same);
+}
+
 TEST(NoiseRule, QuartilesGiveAnIntervalForRowsWithoutOne) {
   const TimeEstimate interval = estimate_from_quartiles(100, 98, 102, 100);
   EXPECT_NEAR(interval.low_ns, 100 - 0.628, 1e-9);

@@ -45,7 +45,7 @@ TEST_F(StoreTest, AFinalComesBackWithEverySample) {
   ASSERT_EQ(views.size(), 1u);
   EXPECT_EQ(views[0].op, "rmsnorm.forward");
   EXPECT_EQ(views[0].problem, "rows=4 hidden=64 T=f32");
-  EXPECT_EQ(views[0].gpu, kCpuRecord);
+  EXPECT_EQ(gpu_text(views[0].gpu), gpu_text(kCpuRecord));
   EXPECT_EQ(views[0].final.noise_floor, 0.004);
   EXPECT_EQ(views[0].final.note, "problem too small to rotate");
   EXPECT_EQ(views[0].final.not_counted, "no privilege");

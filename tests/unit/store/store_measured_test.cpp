@@ -21,7 +21,7 @@ TEST_F(StoreMeasuredTest, SaysWhoWasMeasuredWhereAndHow) {
   const MeasuredRows all = measured(store);
   ASSERT_EQ(all.rows.size(), 1U);
   const MeasuredRows::Row& row = all.rows[0];
-  EXPECT_EQ(all.gpus.at(row.gpu), kCpuRecord);
+  EXPECT_EQ(gpu_text(all.gpus.at(row.gpu)), gpu_text(kCpuRecord));
   EXPECT_EQ(all.problems.at(row.problem).op, "rmsnorm.forward");
   EXPECT_EQ(all.problems.at(row.problem).text, "rows=4 hidden=64 T=f32");
   EXPECT_EQ(all.variants.at(row.variant), "row VEC=8");

@@ -145,7 +145,7 @@ TEST_F(StoreMergeTest, EverythingOfEveryShardIsThere) {
 
   Store store = open();
   for (const OutcomeView& row : *store.outcomes()) {
-    EXPECT_EQ(row.gpu, kH200Record);
+    EXPECT_EQ(gpu_text(row.gpu), gpu_text(kH200Record));
     EXPECT_EQ(row.build_sha256, "sha " + row.variant);
     EXPECT_EQ(row.registers, 40);
     ASSERT_TRUE(row.check && row.measurement);
@@ -156,6 +156,24 @@ TEST_F(StoreMergeTest, EverythingOfEveryShardIsThere) {
   }
   for (const CounterView& view : *store.counters()) EXPECT_EQ(view.counters, kCounters);
   for (const TunedView& view : *store.tuned()) EXPECT_EQ(view.tuned.variant, "row VEC=8");
+}
+
+TEST_F(StoreMergeTest, OneGpuWithTwoSizesOfMemoryIsMergedIntoOne) {
+  Recorded newer{.started_at = "2026-11-22T09:00:00Z", .pick = "row VEC=4"};
+  newer.gpu.memory_bytes = 150'754'820'096;
+  const std::string a = file("a.db", {{}});
+  const std::string b = file("b.db", {newer});
+  ASSERT_TRUE(merge({a, b}).ok());
+  const std::vector<std::string> all = rows();
+  EXPECT_EQ(count(all, "gpus"), 1U);
+  EXPECT_EQ(count(all, "sweeps"), 2U);
+  const std::vector<TunedView> picks = open().tuned().value();
+  ASSERT_EQ(picks.size(), 1U);
+  EXPECT_EQ(picks[0].tuned.variant, "row VEC=4") << "the newer one";
+
+  newer.environment.driver = "another";
+  const Result<MergeCounts> mixed = merge({file("c.db", {newer})});
+  EXPECT_EQ(mixed.status().code(), StatusCode::incompatible) << "it is the same GPU";
 }
 
 TEST_F(StoreMergeTest, ASecondTimeNothingChanges) {

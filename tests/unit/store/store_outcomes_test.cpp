@@ -22,7 +22,7 @@ TEST_F(StoreTest, AnOutcomeComesBackWhole) {
   ASSERT_EQ(outcomes.size(), 1u);
   const OutcomeView& view = outcomes[0];
   EXPECT_EQ(view.sweep, record.sweep);
-  EXPECT_EQ(view.gpu, kH200Record);
+  EXPECT_EQ(gpu_text(view.gpu), gpu_text(kH200Record));
   EXPECT_EQ(view.gpu_id, record.key.gpu);
   EXPECT_EQ(view.op, "rmsnorm.forward");
   EXPECT_EQ(view.problem, "rows=4 hidden=64 T=f32");
@@ -158,7 +158,7 @@ TEST_F(StoreTest, OverAllSweepsTheNewestPerGpuProblemAndVariantCounts) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].sweep, new_sweep.sweep);
   EXPECT_EQ(all[0].outcome, Outcome::unstable);
-  EXPECT_EQ(all[1].gpu, kH200Record);
+  EXPECT_EQ(gpu_text(all[1].gpu), gpu_text(kH200Record));
   EXPECT_EQ(store.outcomes(old_sweep.sweep)->at(0).outcome, Outcome::ok);
 }
 

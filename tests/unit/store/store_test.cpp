@@ -50,9 +50,9 @@ TEST_F(StoreTest, SweepsComeBackInOrderAndAreFinishedOnce) {
   EXPECT_EQ(sweeps[0].sweep.id, first);
   EXPECT_EQ(sweeps[0].sweep.command, "mgtune sweep --kernel rmsnorm");
   EXPECT_EQ(sweeps[0].sweep.finished_at, "2026-11-21T09:05:00Z");
-  EXPECT_EQ(sweeps[0].gpu, kCpuRecord);
+  EXPECT_EQ(gpu_text(sweeps[0].gpu), gpu_text(kCpuRecord));
   EXPECT_EQ(sweeps[0].environment, kEnvironment);
-  EXPECT_EQ(sweeps[1].gpu, kH200Record);
+  EXPECT_EQ(gpu_text(sweeps[1].gpu), gpu_text(kH200Record));
 }
 
 TEST_F(StoreTest, TwoProcessesWriteAtOnceAndBothSucceed) {

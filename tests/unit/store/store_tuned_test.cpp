@@ -41,7 +41,7 @@ TEST_F(StoreTest, TunedRowsReplaceThoseOfTheirGpuProblemAndMethod) {
   EXPECT_EQ(rows[1].tuned.gpu, record.key.gpu);
   EXPECT_EQ(rows[1].tuned.problem, record.key.problem);
   EXPECT_EQ(rows[1].tuned.sweep, record.sweep);
-  EXPECT_EQ(rows[1].gpu, kCpuRecord);
+  EXPECT_EQ(gpu_text(rows[1].gpu), gpu_text(kCpuRecord));
   EXPECT_EQ(rows[1].op, "rmsnorm.forward");
   EXPECT_EQ(rows[1].problem, "rows=4 hidden=64 T=f32");
   EXPECT_EQ(rows[1].bytes, 1e3);

@@ -71,7 +71,7 @@ TEST_F(ReadResultsTest, ATunedTable) {
   ASSERT_TRUE(sweeps.ok()) << sweeps.status().message();
   ASSERT_EQ(sweeps->size(), 1U);
   const ImportedSweep& sweep = sweeps->front();
-  EXPECT_EQ(sweep.gpu, kH200Record);
+  EXPECT_EQ(gpu_text(sweep.gpu), gpu_text(kH200Record));
   EXPECT_EQ(sweep.environment.compiler, "NVRTC 12.8");
   EXPECT_EQ(sweep.measured_at, "2026-11-21T10:00:00Z");
   EXPECT_EQ(sweep.command, "mgtune import");
