@@ -3,39 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <utility>
 
+#include "core/utf8.h"
+
 namespace mgtune {
 namespace {
-
-constexpr char32_t kInvalid = 0xFFFFFFFF;
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-struct Decoded {
-  char32_t code;     // kInvalid when these bytes are not UTF-8
-  std::size_t size;  // bytes consumed, at least 1
-};
-
-// The smallest code point that needs a sequence of this length: shorter ones are overlong.
-constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-
-Decoded decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {kInvalid, 1};
-  char32_t code = lead & (0x7Fu >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0u) != 0x80u) return {kInvalid, 1};
-    code = (code << 6) | (byte(i) & 0x3Fu);
-  }
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (code < kSmallest[size] || code > 0x10FFFF || surrogate) return {kInvalid, 1};
-  return {code, size};
-}
 
 bool within(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
 
@@ -99,9 +73,9 @@ std::string printable(std::string_view text) {
     result += text.substr(0, static_cast<std::size_t>(plain));
     text.remove_prefix(static_cast<std::size_t>(plain));
     if (text.empty()) return result;
-    const Decoded next = decode(text);
-    if (next.code == kInvalid) {
-      result += kReplacement;
+    const Utf8Character next = decode_utf8(text);
+    if (next.code == kInvalidUtf8) {
+      result += kUtf8Replacement;
     } else if (is_control(next.code)) {
       result += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(next.code));
     } else if (is_direction_override(next.code)) {
@@ -130,8 +104,8 @@ std::string printable_line(std::string_view text) {
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const Decoded next = decode(text);
-    columns += next.code == kInvalid ? 1 : width(next.code);
+    const Utf8Character next = decode_utf8(text);
+    columns += next.code == kInvalidUtf8 ? 1 : width(next.code);
     text.remove_prefix(next.size);
   }
   return columns;

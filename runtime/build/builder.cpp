@@ -82,4 +82,17 @@ Result<Build> Builder::build(const BuildRequest& request) {
   return build;
 }
 
+Status Builder::check_compiler(const std::string& arch) {
+  if (compilers_.empty()) MGTUNE_TRY(compiler(arch).status());
+  const SourceTree sources = embedded_source_tree("kernels/common");
+  for (const auto& [own_arch, made] : compilers_) {
+    const Status status =
+        made->compile({&sources, "known_good.cu", {"known_good"}, own_arch}).status();
+    if (status.ok()) continue;
+    return environment_error("a source that is known to be good does not compile for " + own_arch +
+                             ": " + status.message());
+  }
+  return {};
+}
+
 }  // namespace mgtune

@@ -44,6 +44,11 @@ class Builder {
   // to the cache. It is not a failure if the cache cannot be written.
   Result<Build> build(const BuildRequest& request);
 
+  // Compiles a source that is known to be good, for each architecture that this object has compiled
+  // for (for `arch` if there was none). The cache is not used. environment if it does not compile:
+  // then the machine is at fault, and a failure of another source proves nothing about that source.
+  Status check_compiler(const std::string& arch);
+
   // How often build() had to compile, including failures.
   std::int64_t compiled() const { return compiled_; }
 

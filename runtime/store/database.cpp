@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "store/file/rescue.h"
+#include "core/utf8.h"
 
 namespace mgtune {
 namespace {
@@ -51,7 +52,8 @@ void Statement::bind(const SqlValue& value) {
   } else if (const auto* real = std::get_if<double>(&value)) {
     code = sqlite3_bind_double(statement_.get(), bound_, *real);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
-    code = sqlite3_bind_text64(statement_.get(), bound_, text->data(), text->size(),
+    const std::string valid = valid_utf8(*text);
+    code = sqlite3_bind_text64(statement_.get(), bound_, valid.data(), valid.size(),
                                SQLITE_TRANSIENT, SQLITE_UTF8);
   } else {
     code = sqlite3_bind_null(statement_.get(), bound_);

@@ -5,8 +5,8 @@
 // a database, or does not have our tables. io: the operating system refused something, or the file
 // was locked for 30 seconds, or reading took too long, or somebody removed the file. internal: a
 // constraint of a table was violated, or SQLite was used wrongly. A double that is NaN is stored as
-// NULL, and NULL is read as NaN. Destroy statements and transactions before their database. One
-// thread at a time.
+// NULL, and NULL is read as NaN. Bytes of a text that are not UTF-8 are stored as U+FFFD. Destroy
+// statements and transactions before their database. One thread at a time.
 
 #pragma once
 

@@ -44,6 +44,8 @@ class ChildProcess {
 
   void kill() { process_.kill(); }
 
+  pid_t pid() const { return process_.pid(); }  // -1 after the end
+
   // Waits for the end and describes it: "exited with 1", see Process. A process that has closed its
   // output and does not exit within a second is killed.
   std::string end_description();

@@ -52,6 +52,8 @@ class Process {
   void wait();
   void kill();  // and waits for the end
 
+  pid_t pid() const { return pid_; }  // -1 after the end
+
   // After the end: the exit code, or 128 + signal if a signal ended it.
   int exit_code() const;
   // After the end: "exited with 1" or "killed by signal 11 (Segmentation fault)".

@@ -179,7 +179,12 @@ Status Reference::load(Builder& builder) {
 
   Result<std::unique_ptr<Module>> built =
       build_module(*device_, builder, reference_sources(op), kReferenceUnit, own);
-  if (!built.ok()) return kernel_failure(op, true, std::move(built).take_status());
+  if (!built.ok()) {
+    if (built.status().code() == StatusCode::compile_failed) {
+      MGTUNE_TRY(builder.check_compiler(device_->info().arch));
+    }
+    return kernel_failure(op, true, std::move(built).take_status());
+  }
   own_module_ = *std::move(built);
   MGTUNE_ASSIGN(kernel_, own_module_->kernel(own[0]));
   if (has_baseline) {

@@ -12,6 +12,9 @@ namespace {
 // we take it that the machine has no memory left.
 constexpr int kMaxSuspects = 8;
 
+// Per worker. More than these do not wait for one probe.
+constexpr std::size_t kMaxUnproven = 16;
+
 bool is_machine_failure(const WorkReply& reply) {
   return reply.kind == WorkReply::Kind::failed && reply.failure == StatusCode::environment;
 }
@@ -39,61 +42,122 @@ std::size_t CompilePool::running() const {
       std::ranges::count_if(slots_, [](const Slot& slot) { return !slot.worker.is_idle(); }));
 }
 
+std::size_t CompilePool::unproven() const {
+  std::size_t count = 0;
+  for (const Slot& slot : slots_) count += slot.unproven.size();
+  return count;
+}
+
 std::size_t CompilePool::pending() const {
-  return waiting_.size() + running() + suspects_.size() + finished_.size();
+  const auto probes = static_cast<std::size_t>(std::ranges::count(slots_, true, &Slot::probes));
+  return waiting_.size() + running() - probes + suspects_.size() + unproven() + finished_.size();
+}
+
+void CompilePool::pause(bool paused) {
+  paused_ = paused;
+  feed();
 }
 
 void CompilePool::drop_waiting() {
   waiting_.clear();
   suspects_.clear();
+  for (Slot& slot : slots_) slot.unproven.clear();
+}
+
+// A probe costs as much as a light variant, so it waits for more failures if there is other work.
+bool CompilePool::must_probe(const Slot& slot) const {
+  return !slot.unproven.empty() && (waiting_.empty() || slot.unproven.size() >= kMaxUnproven ||
+                                    std::ranges::any_of(slot.unproven, is_alone));
 }
 
 void CompilePool::feed() {
+  if (paused_) return;
   for (Slot& slot : slots_) {
-    if (waiting_.empty()) return;
     if (!slot.worker.is_idle()) continue;
     const bool beside_alone = std::ranges::any_of(
-        slots_, [](const Slot& other) { return !other.worker.is_idle() && other.alone; });
-    if (beside_alone || (waiting_.front().alone && running() > 0)) return;
-    slot.alone = waiting_.front().alone;
-    slot.worker.submit({std::move(waiting_.front().request)});
+        slots_, [](const Slot& other) { return !other.worker.is_idle() && other.work.alone; });
+    if (beside_alone) return;
+    if (must_probe(slot)) {
+      // What failed alone may need much memory, and its probe must not fail for lack of it.
+      const bool alone = std::ranges::any_of(slot.unproven, is_alone);
+      if (alone && running() > 0) return;
+      slot.probes = true;
+      slot.work = {.request = {}, .alone = alone};
+      slot.worker.submit({{0, ProbeRequest{std::string(CompileRequest::kKind)}}});
+      continue;
+    }
+    if (waiting_.empty()) continue;
+    if (waiting_.front().alone && running() > 0) return;
+    slot.work = std::move(waiting_.front());
     waiting_.pop_front();
+    slot.worker.submit({std::move(slot.work.request)});
   }
 }
 
-Status CompilePool::suspect(WorkerProcess::Finished failed) {
+Status CompilePool::suspect(WorkerProcess::Finished failed, Slot& slot) {
   if (++suspects_in_a_row_ == kMaxSuspects) {
     suspects_in_a_row_ = 0;
     suspects_.clear();
     return end_of_sweep(failed.request, failed.reply);
   }
   suspects_.push_back(std::move(failed));
-  if (compiles_) charge_suspects();
+  if (compiles_) charge_suspects(slot);
   return {};
 }
 
-void CompilePool::charge_suspects() {
-  for (const WorkerProcess::Finished& suspect : suspects_) {
-    WorkReply& reply = finished_.emplace_back();
+void CompilePool::charge_suspects(Slot& slot) {
+  for (WorkerProcess::Finished& suspect : suspects_) {
+    WorkReply reply;
     reply.id = suspect.request.id;
     reply.outcome = Outcome::compile_failed;
     reply.failure = StatusCode::environment;
     reply.message = suspect.reply.message +
                     "\ntwice, the second time with no other compiler running, while other variants "
                     "compile; the same command tries it again";
+    slot.unproven.push_back({{std::move(suspect.request), true}, std::move(reply)});
   }
   suspects_.clear();
 }
 
-// The reply for a finished request; nullopt while it is still open.
+Status CompilePool::judge(const WorkReply& probe, Slot& slot) {
+  slot.probes = false;
+  const bool passed = probe.kind == WorkReply::Kind::done && probe.outcome == Outcome::ok;
+  std::vector<Failure> failures = std::exchange(slot.unproven, {});
+  for (Failure& failure : failures) {
+    // A new worker has a temporary folder of its own: it proves nothing about the one before.
+    const bool same_worker =
+        !failure.reply.build.has_value() || failure.restarts == slot.worker.restarts();
+    if (passed && (same_worker || failure.work.alone)) {
+      finished_.push_back(std::move(failure.reply));
+    } else if (failure.work.doubt.empty()) {
+      waiting_.push_front({std::move(failure.work.request), true, passed ? "" : probe.message});
+    } else {
+      return end_of_sweep(failure.work.request,
+                          failed_reply(failure.work.request.id, environment_error(probe.message)));
+    }
+  }
+  if (!passed) slot.worker.replace();
+  return {};
+}
+
 Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished finished,
-                                                      bool alone) {
-  if (is_machine_failure(finished.reply) && !alone) {
+                                                      Slot& slot) {
+  if (finished.request.is<ProbeRequest>()) {
+    MGTUNE_TRY(judge(finished.reply, slot));
+    return std::optional<WorkReply>();
+  }
+  const bool is_of_machine = is_machine_failure(finished.reply);
+  if ((is_of_machine || finished.is_starved) && !slot.work.alone) {
     waiting_.push_front({std::move(finished.request), true});
     return std::optional<WorkReply>();
   }
-  if (is_machine_failure(finished.reply)) {
-    MGTUNE_TRY(suspect(std::move(finished)));
+  if (finished.reply.kind == WorkReply::Kind::failed && !slot.work.doubt.empty()) {
+    finished.reply.failure = StatusCode::environment;
+    finished.reply.message = slot.work.doubt + "\nand in a new worker: " + finished.reply.message;
+    return end_of_sweep(finished.request, finished.reply);
+  }
+  if (is_of_machine) {
+    MGTUNE_TRY(suspect(std::move(finished), slot));
     return std::optional<WorkReply>();
   }
   if (finished.reply.kind == WorkReply::Kind::failed) {
@@ -102,18 +166,24 @@ Result<std::optional<WorkReply>> CompilePool::receive(WorkerProcess::Finished fi
   if (finished.reply.build.has_value()) {  // a compiler has run to its end
     compiles_ = true;
     suspects_in_a_row_ = 0;
-    charge_suspects();
+    charge_suspects(slot);
   }
-  return std::optional(std::move(finished.reply));
+  if (finished.reply.outcome == Outcome::ok) return std::optional(std::move(finished.reply));
+  slot.work.request = std::move(finished.request);
+  slot.unproven.push_back(
+      {std::move(slot.work), std::move(finished.reply), slot.worker.restarts()});
+  return std::optional<WorkReply>();
 }
 
 Result<std::optional<WorkReply>> CompilePool::poll() {
   feed();
   for (Slot& slot : slots_) {
     if (slot.worker.is_idle()) continue;
-    MGTUNE_ASSIGN(std::optional<WorkerProcess::Finished> finished, slot.worker.poll());
-    if (!finished) continue;
-    MGTUNE_ASSIGN(std::optional<WorkReply> reply, receive(*std::move(finished), slot.alone));
+    Result<std::optional<WorkerProcess::Finished>> finished = slot.worker.poll();
+    if (!finished.ok()) slot.probes = false;
+    if (!finished.ok()) return std::move(finished).take_status();
+    if (!finished->has_value()) continue;
+    MGTUNE_ASSIGN(std::optional<WorkReply> reply, receive(**std::move(finished), slot));
     feed();  // a free worker starts before the caller handles the reply
     if (reply) return reply;
   }
@@ -122,7 +192,7 @@ Result<std::optional<WorkReply>> CompilePool::poll() {
     finished_.pop_front();
     return reply;
   }
-  if (!suspects_.empty() && running() == 0) {  // no other variant can show that the machine works
+  if (has_only_suspects()) {  // no other variant can show that the machine works
     const WorkerProcess::Finished first = std::move(suspects_.front());
     suspects_.clear();
     return end_of_sweep(first.request, first.reply);
@@ -130,9 +200,12 @@ Result<std::optional<WorkReply>> CompilePool::poll() {
   return std::optional<WorkReply>();
 }
 
+bool CompilePool::has_only_suspects() const {
+  return !suspects_.empty() && waiting_.empty() && running() == 0;
+}
+
 void CompilePool::join(WaitSet& waiting) const {
-  const bool has_news = !finished_.empty() || (!suspects_.empty() && running() == 0);
-  if (has_news) waiting.add(WaitSet::Clock::now());
+  if (!finished_.empty() || has_only_suspects()) waiting.add(WaitSet::Clock::now());
   for (const Slot& slot : slots_) slot.worker.join(waiting);
 }
 

@@ -3,13 +3,21 @@
 // of each variant.
 //
 // One thread drives it. A variant whose worker crashes is tried once more and is then
-// compile_failed; one whose worker is late is `timeout` at once (worker_process.h).
+// compile_failed. A compiler that is late is `timeout`. But if it was late because it got too
+// little time from the processors (it was stopped, or the machine was busy), it is tried once more,
+// with no other compiler beside it.
 //
 // A compiler that was killed, or that found no memory, is tried again with no other compiler beside
 // it. If it fails alone too, we suspect the variant: as soon as another variant compiles, the
 // suspect is recorded as compile_failed, because it needs more memory than the machine has. If
 // nothing compiles, or after eight suspects in a row, the machine is to blame, and the pool ends
 // with that failure, as it does if the disk is full.
+//
+// A failure is returned only after its worker has compiled a source that is known to be good (the
+// probe). One probe clears the machine of all failures that its worker reported before. If the
+// probe fails, these variants are compiled again in a new worker, with no other compiler beside it:
+// the worker's temporary folder may be gone. If the new worker fails at the probe too, the CUDA
+// headers may be gone, for example: the pool ends with `environment`.
 
 #pragma once
 
@@ -53,6 +61,13 @@ class CompilePool {
 
   std::size_t pending() const;  // submitted and not yet returned by poll()
 
+  // Those of the pending ones that have failed and wait for a probe. There are never many.
+  std::size_t unproven() const;
+
+  // While it is paused, no request is started. is_quiet() says that none runs.
+  void pause(bool paused);
+  bool is_quiet() const { return running() == 0; }
+
   // The caller has older builds of the same operators: this machine can compile them.
   void others_compile() { compiles_ = true; }
 
@@ -61,17 +76,31 @@ class CompilePool {
  private:
   struct Work {
     WorkRequest request;
-    bool alone = false;  // no other compiler may run beside it
+    bool alone = false;      // no other compiler may run beside it
+    std::string doubt = "";  // why a probe failed after this request had failed
   };
+  // A variant that failed in this slot, which the machine may have caused.
+  struct Failure {
+    Work work;
+    WorkReply reply;
+    std::int64_t restarts = 0;  // of the slot's worker until then
+  };
+  static bool is_alone(const Failure& failure) { return failure.work.alone; }
   struct Slot {
     WorkerProcess worker;
-    bool alone = false;  // its request must run alone
+    Work work = {};  // what it works on, without the request
+    std::vector<Failure> unproven = {};
+    bool probes = false;  // its worker is at a probe; then `work.alone` is that of the probe
   };
 
   void feed();
-  Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, bool alone);
-  Status suspect(WorkerProcess::Finished failed);
-  void charge_suspects();  // another variant compiles, so the suspects are to blame
+  bool must_probe(const Slot& slot) const;
+  // The reply for a finished request; nullopt while it is still open.
+  Result<std::optional<WorkReply>> receive(WorkerProcess::Finished finished, Slot& slot);
+  Status suspect(WorkerProcess::Finished failed, Slot& slot);
+  void charge_suspects(Slot& slot);  // another variant compiles: the suspects are probably to blame
+  Status judge(const WorkReply& probe, Slot& slot);
+  bool has_only_suspects() const;
   std::size_t running() const;
 
   std::vector<Slot> slots_;
@@ -80,6 +109,7 @@ class CompilePool {
   // Empty once anything has compiled.
   std::vector<WorkerProcess::Finished> suspects_;
   std::deque<WorkReply> finished_;  // poll() will return them
+  bool paused_ = false;
   bool compiles_ = false;  // a compiler has run to its end, with or without errors in the source
   int suspects_in_a_row_ = 0;
 };

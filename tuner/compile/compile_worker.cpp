@@ -41,6 +41,8 @@ class CompileWorker {
     return build_item(builder_, item, device_, record).status();
   }
 
+  Status handle(const ProbeRequest&, WorkReply&) { return builder_.check_compiler(device_.arch); }
+
  private:
   Catalog catalog_;
   Builder builder_;

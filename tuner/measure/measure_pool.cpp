@@ -6,6 +6,19 @@
 #include "worker/worker_failure.h"
 
 namespace mgtune {
+namespace {
+
+// The variant ended every worker, the last two of them with nothing else at work.
+WorkReply crashed_alone(const WorkReply& killed) {
+  WorkReply reply;
+  reply.id = killed.id;
+  reply.outcome = Outcome::crashed;
+  reply.failure = StatusCode::environment;
+  reply.message = killed.message + "\nthe last two times nothing else of the sweep was running";
+  return reply;
+}
+
+}  // namespace
 
 MeasurePool::MeasurePool(const std::string& program, const std::vector<DeviceInfo>& devices,
                          const TimingMethod& method, std::chrono::milliseconds deadline) {
@@ -20,8 +33,18 @@ MeasurePool::~MeasurePool() {
   for (Seat& seat : seats_) seat.worker.dismiss();
 }
 
+bool MeasurePool::is_at_work() const {
+  return !std::ranges::all_of(seats_, [](const Seat& seat) { return seat.worker.is_idle(); });
+}
+
+bool MeasurePool::needs_silence() const {
+  return (!waiting_.empty() && waiting_.front().is_alone) ||
+         std::ranges::any_of(
+             seats_, [](const Seat& seat) { return seat.is_alone && !seat.worker.is_idle(); });
+}
+
 bool MeasurePool::has_idle() const {
-  return waiting_.empty() && std::ranges::any_of(seats_, [](const Seat& seat) {
+  return waiting_.empty() && !needs_silence() && std::ranges::any_of(seats_, [](const Seat& seat) {
            return seat.is_used && seat.worker.is_idle();
          });
 }
@@ -31,10 +54,13 @@ void MeasurePool::submit(WorkRequest request) {
   feed();
 }
 
-void MeasurePool::feed() {
+void MeasurePool::feed(bool is_silent) {
   for (Seat& seat : seats_) {
     if (waiting_.empty()) return;
     if (!seat.is_used || !seat.worker.is_idle()) continue;
+    if (needs_silence() && (!is_silent || is_at_work())) return;
+    seat.is_alone = waiting_.front().is_alone;
+    seat.extra_time = waiting_.front().extra_time;
     seat.worker.submit(std::move(waiting_.front()));
     waiting_.pop_front();
   }
@@ -59,10 +85,23 @@ Result<std::optional<WorkReply>> MeasurePool::poll() {
       feed();
       return std::optional(std::move((*polled)->reply));
     }
+    if (polled.ok() && (*polled)->killed_in) {
+      if (!seat.is_alone) {
+        waiting_.push_front({.request = std::move((*polled)->request),
+                             .extra_time = seat.extra_time,
+                             .is_alone = true});
+        continue;
+      }
+      if ((*polled)->killed_in == WorkReply::Phase::variant) {
+        return std::optional(crashed_alone((*polled)->reply));
+      }
+    }
     Status failure =
         polled.ok() ? end_of_sweep((*polled)->request, (*polled)->reply) : polled.status();
     if (!leave_alone(seat, failure)) return failure;
-    waiting_.push_front(polled.ok() ? WorkerProcess::Task{std::move((*polled)->request)}
+    waiting_.push_front(polled.ok() ? WorkerProcess::Task{.request = std::move((*polled)->request),
+                                                          .extra_time = seat.extra_time,
+                                                          .is_alone = seat.is_alone}
                                     : seat.worker.return_unstarted());
     feed();
   }
@@ -76,8 +115,14 @@ void MeasurePool::join(WaitSet& waiting) const {
 Result<WorkReply> MeasurePool::measure(WorkRequest request, std::chrono::milliseconds extra_time) {
   waiting_.push_back({.request = std::move(request), .extra_time = extra_time});
   feed();
-  MGTUNE_ASSIGN(std::optional<WorkReply> reply, wait_for_next(*this));
-  return *std::move(reply);
+  while (true) {
+    MGTUNE_ASSIGN(std::optional<WorkReply> reply, poll());
+    if (reply) return *std::move(reply);
+    start_alone();  // the caller waits here, so it starts nothing else
+    WaitSet waiting;
+    join(waiting);
+    waiting.wait();
+  }
 }
 
 }  // namespace mgtune

@@ -3,7 +3,12 @@
 //
 // A GPU is not used any more if no worker can begin its work on the GPU (a worker first checks that
 // the GPU works), or if its worker reports two times that the machine failed. Another GPU then gets
-// the request. One thread.
+// the request.
+//
+// If a signal from outside ends a worker (SIGKILL when memory runs out, SIGTERM), no variant is to
+// blame yet. After two such ends the request is started again with nothing else of the sweep beside
+// it. If the worker is ended twice there too, the reply is `crashed`. Its `failure` is set: the
+// caller must make sure that the machine does not end workers whatever they do. One thread.
 
 #pragma once
 
@@ -46,6 +51,11 @@ class MeasurePool {
   // reported twice.
   Result<std::optional<WorkReply>> poll();
 
+  // Whether a request runs alone or waits to do so: no other work of the sweep may start.
+  bool needs_silence() const;
+  // Call it when no other work of the sweep runs. It starts a request that must be alone.
+  void start_alone() { feed(true); }
+
   // Adds what poll() waits for; nothing if nothing is submitted.
   void join(WaitSet& waiting) const;
 
@@ -61,9 +71,12 @@ class MeasurePool {
     DeviceInfo device;
     WorkerProcess worker;
     bool is_used = true;
+    bool is_alone = false;                   // its request runs alone
+    std::chrono::milliseconds extra_time{};  // of its request
   };
 
-  void feed();
+  void feed(bool is_silent = false);
+  bool is_at_work() const;
   bool leave_alone(Seat& seat, const Status& why);
 
   std::vector<Seat> seats_;

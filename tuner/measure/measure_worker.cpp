@@ -69,6 +69,10 @@ class MeasureWorker {
     return {};
   }
 
+  Status handle(const ProbeRequest&, WorkReply&) {
+    return check_health(bench_.device(), bench_.builder());
+  }
+
  private:
   Result<MeasurementRecord> time(const LoadedVariant& variant, double stop_above_ns) {
     MGTUNE_ASSIGN(const VariantBench::Launches launches,

@@ -33,9 +33,16 @@ Result<std::unique_ptr<LoadedVariant>> VariantBench::load(const NamedProblem& re
                                                           const std::string& text, WorkItem& item,
                                                           BuildRecord& record) {
   MGTUNE_ASSIGN(item, bind_request(catalog_, request, text));
-  MGTUNE_ASSIGN(const Build build, build_item(builder_, item, device_->info(), record));
+  const Result<Build> build = build_item(builder_, item, device_->info(), record);
+  if (!build.ok()) {
+    // A compile worker has made this build before. If it cannot be made here, we ask why.
+    if (build.status().code() == StatusCode::compile_failed) {
+      MGTUNE_TRY(builder_.check_compiler(device_->info().arch));
+    }
+    return build.status();
+  }
   Result<std::unique_ptr<LoadedVariant>> loaded =
-      LoadedVariant::load(*device_, item.problem.binding(), item.variant, build);
+      LoadedVariant::load(*device_, item.problem.binding(), item.variant, *build);
   if (loaded.ok()) return loaded;
   return launch_failure(std::move(loaded).take_status());
 }

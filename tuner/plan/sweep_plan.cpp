@@ -1,8 +1,10 @@
 #include "plan/sweep_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "build/build_cache.h"
@@ -23,6 +25,11 @@ namespace {
 // A minute is enough to try a family, whatever the number of its operators.
 constexpr const char* kEmulationBudget = "1m";
 constexpr const char* kGpuBudget = "10m";
+
+// Failures that may have had another cause than the variant.
+constexpr std::array kRetriedOutcomes = {
+    Outcome::compile_failed, Outcome::crashed,  Outcome::launch_failed, Outcome::timeout,
+    Outcome::unsupported,    Outcome::unstable, Outcome::wrong};
 
 // Compilers compete with the worker for cores, and each needs some hundred MB.
 constexpr unsigned kMaxCompileProcesses = 16;
@@ -45,6 +52,23 @@ Result<std::vector<DType>> parse_dtypes(const std::string& text) {
     dtypes.push_back(*dtype);
   }
   return dtypes;
+}
+
+// --retry compile_failed,crashed
+Result<std::set<Outcome>> parse_retry(const std::string& text) {
+  std::set<Outcome> outcomes;
+  if (text.empty()) return outcomes;
+  for (const std::string& word : split_list(text)) {
+    const std::optional<Outcome> outcome = outcome_from_string(word);
+    if (!outcome.has_value() ||
+        std::ranges::find(kRetriedOutcomes, *outcome) == kRetriedOutcomes.end()) {
+      const auto name_of = [](Outcome known) { return to_string(known); };
+      return invalid_argument("--retry: '" + word + "' is no outcome of a variant that failed" +
+                              did_you_mean(word, kRetriedOutcomes, name_of));
+    }
+    outcomes.insert(*outcome);
+  }
+  return outcomes;
 }
 
 Result<ProblemRequest> problem_request(const SweepRequest& request) {
@@ -154,6 +178,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.kernel = request.kernel;
   options.seed = request.seed;
   options.counters = request.counters;
+  MGTUNE_ASSIGN(options.retry, parse_retry(request.retry));
   const char* default_budget = plan.emulation() ? kEmulationBudget : kGpuBudget;
   MGTUNE_ASSIGN(options.budget,
                 parse_budget(request.budget.empty() ? default_budget : request.budget));
@@ -239,6 +264,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
     MGTUNE_TRY(parse_target(request.target, request.strategy).status());
   }
   MGTUNE_TRY(check_method(request.method));
+  MGTUNE_TRY(parse_retry(request.retry).status());
   MGTUNE_ASSIGN(const ProblemRequest wanted, problem_request(request));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,
                 operators_of(request, wanted, catalog));

@@ -20,7 +20,7 @@ namespace mgtune {
 
 // What a user asks for, as typed; "" means the default.
 struct SweepRequest {
-  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, shard;
+  std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, shard, retry;
   std::vector<std::string> problems;
   std::uint64_t seed = 1;
   bool counters = false;

@@ -22,7 +22,7 @@ void refuse_objected(BuildRecord& build) {
 
 KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
                            const DeviceInfo& device, const Problem& problem, std::int64_t gpu_id,
-                           std::int64_t problem_id, std::string method)
+                           std::int64_t problem_id, std::string method, Retries* retries)
     : store_(store),
       builder_(builder),
       cache_(cache),
@@ -32,7 +32,12 @@ KnownResults::KnownResults(Store& store, Builder& builder, BuildCache& cache,
       gpu_id_(gpu_id),
       problem_id_(problem_id),
       reference_hash_(reference_hash(*problem.op)),
-      method_(std::move(method)) {}
+      method_(std::move(method)),
+      retries_(retries) {}
+
+bool KnownResults::retries(Outcome outcome) const {
+  return retries_ != nullptr && retries_->outcomes.contains(outcome);
+}
 
 Result<VariantState> KnownResults::look_up(const Variant& variant) {
   const Operator& op = *problem_.op;
@@ -52,9 +57,10 @@ Result<VariantState> KnownResults::look_up(const Variant& variant) {
   state.build.arch = request->arch;
 
   MGTUNE_ASSIGN(std::optional<BuildRecord> build, store_.find_build(state.build.key));
-  if (build.has_value()) {
+  if (build.has_value()) refuse_objected(*build);
+  if (build.has_value() &&
+      (!retries(build->outcome) || retries_->builds.contains(state.build.key))) {
     state.build = *std::move(build);
-    refuse_objected(state.build);
     MGTUNE_TRY(find_results(state));
   }
   if (state.need == VariantState::Need::measure) {
@@ -73,6 +79,7 @@ Status KnownResults::add_build(VariantState& state, const WorkReply& reply) {
   const std::string key = state.build.key;
   if (reply.build.has_value()) state.build = *reply.build;
   state.build.key = key;
+  if (retries_ != nullptr) retries_->builds.insert(key);
   if (reply.outcome != Outcome::ok) {
     state.build.sha256.clear();
     state.build.outcome = reply.outcome;
@@ -93,9 +100,13 @@ Status KnownResults::find_results(VariantState& state) {
   state.need = VariantState::Need::measure;
   state.key.build_sha256 = state.build.sha256;
   MGTUNE_ASSIGN(state.check, store_.find_check(state.key));
+  if (state.check.has_value() && retries(state.check->outcome)) state.check.reset();
   if (!state.check.has_value()) return {};
   if (state.check->outcome == Outcome::ok) {
     MGTUNE_ASSIGN(state.measurement, store_.find_measurement(state.key, method_));
+    if (state.measurement.has_value() && retries(state.measurement->outcome)) {
+      state.measurement.reset();
+    }
     if (!state.measurement.has_value()) return {};
   }
   const bool checked = state.check->outcome == Outcome::ok;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "build/build_cache.h"
@@ -33,11 +34,18 @@ struct VariantState : OutcomeRecord {
   bool contends() const { return need == Need::nothing && outcome == Outcome::ok; }
 };
 
+// What a sweep tries again although the store has a result.
+struct Retries {
+  std::set<Outcome> outcomes;
+  std::set<std::string> builds = {};  // keys of the builds that were made again in this sweep
+};
+
 class KnownResults {
  public:
+  // Results with the outcomes of `retries` count as unknown; nullptr: none do.
   KnownResults(Store& store, Builder& builder, BuildCache& cache, const DeviceInfo& device,
                const Problem& problem, std::int64_t gpu_id, std::int64_t problem_id,
-               std::string method);
+               std::string method, Retries* retries = nullptr);
 
   // If the names of the variant's kernels cannot be made (an expression in a template argument
   // divides by zero), its outcome is known at once: compile_failed, with an empty build key.
@@ -54,6 +62,7 @@ class KnownResults {
 
  private:
   Status find_results(VariantState& state);
+  bool retries(Outcome outcome) const;
 
   Store& store_;
   Builder& builder_;
@@ -63,6 +72,7 @@ class KnownResults {
   Binding binding_;
   std::int64_t gpu_id_, problem_id_;
   std::string reference_hash_, method_;
+  Retries* retries_;
 };
 
 }  // namespace mgtune

@@ -13,6 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// As for compilers: variants that need too much memory are neighbours in a space.
+constexpr std::size_t kMaxKillers = 8;
+
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
@@ -21,7 +24,7 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
   const Space& space = planned.space;
   MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, space));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
-                       shared.gpu_id, view.tuned.problem, view.tuned.method);
+                       shared.gpu_id, view.tuned.problem, view.tuned.method, &shared.retries);
   WarmSource warm;
   if (starts_warm(shared.options.strategy)) {
     MGTUNE_ASSIGN(warm,
@@ -58,6 +61,9 @@ Status ProblemSweep::recall() {
     // A row of another method says nothing of this one's, but its build may be known.
     const bool is_ours = !row.measurement || row.measurement->method == view_.tuned.method;
     if (is_ours) recorded_.emplace(state.variant, row);
+    const bool is_retried =
+        shared_.retries.outcomes.contains(row.outcome) && state.need != VariantState::Need::nothing;
+    if (is_retried && reused_.insert(state.variant).second) retried_.push_back(*variant);
     if (state.need != VariantState::Need::nothing) continue;
     if (state.contends()) contenders_.emplace(state.variant, state);
     if (reused_.insert(state.variant).second) recalled_.push_back(std::move(state));
@@ -66,10 +72,16 @@ Status ProblemSweep::recall() {
       std::stable_partition(recalled_.begin(), recalled_.end(),
                             [this](const VariantState& state) { return is_default(state); });
   // The default's place is kept where it has no result yet.
-  const bool lacks_default = !view_.tuned.default_variant.empty() && others == recalled_.begin();
+  const std::string& default_variant = view_.tuned.default_variant;
+  std::ranges::stable_partition(retried_, [&](const Variant& variant) {
+    return variant_text(*problem_.op, variant) == default_variant;
+  });
+  lacks_default_ = !default_variant.empty() && !reused_.contains(default_variant);
+  const bool keeps_place = !default_variant.empty() && others == recalled_.begin();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   if (!limit.has_value()) return {};
-  const auto max = static_cast<std::size_t>(*limit - (lacks_default ? 1 : 0));
+  const auto places = static_cast<std::size_t>(*limit - (keeps_place ? 1 : 0));
+  const std::size_t max = places - std::min(places, retried_.size());
   for (; recalled_.size() > max; recalled_.pop_back()) reused_.erase(recalled_.back().variant);
   return {};
 }
@@ -95,7 +107,12 @@ Status ProblemSweep::run(std::optional<Clock::time_point> deadline, const OnVari
     }
     MGTUNE_TRY(measure_ready());
     // A measurement is waited for in any case, a compilation only if there is time left.
-    if (measuring_.empty() && (compiling_.empty() || stopping())) break;
+    if (measuring_.empty() && (compiling_.empty() || stopping())) {
+      if (suspects_.empty() || shared_.should_stop()) break;
+      MGTUNE_TRY(probe_suspects());
+      continue;
+    }
+    make_silence();
     wait();
     MGTUNE_TRY(receive_builds());
     MGTUNE_TRY(receive_measurements());
@@ -114,16 +131,37 @@ void ProblemSweep::wait() {
   waiting.wait();
 }
 
-// Search -> wanted: as many as keep the compilers and the measure workers busy.
+// Nothing compiles while a variant is measured alone.
+void ProblemSweep::make_silence() {
+  shared_.pool.pause(shared_.workers.needs_silence());
+  if (shared_.pool.is_quiet()) shared_.workers.start_alone();
+}
+
+// First the default, then those that --retry wants, then what the search proposes.
+std::optional<Variant> ProblemSweep::next_variant() {
+  if (!retried_.empty() && !std::exchange(lacks_default_, false)) {
+    Variant variant = std::move(retried_.front());
+    retried_.pop_front();
+    return variant;
+  }
+  std::optional<Variant> variant = search_->next();
+  while (variant.has_value() && reused_.contains(variant_text(*problem_.op, *variant))) {
+    variant = search_->next();
+  }
+  return variant;
+}
+
+// Search -> wanted: as many as keep the compilers and the measure workers busy. Those that wait for
+// the compiler's probe keep nobody busy.
 Status ProblemSweep::want_more() {
-  const std::size_t window = 2 * shared_.options.compile_processes + shared_.workers.size();
+  const std::size_t window =
+      2 * shared_.options.compile_processes + shared_.workers.size() + shared_.pool.unproven();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   while (!exhausted_ && at_work() < window && (!limit.has_value() || requested_ < *limit) &&
          !stopping() && !settled()) {
-    const std::optional<Variant> variant = search_->next();
+    const std::optional<Variant> variant = next_variant();
     exhausted_ = !variant.has_value();
     if (exhausted_) break;
-    if (reused_.contains(variant_text(*problem_.op, *variant))) continue;
     ++requested_;
     MGTUNE_TRY(want(*variant));
   }
@@ -221,8 +259,40 @@ Status ProblemSweep::receive_measurements() {
   auto measured = measuring_.extract(reply->id);
   if (measured.empty()) return internal_error("a measurement that nobody asked for");
   if (discards(*reply)) return {};
+  if (reply->failure != StatusCode::ok) return suspect(std::move(measured.mapped()), *reply);
   results_.add_measurement(measured.mapped(), *reply);
+  MGTUNE_TRY(charge_suspects());  // a worker was not ended
   return finish(measured.mapped(), Origin::measurement);
+}
+
+// Measuring -> suspect.
+Status ProblemSweep::suspect(VariantState state, const WorkReply& reply) {
+  results_.add_measurement(state, reply);
+  suspects_.push_back(std::move(state));
+  if (suspects_.size() < kMaxKillers) return {};
+  return environment_error(
+      "every one of the last " + std::to_string(suspects_.size()) +
+      " variants ended so, the last one was " + suspects_.back().variant + ": " + reply.message +
+      "\nnothing is recorded for them, and the same command goes on from here");
+}
+
+// Suspects -> finished.
+Status ProblemSweep::charge_suspects() {
+  for (const VariantState& state : std::exchange(suspects_, {})) {
+    MGTUNE_TRY(finish(state, Origin::measurement));
+  }
+  return {};
+}
+
+// No other variant can show that workers are not ended whatever they do.
+Status ProblemSweep::probe_suspects() {
+  const Result<WorkReply> probe = shared_.workers.measure(
+      {shared_.next_request++, ProbeRequest{std::string(MeasureRequest::kKind)}});
+  if (probe.ok() && probe->outcome == Outcome::ok) return charge_suspects();
+  return interrupted_or(
+      environment_error((probe.ok() ? probe->message : probe.status().message()) + "\nafter " +
+                        suspects_.front().variant + ": " + suspects_.front().message +
+                        "\nnothing is recorded for it, and the same command goes on from here"));
 }
 
 // -> finished: the variant counts from here on, for the search, for racing and for the pick. The

@@ -4,6 +4,11 @@
 //
 //   wanted -> compiling -> ready -> measuring -> finished
 //
+// A variant that ends the measure worker by a signal from outside (SIGKILL, SIGTERM), also with
+// nothing else at work, is a suspect. It is recorded as `crashed` as soon as another variant is
+// measured, or if no other is left and the worker is well otherwise. After eight suspects in a row
+// the machine is at fault: the sweep ends, and none of them is recorded.
+//
 // A variant that the search wants is finished at once if its result is known, and is not compiled
 // if its build is known. One thread moves all variants on: it waits for the next compile or measure
 // worker that has a result, so that both kinds work at the same time.
@@ -60,13 +65,18 @@ class ProblemSweep {
 
   // The steps of the loop. They move variants from stage to stage.
   Status want_more();
+  std::optional<Variant> next_variant();
   Status want(const Variant& variant);
   void compile(VariantState state);
   Status measure_ready();
   Status measure_ceilings_once();
+  void make_silence();
   void wait();
   Status receive_builds();
   Status receive_measurements();
+  Status suspect(VariantState state, const WorkReply& reply);
+  Status charge_suspects();
+  Status probe_suspects();
   Status finish(const VariantState& state, Origin origin);
 
   Status record(const VariantState& state, Origin origin);
@@ -96,7 +106,9 @@ class ProblemSweep {
 
   std::map<std::string, OutcomeView> recorded_;  // rows of earlier runs, by variant text
   std::vector<VariantState> recalled_;           // the valid ones of them, until they are reused
-  std::set<std::string> reused_;                 // texts of recalled variants
+  std::set<std::string> reused_;                 // texts of recalled and retried variants
+  std::deque<Variant> retried_;                  // those that failed and are to be tried again
+  bool lacks_default_ = false;                   // the search proposes the default first
   std::map<std::string, VariantState> contenders_;
   std::set<std::string> counted_;  // texts of the contenders that the summary has counted
 
@@ -105,6 +117,7 @@ class ProblemSweep {
   std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request
   std::deque<VariantState> ready_;
   std::map<std::int64_t, VariantState> measuring_;  // by request
+  std::vector<VariantState> suspects_;              // they have the outcome `crashed`
 
   std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0;
   bool exhausted_ = false, stopped_ = false, settled_ = false, has_ceilings_ = false;

@@ -269,6 +269,7 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .workers = MeasurePool(options.program, devices, options.method, deadline),
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
+      .retries = {.outcomes = options.retry},
   };
   if (options.counters) {
     shared.counter = WorkerProcess({options.program, "worker", "count", device.id}, deadline);

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,10 @@ struct SweepOptions {
   Budget budget;
   std::optional<double> target;  // a problem ends if a further gain of 1 - target is unlikely
   TimingMethod method;
-  bool counters = false;  // read hardware counters for the finalists
-  std::string command;    // as typed
-  std::string program;    // absolute path of mgtune, to start workers
+  std::set<Outcome> retry;  // variants whose row has one of these outcomes are tried again
+  bool counters = false;    // read hardware counters for the finalists
+  std::string command;      // as typed
+  std::string program;      // absolute path of mgtune, to start workers
   std::string cache_directory;
   std::string lock_directory;  // for lock files; every sweep on the device must use the same one
   std::size_t compile_processes = 1;

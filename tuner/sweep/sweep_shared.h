@@ -14,6 +14,7 @@
 #include "build/builder.h"
 #include "compile/compile_pool.h"
 #include "measure/measure_pool.h"
+#include "sweep/known_results.h"
 #include "sweep/sweep.h"
 #include "worker/worker_process.h"
 
@@ -53,6 +54,7 @@ struct SweepShared {
   SweepJournal journal;
   std::function<bool()> should_stop;
 
+  Retries retries = {};
   SweepSummary summary = {};
   std::int64_t next_request = 1;
 

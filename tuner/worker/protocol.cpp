@@ -67,6 +67,7 @@ void for_each_member(Request& request, const Visit& visit) {
     visit("bytes", request.bytes);
   }
   if constexpr (std::is_same_v<Kind, FinalRequest>) visit("variants", request.variants);
+  if constexpr (std::is_same_v<Kind, ProbeRequest>) visit("worker", request.worker);
 }
 
 // Makes `work` the alternative whose kind is `kind`, and reads its fields.

@@ -15,6 +15,7 @@
 //                      {"do": "measure", "id": 7, ... the same four ..., "stop_above_ns": 1234.5}
 //                      {"do": "count", "id": 8, ... the same four ..., "tier": 1}
 //                      {"do": "ceiling", "id": 9, "ceiling": "copy", "bytes": 67108864}
+//                      {"do": "probe", "id": 11, "worker": "compile"}
 //                      {"do": "final", "id": 10, "kernel": ..., "op": ..., "problem": ...,
 //                       "variants": ["row VEC=8 ...", "row VEC=4 ...", ...]}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
@@ -91,10 +92,19 @@ struct FinalRequest : NamedProblem {
   std::vector<std::string> variants;
 };
 
+// Shows that the machine works, after a variant failed: a compile worker compiles a source that is
+// known to be good, a measure worker runs a kernel that is known to be good. Not `ok`: the machine
+// is at fault.
+struct ProbeRequest {
+  static constexpr std::string_view kKind = "probe";
+  std::string worker;  // the kind of worker that it is for, for messages
+};
+
 struct WorkRequest {
   std::int64_t id = 0;
-  std::variant<MeasureRequest, CompileRequest, CountRequest, CeilingRequest, FinalRequest> work =
-      {};
+  std::variant<MeasureRequest, CompileRequest, CountRequest, CeilingRequest, FinalRequest,
+               ProbeRequest>
+      work = {};
 
   template <typename Kind>
   bool is() const {
@@ -109,7 +119,7 @@ struct WorkReply {
   std::int64_t id = 0;
   std::string message;
   Phase phase = Phase::variant;  // of begin
-  // Of failed. The compile pool also sets it in a `done` reply if the variant failed because of the
+  // Of failed. The pools also set it in a `done` reply if the variant failed because of the
   // machine's limits: such a row is not remembered with the build.
   StatusCode failure = StatusCode::ok;
   Outcome outcome = Outcome::ok;  // of done, like all fields below

@@ -58,7 +58,7 @@ std::vector<std::string> sanitizer_lines(const std::vector<std::string>& lines) 
 
 // A fault of the machine may be over the second time.
 bool is_tried_twice(const WorkRequest& request, const WorkReply& failed) {
-  if (request.is<CountRequest>()) return false;
+  if (request.is<CountRequest>() || request.is<ProbeRequest>()) return false;
   return failed.failure == StatusCode::environment || failed.failure == StatusCode::io;
 }
 
@@ -161,17 +161,26 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
 }
 
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply) {
-  if (reply.kind != WorkReply::Kind::failed) return reply.outcome == Outcome::crashed;
+  if (request.is<ProbeRequest>()) return false;
   const bool compiles = request.is<CompileRequest>();
+  if (reply.kind != WorkReply::Kind::failed) {
+    return reply.outcome == Outcome::crashed || (!compiles && reply.outcome == Outcome::timeout);
+  }
   return !(compiles && reply.failure == StatusCode::environment) && is_tried_twice(request, reply);
 }
 
 bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost) {
+  if (request.is<ProbeRequest>()) return false;
   const bool compiles = request.is<CompileRequest>();
   return !compiles || (lost.reason.code() != StatusCode::timeout && !lost.from_outside);
 }
 
+bool is_starved(std::chrono::milliseconds used, std::chrono::milliseconds passed) {
+  return 4 * used < 3 * passed;
+}
+
 std::string_view worker_kind(const WorkRequest& request) {
+  if (const auto* probe = std::get_if<ProbeRequest>(&request.work)) return probe->worker;
   if (request.is<CompileRequest>()) return CompileRequest::kKind;
   return request.is<CountRequest>() ? CountRequest::kKind : MeasureRequest::kKind;
 }

@@ -55,9 +55,16 @@ WorkReply lost_reply(const WorkRequest& request, const WorkReply& begun, const L
 // Whether a new worker may succeed. Yes for a full disk or a removed temporary folder: both can be
 // over by then. Yes for a crashed GPU context: an earlier variant may have damaged it. No for
 // counters that the driver refuses. No for a compiler without memory: the pool tries it again with
-// no other compiler beside it.
+// no other compiler beside it. Yes for a timeout that a measure worker reports itself: its process
+// may have been stopped meanwhile. No for a probe: a new worker would not show what is wrong with
+// the old one.
 bool is_worth_a_retry(const WorkRequest& request, const WorkReply& reply);
 bool is_worth_a_retry(const WorkRequest& request, const LostWorker& lost);
+
+// Whether a compiler that was not done in `passed` cannot be blamed, because it was stopped, or
+// because the machine was busy, or because a clock jumped: it got less than 3/4 of that time from
+// the processors.
+bool is_starved(std::chrono::milliseconds used, std::chrono::milliseconds passed);
 
 std::string_view worker_kind(const WorkRequest& request);  // "compile", "measure", "count"
 

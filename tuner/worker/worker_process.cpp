@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "system/processor_time.h"
 #include "worker/worker_failure.h"
 
 namespace mgtune {
@@ -123,6 +124,9 @@ WorkerProcess::Poll WorkerProcess::poll() {
       work_->begun = *std::move(reply);
       work_->begun_at = Clock::now();
       const Task& task = work_->task;
+      if (task.request.is<CompileRequest>()) {
+        work_->used_before = processor_time_of(child_->pid());
+      }
       const bool is_at_variant = work_->begun->phase == WorkReply::Phase::variant;
       set_deadline(is_at_variant ? deadline_.of(task.request) + task.extra_time
                                  : deadline_.limit());
@@ -140,15 +144,25 @@ WorkerProcess::Poll WorkerProcess::poll() {
 
 // A child that failed, or whose variant crashed the GPU, may be damaged in other ways: it is ended.
 WorkerProcess::Poll WorkerProcess::receive(WorkReply reply) {
+  const bool is_starved = reply.outcome == Outcome::timeout && is_starved_compiler();
   if (reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed) child_.reset();
   const auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at);
   deadline_.learn(work_->task.request, reply, took);
   const bool retry = is_worth_a_retry(work_->task.request, reply);
-  return finish_or_retry(std::move(reply), retry);
+  return finish_or_retry({.request = {}, .reply = std::move(reply), .is_starved = is_starved},
+                         retry);
+}
+
+// A compiler that really hangs keeps a processor busy.
+bool WorkerProcess::is_starved_compiler() const {
+  if (!work_->begun || !work_->task.request.is<CompileRequest>()) return false;
+  return is_starved(processor_time_below(child_->pid()) - work_->used_before,
+                    std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at));
 }
 
 // The child has ended, missed its deadline or sent a malformed answer.
 WorkerProcess::Poll WorkerProcess::handle_loss(const Status& reason) {
+  const bool is_starved = reason.code() == StatusCode::timeout && is_starved_compiler();
   if (reason.code() != StatusCode::io) child_->kill();
   LostWorker lost{reason, child_->end_description(), child_->ended_from_outside(), work_->allowed,
                   deadline_.basis(work_->task.request)};
@@ -156,8 +170,10 @@ WorkerProcess::Poll WorkerProcess::handle_loss(const Status& reason) {
   child_.reset();
   const WorkRequest& request = work_->task.request;
   if (work_->begun) {
-    return finish_or_retry(lost_reply(request, *work_->begun, lost),
-                           is_worth_a_retry(request, lost));
+    Finished finished{
+        .request = {}, .reply = lost_reply(request, *work_->begun, lost), .is_starved = is_starved};
+    if (lost.from_outside) finished.killed_in = work_->begun->phase;
+    return finish_or_retry(std::move(finished), is_worth_a_retry(request, lost));
   }
   if (++work_->failed_starts < kStarts) return std::optional<Finished>();
   return fail_unstarted(
@@ -165,14 +181,15 @@ WorkerProcess::Poll WorkerProcess::handle_loss(const Status& reason) {
                                     worker_kind(request), kStarts, reason.message(), lost.end)));
 }
 
-// Leaves the request to a new child if it is worth a first retry, else ends it with this reply.
-WorkerProcess::Poll WorkerProcess::finish_or_retry(WorkReply reply, bool retry) {
+// Leaves the request to a new child if it is worth a first retry, else ends it. The request is put
+// into `finished` here.
+WorkerProcess::Poll WorkerProcess::finish_or_retry(Finished finished, bool retry) {
   if (retry && !work_->task.is_retry) {
     work_->task.is_retry = true;
     work_->failed_starts = 0;
     return std::optional<Finished>();
   }
-  Finished finished{std::move(work_->task.request), std::move(reply)};
+  finished.request = std::move(work_->task.request);
   work_.reset();
   return std::optional(std::move(finished));
 }

@@ -4,10 +4,10 @@
 //
 // A request that fails is tried once more, alone in a new child process. The second failure is the
 // variant's outcome, unless the worker had announced that it runs the problem's reference, or the
-// worker was ended from outside: no variant is to blame for that. A compiler that misses its
-// deadline is not tried again: minutes are lost already. A compiler that was killed or found no
-// memory is not tried again here but by the pool, with no other compiler beside it
-// (compile_pool.h). One thread.
+// worker was ended from outside: then the pools decide whom to blame. A compiler that misses its
+// deadline is not tried again here: minutes are lost already. A compiler that was killed, found no
+// memory, or got too little time from the processors is tried again by the pool, with no other
+// compiler beside it (compile_pool.h). All deadlines use the monotonic clock. One thread.
 
 #pragma once
 
@@ -67,6 +67,7 @@ class WorkerProcess {
     WorkRequest request;
     bool is_retry = false;                   // another worker has failed at it already
     std::chrono::milliseconds extra_time{};  // beyond the deadline: a final needs it
+    bool is_alone = false;                   // nothing else of the sweep may run beside it
   };
   void submit(Task task);  // when idle
 
@@ -75,6 +76,9 @@ class WorkerProcess {
   struct Finished {
     WorkRequest request;
     WorkReply reply;
+    // What the worker was at when a signal from outside ended it, if one did.
+    std::optional<WorkReply::Phase> killed_in = {};
+    bool is_starved = false;  // a compiler was late and got too little time from the processors
   };
 
   // nullopt while the worker is busy; afterwards it is idle again. A Status, environment, if no
@@ -93,6 +97,9 @@ class WorkerProcess {
   // counters.
   Result<WorkReply> run(WorkRequest request);
 
+  // When idle: ends the child. The next request gets a new one.
+  void replace() { child_.reset(); }
+
   // Tells the child to exit; only this object's destruction may follow.
   void dismiss();
 
@@ -106,7 +113,8 @@ class WorkerProcess {
     int failed_starts = 0;                // child processes that ended before they sent `begin`
     std::optional<WorkReply> begun = {};  // the last `begin` of the current child
     Clock::time_point begun_at = {};
-    std::chrono::milliseconds allowed{};  // for the current step
+    std::chrono::milliseconds used_before{};  // processor time, when a compiler began
+    std::chrono::milliseconds allowed{};      // for the current step
     Clock::time_point deadline = Clock::time_point::max();
   };
   using Poll = Result<std::optional<Finished>>;
@@ -115,7 +123,8 @@ class WorkerProcess {
   void set_deadline(std::chrono::milliseconds time);
   Poll receive(WorkReply reply);
   Poll handle_loss(const Status& reason);
-  Poll finish_or_retry(WorkReply reply, bool retry);
+  Poll finish_or_retry(Finished finished, bool retry);
+  bool is_starved_compiler() const;
   Poll fail_unstarted(Status why);
 
   std::vector<std::string> command_;

@@ -5,6 +5,12 @@
 // the measure worker of a GPU whose id has "sick" in it, or "frail" once the file that
 // FAKE_WORKER_HARM names is there: the variant "harms" makes it, and crashes.
 //
+// It passes a probe, except while the file that FAKE_WORKER_NO_HEADERS names is there: then nothing
+// compiles. After the variant "loses its folder" one process compiles nothing any more, unless it
+// had served nothing before. FAKE_WORKER_BROKEN: variants that contain this text do not compile.
+// FAKE_WORKER_KILLED: measure workers are killed at the variants that contain this text; if it is
+// "everything", also at a probe.
+//
 // FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
 // the one variant that is measured to be faster than the others.
@@ -53,6 +59,7 @@ void say(const std::string& line) { std::cout << line << std::endl; }
   while (true) ::pause();
 }
 
+bool has_folder = true;
 std::string own_device;  // "" unless started as `fake_worker worker KIND DEVICE ...`
 
 void begin(std::int64_t id) {
@@ -75,10 +82,16 @@ void log(const WorkRequest& request, const std::string& variant, const char* eve
   const auto* compile = std::get_if<CompileRequest>(&request.work);
   const auto* measure = std::get_if<MeasureRequest>(&request.work);
   std::ostringstream line;
-  line << (compile != nullptr ? "compile" : "measure") << ' ' << event << ' '
+  const char* const kind = request.is<ProbeRequest>() ? "probe" : "measure";
+  line << (compile != nullptr ? "compile" : kind) << ' ' << event << ' '
        << (measure != nullptr ? measure->stop_above_ns : 0) << ' '
        << (compile != nullptr ? compile->device : own_device) << ' ' << variant << '\n';
   std::ofstream(path, std::ios::app) << line.str() << std::flush;
+}
+
+bool finds_headers() {
+  const std::string gone = variable("FAKE_WORKER_NO_HEADERS");
+  return has_folder && (gone.empty() || ::access(gone.c_str(), F_OK) != 0);
 }
 
 void take_time(const WorkRequest& request) {
@@ -117,6 +130,14 @@ void wrong(const WorkRequest& request) {
   say(encode(reply));
 }
 
+void refuse_to_compile(const WorkRequest& request, const std::string& message) {
+  WorkReply reply;
+  reply.id = request.id;
+  reply.build.emplace().outcome = reply.outcome = Outcome::compile_failed;
+  reply.build->message = reply.message = message;
+  say(encode(reply));
+}
+
 void fail(const WorkRequest& request, const Status& failure) {
   say(encode(failed_reply(request.id, failure)));
 }
@@ -125,6 +146,20 @@ void fail(const WorkRequest& request, const Status& failure) {
   std::signal(signal, SIG_DFL);  // not a sanitizer's, which would report and exit
   std::raise(signal);
   ::_exit(9);
+}
+
+void stop() { ::raise(SIGSTOP); }
+
+void serve_probe(const WorkRequest& request, const ProbeRequest& work) {
+  begin(request.id);
+  log(request, "", "begins");
+  if (work.worker == "measure" && variable("FAKE_WORKER_KILLED") == "everything") crash(SIGKILL);
+  if (work.worker == "compile" && !finds_headers()) {
+    return fail(request, environment_error("known_good.cu: cuda_fp16.h: No such file"));
+  }
+  WorkReply reply;
+  reply.id = request.id;
+  say(encode(reply));
 }
 
 void begin_reference(const WorkRequest& request) {
@@ -223,6 +258,9 @@ void serve(const WorkRequest& request, int served) {
   if (const auto* work = std::get_if<FinalRequest>(&request.work)) {
     return serve_final(request, *work);
   }
+  if (const auto* work = std::get_if<ProbeRequest>(&request.work)) {
+    return serve_probe(request, *work);
+  }
   const std::string variant = variant_of(request);
   const bool is_fresh = served == 0;
   if (variant == "die before begin") ::_exit(3);
@@ -257,12 +295,28 @@ void serve(const WorkRequest& request, int served) {
   }
   if (variant.ends_with("MODE=wrong")) return wrong(request);
   if (variant == "wrong word") return fail(request, invalid_argument("no such family"));
+  if (variant == "stopped unless fresh" && !is_fresh) stop();
+  if (variant == "loses its folder" && !is_fresh) has_folder = false;
+  const std::string broken = variable("FAKE_WORKER_BROKEN");
+  const bool is_broken = variant.starts_with("broken") ||
+                         (!broken.empty() && variant.find(broken) != std::string::npos);
+  if (request.is<CompileRequest>() && (is_broken || !finds_headers())) {
+    log(request, variant, "begins");
+    return refuse_to_compile(request, is_broken ? "error: it is broken" : "no such header");
+  }
+  const std::string killed = variable("FAKE_WORKER_KILLED");
+  if (request.is<MeasureRequest>() && !killed.empty() &&
+      (killed == "everything" || variant.find(killed) != std::string::npos)) {
+    log(request, variant, "begins");
+    crash(variant.find("SIGTERM") == std::string::npos ? SIGKILL : SIGTERM);
+  }
   if (variant == "killed" || (variant == "killed unless fresh" && !is_fresh)) crash(SIGKILL);
   if (variant.starts_with("busy ")) be_busy(variant.substr(5));
   if (variant.starts_with("killed beside ") && sees_busy(variant.substr(14))) crash(SIGKILL);
   if (variant.ends_with("in the reference")) begin_reference(request);
   if (variant == "crash in the reference") crash(SIGSEGV);
   if (variant == "hang in the reference") hang();
+  if (variant == "killed in the reference") crash(SIGKILL);
   if (variant == "crash after the reference") {
     begin_reference(request);
     begin(request.id);

@@ -27,6 +27,12 @@ class DatabaseTest : public testing::Test {
   std::unique_ptr<Database> database_;
 };
 
+TEST_F(DatabaseTest, BytesThatAreNotUtf8AreReplaced) {
+  Statement insert = database_->query("INSERT INTO t (s) VALUES (?)", "x\xFFy \xC3").value();
+  ASSERT_TRUE(insert.run().ok());
+  EXPECT_EQ(*database_->read_text("SELECT s FROM t"), "x\xEF\xBF\xBDy \xEF\xBF\xBD");
+}
+
 TEST_F(DatabaseTest, EveryTypeRoundTrips) {
   const std::string text("a\0b'\"\n\xc3\xa9", 8);
   const std::int64_t large = std::numeric_limits<std::int64_t>::min();

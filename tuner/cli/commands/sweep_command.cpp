@@ -101,6 +101,9 @@ class SweepCommand final : public Command {
         "--method", request_.method, "NAME",
         "How variants are timed on a GPU: rotating (default: no data in the L2 cache), cold, hot, "
         "or graph, which suits kernels under 20 us");
+    arguments.value("--retry", request_.retry, "LIST",
+                    "Try variants again that were recorded with one of these outcomes: "
+                    "compile_failed,crashed,timeout,launch_failed");
     arguments.database(database_);
     arguments.value(
         "--shard", request_.shard, "I/N",

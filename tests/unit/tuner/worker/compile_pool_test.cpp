@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <string>
 
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
@@ -216,6 +218,102 @@ TEST(CompilePool, AMissingProgramIsNamed) {
   CompilePool pool({"/no/such/program"}, 2, milliseconds(3000));
   pool.submit(pool_request(1, "v1"));
   EXPECT_THAT(next(pool).status().message(), HasSubstr("cannot run '/no/such/program'"));
+}
+
+// How often the workers' log says that something began.
+int begun(const std::string& log, const std::string& kind) {
+  std::ifstream file(log);
+  int count = 0;
+  for (std::string line; std::getline(file, line);) count += line.starts_with(kind + " begins");
+  return count;
+}
+
+TEST(CompilePool, OneProbeClearsTheMachineOfManyFailures) {
+  const TestFolder folder;
+  const Variable log("FAKE_WORKER_LOG", folder.file("log"));
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
+  for (std::int64_t id = 1; id < 11; ++id) pool.submit(pool_request(id, "broken"));
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 10U);
+  for (const auto& [id, reply] : replies) {
+    EXPECT_EQ(reply.outcome, Outcome::compile_failed);
+    EXPECT_EQ(reply.failure, StatusCode::ok) << "it is remembered";
+    EXPECT_EQ(reply.message, "error: it is broken");
+  }
+  EXPECT_EQ(begun(folder.file("log"), "compile"), 10);
+  EXPECT_EQ(begun(folder.file("log"), "probe"), 1);
+  EXPECT_EQ(pool.pending(), 0U);
+}
+
+TEST(CompilePool, NobodyIsBlamedWhereAGoodSourceDoesNotCompile) {
+  const TestFolder folder;
+  const std::string gone = folder.file("gone");
+  const Variable no_headers("FAKE_WORKER_NO_HEADERS", gone);
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(3000));
+  pool.submit(pool_request(1, "v1"));
+  EXPECT_EQ(drain(pool)[1].outcome, Outcome::ok);
+  std::ofstream(gone) << "yes";
+  for (std::int64_t id = 2; id < 6; ++id) pool.submit(pool_request(id, "v"));
+  const Status status = next(pool).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("known_good.cu: cuda_fp16.h: No such file"));
+  EXPECT_THAT(status.message(), HasSubstr("nothing is recorded for it"));
+}
+
+TEST(CompilePool, AWorkerThatLostItsFolderIsReplaced) {
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
+  pool.submit(pool_request(1, "v1"));
+  pool.submit(pool_request(2, "loses its folder"));
+  pool.submit(pool_request(3, "v3"));
+  pool.submit(pool_request(4, "broken"));
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 4U);
+  for (const std::int64_t id : {1, 2, 3}) EXPECT_EQ(replies[id].outcome, Outcome::ok) << id;
+  EXPECT_EQ(replies[4].outcome, Outcome::compile_failed);
+}
+
+TEST(CompilePool, ANewWorkerProvesNothingAboutTheOneBefore) {
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
+  pool.submit(pool_request(1, "v1"));
+  pool.submit(pool_request(2, "loses its folder"));
+  pool.submit(pool_request(3, "crash unless fresh"));
+  std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_EQ(replies.size(), 3U);
+  for (const auto& [id, reply] : replies) EXPECT_EQ(reply.outcome, Outcome::ok) << id;
+}
+
+TEST(CompilePool, ASuspectIsNotChargedWhereAGoodSourceDoesNotCompile) {
+  const TestFolder folder;
+  const std::string gone = folder.file("gone");
+  const Variable no_headers("FAKE_WORKER_NO_HEADERS", gone);
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
+  pool.others_compile();
+  std::ofstream(gone) << "yes";
+  pool.submit(pool_request(1, "refused"));
+  const Status status = next(pool).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+}
+
+TEST(CompilePool, AStoppedCompilerIsTriedAgainAlone) {
+  CompilePool pool({fake_worker_path()}, 2, milliseconds(1000));
+  pool.submit(pool_request(1, "v1"));
+  pool.submit(pool_request(2, "v2"));
+  EXPECT_EQ(drain(pool).size(), 2U);
+  pool.submit(pool_request(3, "stopped unless fresh"));
+  const std::map<std::int64_t, WorkReply> replies = drain(pool);
+  ASSERT_TRUE(replies.contains(3));
+  EXPECT_EQ(replies.at(3).outcome, Outcome::ok) << replies.at(3).message;
+}
+
+TEST(CompilePool, WhatIsPausedStartsNothing) {
+  CompilePool pool({fake_worker_path()}, 1, milliseconds(3000));
+  pool.pause(true);
+  pool.submit(pool_request(1, "v1"));
+  EXPECT_TRUE(pool.is_quiet());
+  EXPECT_FALSE(pool.poll()->has_value());
+  pool.pause(false);
+  EXPECT_FALSE(pool.is_quiet());
+  EXPECT_EQ(drain(pool)[1].outcome, Outcome::ok);
 }
 
 }  // namespace

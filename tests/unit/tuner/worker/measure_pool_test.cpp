@@ -144,5 +144,65 @@ TEST(MeasurePool, AMissingProgramIsNamed) {
   EXPECT_THAT(workers.measure({}).status().message(), HasSubstr("cannot run '/no/such/program'"));
 }
 
+// As a sweep does that has nothing else at work.
+Result<WorkReply> next_alone(MeasurePool& workers) {
+  while (true) {
+    MGTUNE_ASSIGN(std::optional<WorkReply> reply, workers.poll());
+    if (reply) return *std::move(reply);
+    workers.start_alone();
+    WaitSet waiting;
+    workers.join(waiting);
+    waiting.wait();
+  }
+}
+
+WorkRequest measure_request(std::int64_t id, const std::string& variant) {
+  return {id, MeasureRequest{{{}, variant}, 0}};
+}
+
+TEST(MeasurePool, WhatEndsItsWorkerAlsoAloneIsTheVariants) {
+  const Variable killed("FAKE_WORKER_KILLED", "kills");
+  MeasurePool workers = pool({"GPU-0", "GPU-1"});
+  for (const char* variant : {"kills", "kills by SIGTERM"}) {
+    workers.submit(measure_request(1, variant));
+    const Result<WorkReply> reply = next_alone(workers);
+    ASSERT_TRUE(reply.ok()) << reply.status().message();
+    EXPECT_EQ(reply->id, 1);
+    EXPECT_EQ(reply->outcome, Outcome::crashed);
+    EXPECT_EQ(reply->failure, StatusCode::environment) << "the caller asks whether others live";
+    EXPECT_THAT(reply->message, HasSubstr("the measure worker was killed by signal "));
+    EXPECT_THAT(reply->message, HasSubstr("nothing else of the sweep was running"));
+  }
+  EXPECT_THAT(workers.left_alone(), IsEmpty());
+  workers.submit(measure_request(2, "a"));
+  EXPECT_EQ(next_alone(workers)->outcome, Outcome::ok);
+}
+
+TEST(MeasurePool, WhatWasKilledWaitsForSilence) {
+  const Variable killed("FAKE_WORKER_KILLED", "kills");
+  MeasurePool workers = pool({"GPU-0", "GPU-1"});
+  workers.submit(measure_request(1, "slow"));
+  workers.submit(measure_request(2, "kills"));
+  while (!workers.needs_silence()) {
+    const Result<std::optional<WorkReply>> reply = workers.poll();
+    ASSERT_TRUE(reply.ok());
+    EXPECT_FALSE(reply->has_value() && (*reply)->id == 2);
+  }
+  EXPECT_FALSE(workers.has_idle());
+  Result<WorkReply> reply = next_alone(workers);
+  if (reply->id == 1) reply = next_alone(workers);
+  EXPECT_EQ(reply->outcome, Outcome::crashed);
+  EXPECT_FALSE(workers.needs_silence());
+  EXPECT_TRUE(workers.has_idle());
+}
+
+TEST(MeasurePool, AReferenceWhoseProcessIsKilledIsNoVariantsFault) {
+  MeasurePool workers = pool({"GPU-0"});
+  workers.submit(measure_request(1, "killed in the reference"));
+  const Status status = next_alone(workers).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("killed by signal 9"));
+}
+
 }  // namespace
 }  // namespace mgtune

@@ -104,6 +104,10 @@ TEST(Protocol, FinalsSurviveTheWire) {
   EXPECT_EQ(answer->final->clocks, reply.final->clocks);
 }
 
+TEST(Protocol, AProbeComesBack) {
+  EXPECT_EQ(on_the_wire(ProbeRequest{"compile"}).worker, "compile");
+}
+
 TEST(Protocol, ListsOfTheWrongThingAreCorrupt) {
   const std::string start = R"({"do":"final","id":1,"kernel":"k","op":"o","problem":"p",)";
   for (const char* variants : {"\"row\"", "[1]", "[\"row\", null]", "{}"}) {

@@ -66,5 +66,25 @@ TEST(WorkerFailure, WhatRefusesToCountIsAskedOnceAndEndsNoSweep) {
   EXPECT_EQ(end_of_sweep(request, failed).message(), "no privilege");
 }
 
+TEST(WorkerFailure, ALateCompilerThatWasNotAtWorkIsStarved) {
+  using std::chrono::seconds;
+  EXPECT_TRUE(is_starved(seconds(0), seconds(150))) << "it was stopped, or a clock jumped";
+  EXPECT_TRUE(is_starved(seconds(100), seconds(150)));
+  EXPECT_FALSE(is_starved(seconds(149), seconds(150)));
+  EXPECT_FALSE(is_starved(seconds(200), seconds(150))) << "two threads";
+}
+
+TEST(WorkerFailure, ATimeoutThatAWorkerReportsIsTriedAgainUnlessItCompiles) {
+  WorkReply late;
+  late.outcome = Outcome::timeout;
+  WorkRequest request;
+  EXPECT_TRUE(is_worth_a_retry(request, late));
+  request.work = CompileRequest();
+  EXPECT_FALSE(is_worth_a_retry(request, late));
+  request.work = ProbeRequest();
+  late.outcome = Outcome::crashed;
+  EXPECT_FALSE(is_worth_a_retry(request, late));
+}
+
 }  // namespace
 }  // namespace mgtune
