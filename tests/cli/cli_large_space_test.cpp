@@ -15,6 +15,7 @@
 namespace mgtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
@@ -114,6 +115,53 @@ TEST_F(CliLargeSpaceTest, ASweepBeginsAtOnceAndKeepsToItsBudget) {
     expect_small();
     std::filesystem::remove(mgtune_.database());
   }
+}
+
+TEST_F(CliLargeSpaceTest, ATimeBudgetHoldsWhileASearchFindsNothing) {
+  const std::string kernel = family(13, pruned_wholly(13));
+  const Ended ended = mgtune_.run({"sweep", "--kernel", kernel, "--gpu", "cpu", "--budget", "1s"});
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  EXPECT_THAT(ended.err,
+              AllOf(HasSubstr("skipped large.copy n=100 T=f32: the search found no variant "
+                              "before it was stopped; the space has 10000000000000 points"),
+                    HasSubstr("the time budget of 1 s ended")));
+}
+
+TEST_F(CliLargeSpaceTest, WithoutATimeBudgetASearchThatFindsNothingNamesItsLimit) {
+  const Ended ended = mgtune_.run({"sweep", "--kernel", family(13, pruned_wholly(13)), "--gpu",
+                                   "cpu", "--budget", "5", "--strategy", "exhaustive"});
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  EXPECT_THAT(ended.err,
+              HasSubstr("the search found no variant among 16777216 points in a row, which is the "
+                        "limit; the space has 10000000000000 points"));
+}
+
+TEST_F(CliLargeSpaceTest, CtrlCStopsASearchThatFindsNothing) {
+  mgtune_.start(
+      {"sweep", "--kernel", family(13, pruned_wholly(13)), "--gpu", "cpu", "--budget", "5"});
+  const auto is_searching = [this] {
+    return file_content(mgtune_.folder().file("err")).find("cpu emulation") != std::string::npos;
+  };
+  ASSERT_TRUE(mgtune_.wait_until(is_searching));
+  const Ended ended = mgtune_.finish(SIGINT);
+  EXPECT_EQ(ended.exit_code, 130) << ended;
+  EXPECT_FALSE(ended.by_signal);
+}
+
+// Ten variables of ten dtypes: 10^10 problems from a file of two kilobytes.
+TEST_F(CliLargeSpaceTest, MoreCombinationsOfDTypesThanCanBeListed) {
+  const std::string kernel = family(1, {});
+  std::string more;
+  for (int i = 0; i < 10; ++i) {
+    more += R"(, "U)" + std::to_string(i) +
+            R"(": ["f64", "f32", "f16", "bf16", "i64", "u64", "i32", "u32", "i8", "u8"])";
+  }
+  replace_in_file(kernel + "/copy.json", R"("T": ["f32"])", R"("T": ["f32"])" + more);
+  const Ended listed = run_in_time({"list", "--kernel", kernel, "--gpu", "cpu"});
+  EXPECT_THAT(listed.out, HasSubstr("n=100 T=f32 U0=f64"));
+  const Ended sweep = mgtune_.run({"sweep", "--kernel", kernel, "--gpu", "cpu", "--dry-run"});
+  EXPECT_EQ(sweep.exit_code, 2) << sweep;
+  EXPECT_THAT(sweep.err, HasSubstr("more than 100000 combinations of dtypes, which is the limit"));
 }
 
 }  // namespace

@@ -70,8 +70,9 @@ class SyntheticSet final : public VariantSet {
     ++admits_calls;
     return rule_ == nullptr || rule_(variant);
   }
-  bool for_each_of(std::size_t design, const Visit& visit) const override {
+  bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const override {
     for (std::uint64_t i = first_point(design); i < first_point(design + 1); ++i) {
+      if (!limit.step()) return false;
       ++enumerated;
       const Variant variant = point(i);
       if ((rule_ == nullptr || rule_(variant)) && !visit(variant)) return false;

@@ -106,9 +106,10 @@ bool RecordedSpace::admits(const Variant& variant) const {
   return variant.design == 0 && std::ranges::binary_search(places_, variant.values);
 }
 
-bool RecordedSpace::for_each_of(std::size_t /*design*/, const Visit& visit) const {
-  return std::ranges::all_of(places_, [&visit](const std::vector<std::int64_t>& places) {
-    return visit({0, places});
+bool RecordedSpace::for_each_of(std::size_t /*design*/, const Visit& visit,
+                                WalkLimit& limit) const {
+  return std::ranges::all_of(places_, [&](const std::vector<std::int64_t>& places) {
+    return limit.step() && visit({0, places});
   });
 }
 

@@ -50,7 +50,7 @@ class RecordedSpace final : public VariantSet {
   Variant point(std::uint64_t index) const override;
   std::uint64_t index(const Variant& variant) const override;
   bool admits(const Variant& variant) const override;
-  bool for_each_of(std::size_t design, const Visit& visit) const override;
+  bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const override;
   std::vector<Variant> ladder() const override { return {}; }
 
  private:

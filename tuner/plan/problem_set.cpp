@@ -16,6 +16,9 @@ namespace {
 
 using Words = std::map<std::string, std::string>;
 
+// How many problems a request may try to bind, over all combinations of dtypes. It takes a second.
+constexpr std::int64_t kMaxCombinations = 100'000;
+
 std::string list_text(const std::vector<DType>& dtypes, const char* separator = ",") {
   std::vector<std::string_view> words(dtypes.size());
   std::ranges::transform(dtypes, words.begin(), [](DType dtype) { return to_string(dtype); });
@@ -35,23 +38,51 @@ Result<std::vector<DType>> open_dtypes(const Operator& op, const DTypeVariable& 
                           " in " + list_text(variable.values, ", "));
 }
 
-// `words` once for each combination of the dtypes it leaves open.
-Result<std::vector<Words>> with_dtypes(const Operator& op, const Words& words,
-                                       const std::vector<DType>& asked) {
-  std::vector<Words> combinations = {words};
-  for (const DTypeVariable& variable : op.dtypes) {
-    if (words.contains(variable.name) || variable.default_slot) continue;
-    MGTUNE_ASSIGN(const std::vector<DType> dtypes, open_dtypes(op, variable, asked));
-    std::vector<Words> longer;
-    for (const Words& combination : combinations) {
-      for (const DType dtype : dtypes) {
-        longer.push_back(combination);
-        longer.back()[variable.name] = to_string(dtype);
-      }
+// Words with each combination of the dtypes that they leave open, one after the other, the last
+// variable fastest. There may be more combinations than a list can hold.
+class DTypeCombinations {
+ public:
+  static Result<DTypeCombinations> make(const Operator& op, const Words& words,
+                                        const std::vector<DType>& asked) {
+    DTypeCombinations all;
+    all.words_ = words;
+    for (const DTypeVariable& variable : op.dtypes) {
+      if (words.contains(variable.name) || variable.default_slot) continue;
+      MGTUNE_ASSIGN(std::vector<DType> dtypes, open_dtypes(op, variable, asked));
+      all.words_[variable.name] = to_string(dtypes.front());
+      all.open_.push_back({variable.name, std::move(dtypes)});
     }
-    combinations = std::move(longer);
+    return all;
   }
-  return combinations;
+
+  const Words& words() const { return words_; }
+
+  bool advance() {  // false: this was the last
+    for (auto variable = open_.rbegin(); variable != open_.rend(); ++variable) {
+      variable->place = (variable->place + 1) % variable->dtypes.size();
+      words_[variable->name] = to_string(variable->dtypes[variable->place]);
+      if (variable->place > 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Open {
+    std::string name;
+    std::vector<DType> dtypes;
+    std::size_t place = 0;
+  };
+  Words words_;
+  std::vector<Open> open_;
+};
+
+Status too_many_combinations(const Operator& op) {
+  return invalid_argument(
+      fmt::format("the problems of {} have more than {} combinations of dtypes, which is the limit "
+                  "of one request; choose some with --dtype, or name dtypes in --problem, for "
+                  "example {}={}",
+                  op.full_name(), kMaxCombinations, op.dtypes.front().name,
+                  to_string(op.dtypes.front().values.front())));
 }
 
 // Whether `words` fix every dtype of the operator, and none to one of `asked`.
@@ -170,34 +201,56 @@ Status explain_failure(const Operator& op, const Words& words, Status failure) {
                           "`: add it to --problem, for example --problem " + example);
 }
 
-}  // namespace
-
-Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
-                                           const ProblemRequest& request, DeviceKind device) {
-  std::vector<Problem> problems;
-  std::set<std::pair<std::string, std::string>> seen;
+// Calls visit(problem) for each problem of the request until it returns false. Some may come twice.
+template <typename Visit>
+Status for_each_problem(const std::vector<const Operator*>& operators,
+                        const ProblemRequest& request, DeviceKind device, const Visit& visit) {
+  std::int64_t tried = 0;
   for (const Operator* op : operators) {
     MGTUNE_ASSIGN(const std::vector<Words> asked, asked_words(*op, request, device));
     for (const Words& words : asked) {
-      MGTUNE_ASSIGN(const std::vector<Words> combinations, with_dtypes(*op, words, request.dtypes));
+      MGTUNE_ASSIGN(auto combinations, DTypeCombinations::make(*op, words, request.dtypes));
       Status refusal;  // of the first combination
       bool any = false;
-      for (const Words& combination : combinations) {
-        Result<Problem> problem = bind_problem(*op, combination);
+      do {
+        if (++tried > kMaxCombinations && !op->dtypes.empty()) return too_many_combinations(*op);
+        Result<Problem> problem = bind_problem(*op, combinations.words());
         if (!problem.ok()) {
           if (refusal.ok()) refusal = std::move(problem).take_status();
           continue;
         }
         any = true;
         MGTUNE_TRY(check_tensors(*problem));
-        if (seen.emplace(op->full_name(), problem->text()).second) {
-          problems.push_back(*std::move(problem));
-        }
-      }
+        if (!visit(*std::move(problem))) return {};
+      } while (combinations.advance());
       if (!any) return request.problems.empty() ? refusal : explain_failure(*op, words, refusal);
     }
   }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
+                                           const ProblemRequest& request, DeviceKind device) {
+  std::vector<Problem> problems;
+  std::set<std::pair<std::string, std::string>> seen;
+  MGTUNE_TRY(for_each_problem(operators, request, device, [&](Problem problem) {
+    if (seen.emplace(problem.op->full_name(), problem.text()).second) {
+      problems.push_back(std::move(problem));
+    }
+    return true;
+  }));
   return problems;
+}
+
+Result<Problem> first_problem(const Operator& op, DeviceKind device) {
+  Problem first;
+  MGTUNE_TRY(for_each_problem({&op}, {}, device, [&](Problem problem) {
+    first = std::move(problem);
+    return false;
+  }));
+  return first;
 }
 
 Result<const Operator*> only_operator(Catalog& catalog, const std::string& kernel) {

@@ -33,9 +33,13 @@ struct ProblemRequest {
 // of its dtypes that the operator's constraints allow. If the request has no problems, no model and
 // no recording, the problems are the defaults in the operator's file (the small ones on the cpu
 // device). Shapes, strides and cost of each problem are checked (family/problem_check.h). The
-// message of invalid_argument has the wrong words, or the place in the operator's file.
+// message of invalid_argument has the wrong words, or the place in the operator's file. More than
+// 100,000 combinations of problems and dtypes are refused before they are made.
 Result<std::vector<Problem>> make_problems(const std::vector<const Operator*>& operators,
                                            const ProblemRequest& request, DeviceKind device);
+
+// The first of the operator's own problems, without making the others. It fails in the same cases.
+Result<Problem> first_problem(const Operator& op, DeviceKind device);
 
 // For commands that take exactly one operator and one problem: the operator that `kernel` names.
 // invalid_argument, with the operators listed, if it names several.

@@ -59,11 +59,12 @@ double distance(const std::vector<Coordinate>& coordinates, const EncodedPoint& 
 
 class AdaptiveSearch final : public Search {
  public:
-  AdaptiveSearch(const VariantSet& set, std::uint64_t seed, const WarmStart& warm_start)
+  AdaptiveSearch(const VariantSet& set, std::uint64_t seed, const WarmStart& warm_start,
+                 const std::shared_ptr<WalkLimit>& limit)
       : set_(set),
         random_(seed),
         encoding_(set),
-        pool_(set, random_.below(std::numeric_limits<std::uint64_t>::max())),
+        pool_(set, random_.below(std::numeric_limits<std::uint64_t>::max()), limit),
         kernel_(encoding_.coordinates().size()),
         posterior_(encoding_.coordinates(), kernel_) {
     plan_start(warm_start);
@@ -345,8 +346,9 @@ class AdaptiveSearch final : public Search {
 };
 
 std::unique_ptr<Search> make_adaptive(const VariantSet& set, std::uint64_t seed,
-                                      const WarmStart& warm_start) {
-  return std::make_unique<AdaptiveSearch>(set, seed, warm_start);
+                                      const WarmStart& warm_start,
+                                      const std::shared_ptr<WalkLimit>& limit) {
+  return std::make_unique<AdaptiveSearch>(set, seed, warm_start, limit);
 }
 
 }  // namespace

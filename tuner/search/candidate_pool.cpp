@@ -42,9 +42,11 @@ std::vector<Variant> neighbors(const VariantSet& set, const Variant& variant) {
   return found;
 }
 
-CandidatePool::CandidatePool(const VariantSet& set, std::uint64_t seed) : set_(set), random_(seed) {
+CandidatePool::CandidatePool(const VariantSet& set, std::uint64_t seed,
+                             const std::shared_ptr<WalkLimit>& limit)
+    : set_(set), random_(seed), limit_(limit) {
   for (std::size_t design = 0; design < set.design_count(); ++design) {
-    samplers_.emplace_back(set, seed + design, design);
+    samplers_.emplace_back(set, seed + design, design, limit);
   }
 }
 
@@ -84,6 +86,7 @@ std::optional<std::uint64_t> CandidatePool::next_of_samples() {
       ++turn_;
       return set_.index(*variant);
     }
+    if (limit_->end() != WalkLimit::End::none) return std::nullopt;  // it may have more
     samplers_.erase(samplers_.begin() + static_cast<std::ptrdiff_t>(turn_));
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -25,10 +26,11 @@ std::vector<Variant> neighbors(const VariantSet& set, const Variant& variant);
 
 class CandidatePool {
  public:
-  CandidatePool(const VariantSet& set, std::uint64_t seed);
+  CandidatePool(const VariantSet& set, std::uint64_t seed,
+                const std::shared_ptr<WalkLimit>& limit = std::make_shared<WalkLimit>());
 
   // Replaces the candidates by up to `count` others. There are fewer, or none, if the set has no
-  // more.
+  // more, or if the limit was reached before.
   void draw(std::size_t count);
   void add_neighbors(const Variant& variant);  // behind the others
 
@@ -46,6 +48,7 @@ class CandidatePool {
 
   const VariantSet& set_;
   RandomStream random_;
+  std::shared_ptr<WalkLimit> limit_;
   std::vector<Sampler> samplers_;  // one per design, used in turn; empty ones are removed
   std::size_t turn_ = 0;
   std::vector<std::uint64_t> indices_;

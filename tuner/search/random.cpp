@@ -27,7 +27,8 @@ std::uint64_t count_variants(const VariantSet& set) {
 
 class RandomSearch final : public Search {
  public:
-  RandomSearch(const VariantSet& set, std::uint64_t seed) : set_(set), sampler_(set, seed) {}
+  RandomSearch(const VariantSet& set, std::uint64_t seed, const std::shared_ptr<WalkLimit>& limit)
+      : set_(set), sampler_(set, seed, {}, limit) {}
 
   std::optional<Variant> next() override { return sampler_.next(); }
 
@@ -59,8 +60,9 @@ class RandomSearch final : public Search {
   mutable std::uint64_t variants_ = 0;  // of the set; 0: not counted yet
 };
 
-std::unique_ptr<Search> make_random(const VariantSet& set, std::uint64_t seed, const WarmStart&) {
-  return std::make_unique<RandomSearch>(set, seed);
+std::unique_ptr<Search> make_random(const VariantSet& set, std::uint64_t seed, const WarmStart&,
+                                    const std::shared_ptr<WalkLimit>& limit) {
+  return std::make_unique<RandomSearch>(set, seed, limit);
 }
 
 }  // namespace

@@ -32,8 +32,12 @@ std::span<const Strategy> strategies() {
   return kStrategies;
 }
 
-const Strategy& known(const std::string& name) {
-  return *std::ranges::find(strategies(), name, &Strategy::name);
+// invalid_argument with "did you mean" if there is no such strategy.
+Result<const Strategy*> find_strategy(const std::string& name) {
+  const auto found = std::ranges::find(strategies(), name, &Strategy::name);
+  if (found != strategies().end()) return &*found;
+  return invalid_argument("unknown strategy '" + name + "'" +
+                          did_you_mean(name, search_strategies()));
 }
 
 // Gives the ladder, then the variants of a strategy that are not in the ladder.
@@ -80,20 +84,24 @@ std::string strategy_list() {
   return text;
 }
 
-bool starts_warm(const std::string& strategy) { return known(strategy).starts_warm; }
-bool estimates_gain(const std::string& strategy) { return known(strategy).estimates_gain; }
-
-Status check_strategy(const std::string& strategy) {
-  if (std::ranges::find(strategies(), strategy, &Strategy::name) != strategies().end()) return {};
-  return invalid_argument("unknown strategy '" + strategy + "'" +
-                          did_you_mean(strategy, search_strategies()));
+bool starts_warm(const std::string& strategy) {
+  const Result<const Strategy*> known = find_strategy(strategy);
+  return known.ok() && (*known)->starts_warm;
 }
 
+bool estimates_gain(const std::string& strategy) {
+  const Result<const Strategy*> known = find_strategy(strategy);
+  return known.ok() && (*known)->estimates_gain;
+}
+
+Status check_strategy(const std::string& strategy) { return find_strategy(strategy).status(); }
+
 Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
-                                            std::uint64_t seed, const WarmStart& warm_start) {
-  MGTUNE_TRY(check_strategy(strategy));
+                                            std::uint64_t seed, const WarmStart& warm_start,
+                                            const std::shared_ptr<WalkLimit>& limit) {
+  MGTUNE_ASSIGN(const Strategy* known, find_strategy(strategy));
   return std::unique_ptr<Search>(
-      std::make_unique<LadderFirst>(set, known(strategy).make(set, seed, warm_start)));
+      std::make_unique<LadderFirst>(set, known->make(set, seed, warm_start, limit)));
 }
 
 Result<double> parse_target(const std::string& text, const std::string& strategy) {
@@ -102,7 +110,9 @@ Result<double> parse_target(const std::string& text, const std::string& strategy
     return invalid_argument("--target: expected a number between 0 and 1, such as 0.98, got '" +
                             text + "'");
   }
-  if (!strategy.empty() && !estimates_gain(strategy)) {
+  if (strategy.empty()) return *target;
+  MGTUNE_TRY(check_strategy(strategy));
+  if (!estimates_gain(strategy)) {
     return invalid_argument("--target: the strategy " + strategy +
                             " visits everything and cannot tell what is left; use adaptive or "
                             "random");

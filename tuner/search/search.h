@@ -28,8 +28,8 @@ class Search {
   virtual ~Search() = default;
 
   // The next variant to evaluate. It returns each variant at most once, and nullopt if there are no
-  // more. It may be called again before earlier variants are reported, because a sweep compiles
-  // several variants while it measures one.
+  // more or the limit of the search was reached before one was found. It may be called again before
+  // earlier variants are reported, because a sweep compiles several variants while it measures one.
   virtual std::optional<Variant> next() = 0;
 
   // Tells the strategy a result. Results may come in any order, at most one for each variant. The
@@ -58,7 +58,8 @@ using WarmStart = std::vector<WarmVariant>;
 struct Strategy {
   std::string_view name;
   std::unique_ptr<Search> (*make)(const VariantSet& set, std::uint64_t seed,
-                                  const WarmStart& warm_start);
+                                  const WarmStart& warm_start,
+                                  const std::shared_ptr<WalkLimit>& limit);
   bool starts_warm = false;
   bool estimates_gain = false;
 };
@@ -72,16 +73,18 @@ Status check_strategy(const std::string& strategy);
 // The strategy that is used if the budget is too small for all variants of the space.
 inline constexpr std::string_view kDefaultStrategy = "adaptive";
 
-// Whether the strategy uses a warm start. The strategy must exist.
+// Whether the strategy uses a warm start, and whether it estimates chance_of_gain(). False if there
+// is no such strategy.
 bool starts_warm(const std::string& strategy);
-
-// Whether the strategy estimates chance_of_gain(). The strategy must exist.
 bool estimates_gain(const std::string& strategy);
 
 // With every strategy, the ladder of the set comes first. So a sweep that stops early still has the
 // default's time to compare with. It fails as check_strategy() does. `set` must outlive the result.
-Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const VariantSet& set,
-                                            std::uint64_t seed, const WarmStart& warm_start = {});
+// The search shares the limit with its user, who restarts it before each next().
+Result<std::unique_ptr<Search>> make_search(
+    const std::string& strategy, const VariantSet& set, std::uint64_t seed,
+    const WarmStart& warm_start = {},
+    const std::shared_ptr<WalkLimit>& limit = std::make_shared<WalkLimit>());
 
 // A target says when a search may stop. With a target of 0.98, the search stops when a gain of 2 %
 // has become unlikely: the strategy estimates that the probability of a variant that is 2 % faster
@@ -89,7 +92,7 @@ Result<std::unique_ptr<Search>> make_search(const std::string& strategy, const V
 //
 // The text must be a number above 0 and below 1. invalid_argument for any other text, and if the
 // strategy cannot estimate the chance of a gain. An empty `strategy` (the sweep chooses one) is
-// accepted.
+// accepted. An unknown strategy is refused as by check_strategy().
 Result<double> parse_target(const std::string& text, const std::string& strategy);
 
 bool is_reached(double target, const Search& search);

@@ -16,9 +16,11 @@ std::uint64_t patience(std::uint64_t size) { return size > kMaxListed ? 4096 : 4
 
 }  // namespace
 
-Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design)
+Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design,
+                 std::shared_ptr<WalkLimit> limit)
     : set_(&set),
       random_(seed),
+      limit_(std::move(limit)),
       first_design_(design.value_or(0)),
       end_design_(design.has_value() ? *design + 1 : set.design_count()),
       first_point_(set.first_point(first_design_)),
@@ -27,6 +29,7 @@ Sampler::Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::s
 
 std::optional<Variant> Sampler::next() {
   if (const std::optional<std::uint64_t> index = draw()) return set_->point(*index);
+  if (limit_->end() != WalkLimit::End::none) return std::nullopt;
   if (size_ > kMaxListed) {
     const std::optional<std::uint64_t> index = seek();
     return index.has_value() ? std::optional(set_->point(*index)) : std::nullopt;
@@ -38,9 +41,9 @@ std::optional<Variant> Sampler::next() {
   return set_->point(index);
 }
 
-// Draws an index that was not drawn before; nullopt once drawing is slow.
+// Draws an index that was not drawn before; nullopt once drawing is slow, and at the limit.
 std::optional<std::uint64_t> Sampler::draw() {
-  while (draws_left_ > 0 && size_ > 0) {
+  while (draws_left_ > 0 && size_ > 0 && limit_->step()) {
     --draws_left_;
     const std::uint64_t index = first_point_ + random_.below(size_);
     if (seen_.contains(index) || !set_->admits(set_->point(index))) continue;
@@ -63,21 +66,24 @@ std::optional<std::uint64_t> Sampler::seek() {
     return false;
   };
   for (std::size_t tried = first_design_; tried < end_design_; ++tried) {
-    if (!set_->wander_through(design, random_, visit)) break;
+    if (!set_->wander_through(design, random_, visit, *limit_)) break;
     design = design + 1 < end_design_ ? design + 1 : first_design_;
   }
   return found;
 }
 
 void Sampler::enumerate_rest() {
-  enumerated_ = true;
+  const VariantSet::Visit visit = [this](const Variant& variant) {
+    const std::uint64_t index = set_->index(variant);
+    if (!seen_.contains(index)) rest_.push_back(index);
+    return true;
+  };
   for (std::size_t design = first_design_; design < end_design_; ++design) {
-    set_->for_each_of(design, [this](const Variant& variant) {
-      const std::uint64_t index = set_->index(variant);
-      if (!seen_.contains(index)) rest_.push_back(index);
-      return true;
-    });
+    if (set_->for_each_of(design, visit, *limit_)) continue;
+    rest_.clear();  // a part of the list would be no sample of the whole
+    return;
   }
+  enumerated_ = true;
   seen_.clear();
   for (std::size_t i = rest_.size(); i > 1; --i) {
     std::swap(rest_[i - 1], rest_[static_cast<std::size_t>(random_.below(i))]);

@@ -5,11 +5,13 @@
 // without enumerating it. When drawing gets slow, the rest is enumerated and shuffled. A space of
 // more than 2^24 points is never listed. If hardly any of its points is admissible, the parameters
 // get random values one after the other, which prefers variants with few neighbours. The same seed
-// gives the same order on every platform. One thread.
+// gives the same order on every platform. Drawing and enumerating count as steps of a limit, which
+// samplers and their user share. One thread.
 
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -22,9 +24,11 @@ namespace mgtune {
 class Sampler {
  public:
   // Of all designs, or of one.
-  Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design = {});
+  Sampler(const VariantSet& set, std::uint64_t seed, std::optional<std::size_t> design = {},
+          std::shared_ptr<WalkLimit> limit = std::make_shared<WalkLimit>());
 
-  std::optional<Variant> next();  // nullopt if all admissible variants were drawn
+  // nullopt if all admissible variants were drawn, or if the limit was reached before the next one.
+  std::optional<Variant> next();
 
  private:
   std::optional<std::uint64_t> draw();
@@ -33,6 +37,7 @@ class Sampler {
 
   const VariantSet* set_;  // a pointer, so that samplers can be assigned (they are in vectors)
   RandomStream random_;
+  std::shared_ptr<WalkLimit> limit_;
   std::size_t first_design_, end_design_;
   std::uint64_t first_point_, size_;
   std::unordered_set<std::uint64_t> seen_;  // indices of variants that next() has returned

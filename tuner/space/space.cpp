@@ -50,17 +50,18 @@ bool is_counted(const std::vector<DesignStatistics>& designs) {
 // The state of one enumeration of a design: the values of the parameters so far, and the function
 // that gets each variant.
 struct Space::Walk {
-  Walk(const DesignSpace& space, std::size_t design, const Visit& visitor)
+  Walk(const DesignSpace& space, std::size_t design, const Visit& visitor, WalkLimit& walk_limit)
       : slots(space.slots),
         variant{static_cast<int>(design), std::vector<std::int64_t>(space.design->params.size())},
-        visit(&visitor) {}
+        visit(&visitor),
+        limit(&walk_limit) {}
 
   Slots slots;
   Variant variant;
   const Visit* visit;
+  WalkLimit* limit;
   std::uint64_t skip = 0;          // points at the beginning of the design
   RandomStream* random = nullptr;  // says with which of its values a parameter begins
-  std::uint64_t nodes_left = std::numeric_limits<std::uint64_t>::max();
   DesignStatistics* statistics = nullptr;
   std::uint64_t lost_to_requirements = 0;
 };
@@ -122,8 +123,7 @@ const Space::Step* Space::first_failure(const Level& level, Slots& slots) {
 
 // Visits all points in which the first `level` parameters have their present values. False: stop.
 bool Space::descend(const DesignSpace& space, Walk& walk, std::size_t level) {
-  if (walk.nodes_left == 0) return false;
-  --walk.nodes_left;
+  if (!walk.limit->step()) return false;
   if (const Step* failed = first_failure(space.levels[level], walk.slots)) {
     if (walk.statistics != nullptr) {
       walk.statistics->pruned[failed->text] += space.levels[level].points_below;
@@ -202,7 +202,7 @@ bool Space::admits(const Variant& variant) const {
   return true;
 }
 
-std::optional<std::uint64_t> Space::next_admissible(std::uint64_t index) const {
+std::optional<std::uint64_t> Space::next_admissible(std::uint64_t index, WalkLimit& limit) const {
   std::optional<std::uint64_t> found;
   const Visit visit = [&](const Variant& variant) {
     found = this->index(variant);
@@ -212,22 +212,23 @@ std::optional<std::uint64_t> Space::next_admissible(std::uint64_t index) const {
   for (std::size_t design = 0; design < designs_.size() && !found.has_value(); ++design) {
     const std::uint64_t end = first + designs_[design].levels[0].points_below;
     if (index < end) {
-      Walk walk(designs_[design], design, visit);
+      Walk walk(designs_[design], design, visit, limit);
       walk.skip = index > first ? index - first : 0;
-      descend(designs_[design], walk, 0);
+      if (!descend(designs_[design], walk, 0)) break;
     }
     first = end;
   }
   return found;
 }
 
-bool Space::for_each_of(std::size_t design, const Visit& visit) const {
-  Walk walk(designs_[design], design, visit);
+bool Space::for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const {
+  Walk walk(designs_[design], design, visit, limit);
   return descend(designs_[design], walk, 0);
 }
 
-bool Space::wander_through(std::size_t design, RandomStream& random, const Visit& visit) const {
-  Walk walk(designs_[design], design, visit);
+bool Space::wander_through(std::size_t design, RandomStream& random, const Visit& visit,
+                           WalkLimit& limit) const {
+  Walk walk(designs_[design], design, visit, limit);
   walk.random = &random;
   return descend(designs_[design], walk, 0);
 }
@@ -261,11 +262,11 @@ DesignStatistics Space::statistics_of(std::size_t design, std::uint64_t& nodes_l
     ++statistics.admissible;
     return true;
   };
-  Walk walk(space, design, visit);
-  walk.nodes_left = nodes_left;
+  WalkLimit limit(nodes_left);
+  Walk walk(space, design, visit, limit);
   walk.statistics = &statistics;
   statistics.counted = descend(space, walk, 0);
-  nodes_left = walk.nodes_left;
+  nodes_left -= limit.steps();
   if (walk.lost_to_requirements == statistics.points) {
     statistics.unavailable = std::ranges::max_element(statistics.pruned, {}, [](const auto& lost) {
                                return lost.second;

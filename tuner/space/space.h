@@ -62,11 +62,13 @@ class Space final : public VariantSet {
   Variant point(std::uint64_t index) const override;
   std::uint64_t index(const Variant& variant) const override;
   bool admits(const Variant& variant) const override;
-  std::optional<std::uint64_t> next_admissible(std::uint64_t index) const override;
-  bool for_each_of(std::size_t design, const Visit& visit) const override;
+  std::optional<std::uint64_t> next_admissible(std::uint64_t index,
+                                               WalkLimit& limit) const override;
+  bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const override;
   // Starts at a random value of each parameter, so that the first variant is found without a walk
   // through the list.
-  bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const override;
+  bool wander_through(std::size_t design, RandomStream& random, const Visit& visit,
+                      WalkLimit& limit) const override;
   std::vector<Variant> ladder() const override;  // of the designs' defaults
 
   // One entry per design. Enumerates until `max_nodes` points and prefixes of points were visited.

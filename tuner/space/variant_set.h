@@ -2,8 +2,9 @@
 // or from a recording, in which all of them were measured (exchange/recorded_space.h).
 //
 // It is a union of designs, each with parameters that have listed values. Points are numbered from
-// 0 to size(), those of a design one after the other. Some points may not be admissible. Immutable:
-// const methods may run concurrently.
+// 0 to size(), those of a design one after the other. Some points may not be admissible. There may
+// be 10^15 of them, so every walk through a set has a WalkLimit. Immutable: const methods may run
+// concurrently.
 
 #pragma once
 
@@ -15,6 +16,7 @@
 
 #include "family/variant.h"
 #include "space/random_stream.h"
+#include "space/walk_limit.h"
 
 namespace mgtune {
 
@@ -38,30 +40,33 @@ class VariantSet {
   virtual std::uint64_t index(const Variant& variant) const = 0;  // of values that are listed
   virtual bool admits(const Variant& variant) const = 0;
 
-  // The first admissible point at `index` or after it; nullopt if there is none. This version tests
-  // them one by one.
-  virtual std::optional<std::uint64_t> next_admissible(std::uint64_t index) const {
-    for (; index < size(); ++index) {
+  // The first admissible point at `index` or after it; nullopt if there is none, or if the limit
+  // was reached before. This version tests them one by one.
+  virtual std::optional<std::uint64_t> next_admissible(std::uint64_t index,
+                                                       WalkLimit& limit) const {
+    for (; index < size() && limit.step(); ++index) {
       if (admits(point(index))) return index;
     }
     return std::nullopt;
   }
 
-  // Visits every admissible variant of a design in order. Returns false if `visit` stopped it.
-  virtual bool for_each_of(std::size_t design, const Visit& visit) const = 0;
+  // Visits every admissible variant of a design in order. Returns false if `visit` or the limit
+  // stopped it.
+  virtual bool for_each_of(std::size_t design, const Visit& visit, WalkLimit& limit) const = 0;
 
   // The same in another order, which may begin anywhere. This version uses the order of the list,
   // starting at a random point.
-  virtual bool wander_through(std::size_t design, RandomStream& random, const Visit& visit) const {
+  virtual bool wander_through(std::size_t design, RandomStream& random, const Visit& visit,
+                              WalkLimit& limit) const {
     const std::uint64_t first = first_point(design), end = first_point(design + 1);
     const std::uint64_t start = first < end ? first + random.below(end - first) : end;
     const auto visit_between = [&](std::uint64_t from, std::uint64_t to) {
-      std::optional<std::uint64_t> index = next_admissible(from);
+      std::optional<std::uint64_t> index = next_admissible(from, limit);
       while (index.has_value() && *index < to) {
         if (!visit(point(*index))) return false;
-        index = next_admissible(*index + 1);
+        index = next_admissible(*index + 1, limit);
       }
-      return true;
+      return limit.end() == WalkLimit::End::none;
     };
     return visit_between(start, end) && visit_between(first, start);
   }
@@ -71,9 +76,11 @@ class VariantSet {
 
   std::uint64_t size() const { return first_point(design_count()); }  // points, admissible or not
 
+  // Without a limit: for sets that are known to be small.
   void for_each(const Visit& visit) const {
+    WalkLimit none;
     for (std::size_t design = 0; design < design_count(); ++design) {
-      if (!for_each_of(design, visit)) return;
+      if (!for_each_of(design, visit, none)) return;
     }
   }
 };

@@ -16,6 +16,11 @@ using Clock = std::chrono::steady_clock;
 // As for compilers: variants that need too much memory are neighbours in a space.
 constexpr std::size_t kMaxKillers = 8;
 
+// How many points, and beginnings of points, a search may look at before it finds another variant.
+// It takes a second or two. Without this limit, a search for a variant that does not exist would
+// walk through 10^15 points.
+constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 24U;
+
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
@@ -30,20 +35,24 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
     MGTUNE_ASSIGN(warm,
                   find_warm_start(shared.store, problem, shared.device, space, view.tuned.method));
   }
-  MGTUNE_ASSIGN(auto search,
-                make_search(shared.options.strategy, space, shared.options.seed, warm.variants));
-  std::unique_ptr<ProblemSweep> sweep(
-      new ProblemSweep(shared, planned, std::move(results), std::move(search), std::move(view)));
+  auto walk_limit = std::make_shared<WalkLimit>(kMaxLooked, shared.should_stop);
+  MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, space, shared.options.seed,
+                                         warm.variants, walk_limit));
+  std::unique_ptr<ProblemSweep> sweep(new ProblemSweep(shared, planned, std::move(results),
+                                                       std::move(walk_limit), std::move(search),
+                                                       std::move(view)));
   MGTUNE_TRY(sweep->recall());
   return sweep;
 }
 
 ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, KnownResults results,
-                           std::unique_ptr<Search> search, TunedView view)
+                           std::shared_ptr<WalkLimit> walk_limit, std::unique_ptr<Search> search,
+                           TunedView view)
     : shared_(shared),
       planned_(planned),
       problem_(planned.problem),
       results_(std::move(results)),
+      walk_limit_(std::move(walk_limit)),
       search_(std::move(search)),
       view_(std::move(view)) {}
 
@@ -144,11 +153,13 @@ std::optional<Variant> ProblemSweep::next_variant() {
     retried_.pop_front();
     return variant;
   }
-  std::optional<Variant> variant = search_->next();
-  while (variant.has_value() && reused_.contains(variant_text(*problem_.op, *variant))) {
-    variant = search_->next();
+  while (true) {
+    walk_limit_->restart(deadline_);
+    std::optional<Variant> variant = search_->next();
+    if (!variant.has_value() || !reused_.contains(variant_text(*problem_.op, *variant))) {
+      return variant;
+    }
   }
-  return variant;
 }
 
 // Search -> wanted: as many as keep the compilers and the measure workers busy. Those that wait for
@@ -160,12 +171,25 @@ Status ProblemSweep::want_more() {
   while (!exhausted_ && at_work() < window && (!limit.has_value() || requested_ < *limit) &&
          !stopping() && !settled()) {
     const std::optional<Variant> variant = next_variant();
-    exhausted_ = !variant.has_value();
-    if (exhausted_) break;
+    if (!variant.has_value()) {
+      end_search();
+      break;
+    }
     ++requested_;
     MGTUNE_TRY(want(*variant));
   }
   return {};
+}
+
+// The search has returned all variants, or has looked for the next one for too long, or was stopped
+// while it looked. In the last case it goes on if the problem gets more time.
+void ProblemSweep::end_search() {
+  if (walk_limit_->end() == WalkLimit::End::stopped) {
+    stopped_ = stopped_ || at_work() == 0;  // otherwise the default still gets its result
+    return;
+  }
+  exhausted_ = true;
+  if (walk_limit_->end() == WalkLimit::End::steps) looked_in_vain_ = walk_limit_->steps();
 }
 
 // Wanted -> compiling, ready or finished, by what is left to do for the variant.

@@ -51,6 +51,9 @@ class ProblemSweep {
   std::int64_t done() const { return done_; }
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
   bool stopped_by_target() const { return settled_ && !exhausted_; }
+  // How many points the search looked at in vain before it gave up, because it may look at no more
+  // for one variant. 0: it did not give up.
+  std::uint64_t looked_in_vain() const { return looked_in_vain_; }
   bool supports_nothing() const { return done_ > 0 && unsupported_ == done_; }
   const VariantState* best() const;  // nullptr while none passed
 
@@ -59,13 +62,15 @@ class ProblemSweep {
   enum class Origin : std::uint8_t { store, build, measurement };
 
   ProblemSweep(SweepShared& shared, const PlannedProblem& planned, KnownResults results,
-               std::unique_ptr<Search> search, TunedView view);
+               std::shared_ptr<WalkLimit> walk_limit, std::unique_ptr<Search> search,
+               TunedView view);
 
   Status recall();
 
   // The steps of the loop. They move variants from stage to stage.
   Status want_more();
   std::optional<Variant> next_variant();
+  void end_search();
   Status want(const Variant& variant);
   void compile(VariantState state);
   Status measure_ready();
@@ -99,6 +104,7 @@ class ProblemSweep {
   const PlannedProblem& planned_;
   const Problem& problem_;  // the planned one
   KnownResults results_;
+  std::shared_ptr<WalkLimit> walk_limit_;  // of the search
   std::unique_ptr<Search> search_;
   TunedView view_;  // of the pick; the winner is filled in at the end
   std::optional<std::chrono::steady_clock::time_point> deadline_;
@@ -120,6 +126,7 @@ class ProblemSweep {
   std::vector<VariantState> suspects_;              // they have the outcome `crashed`
 
   std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0;
+  std::uint64_t looked_in_vain_ = 0;
   bool exhausted_ = false, stopped_ = false, settled_ = false, has_ceilings_ = false;
 };
 

@@ -143,14 +143,16 @@ class Sweep {
     return {};
   }
 
-  // Adds to the summary why the problem ended, if its target was reached or if every variant that
-  // was visited turned out to be unsupported.
+  // Adds to the summary why the problem ended, if its target was reached, if the search found no
+  // further variant in a space that it has not seen as a whole, or if every variant that was
+  // visited turned out to be unsupported.
   Status note_end(const Running& running) {
     const Problem& problem = problems_[running.index].problem;
     const ProblemSweep& sweep = *running.sweep;
     if (sweep.stopped_by_target()) {
       shared_.summary.settled.push_back({name_of(problem), sweep.done(), totals_[running.index]});
     }
+    note_search(running);
     if (!sweep.supports_nothing()) return {};
     ++shared_.summary.unserved;
     MGTUNE_ASSIGN(const std::vector<OutcomeView> rows,
@@ -162,6 +164,21 @@ class Sweep {
          std::to_string(sweep.done()) + " variants tried" +
          (row == rows.end() ? "" : " (" + row->message + ")"));
     return {};
+  }
+
+  void note_search(const Running& running) {
+    const PlannedProblem& planned = problems_[running.index];
+    const ProblemSweep& sweep = *running.sweep;
+    const bool is_limited = sweep.looked_in_vain() > 0;
+    if (!is_limited && (sweep.done() > 0 || !sweep.stopped())) return;
+    shared_.summary.unfound += sweep.done() == 0 ? 1 : 0;
+    skip(name_of(planned.problem) + ": the search found no " +
+         (sweep.done() > 0 ? "further " : "") + "variant " +
+         (is_limited ? "among " + std::to_string(sweep.looked_in_vain()) +
+                           " points in a row, which is the limit"
+                     : "before it was stopped") +
+         "; the space has " + std::to_string(planned.space.size()) +
+         " points; constraints on few parameters exclude many points at once");
   }
 
   double seconds_left() const {

@@ -79,6 +79,7 @@ struct SweepSummary {
   std::int64_t compiled = 0;
   std::map<Outcome, std::int64_t> outcomes;  // with the reused ones
   std::int64_t unserved = 0;                 // problems for which no variant can run on the device
+  std::int64_t unfound = 0;  // problems whose search ended before it found a variant
 
   // Sentences that say what was not done and why, for example "row: requires device.cc >= 90".
   std::vector<std::string> skipped;

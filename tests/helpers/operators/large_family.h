@@ -21,6 +21,13 @@ inline std::vector<std::string> pruned_late(int parameters) {
   return {"(" + sum + ") % 100 == 0"};
 }
 
+// No point at all, known only once all parameters are. There is no admissible default either.
+inline std::vector<std::string> pruned_wholly(int parameters) {
+  std::string sum;
+  for (int i = 0; i < parameters; ++i) sum += (i == 0 ? "P" : " + P") + std::to_string(i);
+  return {"(" + sum + ") == 1000"};
+}
+
 inline std::string large_family_json(int parameters, const std::vector<std::string>& constraints) {
   std::string params, defaults, arguments, conditions;
   for (int i = 0; i < parameters; ++i) {

@@ -27,8 +27,7 @@ Result<std::vector<ListedDesign>> list_operator(const Operator& op, const Device
   for (const Design& design : op.designs) designs.push_back({&op, &design, ""});
   const bool emulation = device.kind == DeviceKind::cpu;
   if ((emulation ? op.emulation_problems : op.problems).empty()) return designs;
-  MGTUNE_ASSIGN(const std::vector<Problem> problems, make_problems({&op}, {}, device.kind));
-  const Problem& example = problems.front();
+  MGTUNE_ASSIGN(const Problem example, first_problem(op, device.kind));
   std::vector<DesignStatistics> statistics =
       Space(example, device.limits).statistics(kCountedNodes / operators);
   for (std::size_t i = 0; i < designs.size(); ++i) {

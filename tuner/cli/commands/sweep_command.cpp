@@ -189,11 +189,13 @@ class SweepCommand final : public Command {
   Result<ExitCode> finish(const std::vector<FinishedSweep>& sweeps, Store& store) const {
     std::int64_t failed = 0;
     std::int64_t unserved = 0;
+    std::int64_t unfound = 0;
     std::int64_t problems = 0;
     std::string devices;
     for (const FinishedSweep& sweep : sweeps) {
       failed += failed_variants(sweep.summary);
       unserved += sweep.summary.unserved;
+      unfound += sweep.summary.unfound;
       problems += sweep.summary.problems;
       devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
       if (json_) continue;
@@ -208,7 +210,7 @@ class SweepCommand final : public Command {
     if (problems > 0 && unserved == problems) {
       return environment_error("none of the problems can run on " + devices);
     }
-    return failed > 0 || unserved > 0 ? ExitCode::partial : ExitCode::ok;
+    return failed > 0 || unserved > 0 || unfound > 0 ? ExitCode::partial : ExitCode::ok;
   }
 
   SweepRequest request_;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
+#include <memory>
 #include <set>
 
 #include "search/search.h"
@@ -107,12 +109,14 @@ TEST_F(LargeSpaceTest, WanderingMeetsEveryVariantOnce) {
   const Space space(*bind_problem(op, {{"M", "64"}, {"K", "4096"}, {"H", "14336"}, {"T", "bf16"}}),
                     kH200);
   RandomStream random(7);
+  WalkLimit none;
   std::set<std::uint64_t> met;
   for (std::size_t design = 0; design < space.design_count(); ++design) {
-    EXPECT_TRUE(space.wander_through(design, random, [&](const Variant& variant) {
+    const auto meet = [&](const Variant& variant) {
       EXPECT_TRUE(space.admits(variant));
       return met.insert(space.index(variant)).second;
-    }));
+    };
+    EXPECT_TRUE(space.wander_through(design, random, meet, none));
   }
   EXPECT_EQ(met.size(), count_variants(space));
 }
@@ -137,16 +141,79 @@ TEST_F(LargeSpaceTest, TheNextAdmissiblePointIsTheOneThatCountingWouldFind) {
   const Space space(*bind_problem(op, {{"M", "64"}, {"K", "4096"}, {"H", "14336"}, {"T", "bf16"}}),
                     kH200);
   std::uint64_t steps = 0;
-  std::optional<std::uint64_t> sought = space.next_admissible(0);
+  WalkLimit none;
+  std::optional<std::uint64_t> sought = space.next_admissible(0, none);
   for (std::uint64_t index = 0; index < space.size(); ++index) {
     if (!space.admits(space.point(index))) continue;
     ASSERT_EQ(sought, index);
-    ASSERT_EQ(space.next_admissible(index), index);
-    sought = space.next_admissible(index + 1);
+    ASSERT_EQ(space.next_admissible(index, none), index);
+    sought = space.next_admissible(index + 1, none);
     ++steps;
   }
   EXPECT_EQ(sought, std::nullopt);
   EXPECT_EQ(steps, count_variants(space));
+}
+
+// No point of the 10^13 is admissible, which is known only once all parameters are.
+TEST_F(LargeSpaceTest, ASearchForWhatIsNotThereEndsAtItsLimit) {
+  const Operator op = large(13, pruned_wholly(13));
+  const Space space = space_of(op);
+  EXPECT_EQ(space.size(), 10'000'000'000'000U);
+  for (const std::string& strategy : search_strategies()) {
+    const auto limit = std::make_shared<WalkLimit>(100'000);
+    const auto search = make_search(strategy, space, 1, {}, limit).value();
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      limit->restart({});
+      EXPECT_EQ(search->next(), std::nullopt) << strategy;
+      EXPECT_EQ(limit->end(), WalkLimit::End::steps) << strategy;
+      EXPECT_EQ(limit->steps(), 100'000U) << strategy;
+    }
+  }
+}
+
+TEST_F(LargeSpaceTest, ASearchEndsWhenItIsStopped) {
+  const Operator op = large(13, pruned_wholly(13));
+  const Space space = space_of(op);
+  const Clock::time_point start = Clock::now();
+  for (const std::string& strategy : search_strategies()) {
+    int looks = 0;
+    const auto limit = std::make_shared<WalkLimit>(std::numeric_limits<std::uint64_t>::max(),
+                                                   [&looks] { return ++looks > 3; });
+    const auto search = make_search(strategy, space, 1, {}, limit).value();
+    EXPECT_EQ(search->next(), std::nullopt) << strategy;
+    EXPECT_EQ(limit->end(), WalkLimit::End::stopped) << strategy;
+    EXPECT_EQ(looks, 4) << strategy;
+    looks = -1'000'000'000;
+    limit->restart(Clock::now() + std::chrono::milliseconds(10));
+    EXPECT_EQ(search->next(), std::nullopt) << strategy;
+    EXPECT_EQ(limit->end(), WalkLimit::End::stopped) << strategy;
+  }
+  EXPECT_LT(Clock::now() - start, kMostTime);
+}
+
+// The limit says nothing about the space: once there is more time, all variants are found.
+TEST_F(LargeSpaceTest, ASearchThatWasStoppedGoesOn) {
+  const Operator op = large(3, {"P0 == P1"});
+  const Space space = space_of(op);
+  const std::size_t all = count_variants(space);
+  for (const std::string& strategy : search_strategies()) {
+    std::uint64_t calls = 0;
+    bool is_late = false;
+    const auto limit = std::make_shared<WalkLimit>(std::numeric_limits<std::uint64_t>::max(),
+                                                   [&] { return is_late; });
+    const auto search = make_search(strategy, space, 1, {}, limit).value();
+    std::set<std::uint64_t> given;
+    while (true) {
+      is_late = ++calls % 3 == 0;
+      limit->restart({});
+      const std::optional<Variant> variant = search->next();
+      if (!variant.has_value() && limit->end() == WalkLimit::End::none) break;
+      if (!variant.has_value()) continue;
+      EXPECT_TRUE(given.insert(space.index(*variant)).second) << strategy;
+      search->report({*variant, Outcome::ok, 100.0 + static_cast<double>(calls % 7)});
+    }
+    EXPECT_EQ(given.size(), all) << strategy;
+  }
 }
 
 TEST_F(LargeSpaceTest, CountingVisitsNoMoreThanItIsAllowed) {

@@ -136,6 +136,12 @@ TEST_F(SearchTest, NothingIsToldOfAGainBeforeAnythingWasMeasured) {
   EXPECT_FALSE(estimates_gain("exhaustive"));
   EXPECT_TRUE(starts_warm("adaptive"));
   EXPECT_FALSE(starts_warm("random"));
+  for (const char* unknown : {"", "adaptiv", "zzz"}) {
+    EXPECT_FALSE(estimates_gain(unknown)) << unknown;
+    EXPECT_FALSE(starts_warm(unknown)) << unknown;
+  }
+  EXPECT_EQ(parse_target("0.98", "adaptiv").status().message(),
+            "unknown strategy 'adaptiv'; did you mean 'adaptive'?");
 }
 
 TEST_F(SearchTest, WhatIsLeftToDrawMayHoldTheFastest) {

@@ -118,6 +118,36 @@ TEST_F(ProblemSetTest, ADTypeWithADefaultIsNotTakenInTurn) {
   EXPECT_THAT(refused.message(), HasSubstr("--dtype f16 contradicts"));
 }
 
+// Twelve variables of ten dtypes: 10^12 problems.
+TEST_F(ProblemSetTest, CombinationsBeyondTheLimitAreRefusedAndNotListed) {
+  std::string more;
+  for (int i = 0; i < 12; ++i) {
+    more += ", \"U" + std::to_string(i) +
+            R"(": ["f64", "f32", "f16", "bf16", "i64", "u64", "i32", "u32", "i8", "u8"])";
+  }
+  std::string text = kToyForward;
+  const std::string last = R"("W": ["f32", "f16", "bf16"])";
+  text.insert(text.find(last) + last.size(), more);
+  const Operator op = *decode_text("toy.forward", text);
+  const Result<std::vector<Problem>> all = make_problems({&op}, {}, DeviceKind::cpu);
+  EXPECT_EQ(all.status().code(), StatusCode::invalid_argument);
+  EXPECT_THAT(all.status().message(),
+              AllOf(HasSubstr("toy.forward have more than 100000 combinations of dtypes"),
+                    HasSubstr("--dtype"), HasSubstr("for example T=f32")));
+  const Result<Problem> first = first_problem(op, DeviceKind::cpu);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  EXPECT_THAT(first->text(), ::testing::StartsWith("rows=2 hidden=8 T=f32 W=f32 U0=f64 U1=f64"));
+  const Result<std::vector<Problem>> one =
+      make_problems({&op}, {.problems = {}, .model = {}, .dtypes = {DType::f32}}, DeviceKind::cpu);
+  ASSERT_TRUE(one.ok()) << one.status().message();
+  EXPECT_EQ(one->size(), 1U);
+}
+
+TEST_F(ProblemSetTest, TheFirstProblemIsTheFirstOfAll) {
+  EXPECT_EQ(first_problem(op_, DeviceKind::cpu)->text(), "rows=2 hidden=8 T=f32 W=f32");
+  EXPECT_EQ(first_problem(op_, DeviceKind::cuda)->text(), "rows=4096 hidden=4096 T=bf16 W=bf16");
+}
+
 TEST_F(ProblemSetTest, ShapesAreEvaluated) {
   ProblemRequest request;
   request.problems = {"rows=9223372036854775807,hidden=4,T=f32,W=f32"};
