@@ -62,6 +62,7 @@ Result<std::string> Builder::key(const BuildRequest& request) {
 }
 
 Result<Build> Builder::build(const BuildRequest& request) {
+  kept_ = {};
   if (supply_ != nullptr) {
     if (std::optional<Build> supplied = supply_->find(request)) return *std::move(supplied);
   }
@@ -78,7 +79,7 @@ Result<Build> Builder::build(const BuildRequest& request) {
   MGTUNE_ASSIGN(Build build, made->compile(keyed));
   build.key = keyed.key;
   // The build is good whether or not it could be kept: the next process compiles again.
-  static_cast<void>(cache_.store(build));
+  kept_ = cache_.store(build);
   return build;
 }
 

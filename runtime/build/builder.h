@@ -49,6 +49,9 @@ class Builder {
   // then the machine is at fault, and a failure of another source proves nothing about that source.
   Status check_compiler(const std::string& arch);
 
+  // Why the cache could not keep the last build that was compiled; ok if it did.
+  const Status& kept() const { return kept_; }
+
   // How often build() had to compile, including failures.
   std::int64_t compiled() const { return compiled_; }
 
@@ -59,6 +62,7 @@ class Builder {
   CompilerFactory make_;
   std::shared_ptr<const BuildSupply> supply_;
   std::map<std::string, std::unique_ptr<Compiler>> compilers_;
+  Status kept_;
   std::int64_t compiled_ = 0;
 };
 

@@ -38,7 +38,9 @@ class CompileWorker {
     BuildRecord& record = reply.build.emplace();
     if (request.device != device_.id) return internal_error("no device " + request.device);
     MGTUNE_ASSIGN(const WorkItem item, bind_request(catalog_, request, request.variant));
-    return build_item(builder_, item, device_, record).status();
+    Status status = build_item(builder_, item, device_, record).status();
+    reply.not_cached = builder_.kept().message();
+    return status;
   }
 
   Status handle(const ProbeRequest&, WorkReply&) { return builder_.check_compiler(device_.arch); }

@@ -233,6 +233,7 @@ Status ProblemSweep::receive_builds() {
     if (compiled.empty()) continue;  // of a problem that ended before its builds came back
     if (discards(*reply)) continue;
     if (!compiled.mapped().front().cached) ++shared_.summary.compiled;
+    if (shared_.not_cached.empty()) shared_.not_cached = reply->not_cached;
     for (VariantState& state : compiled.mapped()) {
       MGTUNE_TRY(results_.add_build(state, *reply));
       if (state.need == VariantState::Need::measure) {

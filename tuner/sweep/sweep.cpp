@@ -69,6 +69,10 @@ class Sweep {
     for (const Running& unfinished : unfinished_) MGTUNE_TRY(note_end(unfinished));
     shared_.summary.stopped_early = shared_.should_stop() || !unfinished_.empty();
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
+    if (!shared_.not_cached.empty()) {
+      skip("caching of builds: " + shared_.not_cached +
+           "; a build that is not cached is compiled again for each use");
+    }
     MGTUNE_TRY(shared_.journal.finish());
     shared_.summary.sweep_id = shared_.journal.id();
     return {};

@@ -13,7 +13,8 @@
 //
 // FAKE_WORKER_LOG names a file: a line as a compile or measurement begins, and one as it is done.
 // FAKE_WORKER_COMPILE_MS and FAKE_WORKER_MEASURE_MS say how long they take. FAKE_WORKER_FAST names
-// the one variant that is measured to be faster than the others.
+// the one variant that is measured to be faster than the others, FAKE_WORKER_NOT_CACHED why the
+// cache keeps no build.
 
 #include <unistd.h>
 
@@ -105,7 +106,10 @@ void done(const WorkRequest& request, const std::string& variant) {
   reply.id = request.id;
   reply.message = variant;
   reply.build = BuildRecord{};
-  if (request.is<CompileRequest>()) reply.build->sha256 = "sha of " + variant;
+  if (request.is<CompileRequest>()) {
+    reply.build->sha256 = "sha of " + variant;
+    reply.not_cached = variable("FAKE_WORKER_NOT_CACHED");
+  }
   if (request.is<MeasureRequest>()) {
     reply.check = CheckRecord{};
     MeasurementRecord& measurement = reply.measurement.emplace();

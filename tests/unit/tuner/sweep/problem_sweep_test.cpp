@@ -56,6 +56,16 @@ TEST_F(ProblemSweepTest, WhatRulesLeftOfTheSpaceIsRecordedOnce) {
   EXPECT_EQ(store_.spaces()->front().sweep, spaces.front().sweep) << "all was known: no new row";
 }
 
+TEST_F(ProblemSweepTest, ACacheThatCannotKeepBuildsIsNamedOnce) {
+  const Variable full("FAKE_WORKER_NOT_CACHED", "cannot write /c/k.build: No space left on device");
+  const SweepSummary summary = sweep();
+  EXPECT_EQ(summary.evaluated, 6);
+  EXPECT_THAT(summary.skipped,
+              testing::ElementsAre("caching of builds: cannot write /c/k.build: No space left on "
+                                   "device; a build that is not cached is compiled again for each "
+                                   "use"));
+}
+
 TEST_F(ProblemSweepTest, NoMoreThanTheWindowIsAtWork) {
   options_.compile_processes = 1;
   options_.budget.evaluations = 12;

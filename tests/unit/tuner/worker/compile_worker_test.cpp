@@ -65,6 +65,16 @@ class CompileWorkerTest : public ::testing::Test {
   CompilePool pool_{{mgtune_path(), "worker", "compile", kTarget}, 1, std::chrono::seconds(60)};
 };
 
+// The worker's own warning goes nowhere.
+TEST_F(CompileWorkerTest, ABuildThatTheCacheCannotKeepIsReported) {
+  std::filesystem::permissions(cache_.path(), std::filesystem::perms::all);
+  const WorkReply reply = compile("flat THREADS=64 MODE=good");
+  EXPECT_EQ(reply.outcome, Outcome::ok) << reply.message;
+  EXPECT_EQ(reply.not_cached, cache_.path() + " can be written by other users");
+  std::filesystem::permissions(cache_.path(), std::filesystem::perms::owner_all);
+  EXPECT_EQ(compile("flat THREADS=32 MODE=good").not_cached, "");
+}
+
 TEST_F(CompileWorkerTest, TheArtifactIsInTheCache) {
   const WorkReply reply = compile("flat THREADS=64 MODE=good");
   ASSERT_EQ(reply.outcome, Outcome::ok) << reply.message;
