@@ -280,8 +280,8 @@ std::string limits_table(const ReportModel& model) {
   if (!any && model.emulation) {
     return fmt::format("Nothing limits an emulation. {}\n", kEmulationNote);
   }
-  if (!any && !model.variants.empty()) return "No picks: mgtune show failures says why.\n";
-  if (!any) return empty_text("No picks yet.");
+  if (!any && model.picks.empty()) return no_picks_text(model);
+  if (!any) return "Nothing is known of what limits the picks: no ceiling was measured.\n";
   return table.text();
 }
 

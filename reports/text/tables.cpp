@@ -111,12 +111,23 @@ std::string emulation_note(const ReportModel& model) {
   return model.emulation ? fmt::format("\n{}\n", kEmulationNote) : "";
 }
 
-std::string picks_table(const ReportModel& model) {
-  if (model.picks.empty() && !model.variants.empty()) {
-    return fmt::format("No picks: none of {} passed; mgtune show failures says why.\n",
-                       counted(model.variants.size(), "variant"));
+std::string no_picks_text(const ReportModel& model) {
+  if (model.variants.empty()) return empty_text("No picks yet.");
+  const auto passed = std::ranges::count_if(model.variants, [](const ReportVariant& variant) {
+    return !is_failure(variant.view.outcome);
+  });
+  const std::string all = counted(model.variants.size(), "variant");
+  if (passed == 0) {
+    return fmt::format("No picks: none of {} passed; mgtune show failures says why.\n", all);
   }
-  if (model.picks.empty()) return empty_text("No picks yet.");
+  return fmt::format(
+      "No picks yet: {} of {} passed, but the sweep ended before it picked one. The same command "
+      "goes on from there and picks; mgtune show environment has it.\n",
+      passed, all);
+}
+
+std::string picks_table(const ReportModel& model) {
+  if (model.picks.empty()) return no_picks_text(model);
   std::string text;
   for (const auto picks : picks_by_operator(model)) {
     text += (text.empty() ? "" : "\n") + picks_of_operator(model, picks);

@@ -27,6 +27,10 @@ std::string environment_table(const ReportModel& model);  // machines, and comma
 // "No picks yet. Fill this store with: mgtune sweep ...", and a newline.
 std::string empty_text(std::string_view what);
 
+// Why the model has no picks, and a newline: nothing was evaluated, or nothing passed, or a sweep
+// ended before it picked one of the variants that passed.
+std::string no_picks_text(const ReportModel& model);
+
 // The lines that explain the word "emulation"; "" if no time of the model is one.
 std::string emulation_note(const ReportModel& model);
 

@@ -1,9 +1,11 @@
 #include "build/build_cache.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <ctime>
 #include <string_view>
@@ -20,6 +22,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::string_view kSuffix = ".build";
+constexpr const char* kSetAside = ".not-a-build";  // of folders in the place of an entry
 constexpr std::size_t kMaxEntryBytes = std::size_t{256} << 20;
 constexpr std::size_t kStartBytes = std::size_t{16} << 10;  // holds all but the longest logs
 constexpr std::time_t kAbandonedSeconds = 3600;
@@ -45,7 +48,7 @@ void warn(const std::string& directory, const std::string& reason) {
 }
 
 Status no_folder() {
-  return environment_error("MGTUNE_CACHE_DIR, XDG_CACHE_HOME and HOME name no folder");
+  return environment_error("MGTUNE_CACHE_DIR is not set, " + why_no_user_folder("XDG_CACHE_HOME"));
 }
 
 }  // namespace
@@ -106,9 +109,24 @@ std::optional<Build> BuildCache::load(const std::string& key) {
              !open_private_directory(directory_).ok()) {
     return std::nullopt;  // not there, not readable, or in a directory that is not ours to clean
   }
-  // An entry that cannot be removed will be a miss again.
-  static_cast<void>(file_system_.remove(entry_path(key)));
+  remove_entry(key);
   return std::nullopt;
+}
+
+// Removes an entry that does not verify. If it cannot be removed, it will be a miss again. A folder
+// in its place, which no mgtune made, would keep the build out of the cache for ever: an empty one
+// is removed, and one with content, which is not ours to delete, gets another name.
+void BuildCache::remove_entry(const std::string& key) {
+  const std::string path = entry_path(key);
+  if (!file_system_.is_directory(path)) {
+    static_cast<void>(file_system_.remove(path));
+    return;
+  }
+  const Result<FileDescriptor> folder = open_private_directory(directory_);
+  if (!folder.ok()) return;
+  const std::string name = key + std::string(kSuffix);
+  if (::unlinkat(folder->get(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOTDIR) return;
+  ::renameat(folder->get(), name.c_str(), folder->get(), (name + kSetAside).c_str());
 }
 
 std::optional<std::string> BuildCache::recorded_sha256(const std::string& key) {

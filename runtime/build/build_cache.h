@@ -3,12 +3,12 @@
 // There is one file per entry: a text header (format, key, kernels, SHA-256 of the payload) and the
 // binary. It is published by rename and not synced; README.md specifies it. An entry that does not
 // verify is removed and counts as a miss, so a damaged cache costs a compile, but never gives a
-// wrong result. The directory is created with mode 0700. It is refused if it belongs to another
-// user, or if other users can write to it. If builds cannot be kept, a warning with the reason is
-// written to stderr, once per process and directory. If the directory has more bytes than its
-// limit, the oldest entries are removed. Even if many processes write, it is never more than a few
-// percent above the limit. Any number of processes may use it at the same time; one object is for
-// one thread.
+// wrong result. (A folder with content in the place of an entry is renamed.) The directory is
+// created with mode 0700. It is refused if it belongs to another user, or if other users can write
+// to it. If builds cannot be kept, a warning with the reason is written to stderr, once per process
+// and directory. If the directory has more bytes than its limit, the oldest entries are removed.
+// Even if many processes write, it is never more than a few percent above the limit. Any number of
+// processes may use it at the same time; one object is for one thread.
 
 #pragma once
 
@@ -67,6 +67,7 @@ class BuildCache {
  private:
   struct File;
   Status keep(const Build& build);
+  void remove_entry(const std::string& key);
   bool looks_after(const std::string& key, std::size_t bytes);
   Result<std::vector<File>> list();
   void evict();

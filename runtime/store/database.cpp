@@ -1,8 +1,12 @@
 #include "store/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "core/text.h"
@@ -36,6 +40,17 @@ StatusCode status_code(int sqlite_code) {
     default:
       return StatusCode::io;
   }
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// The errno that says why no file can be made in a folder, 0 if one can. If SQLite cannot make a
+// file, it tries to open it for reading, and its errno is then always that there is no such file.
+int why_not_writable(const std::string& folder) {
+  return ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -193,7 +208,13 @@ Status Database::failure(int code) {
   std::string message = path_ + ": " + (fresh ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
   const int kind = code & 0xff;
   const bool of_system = kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN;
-  const int error = fresh && of_system ? sqlite3_system_errno(handle_) : 0;
+  int error = fresh && of_system ? sqlite3_system_errno(handle_) : 0;
+  if (kind == SQLITE_CANTOPEN && error == ENOENT) {
+    if (const int of_folder = why_not_writable(folder_of(path_)); of_folder != 0) {
+      message += ": the folder " + folder_of(path_) + " cannot be written";
+      error = of_folder;
+    }
+  }
   if (error != 0) message += std::string(" (") + std::strerror(error) + ")";
   return {status_code(code), std::move(message)};
 }

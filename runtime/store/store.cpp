@@ -13,8 +13,9 @@ Result<std::string> default_database_path() {
   const std::string folder = user_data_folder();
   if (!folder.empty()) return folder + "/results.db";
   return environment_error(
-      "there is no place for the results database: neither XDG_DATA_HOME nor HOME is set; set "
-      "XDG_DATA_HOME, or name the database (--db, MGTUNE_DB)");
+      "there is no place for the results database: " + why_no_user_folder("XDG_DATA_HOME") +
+      "; set XDG_DATA_HOME to an absolute path, or name the database (--db, "
+      "MGTUNE_DB)");
 }
 
 Store::Store(std::string path, Mode mode, std::unique_ptr<Database> database)

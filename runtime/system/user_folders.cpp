@@ -16,6 +16,12 @@ std::string user_folder(const char* variable, const char* below_home) {
   return home.starts_with('/') ? home + below_home + "/mgtune" : "";
 }
 
+std::string state_of(const char* variable) {
+  const std::string value = environment_variable(variable);
+  return variable + (value.empty() ? std::string(" is not set")
+                                   : " is '" + value + "', which is not an absolute path");
+}
+
 }  // namespace
 
 std::string environment_variable(const char* name) {
@@ -26,6 +32,10 @@ std::string environment_variable(const char* name) {
 std::string user_data_folder() { return user_folder("XDG_DATA_HOME", "/.local/share"); }
 
 std::string user_cache_folder() { return user_folder("XDG_CACHE_HOME", "/.cache"); }
+
+std::string why_no_user_folder(const char* variable) {
+  return state_of(variable) + ", and " + state_of("HOME");
+}
 
 std::filesystem::path folder_of_this_code() {
   Dl_info info{};

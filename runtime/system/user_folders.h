@@ -20,6 +20,11 @@ std::string user_data_folder();
 // $XDG_CACHE_HOME/mgtune, otherwise ~/.cache/mgtune. "" if neither variable is an absolute path.
 std::string user_cache_folder();
 
+// Why a folder of this user has no place: "XDG_DATA_HOME is not set, and HOME is 'here', which is
+// not an absolute path". For user_data_folder() and user_cache_folder() if they are "", with the
+// variable that they read first.
+std::string why_no_user_folder(const char* variable);
+
 // The folder of the library or program that this function was linked into; "" if unknown.
 std::filesystem::path folder_of_this_code();
 

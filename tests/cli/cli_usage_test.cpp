@@ -216,6 +216,15 @@ TEST_F(CliUsageTest, WithoutAHomeItAsksForADatabase) {
   EXPECT_THAT(ended.err, HasSubstr("--db"));
 }
 
+TEST_F(CliUsageTest, AHomeThatIsNoAbsolutePathIsNotCalledMissing) {
+  mgtune_.without_home();
+  mgtune_.with_variable("HOME", "here");
+  expect_refused({"show", "best"}, 2,
+                 AllOf(HasSubstr("XDG_DATA_HOME is not set, and HOME is 'here', which is not an "
+                                 "absolute path"),
+                       HasSubstr("--db")));
+}
+
 TEST_F(CliUsageTest, AGpuThatIsNotHere) {
   expect_refused({"sweep", "--kernel", "rmsnorm", "--gpu", "L4"}, 4,
                  AllOf(HasSubstr("L4"), HasSubstr("cpu")));

@@ -9,6 +9,7 @@
 
 #include "build/cache_entry.h"
 #include "core/sha256.h"
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {
@@ -242,6 +243,34 @@ TEST_F(BuildCacheTest, ADirectoryBehindALinkOfOursIsFine) {
   const Build build = make_artifact("x");
   ASSERT_TRUE(cache().store(build).ok());
   EXPECT_TRUE(cache().load(build.key).has_value());
+}
+
+// No mgtune makes a folder there. It must not keep the build out of the cache for ever, and what is
+// in it is not ours to delete.
+TEST_F(BuildCacheTest, AFolderInAnEntrysPlaceIsHealed) {
+  const Build build = make_artifact("x");
+  for (const bool has_content : {false, true}) {
+    ASSERT_TRUE(FileSystem::real().create_directories(path_of(build), 0700).ok());
+    if (has_content) {
+      ASSERT_TRUE(FileSystem::real().write_file(path_of(build) + "/notes", "mine").ok());
+    }
+    EXPECT_EQ(cache().recorded_sha256(build.key), std::nullopt);
+    EXPECT_FALSE(cache().load(build.key).has_value());
+    ASSERT_TRUE(cache().store(build).ok()) << has_content;
+    EXPECT_TRUE(cache().load(build.key).has_value());
+    ASSERT_TRUE(cache().clear().ok());
+  }
+  EXPECT_EQ(*FileSystem::real().read_file(path_of(build) + ".not-a-build/notes"), "mine");
+}
+
+TEST_F(BuildCacheTest, WithoutAFolderItSaysWhichVariablesAreWrong) {
+  const Variable cache_home("XDG_CACHE_HOME", "");
+  const Variable home("HOME", "here");
+  const Status status = BuildCache::check("");
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_EQ(status.message(),
+            "MGTUNE_CACHE_DIR is not set, XDG_CACHE_HOME is not set, and HOME is 'here', which is "
+            "not an absolute path");
 }
 
 TEST(BuildCacheDirectory, IsTheFirstThatTheEnvironmentNames) {

@@ -172,6 +172,25 @@ TEST(TablesTest, LimitsNameWhatEachPickIsHeldAgainst) {
   EXPECT_THAT(limits_table(make_report_model({})), HasSubstr("No picks yet. Fill this store with"));
 }
 
+// A sweep that was killed has recorded its variants and picked none of them.
+TEST(TablesTest, WithoutPicksItSaysWhetherAnythingPassed) {
+  StoredRows rows = made_up_rows();
+  rows.tuned.clear();
+  rows.finals.clear();
+  std::erase_if(rows.outcomes, [](const auto& view) { return view.gpu.emulation; });
+  const auto passed = std::ranges::count_if(
+      rows.outcomes, [](const OutcomeView& view) { return !is_failure(view.outcome); });
+  ASSERT_GT(passed, 0);
+  const std::string text = picks_table(make_report_model(rows));
+  EXPECT_THAT(text, HasSubstr("No picks yet: " + std::to_string(passed) + " of " +
+                              std::to_string(rows.outcomes.size()) + " variants passed"));
+  EXPECT_THAT(text, HasSubstr("The same command goes on"));
+  EXPECT_EQ(limits_table(make_report_model(rows)), text);
+  std::erase_if(rows.outcomes, [](const auto& view) { return !is_failure(view.outcome); });
+  ASSERT_FALSE(rows.outcomes.empty());
+  EXPECT_THAT(picks_table(make_report_model(rows)), HasSubstr("No picks: none of "));
+}
+
 TEST(TablesTest, VariantsAndPicksCarryTheirEvidenceInJson) {
   const ReportModel model = make_report_model(rows_with_evidence());
   const nlohmann::json picks = nlohmann::json::parse(picks_json(model));

@@ -4,8 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <string>
+
 #include "store/database.h"
 #include "store/schema.h"
+#include "tests/helpers/environment_variable.h"
 #include "tests/helpers/store_fixture.h"
 
 namespace mgtune {
@@ -43,6 +47,67 @@ TEST_F(StoreFileTest, NoPathAndPathsThatAreNoFilesAreRefused) {
     EXPECT_EQ(Store::open(path_, mode).status().code(), StatusCode::io);  // and does not wait
     ASSERT_EQ(::unlink(path_.c_str()), 0);
   }
+}
+
+// For a scope, whoever is root is a user who may not write to root's folders.
+class NoRoot {
+ public:
+  NoRoot() {
+    if (was_root_ && ::seteuid(65534) != 0) was_root_ = false;
+  }
+  NoRoot(const NoRoot&) = delete;
+  NoRoot& operator=(const NoRoot&) = delete;
+  ~NoRoot() {
+    if (was_root_) static_cast<void>(!::seteuid(0));
+  }
+
+ private:
+  bool was_root_ = ::geteuid() == 0;
+};
+
+TEST_F(StoreFileTest, AFolderThatCannotBeWrittenIsNamed) {
+  // A killed writer leaves a log, for which a reader needs a file beside it.
+  const std::string log = folder_.file("left.db");
+  {
+    Store writer = Store::open(log, Store::Mode::read_write).value();
+    ASSERT_TRUE(writer.gpu_id(kCpuRecord).ok());
+    for (const char* suffix : {"", "-wal"}) {
+      std::filesystem::copy(log + suffix, folder_.file("copy.db") + suffix);
+    }
+  }
+  ASSERT_EQ(::chmod(folder_.file("copy.db").c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder_.file("copy.db-wal").c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0555), 0);
+  {
+    const NoRoot no_root;
+    const std::string cause =
+        "the folder " + folder_.path() + " cannot be written (Permission denied)";
+    const Status made = Store::open(folder_.file("new.db"), Store::Mode::read_write).status();
+    EXPECT_EQ(made.code(), StatusCode::io);
+    EXPECT_EQ(made.message(), folder_.file("new.db") + ": unable to open database file: " + cause);
+    const Status read = Store::open(folder_.file("copy.db"), Store::Mode::read_only).status();
+    EXPECT_EQ(read.message(), folder_.file("copy.db") + ": unable to open database file: " + cause);
+  }
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0700), 0);
+}
+
+TEST(StoreFile, APlaceThatTheEnvironmentDoesNotNameIsExplained) {
+  const auto message = [](const char* data, const char* home) {
+    const Variable database("MGTUNE_DB", "");
+    const Variable data_home("XDG_DATA_HOME", data);
+    const Variable own_home("HOME", home);
+    return default_database_path().status().message();
+  };
+  EXPECT_TRUE(message("", "").starts_with(
+      "there is no place for the results database: XDG_DATA_HOME is not set, and HOME is not set"));
+  EXPECT_TRUE(message("", "here")
+                  .starts_with("there is no place for the results database: XDG_DATA_HOME is not "
+                               "set, and HOME is 'here', "
+                               "which is not an absolute path"));
+  EXPECT_TRUE(message("../data", "")
+                  .starts_with("there is no place for the results database: XDG_DATA_HOME is "
+                               "'../data', which is not an "
+                               "absolute path, and HOME is not set"));
 }
 
 TEST_F(StoreFileTest, AtRestItIsOneFileInDeleteModeAndReadersAddNone) {
