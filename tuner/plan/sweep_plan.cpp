@@ -263,6 +263,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   if (!request.target.empty()) {
     MGTUNE_TRY(parse_target(request.target, request.strategy).status());
   }
+  if (!request.budget.empty()) MGTUNE_TRY(parse_budget(request.budget).status());
   MGTUNE_TRY(check_method(request.method));
   MGTUNE_TRY(parse_retry(request.retry).status());
   MGTUNE_ASSIGN(const ProblemRequest wanted, problem_request(request));
