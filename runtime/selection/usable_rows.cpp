@@ -56,7 +56,8 @@ std::string reason_of(RowUse use, bool is_one) {
 void FailedVariants::add(const GpuRecord& gpu, const std::string& op, const std::string& variant,
                          Outcome outcome) {
   if (!rules_out(outcome)) return;
-  auto known = std::ranges::find(gpus_, gpu, &std::pair<GpuRecord, Variants>::first);
+  auto known =
+      std::ranges::find_if(gpus_, [&](const auto& entry) { return is_same_gpu(entry.first, gpu); });
   if (known == gpus_.end()) known = gpus_.insert(gpus_.end(), {gpu, {}});
   known->second.emplace(std::pair(op, variant), outcome);
 }
@@ -75,7 +76,7 @@ void FailedVariants::add(const std::vector<OutcomeView>& outcomes) {
 std::optional<Outcome> FailedVariants::find(const GpuRecord& gpu, const std::string& op,
                                             const std::string& variant) const {
   for (const auto& [of_gpu, variants] : gpus_) {
-    if (of_gpu != gpu) continue;
+    if (!is_same_gpu(of_gpu, gpu)) continue;
     const auto found = variants.find({op, variant});
     if (found != variants.end()) return found->second;
   }

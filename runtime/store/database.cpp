@@ -210,7 +210,7 @@ Status Database::failure(int code) {
   const bool of_system = kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN;
   int error = fresh && of_system ? sqlite3_system_errno(handle_) : 0;
   if (kind == SQLITE_CANTOPEN && error == ENOENT) {
-    if (const int of_folder = why_not_writable(folder_of(path_)); of_folder != 0) {
+    if (const int of_folder = why_not_writable(folder_of(path_)); of_folder != 0 && of_folder != ENOENT) {
       message += ": the folder " + folder_of(path_) + " cannot be written";
       error = of_folder;
     }

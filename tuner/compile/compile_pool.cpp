@@ -123,6 +123,7 @@ Status CompilePool::judge(const WorkReply& probe, Slot& slot) {
   slot.probes = false;
   const bool passed = probe.kind == WorkReply::Kind::done && probe.outcome == Outcome::ok;
   std::vector<Failure> failures = std::exchange(slot.unproven, {});
+  auto again = waiting_.begin();  // they keep their order, before all others
   for (Failure& failure : failures) {
     // A new worker has a temporary folder of its own: it proves nothing about the one before.
     const bool same_worker =
@@ -130,7 +131,8 @@ Status CompilePool::judge(const WorkReply& probe, Slot& slot) {
     if (passed && (same_worker || failure.work.alone)) {
       finished_.push_back(std::move(failure.reply));
     } else if (failure.work.doubt.empty()) {
-      waiting_.push_front({std::move(failure.work.request), true, passed ? "" : probe.message});
+      again = std::next(waiting_.insert(
+          again, {std::move(failure.work.request), true, passed ? "" : probe.message}));
     } else {
       return end_of_sweep(failure.work.request,
                           failed_reply(failure.work.request.id, environment_error(probe.message)));

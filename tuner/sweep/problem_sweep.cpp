@@ -13,14 +13,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// As for compilers: variants that need too much memory are neighbours in a space.
-constexpr std::size_t kMaxKillers = 8;
-
-// How many points, and beginnings of points, a search may look at before it finds another variant.
-// It takes a second or two. Without this limit, a search for a variant that does not exist would
-// walk through 10^15 points.
-constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 24U;
-
 }  // namespace
 
 Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
@@ -35,25 +27,20 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
     MGTUNE_ASSIGN(warm,
                   find_warm_start(shared.store, problem, shared.device, space, view.tuned.method));
   }
-  auto walk_limit = std::make_shared<WalkLimit>(kMaxLooked, shared.should_stop);
-  MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, space, shared.options.seed,
-                                         warm.variants, walk_limit));
-  std::unique_ptr<ProblemSweep> sweep(new ProblemSweep(shared, planned, std::move(results),
-                                                       std::move(walk_limit), std::move(search),
-                                                       std::move(view)));
+  MGTUNE_ASSIGN(Proposals proposals, Proposals::make(shared, planned, warm.variants));
+  std::unique_ptr<ProblemSweep> sweep(
+      new ProblemSweep(shared, planned, std::move(results), std::move(proposals), std::move(view)));
   MGTUNE_TRY(sweep->recall());
   return sweep;
 }
 
 ProblemSweep::ProblemSweep(SweepShared& shared, const PlannedProblem& planned, KnownResults results,
-                           std::shared_ptr<WalkLimit> walk_limit, std::unique_ptr<Search> search,
-                           TunedView view)
+                           Proposals proposals, TunedView view)
     : shared_(shared),
       planned_(planned),
       problem_(planned.problem),
       results_(std::move(results)),
-      walk_limit_(std::move(walk_limit)),
-      search_(std::move(search)),
+      proposals_(std::move(proposals)),
       view_(std::move(view)) {}
 
 // Results of earlier runs that still hold compete with those of this run, so that a short sweep
@@ -72,26 +59,23 @@ Status ProblemSweep::recall() {
     if (is_ours) recorded_.emplace(state.variant, row);
     const bool is_retried =
         shared_.retries.outcomes.contains(row.outcome) && state.need != VariantState::Need::nothing;
-    if (is_retried && reused_.insert(state.variant).second) retried_.push_back(*variant);
+    if (is_retried && proposals_.exclude(state.variant)) proposals_.retry(*variant);
     if (state.need != VariantState::Need::nothing) continue;
     if (state.contends()) contenders_.emplace(state.variant, state);
-    if (reused_.insert(state.variant).second) recalled_.push_back(std::move(state));
+    if (proposals_.exclude(state.variant)) recalled_.push_back(std::move(state));
   }
   const auto others =
       std::stable_partition(recalled_.begin(), recalled_.end(),
                             [this](const VariantState& state) { return is_default(state); });
   // The default's place is kept where it has no result yet.
   const std::string& default_variant = view_.tuned.default_variant;
-  std::ranges::stable_partition(retried_, [&](const Variant& variant) {
-    return variant_text(*problem_.op, variant) == default_variant;
-  });
-  lacks_default_ = !default_variant.empty() && !reused_.contains(default_variant);
+  proposals_.set_default(default_variant);
   const bool keeps_place = !default_variant.empty() && others == recalled_.begin();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   if (!limit.has_value()) return {};
   const auto places = static_cast<std::size_t>(*limit - (keeps_place ? 1 : 0));
-  const std::size_t max = places - std::min(places, retried_.size());
-  for (; recalled_.size() > max; recalled_.pop_back()) reused_.erase(recalled_.back().variant);
+  const std::size_t max = places - std::min(places, proposals_.retries());
+  for (; recalled_.size() > max; recalled_.pop_back()) proposals_.include(recalled_.back().variant);
   return {};
 }
 
@@ -146,50 +130,25 @@ void ProblemSweep::make_silence() {
   if (shared_.pool.is_quiet()) shared_.workers.start_alone();
 }
 
-// First the default, then those that --retry wants, then what the search proposes.
-std::optional<Variant> ProblemSweep::next_variant() {
-  if (!retried_.empty() && !std::exchange(lacks_default_, false)) {
-    Variant variant = std::move(retried_.front());
-    retried_.pop_front();
-    return variant;
-  }
-  while (true) {
-    walk_limit_->restart(deadline_);
-    std::optional<Variant> variant = search_->next();
-    if (!variant.has_value() || !reused_.contains(variant_text(*problem_.op, *variant))) {
-      return variant;
-    }
-  }
-}
-
-// Search -> wanted: as many as keep the compilers and the measure workers busy. Those that wait for
-// the compiler's probe keep nobody busy.
+// Proposed -> wanted: as many as keep the compilers and the measure workers busy. Those that wait
+// for the compiler's probe keep nobody busy.
 Status ProblemSweep::want_more() {
   const std::size_t window =
       2 * shared_.options.compile_processes + shared_.workers.size() + shared_.pool.unproven();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
-  while (!exhausted_ && at_work() < window && (!limit.has_value() || requested_ < *limit) &&
-         !stopping() && !settled()) {
-    const std::optional<Variant> variant = next_variant();
+  while (!proposals_.exhausted() && at_work() < window &&
+         (!limit.has_value() || requested_ < *limit) && !stopping() && !settled()) {
+    const std::optional<Variant> variant = proposals_.next(deadline_);
     if (!variant.has_value()) {
-      end_search();
+      // If the search was stopped while it looked, it goes on when the problem gets more time.
+      // Variants that are at work, such as the default, still get their results.
+      if (!proposals_.exhausted() && at_work() == 0) stopped_ = true;
       break;
     }
     ++requested_;
     MGTUNE_TRY(want(*variant));
   }
   return {};
-}
-
-// The search has returned all variants, or has looked for the next one for too long, or was stopped
-// while it looked. In the last case it goes on if the problem gets more time.
-void ProblemSweep::end_search() {
-  if (walk_limit_->end() == WalkLimit::End::stopped) {
-    stopped_ = stopped_ || at_work() == 0;  // otherwise the default still gets its result
-    return;
-  }
-  exhausted_ = true;
-  if (walk_limit_->end() == WalkLimit::End::steps) looked_in_vain_ = walk_limit_->steps();
 }
 
 // Wanted -> compiling, ready or finished, by what is left to do for the variant.
@@ -284,26 +243,15 @@ Status ProblemSweep::receive_measurements() {
   auto measured = measuring_.extract(reply->id);
   if (measured.empty()) return internal_error("a measurement that nobody asked for");
   if (discards(*reply)) return {};
-  if (reply->failure != StatusCode::ok) return suspect(std::move(measured.mapped()), *reply);
   results_.add_measurement(measured.mapped(), *reply);
+  if (reply->failure != StatusCode::ok) return suspects_.add(std::move(measured.mapped()));
   MGTUNE_TRY(charge_suspects());  // a worker was not ended
   return finish(measured.mapped(), Origin::measurement);
 }
 
-// Measuring -> suspect.
-Status ProblemSweep::suspect(VariantState state, const WorkReply& reply) {
-  results_.add_measurement(state, reply);
-  suspects_.push_back(std::move(state));
-  if (suspects_.size() < kMaxKillers) return {};
-  return environment_error(
-      "every one of the last " + std::to_string(suspects_.size()) +
-      " variants ended so, the last one was " + suspects_.back().variant + ": " + reply.message +
-      "\nnothing is recorded for them, and the same command goes on from here");
-}
-
 // Suspects -> finished.
 Status ProblemSweep::charge_suspects() {
-  for (const VariantState& state : std::exchange(suspects_, {})) {
+  for (const VariantState& state : suspects_.release()) {
     MGTUNE_TRY(finish(state, Origin::measurement));
   }
   return {};
@@ -311,13 +259,8 @@ Status ProblemSweep::charge_suspects() {
 
 // No other variant can show that workers are not ended whatever they do.
 Status ProblemSweep::probe_suspects() {
-  const Result<WorkReply> probe = shared_.workers.measure(
-      {shared_.next_request++, ProbeRequest{std::string(MeasureRequest::kKind)}});
-  if (probe.ok() && probe->outcome == Outcome::ok) return charge_suspects();
-  return interrupted_or(
-      environment_error((probe.ok() ? probe->message : probe.status().message()) + "\nafter " +
-                        suspects_.front().variant + ": " + suspects_.front().message +
-                        "\nnothing is recorded for it, and the same command goes on from here"));
+  Status well = suspects_.probe(shared_.workers, shared_.next_request++);
+  return well.ok() ? charge_suspects() : interrupted_or(std::move(well));
 }
 
 // -> finished: the variant counts from here on, for the search, for racing and for the pick. The
@@ -334,8 +277,8 @@ Status ProblemSweep::finish(const VariantState& state, Origin origin) {
     counted_.insert(state.variant);
   }
   MGTUNE_TRY(measure_ready());
-  search_->report({state.point, state.outcome,
-                   state.measurement.has_value() ? state.measurement->median_ns : 0});
+  proposals_.search().report({state.point, state.outcome,
+                              state.measurement.has_value() ? state.measurement->median_ns : 0});
   MGTUNE_TRY(record(state, origin));
   on_variant_(*this);
   return {};
@@ -430,7 +373,7 @@ bool ProblemSweep::stopping() {
 // Once the target is reached, it stays so, whatever the search concludes from later results.
 bool ProblemSweep::settled() {
   const std::optional<double>& target = shared_.options.target;
-  settled_ = settled_ || (target.has_value() && is_reached(*target, *search_));
+  settled_ = settled_ || (target.has_value() && is_reached(*target, proposals_.search()));
   return settled_;
 }
 

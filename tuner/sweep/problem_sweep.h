@@ -4,10 +4,8 @@
 //
 //   wanted -> compiling -> ready -> measuring -> finished
 //
-// A variant that ends the measure worker by a signal from outside (SIGKILL, SIGTERM), also with
-// nothing else at work, is a suspect. It is recorded as `crashed` as soon as another variant is
-// measured, or if no other is left and the worker is well otherwise. After eight suspects in a row
-// the machine is at fault: the sweep ends, and none of them is recorded.
+// A variant that ends the measure worker by a signal from outside is a suspect (suspects.h). If the
+// machine turns out to be at fault, the sweep ends, and no suspect is recorded.
 //
 // A variant that the search wants is finished at once if its result is known, and is not compiled
 // if its build is known. One thread moves all variants on: it waits for the next compile or measure
@@ -26,9 +24,10 @@
 #include <string>
 #include <vector>
 
-#include "search/search.h"
 #include "sweep/known_results.h"
 #include "sweep/planned_problem.h"
+#include "sweep/proposals.h"
+#include "sweep/suspects.h"
 #include "sweep/sweep_shared.h"
 
 namespace mgtune {
@@ -50,10 +49,8 @@ class ProblemSweep {
 
   std::int64_t done() const { return done_; }
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
-  bool stopped_by_target() const { return settled_ && !exhausted_; }
-  // How many points the search looked at in vain before it gave up, because it may look at no more
-  // for one variant. 0: it did not give up.
-  std::uint64_t looked_in_vain() const { return looked_in_vain_; }
+  bool stopped_by_target() const { return settled_ && !proposals_.exhausted(); }
+  std::uint64_t looked_in_vain() const { return proposals_.looked_in_vain(); }
   bool supports_nothing() const { return done_ > 0 && unsupported_ == done_; }
   const VariantState* best() const;  // nullptr while none passed
 
@@ -62,15 +59,12 @@ class ProblemSweep {
   enum class Origin : std::uint8_t { store, build, measurement };
 
   ProblemSweep(SweepShared& shared, const PlannedProblem& planned, KnownResults results,
-               std::shared_ptr<WalkLimit> walk_limit, std::unique_ptr<Search> search,
-               TunedView view);
+               Proposals proposals, TunedView view);
 
   Status recall();
 
   // The steps of the loop. They move variants from stage to stage.
   Status want_more();
-  std::optional<Variant> next_variant();
-  void end_search();
   Status want(const Variant& variant);
   void compile(VariantState state);
   Status measure_ready();
@@ -79,7 +73,6 @@ class ProblemSweep {
   void wait();
   Status receive_builds();
   Status receive_measurements();
-  Status suspect(VariantState state, const WorkReply& reply);
   Status charge_suspects();
   Status probe_suspects();
   Status finish(const VariantState& state, Origin origin);
@@ -104,30 +97,25 @@ class ProblemSweep {
   const PlannedProblem& planned_;
   const Problem& problem_;  // the planned one
   KnownResults results_;
-  std::shared_ptr<WalkLimit> walk_limit_;  // of the search
-  std::unique_ptr<Search> search_;
+  Proposals proposals_;
   TunedView view_;  // of the pick; the winner is filled in at the end
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   OnVariant on_variant_;
 
   std::map<std::string, OutcomeView> recorded_;  // rows of earlier runs, by variant text
   std::vector<VariantState> recalled_;           // the valid ones of them, until they are reused
-  std::set<std::string> reused_;                 // texts of recalled and retried variants
-  std::deque<Variant> retried_;                  // those that failed and are to be tried again
-  bool lacks_default_ = false;                   // the search proposes the default first
   std::map<std::string, VariantState> contenders_;
   std::set<std::string> counted_;  // texts of the contenders that the summary has counted
 
-  // The variants that the search has proposed and that are not recorded yet, by what they wait for.
+  // The variants that were proposed and that are not recorded yet, by what they wait for.
   // Those with the same build compile together.
   std::map<std::int64_t, std::vector<VariantState>> compiling_;  // by request
   std::deque<VariantState> ready_;
   std::map<std::int64_t, VariantState> measuring_;  // by request
-  std::vector<VariantState> suspects_;              // they have the outcome `crashed`
+  Suspects suspects_;
 
   std::int64_t requested_ = 0, done_ = 0, unsupported_ = 0;
-  std::uint64_t looked_in_vain_ = 0;
-  bool exhausted_ = false, stopped_ = false, settled_ = false, has_ceilings_ = false;
+  bool stopped_ = false, settled_ = false, has_ceilings_ = false;
 };
 
 }  // namespace mgtune

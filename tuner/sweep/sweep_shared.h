@@ -57,7 +57,7 @@ struct SweepShared {
   Retries retries = {};
   SweepSummary summary = {};
   std::int64_t next_request = 1;
-  std::string not_cached;  // why the first build that the cache could not keep was not kept
+  std::string not_cached = {};  // why the first build that the cache could not keep was not kept
 
   // The view's problem, as requests to workers name it.
   NamedProblem named_problem(const TunedView& view) const {

@@ -142,13 +142,15 @@ WorkerProcess::Poll WorkerProcess::poll() {
   return std::optional<Finished>();
 }
 
-// A child that failed, or whose variant crashed the GPU, may be damaged in other ways: it is ended.
+// A child that failed, or whose variant crashed the GPU or took too long, may be damaged in other
+// ways: it is ended.
 WorkerProcess::Poll WorkerProcess::receive(WorkReply reply) {
   const bool is_starved = reply.outcome == Outcome::timeout && is_starved_compiler();
-  if (reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed) child_.reset();
+  const bool retry = is_worth_a_retry(work_->task.request, reply);
+  const bool failed = reply.kind == WorkReply::Kind::failed || reply.outcome == Outcome::crashed;
+  if (failed || retry) child_.reset();
   const auto took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - work_->begun_at);
   deadline_.learn(work_->task.request, reply, took);
-  const bool retry = is_worth_a_retry(work_->task.request, reply);
   return finish_or_retry({.request = {}, .reply = std::move(reply), .is_starved = is_starved},
                          retry);
 }

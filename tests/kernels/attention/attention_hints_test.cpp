@@ -25,7 +25,7 @@
 namespace mgtune {
 namespace {
 
-constexpr int kHeads = 2, kHeadDim = 64;
+constexpr int kHintHeads = 2, kHintHeadDim = 64;
 constexpr float kScale = 0.25F;
 // No query, no key, one query, and a sequence that is longer than the small hints.
 const std::vector<int> kQStarts = {0, 0, 5, 6, 301};
@@ -45,7 +45,7 @@ double wave(int i, int phase) { return std::sin(i * 0.7 + phase); }
 
 std::vector<double> waves(int rows, int heads, int phase) {
   std::vector<double> all;
-  for (int i = 0; i < rows * heads * kHeadDim; ++i) all.push_back(wave(i, phase));
+  for (int i = 0; i < rows * heads * kHintHeadDim; ++i) all.push_back(wave(i, phase));
   return all;
 }
 
@@ -96,11 +96,11 @@ class AttentionVarlenHints : public testing::Test {
     const auto starts = [&](const std::vector<int>& of) {
       return upload(DType::i32, {of.begin(), of.end()});
     };
-    const std::size_t rows = std::size_t{kHeads} * 301;
-    const auto q = upload(DType::f16, waves(301, kHeads, 1));
+    const std::size_t rows = std::size_t{kHintHeads} * 301;
+    const auto q = upload(DType::f16, waves(301, kHintHeads, 1));
     const auto k = upload(DType::f16, waves(276, 1, 2)), v = upload(DType::f16, waves(276, 1, 3));
     const auto q_starts = starts(kQStarts), k_starts = starts(kKStarts);
-    const auto o = DeviceTensor::poisoned(*device_, DType::f16, rows * kHeadDim).value();
+    const auto o = DeviceTensor::poisoned(*device_, DType::f16, rows * kHintHeadDim).value();
     const auto lse = DeviceTensor::poisoned(*device_, DType::f32, rows).value();
 
     const Problem bound = problem(hints);
@@ -132,13 +132,13 @@ double expected(int row, int head, int column) {
   double sum = 0, out = 0;
   for (int key = 0; key < keys && key <= row + keys - queries; ++key) {
     double logit = 0;
-    for (int d = 0; d < kHeadDim; ++d) {
-      logit += wave(((first_q + row) * kHeads + head) * kHeadDim + d, 1) *
-               wave((first_k + key) * kHeadDim + d, 2);
+    for (int d = 0; d < kHintHeadDim; ++d) {
+      logit += wave(((first_q + row) * kHintHeads + head) * kHintHeadDim + d, 1) *
+               wave((first_k + key) * kHintHeadDim + d, 2);
     }
     const double weight = std::exp(kScale * logit);
     sum += weight;
-    out += weight * wave((first_k + key) * kHeadDim + column, 3);
+    out += weight * wave((first_k + key) * kHintHeadDim + column, 3);
   }
   return sum == 0 ? 0 : out / sum;
 }
@@ -152,7 +152,7 @@ TEST_F(AttentionVarlenHints, NeverChangeTheResult) {
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     const VarlenOutput exact = run(**loaded, kExact);
     for (const int row : {0, 24, 25, 63, 64, 127, 128, 200, 255, 256, 294}) {
-      const auto at = static_cast<std::size_t>(((6 + row) * kHeads + 1) * kHeadDim + 3);
+      const auto at = static_cast<std::size_t>(((6 + row) * kHintHeads + 1) * kHintHeadDim + 3);
       EXPECT_NEAR(exact.o[at], expected(row, 1, 3), 4e-3) << row;
     }
     EXPECT_TRUE(std::ranges::none_of(exact.o, [](double o) { return std::isnan(o); }));

@@ -34,7 +34,7 @@ class UtcNow : public testing::Test {
 };
 
 TEST_F(UtcNow, IsTheTimeOfTheClock) {
-  set_clock(1'795'430'400, 7'999'999);
+  set_clock(1'795'435'200, 7'999'999);
   EXPECT_EQ(utc_now(), "2026-11-23T12:00:00Z");
   EXPECT_EQ(utc_now_ms(), "2026-11-23T12:00:00.007Z");
   EXPECT_EQ(utc_before_now(std::chrono::hours(48)), "2026-11-21T12:00:00Z");

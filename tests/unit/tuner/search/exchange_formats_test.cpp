@@ -153,7 +153,7 @@ TEST_F(ExchangeFormatsTest, CsvQuotesAsRfc4180) {
   OutcomeView view;
   view.variant = "a B=1";
   view.message = "line 1\n\"quoted\", and more";
-  const std::string text = format("csv").write({{}, {}, {{view, {}}}}, false)->front().content;
+  const std::string text = format("csv").write({{}, {}, {{view, {}}}, {}}, false)->front().content;
   EXPECT_THAT(text, HasSubstr(",\"line 1\n\"\"quoted\"\", and more\","));
 }
 

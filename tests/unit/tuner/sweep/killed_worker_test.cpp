@@ -68,7 +68,9 @@ TEST_F(KilledWorkerTest, NothingCompilesWhileAVariantIsMeasuredAlone) {
   for (const WorkerEvent& event : events()) {
     if (event.kind == "compile") compiling += event.event == "begins" ? 1 : -1;
     if (event.kind != "measure" || event.variant != killer) continue;
-    if (++tries > 2) EXPECT_EQ(compiling, 0) << "in try " << tries;
+    if (++tries > 2) {
+      EXPECT_EQ(compiling, 0) << "in try " << tries;
+    }
   }
   EXPECT_EQ(tries, 4);
 }

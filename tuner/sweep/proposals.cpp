@@ -1,0 +1,48 @@
+#include "sweep/proposals.h"
+
+#include <algorithm>
+
+namespace mgtune {
+namespace {
+
+// How many points, and beginnings of points, a search may look at before it finds another variant.
+// It takes a second or two. Without this limit, a search for a variant that does not exist would
+// walk through 10^15 points.
+constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 24U;
+
+}  // namespace
+
+Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProblem& planned,
+                                  const WarmStart& warm_start) {
+  auto limit = std::make_shared<WalkLimit>(kMaxLooked, shared.should_stop);
+  MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, planned.space,
+                                         shared.options.seed, warm_start, limit));
+  return Proposals(*planned.problem.op, std::move(limit), std::move(search));
+}
+
+void Proposals::set_default(const std::string& variant) {
+  std::ranges::stable_partition(
+      retried_, [&](const Variant& retried) { return variant_text(*op_, retried) == variant; });
+  lacks_default_ = !variant.empty() && !excludes(variant);
+}
+
+std::optional<Variant> Proposals::next(
+    std::optional<std::chrono::steady_clock::time_point> deadline) {
+  if (!retried_.empty() && !std::exchange(lacks_default_, false)) {
+    Variant variant = std::move(retried_.front());
+    retried_.pop_front();
+    return variant;
+  }
+  while (true) {
+    limit_->restart(deadline);
+    std::optional<Variant> variant = search_->next();
+    if (!variant.has_value()) {
+      exhausted_ = limit_->end() != WalkLimit::End::stopped;
+      if (limit_->end() == WalkLimit::End::steps) looked_in_vain_ = limit_->steps();
+      return std::nullopt;
+    }
+    if (!excludes(variant_text(*op_, *variant))) return variant;
+  }
+}
+
+}  // namespace mgtune

@@ -1,0 +1,68 @@
+// Proposals: which variant of a problem a sweep evaluates next. First come those that --retry
+// wants, behind the default if that has no result yet. Then come those that the search proposes,
+// without those whose results are known.
+//
+// One thread.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "search/search.h"
+#include "sweep/planned_problem.h"
+#include "sweep/sweep_shared.h"
+
+namespace mgtune {
+
+class Proposals {
+ public:
+  // Fails as make_search() does. `planned` must outlive the object.
+  static Result<Proposals> make(const SweepShared& shared, const PlannedProblem& planned,
+                                const WarmStart& warm_start);
+
+  // The search no longer proposes the variant of this text. False if this was said before.
+  bool exclude(const std::string& variant) { return excluded_.insert(variant).second; }
+  void include(const std::string& variant) { excluded_.erase(variant); }
+  bool excludes(const std::string& variant) const { return excluded_.contains(variant); }
+
+  // The variant comes before those of the search. Exclude it too.
+  void retry(Variant variant) { retried_.push_back(std::move(variant)); }
+  std::size_t retries() const { return retried_.size(); }
+
+  // Which variant is the default. Call it after all of the above. The default comes first, whether
+  // it is retried or proposed by the search. If it is excluded, its result is known.
+  void set_default(const std::string& variant);
+
+  // nullopt: there is no other variant, or the search looked for one for too long (both are
+  // exhausted()), or it was stopped while it looked, by the deadline or by the user.
+  std::optional<Variant> next(std::optional<std::chrono::steady_clock::time_point> deadline);
+
+  bool exhausted() const { return exhausted_; }
+
+  // How many points the search looked at in vain before it gave up, because it may look at no more
+  // for one variant. 0: it did not give up.
+  std::uint64_t looked_in_vain() const { return looked_in_vain_; }
+
+  Search& search() { return *search_; }
+
+ private:
+  Proposals(const Operator& op, std::shared_ptr<WalkLimit> limit, std::unique_ptr<Search> search)
+      : op_(&op), limit_(std::move(limit)), search_(std::move(search)) {}
+
+  const Operator* op_;
+  std::shared_ptr<WalkLimit> limit_;  // of the search
+  std::unique_ptr<Search> search_;
+  std::set<std::string> excluded_;
+  std::deque<Variant> retried_;
+  bool lacks_default_ = false;  // the search proposes the default first
+  bool exhausted_ = false;
+  std::uint64_t looked_in_vain_ = 0;
+};
+
+}  // namespace mgtune
