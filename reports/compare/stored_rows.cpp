@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -67,6 +68,8 @@ Status read_store(Store& store, MeasuredTable& table) {
     table.gpus.try_emplace(row.name.device_details, view.gpu);
     const auto final = finals.find({view.gpu_id, view.op, view.problem, m.method});
     if (final != finals.end()) add_final(*final->second, view, row);
+    // NULL in the store, and 0 in a document. A NaN would not equal itself.
+    for (double& figure : row.figures) figure = std::isfinite(figure) ? figure : 0;
     row.time.cut_short = view.outcome == Outcome::raced_out;
     row.clock = view.gpu.emulation ? Clock::host : Clock::gpu;
     table.rows.push_back(std::move(row));

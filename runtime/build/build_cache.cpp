@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".build";
 constexpr const char* kSetAside = ".not-a-build";  // of folders in the place of an entry
+constexpr int kMaxSetAside = 100;                  // per entry
 constexpr std::size_t kMaxEntryBytes = std::size_t{256} << 20;
 constexpr std::size_t kStartBytes = std::size_t{16} << 10;  // holds all but the longest logs
 constexpr std::time_t kAbandonedSeconds = 3600;
@@ -126,7 +127,11 @@ void BuildCache::remove_entry(const std::string& key) {
   if (!folder.ok()) return;
   const std::string name = key + std::string(kSuffix);
   if (::unlinkat(folder->get(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOTDIR) return;
-  ::renameat(folder->get(), name.c_str(), folder->get(), (name + kSetAside).c_str());
+  std::string other = name + kSetAside;
+  for (int i = 2; i < kMaxSetAside; ++i) {
+    if (::renameat(folder->get(), name.c_str(), folder->get(), other.c_str()) == 0) return;
+    other = name + kSetAside + std::to_string(i);
+  }
 }
 
 std::optional<std::string> BuildCache::recorded_sha256(const std::string& key) {

@@ -142,9 +142,9 @@ class Device {
   virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status synchronize(Stream stream) = 0;
 
-  // invalid_argument if the copy engine cannot serve the
-  // request (a stride that is not a multiple of 16 bytes, a box of more than 256 elements; the
-  // driver does not say which). unsupported if there is no such engine.
+  // invalid_argument if the copy engine cannot serve the request (a stride that is not a multiple
+  // of 16 bytes, a box of more than 256 elements; the driver does not say which). unsupported if
+  // there is no such engine.
   virtual Status encode_tensor_map(const TensorMapRequest& request,
                                    EncodedTensorMap& map) const = 0;
 

@@ -47,9 +47,9 @@ class Expression {
   // `values` must have at least every slot of slots(). Allocates only to describe a failure.
   Result<std::int64_t> evaluate(std::span<const std::int64_t> values) const;
 
-  // An interval that contains what evaluate() returns for any values in their intervals; nothing
-  // else if each interval has one value. Empty: evaluate() fails for all of them. `values` must
-  // have at least every slot of slots().
+  // An interval that contains what evaluate() returns for any values in their intervals. If each
+  // interval has one value, it contains nothing else, except where a division overflows. Empty:
+  // evaluate() fails for all of them. `values` must have at least every slot of slots().
   Interval bounds(std::span<const Interval> values) const;
 
   // invalid_argument with `message`, then the whole text underlined. For a value that can be

@@ -143,7 +143,7 @@ void LaunchProgram::place_workspace(void* base, std::int64_t zeroed_bytes,
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     auto*& next = buffers_[i].zero == Zero::once ? front : rest;
     frame.buffers[i] = frame.buffer_bytes[i] == 0 ? nullptr : next;
-    next += frame.buffer_bytes[i];
+    if (next != nullptr) next += frame.buffer_bytes[i];
   }
 }
 

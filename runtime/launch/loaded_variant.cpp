@@ -214,10 +214,13 @@ const std::string& LoadedVariant::build_sha256() const { return state_->build_sh
 bool LoadedVariant::serves(const LaunchArguments& arguments) const {
   LaunchFrame frame;
   KernelLaunch launch;
-  return state_->program.begin(arguments.dims, frame).ok() &&
-         state_->program.admits(arguments.tensors, frame) &&
-         state_->program.size_workspace(frame).ok() &&
-         state_->prepare_all(arguments, frame, launch).ok();
+  if (!state_->program.begin(arguments.dims, frame).ok() ||
+      !state_->program.admits(arguments.tensors, frame) ||
+      !state_->program.size_workspace(frame).ok()) {
+    return false;
+  }
+  state_->program.place_workspace(nullptr, 0, frame);
+  return state_->prepare_all(arguments, frame, launch).ok();
 }
 
 Status LoadedVariant::refusal(const LaunchArguments& arguments) const {
@@ -227,6 +230,7 @@ Status LoadedVariant::refusal(const LaunchArguments& arguments) const {
   if (!reason.ok()) return unsupported(reason.message());
   if (!state_->program.admits(arguments.tensors, frame, &reason)) return reason;
   MGTUNE_TRY(state_->program.size_workspace(frame).status());
+  state_->program.place_workspace(nullptr, 0, frame);
   return state_->prepare_all(arguments, frame, launch).status();
 }
 
@@ -294,8 +298,13 @@ Result<bool> LoadedVariant::try_launch(const LaunchArguments& arguments,
     if (status.ok()) continue;
     // The kernels before this one have left the zeroed part dirty, and no kernel will clean it.
     if (i > 0 && size.zeroed_bytes > 0) {
-      MGTUNE_TRY(state_->device.fill_bytes(
-          arguments.workspace, 0, static_cast<std::size_t>(size.zeroed_bytes), arguments.stream));
+      const Status cleaned = state_->device.fill_bytes(
+          arguments.workspace, 0, static_cast<std::size_t>(size.zeroed_bytes), arguments.stream);
+      if (!cleaned.ok()) {
+        return Status(status.code(),
+                      status.message() +
+                          "\nand its workspace could not be set to zero: " + cleaned.message());
+      }
     }
     return status;
   }

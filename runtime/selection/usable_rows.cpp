@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 
 #include "family/problem.h"
 #include "family/variant.h"
@@ -34,6 +35,19 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
+// The design, and its parameters in the order of their names. A stored text may have the parameters
+// in any order, since parse_variant() accepts each order.
+std::string with_sorted_parameters(std::string_view variant) {
+  const std::string whole(variant);
+  variant.remove_prefix(std::min(variant.find_first_not_of(' '), variant.size()));
+  const std::string_view design = variant.substr(0, variant.find(' '));
+  const auto parameters = parse_assignments(variant.substr(design.size()));
+  if (!parameters.ok()) return whole;
+  std::string text(design);
+  for (const auto& [name, value] : *parameters) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
 std::string reason_of(RowUse use, bool is_one) {
   switch (use) {
     case RowUse::usable:
@@ -59,7 +73,7 @@ void FailedVariants::add(const GpuRecord& gpu, const std::string& op, const std:
   auto known =
       std::ranges::find_if(gpus_, [&](const auto& entry) { return is_same_gpu(entry.first, gpu); });
   if (known == gpus_.end()) known = gpus_.insert(gpus_.end(), {gpu, {}});
-  known->second.emplace(std::pair(op, variant), outcome);
+  known->second.emplace(std::pair(op, with_sorted_parameters(variant)), outcome);
 }
 
 void FailedVariants::add(const MeasuredRows& measured) {
@@ -75,9 +89,10 @@ void FailedVariants::add(const std::vector<OutcomeView>& outcomes) {
 
 std::optional<Outcome> FailedVariants::find(const GpuRecord& gpu, const std::string& op,
                                             const std::string& variant) const {
+  const std::pair key(op, with_sorted_parameters(variant));
   for (const auto& [of_gpu, variants] : gpus_) {
     if (!is_same_gpu(of_gpu, gpu)) continue;
-    const auto found = variants.find({op, variant});
+    const auto found = variants.find(key);
     if (found != variants.end()) return found->second;
   }
   return std::nullopt;
@@ -92,8 +107,8 @@ RowUse use_of(const TunedView& row, Catalog& catalog, const FailedVariants& fail
   const Result<const Operator*> op = catalog.find_operator(row.op);
   if (!op.ok()) return without_operator(row.op);
   if (!offers(**op, row.problem, row.tuned.variant)) return RowUse::not_offered;
+  if (failed.find(row.gpu, row.op, row.tuned.variant)) return RowUse::failed;
   const Variant variant = *parse_variant(**op, row.tuned.variant);
-  if (failed.find(row.gpu, row.op, variant_text(**op, variant))) return RowUse::failed;
   const Problem problem = *bind_problem(**op, *parse_assignments(row.problem));
   const bool is_admitted = may_serve(problem, variant, device_of(row.gpu).limits);
   return is_admitted ? RowUse::usable : RowUse::not_admissible;

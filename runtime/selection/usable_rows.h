@@ -36,12 +36,12 @@ class FailedVariants {
   void add(const MeasuredRows& measured);
   void add(const std::vector<OutcomeView>& outcomes);
 
-  // How the variant failed; nullopt if it did not. `variant` is a variant_text().
+  // How the variant failed; nullopt if it did not. `variant` may have its parameters in any order.
   std::optional<Outcome> find(const GpuRecord& gpu, const std::string& op,
                               const std::string& variant) const;
 
  private:
-  using Variants = std::map<std::pair<std::string, std::string>, Outcome>;  // operator and variant
+  using Variants = std::map<std::pair<std::string, std::string>, Outcome>;  // operator, variant
   std::vector<std::pair<GpuRecord, Variants>> gpus_;
 };
 

@@ -81,6 +81,8 @@ InstalledTables::Rows InstalledTables::load(const Operator& op) {
 InstalledTables::AllRows InstalledTables::load_all(Catalog& catalog) const {
   AllRows all;
   for (const Table& table : tables_) {
+    std::ranges::move(unknown_operator_sentences(table.path, table.document, catalog),
+                      std::back_inserter(all.failures));
     for (const std::string& name : operator_names(table.document)) {
       const Result<const Operator*> op = catalog.find_operator(name);
       if (!op.ok()) continue;

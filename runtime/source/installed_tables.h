@@ -38,7 +38,7 @@ class InstalledTables {
 
   struct AllRows {
     std::vector<TunedTableRow> rows;    // tuned.gpu is equal for equal GPUs
-    std::vector<std::string> failures;  // as in Rows
+    std::vector<std::string> failures;  // as in Rows, and the operators that are not known
   };
   // The rows of all operators that the catalog knows, for a caller that shows or packs them.
   AllRows load_all(Catalog& catalog) const;

@@ -39,7 +39,7 @@ Result<SourceFile> read_source_file(const std::string& path) {
   SourceFile file;
   const std::filesystem::path parts(path);
   const std::string parent = parts.has_parent_path() ? parts.parent_path().string() : ".";
-  const FileDescriptor folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor folder(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return failure(path, errno);
   const std::string name = parts.filename().string();
   // O_NONBLOCK: opening a FIFO would wait for its writer.

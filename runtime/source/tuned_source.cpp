@@ -30,14 +30,23 @@ void note(std::string text, TunedSource& source) {
   source.notes.push_back(std::move(text));
 }
 
+// A sentence about a whole file is the same for every operator.
+void note_once(std::vector<std::string> texts, TunedSource& source) {
+  for (std::string& text : texts) {
+    const bool is_known = std::ranges::find(source.notes, text) != source.notes.end();
+    if (!is_known) note(std::move(text), source);
+  }
+}
+
 Status in_file(const std::string& path, Status failure) {
   // The error is in the file, not in the words that name it.
   if (failure.code() == StatusCode::invalid_argument) return corrupt(failure.message());
   return std::move(failure).with_context(path);
 }
 
-Result<std::vector<TunedTableRow>> read_table_text(const std::string& path, std::string_view text,
-                                                   Catalog& catalog) {
+// Adds the rows and the notes of the table to `file`.
+Status read_table_text(const std::string& path, std::string_view text, Catalog& catalog,
+                       TableFile& file) {
   const Result<JsonValue> value = parse_json(text);
   if (!value.ok()) return corrupt(path + ": " + value.status().message());
   Result<std::vector<TunedTableRow>> rows =
@@ -45,7 +54,9 @@ Result<std::vector<TunedTableRow>> read_table_text(const std::string& path, std:
   if (!rows.ok() && rows.status().code() == StatusCode::invalid_argument) {
     return corrupt(rows.status().message());
   }
-  return rows;
+  MGTUNE_ASSIGN(file.rows, std::move(rows));
+  file.notes = unknown_operator_sentences(path, *value, catalog);
+  return {};
 }
 
 std::string models_of(const std::vector<TunedView>& rows) {
@@ -115,6 +126,11 @@ Result<TunedSource> read_rows(const std::string& path) {
   return source;
 }
 
+Result<MeasuredRows> read_measurements(const std::string& path, const std::string& op) {
+  MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_only));
+  return store.measured(op);
+}
+
 void judge_database(const std::string& path, Catalog& catalog, TunedSource& source) {
   FailedVariants failed;
   failed.add(source.measured);
@@ -143,6 +159,8 @@ Result<TunedSource> read_own_database(const std::string& path, Catalog& catalog)
 TunedSource source_of(const std::string& path, TableFile file, Catalog& catalog) {
   TunedSource source;
   source.needs_user_failures = true;
+  // A program that does not know an operator does not miss its rows, so nothing is printed.
+  source.notes = std::move(file.notes);
   for (TunedTableRow& row : file.rows) source.rows.push_back(std::move(row.view));
   leave_out_unusable(path, "", {}, catalog, source);
   source.text = counted_text(path, source.rows.size());
@@ -177,13 +195,13 @@ Result<std::optional<TableFile>> read_table_file(const std::string& path, Catalo
     case SourceFile::Kind::database:
       return std::optional<TableFile>();
     case SourceFile::Kind::table: {
-      MGTUNE_ASSIGN(table.rows, read_table_text(path, file.content, catalog));
+      MGTUNE_TRY(read_table_text(path, file.content, catalog, table));
       break;
     }
     case SourceFile::Kind::pack: {
       Result<Pack> pack = decode_pack(file.content);
       if (!pack.ok()) return in_file(path, std::move(pack).take_status());
-      MGTUNE_ASSIGN(table.rows, read_table_text(path, pack->table, catalog));
+      MGTUNE_TRY(read_table_text(path, pack->table, catalog, table));
       table.pack = *std::move(pack);
       break;
     }
@@ -245,13 +263,19 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
   return none;
 }
 
-MeasuredRows user_failures(const std::string& op) {
+MeasuredRows user_failures(const std::string& op, std::vector<std::string>& notes) {
   const std::string folder = user_data_folder();
   if (folder.empty()) return {};
-  Result<Store> store = Store::open(folder + "/results.db", Store::Mode::read_only);
-  if (!store.ok()) return {};
-  Result<MeasuredRows> measured = store->measured(op);
-  if (!measured.ok()) return {};
+  const std::string path = folder + "/results.db";
+  Result<MeasuredRows> measured = read_measurements(path, op);
+  if (!measured.ok()) {
+    if (measured.status().code() != StatusCode::not_found) {
+      notes.push_back(
+          fmt::format("{} cannot be read ({}), so variants that failed there are not excluded",
+                      path, measured.status().message()));
+    }
+    return {};
+  }
   std::erase_if(measured->rows,
                 [](const MeasuredRows::Row& row) { return !rules_out(row.outcome); });
   return *std::move(measured);
@@ -260,7 +284,11 @@ MeasuredRows user_failures(const std::string& op) {
 Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source) {
   const std::string name = op.full_name();
   const bool is_new = source.complete.insert(name).second;
-  if (is_new && source.needs_user_failures) source.user_failures[name] = user_failures(name);
+  if (is_new && source.needs_user_failures) {
+    std::vector<std::string> notes;
+    source.user_failures[name] = user_failures(name, notes);
+    note_once(std::move(notes), source);
+  }
   const MeasuredRows& measured =
       source.needs_user_failures ? source.user_failures[name] : source.measured;
   if (is_new) {
@@ -274,12 +302,7 @@ Evidence evidence_of(const Operator& op, Catalog& catalog, TunedSource& source) 
 
 void add_installed(const Operator& op, TunedSource& source) {
   InstalledTables::Rows installed = source.installed.load(op);
-  for (std::string& failure : installed.failures) {
-    // A file that is no table fails for every operator with the same message.
-    if (std::ranges::find(source.notes, failure) == source.notes.end()) {
-      note(std::move(failure), source);
-    }
-  }
+  note_once(std::move(installed.failures), source);
   if (!installed.rows.empty()) add_rows(std::move(installed.rows), source.rows);
 }
 

@@ -34,7 +34,7 @@ namespace mgtune {
 
 struct TunedSource {
   std::string text;                           // "results.db, 12 tuned problems", for mgr_explain
-  std::vector<std::string> notes;             // the warnings
+  std::vector<std::string> notes;             // the warnings, and what a table has in vain
   std::vector<TunedView> rows;                // tuned.gpu is equal for equal GPUs
   MeasuredRows measured;                      // of a database: the results of all variants
   std::optional<Pack> pack;                   // of a pack, until add_builds() takes its builds
@@ -51,6 +51,7 @@ struct TunedSource {
 struct TableFile {
   std::vector<TunedTableRow> rows;
   std::optional<Pack> pack;
+  std::vector<std::string> notes;  // the rows of operators that the catalog does not know
 };
 // nullopt if the file is neither a table nor a pack, and so a database. Failures as below.
 Result<std::optional<TableFile>> read_table_file(const std::string& path, Catalog& catalog);
@@ -73,8 +74,9 @@ Result<TunedSource> open_tuned_sources(const std::string& named, Catalog& catalo
                                        const DeviceInfo& device);
 
 // The variants of the operator, or of all operators if it is "", that failed in the user's own
-// database. Empty if there is no such database, or if it cannot be read.
-MeasuredRows user_failures(const std::string& op);
+// database. Empty if there is no such database. If there is one that cannot be read, a sentence
+// about that is added to `notes`.
+MeasuredRows user_failures(const std::string& op, std::vector<std::string>& notes);
 
 // Everything that the source knows of the operator: its rows and those of installed tables without
 // the ones that cannot be used here, and what was measured.

@@ -1,6 +1,7 @@
 #include "store/database.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -10,8 +11,9 @@
 #include <limits>
 
 #include "core/text.h"
-#include "store/file/rescue.h"
 #include "core/utf8.h"
+#include "store/file/rescue.h"
+#include "system/processor_time.h"
 
 namespace mgtune {
 namespace {
@@ -19,8 +21,6 @@ namespace {
 constexpr int kBusyTimeoutMs = 30'000;
 constexpr int kHeaderBytes = 100;
 constexpr int kStepsBetweenLooksAtTheClock = 10'000;  // of SQLite's machine: below a millisecond
-
-using Clock = std::chrono::steady_clock;
 
 StatusCode status_code(int sqlite_code) {
   switch (sqlite_code & 0xff) {
@@ -79,11 +79,11 @@ void Statement::bind(const SqlValue& value) {
 Result<bool> Statement::step() {
   if (bind_failure_ != SQLITE_OK) return database_->failure(bind_failure_);
   const bool reads = sqlite3_stmt_readonly(statement_.get()) != 0;
-  const Clock::time_point start = Clock::now();
+  const std::chrono::nanoseconds start = processor_time_of_this_thread();
   database_->deadline_ =
-      reads ? start + database_->read_limit_ - reading_ : Clock::time_point::max();
+      reads ? start + database_->read_limit_ - reading_ : std::chrono::nanoseconds::max();
   const int code = sqlite3_step(statement_.get());
-  reading_ += Clock::now() - start;
+  reading_ += processor_time_of_this_thread() - start;
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) return database_->failure(code);
   // A statement outside of a transaction is one by itself.
@@ -152,7 +152,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access
 
 Database::Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {
   const auto is_late = [](void* database) {
-    return static_cast<int>(Clock::now() > static_cast<Database*>(database)->deadline_);
+    return static_cast<int>(processor_time_of_this_thread() >
+                            static_cast<Database*>(database)->deadline_);
   };
   if (handle_ != nullptr)
     sqlite3_progress_handler(handle_, kStepsBetweenLooksAtTheClock, is_late, this);
@@ -183,8 +184,9 @@ Status Database::check_place() {
   if (rescued.ok()) {
     place_->remove_log();
     lost_place_ = io_error(what + ". All that was recorded is now in " + *rescued +
-                           ": 'mgtune merge " + shell_word(path_) + " " + shell_word(*rescued) +
-                           "' brings it back. Only what was not recorded yet is lost");
+                           ", which is a complete database: use it with --db, or add it to another "
+                           "one with 'mgtune merge OTHER.db " +
+                           shell_word(*rescued) + "'. Only what was not recorded yet is lost");
   } else {
     lost_place_ = io_error(what + ". All that it held is lost, because the rows cannot be kept: " +
                            rescued.status().message());
@@ -200,8 +202,9 @@ Status Database::failure(int code) {
     if (Status lost = check_place(); !lost.ok()) return lost;
   }
   if (code == SQLITE_INTERRUPT) {
-    return io_error(path_ + ": reading it took longer than " + std::to_string(read_limit_.count()) +
-                    " ms, so it was given up");
+    return io_error(path_ + ": reading it took more than " +
+                    fmt::format("{:g}", std::chrono::duration<double>(read_limit_).count()) +
+                    " s of processor time, so it was given up");
   }
   // The handle's message belongs to its last call, which need not be the one that gave `code`.
   const bool fresh = handle_ != nullptr && sqlite3_extended_errcode(handle_) == code;
@@ -210,7 +213,8 @@ Status Database::failure(int code) {
   const bool of_system = kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN;
   int error = fresh && of_system ? sqlite3_system_errno(handle_) : 0;
   if (kind == SQLITE_CANTOPEN && error == ENOENT) {
-    if (const int of_folder = why_not_writable(folder_of(path_)); of_folder != 0 && of_folder != ENOENT) {
+    if (const int of_folder = why_not_writable(folder_of(path_));
+        of_folder != 0 && of_folder != ENOENT) {
       message += ": the folder " + folder_of(path_) + " cannot be written";
       error = of_folder;
     }
@@ -250,7 +254,7 @@ Result<std::unique_ptr<Database>> Database::copy_to_memory(std::int64_t max_byte
 }
 
 Status Database::execute(const std::string& sql) {
-  deadline_ = Clock::time_point::max();
+  deadline_ = std::chrono::nanoseconds::max();
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? Status() : failure(code);
 }

@@ -69,8 +69,8 @@ class Statement {
   Database* database_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   int bound_ = 0;
-  int bind_failure_ = 0;                           // SQLite's first code that was not ok
-  std::chrono::steady_clock::duration reading_{};  // how long its steps have taken
+  int bind_failure_ = 0;                // SQLite's first code that was not ok
+  std::chrono::nanoseconds reading_{};  // processor time of its steps
 };
 
 class Database {
@@ -112,8 +112,9 @@ class Database {
   std::int64_t last_insert_id() const;
   std::int64_t changed_rows() const;  // by the last statement
   void set_busy_timeout(int milliseconds);
-  // How long the steps of one statement that only reads may take together: 60 s if nobody sets it.
-  // So a file that was made to keep readers busy for ever is given up.
+  // How much processor time the steps of one statement that only reads may take together: 60 s if
+  // nobody sets it. So a file that was made to keep readers busy for ever is given up, and a slow
+  // disk or a locked file is not.
   void set_read_limit(std::chrono::milliseconds limit) { read_limit_ = limit; }
 
   // From here on, a write fails with io if the file lost its place while it was open (FilePlace).
@@ -150,7 +151,7 @@ class Database {
   std::string path_;
   sqlite3* handle_;
   std::chrono::milliseconds read_limit_{60'000};
-  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  std::chrono::nanoseconds deadline_ = std::chrono::nanoseconds::max();  // of this thread's time
   std::optional<FilePlace> place_;
   Status lost_place_;  // the failure, once the rows were rescued
 };

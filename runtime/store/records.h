@@ -53,10 +53,10 @@ struct GpuRecord {
   }
 };
 
-// Whether results of `a` count as results of `b`. Everything must be equal but the memory, of which
-// the driver reports what it leaves to programs. That differs by less than 1 % between the branches
-// of the driver, and by 6 % if ECC is switched on. So the sizes may differ by a tenth of the larger
-// one. Two products of one name with different memories differ by more: 10 and 12 GB, 40 and 80 GB.
+// Whether results of `a` count as results of `b`. All fields but the memory must be equal. Drivers
+// report different sizes of the memory: up to 1 % between the branches of the driver, and about 6 %
+// if ECC is switched on. So the sizes may differ by a tenth of the larger one. Two products of one
+// name with different memories differ by more: 10 and 12 GB, 40 and 80 GB.
 bool is_same_gpu(const GpuRecord& a, const GpuRecord& b);
 
 // The place of the first of `gpus` that is the same as `gpu`; gpus.size() if there is none.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "store/database.h"
+#include "store/file/store_check.h"
 #include "store/row.h"
 #include "store/store.h"
 #include "store/write.h"
@@ -270,7 +271,10 @@ Result<MergeCounts> Store::merge(const std::vector<Store>& sources) {
     by_age.emplace(started, source.database_.get());
   }
   std::vector<Database*> from;
-  for (const auto& [started, database] : by_age) from.push_back(database);
+  for (const auto& [started, database] : by_age) {
+    MGTUNE_TRY(check_rows(*database));  // rows that nobody can read would spoil this store
+    from.push_back(database);
+  }
 
   MergeCounts counts;
   MGTUNE_ASSIGN(Transaction transaction, Transaction::begin(*database_));

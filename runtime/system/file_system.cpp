@@ -71,7 +71,12 @@ Status replace(int folder, const std::string& name, const std::string& path,
 constexpr auto kKeepPrivate = [](int /*file*/) {};
 
 Status sync_folder(int folder, const std::string& path) {
-  if (::fsync(folder) == 0 || errno == EINVAL) return {};
+  const FileDescriptor readable(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (readable.is_open()) {
+    if (::fsync(readable.get()) == 0 || errno == EINVAL) return {};
+  } else if (errno == EACCES) {
+    return {};  // files in the folder may be written, but the folder may not be read
+  }
   return errno_status("sync the folder of", path, errno);
 }
 
@@ -84,7 +89,8 @@ struct Place {
 Result<Place> open_place(const std::string& path) {
   const std::filesystem::path parts(path);
   const std::string parent = parts.has_parent_path() ? parts.parent_path().string() : ".";
-  Place place{FileDescriptor(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+  // O_PATH: a folder whose files may be used need not be readable itself.
+  Place place{FileDescriptor(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
               parts.filename().string()};
   if (!place.folder.is_open()) return errno_status("create", path, errno);
   return place;
@@ -174,10 +180,11 @@ bool is_ours(const FileDescriptor& folder) {
 // Writes to a device, or through a link. A link in a folder that others can write to may lead to a
 // file that its owner cannot write and this process can, so it is not followed.
 Status write_over(const Place& place, const std::string& path, std::string_view content) {
-  const int follow = is_ours(place.folder) ? 0 : O_NOFOLLOW;
-  FileDescriptor file(
-      ::openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | follow));
-  if (!file.is_open() && errno == ELOOP && follow != 0) {
+  // A link may lead to a file that does not exist yet.
+  const int follow = is_ours(place.folder) ? O_CREAT : O_NOFOLLOW;
+  FileDescriptor file(::openat(place.folder.get(), place.name.c_str(),
+                               O_WRONLY | O_TRUNC | O_CLOEXEC | follow, 0644));
+  if (!file.is_open() && errno == ELOOP && follow == O_NOFOLLOW) {
     return io_error("cannot write " + path +
                     ": it is a link in a folder that other users can write to; name the file that "
                     "it leads to");

@@ -51,11 +51,11 @@ class FileSystem {
 };
 
 // Writes a file to a path that the user chose.
-// It is written whole or not at all. It replaces a file that exists, even a read-only one, and
-// keeps its owner and mode, which no other file ever gets. Others may read a new file, unlike the
-// files that mgtune keeps for itself. A device or a link is written in place, but a
-// link is not followed out of a folder that other users can write to. invalid_argument, with `what`
-// as the subject, if it would replace a database; io.
+// It is written whole or not at all. It replaces a file that exists, even a read-only one, and gets
+// the owner and the mode of that file. Others may read a new file, unlike the files that mgtune
+// keeps for itself. A device or a link is written in place, but a link is not followed out of a
+// folder that other users can write to. invalid_argument, with `what` as the subject, if it would
+// replace a database; io.
 Status write_output(const std::string& path, std::string_view what, std::string_view content);
 
 }  // namespace mgtune

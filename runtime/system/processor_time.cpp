@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -73,6 +74,12 @@ std::chrono::milliseconds processor_time_below(pid_t root) {
     if (at == root) ticks += process.ticks;
   }
   return time_of_ticks(ticks);
+}
+
+std::chrono::nanoseconds processor_time_of_this_thread() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 }  // namespace mgtune

@@ -53,12 +53,19 @@ bool is_private(const struct stat& state) {
   return state.st_uid == geteuid() && (state.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
+// For readdir(), at the first entry. nullptr if the folder cannot be read.
+DIR* open_entries(const FileDescriptor& folder) {
+  const int own = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const entries = own < 0 ? nullptr : ::fdopendir(own);
+  if (entries == nullptr && own >= 0) ::close(own);
+  return entries;
+}
+
 // Removes all that is in the folder, but for `kept`. No link is followed, and nothing is named by a
 // path, so it does not matter what is renamed meanwhile.
 void remove_content(const FileDescriptor& folder, std::string_view kept) {
-  DIR* const entries = ::fdopendir(::dup(folder.get()));
+  DIR* const entries = open_entries(folder);
   if (entries == nullptr) return;
-  ::rewinddir(entries);  // the descriptor's place is shared with its duplicates
   while (const dirent* const entry = ::readdir(entries)) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == ".." || name == kept) continue;
@@ -140,7 +147,7 @@ void TemporaryFolder::remove_abandoned() {
   const std::string path = parent_folder();
   const FileDescriptor parent(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parent.is_open()) return;
-  DIR* const entries = ::fdopendir(::dup(parent.get()));
+  DIR* const entries = open_entries(parent);
   if (entries == nullptr) return;
   while (const dirent* const entry = ::readdir(entries)) {
     const std::string_view name = entry->d_name;

@@ -1,7 +1,10 @@
 #include "tables/read_tuned_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "build/cache_entry.h"
@@ -124,6 +127,25 @@ Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Cata
   for (const JsonCursor& table : tables) MGTUNE_TRY(read_table(table, catalog, unknown, rows));
   number_gpus(rows);
   return rows;
+}
+
+std::vector<std::string> unknown_operator_sentences(const std::string& file,
+                                                    const JsonValue& document, Catalog& catalog) {
+  const Result<std::vector<JsonCursor>> tables = tables_of(JsonCursor(file, document));
+  if (!tables.ok()) return {};
+  std::map<std::string, std::size_t> picks_of;  // by operator
+  for (const JsonCursor& table : *tables) {
+    if (!is_unknown(table.at("operator"), catalog)) continue;
+    const Result<std::vector<JsonCursor>> picks = table.at("picks").elements();
+    picks_of[*read_text(table.at("operator"))] += picks.ok() ? picks->size() : 0;
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [op, picks] : picks_of) {
+    sentences.push_back(fmt::format(
+        "{}: {} tuned problem{} of {} {} left out, because this mgtune does not know the operator",
+        file, picks, picks == 1 ? "" : "s", op, picks == 1 ? "is" : "are"));
+  }
+  return sentences;
 }
 
 Result<std::vector<TunedTableRow>> read_tuned_rows(const JsonCursor& root, const Operator& op) {

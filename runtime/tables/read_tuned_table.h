@@ -11,6 +11,7 @@
 #include "family/catalog.h"
 #include "family/operator.h"
 #include "json/json_cursor.h"
+#include "json/json_value.h"
 #include "store/views.h"
 
 namespace mgtune {
@@ -34,6 +35,12 @@ bool is_tuned_table(const JsonCursor& root);
 // Fails with invalid_argument, with file and place, or with incompatible for a newer format.
 Result<std::vector<TunedTableRow>> read_tuned_table(const JsonCursor& root, Catalog& catalog,
                                                     UnknownOperators unknown);
+
+// One sentence, without a full stop, per operator of the document that the catalog does not know:
+// "FILE: 2 tuned problems of rmsnorm.gone are left out, because this mgtune does not know the
+// operator". Empty if the document is no tuned table.
+std::vector<std::string> unknown_operator_sentences(const std::string& file,
+                                                    const JsonValue& document, Catalog& catalog);
 
 // Reads the rows of one operator. Of the rest of the document it only checks that it is a tuned
 // table.

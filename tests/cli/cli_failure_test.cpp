@@ -189,7 +189,7 @@ TEST_F(CliFailureTest, WhatWasRecordedAsFailedIsTriedAgainIfAskedFor) {
   for (const OutcomeView& row : rows()) EXPECT_NE(row.outcome, Outcome::compile_failed);
   expect_refused(retry("compile_faild"), 2,
                  AllOf(HasSubstr("--retry: "), HasSubstr("did you mean 'compile_failed'?")));
-  expect_refused(retry("ok"), 2, HasSubstr("'ok' is no outcome of a variant that failed"));
+  expect_refused(retry("ok"), 2, HasSubstr("'ok' is not one of compile_failed, crashed"));
 }
 
 class CliKilledWorkerTest : public CliFailureTest, public ::testing::WithParamInterface<int> {};

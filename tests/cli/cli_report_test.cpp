@@ -30,8 +30,7 @@ class CliReportTest : public StoreTest {
   void fill(const std::string& path, double median_ns) {
     Store store = Store::open(path, Store::Mode::read_write).value();
     OutcomeRecord record = outcome_in(store, kH200Record);
-    record.key.problem =
-        *store.problem_id("rmsnorm.forward", "rows=64 hidden=1024 T=bf16", 1e3, 2);
+    record.key.problem = *store.problem_id("rmsnorm.forward", "rows=64 hidden=1024 T=bf16", 1e3, 2);
     record.variant =
         "row THREADS_PER_ROW=64 ROWS_PER_BLOCK=1 ROWS_PER_THREAD=1 VEC=8 LOAD=no_allocate "
         "STORE=streaming WEIGHT=early PDL=false";

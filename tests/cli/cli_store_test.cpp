@@ -87,7 +87,7 @@ TEST_F(CliStoreTest, AnEndlessViewEndsEveryCommandAtOnce) {
                                        {"export", "--format", "csv"},
                                        sweep()};
   for (const Words& words : commands) {
-    expect_refused(mgtune_.run(words), 5, HasSubstr("no mgtune makes its"));
+    expect_refused(mgtune_.run(words), 5, HasSubstr("which mgtune does not make"));
     EXPECT_EQ(file_content(path), before) << words.front();
     EXPECT_EQ(fs::exists(path + "-wal"), false);
   }

@@ -131,8 +131,9 @@ Status CompilePool::judge(const WorkReply& probe, Slot& slot) {
     if (passed && (same_worker || failure.work.alone)) {
       finished_.push_back(std::move(failure.reply));
     } else if (failure.work.doubt.empty()) {
-      again = std::next(waiting_.insert(
-          again, {std::move(failure.work.request), true, passed ? "" : probe.message}));
+      std::string doubt = passed ? "" : probe.message.empty() ? "the probe failed" : probe.message;
+      again = std::next(
+          waiting_.insert(again, {std::move(failure.work.request), true, std::move(doubt)}));
     } else {
       return end_of_sweep(failure.work.request,
                           failed_reply(failure.work.request.id, environment_error(probe.message)));

@@ -120,8 +120,9 @@ std::vector<Finding> find_gpus() {
   }
   for (const std::string& failure : failing_gpus()) {
     const std::size_t colon = failure.find(": ");
-    findings.push_back({failure.substr(0, colon), false, failure.substr(colon + 2),
-                        "the other GPUs can be used; nvidia-smi may say what ails this one", true});
+    findings.push_back(
+        {failure.substr(0, colon), false, failure.substr(colon + 2),
+         "the other GPUs can be used; nvidia-smi may say what is wrong with this one", true});
   }
   return findings;
 }

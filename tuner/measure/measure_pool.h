@@ -8,7 +8,7 @@
 // If a signal from outside ends a worker (SIGKILL when memory runs out, SIGTERM), no variant is to
 // blame yet. After two such ends the request is started again with nothing else of the sweep beside
 // it. If the worker is ended twice there too, the reply is `crashed`. Its `failure` is set: the
-// caller must make sure that the machine does not end workers whatever they do. One thread.
+// caller must check that the machine does not kill every worker. One thread.
 
 #pragma once
 

@@ -63,7 +63,9 @@ Result<std::set<Outcome>> parse_retry(const std::string& text) {
     if (!outcome.has_value() ||
         std::ranges::find(kRetriedOutcomes, *outcome) == kRetriedOutcomes.end()) {
       const auto name_of = [](Outcome known) { return to_string(known); };
-      return invalid_argument("--retry: '" + word + "' is no outcome of a variant that failed" +
+      return invalid_argument("--retry: '" + word +
+                              "' is not one of compile_failed, crashed, launch_failed, timeout, "
+                              "unsupported, unstable, wrong" +
                               did_you_mean(word, kRetriedOutcomes, name_of));
     }
     outcomes.insert(*outcome);

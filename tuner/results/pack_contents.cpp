@@ -25,13 +25,15 @@
 namespace mgtune {
 namespace {
 
-Result<std::vector<TunedTableRow>> read_rows(const std::string& path, const std::string& text,
-                                             Catalog& catalog) {
+Status read_rows(const std::string& path, const std::string& text, Catalog& catalog,
+                 OpenedRows& opened) {
   MGTUNE_ASSIGN(const JsonValue value, parse_document(path, text));
   Result<std::vector<TunedTableRow>> rows =
       read_tuned_table(JsonCursor(path, value), catalog, UnknownOperators::skip);
   if (!rows.ok()) return as_corrupt(std::move(rows).take_status());
-  return rows;
+  opened.rows = *std::move(rows);
+  opened.notes = unknown_operator_sentences(path, value, catalog);
+  return {};
 }
 
 // The usable tables of the file, of the store or of what a program opens instead, for all GPUs.
@@ -41,8 +43,8 @@ Result<std::vector<TunedTable>> all_tables(const PackRequest& request, Catalog& 
   OpenedRows opened;
   if (!request.table.empty()) {
     MGTUNE_ASSIGN(const std::string text, read_document(FileSystem::real(), request.table));
-    MGTUNE_ASSIGN(opened.rows, read_rows(request.table, text, catalog));
-    opened.failed.add(user_failures(""));
+    MGTUNE_TRY(read_rows(request.table, text, catalog, opened));
+    opened.failed.add(user_failures("", opened.notes));
   } else {
     MGTUNE_ASSIGN(opened, open_rows(request.database, catalog));
   }

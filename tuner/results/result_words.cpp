@@ -167,6 +167,7 @@ std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct
                            const Names& names) {
   std::vector<std::string> all(names.begin(), names.end());
   all.emplace_back("cpu");
+  if (std::ranges::find(all, word) != all.end()) return "";
   return suggest_gpu(word, products, std::move(all));
 }
 

@@ -65,7 +65,8 @@ Result<OpenedRows> open_rows(const std::string& named, Catalog& catalog) {
     if (!table.ok() && !is_missing) return std::move(table).take_status();
     if (table.ok() && table->has_value()) {
       opened.rows = std::move((*table)->rows);
-      opened.failed.add(user_failures(""));
+      opened.notes = std::move((*table)->notes);
+      opened.failed.add(user_failures("", opened.notes));
       return opened;
     }
   }

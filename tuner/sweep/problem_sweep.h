@@ -50,6 +50,7 @@ class ProblemSweep {
   std::int64_t done() const { return done_; }
   bool stopped() const { return stopped_; }  // by the deadline or should_stop()
   bool stopped_by_target() const { return settled_ && !proposals_.exhausted(); }
+  bool found_any() const { return done_ > 0 || proposals_.has_proposed(); }
   std::uint64_t looked_in_vain() const { return proposals_.looked_in_vain(); }
   bool supports_nothing() const { return done_ > 0 && unsupported_ == done_; }
   const VariantState* best() const;  // nullptr while none passed

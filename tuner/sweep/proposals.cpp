@@ -1,20 +1,24 @@
 #include "sweep/proposals.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace mgtune {
 namespace {
 
-// How many points, and beginnings of points, a search may look at before it finds another variant.
-// It takes a second or two. Without this limit, a search for a variant that does not exist would
-// walk through 10^15 points.
-constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 24U;
+// How many points, and beginnings of points, a search without a time budget may look at before it
+// finds another variant. It takes some seconds, and is more than the largest space that is listed
+// as a whole has. Without this limit, a search for a variant that does not exist would walk through
+// 10^15 points.
+constexpr std::uint64_t kMaxLooked = std::uint64_t{1} << 26U;
 
 }  // namespace
 
 Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProblem& planned,
                                   const WarmStart& warm_start) {
-  auto limit = std::make_shared<WalkLimit>(kMaxLooked, shared.should_stop);
+  const bool has_deadline = shared.options.budget.seconds.has_value();
+  auto limit = std::make_shared<WalkLimit>(
+      has_deadline ? std::numeric_limits<std::uint64_t>::max() : kMaxLooked, shared.should_stop);
   MGTUNE_ASSIGN(auto search, make_search(shared.options.strategy, planned.space,
                                          shared.options.seed, warm_start, limit));
   return Proposals(*planned.problem.op, std::move(limit), std::move(search));
@@ -31,6 +35,7 @@ std::optional<Variant> Proposals::next(
   if (!retried_.empty() && !std::exchange(lacks_default_, false)) {
     Variant variant = std::move(retried_.front());
     retried_.pop_front();
+    has_proposed_ = true;
     return variant;
   }
   while (true) {
@@ -41,6 +46,7 @@ std::optional<Variant> Proposals::next(
       if (limit_->end() == WalkLimit::End::steps) looked_in_vain_ = limit_->steps();
       return std::nullopt;
     }
+    has_proposed_ = true;
     if (!excludes(variant_text(*op_, *variant))) return variant;
   }
 }

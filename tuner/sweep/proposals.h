@@ -45,8 +45,10 @@ class Proposals {
 
   bool exhausted() const { return exhausted_; }
 
-  // How many points the search looked at in vain before it gave up, because it may look at no more
-  // for one variant. 0: it did not give up.
+  bool has_proposed() const { return has_proposed_; }  // next() has found a variant
+
+  // After how many points, and beginnings of points, without another variant the search gave up. 0:
+  // it did not give up.
   std::uint64_t looked_in_vain() const { return looked_in_vain_; }
 
   Search& search() { return *search_; }
@@ -61,7 +63,7 @@ class Proposals {
   std::set<std::string> excluded_;
   std::deque<Variant> retried_;
   bool lacks_default_ = false;  // the search proposes the default first
-  bool exhausted_ = false;
+  bool exhausted_ = false, has_proposed_ = false;
   std::uint64_t looked_in_vain_ = 0;
 };
 

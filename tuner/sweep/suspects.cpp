@@ -14,9 +14,8 @@ Status Suspects::add(VariantState state) {
   states_.push_back(std::move(state));
   if (states_.size() < kMaxSuspects) return {};
   return environment_error(
-      "every one of the last " + std::to_string(states_.size()) +
-      " variants ended so, the last one was " + states_.back().variant + ": " +
-      states_.back().message +
+      "the measure worker was killed at each of the last " + std::to_string(states_.size()) +
+      " variants; the last one was " + states_.back().variant + ": " + states_.back().message +
       "\nnothing is recorded for them, and the same command goes on from here");
 }
 

@@ -174,12 +174,12 @@ class Sweep {
     const PlannedProblem& planned = problems_[running.index];
     const ProblemSweep& sweep = *running.sweep;
     const bool is_limited = sweep.looked_in_vain() > 0;
-    if (!is_limited && (sweep.done() > 0 || !sweep.stopped())) return;
-    shared_.summary.unfound += sweep.done() == 0 ? 1 : 0;
+    if (!is_limited && (sweep.found_any() || !sweep.stopped())) return;
+    shared_.summary.unfound += sweep.found_any() ? 0 : 1;
     skip(name_of(planned.problem) + ": the search found no " +
-         (sweep.done() > 0 ? "further " : "") + "variant " +
-         (is_limited ? "among " + std::to_string(sweep.looked_in_vain()) +
-                           " points in a row, which is the limit"
+         (sweep.found_any() ? "further " : "") + "variant " +
+         (is_limited ? "in " + std::to_string(sweep.looked_in_vain()) +
+                           " steps through points and beginnings of points, which is the limit"
                      : "before it was stopped") +
          "; the space has " + std::to_string(planned.space.size()) +
          " points; constraints on few parameters exclude many points at once");

@@ -64,4 +64,11 @@ Status SweepJournal::finish() {
   return sweep_id_ == 0 ? Status() : store_.finish_sweep(sweep_id_, utc_now());
 }
 
+Result<FailedVariants> failed_variants(SweepShared& shared, const TunedView& pick) {
+  FailedVariants failed;
+  MGTUNE_ASSIGN(const MeasuredRows measured, shared.store.measured(pick.op));
+  failed.add(measured);
+  return failed;
+}
+
 }  // namespace mgtune

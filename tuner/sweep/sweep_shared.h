@@ -14,6 +14,7 @@
 #include "build/builder.h"
 #include "compile/compile_pool.h"
 #include "measure/measure_pool.h"
+#include "selection/usable_rows.h"
 #include "sweep/known_results.h"
 #include "sweep/sweep.h"
 #include "worker/worker_process.h"
@@ -64,5 +65,8 @@ struct SweepShared {
     return {options.kernel.empty() ? view.op : options.kernel, view.op, view.problem};
   }
 };
+
+// The variants of the pick's operator that are never run, because they failed at some problem.
+Result<FailedVariants> failed_variants(SweepShared& shared, const TunedView& pick);
 
 }  // namespace mgtune

@@ -19,13 +19,14 @@
  *  3. Every function that can fail returns mgr_status_t, which is 0 for success. A function that
  *     fails leaves its outputs unchanged, and mgr_last_error() has the message. Each function lists
  *     its statuses below. Besides those, every function may return MGR_INVALID_ARGUMENT for a null
- *     pointer that is not allowed, MGR_OUT_OF_MEMORY, MGR_INTERNAL, and on a GPU MGR_DEVICE_LOST.
+ *     pointer that is not allowed, MGR_OUT_OF_MEMORY, MGR_INTERNAL, on a GPU
+ *     MGR_DEVICE_LOST, and in the child of a fork() MGR_FORKED.
  *  4. Strings are UTF-8 and end with a zero. The library copies the strings that you pass. Strings
  *     that it returns belong to the library; each function says how long they live.
  *  5. Streams and device memory are void*. A stream is a CUstream (cudaStream_t); null is the
  *     default stream. You need no CUDA header. No C++ exception leaves the library.
- *  6. All symbols are named mgr_*. MGR_ABI_VERSION grows when functions or fields are added. The
- *     library's soname changes when anything is removed or changes its meaning.
+ *  6. All symbols are named mgr_*. MGR_ABI_VERSION grows when functions, fields or statuses are
+ *     added. The library's soname changes when anything is removed or changes its meaning.
  *
  * Threads: several threads may use one context at the same time. mgr_plan and mgr_prepare compile
  * at the same time, and compile the same build only once; they load one after the other.
@@ -57,7 +58,7 @@
 extern "C" {
 #endif
 
-#define MGR_ABI_VERSION 2
+#define MGR_ABI_VERSION 3
 
 /* NOLINTBEGIN(modernize-use-using): this header is C. */
 

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace mgtune {
 
 FilePlace::FilePlace(const std::string& path, const std::string& file)
@@ -17,7 +19,14 @@ std::optional<FilePlace::Identity> FilePlace::identity_of(const std::string& pat
   return Identity{info.st_dev, info.st_ino};
 }
 
-bool FilePlace::holds() const { return is_there(named_) && is_there(file_); }
+// A file system that does not answer for a moment has not lost the file.
+bool FilePlace::is_lost(const Named& file) {
+  if (!file.identity.has_value()) return true;
+  const std::optional<Identity> now = identity_of(file.path);
+  return now.has_value() ? now != file.identity : errno == ENOENT || errno == ENOTDIR;
+}
+
+bool FilePlace::holds() const { return !is_lost(named_) && !is_lost(file_); }
 
 void FilePlace::remove_log() const {
   if (is_there(file_)) return;  // only a link leads elsewhere now

@@ -35,6 +35,7 @@ class FilePlace {
   };
   static std::optional<Identity> identity_of(const std::string& path);
   static Named find(const std::string& path) { return {path, identity_of(path)}; }
+  static bool is_lost(const Named& file);
   static bool is_there(const Named& file) {
     return file.identity.has_value() && identity_of(file.path) == file.identity;
   }

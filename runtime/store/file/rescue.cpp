@@ -27,7 +27,7 @@ Result<std::string> create_rescue_file(const fs::path& folder, const fs::path& p
     const fs::path name = path.stem().string() + ".rescued" + suffix + path.extension().string();
     const std::string file = (folder / name).string();
     const FileDescriptor created(
-        ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+        ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (created.is_open()) return file;
     if (errno != EEXIST) return io_error("cannot create " + file + ": " + std::strerror(errno));
   }

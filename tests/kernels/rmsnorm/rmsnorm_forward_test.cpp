@@ -133,10 +133,11 @@ TEST(RmsnormForwardPointers, MayBeAlignedToOneElementAlone) {
   auto rows = RmsnormRows::make(reference, false, shape, kRmsnormBf16, values).value();
   values.insert(values.begin(), 7.0);
   const auto x = DeviceTensor::upload(reference.device(), DType::bf16, values).value();
-  const Status status = module.launch(
-      variant.kernel, variant.grid, variant.block,
-      static_cast<void*>(static_cast<char*>(x.data()) + 2), rows.weight.data(), rows.y.data(),
-      static_cast<void*>(nullptr), shape.rows, shape.x_stride, kRmsnormEps, kRmsnormOffset);
+  const Status status =
+      module.launch(variant.kernel, variant.grid, variant.block,
+                    static_cast<void*>(static_cast<char*>(x.data()) + 2), rows.weight.data(),
+                    rows.y.data(), static_cast<void*>(nullptr), shape.rows, shape.x_stride,
+                    kRmsnormEps, kRmsnormOffset, variant.grid);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_LE(relative_l2(rows.y.download().value(), rows.expected_y), 4.5e-3);
 }

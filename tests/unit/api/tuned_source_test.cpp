@@ -151,10 +151,37 @@ TEST_F(TunedSourceTest, ATableOfStrangersIsRefused) {
 }
 
 TEST_F(TunedSourceTest, OperatorsOfOtherFamiliesArePassedOver) {
-  const Result<TunedSource> source =
-      read(replaced(rmsnorm_table(), "rmsnorm.forward", "somebody.elses"));
+  const std::string table = replaced(rmsnorm_table(), "rmsnorm.forward", "somebody.elses");
+  for (const std::string& content : {table, pack_of(table)}) {
+    const Result<TunedSource> source = read(content);
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    EXPECT_TRUE(source->rows.empty());
+    EXPECT_THAT(source->notes,
+                testing::ElementsAre(folder_.file("source") +
+                                     ": 1 tuned problem of somebody.elses is left out, because "
+                                     "this mgtune does not know the operator"));
+  }
+}
+
+// What failed in the user's own database is excluded from the rows of tables. If nobody can read
+// the database, nobody may believe that nothing failed.
+TEST_F(TunedSourceTest, AUsersDatabaseThatCannotBeReadIsNoted) {
+  const Variable data("XDG_DATA_HOME", folder_.path());
+  const Variable quiet("MGTUNE_QUIET", "1");
+  const Operator& op = **catalog_.find_operator("rmsnorm.forward");
+  Result<TunedSource> without = read(rmsnorm_table());
+  ASSERT_TRUE(without.ok()) << without.status().message();
+  evidence_of(op, catalog_, *without);
+  EXPECT_THAT(without->notes, testing::IsEmpty()) << "a database that does not exist is empty";
+  std::filesystem::create_directory(folder_.file("mgtune"));
+  write("This is no database.", "mgtune/results.db");
+  Result<TunedSource> source = read(rmsnorm_table());
   ASSERT_TRUE(source.ok()) << source.status().message();
-  EXPECT_TRUE(source->rows.empty());
+  evidence_of(op, catalog_, *source);
+  evidence_of(**catalog_.find_operator("rmsnorm.add_forward"), catalog_, *source);
+  EXPECT_THAT(source->notes, testing::ElementsAre(AllOf(
+                                 HasSubstr(folder_.file("mgtune/results.db") + " cannot be read ("),
+                                 HasSubstr("), so variants that failed there are not excluded"))));
 }
 
 // A bit that flips in a table is either noticed or makes another table that is right.

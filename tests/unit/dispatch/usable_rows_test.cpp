@@ -85,6 +85,27 @@ TEST_F(UsableRowsTest, AVariantThatFailedAnywhereOnTheGpu) {
   EXPECT_EQ(use(row()), RowUse::failed);
 }
 
+// Files may have the parameters of a variant in any order.
+TEST_F(UsableRowsTest, AVariantThatFailedWithItsParametersInAnotherOrder) {
+  const std::string other_order =
+      " row VEC=8 PDL=false WEIGHT=early  STORE=streaming LOAD=no_allocate ROWS_PER_THREAD=1, "
+      "ROWS_PER_BLOCK=1 THREADS_PER_ROW=64";
+  failed_.add(kH200Record, row().op, replaced(other_order, "VEC=8", "VEC=4"), Outcome::wrong);
+  EXPECT_EQ(use(row()), RowUse::usable) << "another value is another variant";
+  failed_.add(kH200Record, row().op, other_order, Outcome::wrong);
+  EXPECT_EQ(use(row()), RowUse::failed);
+  EXPECT_TRUE(leaves_out(row()));
+  TunedView view = row();
+  view.tuned.variant = other_order;
+  EXPECT_TRUE(leaves_out(view));
+  EXPECT_THAT(
+      left_out_.sentences(),
+      testing::ElementsAre(testing::ContainsRegex("PDL=false \\(wrong\\).*=64 \\(wrong\\)")));
+  EXPECT_TRUE(failed_.find(kH200Record, row().op, row().tuned.variant).has_value());
+  failed_.add(kH200Record, row().op, "no assignment", Outcome::crashed);
+  EXPECT_EQ(failed_.find(kH200Record, row().op, "no assignment"), Outcome::crashed);
+}
+
 TEST_F(UsableRowsTest, TheSentencesNameReasonsAndRows) {
   failed_.add(kH200Record, row().op, row().tuned.variant, Outcome::wrong);
   EXPECT_TRUE(leaves_out(row()));

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/helpers/replaced.h"
 #include "tests/helpers/operators/toy_operators.h"
+#include "tests/helpers/replaced.h"
 
 namespace mgtune {
 namespace {

@@ -264,14 +264,15 @@ TEST_F(RefusedFileTest, WhateverMgtuneDoesNotMakeIsCorrupt) {
       " sweep, 1 AS gpu, 1 AS problem, 'rotating' AS method, 1 AS variant, '' AS build_sha256,"
       " NULL AS default_variant, 1.0 AS median_ns, 1.0 AS default_median_ns, 0 AS tie FROM r";
   const std::vector<std::pair<std::string, std::string>> changes = {
-      {"DROP TABLE tuned; CREATE VIEW tuned" + endless, "no mgtune makes its view 'tuned'"},
-      {"CREATE VIEW best" + endless, "no mgtune makes its view 'best'; remove that"},
+      {"DROP TABLE tuned; CREATE VIEW tuned" + endless, "it has a view 'tuned'"},
+      {"CREATE VIEW best" + endless,
+       "it has a view 'best', which mgtune does not make; remove that"},
       {"CREATE TRIGGER t AFTER INSERT ON gpus BEGIN DELETE FROM sweeps; END",
-       "no mgtune makes its trigger 't'"},
-      {"CREATE TABLE more (x TEXT)", "no mgtune makes its table 'more'"},
-      {"CREATE VIRTUAL TABLE words USING fts5(x)", "no mgtune makes its table 'words"},
-      {"CREATE INDEX extra ON outcomes (abs(message))", "no mgtune makes its index 'extra'"},
-      {"CREATE VIEW \"\x1b[2J\" AS SELECT 1", "no mgtune makes its view '?[2J'"},
+       "it has a trigger 't'"},
+      {"CREATE TABLE more (x TEXT)", "it has a table 'more'"},
+      {"CREATE VIRTUAL TABLE words USING fts5(x)", "it has a table 'words"},
+      {"CREATE INDEX extra ON outcomes (abs(message))", "it has a index 'extra'"},
+      {"CREATE VIEW \"\x1b[2J\" AS SELECT 1", "it has a view '?[2J'"},
       {"DROP INDEX checks_by_key; CREATE INDEX checks_by_key ON checks (abs(gpu))",
        "its index 'checks_by_key' was changed"},
       {"ALTER TABLE tuned ADD COLUMN x TEXT AS (printf('%.*c', 1000000000, 'x'))",

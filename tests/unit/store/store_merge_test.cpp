@@ -271,16 +271,22 @@ TEST_F(StoreMergeTest, WhatThisStoreWasBeforeIsItsHistory) {
   EXPECT_EQ(merge({late}).status().code(), StatusCode::incompatible);
 }
 
-TEST_F(StoreMergeTest, RowsThatReferToNothingAreCorruptAndAddNothing) {
-  const std::string a = file("a.db", {{}});
-  {
-    const auto database = Database::open(a, Database::Access::read_write).value();
-    ASSERT_TRUE(database->execute("PRAGMA foreign_keys = OFF; DELETE FROM problems").ok());
+TEST_F(StoreMergeTest, RowsThatNobodyCanReadAreCorruptAndAddNothing) {
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"PRAGMA foreign_keys = OFF; DELETE FROM problems", "refers to a row that is not there"},
+      {"UPDATE outcomes SET outcome = 'evil'", "evil"},
+      {"UPDATE finalists SET samples_ns = '1e400 nan x'", "samples that are no array of numbers"}};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const std::string a = file(std::to_string(i) + ".db", {{}});
+    {
+      const auto database = Database::open(a, Database::Access::read_write).value();
+      ASSERT_TRUE(database->execute(changes[i].first).ok());
+    }
+    const Status status = merge({a}).status();
+    EXPECT_EQ(status.code(), StatusCode::corrupt);
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(a), HasSubstr(changes[i].second)));
+    EXPECT_THAT(rows(), IsEmpty());
   }
-  const Status status = merge({a}).status();
-  EXPECT_EQ(status.code(), StatusCode::corrupt);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr(a), HasSubstr("refers to no row of problems")));
-  EXPECT_THAT(rows(), IsEmpty());
 }
 
 }  // namespace

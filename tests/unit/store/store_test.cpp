@@ -102,7 +102,8 @@ TEST(DefaultDatabasePath, IsNotTheCurrentFolder) {
     ::unsetenv("XDG_DATA_HOME");
     const Status status = default_database_path().status();
     EXPECT_EQ(status.code(), StatusCode::environment);
-    EXPECT_NE(status.message().find("set XDG_DATA_HOME to an absolute path, or name the database"), std::string::npos);
+    EXPECT_NE(status.message().find("set XDG_DATA_HOME to an absolute path, or name the database"),
+              std::string::npos);
   }
 }
 

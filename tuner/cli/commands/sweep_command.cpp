@@ -102,8 +102,8 @@ class SweepCommand final : public Command {
         "How variants are timed on a GPU: rotating (default: no data in the L2 cache), cold, hot, "
         "or graph, which suits kernels under 20 us");
     arguments.value("--retry", request_.retry, "LIST",
-                    "Try variants again that were recorded with one of these outcomes: "
-                    "compile_failed,crashed,timeout,launch_failed");
+                    "Try variants again that failed with one of these: compile_failed, crashed, "
+                    "launch_failed, timeout, unsupported, unstable, wrong");
     arguments.database(database_);
     arguments.value(
         "--shard", request_.shard, "I/N",
