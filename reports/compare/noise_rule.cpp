@@ -133,6 +133,7 @@ Judgement judge(std::span<const TimedPair> pairs) {
   std::vector<TimedPair> measured_twice;
   std::ranges::copy_if(pairs, std::back_inserter(measured_twice),
                        [](const TimedPair& pair) { return !pair.same_samples; });
+  logs.reserve(measured_twice.size());
   for (const TimedPair& pair : measured_twice) logs.push_back(log_change(pair));
   // A change that all rows share is not scatter, but with it the scores would differ with the rows'
   // intervals.

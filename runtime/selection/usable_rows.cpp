@@ -38,7 +38,7 @@ std::string on_one_line(std::string text) {
 // The design, and its parameters in the order of their names. A stored text may have the parameters
 // in any order, since parse_variant() accepts each order.
 std::string with_sorted_parameters(std::string_view variant) {
-  const std::string whole(variant);
+  std::string whole(variant);
   variant.remove_prefix(std::min(variant.find_first_not_of(' '), variant.size()));
   const std::string_view design = variant.substr(0, variant.find(' '));
   const auto parameters = parse_assignments(variant.substr(design.size()));

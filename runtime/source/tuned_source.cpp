@@ -114,7 +114,7 @@ void leave_out_unusable(const std::string& path, const std::string& op,
     return (op.empty() || row.op == op) && left_out.leaves_out(row, catalog, failed);
   });
   for (const std::string& sentence : left_out.sentences()) {
-    note((path.empty() ? "" : path + ": ") + sentence, source);
+    note(path.empty() ? sentence : fmt::format("{}: {}", path, sentence), source);
   }
 }
 

@@ -140,6 +140,7 @@ std::vector<std::string> unknown_operator_sentences(const std::string& file,
     picks_of[*read_text(table.at("operator"))] += picks.ok() ? picks->size() : 0;
   }
   std::vector<std::string> sentences;
+  sentences.reserve(picks_of.size());
   for (const auto& [op, picks] : picks_of) {
     sentences.push_back(fmt::format(
         "{}: {} tuned problem{} of {} {} left out, because this mgtune does not know the operator",

@@ -29,7 +29,7 @@ OpenedRows installed_rows(Catalog& catalog) {
   opened.rows = std::move(all.rows);
   std::ranges::move(all.failures, std::back_inserter(opened.notes));
   if (files > 0) {
-    opened.notes.push_back(
+    opened.notes.emplace_back(
         "there are no results of your own yet; these come from the tables that are installed with "
         "mgtune, and programs run them");
   }

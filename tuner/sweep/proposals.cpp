@@ -25,8 +25,9 @@ Result<Proposals> Proposals::make(const SweepShared& shared, const PlannedProble
 }
 
 void Proposals::set_default(const std::string& variant) {
-  std::ranges::stable_partition(
-      retried_, [&](const Variant& retried) { return variant_text(*op_, retried) == variant; });
+  std::stable_partition(retried_.begin(), retried_.end(), [&](const Variant& retried) {
+    return variant_text(*op_, retried) == variant;
+  });
   lacks_default_ = !variant.empty() && !excludes(variant);
 }
 

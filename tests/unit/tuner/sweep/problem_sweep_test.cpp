@@ -56,6 +56,23 @@ TEST_F(ProblemSweepTest, WhatRulesLeftOfTheSpaceIsRecordedOnce) {
   EXPECT_EQ(store_.spaces()->front().sweep, spaces.front().sweep) << "all was known: no new row";
 }
 
+// No program would run it, so a pick of it would be left out by every reader.
+TEST_F(ProblemSweepTest, AVariantThatFailedAtAnotherProblemIsNoPick) {
+  const SweepSummary first = sweep();
+  ASSERT_EQ(first.picks.size(), 1U);
+  const std::string picked = first.picks[0].tuned.variant;
+  OutcomeRecord row = outcome_in(store_, gpu_record(devices_[0]));
+  row.key.problem = *store_.problem_id("rmsnorm.forward", "rows=8 hidden=64 T=f32", 1, 1);
+  row.variant = picked;
+  row.outcome = row.check->outcome = Outcome::wrong;
+  row.measurement.reset();
+  ASSERT_TRUE(store_.record(row).ok());
+  const SweepSummary again = sweep();
+  ASSERT_EQ(again.picks.size(), 1U);
+  EXPECT_NE(again.picks[0].tuned.variant, picked);
+  EXPECT_NE(again.picks[0].tuned.variant, "");
+}
+
 TEST_F(ProblemSweepTest, ACacheThatCannotKeepBuildsIsNamedOnce) {
   const Variable full("FAKE_WORKER_NOT_CACHED", "cannot write /c/k.build: No space left on device");
   const SweepSummary summary = sweep();
