@@ -17,7 +17,7 @@ namespace {
 
 // A table or an index, or something that is not ours.
 struct SchemaObject {
-  std::string type, name, table, sql;  // sql is without white space
+  std::string type, name, table, sql;                     // sql is without white space
   auto operator<=>(const SchemaObject&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
