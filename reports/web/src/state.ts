@@ -97,17 +97,23 @@ export class State {
     return this.keys.find((key) => key.problem === group?.problem && key.method === group.method);
   }
 
-  // The problem that gained most, which is the one that the verdict names; else the first that has a pick; without picks the
-  // one with most variants.
+  // The problem that gained most, which is the one that the verdict names; if none gained, the one with most variants, of
+  // those that have a pick or, without picks, of all.
   private favourite(): number {
-    const gain = (pick: Pick | undefined) =>
-      pick?.standing === 'faster' && !at(this.report.gpus, at(this.report.problems, pick.problem).gpu).emulation ? (pick.speedup ?? 0) : 0;
-    const pick = this.report.picks.reduce<Pick | undefined>(
-      (best, each) => (best === undefined || gain(each) > gain(best) ? each : best), undefined);
-    const index = this.keys.findIndex((key) => key.problem === pick?.problem && key.method === pick.method);
-    if (index >= 0) return index;
-    const count = (place: number) => this.report.problems[this.keys[place]?.problem ?? -1]?.count ?? 0;
-    return this.keys.reduce((most, _, place) => (count(place) > count(most) ? place : most), 0);
+    const { picks, problems, gpus } = this.report;
+    const gain = (pick: Pick) =>
+      pick.standing === 'faster' && !at(gpus, at(problems, pick.problem).gpu).emulation ? (pick.speedup ?? 0) : 0;
+    const pickOf = (place: number) =>
+      picks.find((pick) => pick.problem === this.keys[place]?.problem && pick.method === this.keys[place]?.method);
+    const rank = (place: number): readonly number[] => {
+      const pick = pickOf(place);
+      return [pick === undefined ? 0 : gain(pick), pick === undefined ? 0 : 1, problems[this.keys[place]?.problem ?? -1]?.count ?? 0];
+    };
+    const isBefore = (a: readonly number[], b: readonly number[]) => {
+      const differs = a.findIndex((value, i) => value !== b[i]);
+      return differs >= 0 && (a[differs] ?? 0) > (b[differs] ?? 0);
+    };
+    return this.keys.reduce((best, _, place) => (isBefore(rank(place), rank(best)) ? place : best), 0);
   }
 
   private show(index: number): void {
