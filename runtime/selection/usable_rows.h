@@ -1,7 +1,7 @@
 // Decides whether a tuned row can be used with this build of mgtune. Everything that reads tuned
 // rows asks use_of(): programs, explain, show, the report, export and pack. So they agree on the
-// rows that count, and LeftOutRows says for all of them which rows do not count and why. One thread
-// at a time per object and per catalog.
+// rows that count, and LeftOutRows says for all of them which rows do not count and why. A sweep
+// asks FailedVariants before it picks. One thread at a time per object and per catalog.
 
 #pragma once
 

@@ -34,7 +34,7 @@ namespace mgtune {
 
 struct TunedSource {
   std::string text;                           // "results.db, 12 tuned problems", for mgr_explain
-  std::vector<std::string> notes;             // the warnings, and what a table has in vain
+  std::vector<std::string> notes;             // warnings, and operators that are not known
   std::vector<TunedView> rows;                // tuned.gpu is equal for equal GPUs
   MeasuredRows measured;                      // of a database: the results of all variants
   std::optional<Pack> pack;                   // of a pack, until add_builds() takes its builds

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 30'000;
 constexpr int kHeaderBytes = 100;
-constexpr int kStepsBetweenLooksAtTheClock = 10'000;  // of SQLite's machine: below a millisecond
+constexpr int kStepsPerClockCheck = 10'000;  // of SQLite's machine: below a millisecond
 
 StatusCode status_code(int sqlite_code) {
   switch (sqlite_code & 0xff) {
@@ -79,11 +79,10 @@ void Statement::bind(const SqlValue& value) {
 Result<bool> Statement::step() {
   if (bind_failure_ != SQLITE_OK) return database_->failure(bind_failure_);
   const bool reads = sqlite3_stmt_readonly(statement_.get()) != 0;
-  const std::chrono::nanoseconds start = processor_time_of_this_thread();
+  if (reads && !began_reading_) began_reading_ = processor_time_of_this_thread();
   database_->deadline_ =
-      reads ? start + database_->read_limit_ - reading_ : std::chrono::nanoseconds::max();
+      reads ? *began_reading_ + database_->read_limit_ : std::chrono::nanoseconds::max();
   const int code = sqlite3_step(statement_.get());
-  reading_ += processor_time_of_this_thread() - start;
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) return database_->failure(code);
   // A statement outside of a transaction is one by itself.
@@ -155,8 +154,8 @@ Database::Database(std::string path, sqlite3* handle) : path_(std::move(path)), 
     return static_cast<int>(processor_time_of_this_thread() >
                             static_cast<Database*>(database)->deadline_);
   };
-  if (handle_ != nullptr)
-    sqlite3_progress_handler(handle_, kStepsBetweenLooksAtTheClock, is_late, this);
+  if (handle_ == nullptr) return;
+  sqlite3_progress_handler(handle_, kStepsPerClockCheck, is_late, this);
 }
 
 Database::~Database() { sqlite3_close(handle_); }
@@ -195,8 +194,8 @@ Status Database::check_place() {
 }
 
 Status Database::failure(int code) {
-  // A write may fail because of that; and if it fails for another reason, the rows are still to be
-  // kept.
+  // The file may be the reason of the failure. If there is another reason, the rows must be kept
+  // all the same.
   if (has_lost_place()) {
     sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
     if (Status lost = check_place(); !lost.ok()) return lost;

@@ -69,8 +69,9 @@ class Statement {
   Database* database_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   int bound_ = 0;
-  int bind_failure_ = 0;                // SQLite's first code that was not ok
-  std::chrono::nanoseconds reading_{};  // processor time of its steps
+  int bind_failure_ = 0;  // SQLite's first code that was not ok
+  // This thread's processor time when it began to read.
+  std::optional<std::chrono::nanoseconds> began_reading_;
 };
 
 class Database {
@@ -112,9 +113,9 @@ class Database {
   std::int64_t last_insert_id() const;
   std::int64_t changed_rows() const;  // by the last statement
   void set_busy_timeout(int milliseconds);
-  // How much processor time the steps of one statement that only reads may take together: 60 s if
-  // nobody sets it. So a file that was made to keep readers busy for ever is given up, and a slow
-  // disk or a locked file is not.
+  // How much processor time of the thread may pass between the first and the last step of a
+  // statement that only reads: 60 s if nobody sets it. So a file that was made to keep readers busy
+  // for ever is given up, and a slow disk or a locked file is not.
   void set_read_limit(std::chrono::milliseconds limit) { read_limit_ = limit; }
 
   // From here on, a write fails with io if the file lost its place while it was open (FilePlace).

@@ -85,8 +85,9 @@ Status check_trusted_file(int folder, const std::string& name, int file, const s
     const bool is_safe =
         (state->st_mode & kWritableByOthers) == 0 || (is_folder && (state->st_mode & S_ISVTX) != 0);
     if (!is_safe) {
-      return refuse(what + path,
-                    "can be written by other users, and the file holds code; 'chmod go-w' it");
+      return refuse(
+          what + path,
+          "can be written by other users, and the file holds code; 'chmod go-w' ends that");
     }
   }
   return {};

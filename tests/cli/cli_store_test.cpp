@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "store/database.h"
 #include "store/store.h"
@@ -24,8 +25,16 @@ class CliStoreTest : public VectorAddTest {
  protected:
   CliStoreTest() {
     edit("add.json", R"(["good", "wrong", "broken"])", R"(["good"])");
+    // All variants but the default, which comes first, wait for the gate.
+    edit("add.cu", "#include <mg/types.cuh>", "#include <mg/types.cuh>\n#include <unistd.h>");
+    edit("add.cu", "  if (i >= n) return;\n",
+         "  if (i >= n) return;\n  while (kThreads != 64 && threadIdx.x == 0 && ::access(\"" +
+             gate_ + "\", F_OK) != 0) ::usleep(1000);\n");
+    open_gate();
     fs::create_directories(mgtune_.data_folder());
   }
+
+  void open_gate() const { std::ofstream(gate_) << "open"; }
 
   Words sweep() const { return {"sweep", "--gpu", "cpu", "--kernel", family_}; }
 
@@ -44,12 +53,15 @@ class CliStoreTest : public VectorAddTest {
     return store.ok() ? store->outcomes()->size() : 0;
   }
 
-  // Starts a sweep, lets `act` change the folder when the first variant is recorded, and waits.
+  // Starts a sweep, and lets `act` change the folder when the first variant is recorded and the
+  // others wait.
   template <typename Act>
   Ended sweep_and(const Act& act) {
+    fs::remove(gate_);
     mgtune_.start(sweep());
     EXPECT_TRUE(mgtune_.wait_until([&] { return rows(mgtune_.database()) > 0; }));
     act();
+    open_gate();
     return mgtune_.finish();
   }
 
@@ -67,6 +79,8 @@ class CliStoreTest : public VectorAddTest {
     EXPECT_EQ(again.exit_code, 0) << again;
     EXPECT_EQ(rows(mgtune_.database()), 3U);
   }
+
+  const std::string gate_ = mgtune_.folder().file("gate");
 };
 
 TEST_F(CliStoreTest, AnEndlessViewEndsEveryCommandAtOnce) {
@@ -87,7 +101,7 @@ TEST_F(CliStoreTest, AnEndlessViewEndsEveryCommandAtOnce) {
                                        {"export", "--format", "csv"},
                                        sweep()};
   for (const Words& words : commands) {
-    expect_refused(mgtune_.run(words), 5, HasSubstr("which mgtune does not make"));
+    expect_refused(mgtune_.run(words), 5, HasSubstr("is not mgtune's"));
     EXPECT_EQ(file_content(path), before) << words.front();
     EXPECT_EQ(fs::exists(path + "-wal"), false);
   }

@@ -1,9 +1,13 @@
 #include "plan/sweep_plan.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -63,10 +67,11 @@ Result<std::set<Outcome>> parse_retry(const std::string& text) {
     if (!outcome.has_value() ||
         std::ranges::find(kRetriedOutcomes, *outcome) == kRetriedOutcomes.end()) {
       const auto name_of = [](Outcome known) { return to_string(known); };
-      return invalid_argument("--retry: '" + word +
-                              "' is not one of compile_failed, crashed, launch_failed, timeout, "
-                              "unsupported, unstable, wrong" +
-                              did_you_mean(word, kRetriedOutcomes, name_of));
+      std::vector<std::string_view> names;
+      std::ranges::transform(kRetriedOutcomes, std::back_inserter(names), name_of);
+      return invalid_argument(fmt::format("--retry: '{}' is not one of {}{}", word,
+                                          fmt::join(names, ", "),
+                                          did_you_mean(word, kRetriedOutcomes, name_of)));
     }
     outcomes.insert(*outcome);
   }

@@ -332,7 +332,7 @@ std::vector<OutcomeRecord> ProblemSweep::contenders() const {
 
 Status ProblemSweep::pick() {
   // A variant that failed at another problem is never run on this GPU, so it is no pick.
-  MGTUNE_ASSIGN(const FailedVariants failed, failed_variants(shared_, view_));
+  MGTUNE_ASSIGN(const FailedVariants failed, read_failed_variants(shared_, view_));
   std::erase_if(contenders_, [&](const auto& contender) {
     return failed.find(view_.gpu, view_.op, contender.first).has_value();
   });

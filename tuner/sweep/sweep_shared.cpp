@@ -64,7 +64,7 @@ Status SweepJournal::finish() {
   return sweep_id_ == 0 ? Status() : store_.finish_sweep(sweep_id_, utc_now());
 }
 
-Result<FailedVariants> failed_variants(SweepShared& shared, const TunedView& pick) {
+Result<FailedVariants> read_failed_variants(SweepShared& shared, const TunedView& pick) {
   FailedVariants failed;
   MGTUNE_ASSIGN(const MeasuredRows measured, shared.store.measured(pick.op));
   failed.add(measured);

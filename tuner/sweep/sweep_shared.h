@@ -67,6 +67,6 @@ struct SweepShared {
 };
 
 // The variants of the pick's operator that are never run, because they failed at some problem.
-Result<FailedVariants> failed_variants(SweepShared& shared, const TunedView& pick);
+Result<FailedVariants> read_failed_variants(SweepShared& shared, const TunedView& pick);
 
 }  // namespace mgtune

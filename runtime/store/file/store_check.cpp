@@ -62,8 +62,8 @@ Status compare_schemas(const std::string& path, const std::vector<SchemaObject>&
     const bool has_our_name =
         std::ranges::any_of(ours, [&](const auto& own) { return is_same(own, object); });
     if (has_our_name) return corrupt(start + "its " + printable(object) + " was changed");
-    return corrupt(start + "it has a " + printable(object) +
-                   ", which mgtune does not make; remove that to use the file");
+    return corrupt(start + "its " + printable(object) +
+                   " is not mgtune's; remove that to use the file");
   }
   for (auto own = ours.rbegin(); own != ours.rend(); ++own) {  // a table before its indexes
     if (!std::ranges::binary_search(found, *own)) {

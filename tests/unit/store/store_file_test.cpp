@@ -264,15 +264,14 @@ TEST_F(RefusedFileTest, WhateverMgtuneDoesNotMakeIsCorrupt) {
       " sweep, 1 AS gpu, 1 AS problem, 'rotating' AS method, 1 AS variant, '' AS build_sha256,"
       " NULL AS default_variant, 1.0 AS median_ns, 1.0 AS default_median_ns, 0 AS tie FROM r";
   const std::vector<std::pair<std::string, std::string>> changes = {
-      {"DROP TABLE tuned; CREATE VIEW tuned" + endless, "it has a view 'tuned'"},
-      {"CREATE VIEW best" + endless,
-       "it has a view 'best', which mgtune does not make; remove that"},
+      {"DROP TABLE tuned; CREATE VIEW tuned" + endless, "its view 'tuned' is not mgtune's"},
+      {"CREATE VIEW best" + endless, "its view 'best' is not mgtune's; remove that"},
       {"CREATE TRIGGER t AFTER INSERT ON gpus BEGIN DELETE FROM sweeps; END",
-       "it has a trigger 't'"},
-      {"CREATE TABLE more (x TEXT)", "it has a table 'more'"},
-      {"CREATE VIRTUAL TABLE words USING fts5(x)", "it has a table 'words"},
-      {"CREATE INDEX extra ON outcomes (abs(message))", "it has a index 'extra'"},
-      {"CREATE VIEW \"\x1b[2J\" AS SELECT 1", "it has a view '?[2J'"},
+       "its trigger 't' is not mgtune's"},
+      {"CREATE TABLE more (x TEXT)", "its table 'more' is not mgtune's"},
+      {"CREATE VIRTUAL TABLE words USING fts5(x)", "its table 'words"},
+      {"CREATE INDEX extra ON outcomes (abs(message))", "its index 'extra' is not mgtune's"},
+      {"CREATE VIEW \"\x1b[2J\" AS SELECT 1", "its view '?[2J' is not mgtune's"},
       {"DROP INDEX checks_by_key; CREATE INDEX checks_by_key ON checks (abs(gpu))",
        "its index 'checks_by_key' was changed"},
       {"ALTER TABLE tuned ADD COLUMN x TEXT AS (printf('%.*c', 1000000000, 'x'))",
