@@ -56,7 +56,7 @@ DTYPES = {"bf16": "bf16", "fp16": "f16", "fp32": "f32"}
 class Runtime:
     """libmgruntime with one context. Every failure is a RuntimeError with the library's message."""
 
-    def __init__(self, library=None, device=None):
+    def __init__(self, library=None, device=None, database=None):
         self.mgr = ctypes.CDLL(library or os.environ.get("MGTUNE_LIBRARY", "libmgruntime.so.0"))
         self.mgr.mgr_last_error.restype = ctypes.c_char_p
         self.mgr.mgr_workspace_bytes.restype = ctypes.c_size_t
@@ -66,7 +66,8 @@ class Runtime:
         self.mgr.mgr_launch.argtypes = [pointer, pointer, pointer, size, pointer, size, pointer, size, pointer]
         device = (device or os.environ.get("MGTUNE_GPU", "auto")).encode()
         self.context = ctypes.c_void_p()
-        options = OpenOptions(ctypes.sizeof(OpenOptions), device, None, None, 0)
+        database = os.fsencode(database) if database else None
+        options = OpenOptions(ctypes.sizeof(OpenOptions), device, database, None, 0)
         self.must(self.mgr.mgr_open(ctypes.byref(options), ctypes.byref(self.context)))
 
     def must(self, status):
