@@ -21,10 +21,12 @@ struct ClockNoise {
   double wander;              // standard deviation of a run's median between processes
   double smallest;            // difference that counts
   double assumed_half_width;  // of an interval that is not known
+  double smallest_ns;         // difference that counts, whatever the time
 };
 
 ClockNoise noise_of(Clock clock) {
-  return clock == Clock::gpu ? ClockNoise{0.0025, 0.02, 0.005} : ClockNoise{0.02, 0.10, 0.10};
+  return clock == Clock::gpu ? ClockNoise{0.0025, 0.02, 0.005, 40}
+                             : ClockNoise{0.02, 0.10, 0.10, 0};
 }
 
 double half_width(const TimeEstimate& time, const ClockNoise& noise) {
@@ -46,8 +48,12 @@ double log_change(const TimedPair& pair) { return std::log(pair.b.median_ns / pa
 // For a verdict of SLOWER or FASTER.
 double smallest_that_counts(const TimedPair& pair) {
   const double floor = std::max(pair.a.noise_floor, pair.b.noise_floor);
-  const double smallest = std::max(noise_of(pair.clock).smallest, 2 * floor);
-  return pair.a.cut_short || pair.b.cut_short ? kCutShortFactor * smallest : smallest;
+  const ClockNoise noise = noise_of(pair.clock);
+  const double relative = std::max(noise.smallest, 2 * floor);
+  const double factor = pair.a.cut_short || pair.b.cut_short ? kCutShortFactor : 1;
+  // Relative to the shorter time, so that swapping the runs swaps the verdicts.
+  const double shorter = std::min(pair.a.median_ns, pair.b.median_ns);
+  return std::max(factor * relative, noise.smallest_ns / shorter);
 }
 
 // The z that a normal variable exceeds to either side with this probability.

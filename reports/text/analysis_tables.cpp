@@ -248,11 +248,11 @@ std::string finals_table(const ReportModel& model) {
     text += (text.empty() ? "" : "\n") + final_table(final.view);
   }
   return text +
-         "\nratio: its time divided by that of the default in the same round (without the default: "
-         "of the\n"
-         "variant with the ratio 1), as the median over the rounds. Drift cancels in it, so it "
-         "decides.\n"
-         "It may differ from the ratio of two times of this table.\n"
+         "\nratio: in each round, the variant's time divided by the default's; shown is the median "
+         "over\n"
+         "the rounds. Without the default, the variant with the ratio 1 takes its place. The ratio "
+         "decides,\nbecause drift cancels in it. It may differ from the ratio of two times of this "
+         "table.\n"
          "tied: not told apart from the fastest, beyond the noise and 0.5 %. Of those tied the "
          "default is picked, else\nthe one with the fewest registers.\n" +
          emulation_note(model);

@@ -121,8 +121,9 @@ std::string no_picks_text(const ReportModel& model) {
     return fmt::format("No picks: none of {} passed; mgtune show failures says why.\n", all);
   }
   return fmt::format(
-      "No picks yet: {} of {} passed, but the sweep ended before it picked one. The same command "
-      "goes on from there and picks; mgtune show environment has it.\n",
+      "No picks yet: {} of {} passed, but the sweep ended before it picked one. Run the same "
+      "command "
+      "again to finish it; 'mgtune show environment' prints the command.\n",
       passed, all);
 }
 

@@ -53,6 +53,9 @@ class CompareRunsTest : public RealGpuTest {
   MgtuneProgram mgtune_{cache_.path()};
 };
 
+// Of a shorter kernel, 3 % are less than two steps of the GPU's clock, which may be noise.
+constexpr double kLongEnoughNs = 64 / 0.03;
+
 // The same times as if every kernel took 3 % longer.
 MeasuredTable slowed(MeasuredTable table) {
   for (MeasuredRow& row : table.rows) {
@@ -64,7 +67,10 @@ MeasuredTable slowed(MeasuredTable table) {
 }
 
 TEST_F(CompareRunsTest, TheSameCodeIsNeverCalledDifferentAndThreePercentIsSeen) {
-  const int runs = std::getenv("MGTUNE_LONG_TESTS") == nullptr ? 4 : 15;
+  // The pairs share their runs: one disturbed time of N runs takes part in N - 1 of the pairs of
+  // its row, and there are about 7 rows. That must stay below 5 % of all pairs, so there are at
+  // least 6 runs.
+  const int runs = std::getenv("MGTUNE_LONG_TESTS") == nullptr ? 6 : 15;
   std::vector<MeasuredTable> tables;
   for (int i = 0; i < runs; ++i) tables.push_back(run(std::to_string(i)));
   std::size_t pairs = 0, rows = 0, false_alarms = 0, full_rows = 0, seen = 0;
@@ -85,6 +91,7 @@ TEST_F(CompareRunsTest, TheSameCodeIsNeverCalledDifferentAndThreePercentIsSeen) 
       }
       for (const ComparedRow& row : slower->rows) {
         if (row.a.time.cut_short || row.b.time.cut_short) continue;
+        if (row.a.time.median_ns < kLongEnoughNs) continue;
         ++full_rows;
         seen += row.difference.verdict == Verdict::slower ? 1 : 0;
       }

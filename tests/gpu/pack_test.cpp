@@ -117,11 +117,13 @@ TEST_F(PackOnGpu, ALaunchBesideTheDriversOwn) {
   const auto module = device().load(pick->build);
   ASSERT_TRUE(module.ok()) << module.status().message();
   const Kernel* const kernel = *(*module)->kernel(pick->build.kernels.front().name);
-  ASSERT_EQ(kernel->parameter_bytes().size(), 8U);
+  ASSERT_EQ(kernel->parameter_bytes().size(), 9U);
   void* no_rstd = nullptr;
   std::int64_t rows = kPackedRows, stride = kPackedHidden;
   float eps = 0, offset = 0;
-  std::array<void*, 8> arguments = {&x_, &weight_, &y_, &no_rstd, &rows, &stride, &eps, &offset};
+  std::uint32_t pdl_blocks = 0;  // the pick does not use it
+  std::array<void*, 9> arguments = {&x_,     &weight_, &y_,     &no_rstd,   &rows,
+                                    &stride, &eps,     &offset, &pdl_blocks};
   CUlaunchConfig config{};
   config.gridDimX = kPackedRows;
   config.gridDimY = config.gridDimZ = 1;

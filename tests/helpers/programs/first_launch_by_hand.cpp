@@ -63,7 +63,9 @@ int main(int argc, char** argv) {
   // rmsnorm_table()'s pick: a row a block, 128 threads.
   std::int64_t rows = FirstLaunch::kRows, stride = FirstLaunch::kHidden;
   float eps = 0, offset = 0;
-  std::array<void*, 8> arguments = {&x, &weight, &y, &rstd, &rows, &stride, &eps, &offset};
+  std::uint32_t pdl_blocks = 0;  // not used by the pick
+  std::array<void*, 9> arguments = {&x,      &weight, &y,      &rstd,      &rows,
+                                    &stride, &eps,    &offset, &pdl_blocks};
   CUlaunchConfig config{};
   config.gridDimX = FirstLaunch::kRows;
   config.blockDimX = 128;

@@ -83,6 +83,16 @@ TEST(NoiseRule, ATimeThatRacingCutShortCountsHalf) {
   EXPECT_EQ(difference(estimate(10000), raced).verdict, Verdict::slower);
 }
 
+// 1.397 and 1.429 us are two runs of identical code on an H200, each repeatable to 0.2 %.
+TEST(NoiseRule, OneStepOfTheClockIsNoDifference) {
+  EXPECT_EQ(difference(estimate(1397), estimate(1429)).verdict, Verdict::unsure);
+  EXPECT_EQ(difference(estimate(1429), estimate(1397)).verdict, Verdict::unsure);
+  EXPECT_NEAR(difference(estimate(1397), estimate(1429)).smallest_that_counts, 40.0 / 1397, 1e-12);
+  EXPECT_EQ(difference(estimate(1397), estimate(1461)).verdict, Verdict::slower);
+  EXPECT_EQ(difference(estimate(1461), estimate(1397)).verdict, Verdict::faster);
+  EXPECT_DOUBLE_EQ(difference(estimate(2100), estimate(2200)).smallest_that_counts, 0.02);
+}
+
 TEST(NoiseRule, HostsWanderMore) {
   EXPECT_EQ(verdict(1.03, 0.001, Clock::host), Verdict::same);
   EXPECT_EQ(verdict(1.08, 0.001, Clock::host), Verdict::unsure);

@@ -184,7 +184,7 @@ TEST(TablesTest, WithoutPicksItSaysWhetherAnythingPassed) {
   const std::string text = picks_table(make_report_model(rows));
   EXPECT_THAT(text, HasSubstr("No picks yet: " + std::to_string(passed) + " of " +
                               std::to_string(rows.outcomes.size()) + " variants passed"));
-  EXPECT_THAT(text, HasSubstr("The same command goes on"));
+  EXPECT_THAT(text, HasSubstr("Run the same command again"));
   EXPECT_EQ(limits_table(make_report_model(rows)), text);
   std::erase_if(rows.outcomes, [](const auto& view) { return !is_failure(view.outcome); });
   ASSERT_FALSE(rows.outcomes.empty());
