@@ -20,7 +20,8 @@ RowName name(const std::string& variant, const std::string& problem = "rows=4096
   return {"rmsnorm.forward", problem, variant, "NVIDIA H200", "132 SMs", "rotating", false};
 }
 
-MeasuredRow row(const RowName& of, double median_ns) {
+MeasuredRow row(const RowName& of, double median_us) {
+  const double median_ns = 1000 * median_us;
   return {of, {median_ns, median_ns * 0.999, median_ns * 1.001}, Clock::gpu};
 }
 
@@ -236,7 +237,7 @@ TEST(Comparison, JsonHasEveryRow) {
   EXPECT_NEAR(one["change"].get<double>(), 0.1, 1e-12);
   EXPECT_LT(one["change_low"].get<double>(), 0.1);
   EXPECT_EQ(one["smallest_that_counts"], 0.02);
-  EXPECT_EQ(one["a"]["median_ns"], 100);
+  EXPECT_EQ(one["a"]["median_ns"], 100'000);
   EXPECT_TRUE(one["b"]["median_low_ns"].is_null());
   EXPECT_EQ(json["only_in_a"][0]["variant"], "gone");
   EXPECT_TRUE(json["only_in_a"][0]["in_the_other"].is_null());
