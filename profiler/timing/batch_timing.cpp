@@ -30,6 +30,11 @@ constexpr double kWarmUpShare = 0.25;
 constexpr double kTurnNs = 200e3;
 constexpr double kTurnWarmUpNs = 10e6;
 
+// Work that runs without pauses before its sample is timed in parts of a tenth of that run. The
+// sample is one more part, so it has the same clocks.
+constexpr double kRunParts = 10;
+constexpr double kSlowsDown = 0.01;
+
 struct WarmUp {
   double call_ns = 0;
   double last_change = 0;  // between the last two windows, as a part of the time
@@ -66,6 +71,21 @@ Result<WarmUp> warm_up(BatchClock& clock, const BatchSize& size, double max_ns) 
   return warm;
 }
 
+// The time of a call in the first and in the last part of a run.
+struct Run {
+  double first_ns = 0, last_ns = 0;
+};
+
+Result<Run> run_for(BatchClock& clock, std::int64_t calls, double run_ns) {
+  Run run;
+  for (double spent_ns = 0; spent_ns < run_ns;) {
+    MGTUNE_ASSIGN(run.last_ns, time_window(clock, calls, 1));
+    if (run.first_ns == 0) run.first_ns = run.last_ns;
+    spent_ns += run.last_ns * static_cast<double>(calls);
+  }
+  return run;
+}
+
 // As many as there are samples already, so that few are wasted on a variant that loses its race.
 std::int64_t next_batches(const TimingBudget& budget, std::int64_t taken, double left_ns,
                           double batch_ns) {
@@ -80,6 +100,13 @@ std::string settling_note(const WarmUp& warm) {
   std::array<char, 80> text{};
   std::snprintf(text.data(), text.size(), "times still changed by %.1f %% after warm-up",
                 warm.last_change * 100);
+  return text.data();
+}
+
+std::string sustained_note(double seconds) {
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(),
+                "sustained: each variant ran for %.2g s before each sample", seconds);
   return text.data();
 }
 
@@ -151,17 +178,28 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
   BatchSize size = size_for(size_, budget.buffer_sets);
   size.batch_ns = std::max(size.batch_ns, kTurnNs);
   std::vector<std::unique_ptr<BatchClock>> clocks;
-  std::vector<std::int64_t> calls;
+  std::vector<std::int64_t> calls, calls_in_run;
+  const double run_ns = budget.settle_seconds * 1e9;
+  BatchSize part = size;
+  part.batch_ns = std::max(size.batch_ns, run_ns / kRunParts);
   std::string settling;
   for (const TimedWork& work : turning) {
     const std::unique_ptr<BatchClock>& clock = clocks.emplace_back(this->clock(work));
     MGTUNE_ASSIGN(const WarmUp warm, warm_up(*clock, size, kTurnWarmUpNs));
     calls.push_back(size.calls(warm.call_ns, clock->max_calls()));
+    calls_in_run.push_back(part.calls(warm.call_ns, clock->max_calls()));
     if (settling.empty()) settling = settling_note(warm);
   }
+  bool is_sustained = false;
+  if (run_ns > 0 && !clocks.empty()) {
+    MGTUNE_ASSIGN(const Run run, run_for(*clocks.front(), calls_in_run.front(), run_ns));
+    is_sustained = run.last_ns > (1 + kSlowsDown) * run.first_ns;
+  }
+  if (is_sustained) calls = calls_in_run;
 
   const double max_ns = budget.max_seconds * 1e9;
-  ClockLog log(watch_.get(), max_ns);
+  // The clocks of a sustained run are low for good: its samples are not taken again.
+  ClockLog log(watch_.get(), is_sustained ? 0 : max_ns);
   TurnTiming timing;
   timing.samples_ns.resize(works.size());
   std::vector<std::size_t> order(works.size());
@@ -173,6 +211,7 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
     std::ranges::shuffle(order, random);
     double took_ns = 0;
     for (const std::size_t i : order) {
+      if (is_sustained) MGTUNE_TRY(run_for(*clocks[i], calls[i], run_ns).status());
       MGTUNE_ASSIGN(const std::vector<double> samples, clocks[i]->time(calls[i], 1));
       round[i] = samples.front();
       took_ns += round[i] * static_cast<double>(calls[i]);
@@ -184,7 +223,8 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
   }
   timing.clocks = log.summary();
   const std::string clock_note = clocks.empty() ? "" : clocks.front()->note(budget.buffer_sets);
-  timing.note = joined({settling, clock_note, log.note(), note()});
+  timing.note = joined({is_sustained ? sustained_note(budget.settle_seconds) : settling, clock_note,
+                        is_sustained ? "" : log.note(), note()});
   return timing;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "final/power_limit.h"
 #include "timing/timer.h"
 
 namespace mgtune {
@@ -60,9 +61,21 @@ std::size_t fastest_of(std::span<const OutcomeRecord> entries) {
 constexpr double kAllowance = 4;
 constexpr double kMoreRounds = 2;
 
-std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries) {
+// TurnBudget::settle_seconds for kernels near the power limit.
+constexpr double kSettleSeconds = 0.3;
+
+double settle_seconds(const SweepShared& shared, std::span<const OutcomeRecord> entries) {
+  const bool may_exceed = std::ranges::any_of(entries, [&](const OutcomeRecord& entry) {
+    return is_near_power_limit(entry.measurement->clocks, shared.power_limit_w);
+  });
+  return may_exceed ? kSettleSeconds : 0;
+}
+
+std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries, double settle_s) {
   double round_s = 0;
-  for (const OutcomeRecord& entry : entries) round_s += entry.measurement->median_ns / 1e9;
+  for (const OutcomeRecord& entry : entries) {
+    round_s += settle_s + entry.measurement->median_ns / 1e9;
+  }
   const TurnBudget budget;
   const double rounds = static_cast<double>(budget.min_rounds) + kMoreRounds;
   const std::chrono::duration<double> time(kAllowance *
@@ -76,10 +89,11 @@ std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries) 
 Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
                             std::span<const OutcomeRecord> entries,
                             std::optional<std::size_t> twice) {
-  FinalRequest work{shared.named_problem(view), {}};
+  FinalRequest work{shared.named_problem(view), {}, settle_seconds(shared, entries)};
   for (const OutcomeRecord& entry : entries) work.variants.push_back(entry.variant);
   if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
-  return shared.workers.measure({shared.next_request++, std::move(work)}, launches_time(entries));
+  const std::chrono::milliseconds extra = launches_time(entries, work.settle_seconds);
+  return shared.workers.measure({shared.next_request++, std::move(work)}, extra);
 }
 
 // Whether an entry ended the final early.

@@ -52,6 +52,7 @@ class MeasureWorker {
                   bench_.launches(variants, turns_through_sets(timer_->method())));
     TurnBudget budget;
     budget.buffer_sets = launches.buffer_sets;
+    budget.settle_seconds = request.settle_seconds;
     if (bench_.device().info().kind == DeviceKind::cpu) {
       // Times of the cpu device say nothing about a GPU: a short run shows that the code works.
       budget.min_rounds = 3;

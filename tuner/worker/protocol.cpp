@@ -66,7 +66,10 @@ void for_each_member(Request& request, const Visit& visit) {
     visit("ceiling", request.ceiling);
     visit("bytes", request.bytes);
   }
-  if constexpr (std::is_same_v<Kind, FinalRequest>) visit("variants", request.variants);
+  if constexpr (std::is_same_v<Kind, FinalRequest>) {
+    visit("variants", request.variants);
+    visit("settle_seconds", request.settle_seconds);
+  }
   if constexpr (std::is_same_v<Kind, ProbeRequest>) visit("worker", request.worker);
 }
 

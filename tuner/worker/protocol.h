@@ -91,6 +91,7 @@ struct CeilingRequest {
 struct FinalRequest : NamedProblem {
   static constexpr std::string_view kKind = "final";
   std::vector<std::string> variants;
+  double settle_seconds = 0;  // TurnBudget's
 };
 
 // Shows that the machine works, after a variant failed: a compile worker compiles a source that is

@@ -239,7 +239,7 @@ void serve_final(const WorkRequest& request, const FinalRequest& work) {
     return say(encode(reply));
   }
   TurnTiming& final = reply.final.emplace();
-  final.note = "problem too small to rotate";
+  final.note = work.settle_seconds > 0 ? "sustained" : "problem too small to rotate";
   for (const std::string& variant : work.variants) {
     const auto first = std::find(work.variants.begin(), work.variants.end(), variant);
     const auto place = static_cast<double>(first - work.variants.begin());

@@ -308,6 +308,51 @@ TEST(TimingInTurn, AThrottledRoundIsTakenAgainWhole) {
   EXPECT_EQ(timing.clocks.throttled_samples, 3);
 }
 
+// Works of a GPU that lowers its clocks once one of them has run for 20 ms. The first work then
+// needs 10 % more time, the second 2 %, although the second is slower in bursts.
+class TimingAtThePowerLimit : public testing::Test {
+ protected:
+  TurnTiming timing(const TurnBudget& budget) {
+    const std::vector<TimedWork> works(2, nothing);
+    return TimerOfClocks({&first_, &second_}).time_in_turn(works, budget).value();
+  }
+  double call(int work, double burst_ns, double sustained_ns) {
+    if (std::exchange(running_, work) != work) ran_ns_ = 0;
+    const double ns = is_capped_ && ran_ns_ > 20e6 ? sustained_ns : burst_ns;
+    ran_ns_ += ns;
+    return ns;
+  }
+
+  bool is_capped_ = true;
+  FakeClock first_{[this](std::int64_t) { return call(1, 100e3, 110e3); }};
+  FakeClock second_{[this](std::int64_t) { return call(2, 103e3, 105e3); }};
+
+ private:
+  int running_ = 0;
+  double ran_ns_ = 0;
+};
+
+TEST_F(TimingAtThePowerLimit, EachWorkRunsAloneBeforeItsSample) {
+  const TurnTiming found = timing({.settle_seconds = 0.1});
+  EXPECT_THAT(found.samples_ns[0], testing::AllOf(SizeIs(testing::Ge(6)), Each(110e3)));
+  EXPECT_THAT(found.samples_ns[1], Each(105e3));
+  EXPECT_EQ(found.note, "sustained: each variant ran for 0.1 s before each sample");
+}
+
+TEST_F(TimingAtThePowerLimit, BurstsDoNotShowIt) {
+  const TurnTiming found = timing({});
+  EXPECT_THAT(found.samples_ns[0], Each(100e3));
+  EXPECT_THAT(found.samples_ns[1], Each(103e3));
+  EXPECT_EQ(found.note, "");
+}
+
+TEST_F(TimingAtThePowerLimit, WorkThatKeepsItsSpeedIsTimedInBursts) {
+  is_capped_ = false;
+  const TurnTiming found = timing({.settle_seconds = 0.1});
+  EXPECT_THAT(found.samples_ns[0], testing::AllOf(SizeIs(60), Each(100e3)));
+  EXPECT_EQ(found.note, "");
+}
+
 TEST(TimingInTurn, FailuresEndIt) {
   FakeClock clock(steady);
   clock.time_status = Status(StatusCode::device_lost, "gone");

@@ -96,6 +96,11 @@ class FinalTest : public StoreTest {
     contender.measurement->q3_ns = median_ns;
     return contender;
   }
+  static OutcomeRecord contender_with_power(const std::string& variant, double power_w) {
+    OutcomeRecord contender = FinalTest::contender(variant, 100);
+    contender.measurement->clocks.power_w = power_w;
+    return contender;
+  }
   static std::vector<OutcomeRecord> three() {
     return {contender(kDefault, 100), contender(kFast, 95), contender(kFaster, 96)};
   }
@@ -128,6 +133,14 @@ TEST_F(FinalTest, RoundsDecideNotSingleMeasurements) {
   EXPECT_EQ(final.finalists[0].launch_hash, "launch");
   EXPECT_EQ(final.finalists[0].samples_ns, std::vector<double>(10, 800));
   EXPECT_EQ(final.finalists[2].ratio, 1);
+}
+
+TEST_F(FinalTest, NearThePowerLimitVariantsAreTimedAsInPrograms) {
+  shared().power_limit_w = 700;
+  hold({contender_with_power(kDefault, 640), contender_with_power(kFast, 500)});
+  EXPECT_EQ(store_.finals()->front().final.note, "sustained") << "the request asked for it";
+  hold({contender_with_power(kDefault, 500), contender_with_power(kFaster, 500)});
+  EXPECT_EQ(store_.finals()->front().final.note, "problem too small to rotate");
 }
 
 TEST_F(FinalTest, TheSameEntriesAreNotTimedAgain) {

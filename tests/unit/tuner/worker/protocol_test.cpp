@@ -90,10 +90,12 @@ TEST(Protocol, CeilingsSurviveTheWire) {
 
 TEST(Protocol, FinalsSurviveTheWire) {
   const FinalRequest request{{"rmsnorm", "rmsnorm.forward", "rows=4 hidden=64 T=f32"},
-                             {"row VEC=8", "row VEC=1", "row VEC=8"}};
+                             {"row VEC=8", "row VEC=1", "row VEC=8"},
+                             0.25};
   const FinalRequest decoded = on_the_wire(request);
   EXPECT_EQ(decoded.variants, request.variants);
   EXPECT_EQ(decoded.problem, request.problem);
+  EXPECT_EQ(decoded.settle_seconds, 0.25);
 
   WorkReply reply;
   reply.final = {{{1.5, 2.5}, {3, 4}, {}}, "a note", {1980, 3201, 650, 55, "", 0}};
