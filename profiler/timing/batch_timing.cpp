@@ -30,10 +30,10 @@ constexpr double kWarmUpShare = 0.25;
 constexpr double kTurnNs = 200e3;
 constexpr double kTurnWarmUpNs = 10e6;
 
-// Work that runs without pauses before its sample is timed in parts of a tenth of that run. The
+// Work that runs without pauses before its sample is timed in parts of a sixth of that run. The
 // sample is one more part, so it has the same clocks.
-constexpr double kRunParts = 10;
-constexpr double kSlowsDown = 0.01;
+constexpr double kRunParts = 6;
+constexpr double kChanges = 0.01;
 
 struct WarmUp {
   double call_ns = 0;
@@ -191,9 +191,9 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
     if (settling.empty()) settling = settling_note(warm);
   }
   bool is_sustained = false;
-  if (run_ns > 0 && !clocks.empty()) {
-    MGTUNE_ASSIGN(const Run run, run_for(*clocks.front(), calls_in_run.front(), run_ns));
-    is_sustained = run.last_ns > (1 + kSlowsDown) * run.first_ns;
+  for (std::size_t i = 0; i < clocks.size() && run_ns > 0 && !is_sustained; ++i) {
+    MGTUNE_ASSIGN(const Run run, run_for(*clocks[i], calls_in_run[i], run_ns));
+    is_sustained = std::abs(run.last_ns / run.first_ns - 1) > kChanges;
   }
   if (is_sustained) calls = calls_in_run;
 

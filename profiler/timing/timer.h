@@ -58,9 +58,10 @@ struct TurnBudget {
   double max_seconds = 1;        // of measured time; ends it after min_rounds
   std::int64_t buffer_sets = 1;  // that all works together rotate through
   std::uint64_t seed = 1;        // of the order
-  // For kernels near the GPU's power limit. If this is above 0, the first work runs alone for so
-  // long. If that makes it slower by more than 1 %, because the GPU lowers its clocks, every work
-  // runs alone for so long before each of its samples. The note then says so.
+  // For kernels whose speed follows the clocks. If this is above 0, each work runs alone for so
+  // long. If that changes the time of one by more than 1 %, because the GPU lowers its clocks at
+  // its power limit, every work runs alone for so long before each of its samples. The note then
+  // says so.
   double settle_seconds = 0;
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "final/power_limit.h"
+#include "final/sustained.h"
 #include "timing/timer.h"
 
 namespace mgtune {
@@ -61,15 +61,8 @@ std::size_t fastest_of(std::span<const OutcomeRecord> entries) {
 constexpr double kAllowance = 4;
 constexpr double kMoreRounds = 2;
 
-// TurnBudget::settle_seconds for kernels near the power limit.
+// TurnBudget::settle_seconds. On an H200 the clocks of attention settle within 0.15 s.
 constexpr double kSettleSeconds = 0.3;
-
-double settle_seconds(const SweepShared& shared, std::span<const OutcomeRecord> entries) {
-  const bool may_exceed = std::ranges::any_of(entries, [&](const OutcomeRecord& entry) {
-    return is_near_power_limit(entry.measurement->clocks, shared.power_limit_w);
-  });
-  return may_exceed ? kSettleSeconds : 0;
-}
 
 std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries, double settle_s) {
   double round_s = 0;
@@ -89,10 +82,11 @@ std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries, 
 Result<WorkReply> run_final(SweepShared& shared, const TunedView& view,
                             std::span<const OutcomeRecord> entries,
                             std::optional<std::size_t> twice) {
-  FinalRequest work{shared.named_problem(view), {}, settle_seconds(shared, entries)};
+  const double settle_s = depends_on_clocks(view, shared.device.kind) ? kSettleSeconds : 0;
+  FinalRequest work{shared.named_problem(view), {}, settle_s};
   for (const OutcomeRecord& entry : entries) work.variants.push_back(entry.variant);
   if (twice.has_value()) work.variants.push_back(entries[*twice].variant);
-  const std::chrono::milliseconds extra = launches_time(entries, work.settle_seconds);
+  const std::chrono::milliseconds extra = launches_time(entries, settle_s);
   return shared.workers.measure({shared.next_request++, std::move(work)}, extra);
 }
 

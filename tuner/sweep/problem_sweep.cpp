@@ -5,7 +5,7 @@
 #include "calibration/calibrate.h"
 #include "final/final.h"
 #include "final/pick.h"
-#include "final/power_limit.h"
+#include "final/sustained.h"
 #include "search/search.h"
 #include "sweep/warm_start.h"
 
@@ -219,7 +219,7 @@ Status ProblemSweep::measure_ready() {
     MeasureRequest work{request(state)};
     const VariantState* incumbent = best();
     if (incumbent != nullptr && !is_default(state)) {
-      work.stop_above_ns = race_limit_ns(*incumbent->measurement, shared_.power_limit_w);
+      work.stop_above_ns = race_limit_ns(incumbent->measurement->q3_ns, view_, shared_.device.kind);
     }
     const std::int64_t id = shared_.next_request++;
     measuring_.emplace(id, std::move(state));

@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "clocks/clock_watch.h"
 #include "compile/compile_worker.h"
 #include "selection/variant_selection.h"
 #include "sweep/device_lock.h"
@@ -254,13 +253,6 @@ Result<std::vector<DeviceLock>> lock_all(const std::string& directory,
   return locks;
 }
 
-// 0 if it is not known.
-double power_limit_w(const DeviceInfo& device) {
-  if (device.kind == DeviceKind::cpu) return 0;
-  const Result<ClockLimits> limits = read_clock_limits(device.id);
-  return limits.ok() ? limits->power_w : 0;
-}
-
 }  // namespace
 
 Result<std::chrono::milliseconds> measure_deadline(DeviceKind device, const Problem& problem) {
@@ -298,7 +290,6 @@ Result<SweepSummary> run_sweep(const SweepOptions& options, const std::vector<De
       .workers = MeasurePool(options.program, devices, options.method, deadline),
       .journal = SweepJournal(store, options, device, gpu_id),
       .should_stop = should_stop,
-      .power_limit_w = power_limit_w(device),
       .retries = {.outcomes = options.retry},
   };
   if (options.counters) {

@@ -55,7 +55,6 @@ struct SweepShared {
   SweepJournal journal;
   std::function<bool()> should_stop;
 
-  double power_limit_w = 0;  // of the first device; 0: not known
   Retries retries = {};
   SweepSummary summary = {};
   std::int64_t next_request = 1;

@@ -324,7 +324,8 @@ class TimingAtThePowerLimit : public testing::Test {
   }
 
   bool is_capped_ = true;
-  FakeClock first_{[this](std::int64_t) { return call(1, 100e3, 110e3); }};
+  double slower_first_ns_ = 110e3;
+  FakeClock first_{[this](std::int64_t) { return call(1, 100e3, slower_first_ns_); }};
   FakeClock second_{[this](std::int64_t) { return call(2, 103e3, 105e3); }};
 
  private:
@@ -344,6 +345,13 @@ TEST_F(TimingAtThePowerLimit, BurstsDoNotShowIt) {
   EXPECT_THAT(found.samples_ns[0], Each(100e3));
   EXPECT_THAT(found.samples_ns[1], Each(103e3));
   EXPECT_EQ(found.note, "");
+}
+
+TEST_F(TimingAtThePowerLimit, OneWorkThatChangesIsEnough) {
+  slower_first_ns_ = 100e3;
+  const TurnTiming found = timing({.settle_seconds = 0.1});
+  EXPECT_THAT(found.samples_ns[0], Each(100e3));
+  EXPECT_THAT(found.samples_ns[1], Each(105e3));
 }
 
 TEST_F(TimingAtThePowerLimit, WorkThatKeepsItsSpeedIsTimedInBursts) {

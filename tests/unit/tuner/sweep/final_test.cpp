@@ -96,11 +96,6 @@ class FinalTest : public StoreTest {
     contender.measurement->q3_ns = median_ns;
     return contender;
   }
-  static OutcomeRecord contender_with_power(const std::string& variant, double power_w) {
-    OutcomeRecord contender = FinalTest::contender(variant, 100);
-    contender.measurement->clocks.power_w = power_w;
-    return contender;
-  }
   static std::vector<OutcomeRecord> three() {
     return {contender(kDefault, 100), contender(kFast, 95), contender(kFaster, 96)};
   }
@@ -135,11 +130,13 @@ TEST_F(FinalTest, RoundsDecideNotSingleMeasurements) {
   EXPECT_EQ(final.finalists[2].ratio, 1);
 }
 
-TEST_F(FinalTest, NearThePowerLimitVariantsAreTimedAsInPrograms) {
-  shared().power_limit_w = 700;
-  hold({contender_with_power(kDefault, 640), contender_with_power(kFast, 500)});
+TEST_F(FinalTest, VariantsOfIntenseArithmeticAreTimedAsInPrograms) {
+  view_.bytes = 1000;
+  view_.flops = 100'000;
+  hold({contender(kDefault, 100), contender(kFast, 95)});
   EXPECT_EQ(store_.finals()->front().final.note, "sustained") << "the request asked for it";
-  hold({contender_with_power(kDefault, 500), contender_with_power(kFaster, 500)});
+  view_.flops = 1000;
+  hold({contender(kDefault, 100), contender(kFaster, 95)});
   EXPECT_EQ(store_.finals()->front().final.note, "problem too small to rotate");
 }
 

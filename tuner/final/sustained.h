@@ -1,0 +1,28 @@
+// What a sweep does differently for kernels whose speed follows the clocks of the GPU.
+//
+// A sweep times a variant in bursts of milliseconds, and the GPU keeps its highest clock. A program
+// runs kernels without pauses. If these need more power than the GPU's limit, it lowers the clocks
+// within 0.15 s: attention on an H200 then takes up to 8 % longer, each variant by another amount.
+// So a variant that is 3 % slower in bursts can be 1 % faster in programs. Kernels that wait for
+// memory hardly notice.
+//
+// NVML reports the average power of the last second, so the bursts do not show which kernel will
+// meet the limit. The arithmetic of the problem decides instead: where it is intense, racing leaves
+// more variants for the final, and the final runs every variant alone for some time before each of
+// its samples. Pure functions.
+
+#pragma once
+
+#include "device/device.h"
+#include "store/views.h"
+
+namespace mgtune {
+
+// Whether lower clocks may change which variant of the problem is the fastest. Never in emulation.
+bool depends_on_clocks(const TunedView& problem, DeviceKind device);
+
+// Racing stops a variant whose time is above this. `fastest_q3_ns` is the upper quartile of the
+// fastest measurement so far.
+double race_limit_ns(double fastest_q3_ns, const TunedView& problem, DeviceKind device);
+
+}  // namespace mgtune
