@@ -30,9 +30,9 @@ constexpr double kWarmUpShare = 0.25;
 constexpr double kTurnNs = 200e3;
 constexpr double kTurnWarmUpNs = 10e6;
 
-// Work that runs without pauses before its sample is timed in parts of a sixth of that run. The
-// sample is one more part, so it has the same clocks.
-constexpr double kRunParts = 6;
+// Work that runs without pauses before its sample is timed in parts of a quarter of that run or up
+// to twice as long. The sample is one more part, so it has the clocks of the last.
+constexpr double kRunParts = 4;
 constexpr double kChanges = 0.01;
 
 struct WarmUp {
@@ -71,19 +71,14 @@ Result<WarmUp> warm_up(BatchClock& clock, const BatchSize& size, double max_ns) 
   return warm;
 }
 
-// The time of a call in the first and in the last part of a run.
-struct Run {
-  double first_ns = 0, last_ns = 0;
-};
-
-Result<Run> run_for(BatchClock& clock, std::int64_t calls, double run_ns) {
-  Run run;
+// Returns the time of a call in the last part of the run.
+Result<double> run_for(BatchClock& clock, std::int64_t calls, double run_ns) {
+  double call_ns = 0;
   for (double spent_ns = 0; spent_ns < run_ns;) {
-    MGTUNE_ASSIGN(run.last_ns, time_window(clock, calls, 1));
-    if (run.first_ns == 0) run.first_ns = run.last_ns;
-    spent_ns += run.last_ns * static_cast<double>(calls);
+    MGTUNE_ASSIGN(call_ns, time_window(clock, calls, 1));
+    spent_ns += call_ns * static_cast<double>(calls);
   }
-  return run;
+  return call_ns;
 }
 
 // As many as there are samples already, so that few are wasted on a variant that loses its race.
@@ -178,6 +173,7 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
   BatchSize size = size_for(size_, budget.buffer_sets);
   size.batch_ns = std::max(size.batch_ns, kTurnNs);
   std::vector<std::unique_ptr<BatchClock>> clocks;
+  std::vector<double> burst_ns;
   std::vector<std::int64_t> calls, calls_in_run;
   const double run_ns = budget.settle_seconds * 1e9;
   BatchSize part = size;
@@ -186,14 +182,15 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
   for (const TimedWork& work : turning) {
     const std::unique_ptr<BatchClock>& clock = clocks.emplace_back(this->clock(work));
     MGTUNE_ASSIGN(const WarmUp warm, warm_up(*clock, size, kTurnWarmUpNs));
+    burst_ns.push_back(warm.call_ns);
     calls.push_back(size.calls(warm.call_ns, clock->max_calls()));
     calls_in_run.push_back(part.calls(warm.call_ns, clock->max_calls()));
     if (settling.empty()) settling = settling_note(warm);
   }
   bool is_sustained = false;
   for (std::size_t i = 0; i < clocks.size() && run_ns > 0 && !is_sustained; ++i) {
-    MGTUNE_ASSIGN(const Run run, run_for(*clocks[i], calls_in_run[i], run_ns));
-    is_sustained = std::abs(run.last_ns / run.first_ns - 1) > kChanges;
+    MGTUNE_ASSIGN(const double settled_ns, run_for(*clocks[i], calls_in_run[i], run_ns));
+    is_sustained = std::abs(settled_ns / burst_ns[i] - 1) > kChanges;
   }
   if (is_sustained) calls = calls_in_run;
 

@@ -59,9 +59,9 @@ struct TurnBudget {
   std::int64_t buffer_sets = 1;  // that all works together rotate through
   std::uint64_t seed = 1;        // of the order
   // For kernels whose speed follows the clocks. If this is above 0, each work runs alone for so
-  // long. If that changes the time of one by more than 1 %, because the GPU lowers its clocks at
-  // its power limit, every work runs alone for so long before each of its samples. The note then
-  // says so.
+  // long. If one then takes 1 % more or less than in its warm-up, because the GPU lowered its
+  // clocks at its power limit, every work runs alone for so long before each of its samples. The
+  // note then says so.
   double settle_seconds = 0;
 };
 

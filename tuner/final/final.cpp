@@ -19,6 +19,14 @@ namespace {
 constexpr std::size_t kMaxEntries = 8;
 constexpr std::size_t kMaxEmulatedEntries = 2;
 
+// An entry that runs alone before each of its samples takes 3 s in a final.
+constexpr std::size_t kMaxSustainedEntries = 6;
+
+std::size_t max_entries(const SweepShared& shared, const TunedView& view) {
+  if (shared.device.kind == DeviceKind::cpu) return kMaxEmulatedEntries;
+  return depends_on_clocks(view, shared.device.kind) ? kMaxSustainedEntries : kMaxEntries;
+}
+
 bool is_same(const FinalistRecord& finalist, const OutcomeRecord& entry) {
   return finalist.variant == entry.variant && finalist.build_sha256 == entry.build.sha256 &&
          finalist.launch_hash == entry.key.launch_hash;
@@ -62,7 +70,7 @@ constexpr double kAllowance = 4;
 constexpr double kMoreRounds = 2;
 
 // TurnBudget::settle_seconds. On an H200 the clocks of attention settle within 0.15 s.
-constexpr double kSettleSeconds = 0.3;
+constexpr double kSettleSeconds = 0.2;
 
 std::chrono::milliseconds launches_time(std::span<const OutcomeRecord> entries, double settle_s) {
   double round_s = 0;
@@ -181,9 +189,8 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& vie
                                        std::vector<OutcomeRecord>& expelled) {
   const TunedRecord& tuned = view.tuned;
   const std::string& default_variant = tuned.default_variant;
-  const bool is_emulation = shared.device.kind == DeviceKind::cpu;
   const std::vector<OutcomeRecord> entries =
-      final_entries(contenders, default_variant, is_emulation ? kMaxEmulatedEntries : kMaxEntries);
+      final_entries(contenders, default_variant, max_entries(shared, view));
   if (entries.size() < 2) {  // nothing to decide, but perhaps to count
     MGTUNE_ASSIGN(const std::string missing, count_finalists(shared, view, entries));
     if (!missing.empty()) shared.summary.skipped.push_back(view.problem + ": " + missing);
