@@ -36,7 +36,7 @@ def output(command, codes=(0,)):
 def table_of(table, variant, path):
     """Writes the tuned table with this variant as its pick."""
     first = table["tables"][0]
-    pick = dict(first["picks"][0], design=variant["design"], parameters=variant["parameters"])
+    pick = dict(first["picks"][0], design=variant["design"], parameters=variant["parameters"], tie=False)
     path.write_text(json.dumps(dict(table, tables=[dict(first, picks=[pick])])), encoding="utf-8")
     return path
 
