@@ -8,7 +8,8 @@ A kernel that is bound by power lets the clocks fall once it has run for a while
 differ. For every problem of attention.prefill in bf16 this script sweeps, takes the finalists and the fastest others, --variants in all, and the
 default, and lets libmgruntime launch each of them for --seconds: once in this order, once in reverse. It prints the median of the search's
 bursts, that of the final, and the sustained one of the second half of the seconds, the last two as TFLOP/s too, and the SM clock and the
-power at their end. The column "/ pick's" is the sustained time divided by that of the sweep's pick. It needs PyTorch and nvidia-smi.
+power at their end. The column "/ pick's" is the sustained time divided by that of the sweep's pick. With --course, a line below each variant has its
+median time in microseconds within parts of the first run. It needs PyTorch and nvidia-smi.
 """
 import argparse
 import json
@@ -24,6 +25,7 @@ import torch
 import mgtune_for_peers
 
 CALLS = 10  # between two events
+COURSE = (0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2)  # seconds; the limits of the parts of --course
 
 
 def output(command, codes=(0,)):
@@ -48,7 +50,7 @@ def clocks():
 
 
 def sustained_ms(problem, database, seconds):
-    """The median time of a call in the second half of `seconds`, and clock and power at its end."""
+    """The median time of a call in the second half of `seconds`, clock and power at its end, and the course of the run."""
     os.environ["MGTUNE_DB"] = str(database)
     mgtune_for_peers.shared_runtime.cache_clear()
 
@@ -73,7 +75,16 @@ def sustained_ms(problem, database, seconds):
         last.synchronize()
         times.append((time.time() - begin, first.elapsed_time(last) / CALLS))
     mhz, watts = asked.communicate()[0].split(",")
-    return statistics.median(ms for at, ms in times if at > seconds / 2), float(mhz), float(watts)
+    return statistics.median(ms for at, ms in times if at > seconds / 2), float(mhz), float(watts), course(times)
+
+
+def course(times):
+    """The median microseconds per part of COURSE, as text. `times` are pairs of the seconds since the start and a call's milliseconds."""
+    parts = []
+    for low, high in zip(COURSE, COURSE[1:]):
+        within = [ms * 1e3 for at, ms in times if low <= at < high]
+        parts.append(f"{low}-{high} s: {statistics.median(within):.0f}" if within else "")
+    return "  ".join(part for part in parts if part)
 
 
 def compare(words, number, text):
@@ -94,17 +105,19 @@ def compare(words, number, text):
     one.unlink()
     flops = 4.0 * problem["batch"] * problem["heads"] * problem["head_dim"] * problem["seq_q"] * problem["seq_k"]
     flops /= 2 if problem["causal"] else 1
-    pick = statistics.mean(ms for ms, _, _ in rows[next(v["variant"] for v in kept if v["is_pick"])])
+    pick = statistics.mean(ms for ms, *_ in rows[next(v["variant"] for v in kept if v["is_pick"])])
     print(text)
     print("   burst      final  TFLOP/s  sustained  TFLOP/s   MHz    W  / pick's  variant")
     for v in kept:
         burst, final, runs = v["measurement"]["median_ns"] / 1e6, "-", rows[v["variant"]]
         if v["final"]:
             final = f"{v['final']['median_ns'] / 1e6:6.3f}ms  {flops / v['final']['median_ns'] / 1e3:7.1f}"
-        ms, mhz, watts = (statistics.mean(column) for column in zip(*runs))
+        ms, mhz, watts = (statistics.mean(column) for column in list(zip(*runs))[:3])
         marks = (" (pick)" if v["is_pick"] else "") + (" (default)" if v["is_default"] else "")
         print(f"{burst:6.3f}ms  {final:>17}   {ms:6.3f}ms  {flops / ms / 1e9:7.1f}  {mhz:4.0f}  {watts:3.0f}  {ms / pick:8.4f}  "
               f"{v['variant']}{marks}")
+        if words.course:
+            print(f"    {runs[0][3]}")
     print(flush=True)
 
 
@@ -115,6 +128,7 @@ def main():
     parser.add_argument("--budget", default="30s", help="of each sweep")
     parser.add_argument("--variants", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--course", action="store_true", help="print how the time of each variant changes within a run")
     parser.add_argument("problems", nargs="+")
     words = parser.parse_args()
     for number, text in enumerate(words.problems):

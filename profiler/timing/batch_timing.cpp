@@ -71,7 +71,14 @@ Result<WarmUp> warm_up(BatchClock& clock, const BatchSize& size, double max_ns) 
   return warm;
 }
 
-// Returns the time of a call in the last part of the run.
+// A work that is timed in turn with others.
+struct Turn {
+  std::unique_ptr<BatchClock> clock;
+  double burst_ns = 0;     // of a call in the warm-up
+  std::int64_t calls = 0;  // of a sample
+};
+
+// Runs the work alone. Returns the time of a call in the last part of the run.
 Result<double> run_for(BatchClock& clock, std::int64_t calls, double run_ns) {
   double call_ns = 0;
   for (double spent_ns = 0; spent_ns < run_ns;) {
@@ -79,6 +86,26 @@ Result<double> run_for(BatchClock& clock, std::int64_t calls, double run_ns) {
     spent_ns += call_ns * static_cast<double>(calls);
   }
   return call_ns;
+}
+
+// Whether a run of so long changes the time of one of the works. Then the samples of all of them
+// become as long as a part of a run.
+Result<bool> sustain(std::vector<Turn>& turns, BatchSize size, double run_ns) {
+  if (run_ns <= 0) return false;
+  size.batch_ns = std::max(size.batch_ns, run_ns / kRunParts);
+  const auto calls = [&](const Turn& turn) {
+    return size.calls(turn.burst_ns, turn.clock->max_calls());
+  };
+  bool changes = false;
+  for (const Turn& turn : turns) {
+    MGTUNE_ASSIGN(const double settled_ns, run_for(*turn.clock, calls(turn), run_ns));
+    changes = std::abs(settled_ns / turn.burst_ns - 1) > kChanges;
+    if (changes) break;
+  }
+  if (changes) {
+    for (Turn& turn : turns) turn.calls = calls(turn);
+  }
+  return changes;
 }
 
 // As many as there are samples already, so that few are wasted on a variant that loses its race.
@@ -172,27 +199,17 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
   }
   BatchSize size = size_for(size_, budget.buffer_sets);
   size.batch_ns = std::max(size.batch_ns, kTurnNs);
-  std::vector<std::unique_ptr<BatchClock>> clocks;
-  std::vector<double> burst_ns;
-  std::vector<std::int64_t> calls, calls_in_run;
-  const double run_ns = budget.settle_seconds * 1e9;
-  BatchSize part = size;
-  part.batch_ns = std::max(size.batch_ns, run_ns / kRunParts);
+  std::vector<Turn> turns;
   std::string settling;
   for (const TimedWork& work : turning) {
-    const std::unique_ptr<BatchClock>& clock = clocks.emplace_back(this->clock(work));
-    MGTUNE_ASSIGN(const WarmUp warm, warm_up(*clock, size, kTurnWarmUpNs));
-    burst_ns.push_back(warm.call_ns);
-    calls.push_back(size.calls(warm.call_ns, clock->max_calls()));
-    calls_in_run.push_back(part.calls(warm.call_ns, clock->max_calls()));
+    Turn& added = turns.emplace_back(Turn{this->clock(work)});
+    MGTUNE_ASSIGN(const WarmUp warm, warm_up(*added.clock, size, kTurnWarmUpNs));
+    added.burst_ns = warm.call_ns;
+    added.calls = size.calls(warm.call_ns, added.clock->max_calls());
     if (settling.empty()) settling = settling_note(warm);
   }
-  bool is_sustained = false;
-  for (std::size_t i = 0; i < clocks.size() && run_ns > 0 && !is_sustained; ++i) {
-    MGTUNE_ASSIGN(const double settled_ns, run_for(*clocks[i], calls_in_run[i], run_ns));
-    is_sustained = std::abs(settled_ns / burst_ns[i] - 1) > kChanges;
-  }
-  if (is_sustained) calls = calls_in_run;
+  const double run_ns = budget.settle_seconds * 1e9;
+  MGTUNE_ASSIGN(const bool is_sustained, sustain(turns, size, run_ns));
 
   const double max_ns = budget.max_seconds * 1e9;
   // The clocks of a sustained run are low for good: its samples are not taken again.
@@ -208,10 +225,11 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
     std::ranges::shuffle(order, random);
     double took_ns = 0;
     for (const std::size_t i : order) {
-      if (is_sustained) MGTUNE_TRY(run_for(*clocks[i], calls[i], run_ns).status());
-      MGTUNE_ASSIGN(const std::vector<double> samples, clocks[i]->time(calls[i], 1));
+      const Turn& next = turns[i];
+      if (is_sustained) MGTUNE_TRY(run_for(*next.clock, next.calls, run_ns).status());
+      MGTUNE_ASSIGN(const std::vector<double> samples, next.clock->time(next.calls, 1));
       round[i] = samples.front();
-      took_ns += round[i] * static_cast<double>(calls[i]);
+      took_ns += round[i] * static_cast<double>(next.calls);
     }
     if (log.repeats(static_cast<std::int64_t>(works.size()), took_ns)) continue;
     for (std::size_t i = 0; i < works.size(); ++i) timing.samples_ns[i].push_back(round[i]);
@@ -219,7 +237,7 @@ Result<TurnTiming> BatchTimer::time_in_turn(std::span<const TimedWork> works,
     ++rounds;
   }
   timing.clocks = log.summary();
-  const std::string clock_note = clocks.empty() ? "" : clocks.front()->note(budget.buffer_sets);
+  const std::string clock_note = turns.empty() ? "" : turns.front().clock->note(budget.buffer_sets);
   timing.note = joined({is_sustained ? sustained_note(budget.settle_seconds) : settling, clock_note,
                         is_sustained ? "" : log.note(), note()});
   return timing;

@@ -63,6 +63,9 @@ struct TurnBudget {
   // clocks at its power limit, every work runs alone for so long before each of its samples. The
   // note then says so.
   double settle_seconds = 0;
+
+  // For a final: `settle_seconds` as above. If it is not 0, there are more rounds.
+  static TurnBudget of_final(double settle_seconds);
 };
 
 // Whether so many rounds are enough.

@@ -3,12 +3,14 @@
 namespace mgtune {
 namespace {
 
-// Floating-point operations per byte. With fewer, memory limits the problem on every GPU that is
-// supported: without tensor cores an H200 does 12 operations in the time of a byte, others do more.
+// Floating-point operations per byte. While it moves a byte, an H200 does about 15 with fp32 and
+// more than 200 with tensor cores (results/h200/calibrate.txt). With fewer than this, a kernel
+// rather waits for memory. calibrate.cpp has a lower limit, since a needless ceiling costs a
+// second, and a needless sustained final costs 25.
 constexpr double kIntense = 16;
 
-// Two variants of attention changed their order by 4 %, others by 7 %, between bursts and steady
-// state (results/h200/sustained.txt).
+// The ratio of two variants of attention changed by 4 %, that of two others by 7 %, from bursts to
+// steady state (results/h200/sustained.txt).
 constexpr double kMayGain = 0.07;
 
 }  // namespace

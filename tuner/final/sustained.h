@@ -2,7 +2,7 @@
 //
 // A sweep times a variant in bursts of milliseconds, and the GPU keeps its highest clock. A program
 // runs kernels without pauses. If these need more power than the GPU's limit, it lowers the clocks
-// within 0.15 s: attention on an H200 then takes up to 8 % longer, each variant by another amount.
+// within 0.2 s: attention on an H200 then takes up to 8 % longer, each variant by another amount.
 // So a variant that is 3 % slower in bursts can be 1 % faster in programs. Kernels that wait for
 // memory hardly notice.
 //

@@ -1,5 +1,4 @@
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,10 +18,6 @@
 
 namespace mgtune {
 namespace {
-
-// Samples of variants that ran alone before differ more than bursts: on an H200 six rounds did not
-// tell 1.7 % apart.
-constexpr std::int64_t kSustainedRounds = 10;
 
 Result<std::unique_ptr<Timer>> make_timer(Device& device, Builder& builder,
                                           const TimingMethod& method) {
@@ -55,10 +50,8 @@ class MeasureWorker {
     for (const std::unique_ptr<LoadedVariant>& variant : loaded) variants.push_back(variant.get());
     MGTUNE_ASSIGN(const VariantBench::Launches launches,
                   bench_.launches(variants, turns_through_sets(timer_->method())));
-    TurnBudget budget;
+    TurnBudget budget = TurnBudget::of_final(request.settle_seconds);
     budget.buffer_sets = launches.buffer_sets;
-    budget.settle_seconds = request.settle_seconds;
-    if (request.settle_seconds > 0) budget.min_rounds = kSustainedRounds;
     if (bench_.device().info().kind == DeviceKind::cpu) {
       // Times of the cpu device say nothing about a GPU: a short run shows that the code works.
       budget.min_rounds = 3;
