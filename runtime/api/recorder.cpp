@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "core/warn_once.h"
 #include "system/file_descriptor.h"
@@ -37,11 +38,12 @@ std::uint64_t hash_of(std::span<const std::int64_t> dims) {
 }  // namespace
 
 ShapeFile* ShapeFile::of_environment() {
-  static const std::unique_ptr<ShapeFile> file = [] {
-    std::string path = environment_variable("MGTUNE_RECORD");
-    return path.empty() ? nullptr : std::make_unique<ShapeFile>(std::move(path));
-  }();
-  return file.get();
+  const std::string path = environment_variable("MGTUNE_RECORD");
+  if (path.empty()) return nullptr;
+  static std::mutex mutex;
+  static std::map<std::string, ShapeFile> files;
+  const std::lock_guard lock(mutex);
+  return &files.try_emplace(path, path).first->second;
 }
 
 // Names of operators and the texts of problems are identifiers, numbers, '.', '=' and blanks:

@@ -27,8 +27,8 @@ class ShapeFile {
  public:
   explicit ShapeFile(std::string path) : path_(std::move(path)) {}
 
-  // The file that MGTUNE_RECORD names. There is one object per process. Null if the variable is not
-  // set.
+  // The file that MGTUNE_RECORD names now. There is one object per file and process. Null if the
+  // variable is not set.
   static ShapeFile* of_environment();
 
   void append(const Problem& problem);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "core/sha256.h"
 #include "system/user_folders.h"
@@ -15,11 +17,19 @@ constexpr std::array<const char*, 6> kHeaders = {"cuda_fp16.h",   "cuda_fp16.hpp
 
 }  // namespace
 
+std::string cuda_packages_beside(const std::filesystem::path& code_folder) {
+  if (code_folder.empty()) return "";
+  const std::filesystem::path folder =
+      (code_folder / "../../nvidia/cu13").lexically_normal();
+  std::error_code ignored;
+  return std::filesystem::is_directory(folder, ignored) ? folder.string() : "";
+}
+
 std::vector<std::string> cuda_toolkit_folders() {
   std::vector<std::string> folders;
   for (const std::string& folder :
-       {environment_variable("CUDA_HOME"), std::string(MGTUNE_CUDA_HOME),
-        std::string("/usr/local/cuda")}) {
+       {environment_variable("CUDA_HOME"), cuda_packages_beside(folder_of_this_code()),
+        std::string(MGTUNE_CUDA_HOME), std::string("/usr/local/cuda")}) {
     if (folder.empty() || std::ranges::find(folders, folder) != folders.end()) continue;
     folders.push_back(folder);
   }

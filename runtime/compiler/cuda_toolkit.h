@@ -4,6 +4,7 @@
 // environment.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,14 @@
 
 namespace mgtune {
 
-// The folders to look in, best first: $CUDA_HOME, the toolkit that this program was built with,
-// /usr/local/cuda. Each appears once, and none has to exist.
+// NVIDIA's Python packages for CUDA 13, if mgtune's own package is installed beside them: the folder
+// nvidia/cu13 in the folder of all packages, for code in mgtune/bin or mgtune/lib. "" if there is
+// no such folder.
+std::string cuda_packages_beside(const std::filesystem::path& code_folder);
+
+// The folders to look in, best first: $CUDA_HOME, NVIDIA's Python packages beside mgtune's, the
+// toolkit that this program was built with, /usr/local/cuda. Each appears once, and none has to
+// exist.
 std::vector<std::string> cuda_toolkit_folders();
 
 // The folder "include" of the first one with the headers that kernels may include: cuda_fp16.h,

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -83,6 +84,21 @@ TEST(PlanRecorderTest, WritesEachProblemOnceAProcess) {
       ElementsAre(R"({"operator": "toy.norm", "problem": "rows=7 hidden=64 T=f32"})",
                   R"({"operator": "toy.norm", "problem": "rows=4096 hidden=64 T=f32"})",
                   R"({"operator": "toy.norm", "problem": "rows=7 hidden=64 x_stride=100 T=f32"})"));
+}
+
+// A program can record one part of its run: a plan asks for the variable when it is made.
+TEST(ShapeFileTest, TheEnvironmentIsReadEachTime) {
+  const TestFolder folder;
+  ::unsetenv("MGTUNE_RECORD");
+  EXPECT_EQ(ShapeFile::of_environment(), nullptr);
+  ::setenv("MGTUNE_RECORD", folder.file("first.jsonl").c_str(), 1);
+  ShapeFile* const first = ShapeFile::of_environment();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(ShapeFile::of_environment(), first);
+  ::setenv("MGTUNE_RECORD", folder.file("second.jsonl").c_str(), 1);
+  EXPECT_NE(ShapeFile::of_environment(), first);
+  ::unsetenv("MGTUNE_RECORD");
+  EXPECT_EQ(ShapeFile::of_environment(), nullptr);
 }
 
 TEST(PlanRecorderTest, WhatCannotBeWrittenIsSaidOnce) {

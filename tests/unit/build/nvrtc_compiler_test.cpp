@@ -2,15 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compiler/compiler.h"
+#include "compiler/cuda_toolkit.h"
 #include "compiler/nvrtc.h"
 #include "compiler/ptxas_report.h"
 #include "tests/helpers/fakes/fake_loader.h"
+#include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_paths.h"
 
 namespace mgtune {
@@ -248,6 +251,15 @@ TEST(NvrtcSearchDeathTest, SaysWhereItLooked) {
     std::exit(right ? 0 : 1);
   };
   EXPECT_EXIT(search(), testing::ExitedWithCode(0), "");
+}
+
+TEST(CudaToolkitTest, FindsNvidiasPackagesBesideItsOwn) {
+  const TestFolder packages;
+  EXPECT_EQ(cuda_packages_beside(packages.file("mgtune/lib")), "");
+  std::filesystem::create_directories(packages.file("nvidia/cu13"));
+  EXPECT_EQ(cuda_packages_beside(packages.file("mgtune/lib")), packages.file("nvidia/cu13"));
+  EXPECT_EQ(cuda_packages_beside(packages.file("mgtune/bin")), packages.file("nvidia/cu13"));
+  EXPECT_EQ(cuda_packages_beside(""), "");
 }
 
 class NvrtcSearch : public testing::Test {
