@@ -1,0 +1,103 @@
+// What Python calls through ctypes: it registers the operators with PyTorch, and asks about
+// devices. Each text goes into a buffer of the caller and is cut off if the buffer is too small.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <string>
+
+#include "operators.h"
+#include "plans.h"
+#include "torch_abi.h"
+
+namespace mgtune::torch {
+namespace {
+
+struct Operator {
+  const char* name;
+  const char* arguments;
+  const char* results;
+  OperatorFunction function;
+};
+
+constexpr std::array kOperators{
+    Operator{"rms_norm", "Tensor x, Tensor weight, float eps, float weight_offset=0.0", "Tensor",
+             rms_norm},
+    Operator{"rms_norm_with_rstd", "Tensor x, Tensor weight, float eps, float weight_offset=0.0",
+             "(Tensor, Tensor)", rms_norm_with_rstd},
+    Operator{"rms_norm_backward",
+             "Tensor dy, Tensor x, Tensor weight, Tensor rstd, float weight_offset=0.0, "
+             "bool needs_dw=True",
+             "(Tensor, Tensor)", rms_norm_backward},
+    Operator{"add_rms_norm",
+             "Tensor x, Tensor residual, Tensor weight, float eps, float weight_offset=0.0",
+             "(Tensor, Tensor)", add_rms_norm},
+    Operator{"add_rms_norm_with_rstd",
+             "Tensor x, Tensor residual, Tensor weight, float eps, float weight_offset=0.0",
+             "(Tensor, Tensor, Tensor)", add_rms_norm_with_rstd},
+    Operator{"add_rms_norm_backward",
+             "Tensor dy, Tensor ds, Tensor s, Tensor weight, Tensor rstd, "
+             "float weight_offset=0.0, bool needs_dw=True",
+             "(Tensor, Tensor)", add_rms_norm_backward},
+    Operator{"swiglu", "Tensor gate, Tensor up", "Tensor", swiglu},
+    Operator{"swiglu_backward", "Tensor dy, Tensor gate, Tensor up", "(Tensor, Tensor)",
+             swiglu_backward},
+    Operator{"swiglu_packed", "Tensor gate_up", "Tensor", swiglu_packed},
+    Operator{"swiglu_packed_backward", "Tensor dy, Tensor gate_up", "Tensor",
+             swiglu_packed_backward},
+};
+
+void register_operators() {
+  const TorchAbi& abi = torch_abi();
+  // The libraries stay for the life of the process: PyTorch would otherwise forget the operators.
+  LibraryHandle schemas = nullptr;
+  check(abi.aoti_torch_library_init_def("mgtune", __FILE_NAME__, __LINE__, &schemas));
+  for (const Operator& op : kOperators) {
+    const std::string schema = std::string(op.name) + "(" + op.arguments + ") -> " + op.results;
+    check(abi.aoti_torch_library_def(schemas, schema.c_str()));
+  }
+  for (const char* key : {"CPU", "CUDA"}) {
+    LibraryHandle kernels = nullptr;
+    check(abi.aoti_torch_library_init_impl("mgtune", key, __FILE_NAME__, __LINE__, &kernels));
+    for (const Operator& op : kOperators) {
+      check(abi.torch_library_impl(kernels, op.name, op.function, kTorchAbiVersion));
+    }
+  }
+}
+
+void copy_text(const std::string& text, char* buffer, std::size_t size) {
+  if (size > 0) buffer[text.copy(buffer, size - 1)] = '\0';
+}
+
+}  // namespace
+}  // namespace mgtune::torch
+
+#define MGTUNE_EXPORT extern "C" __attribute__((visibility("default")))
+
+// Registers the operators. Leaves "" in the buffer, or why it cannot.
+MGTUNE_EXPORT void mgtune_torch_register(char* message, std::size_t size) {
+  using namespace mgtune::torch;
+  std::string text = bind_torch_abi();
+  try {
+    if (text.empty()) register_operators();
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  copy_text(text, message, size);
+}
+
+// Leaves "" in the buffer if kernels run on the device, otherwise why they do not.
+MGTUNE_EXPORT void mgtune_torch_why_unavailable(const char* device_type, std::int32_t device_index,
+                                                char* message, std::size_t size) {
+  std::string text;
+  try {
+    text = mgtune::torch::why_unavailable(device_type, device_index);
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  mgtune::torch::copy_text(text, message, size);
+}
+
+// The next call of each operator reads the tuned tables again.
+MGTUNE_EXPORT void mgtune_torch_reload_tables() { mgtune::torch::reload_tables(); }

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Builds the wheel in an empty environment, installs it in another one with PyTorch, and runs the
+# Python tests and mypy there.
+#   tests/python/run.sh [PYTEST_ARGUMENT ...]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/packages.sh
+install_packages "${build_packages[@]}" python3-venv
+# The same flags as the preset ci, so that a compiler cache serves both.
+export CMAKE_CXX_COMPILER_LAUNCHER=$MGTUNE_COMPILER_LAUNCHER
+flags=(-C cmake.build-type=RelWithDebInfo -C cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+export MGTUNE_CACHE_DIR="$work/cache" MGTUNE_DB="$work/none.db" MGTUNE_QUIET=1
+unset MGTUNE_CPU_PLUGIN LD_LIBRARY_PATH PYTHONPATH
+
+python3 -m venv "$work/builder"
+"$work/builder/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" "${flags[@]}" .
+echo "built $(basename "$work"/dist/*.whl) ($(du -h "$work"/dist/*.whl | cut -f 1)) after $SECONDS s"
+
+python3 -m venv "$work/user"
+"$work/user/bin/pip" install --quiet "$work"/dist/*.whl torch==2.13.0 numpy transformers pytest mypy
+echo "installed after $SECONDS s"
+"$work/user/bin/mgtune" --version
+"$work/user/bin/mypy" --strict -p mgtune
+# Outside the source tree, so that the installed package is the one that is tested.
+cp -r tests/python "$work/tests"
+cp -r examples "$work/examples"
+cd "$work"
+"$work/user/bin/python" -m pytest -q -p no:cacheprovider "$work/tests" "$@"
