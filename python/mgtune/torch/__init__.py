@@ -1,0 +1,37 @@
+"""mgtune's kernels for PyTorch.
+
+    import mgtune.torch as mt
+
+    y = mt.rms_norm(x, weight, eps=1e-6)       # also add_rms_norm, swiglu, swiglu_packed
+    norm = mt.RMSNorm(4096)                     # in the place of torch.nn.RMSNorm
+    mt.patch(model)                             # norms and gated MLPs of a Hugging Face model
+    mt.tune(model, *inputs, budget="60s")       # measures the variants for this model's shapes
+
+Where the kernels do not run, PyTorch's own operators do, with one warning that names the reason;
+MGTUNE_STRICT=1 makes that an error.
+"""
+
+from mgtune.torch import _library
+
+if _library.has_operators():
+    from mgtune.torch import _registration
+
+    _registration.register()
+
+from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packed
+from mgtune.torch._library import reload_tables, why_unavailable
+from mgtune.torch._modules import AddRMSNorm, RMSNorm, SwiGLU
+from mgtune.torch._warmup import warmup
+
+__all__ = [
+    "AddRMSNorm",
+    "RMSNorm",
+    "SwiGLU",
+    "add_rms_norm",
+    "reload_tables",
+    "rms_norm",
+    "swiglu",
+    "swiglu_packed",
+    "warmup",
+    "why_unavailable",
+]

@@ -1,0 +1,176 @@
+"""What the operators of torch.ops.mgtune need besides their kernels: shapes, gradients, autocast.
+
+The kernels are registered by the library of operators, for CUDA and CPU tensors. Here are the fake
+kernels (the shapes of results, for torch.compile and torch.export), the formulas of the gradients,
+and the rule for autocast: every operator keeps the dtypes that it is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_ops = torch.ops.mgtune
+# The registrations hold as long as this object lives.
+_implementations = torch.library.Library("mgtune", "IMPL")  # noqa: TOR901
+
+
+def _contiguous_like(x: Tensor) -> Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def _rstd_like(x: Tensor) -> Tensor:
+    return x.new_empty(x.shape[:-1], dtype=torch.float32)
+
+
+def _register_fakes() -> None:
+    @torch.library.register_fake("mgtune::rms_norm")
+    def _(x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0) -> Tensor:
+        return _contiguous_like(x)
+
+    @torch.library.register_fake("mgtune::rms_norm_with_rstd")
+    def _(x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0) -> tuple[Tensor, Tensor]:
+        return _contiguous_like(x), _rstd_like(x)
+
+    @torch.library.register_fake("mgtune::rms_norm_backward")
+    def _(
+        dy: Tensor,
+        x: Tensor,
+        weight: Tensor,
+        rstd: Tensor,
+        weight_offset: float = 0.0,
+        needs_dw: bool = True,
+    ) -> tuple[Tensor, Tensor]:
+        return _contiguous_like(x), weight.new_empty(weight.shape if needs_dw else (0,))
+
+    @torch.library.register_fake("mgtune::add_rms_norm")
+    def _(
+        x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
+    ) -> tuple[Tensor, Tensor]:
+        return _contiguous_like(x), _contiguous_like(x)
+
+    @torch.library.register_fake("mgtune::add_rms_norm_with_rstd")
+    def _(
+        x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return _contiguous_like(x), _contiguous_like(x), _rstd_like(x)
+
+    @torch.library.register_fake("mgtune::add_rms_norm_backward")
+    def _(
+        dy: Tensor,
+        ds: Tensor,
+        s: Tensor,
+        weight: Tensor,
+        rstd: Tensor,
+        weight_offset: float = 0.0,
+        needs_dw: bool = True,
+    ) -> tuple[Tensor, Tensor]:
+        return _contiguous_like(s), weight.new_empty(weight.shape if needs_dw else (0,))
+
+    @torch.library.register_fake("mgtune::swiglu")
+    def _(gate: Tensor, up: Tensor) -> Tensor:
+        return _contiguous_like(gate)
+
+    @torch.library.register_fake("mgtune::swiglu_backward")
+    def _(dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
+        return _contiguous_like(gate), _contiguous_like(gate)
+
+    @torch.library.register_fake("mgtune::swiglu_packed")
+    def _(gate_up: Tensor) -> Tensor:
+        return gate_up.new_empty((*gate_up.shape[:-1], gate_up.shape[-1] // 2))
+
+    @torch.library.register_fake("mgtune::swiglu_packed_backward")
+    def _(dy: Tensor, gate_up: Tensor) -> Tensor:
+        return _contiguous_like(gate_up)
+
+
+# Each gradient is computed by an operator that has no gradient itself: a second derivative raises
+# PyTorch's error for such an operator.
+
+
+def _register_norm_gradients() -> None:
+    def save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        x, weight, _, ctx.weight_offset = inputs
+        ctx.save_for_backward(x, weight, output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    def backward(ctx: Any, dy: Tensor, _: Any) -> tuple[Tensor, Tensor | None, None, None]:
+        x, weight, rstd = ctx.saved_tensors
+        needs_dw = ctx.needs_input_grad[1]
+        dx, dw = _ops.rms_norm_backward(dy, x, weight, rstd, ctx.weight_offset, needs_dw)
+        return dx, dw if needs_dw else None, None, None
+
+    torch.library.register_autograd("mgtune::rms_norm_with_rstd", backward, setup_context=save)
+
+    def save_sum(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        _, _, weight, _, ctx.weight_offset = inputs
+        ctx.save_for_backward(output[1], weight, output[2])
+        ctx.mark_non_differentiable(output[2])
+
+    def backward_sum(
+        ctx: Any, dy: Tensor, ds: Tensor, _: Any
+    ) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
+        s, weight, rstd = ctx.saved_tensors
+        needs_dw = ctx.needs_input_grad[2]
+        dx, dw = _ops.add_rms_norm_backward(dy, ds, s, weight, rstd, ctx.weight_offset, needs_dw)
+        return dx, dx, dw if needs_dw else None, None, None
+
+    torch.library.register_autograd(
+        "mgtune::add_rms_norm_with_rstd", backward_sum, setup_context=save_sum
+    )
+
+
+def _register_swiglu_gradients() -> None:
+    def save(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor]:
+        dgate, dup = _ops.swiglu_backward(dy, *ctx.saved_tensors)
+        return dgate, dup
+
+    torch.library.register_autograd("mgtune::swiglu", backward, setup_context=save)
+
+    def backward_packed(ctx: Any, dy: Tensor) -> Tensor:
+        result: Tensor = _ops.swiglu_packed_backward(dy, *ctx.saved_tensors)
+        return result
+
+    torch.library.register_autograd("mgtune::swiglu_packed", backward_packed, setup_context=save)
+
+
+def _register_forms_without_rstd() -> None:
+    """The forms without rstd call those with it if a gradient is needed, which needs rstd."""
+
+    def needs_gradient(*tensors: Tensor) -> bool:
+        return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+    def rms_norm(x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0) -> Tensor:
+        result: Tensor
+        if needs_gradient(x, weight):
+            result, _ = _ops.rms_norm_with_rstd(x, weight, eps, weight_offset)
+            return result
+        with torch._C._AutoDispatchBelowAutograd():
+            result = _ops.rms_norm(x, weight, eps, weight_offset)
+            return result
+
+    def add_rms_norm(
+        x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
+    ) -> tuple[Tensor, Tensor]:
+        if needs_gradient(x, residual, weight):
+            y, s, _ = _ops.add_rms_norm_with_rstd(x, residual, weight, eps, weight_offset)
+            return y, s
+        with torch._C._AutoDispatchBelowAutograd():
+            y, s = _ops.add_rms_norm(x, residual, weight, eps, weight_offset)
+            return y, s
+
+    _implementations.impl("rms_norm", rms_norm, "Autograd")
+    _implementations.impl("add_rms_norm", add_rms_norm, "Autograd")
+
+
+def register() -> None:
+    """Registers everything. Call it once, after the library of operators was loaded."""
+    _register_fakes()
+    _register_norm_gradients()
+    _register_swiglu_gradients()
+    _register_forms_without_rstd()
