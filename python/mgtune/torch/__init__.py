@@ -21,17 +21,23 @@ if _library.has_operators():
 from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packed
 from mgtune.torch._library import reload_tables, why_unavailable
 from mgtune.torch._modules import AddRMSNorm, RMSNorm, SwiGLU
+from mgtune.torch._patch import Left, PatchReport, Replaced, patch, unpatch
 from mgtune.torch._warmup import warmup
 
 __all__ = [
     "AddRMSNorm",
+    "Left",
+    "PatchReport",
     "RMSNorm",
+    "Replaced",
     "SwiGLU",
     "add_rms_norm",
+    "patch",
     "reload_tables",
     "rms_norm",
     "swiglu",
     "swiglu_packed",
+    "unpatch",
     "warmup",
     "why_unavailable",
 ]

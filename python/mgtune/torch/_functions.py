@@ -18,28 +18,49 @@ from torch.autograd.function import once_differentiable
 from mgtune.torch import _fallback, _library
 
 _BelowAutograd = torch._C._AutoDispatchBelowAutograd
+_is_compiling = torch.compiler.is_compiling
+_is_transformed = torch._C._are_functorch_transforms_active
 _DTYPES = frozenset({torch.float32, torch.float16, torch.bfloat16})
 _DEFAULT_EPS = torch.finfo(torch.float32).eps  # as torch.nn.functional.rms_norm for these dtypes
 
-if _library.has_operators():
-    _rms_norm = torch.ops.mgtune.rms_norm.default
-    _rms_norm_with_rstd = torch.ops.mgtune.rms_norm_with_rstd.default
-    _rms_norm_backward = torch.ops.mgtune.rms_norm_backward.default
-    _add_rms_norm = torch.ops.mgtune.add_rms_norm.default
-    _add_rms_norm_with_rstd = torch.ops.mgtune.add_rms_norm_with_rstd.default
-    _add_rms_norm_backward = torch.ops.mgtune.add_rms_norm_backward.default
-    _swiglu = torch.ops.mgtune.swiglu.default
-    _swiglu_backward = torch.ops.mgtune.swiglu_backward.default
-    _swiglu_packed = torch.ops.mgtune.swiglu_packed.default
-    _swiglu_packed_backward = torch.ops.mgtune.swiglu_packed_backward.default
+
+class _Unregistered:
+    """Stands for an operator if there is no library of operators. It is never called."""
+
+    _op = None
+
+
+def _operator(name: str) -> Any:
+    """The operator's function. Its `_op` is the same without a layer of Python."""
+    if not _library.has_operators():
+        return _Unregistered
+    return getattr(torch.ops.mgtune, name).default
+
+
+_rms_norm = _operator("rms_norm")
+_add_rms_norm = _operator("add_rms_norm")
+_swiglu = _operator("swiglu")
+_swiglu_packed = _operator("swiglu_packed")
+# Eager calls below autograd.
+_rms_norm_kernel = _rms_norm._op
+_rms_norm_with_rstd_kernel = _operator("rms_norm_with_rstd")._op
+_rms_norm_backward_kernel = _operator("rms_norm_backward")._op
+_add_rms_norm_kernel = _add_rms_norm._op
+_add_rms_norm_with_rstd_kernel = _operator("add_rms_norm_with_rstd")._op
+_add_rms_norm_backward_kernel = _operator("add_rms_norm_backward")._op
+_swiglu_kernel = _swiglu._op
+_swiglu_backward_kernel = _operator("swiglu_backward")._op
+_swiglu_packed_kernel = _swiglu_packed._op
+_swiglu_packed_backward_kernel = _operator("swiglu_packed_backward")._op
 
 
 class _RmsNorm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float, weight_offset: float) -> Tensor:
         with _BelowAutograd():
-            y, rstd = _rms_norm_with_rstd(x, weight, eps, weight_offset)
-        ctx.save_for_backward(x, weight, rstd)
+            y, rstd = _rms_norm_with_rstd_kernel(x, weight, eps, weight_offset)
+        ctx.save_for_backward(x, weight)
+        ctx.rstd = rstd
         ctx.weight_offset = weight_offset
         result: Tensor = y
         return result
@@ -47,10 +68,10 @@ class _RmsNorm(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
-        x, weight, rstd = ctx.saved_tensors
+        x, weight = ctx.saved_tensors
         needs_dw = ctx.needs_input_grad[1]
         with _BelowAutograd():
-            dx, dw = _rms_norm_backward(dy, x, weight, rstd, ctx.weight_offset, needs_dw)
+            dx, dw = _rms_norm_backward_kernel(dy, x, weight, ctx.rstd, ctx.weight_offset, needs_dw)
         return dx, dw if needs_dw else None, None, None
 
 
@@ -60,8 +81,9 @@ class _AddRmsNorm(torch.autograd.Function):
         ctx: Any, x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float
     ) -> tuple[Tensor, Tensor]:
         with _BelowAutograd():
-            y, s, rstd = _add_rms_norm_with_rstd(x, residual, weight, eps, weight_offset)
-        ctx.save_for_backward(s, weight, rstd)
+            y, s, rstd = _add_rms_norm_with_rstd_kernel(x, residual, weight, eps, weight_offset)
+        ctx.save_for_backward(s, weight)
+        ctx.rstd = rstd
         ctx.weight_offset = weight_offset
         return y, s
 
@@ -70,10 +92,10 @@ class _AddRmsNorm(torch.autograd.Function):
     def backward(
         ctx: Any, dy: Tensor, ds: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
-        s, weight, rstd = ctx.saved_tensors
+        s, weight = ctx.saved_tensors
         needs_dw = ctx.needs_input_grad[2]
         with _BelowAutograd():
-            dx, dw = _add_rms_norm_backward(dy, ds, s, weight, rstd, ctx.weight_offset, needs_dw)
+            dx, dw = _add_rms_norm_backward_kernel(dy, ds, s, weight, ctx.rstd, ctx.weight_offset, needs_dw)
         return dx, dx, dw if needs_dw else None, None, None
 
 
@@ -82,7 +104,7 @@ class _Swiglu(torch.autograd.Function):
     def forward(ctx: Any, gate: Tensor, up: Tensor) -> Tensor:
         ctx.save_for_backward(gate, up)
         with _BelowAutograd():
-            result: Tensor = _swiglu(gate, up)
+            result: Tensor = _swiglu_kernel(gate, up)
         return result
 
     @staticmethod
@@ -90,7 +112,7 @@ class _Swiglu(torch.autograd.Function):
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor]:
         gate, up = ctx.saved_tensors
         with _BelowAutograd():
-            dgate, dup = _swiglu_backward(dy, gate, up)
+            dgate, dup = _swiglu_backward_kernel(dy, gate, up)
         return dgate, dup
 
 
@@ -99,7 +121,7 @@ class _SwigluPacked(torch.autograd.Function):
     def forward(ctx: Any, gate_up: Tensor) -> Tensor:
         ctx.save_for_backward(gate_up)
         with _BelowAutograd():
-            result: Tensor = _swiglu_packed(gate_up)
+            result: Tensor = _swiglu_packed_kernel(gate_up)
         return result
 
     @staticmethod
@@ -107,26 +129,38 @@ class _SwigluPacked(torch.autograd.Function):
     def backward(ctx: Any, dy: Tensor) -> Tensor:
         (gate_up,) = ctx.saved_tensors
         with _BelowAutograd():
-            result: Tensor = _swiglu_packed_backward(dy, gate_up)
+            result: Tensor = _swiglu_packed_backward_kernel(dy, gate_up)
         return result
 
 
-# Whether kernels run, by the device's type and index. Asked for once per device.
-_ready: dict[tuple[bool, int], bool] = {}
+def _apply_of(function: type[torch.autograd.Function]) -> Any:
+    """Function.apply without what it does for torch.func, which never gets here."""
+    return super(torch.autograd.Function, function).apply  # type: ignore[misc]
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _is_ready_now(device_type: str, index: int) -> bool:
-    device = torch.device(device_type, index) if device_type == "cuda" else torch.device(device_type)
+_apply_rms_norm = _apply_of(_RmsNorm)
+_apply_add_rms_norm = _apply_of(_AddRmsNorm)
+_apply_swiglu = _apply_of(_Swiglu)
+_apply_swiglu_packed = _apply_of(_SwigluPacked)
+
+# The devices on which kernels run.
+_ready_devices: set[torch.device] = set()
+
+
+def _is_ready_now(device: torch.device) -> bool:
     reason = _library.why_unavailable(device)
     if reason:
         _library.refuse_or_warn(device, reason)
         return False
-    if device_type == "cpu":
+    if device.type == "cpu":
         _library.warn_once(
             "mgtune runs on CPU tensors by emulating a GPU, which is slow and meant for tests"
         )
     return True
+
+
+# What torch.compiler.assume_constant_result does, which would import all of torch.compile.
+_is_ready_now._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _is_ready(x: Tensor) -> bool:
@@ -135,21 +169,19 @@ def _is_ready(x: Tensor) -> bool:
         raise TypeError(
             f"mgtune has kernels for float32, float16 and bfloat16, but the tensor is {x.dtype}"
         )
-    key = (x.is_cuda, x.get_device())
-    ready = _ready.get(key)
-    if ready is not None:
-        return ready
+    if x.device in _ready_devices:
+        return True
     if x.is_meta:
         return _library.has_operators()
-    ready = _is_ready_now(x.device.type, x.get_device())
-    if not torch.compiler.is_compiling() and (x.is_cuda or x.device.type == "cpu"):
-        _ready[key] = ready
-    return ready
+    is_ready = _is_ready_now(x.device)
+    if is_ready and not _is_compiling():
+        _ready_devices.add(x.device)
+    return is_ready
 
 
 def _is_eager() -> bool:
     """Returns whether nothing but autograd and the kernel needs to see the call."""
-    return not (torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active())
+    return not (_is_compiling() or _is_transformed())
 
 
 @functools.lru_cache(maxsize=64)
@@ -207,22 +239,28 @@ def rms_norm(
     """
     if eps is None:
         eps = _DEFAULT_EPS
-    if not _is_ready(x):
-        return _fallback.rms_norm(x, weight, eps, weight_offset)
-    if weight is None:
-        weight = _ones(x)
-    elif weight.dtype is not x.dtype or weight.shape != x.shape[-1:]:
+    # The path of most calls comes first: each line of Python costs a tenth of a microsecond.
+    if (
+        weight is None
+        or weight.dtype is not x.dtype
+        or x.device not in _ready_devices
+        or _is_compiling()
+        or _is_transformed()
+    ):
+        if not _is_ready(x):
+            return _fallback.rms_norm(x, weight, eps, weight_offset)
+        if weight is None:
+            weight = _ones(x)
         _check_norm(x, weight)
-    result: Tensor
-    if not _is_eager():
-        result = _rms_norm(x, weight, eps, weight_offset)
-        return result
+        if not _is_eager():
+            result: Tensor = _rms_norm(x, weight, eps, weight_offset)
+            return result
     if (x.requires_grad or weight.requires_grad) and torch.is_grad_enabled():
-        result = _RmsNorm.apply(x, weight, eps, weight_offset)
+        result = _apply_rms_norm(x, weight, eps, weight_offset)
         return result
     with _BelowAutograd():
-        result = _rms_norm(x, weight, eps, weight_offset)
-    return result
+        result = _rms_norm_kernel(x, weight, eps, weight_offset)
+        return result
 
 
 def add_rms_norm(
@@ -262,17 +300,16 @@ def add_rms_norm(
         return _fallback.add_rms_norm(x, residual, weight, eps, weight_offset)
     if weight is None:
         weight = _ones(x)
-    elif weight.dtype is not x.dtype or weight.shape != x.shape[-1:]:
-        _check_norm(x, weight)
+    _check_norm(x, weight)
     if not _is_eager():
         y, s = _add_rms_norm(x, residual, weight, eps, weight_offset)
     elif (
         x.requires_grad or residual.requires_grad or weight.requires_grad
     ) and torch.is_grad_enabled():
-        y, s = _AddRmsNorm.apply(x, residual, weight, eps, weight_offset)
+        y, s = _apply_add_rms_norm(x, residual, weight, eps, weight_offset)
     else:
         with _BelowAutograd():
-            y, s = _add_rms_norm(x, residual, weight, eps, weight_offset)
+            y, s = _add_rms_norm_kernel(x, residual, weight, eps, weight_offset)
     return y, s
 
 
@@ -308,10 +345,10 @@ def swiglu(gate: Tensor, up: Tensor) -> Tensor:
     if not _is_eager():
         result = _swiglu(gate, up)
     elif (gate.requires_grad or up.requires_grad) and torch.is_grad_enabled():
-        result = _Swiglu.apply(gate, up)
+        result = _apply_swiglu(gate, up)
     else:
         with _BelowAutograd():
-            result = _swiglu(gate, up)
+            result = _swiglu_kernel(gate, up)
     return result
 
 
@@ -338,8 +375,8 @@ def swiglu_packed(gate_up: Tensor) -> Tensor:
     if not _is_eager():
         result = _swiglu_packed(gate_up)
     elif gate_up.requires_grad and torch.is_grad_enabled():
-        result = _SwigluPacked.apply(gate_up)
+        result = _apply_swiglu_packed(gate_up)
     else:
         with _BelowAutograd():
-            result = _swiglu_packed(gate_up)
+            result = _swiglu_packed_kernel(gate_up)
     return result
