@@ -22,6 +22,7 @@ from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packe
 from mgtune.torch._library import reload_tables, why_unavailable
 from mgtune.torch._modules import AddRMSNorm, RMSNorm, SwiGLU
 from mgtune.torch._patch import Left, PatchReport, Replaced, patch, unpatch
+from mgtune.torch._tune import Tuned, TuneReport, tune
 from mgtune.torch._warmup import warmup
 
 __all__ = [
@@ -31,12 +32,15 @@ __all__ = [
     "RMSNorm",
     "Replaced",
     "SwiGLU",
+    "TuneReport",
+    "Tuned",
     "add_rms_norm",
     "patch",
     "reload_tables",
     "rms_norm",
     "swiglu",
     "swiglu_packed",
+    "tune",
     "unpatch",
     "warmup",
     "why_unavailable",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -116,7 +117,7 @@ def _norm_change(module: nn.Module) -> Change | str:
 
 def _mlp_change(module: nn.Module) -> Change | str:
     is_packed = hasattr(module, "gate_up_proj")
-    first = module.gate_up_proj if is_packed else module.gate_proj
+    first: Any = module.gate_up_proj if is_packed else module.gate_proj
     weight = getattr(first, "weight", None)
     if why := _why_not_here(module, weight):
         return why

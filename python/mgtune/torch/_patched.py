@@ -8,7 +8,6 @@ changed, and the subclass is made again from these.
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -94,13 +93,22 @@ class _FuseAdd(ast.NodeTransformer):
 LAYER_NORM = "post_attention_layernorm"
 
 
-@functools.cache
+_layer_forwards: dict[type[nn.Module], Callable[..., Any] | None] = {}
+_patched_classes: dict[tuple[type[nn.Module], Change], type[nn.Module]] = {}
+
+
 def fused_layer_forward(layer: type[nn.Module]) -> Callable[..., Any] | None:
     """The forward of a decoder layer with the residual add inside the norm behind its attention.
 
     It is the class's own source with three statements replaced, so everything else stays as the
     installed version of transformers has it. None if the source has no such statements.
     """
+    if layer not in _layer_forwards:
+        _layer_forwards[layer] = _make_layer_forward(layer)
+    return _layer_forwards[layer]
+
+
+def _make_layer_forward(layer: type[nn.Module]) -> Callable[..., Any] | None:
     original = inspect.unwrap(layer.forward)
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(original)))
@@ -138,9 +146,14 @@ def _reduce(self: nn.Module, protocol: int) -> Any:
     return _new_module, (self._mgtune_original, self._mgtune_change), self.__dict__
 
 
-@functools.cache
 def patched_class(original: type[nn.Module], change: Change) -> type[nn.Module]:
     """The subclass of `original` with the change. Its name is that of `original`."""
+    if (original, change) not in _patched_classes:
+        _patched_classes[original, change] = _make_class(original, change)
+    return _patched_classes[original, change]
+
+
+def _make_class(original: type[nn.Module], change: Change) -> type[nn.Module]:
     members = _members(original, change)
     members |= {
         "__doc__": original.__doc__,

@@ -7,6 +7,7 @@ and the rule for autocast: every operator keeps the dtypes that it is given.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 
 _ops = torch.ops.mgtune
 # The registrations hold as long as this object lives.
-_implementations = torch.library.Library("mgtune", "IMPL")  # noqa: TOR901
+_implementations = torch.library.Library("mgtune", "IMPL")  # type: ignore[no-untyped-call]
 
 
 def _contiguous_like(x: Tensor) -> Tensor:
@@ -25,65 +26,79 @@ def _rstd_like(x: Tensor) -> Tensor:
     return x.new_empty(x.shape[:-1], dtype=torch.float32)
 
 
-def _register_fakes() -> None:
-    @torch.library.register_fake("mgtune::rms_norm")
-    def _(x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0) -> Tensor:
-        return _contiguous_like(x)
+def _norm(x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0) -> Tensor:
+    return _contiguous_like(x)
 
-    @torch.library.register_fake("mgtune::rms_norm_with_rstd")
-    def _(x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0) -> tuple[Tensor, Tensor]:
-        return _contiguous_like(x), _rstd_like(x)
 
-    @torch.library.register_fake("mgtune::rms_norm_backward")
-    def _(
-        dy: Tensor,
-        x: Tensor,
-        weight: Tensor,
-        rstd: Tensor,
-        weight_offset: float = 0.0,
-        needs_dw: bool = True,
-    ) -> tuple[Tensor, Tensor]:
-        return _contiguous_like(x), weight.new_empty(weight.shape if needs_dw else (0,))
+def _norm_with_rstd(
+    x: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    return _contiguous_like(x), _rstd_like(x)
 
-    @torch.library.register_fake("mgtune::add_rms_norm")
-    def _(
-        x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
-    ) -> tuple[Tensor, Tensor]:
-        return _contiguous_like(x), _contiguous_like(x)
 
-    @torch.library.register_fake("mgtune::add_rms_norm_with_rstd")
-    def _(
-        x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        return _contiguous_like(x), _contiguous_like(x), _rstd_like(x)
+def _norm_backward(
+    dy: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    rstd: Tensor,
+    weight_offset: float = 0.0,
+    needs_dw: bool = True,
+) -> tuple[Tensor, Tensor]:
+    return _contiguous_like(x), weight.new_empty(weight.shape if needs_dw else (0,))
 
-    @torch.library.register_fake("mgtune::add_rms_norm_backward")
-    def _(
-        dy: Tensor,
-        ds: Tensor,
-        s: Tensor,
-        weight: Tensor,
-        rstd: Tensor,
-        weight_offset: float = 0.0,
-        needs_dw: bool = True,
-    ) -> tuple[Tensor, Tensor]:
-        return _contiguous_like(s), weight.new_empty(weight.shape if needs_dw else (0,))
 
-    @torch.library.register_fake("mgtune::swiglu")
-    def _(gate: Tensor, up: Tensor) -> Tensor:
-        return _contiguous_like(gate)
+def _add_norm(
+    x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    return _contiguous_like(x), _contiguous_like(x)
 
-    @torch.library.register_fake("mgtune::swiglu_backward")
-    def _(dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-        return _contiguous_like(gate), _contiguous_like(gate)
 
-    @torch.library.register_fake("mgtune::swiglu_packed")
-    def _(gate_up: Tensor) -> Tensor:
-        return gate_up.new_empty((*gate_up.shape[:-1], gate_up.shape[-1] // 2))
+def _add_norm_with_rstd(
+    x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _contiguous_like(x), _contiguous_like(x), _rstd_like(x)
 
-    @torch.library.register_fake("mgtune::swiglu_packed_backward")
-    def _(dy: Tensor, gate_up: Tensor) -> Tensor:
-        return _contiguous_like(gate_up)
+
+def _add_norm_backward(
+    dy: Tensor,
+    ds: Tensor,
+    s: Tensor,
+    weight: Tensor,
+    rstd: Tensor,
+    weight_offset: float = 0.0,
+    needs_dw: bool = True,
+) -> tuple[Tensor, Tensor]:
+    return _contiguous_like(s), weight.new_empty(weight.shape if needs_dw else (0,))
+
+
+def _swiglu(gate: Tensor, up: Tensor) -> Tensor:
+    return _contiguous_like(gate)
+
+
+def _swiglu_backward(dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
+    return _contiguous_like(gate), _contiguous_like(gate)
+
+
+def _swiglu_packed(gate_up: Tensor) -> Tensor:
+    return gate_up.new_empty((*gate_up.shape[:-1], gate_up.shape[-1] // 2))
+
+
+def _swiglu_packed_backward(dy: Tensor, gate_up: Tensor) -> Tensor:
+    return _contiguous_like(gate_up)
+
+
+_FAKES: dict[str, Callable[..., Any]] = {
+    "rms_norm": _norm,
+    "rms_norm_with_rstd": _norm_with_rstd,
+    "rms_norm_backward": _norm_backward,
+    "add_rms_norm": _add_norm,
+    "add_rms_norm_with_rstd": _add_norm_with_rstd,
+    "add_rms_norm_backward": _add_norm_backward,
+    "swiglu": _swiglu,
+    "swiglu_backward": _swiglu_backward,
+    "swiglu_packed": _swiglu_packed,
+    "swiglu_packed_backward": _swiglu_packed_backward,
+}
 
 
 # Each gradient is computed by an operator that has no gradient itself: a second derivative raises
@@ -164,13 +179,14 @@ def _register_forms_without_rstd() -> None:
             y, s = _ops.add_rms_norm(x, residual, weight, eps, weight_offset)
             return y, s
 
-    _implementations.impl("rms_norm", rms_norm, "Autograd")
-    _implementations.impl("add_rms_norm", add_rms_norm, "Autograd")
+    for name, function in (("rms_norm", rms_norm), ("add_rms_norm", add_rms_norm)):
+        _implementations.impl(name, function, "Autograd")  # type: ignore[no-untyped-call]
 
 
 def register() -> None:
     """Registers everything. Call it once, after the library of operators was loaded."""
-    _register_fakes()
+    for name, fake in _FAKES.items():
+        torch.library.register_fake(f"mgtune::{name}", fake)
     _register_norm_gradients()
     _register_swiglu_gradients()
     _register_forms_without_rstd()

@@ -24,7 +24,7 @@ def warmup(function: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
     """
     if not torch.cuda.is_available():
         return function(*inputs, **kwargs)
-    stream = torch.cuda.Stream()
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         result = function(*inputs, **kwargs)

@@ -1,0 +1,1 @@
+"""Times mgtune's kernels beside PyTorch's, on the GPU at hand: `python -m mgtune.bench`."""
