@@ -28,6 +28,10 @@ def buffers_for(bytes_per_launch: int) -> int:
     return max(2, math.ceil(3 * l2 / max(1, bytes_per_launch)) + 1)
 
 
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+
+
 def gpu_times(
     candidates: Mapping[str, Candidate], launches: int = 20, rounds: int = 7
 ) -> dict[str, float]:
@@ -45,9 +49,8 @@ def gpu_times(
         torch.cuda.synchronize()
     for _ in range(rounds):
         for name, launch in candidates.items():
-            begin = torch.cuda.Event(enable_timing=True)
-            end = torch.cuda.Event(enable_timing=True)
-            torch.cuda._sleep(int(waits[name] * _WAIT_CYCLES_PER_S))
+            begin, end = _event(), _event()
+            torch.cuda._sleep(int(waits[name] * _WAIT_CYCLES_PER_S))  # type: ignore[no-untyped-call]
             begin.record()
             for i in range(launches):
                 launch(i)
