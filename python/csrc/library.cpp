@@ -48,20 +48,31 @@ constexpr std::array kOperators{
              swiglu_packed_backward},
 };
 
+// Each operator exists twice. Python gives gradients to the first. The second, with an underscore,
+// never has a gradient: eager calls use it inside an autograd.Function, or if no gradient is needed,
+// and PyTorch then calls the kernel without asking autograd.
+std::array<std::string, 2> names_of(const Operator& op) {
+  return {op.name, std::string("_") + op.name};
+}
+
 void register_operators() {
   const TorchAbi& abi = torch_abi();
   // The libraries stay for the life of the process: PyTorch would otherwise forget the operators.
   LibraryHandle schemas = nullptr;
   check(abi.aoti_torch_library_init_def("mgtune", __FILE_NAME__, __LINE__, &schemas));
   for (const Operator& op : kOperators) {
-    const std::string schema = std::string(op.name) + "(" + op.arguments + ") -> " + op.results;
-    check(abi.aoti_torch_library_def(schemas, schema.c_str()));
+    for (const std::string& name : names_of(op)) {
+      const std::string schema = name + "(" + op.arguments + ") -> " + op.results;
+      check(abi.aoti_torch_library_def(schemas, schema.c_str()));
+    }
   }
   for (const char* key : {"CPU", "CUDA"}) {
     LibraryHandle kernels = nullptr;
     check(abi.aoti_torch_library_init_impl("mgtune", key, __FILE_NAME__, __LINE__, &kernels));
     for (const Operator& op : kOperators) {
-      check(abi.torch_library_impl(kernels, op.name, op.function, kTorchAbiVersion));
+      for (const std::string& name : names_of(op)) {
+        check(abi.torch_library_impl(kernels, name.c_str(), op.function, kTorchAbiVersion));
+      }
     }
   }
 }

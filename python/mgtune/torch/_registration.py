@@ -18,6 +18,11 @@ _ops = torch.ops.mgtune
 _implementations = torch.library.Library("mgtune", "IMPL")  # type: ignore[no-untyped-call]
 
 
+def _implement(name: str, function: Callable[..., Any]) -> None:
+    """Sets what autograd does with an operator."""
+    _implementations.impl(name, function, "Autograd")  # type: ignore[no-untyped-call]
+
+
 def _contiguous_like(x: Tensor) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
@@ -165,9 +170,8 @@ def _register_forms_without_rstd() -> None:
         if needs_gradient(x, weight):
             result, _ = _ops.rms_norm_with_rstd(x, weight, eps, weight_offset)
             return result
-        with torch._C._AutoDispatchBelowAutograd():
-            result = _ops.rms_norm(x, weight, eps, weight_offset)
-            return result
+        result = _ops._rms_norm(x, weight, eps, weight_offset)
+        return result
 
     def add_rms_norm(
         x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float = 0.0
@@ -175,18 +179,20 @@ def _register_forms_without_rstd() -> None:
         if needs_gradient(x, residual, weight):
             y, s, _ = _ops.add_rms_norm_with_rstd(x, residual, weight, eps, weight_offset)
             return y, s
-        with torch._C._AutoDispatchBelowAutograd():
-            y, s = _ops.add_rms_norm(x, residual, weight, eps, weight_offset)
-            return y, s
+        y, s = _ops._add_rms_norm(x, residual, weight, eps, weight_offset)
+        return y, s
 
-    for name, function in (("rms_norm", rms_norm), ("add_rms_norm", add_rms_norm)):
-        _implementations.impl(name, function, "Autograd")  # type: ignore[no-untyped-call]
+    _implement("rms_norm", rms_norm)
+    _implement("add_rms_norm", add_rms_norm)
 
 
 def register() -> None:
     """Registers everything. Call it once, after the library of operators was loaded."""
     for name, fake in _FAKES.items():
         torch.library.register_fake(f"mgtune::{name}", fake)
+        # The same kernel for eager calls, which autograd does not see.
+        torch.library.register_fake(f"mgtune::_{name}", fake)
+        _implement(f"_{name}", torch.library.fallthrough_kernel)
     _register_norm_gradients()
     _register_swiglu_gradients()
     _register_forms_without_rstd()
