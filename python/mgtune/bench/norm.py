@@ -48,6 +48,7 @@ def norms(compiles: bool) -> dict[str, Norm]:
         "eager": eager_norm,
     }
     if compiles:
+        torch.compiler.reset()  # it compiles each function for a few shapes only
         candidates["compile"] = torch.compile(eager_norm, dynamic=False)
     liger = _liger()
     if liger is not None:

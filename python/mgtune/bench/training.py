@@ -93,26 +93,34 @@ def seconds_of(step: Callable[[], torch.Tensor], steps: int) -> float:
     return (time.perf_counter() - start) / steps
 
 
-def profile_of(step: Callable[[], torch.Tensor], steps: int = 2) -> dict[str, float]:
-    """GPU time of a step by kind of kernel, in ms."""
+def profile_of(step: Callable[[], torch.Tensor], steps: int = 3) -> dict[str, float]:
+    """GPU time of a step by kind of kernel, and the time without any kernel, in ms."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         for _ in range(steps):
             step()
         torch.cuda.synchronize()
+    cuda = torch._C._autograd.DeviceType.CUDA
+    kernels = [event for event in profiler.events() or () if event.device_type == cuda]
     times: Counter[str] = Counter()
-    for event in profiler.events() or ():
-        if event.device_type == torch._C._autograd.DeviceType.CUDA:
-            times[kind_of(event.name)] += event.device_time_total / 1e3 / steps
-    return dict(times.most_common())
+    for kernel in kernels:
+        times[kind_of(kernel.name)] += kernel.device_time_total / 1e3 / steps
+    begin = min(kernel.time_range.start for kernel in kernels)
+    end = max(kernel.time_range.end for kernel in kernels)
+    busy = sum(times.values())
+    return {**dict(times.most_common()), "no kernel": (end - begin) / 1e3 / steps - busy}
+
+
+_ROUNDS = 7
+_STEPS = 3  # per round
 
 
 def training_tables(name: str, batch: int, length: int, compiles: bool) -> list[Table]:
     """Tokens per second, and what the time of a step consists of.
 
-    The unpatched and the patched model take turns, three rounds of three steps each, so that a
-    change of the clocks meets both.
+    The unpatched and the patched model take turns for some rounds, so that a change of the clocks
+    meets both.
     """
     rates = Table(f"A training step of {name}, batch {batch}, length {length}, bf16", "tokens/s", True)
     shares = Table("GPU time of such a step by kind of kernel", "ms")
@@ -126,12 +134,13 @@ def training_tables(name: str, batch: int, length: int, compiles: bool) -> list[
             steps[label] = make_step(model, tokens, mode == "compile")
             seconds_of(steps[label], 2)  # compiles, makes the optimizer's state
         samples: dict[str, list[float]] = {label: [] for label in steps}
-        for _ in range(3):
-            for label, step in steps.items():
-                samples[label].append(batch * length / seconds_of(step, 3))
-        rates.rows.append(
-            Row(mode, {label: statistics.median(values) for label, values in samples.items()})
-        )
+        for number in range(_ROUNDS):
+            for label in sorted(steps, reverse=number % 2 == 1):
+                samples[label].append(batch * length / seconds_of(steps[label], _STEPS))
+        for word, choose in (("median", statistics.median), ("slowest", min), ("fastest", max)):
+            rates.rows.append(
+                Row(f"{mode}, {word}", {label: choose(values) for label, values in samples.items()})
+            )
         profiles = {label: profile_of(step) for label, step in steps.items()}
         for kind in dict.fromkeys(kind for times in profiles.values() for kind in times):
             shares.rows.append(

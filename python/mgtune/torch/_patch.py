@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mgtune.torch import _fallback
+from mgtune.torch import _attention, _fallback
 from mgtune.torch._patched import LAYER_NORM, Change, fused_layer_forward, patched_class
 
 _WORDS = {
@@ -174,8 +174,9 @@ def patch(model: nn.Module) -> PatchReport:
     It knows modules by what they compute: each candidate is run on a small sample and compared with
     the formula of the kernel. So it works for Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3 (norms),
     Phi-3, and for models that are built of the same parts. Where a decoder layer adds the residual
-    right before a norm, both become one kernel. Parameters, state dicts and types stay. Attention
-    is left as it is.
+    right before a norm, both become one kernel. Attention stays PyTorch's; only its causal mask is left
+    out where that changes nothing, which torch.compile would otherwise build. Parameters, state dicts
+    and types stay.
 
     Args:
         model: any module, for example a Hugging Face model. Its weights must be loaded.
@@ -197,15 +198,21 @@ def patch(model: nn.Module) -> PatchReport:
         report.replaced.append(Replaced(name, class_name, _WORDS[change.kind]))
     report.replaced.reverse()
     report.left.reverse()
+    why = _attention.use_without_mask(model)
+    if why == "":
+        report.replaced.append(Replaced("", type(model).__name__, "causal mask of attention"))
+    elif why is not None:
+        report.left.append(Left("", type(model).__name__, f"attention: {why}"))
     return report
 
 
 def unpatch(model: nn.Module) -> int:
-    """Gives every module its own forward back. Returns how many modules were changed back."""
+    """Undoes patch(). Returns how many changes it undid."""
     count = 0
     for module in model.modules():
         original = getattr(type(module), "_mgtune_original", None)
         if original is not None:
             module.__class__ = original
             count += 1
+        count += _attention.restore(module)
     return count

@@ -16,6 +16,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from mgtune.torch import _attention
 from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packed
 
 
@@ -167,6 +168,7 @@ def _make_class(original: type[nn.Module], change: Change) -> type[nn.Module]:
 
 
 def _new_module(original: type[nn.Module], change: Change) -> nn.Module:
-    """A patched module without its state, as unpickling makes it."""
+    """A patched module without its state, as unpickling makes it, perhaps in a new process."""
+    _attention.register()
     cls = patched_class(original, change)
     return cls.__new__(cls)
