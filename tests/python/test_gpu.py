@@ -1,0 +1,131 @@
+"""What only a GPU shows. Each test skips where there is none."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from conftest import DTYPES, expect_close, reference_norm, reference_swiglu
+
+import mgtune.torch as mt
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("rows", "hidden"), [(1, 8), (3, 333), (17, 64), (4096, 4096), (2, 262144), (1000, 5120)]
+)
+def test_values_and_gradients(dtype: torch.dtype, rows: int, hidden: int) -> None:
+    x, residual, dy, ds = (torch.randn(rows, hidden, device="cuda", dtype=dtype) for _ in range(4))
+    weight = torch.randn(hidden, device="cuda", dtype=dtype, requires_grad=True)
+    x.requires_grad_()
+    y = mt.rms_norm(x, weight, 1e-6)
+    expected = reference_norm(x, weight, 1e-6)
+    expect_close(y, expected, dtype)
+    for one, other in zip(
+        torch.autograd.grad(y, (x, weight), dy),
+        torch.autograd.grad(expected, (x, weight), dy.double()),
+        strict=True,
+    ):
+        expect_close(one, other, dtype)
+    y, s = mt.add_rms_norm(x, residual, weight, 1e-6)
+    exact = (x + residual).double()
+    for one, other in zip(
+        torch.autograd.grad((y, s), (x, weight), (dy, ds)),
+        torch.autograd.grad(
+            (reference_norm(exact, weight, 1e-6), exact), (x, weight), (dy.double(), ds.double())
+        ),
+        strict=True,
+    ):
+        expect_close(one, other, dtype)
+    gate, up = residual.requires_grad_(), ds.requires_grad_()
+    for one, other in zip(
+        torch.autograd.grad(mt.swiglu(gate, up), (gate, up), dy),
+        torch.autograd.grad(reference_swiglu(gate, up), (gate, up), dy.double()),
+        strict=True,
+    ):
+        expect_close(one, other, dtype)
+
+
+def test_pointers_aligned_to_two_bytes() -> None:
+    x = torch.randn(64 * 1024 + 1, device="cuda", dtype=torch.bfloat16)[1:].view(64, 1024)
+    weight = torch.randn(1025, device="cuda", dtype=torch.bfloat16)[1:]
+    expect_close(mt.rms_norm(x, weight, 1e-6), reference_norm(x, weight, 1e-6), torch.bfloat16)
+
+
+def test_capture_in_a_graph() -> None:
+    x = torch.randn(64, 1024, device="cuda", requires_grad=True)
+    weight = torch.randn(1024, device="cuda", requires_grad=True)
+
+    def both() -> tuple[torch.Tensor, ...]:
+        return torch.autograd.grad(mt.rms_norm(x, weight, 1e-6).sum(), (x, weight))
+
+    mt.warmup(both)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = both()
+    with torch.no_grad():
+        x.copy_(torch.randn_like(x))
+    graph.replay()
+    for one, other in zip(captured, both(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_shape_that_was_never_planned_is_not_captured() -> None:
+    x = torch.randn(5, 776, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match=r"never planned.*warmup"), torch.cuda.graph(graph):
+        mt.rms_norm(x, torch.ones(776, device="cuda"))
+    expect_close(mt.rms_norm(x), reference_norm(x, torch.ones(776), 1.2e-7), torch.float32)
+
+
+def test_other_streams_and_freed_tensors() -> None:
+    weight = torch.randn(4096, device="cuda")
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    results = []
+    torch.cuda.synchronize()
+    for i in range(12):
+        with torch.cuda.stream(streams[i % 3]):
+            x = torch.full((512, 4096), float(i + 1), device="cuda")
+            torch.cuda._sleep(100_000)
+            results.append(mt.rms_norm(x, weight, 0.0))
+            del x  # the allocator may give its memory to the next launch of this stream
+    torch.cuda.synchronize()
+    for y in results:
+        torch.testing.assert_close(y, weight.expand(512, -1), atol=1e-5, rtol=1e-5)
+
+
+def test_another_device_than_the_current_one() -> None:
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is one GPU")
+    x = torch.randn(64, 1024, device="cuda:1")
+    assert torch.cuda.current_device() == 0
+    expect_close(mt.rms_norm(x), reference_norm(x, torch.ones(1024, device="cuda:1"), 1.2e-7), torch.float32)
+    assert torch.cuda.current_device() == 0
+
+
+def test_inputs_on_two_devices() -> None:
+    with pytest.raises(ValueError, match="weight is on cpu, the other tensors on cuda:0"):
+        mt.rms_norm(torch.ones(2, 64, device="cuda"), torch.ones(64))
+
+
+def test_compile() -> None:
+    def function(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        y, s = mt.add_rms_norm(mt.rms_norm(x, weight), x, weight)
+        return mt.swiglu(y, s)
+
+    x = torch.randn(64, 1024, device="cuda", requires_grad=True)
+    weight = torch.randn(1024, device="cuda", requires_grad=True)
+    compiled = torch.compile(function, fullgraph=True)
+    for one, other in zip(
+        torch.autograd.grad(compiled(x, weight).sum(), (x, weight)),
+        torch.autograd.grad(function(x, weight).sum(), (x, weight)),
+        strict=True,
+    ):
+        expect_close(one, other, torch.float32)
+
+
+def test_autocast() -> None:
+    x, weight = torch.randn(4, 64, device="cuda"), torch.ones(64, device="cuda")
+    with torch.autocast("cuda", torch.bfloat16):
+        assert mt.rms_norm(x.bfloat16(), weight).dtype == torch.bfloat16

@@ -1,0 +1,238 @@
+"""patch() on small models with random weights, of each family of transformers that it names."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import mgtune.torch as mt
+
+transformers = pytest.importorskip("transformers")
+
+SIZES = {
+    "vocab_size": 128,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+# The family's config, and how many norms, MLPs and residual adds are replaced.
+FAMILIES = {
+    "LlamaConfig": (5, 2, 2),
+    "MistralConfig": (5, 2, 2),
+    "Qwen2Config": (5, 2, 2),
+    "Qwen3Config": (9, 2, 2),
+    "Gemma2Config": (9, 0, 0),
+    "Gemma3TextConfig": (13, 0, 0),
+    "Phi3Config": (5, 2, 0),
+}
+
+
+def make_model(family: str) -> Any:
+    model = transformers.AutoModelForCausalLM.from_config(getattr(transformers, family)(**SIZES))
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    return model
+
+
+@pytest.fixture(name="tokens")
+def _tokens() -> torch.Tensor:
+    return torch.randint(3, 128, (2, 7))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_outputs_and_gradients(family: str, tokens: torch.Tensor) -> None:
+    model = make_model(family)
+    original = copy.deepcopy(model)
+    report = mt.patch(model)
+    norms, mlps, adds = FAMILIES[family]
+    kinds = [one.what for one in report.replaced]
+    assert kinds.count("RMSNorm") == norms
+    assert sum("SwiGLU" in kind for kind in kinds) == mlps
+    assert sum("residual" in kind for kind in kinds) == adds
+    actual, expected = (one(input_ids=tokens, labels=tokens) for one in (model, original))
+    torch.testing.assert_close(actual.logits, expected.logits, atol=2e-5, rtol=1e-4)
+    actual.loss.backward()
+    expected.loss.backward()
+    for (name, one), other in zip(
+        model.named_parameters(), original.parameters(), strict=True
+    ):
+        assert one.grad is not None, name
+        torch.testing.assert_close(one.grad, other.grad, atol=2e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_unpatch_restores(family: str, tokens: torch.Tensor) -> None:
+    model = make_model(family)
+    expected = model(input_ids=tokens).logits
+    types = [type(module) for module in model.modules()]
+    report = mt.patch(model)
+    assert mt.unpatch(model) == len(report.replaced)
+    assert [type(module) for module in model.modules()] == types
+    assert torch.equal(model(input_ids=tokens).logits, expected)
+    assert mt.unpatch(model) == 0
+
+
+def test_bfloat16_is_as_close_as_the_original(tokens: torch.Tensor) -> None:
+    model = make_model("LlamaConfig")
+    exact = copy.deepcopy(model).double()(input_ids=tokens).logits
+    model.to(torch.bfloat16)
+    before = (model(input_ids=tokens).logits.double() - exact).norm()
+    mt.patch(model)
+    after = (model(input_ids=tokens).logits.double() - exact).norm()
+    assert after < 1.2 * before
+
+
+def test_types_and_state_dicts_stay() -> None:
+    model = make_model("LlamaConfig")
+    state, norm_type = copy.deepcopy(model.state_dict()), type(model.model.norm)
+    mt.patch(model)
+    assert isinstance(model.model.norm, norm_type)
+    assert type(model.model.norm).__name__ == norm_type.__name__
+    assert list(model.state_dict()) == list(state)
+    model.load_state_dict(state)
+    make_model("LlamaConfig").load_state_dict(model.state_dict())
+
+
+def test_copies_and_pickles(tokens: torch.Tensor, tmp_path: Path) -> None:
+    model = make_model("LlamaConfig")
+    mt.patch(model)
+    expected = model(input_ids=tokens).logits
+    assert torch.equal(copy.deepcopy(model)(input_ids=tokens).logits, expected)
+    assert torch.equal(pickle.loads(pickle.dumps(model))(input_ids=tokens).logits, expected)
+    torch.save({"model": model, "tokens": tokens, "expected": expected}, tmp_path / "model.pt")
+    code = (
+        "import torch\n"
+        f"saved = torch.load({str(tmp_path / 'model.pt')!r}, weights_only=False)\n"
+        "logits = saved['model'](input_ids=saved['tokens']).logits\n"
+        "assert torch.equal(logits, saved['expected'])\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
+
+
+def test_a_saved_model_needs_no_mgtune(tokens: torch.Tensor, tmp_path: Path) -> None:
+    model = make_model("LlamaConfig")
+    expected = model(input_ids=tokens).logits
+    mt.patch(model)
+    model.save_pretrained(tmp_path)
+    assert "mgtune" not in (tmp_path / "config.json").read_text()
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    assert torch.equal(loaded(input_ids=tokens).logits, expected)
+
+
+def test_generate_and_padding(tokens: torch.Tensor) -> None:
+    model = make_model("LlamaConfig").eval()
+    original = copy.deepcopy(model)
+    mt.patch(model)
+    options = {"max_new_tokens": 5, "do_sample": False}
+    assert torch.equal(model.generate(tokens, **options), original.generate(tokens, **options))
+    mask = torch.ones_like(tokens)
+    mask[0, :3] = 0
+    actual, expected = (
+        one(input_ids=tokens, attention_mask=mask).logits for one in (model, original)
+    )
+    torch.testing.assert_close(actual[mask.bool()], expected[mask.bool()], atol=2e-5, rtol=1e-4)
+
+
+def test_a_sliding_window(tokens: torch.Tensor) -> None:
+    config = transformers.MistralConfig(**SIZES, sliding_window=4)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    original = copy.deepcopy(model)
+    mt.patch(model)
+    torch.testing.assert_close(
+        model(input_ids=tokens).logits, original(input_ids=tokens).logits, atol=2e-5, rtol=1e-4
+    )
+
+
+def test_compile_builds_no_mask(tokens: torch.Tensor) -> None:
+    torch.compiler.reset()
+    model = make_model("LlamaConfig")
+    expected = model(input_ids=tokens).logits
+    mt.patch(model)
+    graphs: list[torch.fx.GraphModule] = []
+
+    def backend(graph: torch.fx.GraphModule, _: Any) -> Any:
+        graphs.append(graph)
+        return graph
+
+    compiled = torch.compile(model, backend=backend)
+    torch.testing.assert_close(compiled(input_ids=tokens).logits, expected, atol=2e-5, rtol=1e-4)
+    calls = [
+        node
+        for graph in graphs
+        for node in graph.graph.nodes
+        if "scaled_dot_product_attention" in str(node.target)
+    ]
+    assert len(calls) == 2
+    assert all(node.kwargs.get("attn_mask") is None for node in calls)
+    assert any("rms_norm" in str(node.target) for graph in graphs for node in graph.graph.nodes)
+
+
+def test_gradient_checkpointing(tokens: torch.Tensor) -> None:
+    model = make_model("LlamaConfig").train()
+    mt.patch(model)
+    model(input_ids=tokens, labels=tokens).loss.backward()
+    expected = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    model.gradient_checkpointing_enable()
+    model(input_ids=tokens, labels=tokens).loss.backward()
+    for parameter, gradient in zip(model.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)
+
+
+def test_hooks_see_every_norm(tokens: torch.Tensor) -> None:
+    model = make_model("LlamaConfig")
+    mt.patch(model)
+    expected = model(input_ids=tokens).logits
+    seen = []
+    norm = model.model.layers[0].post_attention_layernorm
+    norm.register_forward_hook(lambda *_: seen.append(1))
+    torch.testing.assert_close(model(input_ids=tokens).logits, expected)
+    assert seen == [1]
+
+
+def test_what_is_left_and_why() -> None:
+    class OtherRMSNorm(torch.nn.Module):
+        def __init__(self, formula: str) -> None:
+            super().__init__()
+            self.formula = formula
+            self.weight = torch.nn.Parameter(torch.ones(64))
+            self.eps = 1e-6
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if self.formula == "raises":
+                raise ValueError("no")
+            y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+            return 2 * y if self.formula == "doubled" else y
+
+    model = torch.nn.ModuleDict({word: OtherRMSNorm(word) for word in ("right", "doubled", "raises")})
+    model["replaced"] = OtherRMSNorm("right")
+    model["replaced"].forward = lambda x: x
+    model["meta"] = OtherRMSNorm("right").to("meta")
+    model["double"] = OtherRMSNorm("right").double()
+    report = mt.patch(model)
+    assert [one.name for one in report.replaced] == ["right"]
+    why = {one.name: one.why for one in report.left}
+    assert "another formula" in why["doubled"]
+    assert "ValueError: no" in why["raises"]
+    assert "something else has replaced its forward" in why["replaced"]
+    assert "meta device" in why["meta"]
+    assert "torch.float64" in why["double"]
+    text = str(report)
+    assert "replaced  OtherRMSNorm  x1" in text and "another formula" in text
+    assert repr(report) == "PatchReport(replaced=1, left=5)"
+    assert [one.why for one in mt.patch(model).left if one.name == "right"] == ["it is patched already"]
+    assert "nothing replaced" in str(mt.patch(torch.nn.Linear(2, 2)))
