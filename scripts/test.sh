@@ -3,8 +3,8 @@
 #   scripts/test.sh         runs the unit, kernel, command-line and fault tests
 #   scripts/test.sh --all   also runs them under ASan + UBSan and under TSan, runs the fault loops and
 #                           the kernel samples in full, and checks the formatting, clang-tidy, the
-#                           schemas, the installed package and its ABI, the fuzz targets for 30 s, and
-#                           the report in a browser
+#                           schemas, the installed package and its ABI, the Python wheel, the fuzz
+#                           targets for 30 s, and the report in a browser
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -63,6 +63,8 @@ case "${1:-}" in
     export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full
     section "installed package"
     tests/package/run.sh build/ci
+    section "Python"
+    tests/python/run.sh build/ci
     section "fuzz"
     tests/fuzz/run.sh build/ci
     section "report in a browser"

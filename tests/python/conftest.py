@@ -14,6 +14,7 @@ DTYPES = list(TOLERANCES)
 
 
 def relative_error(actual: torch.Tensor, expected: torch.Tensor) -> float:
+    actual, expected = actual.detach(), expected.detach()
     difference = (actual.double().cpu() - expected.double().cpu()).norm()
     return float(difference / expected.double().cpu().norm().clamp_min(1e-30))
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Builds the wheel in an empty environment, installs it in another one with PyTorch, and runs the
 # Python tests and mypy there.
-#   tests/python/run.sh [PYTEST_ARGUMENT ...]
+#   tests/python/run.sh BUILD_FOLDER [PYTEST_ARGUMENT ...]
+# The build folder is that of the preset ci: what it has compiled is not compiled again.
 set -euo pipefail
+[ $# -ge 1 ] || { echo "usage: $0 BUILD_FOLDER [PYTEST_ARGUMENT ...]" >&2; exit 2; }
+build=$(realpath "$1")
+shift
 cd "$(dirname "$0")/../.."
 . scripts/packages.sh
-install_packages "${build_packages[@]}" python3-venv
-# The same flags as the preset ci, so that a compiler cache serves both.
-export CMAKE_CXX_COMPILER_LAUNCHER=$MGTUNE_COMPILER_LAUNCHER
-flags=(-C cmake.build-type=RelWithDebInfo -C cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2)
+install_packages python3-venv
+flags=(-C "build-dir=$build" -C cmake.build-type=RelWithDebInfo
+  -C cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -C cmake.define.MGTUNE_STATIC_LIBRARIES=OFF)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,7 +27,7 @@ python3 -m venv "$work/user"
 "$work/user/bin/pip" install --quiet "$work"/dist/*.whl torch==2.13.0 numpy transformers pytest mypy
 echo "installed after $SECONDS s"
 "$work/user/bin/mgtune" --version
-"$work/user/bin/mypy" --strict -p mgtune
+"$work/user/bin/mypy" --strict --cache-dir "$work/mypy" -p mgtune
 # Outside the source tree, so that the installed package is the one that is tested.
 cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"

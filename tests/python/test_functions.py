@@ -161,9 +161,9 @@ def test_backward_twice() -> None:
 
 def test_second_derivatives_are_refused() -> None:
     x = torch.randn(3, 64, requires_grad=True)
-    (gradient,) = torch.autograd.grad(mt.rms_norm(x).sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()
+    for y in (mt.rms_norm(x), mt.add_rms_norm(x, x)[0], mt.swiglu(x, x), mt.swiglu_packed(x)):
+        with pytest.raises(RuntimeError, match="create_graph=True"):
+            torch.autograd.grad(y.sum(), x, create_graph=True)
 
 
 def test_checkpointing() -> None:
@@ -207,7 +207,7 @@ def test_dtypes_without_kernels(dtype: torch.dtype) -> None:
 
 def test_shapes_that_do_not_fit() -> None:
     x = torch.ones(3, 64)
-    with pytest.raises(ValueError, match=r"63.*3, 64|3, 64.*63"):
+    with pytest.raises(ValueError, match=r"\(63,\), but x has \(3, 64\)"):
         mt.rms_norm(x, torch.ones(63), EPS)
     with pytest.raises(ValueError, match=r"63"):
         mt.rms_norm(x.bfloat16(), torch.ones(63), EPS)

@@ -113,9 +113,11 @@ def test_export() -> None:
     assert torch.equal(exported.module()(more), model(more))
 
 
-def test_func_grad() -> None:
+def test_func_transforms() -> None:
     x, weight = torch.randn(3, 64), torch.randn(64)
     gradient = torch.func.grad(lambda x: mt.rms_norm(x, weight, 1e-5).sum())(x)
+    each = torch.func.vmap(lambda row: mt.rms_norm(row, weight, 1e-5))(x)
+    expect_close(each, mt.rms_norm(x, weight, 1e-5), torch.float32)
     x.requires_grad_()
     expected = torch.autograd.grad(mt.rms_norm(x, weight, 1e-5).sum(), x)[0]
     expect_close(gradient, expected, torch.float32)

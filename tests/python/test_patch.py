@@ -222,7 +222,7 @@ def test_what_is_left_and_why() -> None:
     model["replaced"] = OtherRMSNorm("right")
     model["replaced"].forward = lambda x: x
     model["meta"] = OtherRMSNorm("right").to("meta")
-    model["double"] = OtherRMSNorm("right").double()
+    model["wide"] = OtherRMSNorm("right").double()
     report = mt.patch(model)
     assert [one.name for one in report.replaced] == ["right"]
     why = {one.name: one.why for one in report.left}
@@ -230,7 +230,7 @@ def test_what_is_left_and_why() -> None:
     assert "ValueError: no" in why["raises"]
     assert "something else has replaced its forward" in why["replaced"]
     assert "meta device" in why["meta"]
-    assert "torch.float64" in why["double"]
+    assert "torch.float64" in why["wide"]
     text = str(report)
     assert "replaced  OtherRMSNorm  x1" in text and "another formula" in text
     assert repr(report) == "PatchReport(replaced=1, left=5)"

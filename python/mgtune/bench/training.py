@@ -37,6 +37,7 @@ MODELS: dict[str, dict[str, Any]] = {
     },
 }
 
+_OTHER = "other (norms, activations, additions, RoPE)"
 _KINDS = (
     ("attention", ("flash", "fmha", "attention", "cudnn")),
     ("matrix products", ("gemm", "cutlass", "nvjet", "cublas", "xmma")),
@@ -50,10 +51,12 @@ _KINDS = (
 def kind_of(kernel: str) -> str:
     """The kind of work that a kernel does, by its name."""
     name = kernel.lower()
+    if name.startswith("triton_"):  # named after everything that was fused into it
+        return _OTHER
     for kind, words in _KINDS:
         if any(word in name for word in words):
             return kind
-    return "other (norms, activations, additions, RoPE)"
+    return _OTHER
 
 
 def make_model(name: str, seed: int = 0) -> Any:

@@ -1,8 +1,8 @@
 """The functional forms: rms_norm, add_rms_norm, swiglu, swiglu_packed.
 
 In eager mode they call kernels that autograd does not see, inside an autograd.Function if a gradient
-is needed. That takes several microseconds less per call than an operator with a gradient. torch.compile, torch.func and subclasses of tensors see the plain
-operators of torch.ops.mgtune.
+is needed. That takes several microseconds less per call than an operator with a gradient.
+torch.compile sees the operators of torch.ops.mgtune, and the transforms of torch.func see PyTorch's own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from mgtune.torch import _fallback, _library
 
@@ -59,6 +58,15 @@ _swiglu_packed_kernel = _kernel("swiglu_packed")
 _swiglu_packed_backward_kernel = _kernel("swiglu_packed_backward")
 
 
+def _refuse_second_derivatives() -> None:
+    """Backward runs with gradients enabled only for create_graph=True."""
+    if _is_grad_enabled():
+        raise RuntimeError(
+            "mgtune's gradients cannot be differentiated again: this backward runs with "
+            "create_graph=True; use PyTorch's own operators for it"
+        )
+
+
 class _RmsNorm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float, weight_offset: float) -> Tensor:
@@ -70,8 +78,8 @@ class _RmsNorm(torch.autograd.Function):
         return result
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+        _refuse_second_derivatives()
         x, weight = ctx.saved_tensors
         needs_dw = ctx.needs_input_grad[1]
         dx, dw = _rms_norm_backward_kernel(dy, x, weight, ctx.rstd, ctx.weight_offset, needs_dw)
@@ -90,10 +98,10 @@ class _AddRmsNorm(torch.autograd.Function):
         return y, s
 
     @staticmethod
-    @once_differentiable
     def backward(
         ctx: Any, dy: Tensor, ds: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
+        _refuse_second_derivatives()
         s, weight = ctx.saved_tensors
         needs_dw = ctx.needs_input_grad[2]
         dx, dw = _add_rms_norm_backward_kernel(dy, ds, s, weight, ctx.rstd, ctx.weight_offset, needs_dw)
@@ -108,8 +116,8 @@ class _Swiglu(torch.autograd.Function):
         return result
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor]:
+        _refuse_second_derivatives()
         gate, up = ctx.saved_tensors
         dgate, dup = _swiglu_backward_kernel(dy, gate, up)
         return dgate, dup
@@ -123,8 +131,8 @@ class _SwigluPacked(torch.autograd.Function):
         return result
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> Tensor:
+        _refuse_second_derivatives()
         (gate_up,) = ctx.saved_tensors
         result: Tensor = _swiglu_packed_backward_kernel(dy, gate_up)
         return result
@@ -161,11 +169,16 @@ _is_ready_now._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _is_ready(x: Tensor) -> bool:
-    """Returns whether kernels run for this tensor. Raises TypeError for a dtype without kernels."""
+    """Returns whether kernels run for this tensor. Raises TypeError for a dtype without kernels.
+
+    Inside torch.func's transforms PyTorch's own operators run, which know all of them.
+    """
     if x.dtype not in _DTYPES:
         raise TypeError(
             f"mgtune has kernels for float32, float16 and bfloat16, but the tensor is {x.dtype}"
         )
+    if _is_transformed():
+        return False
     if x.device in _ready_devices:
         return True
     if x.is_meta:
@@ -176,11 +189,6 @@ def _is_ready(x: Tensor) -> bool:
     return is_ready
 
 
-def _is_eager() -> bool:
-    """Returns whether nothing but autograd and the kernel needs to see the call."""
-    return not (_is_compiling() or _is_transformed())
-
-
 @functools.lru_cache(maxsize=64)
 def _cached_ones(count: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     with torch.inference_mode(False):
@@ -189,7 +197,7 @@ def _cached_ones(count: int, dtype: torch.dtype, device: torch.device) -> Tensor
 
 def _ones(x: Tensor) -> Tensor:
     """The weight of a norm without one."""
-    if not _is_eager() or type(x) is not Tensor:
+    if _is_compiling() or type(x) is not Tensor:
         return torch.ones(x.shape[-1], dtype=x.dtype, device=x.device)
     if x.is_cuda and torch.cuda.is_current_stream_capturing():
         # A graph's memory has no values outside its replays.
@@ -249,13 +257,18 @@ def rms_norm(
         if weight is None:
             weight = _ones(x)
         _check_norm(x, weight)
-        if not _is_eager():
+        if _is_compiling():
             result: Tensor = _rms_norm(x, weight, eps, weight_offset)
             return result
-    if (x.requires_grad or weight.requires_grad) and _is_grad_enabled():
-        result = _apply_rms_norm(x, weight, eps, weight_offset)
-        return result
-    result = _rms_norm_kernel(x, weight, eps, weight_offset)
+    try:
+        if (x.requires_grad or weight.requires_grad) and _is_grad_enabled():
+            result = _apply_rms_norm(x, weight, eps, weight_offset)
+        else:
+            result = _rms_norm_kernel(x, weight, eps, weight_offset)
+    except ValueError:  # the kernel checks its arguments; these checks have better messages
+        _is_ready(x)
+        _check_norm(x, weight)
+        raise
     return result
 
 
@@ -297,7 +310,7 @@ def add_rms_norm(
     if weight is None:
         weight = _ones(x)
     _check_norm(x, weight)
-    if not _is_eager():
+    if _is_compiling():
         y, s = _add_rms_norm(x, residual, weight, eps, weight_offset)
     elif (
         x.requires_grad or residual.requires_grad or weight.requires_grad
@@ -337,7 +350,7 @@ def swiglu(gate: Tensor, up: Tensor) -> Tensor:
     if not _is_ready(gate):
         return _fallback.swiglu(gate, up)
     result: Tensor
-    if not _is_eager():
+    if _is_compiling():
         result = _swiglu(gate, up)
     elif (gate.requires_grad or up.requires_grad) and _is_grad_enabled():
         result = _apply_swiglu(gate, up)
@@ -366,7 +379,7 @@ def swiglu_packed(gate_up: Tensor) -> Tensor:
     if not _is_ready(gate_up):
         return _fallback.swiglu_packed(gate_up)
     result: Tensor
-    if not _is_eager():
+    if _is_compiling():
         result = _swiglu_packed(gate_up)
     elif gate_up.requires_grad and _is_grad_enabled():
         result = _apply_swiglu_packed(gate_up)

@@ -88,7 +88,7 @@ def _why_not_here(module: nn.Module, parameter: object) -> str:
         return "something else has replaced its forward"
     if not isinstance(parameter, Tensor):
         return "it has no weight"
-    if type(parameter) not in (Tensor, nn.Parameter):
+    if type(parameter) is not nn.Parameter:
         return f"its weight is a {type(parameter).__name__}"
     if parameter.is_meta:
         return "its weight is on the meta device; patch the model after loading it"
@@ -101,17 +101,23 @@ def _norm_change(module: nn.Module) -> Change | str:
     weight = getattr(module, "weight", None)
     if why := _why_not_here(module, weight):
         return why
-    assert isinstance(weight, Tensor)
+    assert isinstance(weight, nn.Parameter)
     eps_name = next((name for name in ("variance_epsilon", "eps") if hasattr(module, name)), None)
     if eps_name is None:
         return "it has no attribute variance_epsilon or eps"
     if weight.dim() != 1 or not isinstance(getattr(module, eps_name), float):
         return "its weight is not one row, or its eps is no float"
     x = _sample(3, weight.shape[0], weight)
-    for offset in (0.0, 1.0):
-        expected = _fallback.rms_norm(x, weight, getattr(module, eps_name), offset)
-        if _computes(module, x, expected):
-            return Change("norm", eps_name, offset)
+    # Another weight than its own: with ones, 2 * y is the same as (1 + weight) * y.
+    trial = nn.Parameter(_sample(1, weight.shape[0], weight)[0] * 250 + 1.5, requires_grad=False)
+    module._parameters["weight"] = trial
+    try:
+        for offset in (0.0, 1.0):
+            expected = _fallback.rms_norm(x, trial, getattr(module, eps_name), offset)
+            if _computes(module, x, expected):
+                return Change("norm", eps_name, offset)
+    finally:
+        module._parameters["weight"] = weight
     return "it computes another formula than x / rms(x) * weight or * (1 + weight)"
 
 

@@ -1,0 +1,63 @@
+"""The parts of mgtune.bench that need no GPU."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from mgtune.bench import __main__ as bench
+from mgtune.bench.norm import eager_norm, norms
+from mgtune.bench.swiglu import gates
+from mgtune.bench.table import Row, Table
+from mgtune.bench.training import kind_of
+
+
+def test_candidates_compute_the_same() -> None:
+    x, weight = torch.randn(3, 64), torch.randn(64)
+    for name, norm in norms(compiles=False).items():
+        torch.testing.assert_close(norm(x, weight), eager_norm(x, weight), msg=name)
+    for gate in gates(compiles=False).values():
+        torch.testing.assert_close(gate(x, x), torch.nn.functional.silu(x) * x)
+
+
+def test_a_table_of_times() -> None:
+    table = Table("title", "us", rows=[Row("one", {"mgtune": 2.0, "other": 3.0}), Row("two", {"mgtune": 1.0})])
+    assert str(table).splitlines() == [
+        "title",
+        "case  mgtune (us)  other (us)  other/mgtune",
+        "one          2.00        3.00         1.50x",
+        "two          1.00           -             -",
+    ]
+    rows = table.document()["rows"]
+    assert isinstance(rows, list)
+    assert rows[0] == {"case": "one", "values": {"mgtune": 2.0, "other": 3.0}, "speedup_over": {"other": 1.5}}
+
+
+def test_a_table_of_rates() -> None:
+    table = Table("title", "tokens/s", True, [Row("one", {"mgtune": 3.0, "other": 2.0})])
+    assert str(table).splitlines()[2].endswith("1.50x")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"),
+    [
+        ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop", "attention"),
+        ("nvjet_hsh_128x256_64x4", "matrix products"),
+        ("rmsnorm_backward<__nv_bfloat16>", "mgtune"),
+        ("multi_tensor_apply_kernel<FusedAdamMathFunctor>", "optimizer"),
+        ("triton_red_fused_mul", "other (norms, activations, additions, RoPE)"),
+        ("triton_poi_fused__to_copy_mul", "other (norms, activations, additions, RoPE)"),
+        ("Memcpy DtoD", "copies"),
+    ],
+)
+def test_kinds_of_kernels(kernel: str, kind: str) -> None:
+    assert kind_of(kernel) == kind
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["--only", "norms"])
+    assert "there is no part 'norms'" in capsys.readouterr().err
+    if not torch.cuda.is_available():
+        assert bench.main([]) == 4
+        assert "needs a CUDA GPU" in capsys.readouterr().err
