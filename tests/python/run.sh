@@ -10,8 +10,8 @@ shift
 cd "$(dirname "$0")/../.."
 . scripts/packages.sh
 install_packages python3-venv
-flags=(-C "build-dir=$build" -C cmake.build-type=RelWithDebInfo
-  -C cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -C cmake.define.MGTUNE_STATIC_LIBRARIES=OFF)
+flags=(-C "build-dir=$build" -C cmake.args=--preset=ci -C cmake.build-type=RelWithDebInfo
+  -C cmake.define.MGTUNE_STATIC_LIBRARIES=OFF)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
