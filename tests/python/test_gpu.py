@@ -76,7 +76,9 @@ def test_a_shape_that_was_never_planned_is_not_captured() -> None:
     graph = torch.cuda.CUDAGraph()
     with pytest.raises(RuntimeError, match=r"never planned.*warmup"), torch.cuda.graph(graph):
         mt.rms_norm(x, torch.ones(776, device="cuda"))
-    expect_close(mt.rms_norm(x), reference_norm(x, torch.ones(776), 1.2e-7), torch.float32)
+    expect_close(
+        mt.rms_norm(x), reference_norm(x, torch.ones(776, device="cuda"), 1.2e-7), torch.float32
+    )
 
 
 def test_other_streams_and_freed_tensors() -> None:

@@ -157,9 +157,12 @@ def test_a_sliding_window(tokens: torch.Tensor) -> None:
     )
 
 
-def test_compile_builds_no_mask(tokens: torch.Tensor) -> None:
+@pytest.mark.parametrize("use_cache", [False, True])
+@pytest.mark.parametrize("family", ["LlamaConfig", "Qwen3Config"])
+def test_compile_builds_no_mask(family: str, use_cache: bool, tokens: torch.Tensor) -> None:
     torch.compiler.reset()
-    model = make_model("LlamaConfig")
+    model = make_model(family)
+    model.config.use_cache = use_cache
     expected = model(input_ids=tokens).logits
     mt.patch(model)
     graphs: list[torch.fx.GraphModule] = []
@@ -179,6 +182,20 @@ def test_compile_builds_no_mask(tokens: torch.Tensor) -> None:
     assert len(calls) == 2
     assert all(node.kwargs.get("attn_mask") is None for node in calls)
     assert any("rms_norm" in str(node.target) for graph in graphs for node in graph.graph.nodes)
+
+
+def test_packed_sequences_keep_their_mask() -> None:
+    model = make_model("LlamaConfig")
+    model.config.use_cache = False
+    original = copy.deepcopy(model)
+    mt.patch(model)
+    tokens = torch.randint(3, 128, (1, 9))
+    positions = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]])  # two sequences in one row
+    expected = original(input_ids=tokens, position_ids=positions).logits
+    assert not torch.allclose(expected, original(input_ids=tokens).logits, atol=1e-3)
+    for run in (model, torch.compile(model, backend="eager")):
+        actual = run(input_ids=tokens, position_ids=positions).logits
+        torch.testing.assert_close(actual, expected, atol=2e-5, rtol=1e-4)
 
 
 def test_gradient_checkpointing(tokens: torch.Tensor) -> None:

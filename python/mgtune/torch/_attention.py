@@ -4,17 +4,28 @@ PyTorch's fast attention kernels take the flag is_causal but no mask. Models lea
 batch has no padding, but not under torch.compile with PyTorch before 2.14: there they build the whole
 mask, and a slower kernel runs. `mgtune` is an attention implementation of transformers that leaves it
 out there too. It needs no values for that, only shapes: without a padding mask and with as many
-queries as keys, the mask is the causal one.
+queries as keys, the mask is the causal one. Without a cache models also look for several sequences in
+one row, in the positions that they are called with. If they are called without any, there is one.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 NAME = "mgtune"
+# Arguments of create_causal_mask that change the mask, and the cache's names in all versions.
+_MORE_THAN_CAUSAL = (
+    "attention_mask",
+    "cache",
+    "past_key_values",
+    "or_mask_function",
+    "and_mask_function",
+    "block_sequence_ids",
+)
 _PREVIOUS = "_mgtune_previous_attention"
 
 
@@ -40,6 +51,24 @@ def _causal_mask(
         allow_is_causal_skip=allow_is_causal_skip,
         **kwargs,
     )
+
+
+def causal_mask_of(
+    self: Any, is_plain: bool, create_causal_mask: Callable[..., Any], **kwargs: Any
+) -> Any:
+    """What a patched model calls for create_causal_mask(**kwargs).
+
+    `is_plain`: the model was called without a mask and without positions.
+    """
+    config = kwargs["config"]
+    if (
+        is_plain
+        and config._attn_implementation == NAME
+        and getattr(config, "is_causal", True)
+        and all(kwargs.get(name) is None for name in _MORE_THAN_CAUSAL)
+    ):
+        return None
+    return create_causal_mask(**kwargs)
 
 
 def register() -> None:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mgtune.torch import _attention, _fallback
-from mgtune.torch._patched import LAYER_NORM, Change, fused_layer_forward, patched_class
+from mgtune.torch._patched import LAYER_NORM, Change, patched_class, rewritten_forward
 
 _WORDS = {
     "norm": "RMSNorm",
@@ -150,7 +150,7 @@ def _layer_change(module: nn.Module) -> Change | str:
         return f"its {LAYER_NORM} was not replaced"
     if "forward" in vars(module):
         return "something else has replaced its forward"
-    if fused_layer_forward(type(module)) is None:
+    if rewritten_forward(type(module), "residual_add") is None:
         return "its forward does not add the residual right before the norm"
     return Change("residual_add")
 
@@ -206,10 +206,19 @@ def patch(model: nn.Module) -> PatchReport:
     report.left.reverse()
     why = _attention.use_without_mask(model)
     if why == "":
+        _leave_out_plain_masks(model)
         report.replaced.append(Replaced("", type(model).__name__, "causal mask of attention"))
     elif why is not None:
         report.left.append(Left("", type(model).__name__, f"attention: {why}"))
     return report
+
+
+def _leave_out_plain_masks(model: nn.Module) -> None:
+    for module in model.modules():
+        if "forward" in vars(module) or hasattr(module, "_mgtune_change"):
+            continue
+        if rewritten_forward(type(module), "base_model") is not None:
+            module.__class__ = patched_class(type(module), Change("base_model"))
 
 
 def unpatch(model: nn.Module) -> int:
@@ -218,7 +227,8 @@ def unpatch(model: nn.Module) -> int:
     for module in model.modules():
         original = getattr(type(module), "_mgtune_original", None)
         if original is not None:
+            # Masks and attention are one change.
+            count += 0 if getattr(module, "_mgtune_change").kind == "base_model" else 1
             module.__class__ = original
-            count += 1
         count += _attention.restore(module)
     return count

@@ -24,7 +24,7 @@ from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packe
 class Change:
     """What a patched module does differently."""
 
-    kind: str  # "norm", "gated_mlp", "packed_mlp" or "residual_add"
+    kind: str  # "norm", "gated_mlp", "packed_mlp", "residual_add" or "base_model"
     eps_name: str = ""  # norm: the module's attribute
     weight_offset: float = 0.0  # norm
 
@@ -91,39 +91,78 @@ class _FuseAdd(ast.NodeTransformer):
         return node
 
 
+class _MarkPlainMasks(ast.NodeTransformer):
+    """Replaces `create_causal_mask(...)` by a method that also gets whether the batch is plain."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        names = {argument.arg for argument in node.args.args}
+        if not {"attention_mask", "position_ids"} <= names:
+            return node
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        marks = ast.parse("mgtune_is_plain = attention_mask is None and position_ids is None").body
+        node.body[:0] = [ast.copy_location(statement, node.body[0]) for statement in marks]
+        # It reads a file that this function does not have, and only makes a docstring.
+        node.decorator_list = [
+            one for one in node.decorator_list if not (isinstance(one, ast.Name) and one.id == "auto_docstring")
+        ]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "create_causal_mask" and not node.args:
+            self.count += 1
+            call = ast.parse("self.causal_mask_of(mgtune_is_plain, create_causal_mask)", mode="eval").body
+            assert isinstance(call, ast.Call)
+            call.keywords = node.keywords
+            return ast.copy_location(call, node)
+        return node
+
+
 LAYER_NORM = "post_attention_layernorm"
 
-
-_layer_forwards: dict[type[nn.Module], Callable[..., Any] | None] = {}
+_forwards: dict[tuple[type[nn.Module], str], Callable[..., Any] | None] = {}
 _patched_classes: dict[tuple[type[nn.Module], Change], type[nn.Module]] = {}
 
 
-def fused_layer_forward(layer: type[nn.Module]) -> Callable[..., Any] | None:
-    """The forward of a decoder layer with the residual add inside the norm behind its attention.
+def rewritten_forward(cls: type[nn.Module], kind: str) -> Callable[..., Any] | None:
+    """The class's own forward with a few statements replaced.
 
-    It is the class's own source with three statements replaced, so everything else stays as the
-    installed version of transformers has it. None if the source has no such statements.
+    So everything else stays as the installed version of transformers has it.
+
+    Args:
+        kind: "residual_add", the forward of a decoder layer with the residual add inside the norm
+            behind its attention; or "base_model", the forward of a model that makes no causal mask
+            for a batch without padding and without positions of its own.
+
+    Returns:
+        The function, or None if the source has no such statements.
     """
-    if layer not in _layer_forwards:
-        _layer_forwards[layer] = _make_layer_forward(layer)
-    return _layer_forwards[layer]
+    if (cls, kind) not in _forwards:
+        _forwards[cls, kind] = _rewrite(
+            cls, _FuseAdd(LAYER_NORM) if kind == "residual_add" else _MarkPlainMasks()
+        )
+    return _forwards[cls, kind]
 
 
-def _make_layer_forward(layer: type[nn.Module]) -> Callable[..., Any] | None:
-    original = inspect.unwrap(layer.forward)
+def _rewrite(
+    cls: type[nn.Module], transformer: _FuseAdd | _MarkPlainMasks
+) -> Callable[..., Any] | None:
+    original = inspect.unwrap(cls.forward)
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(original)))
     except (OSError, TypeError, SyntaxError):
         return None
     if original.__code__.co_freevars:
         return None
-    transformer = _FuseAdd(LAYER_NORM)
     tree = transformer.visit(tree)
     if transformer.count != 1:
         return None
     ast.fix_missing_locations(tree)
     names: dict[str, Any] = {}
-    exec(compile(tree, f"<{layer.__name__}.forward by mgtune>", "exec"), original.__globals__, names)
+    exec(compile(tree, f"<{cls.__name__}.forward by mgtune>", "exec"), original.__globals__, names)
     forward: Callable[..., Any] = names["forward"]
     return forward
 
@@ -135,11 +174,11 @@ def _members(original: type[nn.Module], change: Change) -> dict[str, Any]:
         return {"forward": _gated_mlp}
     if change.kind == "packed_mlp":
         return {"forward": _packed_mlp}
-    forward = fused_layer_forward(original)
-    if forward is None:
-        raise RuntimeError(
-            f"this version of {original.__qualname__} has no residual add that mgtune can fuse"
-        )
+    forward = rewritten_forward(original, change.kind)
+    if forward is None:  # a pickle of another version of transformers
+        raise RuntimeError(f"the forward of {original.__qualname__} has changed; patch it again")
+    if change.kind == "base_model":
+        return {"forward": forward, "causal_mask_of": _attention.causal_mask_of}
     return {"forward": forward}
 
 
