@@ -49,8 +49,8 @@ constexpr std::array kOperators{
 };
 
 // Each operator exists twice. Python gives gradients to the first. The second, with an underscore,
-// never has a gradient: eager calls use it inside an autograd.Function, or if no gradient is needed,
-// and PyTorch then calls the kernel without asking autograd.
+// never has a gradient: eager calls use it inside an autograd.Function, or if no gradient is
+// needed, and PyTorch then calls the kernel without asking autograd.
 std::array<std::string, 2> names_of(const Operator& op) {
   return {op.name, std::string("_") + op.name};
 }

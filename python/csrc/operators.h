@@ -11,6 +11,7 @@ namespace mgtune::torch {
 
 // Takes an argument from the stack.
 inline Tensor take_tensor(StackValue value) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the interface passes handles as integers
   return Tensor(reinterpret_cast<TensorHandle>(value));
 }
 inline double take_double(StackValue value) { return std::bit_cast<double>(value); }

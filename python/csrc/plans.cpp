@@ -56,7 +56,7 @@ struct Shared {
 
 Shared& shared() {
   // Never destroyed: threads of PyTorch may still run when the process ends.
-  static Shared* const all = new Shared;
+  static auto* const all = new Shared;
   return *all;
 }
 

@@ -57,6 +57,7 @@ using OperatorFunction = void (*)(StackValue* stack, std::uint64_t inputs, std::
   X(aoti_torch_device_type_cpu) \
   X(aoti_torch_device_type_cuda)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a parameter list in parentheses would be another type
 struct TorchAbi {
 #define MGTUNE_MEMBER(name, parameters) std::int32_t(*name) parameters = nullptr;
   MGTUNE_TORCH_FUNCTIONS(MGTUNE_MEMBER)
@@ -68,6 +69,7 @@ struct TorchAbi {
   std::int32_t (*aoti_torch_get_current_cuda_stream)(std::int32_t device, void** stream) = nullptr;
   const char* (*torch_exception_get_what_without_backtrace)() = nullptr;
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 // The version of the interface that the operators are written for: PyTorch 2.10.
 inline constexpr std::uint64_t kTorchAbiVersion =

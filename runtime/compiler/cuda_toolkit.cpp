@@ -19,8 +19,7 @@ constexpr std::array<const char*, 6> kHeaders = {"cuda_fp16.h",   "cuda_fp16.hpp
 
 std::string cuda_packages_beside(const std::filesystem::path& code_folder) {
   if (code_folder.empty()) return "";
-  const std::filesystem::path folder =
-      (code_folder / "../../nvidia/cu13").lexically_normal();
+  const std::filesystem::path folder = (code_folder / "../../nvidia/cu13").lexically_normal();
   std::error_code ignored;
   return std::filesystem::is_directory(folder, ignored) ? folder.string() : "";
 }

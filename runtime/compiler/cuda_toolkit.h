@@ -13,9 +13,9 @@
 
 namespace mgtune {
 
-// NVIDIA's Python packages for CUDA 13, if mgtune's own package is installed beside them: the folder
-// nvidia/cu13 in the folder of all packages, for code in mgtune/bin or mgtune/lib. "" if there is
-// no such folder.
+// NVIDIA's Python packages for CUDA 13, if mgtune's own package is installed beside them: the
+// folder nvidia/cu13 in the folder of all packages, for code in mgtune/bin or mgtune/lib. "" if
+// there is no such folder.
 std::string cuda_packages_beside(const std::filesystem::path& code_folder);
 
 // The folders to look in, best first: $CUDA_HOME, NVIDIA's Python packages beside mgtune's, the
