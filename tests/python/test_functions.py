@@ -76,6 +76,23 @@ def test_a_strided_weight() -> None:
     expect_close(mt.rms_norm(x, weight, EPS), reference_norm(x, weight, EPS), torch.float32)
 
 
+def test_a_tensor_of_one_dim() -> None:
+    x, weight = torch.randn(64, requires_grad=True), torch.randn(64)
+    y = mt.rms_norm(x, weight, EPS)
+    expect_close(y, reference_norm(x, weight, EPS), torch.float32)
+    (actual,) = torch.autograd.grad(y.sum(), x)
+    (expected,) = torch.autograd.grad(reference_norm(x, weight, EPS).sum(), x)
+    expect_close(actual, expected, torch.float32)
+    assert mt.swiglu(x, x).shape == (64,) and mt.swiglu_packed(x).shape == (32,)
+
+
+def test_a_tensor_without_dims() -> None:
+    with pytest.raises(ValueError, match="dim"):
+        mt.swiglu(torch.tensor(1.0), torch.tensor(1.0))
+    with pytest.raises(ValueError):
+        mt.rms_norm(torch.tensor(1.0))
+
+
 def test_no_rows() -> None:
     x = torch.empty(0, 64, requires_grad=True)
     weight = torch.ones(64, requires_grad=True)

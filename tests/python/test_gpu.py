@@ -131,3 +131,26 @@ def test_autocast() -> None:
     x, weight = torch.randn(4, 64, device="cuda"), torch.ones(64, device="cuda")
     with torch.autocast("cuda", torch.bfloat16):
         assert mt.rms_norm(x.bfloat16(), weight).dtype == torch.bfloat16
+
+
+def test_tune(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MGTUNE_DB", f"{tmp_path}/results.db")
+    mt.reload_tables()
+    norm = mt.RMSNorm(2048, device="cuda", dtype=torch.bfloat16).train()
+    x = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    report = mt.tune(norm, x, budget="10s")
+    assert {row.operator for row in report.rows} == {"rmsnorm.forward", "rmsnorm.backward"}
+    assert not report.is_emulation
+    assert all(row.speedup > 0.9 for row in report.rows), str(report)
+    print(report)
+    assert norm.weight is not None
+    expect_close(norm(x), reference_norm(x, norm.weight, 1.2e-7), torch.bfloat16)
+    monkeypatch.undo()
+    mt.reload_tables()
+
+
+def test_a_row_without_other_dims() -> None:
+    x = torch.randn(4096, device="cuda", requires_grad=True)
+    y = mt.rms_norm(x)
+    expect_close(y, reference_norm(x, torch.ones_like(x), 1.2e-7), torch.float32)
+    y.sum().backward()

@@ -197,6 +197,8 @@ def _cached_ones(count: int, dtype: torch.dtype, device: torch.device) -> Tensor
 
 def _ones(x: Tensor) -> Tensor:
     """The weight of a norm without one."""
+    if x.dim() == 0:
+        raise ValueError("x has no dims; a norm needs one at least")
     if _is_compiling() or type(x) is not Tensor:
         return torch.ones(x.shape[-1], dtype=x.dtype, device=x.device)
     if x.is_cuda and torch.cuda.is_current_stream_capturing():
