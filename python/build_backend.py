@@ -8,7 +8,7 @@ installed into the build environment.
 from __future__ import annotations
 
 import os
-import sysconfig
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,23 @@ _CUDA_PACKAGES = [
 ]
 
 
+_DEFAULT_TOOLKIT = "/usr/local/cuda"
+
+
 def _has_toolkit() -> bool:
-    folders = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    folders = [os.environ.get("CUDA_HOME", ""), _DEFAULT_TOOLKIT]
     return any(folder and Path(folder, "include", "nvrtc.h").is_file() for folder in folders)
 
 
 def _use_packages() -> None:
     if _has_toolkit():
         return
-    folder = Path(sysconfig.get_path("purelib"), "nvidia", "cu13")
-    if Path(folder, "include", "nvrtc.h").is_file():
-        os.environ["CUDA_HOME"] = str(folder)
+    # A build environment of pip is a folder of sys.path, not that of sysconfig.
+    for folder in sys.path:
+        toolkit = Path(folder, "nvidia", "cu13")
+        if Path(toolkit, "include", "nvrtc.h").is_file():
+            os.environ["CUDA_HOME"] = str(toolkit)
+            return
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:

@@ -24,12 +24,13 @@ python3 -m venv "$work/builder"
 echo "built $(basename "$work"/dist/*.whl) ($(du -h "$work"/dist/*.whl | cut -f 1)) after $SECONDS s"
 
 python3 -m venv "$work/user"
-"$work/user/bin/pip" install --quiet "$work"/dist/*.whl torch==2.13.0 numpy transformers pytest mypy
+"$work/user/bin/pip" install --quiet "$work"/dist/*.whl torch==2.13.0 numpy transformers pytest mypy scikit-build-core
 echo "installed after $SECONDS s"
 "$work/user/bin/mgtune" --version
 "$work/user/bin/mypy" --strict --cache-dir "$work/mypy" -p mgtune
 # Outside the source tree, so that the installed package is the one that is tested.
 cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"
+mkdir "$work/python" && cp python/build_backend.py "$work/python/"
 cd "$work"
 "$work/user/bin/python" -m pytest -q -p no:cacheprovider "$work/tests" "$@"
