@@ -31,6 +31,6 @@ echo "installed after $SECONDS s"
 # Outside the source tree, so that the installed package is the one that is tested.
 cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"
-mkdir "$work/python" && cp python/build_backend.py "$work/python/"
+mkdir "$work/python" && cp python/build_backend.py "$work/python/" && cp pyproject.toml "$work/"
 cd "$work"
 "$work/user/bin/python" -m pytest -q -p no:cacheprovider "$work/tests" "$@"
