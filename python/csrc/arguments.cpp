@@ -65,6 +65,11 @@ Rows rstd_rows(const Tensor& rstd, const Tensor& x, std::int64_t count) {
   return contiguous_rows_of(rstd);
 }
 
+Tensor rstd_of(const Tensor& x) {
+  return Tensor::empty(x.sizes().first(x.sizes().size() - 1), torch_abi().aoti_torch_dtype_float32,
+                       x.device());
+}
+
 Tensor dw_of(const Tensor& weight, bool is_needed) {
   const std::array<std::int64_t, 1> nothing{0};
   return Tensor::empty(is_needed ? weight.sizes() : std::span<const std::int64_t>(nothing),

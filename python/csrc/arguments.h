@@ -25,6 +25,9 @@ Rows weight_row(const Tensor& weight, const Tensor& x, std::int64_t hidden);
 // The factors 1 / sqrt(mean(x^2) + eps) that the forward pass left: float32, one for each row of x.
 Rows rstd_rows(const Tensor& rstd, const Tensor& x, std::int64_t count);
 
+// A new tensor for these factors: float32, of x's shape without its last dim.
+Tensor rstd_of(const Tensor& x);
+
 // A new tensor for the gradient of the weight; one without elements if it is not needed.
 Tensor dw_of(const Tensor& weight, bool is_needed);
 

@@ -23,8 +23,6 @@ inline StackValue give(Tensor&& tensor) { return reinterpret_cast<StackValue>(te
 void rms_norm(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void rms_norm_with_rstd(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void rms_norm_backward(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
-
-// add_rms_norm.cpp
 void add_rms_norm(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void add_rms_norm_with_rstd(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void add_rms_norm_backward(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
