@@ -24,7 +24,7 @@ python3 -m venv "$work/builder"
 echo "built $(basename "$work"/dist/*.whl) ($(du -h "$work"/dist/*.whl | cut -f 1)) after $SECONDS s"
 
 python3 -m venv "$work/user"
-"$work/user/bin/pip" install --quiet "$work"/dist/*.whl torch==2.13.0 numpy transformers pytest mypy scikit-build-core
+"$work/user/bin/pip" install --quiet "$work"/dist/*.whl torch==2.13.0 numpy transformers pytest mypy scikit-build-core matplotlib
 echo "installed after $SECONDS s"
 "$work/user/bin/mgtune" --version
 "$work/user/bin/mypy" --strict --cache-dir "$work/mypy" -p mgtune

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -31,6 +33,22 @@ def test_a_table_of_times() -> None:
     rows = table.document()["rows"]
     assert isinstance(rows, list)
     assert rows[0] == {"case": "one", "values": {"mgtune": 2.0, "other": 3.0}, "speedup_over": {"other": 1.5}}
+
+
+def test_what_one_side_does_not_do_has_no_ratio() -> None:
+    table = Table("title", "ms", rows=[Row("one", {"mgtune": 0.0, "other": 3.0})])
+    assert str(table).splitlines()[2].split() == ["one", "0.00", "3.00", "-"]
+    rows = table.document()["rows"]
+    assert isinstance(rows, list) and rows[0]["speedup_over"] == {"other": None}
+
+
+def test_a_chart(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from mgtune.bench.plot import plot
+
+    table = Table("title", "us", rows=[Row("one", {"mgtune": 2.0}), Row("two", {"mgtune": 1.0, "other": 3.0})])
+    plot([table], tmp_path / "chart.svg")
+    assert "<svg" in (tmp_path / "chart.svg").read_text()
 
 
 def test_a_table_of_rates() -> None:

@@ -14,10 +14,6 @@ class Row:
     case: str
     times: dict[str, float]
 
-    def ratio(self, name: str) -> float:
-        """How many times longer the candidate takes than ours."""
-        return self.times[name] / self.times[OURS]
-
 
 @dataclass
 class Table:
@@ -41,7 +37,8 @@ class Table:
             for name in names:
                 if name == OURS:
                     continue
-                cells.append(f"{self._speedup(row, name):.2f}x" if name in row.times else "-")
+                speedup = self._speedup(row, name)
+                cells.append("-" if speedup is None else f"{speedup:.2f}x")
             lines.append(cells)
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text = "\n".join(
@@ -56,8 +53,12 @@ class Table:
     def _against(self, name: str) -> str:
         return f"{OURS}/{name}" if self.is_rate else f"{name}/{OURS}"
 
-    def _speedup(self, row: Row, name: str) -> float:
-        return 1 / row.ratio(name) if self.is_rate else row.ratio(name)
+    def _speedup(self, row: Row, name: str) -> float | None:
+        """How many times faster ours is. None if one of the two does not do this at all."""
+        ours, theirs = row.times.get(OURS, 0.0), row.times.get(name, 0.0)
+        if ours == 0 or theirs == 0:
+            return None
+        return ours / theirs if self.is_rate else theirs / ours
 
     def document(self) -> dict[str, object]:
         rows = [
