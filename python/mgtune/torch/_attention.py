@@ -131,12 +131,31 @@ def _full_lengths(key: Tensor) -> Tensor:
     return _cached_lengths(batch, keys, key.device, stream)
 
 
-def decode(query: Tensor, key: Tensor, value: Tensor, kv_lens: Tensor, scale: float | None) -> Tensor:
-    """Attention of 1 to 16 queries on the first kv_lens keys of each sequence, by mgtune's kernel."""
-    run: Any = _decode_operator if _is_compiling() else _decode_kernel
+def run_kernel(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    scale: float | None,
+    softcap: float = 0.0,
+    kv_lens: Tensor | None = None,
+) -> Tensor:
+    """Runs mgtune's kernel for arguments for which why_sdpa() is "".
+
+    `kv_lens`: how many keys each sequence has, if it does not fill its rows of key. There are at most 16
+    queries then, and it is not causal.
+    """
     if scale is None:
         scale = query.shape[3] ** -0.5
-    result: Tensor = run(query, key, value, kv_lens, scale)
+    result: Tensor
+    if kv_lens is not None or (query.shape[2] <= _MOST_QUERIES and not is_causal):
+        run: Any = _decode_operator if _is_compiling() else _decode_kernel
+        if kv_lens is None:
+            kv_lens = _full_lengths(key)
+        result = run(query, key, value, kv_lens, scale, -1, False, -1, softcap)
+    else:
+        run = _prefill_operator if _is_compiling() else _prefill_kernel
+        result = run(query, key, value, scale, is_causal, -1, softcap)
     return result
 
 
@@ -194,10 +213,4 @@ def attention(
             scale=scale,
             enable_gqa=enable_gqa,
         )
-    if query.shape[2] <= _MOST_QUERIES and not is_causal:
-        return decode(query, key, value, _full_lengths(key), scale)
-    run: Any = _prefill_operator if _is_compiling() else _prefill_kernel
-    if scale is None:
-        scale = query.shape[3] ** -0.5
-    result: Tensor = run(query, key, value, scale, is_causal)
-    return result
+    return run_kernel(query, key, value, is_causal, scale)

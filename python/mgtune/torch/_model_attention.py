@@ -1,7 +1,8 @@
 """Attention in Hugging Face's models: mgtune's where it is faster, without a mask where possible.
 
-`mgtune` is an attention implementation of transformers. A call without a mask goes to
-mgtune.torch.attention, which mostly takes PyTorch's scaled_dot_product_attention; all others go to that.
+`mgtune` is an attention implementation of transformers. A call without a mask runs mgtune's kernels where
+mgtune.torch.attention would. All others go to PyTorch's scaled_dot_product_attention or, in a model that
+caps its logits (Gemma 2), to the model's own function, because PyTorch has no cap.
 
 PyTorch's fast attention kernels take the flag is_causal but no mask. Models leave the mask out if a
 batch has no padding, but not under torch.compile with PyTorch before 2.14: there they build the whole
@@ -42,7 +43,7 @@ _MORE_THAN_CAUSAL = (
     "block_sequence_ids",
 )
 # Arguments of an attention function that change the result and that only PyTorch's path knows.
-_MORE_THAN_ATTENTION = ("softcap", "position_bias", "s_aux", "output_attentions")
+_MORE_THAN_ATTENTION = ("position_bias", "s_aux", "output_attentions")
 _PREVIOUS = "_mgtune_previous_attention"
 
 
@@ -56,6 +57,10 @@ def _may_decode(config: Any, batch: int, keys: int, device: Any, dtype: Any, pre
     if prefer == "mgtune":
         return head_dim in _attention.HEAD_DIMS
     return is_faster(torch.device(device), dtype, batch, heads, kv_heads, head_dim, 1, keys)
+
+
+def _caps_logits(config: Any) -> bool:
+    return getattr(config, "attn_logit_softcapping", None) is not None
 
 
 def _hides_nothing(padding_mask: Tensor | None) -> bool:
@@ -79,8 +84,12 @@ def _causal_mask(
     **kwargs: Any,
 ) -> Any:
     """What a model calls for its mask. None means causal, without padding."""
-    from transformers.masking_utils import causal_mask_function, sdpa_mask
+    from transformers.masking_utils import causal_mask_function, eager_mask, sdpa_mask
 
+    config, device, dtype = (kwargs.get(name) for name in ("config", "device", "dtype"))
+    caps_logits = _caps_logits(config)
+    if caps_logits and torch.is_grad_enabled():
+        allow_is_causal_skip = False  # the model's own function takes every mask as a tensor
     is_local = local_size is not None and kv_length >= local_size
     if allow_is_causal_skip and attention_mask is None:
         if not is_local and q_length == kv_length:
@@ -89,7 +98,6 @@ def _causal_mask(
         is_last = isinstance(q_offset, int) and q_offset == kv_offset + kv_length - 1
         if q_length == 1 and is_last and (local_size is None or kv_length <= local_size):
             return None
-    config, device, dtype = (kwargs.get(name) for name in ("config", "device", "dtype"))
     if (
         q_length == 1
         and local_size is None
@@ -100,7 +108,7 @@ def _causal_mask(
     ):
         lengths = (q_offset - kv_offset + 1).to(device=device, dtype=torch.int32)
         return lengths.reshape(-1, 1, 1, 1).expand(batch_size, 1, 1, 1).contiguous()
-    return sdpa_mask(
+    return (eager_mask if caps_logits else sdpa_mask)(
         batch_size=batch_size,
         q_length=q_length,
         kv_length=kv_length,
@@ -125,44 +133,60 @@ def _attention_of_model(
     is_causal: bool | None = None,
     prefer: str = "auto",
     **kwargs: Any,
-) -> tuple[Tensor, None]:
+) -> tuple[Tensor, Tensor | None]:
     """What a layer calls for its attention, with (batch, heads, length, head_dim)."""
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
     lengths = None
     if attention_mask is not None and attention_mask.dtype is torch.int32:
         lengths = attention_mask.flatten()
-    queries = query.shape[2]
     if (lengths is not None or attention_mask is None) and all(
         kwargs.get(name) in (None, False) for name in _MORE_THAN_ATTENTION
     ):
         if is_causal is None:
             is_causal = bool(getattr(module, "is_causal", True))
-        is_causal = queries > 1 and is_causal
-        why = _attention.why_sdpa(
+        is_causal = query.shape[2] > 1 and is_causal
+        if not _attention.why_sdpa(
             query, key, value, None, dropout, is_causal, scaling, True, prefer
-        )
-        if not why:
-            if lengths is not None:
-                o = _attention.decode(query, key, value, lengths, scaling)
-            else:
-                o = _attention.attention(
-                    query,
-                    key,
-                    value,
-                    is_causal=is_causal,
-                    scale=scaling,
-                    enable_gqa=True,
-                    prefer=prefer,
-                )
+        ):
+            o = _attention.run_kernel(
+                query, key, value, is_causal, scaling, kwargs.get("softcap") or 0.0, lengths
+            )
             return o.transpose(1, 2).contiguous(), None
     if lengths is not None:
         attention_mask = torch.arange(key.shape[2], device=key.device) < lengths[:, None]
         attention_mask = attention_mask[:, None, None, :]
-    result: tuple[Tensor, None] = sdpa_attention_forward(
-        module, query, key, value, attention_mask, dropout, scaling, is_causal, **kwargs
-    )
+    forward = _own_function if kwargs.get("softcap") is not None else _sdpa
+    return forward(module, query, key, value, attention_mask, dropout, scaling, is_causal, **kwargs)
+
+
+def _sdpa(*arguments: Any, **kwargs: Any) -> tuple[Tensor, None]:
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    result: tuple[Tensor, None] = sdpa_attention_forward(*arguments, **kwargs)
     return result
+
+
+def _own_function(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float,
+    scaling: float | None,
+    is_causal: bool | None,
+    **kwargs: Any,
+) -> tuple[Tensor, Tensor | None]:
+    """The attention function in the module's own source, which adds the mask to the logits."""
+    queries, keys = query.shape[2], key.shape[2]
+    if attention_mask is None:
+        attention_mask = query.new_ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+    if attention_mask.dtype is torch.bool:
+        lowest = torch.finfo(query.dtype).min
+        attention_mask = query.new_zeros(()).where(attention_mask, lowest)
+    forward: Callable[..., tuple[Tensor, Tensor | None]] = vars(sys.modules[type(module).__module__])[
+        "eager_attention_forward"
+    ]
+    return forward(module, query, key, value, attention_mask, dropout, scaling, **kwargs)
 
 
 def causal_mask_of(
@@ -177,6 +201,7 @@ def causal_mask_of(
         is_plain
         and config._attn_implementation in _NAMES.values()
         and getattr(config, "is_causal", True)
+        and not (_caps_logits(config) and torch.is_grad_enabled())
         and all(kwargs.get(name) is None for name in _MORE_THAN_CAUSAL)
     ):
         return None
@@ -208,9 +233,11 @@ def use(model: nn.Module, prefer: str) -> str | None:
         return None
     if previous in _NAMES.values():
         return "it is patched already"
-    if previous != "sdpa":
-        if getattr(config, "attn_logit_softcapping", None) is not None:
-            return "it caps its logits, which PyTorch's scaled_dot_product_attention cannot"
+    if _caps_logits(config):
+        # PyTorch has no such attention, so the rule of mgtune.torch.attention says nothing of it.
+        if prefer == "auto":
+            return "it caps its logits, and mgtune was not measured beside the model's own function"
+    elif previous != "sdpa":
         return f"it uses the implementation {previous!r}, not 'sdpa'"
     # Models that make their masks in another way would not ask the registered function.
     namespace = vars(sys.modules[type(model).__module__])
