@@ -78,7 +78,7 @@ VariantWords split_variant(std::string_view text) {
 
 bool is_value_before(const std::string& a, const std::string& b) {
   const auto place = [](const std::string& word) {
-    const double real = is_real_text(word) ? *parse_number<double>(word) : 0;
+    const double real = is_real_text(word) ? parse_number<double>(word).value_or(0) : 0;
     return std::tuple(rank(word), whole_number(word).value_or(0), real, word);
   };
   return place(a) < place(b);
