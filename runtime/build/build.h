@@ -29,8 +29,8 @@ struct Build {
   std::string arch;    // "sm_90a", "cpu"
   std::string binary;
   std::vector<BuildKernel> kernels;
+  std::string log;  // the compiler's warnings and resource report
   std::vector<BuildVariable> variables = {};
-  std::string log = {};  // the compiler's warnings and resource report
 };
 
 }  // namespace mgtune

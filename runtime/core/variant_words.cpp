@@ -13,7 +13,8 @@ namespace {
 
 int rank(const std::string& word) {
   if (whole_number(word)) return 0;
-  return is_boolean(word) ? 1 : 2;
+  if (is_real_text(word)) return 1;
+  return is_boolean(word) ? 2 : 3;
 }
 
 }  // namespace
@@ -76,8 +77,11 @@ VariantWords split_variant(std::string_view text) {
 }
 
 bool is_value_before(const std::string& a, const std::string& b) {
-  return std::tuple(rank(a), whole_number(a).value_or(0), a) <
-         std::tuple(rank(b), whole_number(b).value_or(0), b);
+  const auto place = [](const std::string& word) {
+    const double real = is_real_text(word) ? parse_number<double>(word).value_or(0) : 0;
+    return std::tuple(rank(word), whole_number(word).value_or(0), real, word);
+  };
+  return place(a) < place(b);
 }
 
 std::string python_text(const std::string& word) {

@@ -37,7 +37,8 @@ bool is_value_word(std::string_view word);
 std::string real_text(double value);
 bool is_real_text(std::string_view word);  // whether real_text() writes the word
 
-// Integers ascending, then false and true, then other words in the order of the alphabet.
+// Integers ascending, then floating numbers ascending, then false and true, then other words in the
+// order of the alphabet.
 bool is_value_before(const std::string& a, const std::string& b);
 
 // The word as Python's str() writes the value: "4096", "True", "cp_async".

@@ -49,10 +49,11 @@ Result<std::string> decode_symbol(const JsonCursor& cursor, bool is_real) {
   }
   if (cursor.value().kind != JsonValue::Kind::string) return cursor.identifier();
   const std::string& symbol = cursor.value().string;
-  if (is_value_word(symbol) && !is_real_text(symbol)) return symbol;
+  const bool is_number = whole_number(symbol) || is_real_text(symbol);
+  if (is_value_word(symbol) && !is_number) return symbol;
   return cursor.error(
       fmt::format("'{}' cannot be a value: a string has 1 to 64 letters, digits "
-                  "and _.:+-*<>&, and is no floating number",
+                  "and _.:+-*<>&, and is no number",
                   symbol));
 }
 

@@ -159,10 +159,10 @@ Result<KernelTemplate> decode_kernel(const JsonCursor& cursor, const Design& des
     const std::string argument = part.substr(first, part.find_last_not_of(' ') + 1 - first);
     MGTUNE_ASSIGN(Expression value, cursor.located(Expression::parse(argument, design.scope)));
     MGTUNE_TRY(check_known(cursor, value, design.scope, Known::compiling));
-    if (const std::string* text = string_value(value, design)) {
+    if (const std::string* word = string_value(value, design)) {
       return cursor.error(fmt::format(
           "'{}' can be '{}', which cannot be a template argument; pass it through \"defines\"",
-          argument, *text));
+          argument, *word));
     }
     if (value.type() == ValueType::symbol && !names_its_symbol(value, design)) {
       return cursor.error(fmt::format(

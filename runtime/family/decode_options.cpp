@@ -14,20 +14,20 @@
 namespace mgtune {
 namespace {
 
-using Kind = CompileOption::Kind;
+using OptionKind = CompileOption::Kind;
 
 // They change how fast a kernel is, how exact it is, or what is known about it, and nothing that a
 // launch depends on.
-constexpr std::array<std::pair<std::string_view, Kind>, 9> kOptions = {
-    {{"--extra-device-vectorization", Kind::flag},
-     {"--fmad", Kind::boolean},
-     {"--ftz", Kind::boolean},
-     {"--generate-line-info", Kind::flag},
-     {"--maxrregcount", Kind::number},
-     {"--prec-div", Kind::boolean},
-     {"--prec-sqrt", Kind::boolean},
-     {"--restrict", Kind::flag},
-     {"--use_fast_math", Kind::flag}}};
+constexpr std::array<std::pair<std::string_view, OptionKind>, 9> kOptions = {
+    {{"--extra-device-vectorization", OptionKind::flag},
+     {"--fmad", OptionKind::boolean},
+     {"--ftz", OptionKind::boolean},
+     {"--generate-line-info", OptionKind::flag},
+     {"--maxrregcount", OptionKind::number},
+     {"--prec-div", OptionKind::boolean},
+     {"--prec-sqrt", OptionKind::boolean},
+     {"--restrict", OptionKind::flag},
+     {"--use_fast_math", OptionKind::flag}}};
 
 // nvcc and NVRTC also take "-lineinfo", and most options with one dash.
 std::string long_name(std::string_view word) {
@@ -53,9 +53,9 @@ Result<CompileOption> decode_option(const JsonCursor& cursor, const Design& desi
                                     allowed_options(name)));
   }
   CompileOption option{name, found->second, Expression::boolean(true)};
-  const bool is_number = option.kind == Kind::number;
+  const bool is_number = option.kind == OptionKind::number;
   if (equals == text.size()) {
-    if (option.kind == Kind::flag) return option;
+    if (option.kind == OptionKind::flag) return option;
     return cursor.error(
         fmt::format("'{}' needs a value, such as {}={}", name, name, is_number ? "64" : "false"));
   }

@@ -87,7 +87,8 @@ Result<std::string> JsonCursor::word() const {
 }
 
 Result<std::string> JsonCursor::parameter_word() const {
-  if (value_->kind == Kind::string && is_value_word(value_->string)) return value_->string;
+  const bool is_word = value_->kind == Kind::string && is_value_word(value_->string);
+  if (is_word && !whole_number(value_->string)) return value_->string;
   if (value_->kind == Kind::string) return identifier();
   if (Result<std::string> word = this->word(); word.ok()) return word;
   return unexpected("integer, boolean or identifier");

@@ -7,9 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "check/given_results.h"
 #include "core/dtype.h"
 #include "device/build_module.h"
 #include "family/source_tree.h"
+#include "tensors/array_file.h"
 
 namespace mgtune {
 namespace {
@@ -36,6 +38,7 @@ Result<std::string> fill_name(const Tensor& tensor, DType dtype) {
       return fmt::format("{}<{}, Problem>", tensor.fill.kernel, cuda_name(dtype));
     case Fill::Kind::normal_poisoned_tail:
       return unsupported("tensor " + tensor.name + ": no check fills \"normal_poisoned_tail\" yet");
+    case Fill::Kind::file:
     case Fill::Kind::output:
     case Fill::Kind::none:
       break;
@@ -43,8 +46,14 @@ Result<std::string> fill_name(const Tensor& tensor, DType dtype) {
   return invalid_argument("tensor " + tensor.name + ": an input needs a fill");
 }
 
+bool has_file(const TensorLayout& layout, const Tensor& tensor) {
+  return layout.present && tensor.fill.kind == Fill::Kind::file;
+}
+
+// Whether a kernel fills the tensor.
 bool needs_fill(const TensorLayout& layout, const Tensor& tensor) {
-  return layout.present && layout.role != Role::out && tensor.fill.kind != Fill::Kind::output;
+  return layout.present && layout.role != Role::out && tensor.fill.kind != Fill::Kind::output &&
+         tensor.fill.kind != Fill::Kind::file;
 }
 
 // Generators add to the seed, so the seeds of different tensors and runs are far apart.
@@ -145,6 +154,7 @@ Result<std::vector<double>> read_doubles(Device& device, const Buffer& buffer, s
 }
 
 std::string reference_text(const Operator& op) {
+  if (has_given_results(op.check)) return given_results_text(op);
   return op.sources->folder + "/" + op.check.source + ": " + op.check.reference;
 }
 
@@ -167,7 +177,9 @@ Status Reference::load(Builder& builder) {
                                         op.full_name(), scalar.check_value, scalar.name,
                                         to_string(scalar.dtype)));
   }
-  std::vector<std::string> own{instance_name(op.check.reference, *problem_)}, common;
+  std::vector<std::string> own, common;
+  const bool has_kernel = !has_given_results(op.check);
+  if (has_kernel) own.push_back(instance_name(op.check.reference, *problem_));
   const bool has_baseline = !op.check.baseline.empty();
   if (has_baseline) own.push_back(instance_name(op.check.baseline, *problem_));
   std::vector<std::string> fills(layouts_->size());
@@ -177,21 +189,15 @@ Status Reference::load(Builder& builder) {
     (op.tensors[i].fill.kind == Fill::Kind::kernel ? own : common).push_back(fills[i]);
   }
 
-  Result<std::unique_ptr<Module>> built =
-      build_module(*device_, builder, reference_sources(op), kReferenceUnit, own);
-  if (!built.ok()) {
-    if (built.status().code() == StatusCode::compile_failed) {
-      MGTUNE_TRY(builder.check_compiler(device_->info().arch));
-    }
-    return kernel_failure(op, true, std::move(built).take_status());
+  if (!own.empty()) MGTUNE_TRY(load_own(builder, own));
+  if (has_kernel) {
+    MGTUNE_ASSIGN(kernel_, own_module_->kernel(own[0]));
   }
-  own_module_ = *std::move(built);
-  MGTUNE_ASSIGN(kernel_, own_module_->kernel(own[0]));
   if (has_baseline) {
     MGTUNE_ASSIGN(baseline_, own_module_->kernel(own[1]));
   }
   if (!common.empty()) {
-    built =
+    Result<std::unique_ptr<Module>> built =
         build_module(*device_, builder, embedded_source_tree("kernels/common"), "fill.cu", common);
     if (!built.ok()) return kernel_failure(op, false, std::move(built).take_status());
     common_module_ = *std::move(built);
@@ -201,6 +207,20 @@ Status Reference::load(Builder& builder) {
     const bool is_own = op.tensors[i].fill.kind == Fill::Kind::kernel;
     MGTUNE_ASSIGN(fills_[i], (is_own ? own_module_ : common_module_)->kernel(fills[i]));
   }
+  return {};
+}
+
+Status Reference::load_own(Builder& builder, const std::vector<std::string>& kernels) {
+  const Operator& op = *problem_->op;
+  Result<std::unique_ptr<Module>> built =
+      build_module(*device_, builder, reference_sources(op), kReferenceUnit, kernels);
+  if (!built.ok()) {
+    if (built.status().code() == StatusCode::compile_failed) {
+      MGTUNE_TRY(builder.check_compiler(device_->info().arch));
+    }
+    return kernel_failure(op, true, std::move(built).take_status());
+  }
+  own_module_ = *std::move(built);
   return {};
 }
 
@@ -264,7 +284,43 @@ Status Reference::fill(ProblemTensors& tensors, std::uint64_t seed) const {
     MGTUNE_ASSIGN(const Bytes elements, fill_elements(i, seed));
     tensors.set_content(i, strided_image((*layouts_)[i], elements));
   }
+  return fill_from_files(tensors);
+}
+
+// The content is the same for every seed.
+Status Reference::fill_from_files(ProblemTensors& tensors) const {
+  const Operator& op = *problem_->op;
+  for (std::size_t i = 0; i < layouts_->size(); ++i) {
+    if (!has_file((*layouts_)[i], op.tensors[i])) continue;
+    const std::string place = op.place("/tensors/" + op.tensors[i].name + "/fill");
+    const ArraySource& source = op.tensors[i].fill.file;
+    const Result<ArrayFile> array = read_array_file(op.sources->folder, source);
+    if (!array.ok()) return invalid_argument(place + ": " + array.status().message());
+    const Result<Bytes> elements = elements_for(*array, (*layouts_)[i]);
+    if (!elements.ok()) {
+      return invalid_argument(place + ": " + source.path + ": " + elements.status().message());
+    }
+    tensors.set_content(i, strided_image((*layouts_)[i], *elements));
+  }
   return {};
+}
+
+Result<std::vector<Buffer>> Reference::compute(ProblemTensors& tensors) const {
+  if (kernel_ != nullptr) return compute(kernel_, tensors);
+  MGTUNE_TRY(tensors.prepare());
+  Result<std::vector<std::vector<double>>> results =
+      given_results(*problem_, *layouts_, scalars_, tensors);
+  if (!results.ok()) return kernel_failure(*problem_->op, true, std::move(results).take_status());
+  std::vector<Buffer> outputs(layouts_->size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorLayout& layout = (*layouts_)[i];
+    if (!layout.is_output() || !layout.present) continue;
+    const std::size_t bytes = (*results)[i].size() * sizeof(double);
+    MGTUNE_ASSIGN(outputs[i], Buffer::allocate(*device_, std::max<std::size_t>(bytes, 1)));
+    if (bytes == 0) continue;
+    MGTUNE_TRY(device_->copy_to_device(outputs[i].data(), (*results)[i].data(), bytes));
+  }
+  return outputs;
 }
 
 Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,

@@ -52,11 +52,10 @@ class Reference {
   // the tensor. It does not change the tensors that fill_from_outputs() fills.
   Status fill(ProblemTensors& tensors, std::uint64_t seed) const;
 
-  // Runs the reference on the content of `tensors`. The result lies on the device: layout.count
+  // Runs the reference on the content of `tensors`, or obtains what it gives (given_results()). The
+  // result lies on the device: layout.count
   // doubles per output and an empty buffer per input.
-  Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const {
-    return compute(kernel_, tensors);
-  }
+  Result<std::vector<Buffer>> compute(ProblemTensors& tensors) const;
 
   // The same for the check's baseline, a kernel whose error says how large a variant's error may
   // be. Call it only if the check has a baseline.
@@ -70,6 +69,8 @@ class Reference {
  private:
   Reference(Device& device, const Problem& problem, const std::vector<TensorLayout>& layouts);
   Status load(Builder& builder);
+  Status load_own(Builder& builder, const std::vector<std::string>& kernels);
+  Status fill_from_files(ProblemTensors& tensors) const;
   Result<Bytes> fill_elements(std::size_t tensor, std::uint64_t seed) const;
   Result<std::vector<Buffer>> compute(const Kernel* kernel, ProblemTensors& tensors) const;
   Status launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const;
@@ -80,11 +81,11 @@ class Reference {
   const Problem* problem_;
   const std::vector<TensorLayout>* layouts_;
   std::vector<ScalarValue> scalars_;
-  std::unique_ptr<Module> own_module_;     // of reference.cu
+  std::unique_ptr<Module> own_module_;     // of reference.cu; null if no kernel of it is used
   std::unique_ptr<Module> common_module_;  // fills of kernels/common; null if none is used
-  const Kernel* kernel_ = nullptr;
-  const Kernel* baseline_ = nullptr;  // null if the check has none
-  std::vector<const Kernel*> fills_;  // per tensor; null for outputs and absent ones
+  const Kernel* kernel_ = nullptr;         // null if a file or a program gives the results
+  const Kernel* baseline_ = nullptr;       // null if the check has none
+  std::vector<const Kernel*> fills_;       // per tensor; null for outputs and absent ones
 };
 
 // Copies a tensor of `count` elements that compute() returned to the host.

@@ -2,10 +2,12 @@
 
 #include <string>
 
+#include "check/given_results.h"
 #include "check/reference.h"
 #include "compiler/compiler.h"
 #include "core/sha256.h"
 #include "family/source_tree.h"
+#include "system/file_system.h"
 #include "tensors/output_fill.h"
 
 namespace mgtune {
@@ -17,6 +19,29 @@ constexpr char kRules[] = "1: relative L2, one element 16 times, finiteness, gua
 void add(Sha256& hash, const std::vector<Expression>& expressions) {
   hash.update_field(std::to_string(expressions.size()));
   for (const Expression& expression : expressions) hash.update_field(expression.text());
+}
+
+// The content of a file below the family's folder; for a missing file, that it is missing.
+void add_file(Sha256& hash, const Operator& op, const std::string& path) {
+  std::string full_path = op.sources->folder;
+  const Result<std::string> content =
+      FileSystem::real().read_file(full_path.append("/").append(path));
+  hash.update_field(path);
+  hash.update_field(content.ok() ? sha256_hex(*content) : content.status().message());
+}
+
+// Arguments of the command that are files of the family, such as the script, count with their
+// content.
+void add_given_results(Sha256& hash, const Operator& op) {
+  for (const auto& [output, source] : op.check.files) {
+    hash.update_field(output);
+    hash.update_field(source.array);
+    add_file(hash, op, source.path);
+  }
+  for (const std::string& word : op.check.command) {
+    hash.update_field(word);
+    if (FileSystem::real().exists(op.sources->folder + "/" + word)) add_file(hash, op, word);
+  }
 }
 
 void add(Sha256& hash, const Tensor& tensor) {
@@ -60,6 +85,10 @@ std::string reference_hash(const Operator& op) {
   hash.update_field(build_key({&common, "fill.cu", {}, ""}, ""));
   for (const Tensor& tensor : op.tensors) {
     add(hash, tensor);
+    if (tensor.fill.kind == Fill::Kind::file) {
+      hash.update_field(tensor.fill.file.array);
+      add_file(hash, op, tensor.fill.file.path);
+    }
     if (tensor.fill.kind != Fill::Kind::output) continue;
     const Result<Operator> source = fill_source(op, tensor);
     hash.update_field(source.ok() ? reference_hash(*source) : source.status().message());
@@ -69,6 +98,7 @@ std::string reference_hash(const Operator& op) {
         fmt::format("{} {} {}", scalar.name, to_string(scalar.dtype), scalar.check_value));
   }
   add(hash, op.check);
+  if (has_given_results(op.check)) add_given_results(hash, op);
   return hash.hex();
 }
 

@@ -80,6 +80,7 @@ class CudaModule final : public Module {
     MGTUNE_TRY(driver_.status(
         driver_.cuLibraryGetGlobal(&memory, &bytes, library_, variable.symbol.c_str()),
         "finding the variable"));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's type
     variables_[variable.name] = {reinterpret_cast<void*>(memory), bytes};
     return {};
   }

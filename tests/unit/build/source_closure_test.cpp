@@ -5,7 +5,7 @@
 namespace mgtune {
 namespace {
 
-SourceTree tree() {
+SourceTree included_tree() {
   return {"family",
           {{"a.cu", "#include <mg/vec.cuh>\n#include \"sub/own.cuh\"\n"},
            {"plain.cu", "__global__ void k(float* x) { x[0] = N; }\n"},
@@ -13,7 +13,7 @@ SourceTree tree() {
 }
 
 TEST(SourceClosureTest, HasTheSourceAndWhatItIncludes) {
-  const SourceTree sources = tree();
+  const SourceTree sources = included_tree();
   const auto files = source_closure(sources, "a.cu");
   EXPECT_TRUE(files.contains("family a.cu"));
   EXPECT_TRUE(files.contains("family sub/own.cuh"));
@@ -23,7 +23,7 @@ TEST(SourceClosureTest, HasTheSourceAndWhatItIncludes) {
 }
 
 TEST(SourceClosureTest, FindsTheHeaderThatAMacroWouldChange) {
-  const SourceTree sources = tree();
+  const SourceTree sources = included_tree();
   EXPECT_TRUE(header_with_name(sources, "a.cu", "T").starts_with("<mg/"));
   EXPECT_EQ(header_with_name(sources, "a.cu", "OWN"), "");  // its own, which may use it
   EXPECT_EQ(header_with_name(sources, "a.cu", "BLOCK_SIZE_X"), "");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -235,6 +236,46 @@ TEST_F(ExpressionTest, TypesAreChecked) {
             "expected integer, got boolean\n"
             "  -causal\n"
             "   ^~~~~~");
+}
+
+TEST_F(ExpressionTest, FloatingNumbersAndQuotedWordsAreComparedOnly) {
+  Scope scope;
+  const std::vector<std::string> scales = {"0.5", "2.0", "1e-05"}, types = {"float4", "float*"};
+  ASSERT_TRUE(scope.declare("SCALE", ValueType::symbol, Stage::compile, scales).ok());
+  ASSERT_TRUE(scope.declare("AS", ValueType::symbol, Stage::compile, types).ok());
+  const std::int64_t half = *scope.find_symbol("0.5"), pointer = *scope.find_symbol("float*");
+  const auto value = [&](const char* text) {
+    return Expression::parse(text, scope).value().evaluate(std::array{half, pointer}).value();
+  };
+  EXPECT_EQ(value("SCALE == 0.5"), 1);
+  EXPECT_EQ(value("SCALE == 5e-1"), 1);
+  EXPECT_EQ(value("SCALE != 0.5 || SCALE == 2.0"), 0);
+  EXPECT_EQ(value("SCALE == 0.00001"), 0);
+  EXPECT_EQ(value("AS == 'float*'"), 1);
+  EXPECT_EQ(value("AS == float4 || AS == 'float4'"), 0);
+  const auto error = [&](const char* text) {
+    return Expression::parse(text, scope).status().message();
+  };
+  EXPECT_EQ(error("SCALE == 0.25"),
+            "'SCALE' can never be '0.25'; it can be 0.5, 2.0, 1e-05; did you mean '0.5'?\n"
+            "  SCALE == 0.25\n"
+            "           ^~~~");
+  EXPECT_EQ(error("0.25 == 0.25"),
+            "no parameter has the value 0.25\n"
+            "  0.25 == 0.25\n"
+            "  ^~~~");
+  EXPECT_EQ(error("SCALE * 2 == 1"),
+            "expected integer, got identifier\n"
+            "  SCALE * 2 == 1\n"
+            "  ^~~~~");
+  EXPECT_EQ(error("AS == 'float"),
+            "expected a value, got '''\n"
+            "  AS == 'float\n"
+            "        ^");
+  EXPECT_EQ(error("1e999 == SCALE"),
+            "the number is out of range\n"
+            "  1e999 == SCALE\n"
+            "  ^~~~~");
 }
 
 TEST_F(ExpressionTest, MalformedTextPointsAtThePlace) {

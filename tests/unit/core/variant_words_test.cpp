@@ -44,6 +44,38 @@ TEST(VariantWords, OtherTextsAreADesignAsAWhole) {
   EXPECT_EQ(split_variant("row PDL=x=y").parameters.front().second, "x=y");
 }
 
+TEST(VariantWords, FloatingNumbersHaveOneText) {
+  EXPECT_EQ(real_text(0.5), "0.5");
+  EXPECT_EQ(real_text(2), "2.0");
+  EXPECT_EQ(real_text(-0.0), "0.0");
+  EXPECT_EQ(real_text(1e-5), "1e-05");
+  EXPECT_EQ(real_text(0.1), "0.1");
+  for (const double value : {0.5, -2.0, 1e-5, 1e20, 1.0 / 3}) {
+    EXPECT_TRUE(is_real_text(real_text(value))) << value;
+    EXPECT_TRUE(is_value_word(real_text(value))) << value;
+  }
+  for (const char* word : {"2", "0.50", ".5", "1e-5", "inf", "nan", "abc", ""}) {
+    EXPECT_FALSE(is_real_text(word)) << word;
+  }
+}
+
+TEST(VariantWords, ValuesAreWordsWithoutBlanks) {
+  for (const char* word : {"float4", "a-b", "std::less<>", "const_float*", "4096", "1e+20"}) {
+    EXPECT_TRUE(is_value_word(word)) << word;
+  }
+  for (const char* word : {"", "a b", "a=b", "a,b", "a\"b", "a/b", "\xc3\xa9"}) {
+    EXPECT_FALSE(is_value_word(word)) << word;
+  }
+  EXPECT_FALSE(is_value_word(std::string(65, 'a')));
+}
+
+TEST(VariantWords, FloatingNumbersAreOrdered) {
+  EXPECT_TRUE(is_value_before("2.0", "10.5"));
+  EXPECT_TRUE(is_value_before("-1.0", "0.5"));
+  EXPECT_TRUE(is_value_before("7", "0.5"));
+  EXPECT_TRUE(is_value_before("0.5", "false"));
+}
+
 TEST(VariantWords, AssignmentsOfAProblem) {
   EXPECT_THAT(assignments("rows=4096 odd T=bf16"),
               ElementsAre(Pair("rows", "4096"), Pair("T", "bf16")));

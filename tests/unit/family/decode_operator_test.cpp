@@ -225,8 +225,11 @@ const Mutation kMutations[] = {
      "/designs/row/params/VEC/3: 2 stands here twice"},
     {"NotAValue", R"("VEC": [1, 2, 4, 8])", R"("VEC": ["a b"])",
      "/designs/row/params/VEC/0: 'a b' cannot be a value: a string has 1 to 64 letters, digits and "
-     "_.:+-*<>&, and is no floating number"},
+     "_.:+-*<>&, and is no number"},
 
+    {"NumberAsText", R"("VEC": [1, 2, 4, 8])", R"("VEC": ["1", "2"])",
+     "/designs/row/params/VEC/0: '1' cannot be a value: a string has 1 to 64 letters, digits and "
+     "_.:+-*<>&, and is no number"},
     {"DTypesAmongIdentifiers", R"("VEC": [1, 2, 4, 8])", R"("VEC": ["f32", "wide"])",
      "/designs/row/params/VEC: either all values are dtypes or none is"},
     {"ParameterNameNotAnIdentifier", R"("VEC": [1, 2, 4, 8])", R"("2VEC": [1])",
