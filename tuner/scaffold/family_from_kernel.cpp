@@ -275,7 +275,9 @@ class FamilyWriter {
       std::string why = "const";
       if (!parameter.constant) {
         const PointerUse use = find_use(source_, place_, parameter.name);
-        if (use == PointerUse::read) {
+        if (use == PointerUse::unused) {
+          why = "the kernel does not use it";
+        } else if (use == PointerUse::read) {
           why = "the kernel only reads it";
         } else if (use == PointerUse::read_and_written) {
           role = "inout";

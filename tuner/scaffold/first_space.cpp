@@ -109,6 +109,7 @@ FirstValues first_values(const std::string& name, int axes, std::optional<std::i
 
 std::string dim_along(const std::vector<std::string>& dims, char axis) {
   return find(dims, [axis](const std::string& n) {
+    if (has_any(n, {"filter", "radius"})) return false;  // the size of a neighbourhood
     if (axis == 'x') {
       return has_any(n, {"width", "col"}) || is_any(n, {"w", "nx", "sizex", "dimx", "hidden", "n"});
     }
