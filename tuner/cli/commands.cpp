@@ -3,6 +3,7 @@
 // The subcommands with their summaries, one per line, in the order of the overview of
 // `mgtune --help`.
 #define MGTUNE_COMMANDS(COMMAND)                                                         \
+  COMMAND(check, "Find mistakes in the files of a kernel before a sweep")                \
   COMMAND(sweep, "Find the fastest variant of a kernel for each problem")                \
   COMMAND(show, "Print the results of sweeps")                                           \
   COMMAND(report, "Write all results as one HTML page")                                  \
