@@ -53,8 +53,8 @@ class FamilyCheck {
   }
 
  private:
-  void find(Finding finding) {
-    const bool is_known = std::ranges::any_of(report_.findings, [&](const Finding& known) {
+  void find(FamilyFinding finding) {
+    const bool is_known = std::ranges::any_of(report_.findings, [&](const FamilyFinding& known) {
       return known.text == finding.text && known.op == finding.op;
     });
     if (!is_known) report_.findings.push_back(std::move(finding));
@@ -259,7 +259,7 @@ class FamilyCheck {
       return {};
     }
     // What fails in one way on several problems has one cause.
-    const bool is_known = std::ranges::any_of(report_.findings, [&](const Finding& known) {
+    const bool is_known = std::ranges::any_of(report_.findings, [&](const FamilyFinding& known) {
       return known.op == design.op && known.design == design.design && !known.on.empty();
     });
     if (is_known) return {};
