@@ -49,7 +49,7 @@ TEST_F(CliNewTest, NothingIsOverwritten) {
 }
 
 TEST_F(CliNewTest, WrongWordsAreRefused) {
-  expect_refused(mgtune_.run({"new"}), 2, HasSubstr("dir is required"));
+  expect_refused(mgtune_.run({"new"}), 2, HasSubstr("DIR is required"));
   expect_refused(mgtune_.run({"new", "my-family"}), 2, HasSubstr("C identifier"));
   expect_refused(mgtune_.run({"new", file("rmsnorm")}), 2, HasSubstr("is built into mgtune"));
   expect_refused(mgtune_.run({"new", file("a"), "--like", "stencl"}), 2,
@@ -77,6 +77,24 @@ TEST_F(CliNewTest, TheReferenceOfAKernelGivesNanUntilItIsWritten) {
   replace_in_file(folder + "/reference.cu", "not_written_yet;", "2.0 * x[i];");
   const Ended right = mgtune_.run(sweep);
   EXPECT_EQ(right.exit_code, 0) << right;
+}
+
+// Macros, names that C headers define, and extern "C": what kernels that were written for nvcc use.
+TEST_F(CliNewTest, AKernelThatWasWrittenForNvccIsCheckedAsItIs) {
+  const std::string kernel = file("largest.cu"), folder = file("mine");
+  std::ofstream(kernel)
+      << "#include <cfloat>\n#include <cstdint>\n#include <iostream>\n"
+         "#ifndef BLOCK_SIZE\n#define BLOCK_SIZE 64\n#endif\n"
+         "extern \"C\" __global__ void largest(const float* x, float* y, int n) {\n"
+         "  const uint32_t i = blockIdx.x * BLOCK_SIZE + threadIdx.x;\n"
+         "  if (i < n) y[i] = fmaxf(x[i], i > 9 ? -FLT_MAX : -INFINITY);\n}\n"
+         "int main() { std::cout << 1; }\n";
+  const Ended made = mgtune_.run({"new", folder, "--from", kernel});
+  ASSERT_EQ(made.exit_code, 0) << made;
+  replace_in_file(folder + "/reference.cu", "not_written_yet;", "x[i];");
+  const Ended checked = mgtune_.run({"check", folder, "--gpu", "cpu", "--arch", "sm_80"});
+  EXPECT_EQ(checked.exit_code, 0) << checked;
+  EXPECT_THAT(checked.out, HasSubstr("no problem found; next: mgtune sweep --kernel " + folder));
 }
 
 // The same text is C11 and C++20.

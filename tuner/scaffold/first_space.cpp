@@ -77,15 +77,16 @@ std::string work_parameter(const std::vector<std::string>& names, char axis) {
   return find(names, [&](const std::string& n) {
     const bool along = !n.empty() && n.back() == axis &&
                        has_any(n, {"tilesize", "perthread", "workper", "work", "coarsen"});
-    return along || (axis == 'x' && is_any(n, {"vec", "vecsize", "elementsperthread",
-                                               "itemsperthread", "workperthread", "perthread"}));
+    return along ||
+           (axis == 'x' && is_any(n, {"vec", "vecsize", "elementsperthread", "itemsperthread",
+                                      "workperthread", "perthread", "tilesize"}));
   });
 }
 
 FirstValues first_values(const std::string& name, int axes, std::optional<std::int64_t> known) {
   const std::string text = plain(name);
   FirstValues first{{1, 2, 4}, 1};
-  if (is_switch(text) || has_any(text, {"padding"})) {
+  if (is_switch(text) || has_any(text, {"padding"}) || known == 0) {
     first = {{0, 1}, 0};
   } else if (is_block_along(text, 'y')) {
     first = {{2, 4, 8}, 4};

@@ -72,6 +72,47 @@ __global__ void blur(const float* in, float* out) {
             HasSubstr(R"("block": ["block_size_x", "block_size_y"])")));
 }
 
+// As in Kernel Tuner's convolution: sizes are macros, and the filter is in constant memory.
+TEST(FamilyFromKernelTest, ConstantMemoryIsATensorAndSizesWithoutParametersAreStaticDims) {
+  const Result<NewFamily> family = family_of(R"(
+#define image_width 4096
+#define filter_width 17
+#define WARP_SIZE 32
+__constant__ float d_filter[filter_width * WARP_SIZE];
+__global__ void convolution(float* output, float* filter) {
+  const int x = blockIdx.x * block_size_x + threadIdx.x;
+  if (x < image_width) output[x] = d_filter[x % filter_width] + WARP_SIZE;
+})");
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_THAT(
+      family->files[0].content,
+      AllOf(HasSubstr(R"("dims": {"image_width": "static", "filter_width": "static"})"),
+            HasSubstr(R"("d_filter": {"role": "in", "dtype": "f32", "shape": ["filter_width*32"])"),
+            HasSubstr(R"("constants": {"d_filter": "d_filter"})"),
+            HasSubstr(R"("filter": {"role": "in", "dtype": "f32", "shape": ["filter_width"])"),
+            HasSubstr(R"("args": ["output", "filter"])"),
+            HasSubstr(R"("default": [{"image_width": 4096, "filter_width": 17}])"),
+            Not(HasSubstr(R"("WARP_SIZE": )"))));
+  // The compiler gets the sizes by -D, so the copy must not define them again.
+  EXPECT_THAT(family->files[1].content,
+              AllOf(HasSubstr("#define WARP_SIZE 32"), Not(HasSubstr("#define image_width"))));
+}
+
+// NVRTC has no <math.h>. The include takes the line of one that is left out, so lines stay.
+TEST(FamilyFromKernelTest, NamesOfLimitsComeFromAHeaderForDevices) {
+  const std::string kernel = "__global__ void f(float* y, int n) { y[0] = -INFINITY; }\n";
+  const auto text_of = [](const std::string& source) {
+    const Result<NewFamily> family = family_of(source);
+    EXPECT_TRUE(family.ok()) << family.status().message();
+    return family->files[1].content;
+  };
+  EXPECT_EQ(text_of("#include <math.h>\n#include <stdio.h>\n" + kernel),
+            "#include <mg/limits.cuh>\n\n" + kernel);
+  EXPECT_EQ(text_of(kernel), "#include <mg/limits.cuh>\n" + kernel);
+  const std::string without = "__global__ void f(float* y, int n) { y[0] = 1; }\n";
+  EXPECT_EQ(text_of("#include <math.h>\n" + without), "\n" + without);
+}
+
 TEST(FamilyFromKernelTest, APointerThatIsReadFirstIsInout) {
   const auto role = [](const std::string& body) {
     const Result<NewFamily> family = family_of("__global__ void f(float* y, int n) {" + body + "}");
