@@ -210,7 +210,7 @@ class FamilyWriter {
   std::string size_along(char axis, bool elements) const {
     const Words all = sizes();
     if (all.size() == 1) return all.front();
-    const std::string named = dim_along(all, axis);
+    std::string named = dim_along(all, axis);
     if (axis == 'x' && axes() == 1) {
       // One block per row, or one grid over all elements.
       const std::string rows = dim_along(all, 'y');

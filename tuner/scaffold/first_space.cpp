@@ -66,8 +66,7 @@ bool sounds_tunable(const std::string& name) {
 }
 
 std::string block_parameter(const std::vector<std::string>& names, char axis, int axes) {
-  const std::string along =
-      find(names, [&](const std::string& n) { return is_block_along(n, axis); });
+  std::string along = find(names, [&](const std::string& n) { return is_block_along(n, axis); });
   if (!along.empty()) return along;
   if (axes == 1) return find(names, is_block);
   return find(names, is_square);
