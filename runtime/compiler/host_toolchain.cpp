@@ -113,8 +113,10 @@ void set_flags(HostToolchain& toolchain, bool is_clang, bool check_races) {
                       "-frandom-seed=mgtune"});
   }
   if (check_races) {
-    add_flags(flags, {"-O1", "-fsanitize=thread"});
-    if (!is_clang) add_flags(flags, {"--param=tsan-instrument-func-entry-exit=0", "-Wno-tsan"});
+    add_flags(flags, {"-O1", "-fsanitize=thread", "-Wuninitialized"});
+    if (!is_clang)
+      add_flags(flags, {"--param=tsan-instrument-func-entry-exit=0", "-Wno-tsan",
+                        "-Wmaybe-uninitialized"});
   } else if (kAddressSanitizer) {
     add_flags(flags, {"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
     add_flags(toolchain.link_flags, {"-fsanitize=address,undefined"});

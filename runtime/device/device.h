@@ -128,6 +128,12 @@ struct alignas(64) EncodedTensorMap {
   std::array<std::byte, 128> bytes;
 };
 
+// What a buffer, or a part of it, holds: for the messages of the cpu device.
+struct MemoryLabel {
+  std::string name;               // "x"
+  std::size_t element_bytes = 1;  // messages count in elements of this size
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -166,6 +172,20 @@ class Device {
 
   // Only the cpu device has this; on other devices it is unsupported.
   virtual Status set_thread_order(ThreadOrder order) = 0;
+
+  // The following three are for the messages and the memory checks of the cpu device. Other devices
+  // ignore them.
+
+  // Names `bytes` bytes of a buffer. From then on a kernel of arch "cpu-race" may access only these
+  // bytes of the buffer. A buffer has one label; a second one replaces it.
+  virtual void label_memory(void* /*memory*/, std::size_t /*bytes*/, const MemoryLabel& /*label*/) {
+  }
+  // Says that nothing has been written to these bytes of a labelled buffer yet. All of them hold
+  // the same value.
+  virtual void mark_unwritten(void* /*memory*/, std::size_t /*bytes*/) {}
+  // Whether kernels of arch "cpu-race" fail if they read memory that nothing has written. At first
+  // they do not.
+  virtual void refuse_unwritten_reads(bool /*refused*/) {}
 };
 
 // Memory of a device. The destructor frees it. Move-only; the device must outlive it.

@@ -206,6 +206,18 @@ Result<std::vector<const Operator*>> Catalog::find(const std::string& kernel) {
   return operators;
 }
 
+Result<std::vector<std::string>> Catalog::operator_words(const std::string& kernel) {
+  MGTUNE_ASSIGN(const Named named, resolve(kernel));
+  MGTUNE_ASSIGN(const Family* const found, family(named.family));
+  std::vector<std::string> words;
+  for (const std::string& name : found->operators) {
+    if (named.op.empty() || name == named.op) words.push_back(named.family + "." + name);
+  }
+  if (!words.empty()) return words;
+  return not_found(fmt::format("{} has no operator '{}'{}", named.family, named.op,
+                               did_you_mean(named.op, found->operators)));
+}
+
 Result<const Operator*> Catalog::find_operator(const std::string& full_name) {
   const auto [family_name, operator_name] = split_operator(full_name);
   for (auto& [key, known] : families_) {  // folders first: '/' sorts before every name

@@ -30,6 +30,11 @@ class Catalog {
   // and for a second folder of the same name.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
+  // For each operator that `kernel` means, the word that means it alone:
+  // "path/to/my_family.forward". Nothing is decoded, so the operator files may have mistakes. The
+  // other failures of find().
+  Result<std::vector<std::string>> operator_words(const std::string& kernel);
+
   // Returns one operator by its full name "rmsnorm.forward". Folders for which find() was called
   // are searched first, then the shipped families. not_found if there is no such operator; if the
   // name is only the name of a family, the message lists its operators. invalid_argument as for

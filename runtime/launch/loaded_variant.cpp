@@ -96,18 +96,43 @@ Status ask_device(Device& device, const Design& design, const Kernel& kernel, Sl
   return {};
 }
 
-Status check_parameters(const Kernel& kernel, const std::vector<std::size_t>& declared) {
+// As the file has it: "x", "rows:i32".
+std::string argument_text(const Operator& op, const Design& design, const Launch& launch,
+                          const Argument& argument) {
+  const auto index = static_cast<std::size_t>(std::max(argument.index, 0));
+  switch (argument.kind) {
+    case Argument::Kind::tensor:
+      return op.tensors[index].name;
+    case Argument::Kind::workspace:
+      return design.workspace[index].name;
+    case Argument::Kind::scalar:
+      return op.scalars[index].name;
+    case Argument::Kind::tensor_map:
+      return launch.tensor_maps[index].name;
+    case Argument::Kind::value:
+      break;
+  }
+  return fmt::format("{}:{}", argument.value->text(), to_string(argument.dtype));
+}
+
+// `declared` has the bytes of each of the launch's args.
+Status check_parameters(const Operator& op, const Design& design, std::size_t launch_index,
+                        const Kernel& kernel, const std::vector<std::size_t>& declared) {
+  const Launch& launch = design.launches[launch_index];
+  const std::string pointer =
+      fmt::format("/designs/{}/launches/{}/args", design.name, launch_index);
   const std::vector<std::size_t>& own = kernel.parameter_bytes();
   if (own.size() != declared.size()) {
     return {StatusCode::launch_failed,
-            fmt::format("{} takes {} parameters, but its launch declares {} args", kernel.name(),
-                        own.size(), declared.size())};
+            fmt::format("{} takes {} parameters, but its launch declares {} args ({})",
+                        kernel.name(), own.size(), declared.size(), op.place(pointer))};
   }
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (own[i] == declared[i]) continue;
     return {StatusCode::launch_failed,
-            fmt::format("parameter {} of {} has {} bytes, but its launch declares {}", i,
-                        kernel.name(), own[i], declared[i])};
+            fmt::format("parameter {} of {} has {} bytes, but `{}` has {} ({})", i, kernel.name(),
+                        own[i], argument_text(op, design, launch, launch.args[i]), declared[i],
+                        op.place(pointer + "/" + std::to_string(i)))};
   }
   return {};
 }
@@ -221,7 +246,8 @@ Result<std::unique_ptr<LoadedVariant>> LoadedVariant::assemble(
   std::vector<const Kernel*> kernels;
   for (std::size_t i = 0; i < program.kernels(); ++i) {
     MGTUNE_ASSIGN(const Kernel* kernel, module->kernel(names[program.launch_index(i)]));
-    MGTUNE_TRY(check_parameters(*kernel, program.argument_bytes(i)));
+    MGTUNE_TRY(
+        check_parameters(op, design, program.launch_index(i), *kernel, program.argument_bytes(i)));
     kernels.push_back(kernel);
   }
   return std::unique_ptr<LoadedVariant>(new LoadedVariant(std::unique_ptr<State>(

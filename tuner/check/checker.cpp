@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "check/compare.h"
@@ -45,6 +47,19 @@ std::string first_order_difference(const std::vector<TensorLayout>& layouts,
     if (!place.empty()) return place;
   }
   return {};
+}
+
+// The lines of a compiler's log that warn of a variable without a value. What only may be used
+// without one is often a false alarm.
+std::string uninitialized_warnings(const std::string& log, bool with_doubtful) {
+  std::string found;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("uninitialized") == std::string::npos) continue;
+    if (!with_doubtful && line.find("may be used") != std::string::npos) continue;
+    if (line.find(" warning: ") != std::string::npos) found += (found.empty() ? "" : "\n") + line;
+  }
+  return found;
 }
 
 }  // namespace
@@ -136,10 +151,8 @@ Result<Checker::Run> Checker::read(const SeededInputs& inputs) const {
   return run;
 }
 
-// The report of the race checker on one launch of the variant. "" if it reports nothing;
-// unsupported if this build has no race checker.
-Result<std::string> Checker::race_report(const LoadedVariant& variant,
-                                         const LaunchArguments& arguments) {
+Status Checker::launch_checked(const LoadedVariant& variant, const LaunchArguments& arguments,
+                               bool unwritten) {
   const Binding binding = problem_.binding();
   MGTUNE_ASSIGN(const Slots slots,
                 compile_slots(binding, variant.variant(), device_.info().limits));
@@ -148,19 +161,29 @@ Result<std::string> Checker::race_report(const LoadedVariant& variant,
   MGTUNE_ASSIGN(const Build build, builder_.build(request));
   MGTUNE_ASSIGN(const std::unique_ptr<LoadedVariant> loaded,
                 LoadedVariant::load(device_, binding, variant.variant(), build));
-  return loaded->launch(arguments).message();
+  device_.refuse_unwritten_reads(unwritten);
+  Status status = loaded->launch(arguments);
+  device_.refuse_unwritten_reads(false);
+  if (!status.ok()) return status;
+  std::string warnings = uninitialized_warnings(build.log, unwritten);
+  return warnings.empty() ? Status() : Status(StatusCode::launch_failed, std::move(warnings));
 }
 
-Result<std::string> Checker::race_note(const LoadedVariant& variant) {
+Status Checker::find_faults(const LoadedVariant& variant, bool unwritten) {
   SeededInputs& inputs = inputs_.front();
   MGTUNE_TRY(device_.set_thread_order({}));
   MGTUNE_TRY(inputs.tensors().prepare());
   MGTUNE_TRY(prepare_workspace(variant, inputs.placement()));
-  const Result<std::string> report = race_report(variant, arguments(inputs.tensors(), workspace_));
-  if (report.status().code() == StatusCode::unsupported) return std::string();
+  Status status = launch_checked(variant, arguments(inputs.tensors(), workspace_), unwritten);
+  return status.code() == StatusCode::unsupported ? Status() : status;
+}
+
+Result<std::string> Checker::race_note(const LoadedVariant& variant) {
+  const Status faults = find_faults(variant, false);
+  if (faults.ok()) return std::string();
   // The difference between the orders is reported even without it.
-  if (!report.ok()) return " (the race checker failed: " + report.status().message() + ")";
-  return report->empty() ? std::string() : " " + *report;
+  if (faults.code() == StatusCode::launch_failed) return " " + faults.message();
+  return " (the race checker failed: " + faults.message() + ")";
 }
 
 Result<Checker::Run> Checker::try_other_orders(const LoadedVariant& variant, const Run& forward,

@@ -62,6 +62,14 @@ class Checker {
   // itself, or of the device if the variant made it fail (device_lost).
   Result<CheckRecord> check(const LoadedVariant& variant);
 
+  // One launch on the cpu device, of a build in which each access of the kernel is checked: races
+  // on shared memory, accesses out of bounds, and variables that the compiler sees used without a
+  // value. With `unwritten` also reads of memory that nothing has written, and variables that may
+  // have no value. launch_failed for a fault, which the message describes with its line; timeout if
+  // the kernel does not end; ok if nothing was found, or if this program has no such checks. Other
+  // failures are of the check itself.
+  Status find_faults(const LoadedVariant& variant, bool unwritten);
+
   // The bytes of the problem's tensors: of one set of buffers.
   std::int64_t set_bytes() const;
 
@@ -98,7 +106,8 @@ class Checker {
 
   Result<Run> try_other_orders(const LoadedVariant& variant, const Run& forward,
                                CheckRecord& record);
-  Result<std::string> race_report(const LoadedVariant& variant, const LaunchArguments& arguments);
+  Status launch_checked(const LoadedVariant& variant, const LaunchArguments& arguments,
+                        bool unwritten);
   Result<std::string> race_note(const LoadedVariant& variant);
 
   Device& device_;

@@ -143,21 +143,30 @@ OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes&
   const Differences found = differences(layout, output, reference, rows);
   if (found.sums.finiteness > 0) return not_finite(layout, found);
   OutputComparison comparison{found.sums.relative_error(), ""};
+  if (comparison.error <= tolerance && found.sums.surely_within(tolerance)) return comparison;
+  const double rms = root_mean_square(found.sums);
+  Element first;
+  double bound_of_first = 0;
+  std::int64_t wrong = 0;
+  for_each_compared(layout, output, reference, rows, [&](const Element& element) {
+    const double bound = kElementFactor * tolerance * std::max(std::fabs(element.reference), rms);
+    const bool is_off =
+        std::isfinite(element.value) && std::fabs(element.value - element.reference) > bound;
+    if (!is_off || wrong++ > 0) return;
+    first = element;
+    bound_of_first = bound;
+  });
   if (comparison.error > tolerance) {
     comparison.message = fmt::format("{}; relative L2 error {:.3g} is above {:.3g}",
                                      values(layout, found.worst), comparison.error, tolerance);
-    return comparison;
-  }
-  if (found.sums.surely_within(tolerance)) return comparison;
-  const double rms = root_mean_square(found.sums);
-  for_each_compared(layout, output, reference, rows, [&](const Element& element) {
-    const double bound = kElementFactor * tolerance * std::max(std::fabs(element.reference), rms);
-    if (comparison.message.empty() && std::isfinite(element.value) &&
-        std::fabs(element.value - element.reference) > bound) {
-      comparison.message =
-          fmt::format("{}; one element may be off by {:.3g}", values(layout, element), bound);
+    if (wrong > 1 || (wrong == 1 && first.number != found.worst.number)) {
+      comparison.message +=
+          fmt::format("; of {} wrong elements the first: {}", wrong, values(layout, first));
     }
-  });
+  } else if (wrong > 0) {
+    comparison.message =
+        fmt::format("{}; one element may be off by {:.3g}", values(layout, first), bound_of_first);
+  }
   return comparison;
 }
 

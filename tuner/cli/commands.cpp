@@ -4,6 +4,7 @@
 // `mgtune --help`.
 #define MGTUNE_COMMANDS(COMMAND)                                                         \
   COMMAND(new, "Write a kernel family of your own, also from a kernel that you have")    \
+  COMMAND(check, "Find mistakes in the files of a kernel before a sweep")                \
   COMMAND(sweep, "Find the fastest variant of a kernel for each problem")                \
   COMMAND(show, "Print the results of sweeps")                                           \
   COMMAND(report, "Write all results as one HTML page")                                  \

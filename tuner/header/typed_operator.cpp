@@ -248,7 +248,7 @@ class OperatorWriter {
 
   std::string plan_function(const Combination& combination) const {
     const std::size_t count = assignment_count();
-    const std::size_t bounds = static_cast<std::size_t>(
+    const auto bounds = static_cast<std::size_t>(
         std::ranges::count_if(op_.dims, [](const Dim& dim) { return dim.kind != DimKind::fixed; }));
     const bool has_static = bounds < op_.dims.size();
     std::string text = fmt::format(

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -17,15 +19,34 @@ bool is_device_header(std::string_view name) {
   return name.starts_with("mg/") || std::ranges::find(kHeaders, name) != kHeaders.end();
 }
 
+constexpr std::string_view kLimits = "#include <mg/limits.cuh>";
+
+// What <mg/limits.cuh> defines.
+bool is_of_limits(const CudaToken& token) {
+  static const std::set<std::string, std::less<>> kNames = {
+      "INFINITY",  "NAN",       "M_PI",        "FLT_MAX", "FLT_MIN",  "FLT_EPSILON",
+      "DBL_MAX",   "DBL_MIN",   "DBL_EPSILON", "INT_MAX", "INT_MIN",  "UINT_MAX",
+      "LLONG_MAX", "LLONG_MIN", "ULLONG_MAX",  "int8_t",  "uint8_t",  "int16_t",
+      "uint16_t",  "int32_t",   "uint32_t",    "int64_t", "uint64_t", "uintptr_t"};
+  return token.kind == CudaToken::Kind::word && kNames.contains(token.text);
+}
+
 constexpr char kRemoved = '\0';  // marks what is taken out at the end
 
 class HostParts {
  public:
-  explicit HostParts(const CudaSource& source) : source_(source), part_{source.text, {}, {}} {}
+  HostParts(const CudaSource& source, const std::set<std::string>& macros)
+      : source_(source), macros_(macros), part_{source.text, {}, {}} {}
 
   DevicePart remove() {
-    for (const CudaDirective& directive : source_.directives) remove_include(directive);
+    for (const CudaDirective& directive : source_.directives) {
+      remove_include(directive);
+      const std::string name = directive.rest.substr(0, directive.rest.find_first_of(" \t"));
+      if (directive.name == "define" && macros_.contains(name))
+        blank(directive.begin, directive.end);
+    }
     for (std::size_t i = 0; i + 1 < source_.tokens.size();) i = after_declaration(i);
+    add_limits();
     std::erase(part_.text, kRemoved);
     part_.text.erase(part_.text.find_last_not_of(" \t\r\n") + 1);
     part_.text += '\n';
@@ -41,6 +62,18 @@ class HostParts {
     } else if (!is_device_header(name)) {
       blank(directive.begin, directive.end);
       part_.removed.push_back(fmt::format("#include <{}> (line {})", name, directive.line));
+    }
+  }
+
+  void add_limits() {
+    if (std::ranges::none_of(source_.tokens, is_of_limits)) return;
+    const auto removed = std::ranges::find_if(source_.directives, [this](const auto& directive) {
+      return directive.name == "include" && part_.text[directive.begin] == kRemoved;
+    });
+    if (removed != source_.directives.end()) {
+      part_.text.insert(removed->begin, kLimits);
+    } else if (part_.text.find(kLimits) == std::string::npos) {
+      part_.text.insert(0, std::string(kLimits) + "\n");
     }
   }
 
@@ -88,11 +121,14 @@ class HostParts {
   }
 
   const CudaSource& source_;
+  const std::set<std::string>& macros_;
   DevicePart part_;
 };
 
 }  // namespace
 
-DevicePart device_part(const CudaSource& source) { return HostParts(source).remove(); }
+DevicePart device_part(const CudaSource& source, const std::set<std::string>& macros) {
+  return HostParts(source, macros).remove();
+}
 
 }  // namespace mgtune

@@ -1,8 +1,11 @@
 // device_part(): a CUDA file without what NVRTC does not compile: functions of the host such as
-// main(), and includes of host headers. Lines keep their numbers. Pure function.
+// main(), and includes of host headers. <mg/limits.cuh> replaces the first of these if the file
+// uses a name such as INFINITY, which nvcc knows and NVRTC does not. Lines keep their numbers,
+// unless a file without such an include gets that one in front. Pure function.
 
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@ struct DevicePart {
   std::vector<std::string> included;  // "shapes.h": the quoted includes, as written
 };
 
-DevicePart device_part(const CudaSource& source);
+// `macros`: their #define is left out too, because the compiler gets them by -D.
+DevicePart device_part(const CudaSource& source, const std::set<std::string>& macros = {});
 
 }  // namespace mgtune

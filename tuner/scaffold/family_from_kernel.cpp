@@ -65,7 +65,7 @@ class FamilyWriter {
     std::string stem = std::filesystem::path(source_.file).stem().string();
     if (stem == "reference") stem = "kernel";
     source_name_ = stem + ".cu";
-    const DevicePart device = device_part(source_);
+    const DevicePart device = device_part(source_, replaced_defines_);
     if (!device.removed.empty()) {
       family_.guesses.push_back("left out, because it is for the host: " + joined(device.removed));
     }
@@ -149,7 +149,8 @@ class FamilyWriter {
         std::ranges::any_of(source_.directives, [](const CudaDirective& directive) {
           return directive.name == "include" && directive.rest.starts_with('"');
         });
-    for (const OpenName& name : find_open_names(source_, place_, signature_)) {
+    open_names_ = find_open_names(source_, place_, signature_);
+    for (const OpenName& name : open_names_) {
       const std::string at = fmt::format("macro (line {}) ", name.line);
       if (name.origin == OpenName::Origin::fixed) {
         if (sounds_tunable(name.name)) {
@@ -157,6 +158,15 @@ class FamilyWriter {
               "{}{}: fixed to {} by its #define. To tune it, put #ifndef and #endif around "
               "the #define and add it to params and defines",
               at, name.name, name.value.value_or(0)));
+        } else if (dims_.empty()) {  // the sizes of a kernel that takes none
+          static_dims_.push_back(name.name);
+          static_values_[name.name] = name.value;
+          defines_[name.name] = Json(name.name);
+          replaced_defines_.insert(name.name);
+          guess(
+              fmt::format("{}{}: a static dim. Its #define is left out of the copy, because "
+                          "mgtune compiles it in as a macro",
+                          at, name.name));
         }
         continue;
       }
@@ -168,7 +178,10 @@ class FamilyWriter {
         continue;
       }
       defines_[name.name] = Json(name.name);
-      if (sounds_tunable(name.name)) {
+      const bool along =
+          !dim_along({name.name}, 'x').empty() || !dim_along({name.name}, 'y').empty();
+      const bool guarded = name.origin == OpenName::Origin::guarded;
+      if (sounds_tunable(name.name) || (guarded && !along)) {
         add_tunable(name.name, name.value, at.c_str());
       } else {
         static_dims_.push_back(name.name);
@@ -197,7 +210,7 @@ class FamilyWriter {
   std::string size_along(char axis, bool elements) const {
     const Words all = sizes();
     if (all.size() == 1) return all.front();
-    const std::string named = dim_along(all, axis);
+    std::string named = dim_along(all, axis);
     if (axis == 'x' && axes() == 1) {
       // One block per row, or one grid over all elements.
       const std::string rows = dim_along(all, 'y');
@@ -263,6 +276,12 @@ class FamilyWriter {
     const std::string x = dim_along(all, 'x'), y = dim_along(all, 'y');
     if (all.size() == 2 && !x.empty() && !y.empty() && x != y) shape = {y, x};
     if (dims_.empty() && all.size() > 2 && !x.empty() && !y.empty()) shape = {y, x};
+    // filter [filter_height, filter_width]
+    Words own;
+    for (const std::string& dim : all) {
+      if (dim.find(parameter.name + "_") != std::string::npos) own.push_back(dim);
+    }
+    if (!own.empty()) shape = own;
     if (parameter.lanes > 1) shape.push_back(std::to_string(parameter.lanes));
     return shape;
   }
@@ -275,7 +294,9 @@ class FamilyWriter {
       std::string why = "const";
       if (!parameter.constant) {
         const PointerUse use = find_use(source_, place_, parameter.name);
-        if (use == PointerUse::read) {
+        if (use == PointerUse::unused) {
+          why = "the kernel does not use it";
+        } else if (use == PointerUse::read) {
           why = "the kernel only reads it";
         } else if (use == PointerUse::read_and_written) {
           role = "inout";
@@ -304,6 +325,7 @@ class FamilyWriter {
                       "pointer to elements that are not const",
                       source_.place(place_.line), signature_.name));
     }
+    add_constants();
     if (sizes().size() > 1 || dims_.empty()) {
       Words shapes;
       for (const NewTensor& tensor : tensors_) {
@@ -322,6 +344,33 @@ class FamilyWriter {
       }
     }
     return {};
+  }
+
+  // Names that the operator file does not have are replaced by the numbers of their #define.
+  std::string extent(const std::string& written) const {
+    std::string text;
+    const CudaSource content = read_cuda_source("", written);
+    for (const CudaToken& token : content.tokens) {
+      const auto open = std::ranges::find(open_names_, token.text, &OpenName::name);
+      const bool fixed =
+          open != open_names_.end() && open->value && !static_values_.contains(token.text) &&
+          std::ranges::find(params_, token.text, &NewParameter::name) == params_.end();
+      text += fixed ? std::to_string(*open->value) : token.text;
+    }
+    return text;
+  }
+
+  void add_constants() {
+    constants_ = find_constant_arrays(source_);
+    for (const ConstantArray& constant : constants_) {
+      Words shape;
+      for (const std::string& size : constant.extents) shape.push_back(extent(size));
+      if (constant.array.lanes > 1) shape.push_back(std::to_string(constant.array.lanes));
+      tensors_.push_back({&constant.array, "in", std::move(shape)});
+      constant_memory_[constant.array.name] = Json(constant.array.name);
+      guess(fmt::format("{} ({}): a tensor in constant memory; launches copy it there",
+                        constant.array.name, constant.array.type));
+    }
   }
 
   void note_shared_memory() {
@@ -399,9 +448,8 @@ class FamilyWriter {
     for (const std::string& dim : dims_) problem[dim] = emulation ? kSmall[of] : kLarge[of];
     for (const std::string& dim : static_dims_) {
       const bool along = dim_along({dim}, 'x') == dim || dim_along({dim}, 'y') == dim;
-      const bool small = !along || dim.find("filter") != std::string::npos;
-      const std::int64_t size = small ? 5 : (emulation ? 50 : 4096);
-      problem[dim] = static_values_.at(dim).value_or(size);
+      const std::int64_t known = static_values_.at(dim).value_or(along ? 4096 : 5);
+      problem[dim] = emulation ? std::min<std::int64_t>(known, 64) : known;
     }
     return Json::Array{std::move(problem)};
   }
@@ -428,6 +476,9 @@ class FamilyWriter {
                                    source_name_, params.line_text());
     if (defines_.line_text() != "{}") {
       text += fmt::format("      \"defines\": {},\n", defines_.line_text());
+    }
+    if (constant_memory_.line_text() != "{}") {
+      text += fmt::format("      \"constants\": {},\n", constant_memory_.line_text());
     }
     if (!constraints_.empty()) {
       text += fmt::format("      \"constraints\": {},\n", Json(constraints_).line_text());
@@ -525,9 +576,13 @@ class FamilyWriter {
   std::string source_name_;
   Words dims_, static_dims_, type_variables_, template_arguments_, grid_, block_, constraints_;
   std::map<std::string, std::optional<std::int64_t>> static_values_;
+  std::set<std::string> replaced_defines_;
+  std::vector<ConstantArray> constants_;
   Json dtypes_ = Json::object(), scalars_ = Json::object(), defines_ = Json::object();
+  Json constant_memory_ = Json::object();  // tensor -> variable
   std::vector<NewParameter> params_;
   std::vector<NewTensor> tensors_;
+  std::vector<OpenName> open_names_;
 };
 
 Result<KernelPlace> choose_kernel(const CudaSource& source, const std::string& kernel) {

@@ -66,8 +66,7 @@ bool sounds_tunable(const std::string& name) {
 }
 
 std::string block_parameter(const std::vector<std::string>& names, char axis, int axes) {
-  const std::string along =
-      find(names, [&](const std::string& n) { return is_block_along(n, axis); });
+  std::string along = find(names, [&](const std::string& n) { return is_block_along(n, axis); });
   if (!along.empty()) return along;
   if (axes == 1) return find(names, is_block);
   return find(names, is_square);
@@ -77,15 +76,16 @@ std::string work_parameter(const std::vector<std::string>& names, char axis) {
   return find(names, [&](const std::string& n) {
     const bool along = !n.empty() && n.back() == axis &&
                        has_any(n, {"tilesize", "perthread", "workper", "work", "coarsen"});
-    return along || (axis == 'x' && is_any(n, {"vec", "vecsize", "elementsperthread",
-                                               "itemsperthread", "workperthread", "perthread"}));
+    return along ||
+           (axis == 'x' && is_any(n, {"vec", "vecsize", "elementsperthread", "itemsperthread",
+                                      "workperthread", "perthread", "tilesize"}));
   });
 }
 
 FirstValues first_values(const std::string& name, int axes, std::optional<std::int64_t> known) {
   const std::string text = plain(name);
   FirstValues first{{1, 2, 4}, 1};
-  if (is_switch(text) || has_any(text, {"padding"})) {
+  if (is_switch(text) || has_any(text, {"padding"}) || known == 0) {
     first = {{0, 1}, 0};
   } else if (is_block_along(text, 'y')) {
     first = {{2, 4, 8}, 4};
@@ -109,6 +109,7 @@ FirstValues first_values(const std::string& name, int axes, std::optional<std::i
 
 std::string dim_along(const std::vector<std::string>& dims, char axis) {
   return find(dims, [axis](const std::string& n) {
+    if (has_any(n, {"filter", "radius"})) return false;  // the size of a neighbourhood
     if (axis == 'x') {
       return has_any(n, {"width", "col"}) || is_any(n, {"w", "nx", "sizex", "dimx", "hidden", "n"});
     }

@@ -324,7 +324,8 @@ PointerUse find_use(const CudaSource& source, const KernelPlace& place,
     reads = reads || read;
     writes = writes || write;
   }
-  if (unknown || !(reads || writes)) return PointerUse::unknown;
+  if (unknown) return PointerUse::unknown;
+  if (!reads && !writes) return PointerUse::unused;
   if (!writes) return PointerUse::read;
   return reads_first ? PointerUse::read_and_written : PointerUse::written;
 }

@@ -35,6 +35,7 @@ enum class PointerUse : std::uint8_t {
   read,
   written,
   read_and_written,
+  unused,
   unknown,  // it is passed to a function or copied to another pointer
 };
 PointerUse find_use(const CudaSource& source, const KernelPlace& place, const std::string& pointer);

@@ -310,6 +310,37 @@ std::vector<KernelPlace> find_kernels(const CudaSource& source) {
   return kernels;
 }
 
+std::vector<ConstantArray> find_constant_arrays(const CudaSource& source) {
+  std::vector<ConstantArray> arrays;
+  for (std::size_t i = 0; i + 1 < source.tokens.size(); ++i) {
+    if (!source.is(i, "__constant__")) continue;
+    ConstantArray found;
+    std::string name;
+    std::size_t at = i + 1;
+    for (; source.is_word(at); ++at) {
+      if (source.tokens[at].text == "const" || is_ignored(source.tokens[at].text)) continue;
+      if (!name.empty()) found.array.type += (found.array.type.empty() ? "" : " ") + name;
+      name = source.tokens[at].text;
+      found.array.line = source.tokens[at].line;
+    }
+    while (source.is(at, "[")) {
+      const std::size_t end = source.after_bracket(at);
+      found.extents.push_back(
+          written({source.tokens.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                   source.tokens.begin() + static_cast<std::ptrdiff_t>(end) - 1}));
+      at = end;
+    }
+    const auto type = named_types().find(found.array.type);
+    if (found.extents.empty() || !source.is(at, ";") || type == named_types().end()) continue;
+    found.array.name = name;
+    found.array.dtype = type->second.dtype;
+    found.array.lanes = type->second.lanes;
+    found.array.pointer = found.array.constant = true;
+    arrays.push_back(std::move(found));
+  }
+  return arrays;
+}
+
 Result<KernelSignature> read_signature(const CudaSource& source, const KernelPlace& place) {
   return SignatureReader(source, place).read();
 }

@@ -51,6 +51,15 @@ struct KernelSignature {
   std::vector<KernelParameter> parameters;
 };
 
+// A __constant__ array without an initializer: the host fills it.
+struct ConstantArray {
+  KernelParameter array;
+  std::vector<std::string> extents;  // as written: {"filter_height*filter_width"}
+};
+
+// Those in the file whose elements have a dtype, in order.
+std::vector<ConstantArray> find_constant_arrays(const CudaSource& source);
+
 // unsupported, with file, line and parameter, for a type that an operator file cannot pass: a
 // pointer to a pointer, a reference, a struct, a texture, a parameter pack.
 Result<KernelSignature> read_signature(const CudaSource& source, const KernelPlace& place);

@@ -52,6 +52,9 @@ constexpr Explained kDesignKeys[] = {
     {"defines",
      "Macros that the source is compiled with, as by `-DNAME=value`, and the expressions that give "
      "their values."},
+    {"constants",
+     "Tensors that each launch copies into a `__constant__` variable of the source. They need no "
+     "place in `args`."},
     {"constraints",
      "Variants for which a condition is false do not serve the problem. They are left out."},
     {"align", "The alignment in bytes that the design needs of a tensor's pointer."},

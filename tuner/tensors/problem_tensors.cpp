@@ -69,6 +69,8 @@ Result<ProblemTensors> ProblemTensors::allocate(Device& device,
       if (!memory.ok())
         return std::move(memory).take_status().with_context("tensor " + layout.name);
       buffer = *std::move(memory);
+      device.label_memory(buffer.data(), layout.bytes(),
+                          {layout.name, static_cast<std::size_t>(size_in_bytes(layout.dtype))});
     }
     tensors.pointers_.push_back(buffer.data());
   }
@@ -99,6 +101,7 @@ Status ProblemTensors::prepare(const std::vector<Bytes>& contents, bool with_inp
     if (layout.bytes() == 0) continue;
     if (layout.role == Role::out) {
       MGTUNE_TRY(device_->fill_bytes(pointers_[i], poison(layout.dtype), layout.bytes(), nullptr));
+      device_->mark_unwritten(pointers_[i], layout.bytes());
     } else if (with_inputs || layout.role == Role::inout) {
       MGTUNE_TRY(device_->copy_to_device(pointers_[i], contents[i].data(), layout.bytes()));
     }

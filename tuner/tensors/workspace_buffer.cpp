@@ -28,6 +28,8 @@ Result<WorkspaceBuffer> WorkspaceBuffer::allocate(Device& device,
   }
   MGTUNE_TRY(device.fill_bytes(buffer->data(), 0xff, bytes, nullptr));
   if (zeroed > 0) MGTUNE_TRY(device.fill_bytes(buffer->data(), 0, zeroed, nullptr));
+  device.label_memory(buffer->data(), bytes, {"the workspace", 1});
+  device.mark_unwritten(static_cast<unsigned char*>(buffer->data()) + zeroed, bytes - zeroed);
   MGTUNE_TRY(device.synchronize(nullptr));
   workspace.device_ = &device;
   workspace.buffer_ = *std::move(buffer);

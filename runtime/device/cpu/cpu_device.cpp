@@ -15,6 +15,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/text.h"
 #include "device/device.h"
@@ -73,15 +74,18 @@ class CpuDevice final : public Device {
 
   Status copy_to_device(void* device, const void* host, std::size_t bytes) override {
     if (bytes > 0) std::memcpy(device, host, bytes);
+    memory_of_process().mark_written(device, bytes);
     return Status();
   }
 
   Status copy_to_host(void* host, const void* device, std::size_t bytes) override {
-    return copy_to_device(host, device, bytes);
+    if (bytes > 0) std::memcpy(host, device, bytes);
+    return Status();
   }
 
   Status fill_bytes(void* device, unsigned char value, std::size_t bytes, Stream) override {
     if (bytes > 0) std::memset(device, value, bytes);
+    memory_of_process().mark_written(device, bytes);
     return Status();
   }
 
@@ -118,6 +122,12 @@ class CpuDevice final : public Device {
     task.deadline_s = deadline_s_;
     const std::lock_guard<std::mutex> lock(mutex_);
     task.order = order_;
+    std::vector<WatchedBuffer> buffers;
+    if (task.check_accesses) {
+      buffers = memory_of_process().watched();
+      task.buffers = buffers;
+      task.refuse_unwritten_reads = refuse_unwritten_reads_;
+    }
     return pool_.run(task);
   }
 
@@ -131,6 +141,19 @@ class CpuDevice final : public Device {
     const std::lock_guard<std::mutex> lock(mutex_);
     order_ = order;
     return Status();
+  }
+
+  void label_memory(void* memory, std::size_t bytes, const MemoryLabel& label) override {
+    memory_of_process().label(memory, bytes, label);
+  }
+
+  void mark_unwritten(void* memory, std::size_t bytes) override {
+    memory_of_process().mark_unwritten(memory, bytes);
+  }
+
+  void refuse_unwritten_reads(bool refused) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    refuse_unwritten_reads_ = refused;
   }
 
  private:
@@ -163,8 +186,9 @@ class CpuDevice final : public Device {
   DeviceInfo info_ = describe();
   TemporaryFolder folder_;  // for the loaded libraries
   double deadline_s_;
-  std::mutex mutex_;  // guards order_ and the pool
+  std::mutex mutex_;  // guards order_, refuse_unwritten_reads_ and the pool
   ThreadOrder order_;
+  bool refuse_unwritten_reads_ = false;
   WorkerPool pool_;
 };
 

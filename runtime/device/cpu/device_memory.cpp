@@ -86,12 +86,82 @@ void DeviceMemory::free(void* memory) {
   allocations_.erase(found);
 }
 
+DeviceMemory::Allocation* DeviceMemory::around(const void* memory) {
+  const auto* const byte = static_cast<const std::byte*>(memory);
+  const auto found = std::ranges::find_if(allocations_, [byte](const Allocation& allocation) {
+    return byte >= allocation.begin && byte <= allocation.begin + allocation.bytes;
+  });
+  return found == allocations_.end() ? nullptr : &*found;
+}
+
+void DeviceMemory::label(const void* memory, std::size_t bytes, const MemoryLabel& label) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Allocation* const allocation = around(memory);
+  if (allocation == nullptr) return;
+  allocation->labelled =
+      allocation->begin + (static_cast<const std::byte*>(memory) - allocation->begin);
+  allocation->labelled_bytes = bytes;
+  allocation->label = label;
+  allocation->unwritten.clear();
+}
+
+void DeviceMemory::mark_unwritten(const void* memory, std::size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Allocation* const allocation = around(memory);
+  if (allocation == nullptr || allocation->label.name.empty()) return;
+  allocation->unwritten.resize(allocation->labelled_bytes, 0);
+  const auto first = static_cast<const std::byte*>(memory) - allocation->labelled;
+  std::fill_n(allocation->unwritten.begin() + first, bytes, static_cast<unsigned char>(1));
+}
+
+void DeviceMemory::mark_written(const void* memory, std::size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Allocation* const allocation = around(memory);
+  if (allocation == nullptr || allocation->unwritten.empty()) return;
+  const auto first = static_cast<const std::byte*>(memory) - allocation->labelled;
+  const auto size = static_cast<std::ptrdiff_t>(allocation->unwritten.size());
+  const std::ptrdiff_t begin = std::clamp<std::ptrdiff_t>(first, 0, size);
+  const std::ptrdiff_t end =
+      std::clamp<std::ptrdiff_t>(first + static_cast<std::ptrdiff_t>(bytes), 0, size);
+  std::fill(allocation->unwritten.begin() + begin, allocation->unwritten.begin() + end,
+            static_cast<unsigned char>(0));
+}
+
+std::vector<WatchedBuffer> DeviceMemory::watched() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<WatchedBuffer> buffers;
+  for (const Allocation& allocation : allocations_) {
+    WatchedBuffer& buffer = buffers.emplace_back();
+    buffer.mapping = reinterpret_cast<const unsigned char*>(allocation.mapping);
+    buffer.mapping_bytes = allocation.mapping_bytes;
+    buffer.begin = reinterpret_cast<const unsigned char*>(allocation.labelled);
+    buffer.bytes = allocation.labelled_bytes;
+    buffer.name = allocation.label.name.empty() ? "a buffer" : allocation.label.name.c_str();
+    buffer.element_bytes = allocation.label.element_bytes;
+    const auto first = std::ranges::find(allocation.unwritten, 1);
+    if (first == allocation.unwritten.end()) continue;
+    buffer.unwritten = const_cast<unsigned char*>(allocation.unwritten.data());
+    buffer.unwritten_value = buffer.begin[first - allocation.unwritten.begin()];
+  }
+  return buffers;
+}
+
 void DeviceMemory::describe(const void* address, SignalText& text) const {
   const auto* const byte = static_cast<const std::byte*>(address);
   for (const Allocation& allocation : allocations_) {
     if (byte < allocation.mapping || byte >= allocation.mapping + allocation.mapping_bytes)
       continue;
-    text.add("byte {} of a buffer of {} bytes", byte - allocation.begin, allocation.bytes);
+    const MemoryLabel& label = allocation.label;
+    if (label.name.empty()) {
+      text.add("byte {} of a buffer of {} bytes", byte - allocation.begin, allocation.bytes);
+      return;
+    }
+    const auto size = static_cast<std::ptrdiff_t>(label.element_bytes);
+    const std::ptrdiff_t offset = byte - allocation.labelled;
+    const char* const unit = size == 1 ? "byte" : "element";
+    text.add("{} {} of {}, which has {} {}s", unit,
+             offset >= 0 ? offset / size : -((size - 1 - offset) / size), label.name.c_str(),
+             allocation.labelled_bytes / label.element_bytes, unit);
     return;
   }
   text.add("address {}, which is in no buffer", address);

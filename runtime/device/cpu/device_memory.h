@@ -9,7 +9,9 @@
 #include <mutex>
 #include <vector>
 
+#include "access_checker.h"
 #include "core/status.h"
+#include "device/device.h"
 #include "signal_text.h"
 
 namespace mgtune {
@@ -25,7 +27,17 @@ class DeviceMemory {
   Result<void*> allocate(std::size_t bytes);
   void free(void* memory);
 
-  // "byte 1024 of a buffer of 1024 bytes", or the address if no buffer is near.
+  // As Device::label_memory() and Device::mark_unwritten().
+  void label(const void* memory, std::size_t bytes, const MemoryLabel& label);
+  void mark_unwritten(const void* memory, std::size_t bytes);
+  void mark_written(const void* memory, std::size_t bytes);
+
+  // All buffers, for a launch whose accesses are checked. Valid until one of them is freed or
+  // labelled.
+  std::vector<WatchedBuffer> watched() const;
+
+  // "element 1024 of x, which has 1024 elements", "byte 64 of a buffer of 64 bytes" if the buffer
+  // has no label, or the address if no buffer is near.
   void describe(const void* address, SignalText& text) const;
 
  private:
@@ -34,11 +46,18 @@ class DeviceMemory {
     std::size_t bytes;
     std::byte* mapping;  // with its inaccessible first and last page
     std::size_t mapping_bytes;
+    // What the label names; without a label, everything.
+    std::byte* labelled = begin;
+    std::size_t labelled_bytes = bytes;
+    MemoryLabel label = {};
+    // One per labelled byte, not 0 if nothing has written it. Empty if all was written.
+    std::vector<unsigned char> unwritten = {};
   };
+  Allocation* around(const void* memory);
   static Result<Allocation> map(std::size_t bytes);
   static void unmap(const Allocation& allocation);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Allocation> allocations_;
 };
 

@@ -53,6 +53,25 @@ std::string race_text(const Fault& fault, Dim3 block) {
       race.same_warp ? "__syncwarp" : "__syncthreads");
 }
 
+std::string access_text(const Fault& fault, Dim3 block) {
+  const BadAccess& access = fault.access;
+  const auto size = static_cast<std::int64_t>(access.element_bytes);
+  // Rounded down, so that the byte before the start is in element -1.
+  const std::int64_t element =
+      access.offset >= 0 ? access.offset / size : -((size - 1 - access.offset) / size);
+  const std::string unit = size == 1 ? "byte" : "element";
+  std::string text =
+      fmt::format("thread {} {} {} {} of {}{}", to_string(index_in(fault.thread, block)),
+                  access.writes ? "writes" : "reads", unit, element,
+                  access.is_shared_array ? "shared array " : "", access.name);
+  if (access.is_unwritten) {
+    text += ", which nothing has written,";
+  } else {
+    text += fmt::format(", which has {} {}s,", access.bytes / access.element_bytes, unit);
+  }
+  return text + " at " + source_line(access.return_address);
+}
+
 std::string meeting_text(const Fault& fault, Dim3 block, const char* what) {
   return fmt::format("{}: thread {} in {}, thread {} in {}", what,
                      to_string(index_in(fault.other_thread, block)), to_string(fault.other_place),
@@ -130,6 +149,8 @@ std::string fault_text(const Fault& fault, Dim3 block) {
                          thread, place, fault.number);
     case Fault::Kind::race:
       return race_text(fault, block);
+    case Fault::Kind::bad_access:
+      return access_text(fault, block);
   }
   return "";
 }

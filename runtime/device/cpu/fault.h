@@ -41,6 +41,18 @@ struct Race {
   bool earlier_wrote, later_writes, same_warp;
 };
 
+// An access that leaves its buffer or shared array, or that reads what nothing has written.
+struct BadAccess {
+  const char* name = nullptr;  // of the buffer or array
+  bool is_shared_array = false;
+  bool writes = false;
+  bool is_unwritten = false;  // the access is within bounds, but reads what nothing has written
+  std::int64_t offset = 0;    // of the first wrong byte
+  std::size_t bytes = 0;      // of the buffer or array
+  std::size_t element_bytes = 1;
+  const void* return_address = nullptr;  // of the instruction after the access
+};
+
 struct Fault {
   enum class Kind : std::uint8_t {
     none,
@@ -53,6 +65,7 @@ struct Fault {
     different_barriers,     // the same for barriers
     gone_source,            // a shuffle reads a lane in its mask that has returned
     race,
+    bad_access,
     deadline,
   };
   Kind kind = Kind::none;
@@ -62,6 +75,7 @@ struct Fault {
   Place other_place = {};
   std::uint32_t number = 0;  // the lane, width or barrier that is wrong
   Race race{};
+  BadAccess access{};
   const void* interrupted_address = nullptr;  // deadline: where the thread was; null: see its place
 };
 

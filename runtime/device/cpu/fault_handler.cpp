@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -43,6 +44,10 @@ void describe(const Block& block, const Crash& crash, SignalText& text) {
 // written before the source line is looked up, which needs all of C++. So if the kernel left the
 // heap damaged or locked, only the source line is missing.
 [[noreturn]] void report_crash() {
+  // Blocks on several threads often fail in the same way at the same time. The first one reports;
+  // the others wait for the end of the process.
+  static std::atomic<bool> is_reported{false};
+  while (is_reported.exchange(true)) pause();
   WorkerSignals& signals = *signals_of_this_thread;
   const Block& block = *current_block();
   SignalText& text = signals.text;

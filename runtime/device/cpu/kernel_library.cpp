@@ -73,7 +73,7 @@ class KernelLibrary final : public Module {
       task.entry = entry;
       task.layout = &layout_;
       task.code = code_around(entry->run);
-      task.check_races = build.arch == "cpu-race";
+      task.check_accesses = build.arch == "cpu-race";
       const std::size_t static_bytes = build.kernels.size() == 1 ? layout_.array_bytes() : 0;
       kernels_.push_back(std::make_unique<CpuKernel>(kernel.name, task, static_bytes));
     }

@@ -24,7 +24,7 @@ class HeaderCommand final : public Command {
            "          mgtune header rmsnorm.forward -o norm.h";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.word("kernel", kernel_, {},
+    arguments.word("KERNEL", kernel_, {},
                    "A family's folder (my_add), or a family or operator (rmsnorm.forward)");
     arguments.required("-o,--output", output_, "FILE", "The header to write");
   }

@@ -53,7 +53,7 @@ class NewCommand final : public Command {
            "          mgtune new my_kernel --from kernel.cu --kernel my_kernel";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.word("dir", folder_, {}, "The folder to write");
+    arguments.word("DIR", folder_, {}, "The folder to write");
     arguments.value("--like", like_, "NAME",
                     fmt::format("The kernel to begin with: {} (default: elementwise)",
                                 fmt::join(template_names(), ", ")));

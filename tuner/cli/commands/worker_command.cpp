@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "compile/compile_worker.h"
 #include "core/text.h"
+#include "family_check/trial.h"
 #include "measure/timing_method_probe.h"
 #include "timing/gpu_timer.h"
 #include "worker/worker.h"
@@ -18,10 +19,11 @@ class WorkerCommand final : public Command {
  public:
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
-    arguments.word("KIND", kind_, {"measure", "count", "compile", "method", "leave"},
+    arguments.word("KIND", kind_, {"measure", "count", "compile", "method", "trial", "leave"},
                    "The task of the process");
     arguments.words("WORDS", words_,
-                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; leave: CODE "
+                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; trial: "
+                    "REQUEST; leave: CODE "
                     "DATABASE");
   }
   Result<ExitCode> run(const Invocation&) override {
@@ -38,6 +40,11 @@ class WorkerCommand final : public Command {
     if (kind_ == "count") {
       if (words_.size() != 1) return invalid_argument("worker count: expected a device's id");
       MGTUNE_TRY(run_count_worker(words_[0]));
+      return ExitCode::ok;
+    }
+    if (kind_ == "trial") {
+      if (words_.size() != 1) return invalid_argument("worker trial: expected a request");
+      MGTUNE_TRY(run_trial_worker(words_[0]));
       return ExitCode::ok;
     }
     if (kind_ == "leave") return leave();

@@ -47,7 +47,10 @@ Status Block::start(const BlockTask& task, std::uint64_t block_index) {
   random_ = task.order.seed ^ (block_index * 0x9e3779b97f4a7c15ULL);
   MGTUNE_TRY(stacks_.reserve(thread_count_));
   MGTUNE_TRY(shared_.reset(*task.layout, task.dynamic_bytes));
-  if (task.check_races) race_checker_.start_block(shared_.arena(), shared_.dynamic());
+  if (task.check_accesses) {
+    race_checker_.start_block(shared_.arena(), shared_.dynamic());
+    access_checker_.start_block(task.buffers, *task.layout, shared_, task.refuse_unwritten_reads);
+  }
   mgcpu_static_shared = shared_.arena().data();
   mgcpu_dynamic_shared = shared_.dynamic().data();
   blockIdx = block_index_;
@@ -216,8 +219,12 @@ void Block::fail_expired(const void* address) {
   fail({.kind = Fault::Kind::deadline, .interrupted_address = address});
 }
 
-void Block::check_race(const void* address, std::size_t bytes, RaceChecker::Kind kind,
-                       const void* return_address) {
+void Block::check_access(const void* address, std::size_t bytes, RaceChecker::Kind kind,
+                         const void* return_address) {
+  const bool writes = kind == RaceChecker::Kind::write || kind == RaceChecker::Kind::atomic_write;
+  const std::optional<BadAccess> bad =
+      access_checker_.access(address, bytes, writes, return_address);
+  if (bad) fail({.kind = Fault::Kind::bad_access, .access = *bad});
   const std::optional<Race> race = race_checker_.access(
       address, bytes, kind, static_cast<std::uint32_t>(current_), return_address);
   if (race) fail({.kind = Fault::Kind::race, .race = *race});

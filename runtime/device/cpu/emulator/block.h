@@ -15,9 +15,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "access_checker.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "fault.h"
@@ -43,8 +45,10 @@ struct BlockTask {
   Dim3 grid, block;
   std::size_t dynamic_bytes = 0;
   const SharedLayout* layout = nullptr;
-  CodeRange code;            // of the library with the kernel
-  bool check_races = false;  // the kernel was built for "cpu-race"
+  CodeRange code;                          // of the library with the kernel
+  bool check_accesses = false;             // the kernel was built for "cpu-race"
+  std::span<const WatchedBuffer> buffers;  // with check_accesses: all of the device
+  bool refuse_unwritten_reads = false;
   ThreadOrder order;
   double deadline_s = 0;  // for messages
 };
@@ -62,8 +66,8 @@ class Block {
   void warp_call(mgcpu::WarpCall& call);
   void spin_pause(const Place& place);
   [[noreturn]] void fail(Fault fault);
-  void check_race(const void* address, std::size_t bytes, RaceChecker::Kind kind,
-                  const void* return_address);
+  void check_access(const void* address, std::size_t bytes, RaceChecker::Kind kind,
+                    const void* return_address);
 
   // Called by the watchdog: the block fails when a thread pauses next.
   void expire() { expired_.store(true, std::memory_order_relaxed); }
@@ -141,6 +145,7 @@ class Block {
   FiberStacks stacks_;
   FiberContext scheduler_;
   SharedMemory shared_;
+  AccessChecker access_checker_;
   RaceChecker race_checker_;
   Fault fault_;
   std::atomic<bool> expired_{false};

@@ -1,9 +1,28 @@
 // The functions that kernel libraries call (mgcpu/runtime_abi.h), on the block of the calling
 // thread.
 
+#include <string>
+#include <string_view>
+
 #include "block.h"
 #include "kernel_library.h"
 #include "mgcpu/runtime_abi.h"
+
+namespace {
+
+// "values" for "... Name = kernel()::values_in_shared]", see MG_SHARED.
+std::string array_name(std::string_view signature) {
+  const std::size_t end = signature.rfind("_in_shared");
+  if (end == std::string_view::npos) return "array";
+  std::size_t begin = end;
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  while (begin > 0 && is_of_name(signature[begin - 1])) --begin;
+  return std::string(signature.substr(begin, end - begin));
+}
+
+}  // namespace
 
 using mgtune::current_block;
 using mgtune::Fault;
@@ -33,6 +52,8 @@ void mgcpu_assert_fail(const char* condition, const char* file, unsigned line,
   current_block()->fail({.kind = Fault::Kind::failed_assert, .place = place});
 }
 
-std::size_t mgcpu_register_shared(std::size_t bytes, std::size_t alignment) {
-  return mgtune::layout_being_loaded()->add(bytes, alignment);
+std::size_t mgcpu_register_shared(std::size_t bytes, std::size_t alignment,
+                                  std::size_t element_bytes, const char* signature) {
+  return mgtune::layout_being_loaded()->add(
+      {.bytes = bytes, .element_bytes = element_bytes, .name = array_name(signature)}, alignment);
 }

@@ -1,6 +1,6 @@
 // The functions that the compiler calls with -fsanitize=thread, for kernels of arch "cpu-race".
-// race_checker.h says why mgtune defines them. They are left out if mgtune itself is built with
-// ThreadSanitizer, because libtsan then defines these names.
+// race_checker.h says why mgtune defines them; access_checker.h has the other user. They are left
+// out if mgtune itself is built with ThreadSanitizer, because libtsan then defines these names.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ using Kind = mgtune::RaceChecker::Kind;
 inline void check(const void* address, std::size_t bytes, Kind kind, const void* return_address) {
   mgtune::Block* const block = mgtune::current_block();
   if (block != nullptr && block->in_thread()) {
-    block->check_race(address, bytes, kind, return_address);
+    block->check_access(address, bytes, kind, return_address);
   }
 }
 

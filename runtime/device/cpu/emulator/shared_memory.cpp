@@ -23,13 +23,13 @@ constexpr int kUnwritten = 0xff;
 
 }  // namespace
 
-std::size_t SharedLayout::add(std::size_t bytes, std::size_t alignment) {
+std::size_t SharedLayout::add(Array array, std::size_t alignment) {
   alignment = std::max<std::size_t>(alignment, 16);
-  const std::size_t offset = (end_ + alignment - 1) / alignment * alignment;
-  arrays_.push_back({offset, bytes});
-  end_ = offset + bytes + kGap;
-  array_bytes_ += bytes;
-  return offset;
+  array.offset = (end_ + alignment - 1) / alignment * alignment;
+  end_ = array.offset + array.bytes + kGap;
+  array_bytes_ += array.bytes;
+  arrays_.push_back(std::move(array));
+  return arrays_.back().offset;
 }
 
 void SharedMemory::Free::operator()(unsigned char* memory) const { std::free(memory); }
@@ -47,7 +47,7 @@ Status SharedMemory::reset(const SharedLayout& layout, std::size_t dynamic_bytes
     arena_bytes_ = layout.bytes();
   }
   if (dynamic_ == nullptr || dynamic_bytes_ != dynamic_bytes) {
-    dynamic_ = allocate(dynamic_bytes);
+    dynamic_ = allocate(dynamic_bytes + kGapBehindDynamic);
     dynamic_bytes_ = dynamic_bytes;
   }
   if (arena_ == nullptr || dynamic_ == nullptr) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/status.h"
@@ -18,11 +19,14 @@ namespace mgtune {
 // number of threads may read it.
 class SharedLayout {
  public:
-  std::size_t add(std::size_t bytes, std::size_t alignment);
-
   struct Array {
-    std::size_t offset, bytes;
+    std::size_t offset = 0, bytes = 0;
+    std::size_t element_bytes = 1;
+    std::string name = {};  // "values"
   };
+  // Gives the array its offset, which is the result.
+  std::size_t add(Array array, std::size_t alignment);
+
   const std::vector<Array>& arrays() const { return arrays_; }
   std::size_t bytes() const { return end_; }                // of the arena, gaps included
   std::size_t array_bytes() const { return array_bytes_; }  // of the arrays alone
@@ -37,6 +41,14 @@ class SharedMemory {
  public:
   // Prepares the memory for a block that starts. launch_failed if there is no memory.
   Status reset(const SharedLayout& layout, std::size_t dynamic_bytes);
+
+  // Bytes behind the dynamic part that belong to nothing else. Under AddressSanitizer, which guards
+  // the end itself, the allocation is exact.
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t kGapBehindDynamic = 0;
+#else
+  static constexpr std::size_t kGapBehindDynamic = 64;
+#endif
 
   std::span<unsigned char> arena() const { return {arena_.get(), arena_bytes_}; }
   std::span<unsigned char> dynamic() const { return {dynamic_.get(), dynamic_bytes_}; }

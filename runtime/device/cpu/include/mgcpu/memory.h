@@ -14,10 +14,14 @@ template <class T, class Name>
 struct StaticShared {
   static_assert(std::is_trivially_destructible_v<T>, "shared memory is raw storage");
   static const std::size_t offset;
+  static std::size_t registered() {
+    return mgcpu_register_shared(sizeof(T), alignof(T), sizeof(std::remove_all_extents_t<T>),
+                                 __PRETTY_FUNCTION__);
+  }
 };
 
 template <class T, class Name>
-const std::size_t StaticShared<T, Name>::offset = mgcpu_register_shared(sizeof(T), alignof(T));
+const std::size_t StaticShared<T, Name>::offset = registered();
 
 template <class T, class Name>
 inline T& static_shared() {

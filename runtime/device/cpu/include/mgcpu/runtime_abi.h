@@ -11,7 +11,7 @@ namespace mgcpu {
 
 // Increased whenever the meaning of this file changes, so that a kernel library from an old cache
 // is refused.
-inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr std::uint32_t kAbiVersion = 2;
 
 // One entry of a kernel library, under the symbol in BuildKernel::symbol.
 struct KernelEntry {
@@ -67,8 +67,10 @@ extern MGCPU_API MGCPU_THREAD_LOCAL unsigned char* mgcpu_static_shared;
 extern MGCPU_API MGCPU_THREAD_LOCAL unsigned char* mgcpu_dynamic_shared;
 
 // Called while a kernel library is loaded: returns the offset of a static shared array in the
-// block's arena.
-MGCPU_API std::size_t mgcpu_register_shared(std::size_t bytes, std::size_t alignment);
+// block's arena. `signature` is the text of a function's type in which the name of the array is
+// followed by "_in_shared".
+MGCPU_API std::size_t mgcpu_register_shared(std::size_t bytes, std::size_t alignment,
+                                            std::size_t element_bytes, const char* signature);
 
 // A barrier of all threads that have not returned. Returns the number of true predicates.
 MGCPU_API std::uint32_t mgcpu_sync_block(bool predicate, const char* name, const char* file,

@@ -1,0 +1,11 @@
+// planted.misspelt — y[i] = x[i]
+//
+// The fault: the operator file names the kernel mispelt.
+
+#include <mg/types.cuh>
+
+template <class T, int kThreads>
+__global__ void misspelt(const T* x, T* y, mg::i64 n) {
+  const mg::i64 i = mg::i64{blockIdx.x} * kThreads + threadIdx.x;
+  y[i] = x[i];
+}
