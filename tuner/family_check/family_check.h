@@ -25,7 +25,7 @@ struct FamilyCheckRequest {
 
 // One problem of the family. There is one for each cause: what fails for the same reason on several
 // problems or architectures is listed once.
-struct Finding {
+struct FamilyFinding {
   std::string op;       // "scale.vector"
   std::string design;   // "" if all designs are concerned
   std::string problem;  // "" if it does not depend on a problem
@@ -56,7 +56,7 @@ struct CheckedDesign {
 struct FamilyReport {
   std::size_t operators = 0;
   std::vector<CheckedDesign> designs;  // of operators whose files are valid
-  std::vector<Finding> findings;
+  std::vector<FamilyFinding> findings;
   std::vector<std::string> warnings;  // what is unusual and may be wanted
   std::vector<std::string> notes;     // what could not be checked here, and why
 };

@@ -51,7 +51,7 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-std::string finding_text(std::size_t number, const Finding& finding) {
+std::string finding_text(std::size_t number, const FamilyFinding& finding) {
   std::vector<std::string> where = {finding.op};
   if (!finding.design.empty()) where.push_back("design " + finding.design);
   if (!finding.problem.empty()) where.push_back(finding.problem);
@@ -111,7 +111,7 @@ std::string check_json(const FamilyReport& report) {
             {"builds", Json::array(design.builds, build_json)},
             {"runs", Json::array(design.runs, run_json)}};
   };
-  const auto finding_json = [](const Finding& finding) -> Json {
+  const auto finding_json = [](const FamilyFinding& finding) -> Json {
     return {{"operator", finding.op},
             {"design", finding.design},
             {"problem", finding.problem},
