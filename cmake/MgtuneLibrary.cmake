@@ -28,7 +28,11 @@ if(MGTUNE_SANITIZE)
     target_compile_definitions(mgtune_options INTERFACE __SANITIZE_ADDRESS__=1)
   endif()
 endif()
-if(MGTUNE_STATIC_LIBRARIES)
+if(MGTUNE_STATIC_LIBRARIES AND MGTUNE_PYTHON)
+  # Every Python has libgcc_s. libgcc.a, and parts of libstdc++.a that nothing here needs, would call
+  # functions of the newest glibc: a wheel that is built on Debian 12 would need glibc 2.36, not 2.34.
+  target_link_options(mgtune_options INTERFACE -static-libstdc++ -Wl,--gc-sections)
+elseif(MGTUNE_STATIC_LIBRARIES)
   target_link_options(mgtune_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 

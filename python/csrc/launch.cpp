@@ -24,16 +24,16 @@ DeviceScope::~DeviceScope() {
   if (guard_ != nullptr) torch_abi().aoti_torch_delete_device_guard(guard_);
 }
 
-void launch(const PlanKey& key, const DeviceScope& scope, std::span<const std::int64_t> dims,
-            std::span<void* const> tensors, std::span<const double> scalars) {
-  const mgr_plan_t* const plan = find_plan(key, scope.stream());
+void launch(const mgr_plan_t* plan, DeviceKey device, const DeviceScope& scope,
+            std::span<const std::int64_t> dims, std::span<void* const> tensors,
+            std::span<const double> scalars) {
   Tensor workspace;
   void* workspace_data = nullptr;
   if (const std::size_t bytes = mgr_workspace_bytes(plan); bytes > 0) {
     // PyTorch aligns memory of a GPU to 512 bytes, but host memory to 64.
     std::size_t room = bytes + kWorkspaceAlignment;
     const std::array sizes{static_cast<std::int64_t>(room)};
-    workspace = Tensor::empty(sizes, torch_abi().aoti_torch_dtype_int8, key.device);
+    workspace = Tensor::empty(sizes, torch_abi().aoti_torch_dtype_int8, device);
     workspace_data = workspace.data();
     std::align(kWorkspaceAlignment, bytes, workspace_data, room);
     if (mgr_workspace_init(plan, workspace_data, scope.stream()) != MGR_OK) {
@@ -44,6 +44,11 @@ void launch(const PlanKey& key, const DeviceScope& scope, std::span<const std::i
                  scalars.data(), scalars.size(), workspace_data) != MGR_OK) {
     throw std::runtime_error(mgr_last_error());
   }
+}
+
+void launch(const PlanKey& key, const DeviceScope& scope, std::span<const std::int64_t> dims,
+            std::span<void* const> tensors, std::span<const double> scalars) {
+  launch(find_plan(key, scope.stream()), key.device, scope, dims, tensors, scalars);
 }
 
 }  // namespace mgtune::torch

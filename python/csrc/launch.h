@@ -24,9 +24,14 @@ class DeviceScope {
   void* stream_ = nullptr;
 };
 
-// Launches the plan of the key. The arrays are those of mgr_launch. A workspace comes from
+// Launches a plan of the device. The arrays are those of mgr_launch. A workspace comes from
 // PyTorch's allocator and goes back to it at once: the allocator gives it to later work on the same
 // stream only. Throws std::runtime_error with libmgruntime's message.
+void launch(const mgr_plan_t* plan, DeviceKey device, const DeviceScope& scope,
+            std::span<const std::int64_t> dims, std::span<void* const> tensors,
+            std::span<const double> scalars);
+
+// The same with the plan of a key.
 void launch(const PlanKey& key, const DeviceScope& scope, std::span<const std::int64_t> dims,
             std::span<void* const> tensors, std::span<const double> scalars);
 

@@ -46,6 +46,22 @@ constexpr std::array kOperators{
     Operator{"swiglu_packed", "Tensor gate_up", "Tensor", swiglu_packed},
     Operator{"swiglu_packed_backward", "Tensor dy, Tensor gate_up", "Tensor",
              swiglu_packed_backward},
+    Operator{"attention",
+             "Tensor q, Tensor k, Tensor v, float scale, bool causal=False, int window=-1, "
+             "float softcap=0.0",
+             "Tensor", attention},
+    Operator{"attention_varlen",
+             "Tensor q, Tensor k, Tensor v, Tensor q_starts, Tensor k_starts, int max_q, "
+             "int max_k, float scale, bool causal=False, int window=-1, float softcap=0.0",
+             "Tensor", attention_varlen},
+    Operator{"attention_decode",
+             "Tensor q, Tensor k, Tensor v, Tensor kv_lens, float scale, int kv_len=-1, "
+             "bool causal=False, int window=-1, float softcap=0.0",
+             "Tensor", attention_decode},
+    Operator{"attention_decode_paged",
+             "Tensor q, Tensor k, Tensor v, Tensor kv_lens, Tensor block_table, float scale, "
+             "int kv_len=-1, bool causal=False, int window=-1, float softcap=0.0",
+             "Tensor", attention_decode_paged},
 };
 
 // Each operator exists twice. Python gives gradients to the first. The second, with an underscore,

@@ -15,6 +15,7 @@ inline Tensor take_tensor(StackValue value) {
   return Tensor(reinterpret_cast<TensorHandle>(value));
 }
 inline double take_double(StackValue value) { return std::bit_cast<double>(value); }
+inline std::int64_t take_int(StackValue value) { return static_cast<std::int64_t>(value); }
 inline bool take_bool(StackValue value) { return (value & 0xffU) != 0; }
 // Leaves a result on the stack.
 inline StackValue give(Tensor&& tensor) { return reinterpret_cast<StackValue>(tensor.release()); }
@@ -32,5 +33,11 @@ void swiglu(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void swiglu_backward(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void swiglu_packed(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 void swiglu_packed_backward(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+
+// attention.cpp
+void attention(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+void attention_varlen(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+void attention_decode(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
+void attention_decode_paged(StackValue* stack, std::uint64_t inputs, std::uint64_t outputs);
 
 }  // namespace mgtune::torch

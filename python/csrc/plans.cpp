@@ -14,26 +14,8 @@
 namespace mgtune::torch {
 namespace {
 
-// PlanKey with the octave in the place of the rows, as the words that are hashed and compared.
-using Words = std::array<std::uint64_t, 8>;
-
-Words words_of(const PlanKey& key) {
-  const auto octave =
-      static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(key.rows)));
-  return {
-      reinterpret_cast<std::uintptr_t>(key.op),
-      static_cast<std::uint64_t>(key.device.type) << 32U |
-          static_cast<std::uint32_t>(key.device.index),
-      static_cast<std::uint64_t>(key.dtype) << 32U | static_cast<std::uint32_t>(key.weight_dtype),
-      octave << 1U | (key.has_optional_tensor ? 1U : 0U),
-      static_cast<std::uint64_t>(key.hidden),
-      static_cast<std::uint64_t>(key.strides[0]),
-      static_cast<std::uint64_t>(key.strides[1]),
-      static_cast<std::uint64_t>(key.strides[2])};
-}
-
 struct WordsHash {
-  std::size_t operator()(const Words& words) const {
+  std::size_t operator()(const PlanWords& words) const {
     std::uint64_t hash = 0;
     for (const std::uint64_t word : words) {
       hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
@@ -43,7 +25,7 @@ struct WordsHash {
   }
 };
 
-using PlanMap = std::unordered_map<Words, const mgr_plan_t*, WordsHash>;
+using PlanMap = std::unordered_map<PlanWords, const mgr_plan_t*, WordsHash>;
 
 // What all threads share, guarded by `mutex`. The context and the plans of an earlier generation
 // stay open, because captured graphs may launch their kernels.
@@ -62,7 +44,7 @@ Shared& shared() {
 
 [[noreturn]] void throw_last_error() { throw std::runtime_error(mgr_last_error()); }
 
-std::string device_word(DeviceKey device) {
+std::string device_name(DeviceKey device) {
   return device.is_cuda() ? std::to_string(device.index) : "cpu";
 }
 
@@ -70,7 +52,7 @@ std::string device_word(DeviceKey device) {
 mgr_context_t* context_of(DeviceKey device) {
   mgr_context_t*& context = shared().contexts[{device.type, device.index}];
   if (context == nullptr) {
-    const std::string word = device_word(device);
+    const std::string word = device_name(device);
     mgr_open_options_t options{};
     options.struct_size = sizeof options;
     options.device = word.c_str();
@@ -79,28 +61,18 @@ mgr_context_t* context_of(DeviceKey device) {
   return context;
 }
 
-const mgr_plan_t* make_plan(mgr_context_t* context, const PlanKey& key) {
-  const OperatorNames& op = *key.op;
-  const std::string hidden = std::to_string(key.hidden);
-  std::vector<mgr_assignment_t> assignments{{"T", dtype_name(key.dtype)}};
-  if (key.weight_dtype != 0) assignments.push_back({"W", dtype_name(key.weight_dtype)});
-  if (op.is_hidden_static) assignments.push_back({"hidden", hidden.c_str()});
-  if (key.has_optional_tensor) assignments.push_back({op.optional_tensor, "true"});
-
-  const auto low = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(key.rows)));
-  std::vector<mgr_range_t> ranges{{"rows", low, 2 * low - 1}};
-  if (!op.is_hidden_static) ranges.push_back({"hidden", key.hidden, key.hidden});
-  for (std::size_t i = 0; i < op.stride_dims.size(); ++i) {
-    if (key.strides[i] == -1) continue;
-    ranges.push_back({op.stride_dims[i], key.strides[i], key.strides[i]});
+const mgr_plan_t* make_plan(mgr_context_t* context, const PlanDescription& description) {
+  std::vector<mgr_assignment_t> assignments;
+  for (const auto& [name, value] : description.assignments) {
+    assignments.push_back({name, value.c_str()});
   }
   mgr_plan_options_t options{};
   options.struct_size = sizeof options;
-  options.operator_name = op.name;
+  options.operator_name = description.operator_name;
   options.assignments = assignments.data();
   options.assignment_count = assignments.size();
-  options.ranges = ranges.data();
-  options.range_count = ranges.size();
+  options.ranges = description.ranges.data();
+  options.range_count = description.ranges.size();
   mgr_plan_t* plan = nullptr;
   if (mgr_plan(context, &options, &plan) != MGR_OK) throw_last_error();
   return plan;
@@ -108,34 +80,85 @@ const mgr_plan_t* make_plan(mgr_context_t* context, const PlanKey& key) {
 
 // Finds or makes a plan that this thread has not used yet. It holds the lock only briefly, so that
 // several threads can compile at the same time.
-const mgr_plan_t* shared_plan(const PlanKey& key, const Words& words, void* stream) {
+const mgr_plan_t* shared_plan(const PlanWords& words, DeviceKey device,
+                              const std::function<PlanDescription()>& describe, void* stream) {
   mgr_context_t* context = nullptr;
   std::uint64_t generation = 0;
+  PlanDescription description;
   {
     const std::lock_guard lock(shared().mutex);
     generation = shared().generation;
     if (const auto found = shared().plans.find(words); found != shared().plans.end()) {
       return found->second;
     }
-    if (key.device.is_cuda() && is_capturing(stream)) {
+    description = describe();
+    if (device.is_cuda() && is_capturing(stream)) {
       throw std::runtime_error(
-          std::string(key.op->name) + " was never planned for " + std::to_string(key.rows) +
-          " rows of " + std::to_string(key.hidden) +
+          std::string(description.operator_name) + " was never planned for " + description.shape +
           " before this CUDA graph capture, and planning cannot be captured; call "
           "mgtune.torch.warmup() with the same shapes before the capture");
     }
-    context = context_of(key.device);
+    context = context_of(device);
   }
-  const mgr_plan_t* const plan = make_plan(context, key);
+  const mgr_plan_t* const plan = make_plan(context, description);
   const std::lock_guard lock(shared().mutex);
   // A plan that was made from the tables before reload_tables() serves this call only.
   if (shared().generation != generation) return plan;
   return shared().plans.try_emplace(words, plan).first->second;
 }
 
+PlanWords words_of(const PlanKey& key) {
+  return {
+      reinterpret_cast<std::uintptr_t>(key.op),
+      device_word(key.device),
+      static_cast<std::uint64_t>(key.dtype) << 32U | static_cast<std::uint32_t>(key.weight_dtype),
+      octave_of(key.rows) << 1U | (key.has_optional_tensor ? 1U : 0U),
+      static_cast<std::uint64_t>(key.hidden),
+      static_cast<std::uint64_t>(key.strides[0]),
+      static_cast<std::uint64_t>(key.strides[1]),
+      static_cast<std::uint64_t>(key.strides[2])};
+}
+
+PlanDescription describe_rows(const PlanKey& key) {
+  const OperatorNames& op = *key.op;
+  PlanDescription description{op.name,
+                              {{"T", dtype_name(key.dtype)}},
+                              {octave_range("rows", key.rows)},
+                              std::to_string(key.rows) + " rows of " + std::to_string(key.hidden)};
+  if (key.weight_dtype != 0) {
+    description.assignments.emplace_back("W", dtype_name(key.weight_dtype));
+  }
+  if (op.is_hidden_static) {
+    description.assignments.emplace_back("hidden", std::to_string(key.hidden));
+  } else {
+    description.ranges.push_back({"hidden", key.hidden, key.hidden});
+  }
+  if (key.has_optional_tensor) description.assignments.emplace_back(op.optional_tensor, "true");
+  for (std::size_t i = 0; i < op.stride_dims.size(); ++i) {
+    if (key.strides[i] == -1) continue;
+    description.ranges.push_back({op.stride_dims[i], key.strides[i], key.strides[i]});
+  }
+  return description;
+}
+
 }  // namespace
 
-const mgr_plan_t* find_plan(const PlanKey& key, void* stream) {
+std::uint64_t device_word(DeviceKey device) {
+  return static_cast<std::uint64_t>(device.type) << 32U | static_cast<std::uint32_t>(device.index);
+}
+
+std::uint64_t octave_of(std::int64_t size) {
+  return static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(size)));
+}
+
+mgr_range_t octave_range(const char* dim, std::int64_t size) {
+  if (size == 0) return {dim, 0, 0};
+  const auto low = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)));
+  return {dim, low, 2 * low - 1};
+}
+
+const mgr_plan_t* find_plan(const PlanWords& words, DeviceKey device,
+                            const std::function<PlanDescription()>& describe, void* stream) {
   thread_local std::uint64_t generation = 0;
   thread_local PlanMap plans;
   if (const std::uint64_t now = shared().generation.load(std::memory_order_acquire);
@@ -143,11 +166,15 @@ const mgr_plan_t* find_plan(const PlanKey& key, void* stream) {
     plans.clear();
     generation = now;
   }
-  const Words words = words_of(key);
   if (const auto found = plans.find(words); found != plans.end()) return found->second;
-  const mgr_plan_t* const plan = shared_plan(key, words, stream);
+  const mgr_plan_t* const plan = shared_plan(words, device, describe, stream);
   plans.emplace(words, plan);
   return plan;
+}
+
+const mgr_plan_t* find_plan(const PlanKey& key, void* stream) {
+  return find_plan(
+      words_of(key), key.device, [&key] { return describe_rows(key); }, stream);
 }
 
 std::string why_unavailable(const std::string& type, std::int32_t index) {

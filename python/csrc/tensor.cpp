@@ -20,6 +20,12 @@ Tensor Tensor::empty(std::span<const std::int64_t> sizes, std::int32_t dtype, De
     strides[i] = stride;
     if (sizes[i] > 1) stride *= sizes[i];
   }
+  return empty_strided(sizes, std::span(strides).first(sizes.size()), dtype, device);
+}
+
+Tensor Tensor::empty_strided(std::span<const std::int64_t> sizes,
+                             std::span<const std::int64_t> strides, std::int32_t dtype,
+                             DeviceKey device) {
   TensorHandle handle = nullptr;
   check(torch_abi().aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.data(),
                                              strides.data(), dtype, device.type, device.index,

@@ -36,6 +36,11 @@ class Tensor {
   // A new contiguous tensor from PyTorch's allocator. Its elements are not initialized.
   static Tensor empty(std::span<const std::int64_t> sizes, std::int32_t dtype, DeviceKey device);
 
+  // The same with these strides, in elements.
+  static Tensor empty_strided(std::span<const std::int64_t> sizes,
+                              std::span<const std::int64_t> strides, std::int32_t dtype,
+                              DeviceKey device);
+
   TensorHandle get() const { return handle_; }
   TensorHandle release() { return std::exchange(handle_, nullptr); }
 

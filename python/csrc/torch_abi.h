@@ -54,6 +54,7 @@ using OperatorFunction = void (*)(StackValue* stack, std::uint64_t inputs, std::
   X(aoti_torch_dtype_float16)   \
   X(aoti_torch_dtype_bfloat16)  \
   X(aoti_torch_dtype_int8)      \
+  X(aoti_torch_dtype_int32)     \
   X(aoti_torch_device_type_cpu) \
   X(aoti_torch_device_type_cuda)
 

@@ -17,13 +17,20 @@ struct BuildKernel {
   int static_shared_bytes = -1;
 };
 
+// A variable that launches write, such as one in constant memory.
+struct BuildVariable {
+  std::string name;    // the name asked for: "d_filter"
+  std::string symbol;  // its name in the binary
+};
+
 struct Build {
   std::string key;     // of the BuildRequest: a hash of all inputs of the compiler
   std::string sha256;  // of `binary`; results are stored under this hash
   std::string arch;    // "sm_90a", "cpu"
   std::string binary;
   std::vector<BuildKernel> kernels;
-  std::string log;  // the compiler's warnings and resource report
+  std::vector<BuildVariable> variables = {};
+  std::string log = {};  // the compiler's warnings and resource report
 };
 
 }  // namespace mgtune

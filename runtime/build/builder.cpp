@@ -1,8 +1,12 @@
 #include "build/builder.h"
 
+#include <fmt/format.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <set>
+
+#include "build/source_closure.h"
 
 namespace mgtune {
 namespace {
@@ -45,8 +49,29 @@ Result<BuildRequest> variant_build_request(const Operator& op, const Variant& va
   const Design& design = op.designs[static_cast<std::size_t>(variant.design)];
   const bool own_arch = !design.arch.empty() && !device_arch.starts_with("cpu");
   MGTUNE_ASSIGN(std::vector<std::string> kernels, kernel_names(op, variant, slots));
-  return BuildRequest{op.sources.get(), design.source, std::move(kernels),
-                      own_arch ? design.arch : device_arch};
+  MGTUNE_ASSIGN(std::vector<MacroDefinition> macros, macro_definitions(op, variant, slots));
+  std::vector<std::string> variables, options;
+  for (const Constant& constant : design.constants) variables.push_back(constant.symbol);
+  // The compiler of the cpu device keeps to IEEE arithmetic, whatever the options allow.
+  if (!device_arch.starts_with("cpu")) {
+    MGTUNE_ASSIGN(options, compile_options(op, variant, slots));
+  }
+  for (const MacroDefinition& macro : macros) {
+    const std::string header = header_with_name(*op.sources, design.source, macro.name);
+    if (header.empty()) continue;
+    return invalid_argument(
+        fmt::format("{}: {}, which {} includes, uses the name '{}' itself; give the macro another "
+                    "name",
+                    op.place("/designs/" + design.name + "/defines/" + macro.name), header,
+                    design.source, macro.name));
+  }
+  return BuildRequest{.sources = op.sources.get(),
+                      .source = design.source,
+                      .kernels = std::move(kernels),
+                      .arch = own_arch ? design.arch : device_arch,
+                      .macros = std::move(macros),
+                      .variables = std::move(variables),
+                      .options = std::move(options)};
 }
 
 Result<Compiler*> Builder::compiler(const std::string& arch) {

@@ -20,7 +20,8 @@
 namespace mgtune {
 
 // The request for a variant whose compile-stage slots are `slots` (compile_slots()), on a device of
-// `device_arch`. A design's own arch has precedence, except on the cpu device.
+// `device_arch`. A design's own arch has precedence, except on the cpu device. invalid_argument if
+// a macro of the design has a name that a header of mgtune uses, which the source includes.
 Result<BuildRequest> variant_build_request(const Operator& op, const Variant& variant,
                                            const Slots& slots, const std::string& device_arch);
 

@@ -26,6 +26,13 @@ std::string encode_header(const Build& build) {
     append_field(header, "spill_bytes", std::to_string(kernel.spill_bytes));
     append_field(header, "static_shared_bytes", std::to_string(kernel.static_shared_bytes));
   }
+  if (!build.variables.empty()) {
+    append_field(header, "variables", std::to_string(build.variables.size()));
+    for (const BuildVariable& variable : build.variables) {
+      append_field(header, "name", variable.name);
+      append_field(header, "symbol", variable.symbol);
+    }
+  }
   append_field(header, "log", build.log);
   return header;
 }
@@ -48,6 +55,15 @@ bool decode_header(std::string_view header, Build& build) {
     kernel.spill_bytes = small_integer(fields, "spill_bytes");
     kernel.static_shared_bytes = small_integer(fields, "static_shared_bytes");
     build.kernels.push_back(std::move(kernel));
+  }
+  const bool has_variables = fields.next_is("variables");
+  const std::int64_t variables = has_variables ? fields.integer("variables") : 0;
+  if (has_variables && variables < 1) return false;  // no field would have been written
+  for (std::int64_t i = 0; i < variables && fields.ok(); ++i) {
+    BuildVariable variable;
+    variable.name = fields.text("name");
+    variable.symbol = fields.text("symbol");
+    build.variables.push_back(std::move(variable));
   }
   build.log = fields.text("log");
   return fields.ok() && fields.at_end();

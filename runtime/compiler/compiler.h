@@ -11,6 +11,7 @@
 #include "build/build.h"
 #include "core/status.h"
 #include "family/source_tree.h"
+#include "family/variant.h"
 #include "system/file_system.h"
 #include "system/shared_library.h"
 
@@ -22,6 +23,9 @@ struct BuildRequest {
   std::vector<std::string> kernels;  // name expressions; duplicates are compiled once
   std::string arch;      // "sm_90a"; "cpu", or "cpu-race" with the race checker compiled in
   std::string key = {};  // build_key() of this request; empty: not computed yet
+  std::vector<MacroDefinition> macros = {};  // for the source and what it includes
+  std::vector<std::string> variables = {};   // of the source, which launches write: "d_filter"
+  std::vector<std::string> options = {};     // of NVRTC, beside mgtune's own: "--fmad=false"
 };
 
 // Not thread-safe: one per thread or process.
@@ -52,8 +56,9 @@ Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(
     LibraryLoader& loader = LibraryLoader::real());
 
 // SHA-256 over the source, every header it includes (followed through "..." and <mg/...>), the
-// kernels, the architecture and the compiler's identity. Equal keys give equal builds. With an
-// empty identity, the key names the request without a compiler: it is the same for all compilers.
+// kernels, the macros, variables and options, the architecture and the compiler's identity. Equal
+// keys give equal builds. With an empty identity, the key names the request without a compiler: it
+// is the same for all compilers.
 //
 // Each call reads all sources again. A caller that has the key already should set
 // BuildRequest::key.

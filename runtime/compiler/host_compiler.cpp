@@ -71,12 +71,25 @@ std::vector<BuildKernel> kernels_of(const BuildRequest& request) {
   return kernels;
 }
 
-// With this, errors in a name expression are reported as "kernel NAME:1".
-std::string unit_text(const std::string& source, const std::vector<BuildKernel>& kernels) {
-  std::string text = "#include " + string_literal(source) + "\n";
-  for (const BuildKernel& kernel : kernels) {
+// The macros come after the prelude, which they must not change, and before the source. Errors in a
+// name expression are reported as "kernel NAME:1".
+std::string unit_text(const BuildRequest& request, const Build& build) {
+  std::string text;
+  for (const MacroDefinition& macro : request.macros) {
+    text += "#define " + macro.name + " " + macro.text + "\n";
+  }
+  text += "#include " + string_literal(request.source) + "\n";
+  for (const BuildKernel& kernel : build.kernels) {
     text += "#line 1 " + string_literal("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" +
             kernel.symbol + ", " + kernel.name + ")\n";
+  }
+  for (const BuildVariable& variable : build.variables) {
+    text += fmt::format(
+        "#line 1 {2}\n"
+        "extern \"C\" MGCPU_API void* const {0};\nvoid* const {0} = (void*)&{1};\n"
+        "extern \"C\" MGCPU_API const decltype(sizeof 0) {0}_bytes;\n"
+        "const decltype(sizeof 0) {0}_bytes = sizeof({1});\n",
+        variable.symbol, variable.name, string_literal("variable " + variable.name));
   }
   return text;
 }
@@ -137,8 +150,12 @@ class HostCompiler final : public Compiler {
     build.arch = arch_;
     build.key = known_build_key(request, identity_);
     build.kernels = kernels_of(request);
+    for (const std::string& variable : request.variables) {
+      build.variables.push_back(
+          {variable, fmt::format("mgtune_variable_{}", build.variables.size())});
+    }
     MGTUNE_ASSIGN(const std::string directory, write_sources(*request.sources));
-    const std::string unit = unit_text(request.source, build.kernels);
+    const std::string unit = unit_text(request, build);
     MGTUNE_TRY(folder_.write(directory + "/" + kUnit, unit));
     if (++compiles_ == kPrecompileBefore) precompile_header();
 

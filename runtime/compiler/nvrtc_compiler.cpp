@@ -35,6 +35,9 @@ StatusCode failure_code(nvrtcResult result) {
   return result == NVRTC_ERROR_OUT_OF_MEMORY ? StatusCode::environment : StatusCode::compile_failed;
 }
 
+// How NVRTC takes the name of a variable.
+std::string address_expression(const std::string& variable) { return "&" + variable; }
+
 // An nvrtcProgram with a destructor.
 class Program {
  public:
@@ -110,7 +113,11 @@ class NvrtcCompiler final : public Compiler {
       kernels.push_back(kernel);
       MGTUNE_TRY(expect(nvrtc_->nvrtcAddNameExpression(program.get(), kernel.c_str())));
     }
-    MGTUNE_TRY(run(program, request.arch));
+    for (const std::string& variable : request.variables) {
+      MGTUNE_TRY(expect(
+          nvrtc_->nvrtcAddNameExpression(program.get(), address_expression(variable).c_str())));
+    }
+    MGTUNE_TRY(run(program, request));
     return build(program, request, kernels);
   }
 
@@ -120,11 +127,15 @@ class NvrtcCompiler final : public Compiler {
     return {failure_code(result), std::string("NVRTC: ") + nvrtc_->nvrtcGetErrorString(result)};
   }
 
-  Status run(const Program& program, const std::string& arch) const {
+  Status run(const Program& program, const BuildRequest& request) const {
     std::vector<std::string> options(kOptions.begin(), kOptions.end());
-    options.push_back("--gpu-architecture=" + arch);
+    options.push_back("--gpu-architecture=" + request.arch);
     options.push_back("--include-path=" + cuda_include_);
     if (nvrtc_->major * 100 + nvrtc_->minor >= kFirstWithCache) options.emplace_back(kNoCache);
+    options.insert(options.end(), request.options.begin(), request.options.end());
+    for (const MacroDefinition& macro : request.macros) {
+      options.push_back("--define-macro=" + macro.name + "=" + macro.text);
+    }
     std::vector<const char*> pointers;
     pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
@@ -156,6 +167,12 @@ class NvrtcCompiler final : public Compiler {
       if (found != report.end()) entry = *found;
       entry.name = kernel;
       entry.symbol = symbol;
+    }
+    for (const std::string& variable : request.variables) {
+      const char* symbol = nullptr;
+      MGTUNE_TRY(expect(nvrtc_->nvrtcGetLoweredName(
+          program.get(), address_expression(variable).c_str(), &symbol)));
+      build.variables.push_back({variable, symbol});
     }
     return build;
   }

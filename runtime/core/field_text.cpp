@@ -15,6 +15,10 @@ void append_field(std::string& text, std::string_view name, std::string_view val
   text += '\n';
 }
 
+bool FieldReader::next_is(std::string_view name) const {
+  return rest_.starts_with(name) && rest_.substr(name.size()).starts_with(' ');
+}
+
 std::string_view FieldReader::text(std::string_view name) {
   std::string_view line = next_line();
   ok_ = ok_ && line.starts_with(name) && line.substr(name.size()).starts_with(' ');

@@ -20,6 +20,8 @@ class FieldReader {
 
   bool ok() const { return ok_; }
   bool at_end() const { return rest_.empty(); }
+  // Whether the next field has this name. For fields that not every text has.
+  bool next_is(std::string_view name) const;
 
   std::string_view text(std::string_view name);
   std::int64_t integer(std::string_view name);  // -1 once ok() is false

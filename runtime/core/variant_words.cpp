@@ -1,6 +1,9 @@
 #include "core/variant_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "core/text.h"
@@ -40,6 +43,25 @@ const std::string* VariantWords::find(std::string_view parameter) const {
     if (name == parameter) return &value;
   }
   return nullptr;
+}
+
+bool is_value_word(std::string_view word) {
+  constexpr std::size_t kLongest = 64;
+  constexpr std::string_view kCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:+-*<>&";
+  return !word.empty() && word.size() <= kLongest &&
+         word.find_first_not_of(kCharacters) == word.npos;
+}
+
+std::string real_text(double value) {
+  std::string text = fmt::format("{}", value == 0 ? 0.0 : value);  // -0 is 0
+  if (text.find_first_of(".e") == text.npos) text += ".0";
+  return text;
+}
+
+bool is_real_text(std::string_view word) {
+  const auto value = parse_number<double>(word);
+  return value && std::isfinite(*value) && real_text(*value) == word;
 }
 
 VariantWords split_variant(std::string_view text) {

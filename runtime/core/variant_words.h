@@ -29,6 +29,14 @@ struct VariantWords {
 // one blank between words, all of it becomes the design. So the words always give the text again.
 VariantWords split_variant(std::string_view text);
 
+// Whether a parameter's value may have this text: 1 to 64 letters, digits and "_.:+-*<>&".
+bool is_value_word(std::string_view word);
+
+// The text of a parameter's value that is a floating number: "0.5", "2.0", "1e-05". It always has a
+// point or an exponent, so that it is none of an integer.
+std::string real_text(double value);
+bool is_real_text(std::string_view word);  // whether real_text() writes the word
+
 // Integers ascending, then false and true, then other words in the order of the alphabet.
 bool is_value_before(const std::string& a, const std::string& b);
 

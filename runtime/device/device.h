@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,6 +57,12 @@ class Kernel {
   std::vector<std::size_t> parameter_bytes_;
 };
 
+// A variable of a loaded module: where it lies in the device's memory.
+struct DeviceVariable {
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
+
 class Module {
  public:
   virtual ~Module() = default;
@@ -66,9 +73,16 @@ class Module {
     }
     return not_found("the build has no kernel " + name);
   }
+  // By the name in BuildVariable::name; not_found otherwise.
+  Result<DeviceVariable> variable(const std::string& name) const {
+    const auto found = variables_.find(name);
+    if (found != variables_.end()) return found->second;
+    return not_found("the build has no variable " + name);
+  }
 
  protected:
-  std::vector<std::unique_ptr<Kernel>> kernels_;  // added while the module is loaded
+  std::vector<std::unique_ptr<Kernel>> kernels_;     // added while the module is loaded
+  std::map<std::string, DeviceVariable> variables_;  // likewise
 };
 
 struct KernelLaunch {
@@ -133,6 +147,8 @@ class Device {
   virtual Status copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
   virtual Status fill_bytes(void* device, unsigned char value, std::size_t bytes,
                             Stream stream) = 0;
+  // In the order of the stream, from memory that the device can read to memory of the device.
+  virtual Status copy_on_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
 
   virtual Result<std::unique_ptr<Module>> load(const Build& build) = 0;
 

@@ -21,14 +21,23 @@ Result<std::shared_ptr<const Module>> SharedModules::load(const Build& build) {
   if (const auto known = modules_.find(key); known != modules_.end()) {
     if (std::shared_ptr<const Module> module = known->second.lock()) return module;
   }
-  MGTUNE_ASSIGN(std::unique_ptr<Module> loaded, device_.load(build));
-  std::shared_ptr<const Module> module(loaded.release(), [this](const Module* unloaded) {
-    const std::scoped_lock unloading(mutex_);
-    delete unloaded;
-  });
+  MGTUNE_ASSIGN(std::shared_ptr<const Module> module, load_locked(build));
   std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });
   modules_.emplace(std::move(key), module);
   return module;
+}
+
+Result<std::shared_ptr<const Module>> SharedModules::load_unshared(const Build& build) {
+  const std::scoped_lock lock(mutex_);
+  return load_locked(build);
+}
+
+Result<std::shared_ptr<const Module>> SharedModules::load_locked(const Build& build) {
+  MGTUNE_ASSIGN(std::unique_ptr<Module> loaded, device_.load(build));
+  return std::shared_ptr<const Module>(loaded.release(), [this](const Module* unloaded) {
+    const std::scoped_lock unloading(mutex_);
+    delete unloaded;
+  });
 }
 
 }  // namespace mgtune

@@ -2,8 +2,9 @@
 // the same build share one module, so its code is on the GPU and in the instruction caches once. It
 // is unloaded when the last plan that uses it is destroyed. Kernels may share a module because none
 // keeps state in its module (kernels/README.md requires that); state between launches is in
-// workspaces. If a module is loaded already, load() does not call the device. If the device is
-// lost, the launch will report that.
+// workspaces. A variant that reads constant memory is the exception: each launch fills it. If a
+// module is loaded already, load() does not call the device. If the device is lost, the launch will
+// report that.
 //
 // Ownership: modules belong to the callers of load(). All modules must be destroyed before this
 // object, and this object before the device. Threads: any number may load and release modules at
@@ -39,7 +40,12 @@ class SharedModules {
   // the next call tries again.
   Result<std::shared_ptr<const Module>> load(const Build& build);
 
+  // A module for the caller alone, because its launches write variables of the module.
+  Result<std::shared_ptr<const Module>> load_unshared(const Build& build);
+
  private:
+  Result<std::shared_ptr<const Module>> load_locked(const Build& build);  // mutex_ is held
+
   Device& device_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const Module>> modules_;  // by key_of()

@@ -2,6 +2,7 @@
 // a Scope. The result is flat bytecode that evaluates in some nanoseconds without allocating.
 //
 //   64-bit integers, booleans, identifiers      1024  true  VEC  device.cc  cp_async
+//   floating numbers and quoted words, which can only be compared with == and !=   0.5  'float4*'
 //   + - * / %   == != < <= > >=   && || !   c ? a : b   (precedences of C)
 //   min max ceil_div round_up gcd is_pow2 sizeof(dtype) has(tensor)
 //

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/variant_words.h"
 #include "expression/expression.h"
 #include "expression/token.h"
 
@@ -17,6 +18,10 @@ namespace {
 
 constexpr std::size_t kMaxLength = 4096;
 constexpr int kMaxNesting = 64;
+
+bool is_identifier_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 }  // namespace
 
@@ -158,6 +163,10 @@ class ExpressionParser {
     if (next_.text != "-" && next_.text != "!") return primary();
     MGTUNE_TRY(enter_level());
     const Token sign = next_token();
+    if (sign.text == "-" && next_.kind == Token::Kind::real) {
+      --nesting_;
+      return real(sign.place, -1);
+    }
     MGTUNE_ASSIGN(Operand operand, prefixed());
     --nesting_;
     const bool negation = sign.text == "-";
@@ -169,6 +178,8 @@ class ExpressionParser {
 
   Result<Operand> primary() {
     if (next_.kind == Token::Kind::number) return number();
+    if (next_.kind == Token::Kind::real) return real(next_.place, 1);
+    if (next_.kind == Token::Kind::quoted) return quoted_word();
     if (next_.kind == Token::Kind::name) return name();
     if (next_.text == "(") {
       const Token open = next_token();
@@ -187,6 +198,9 @@ class ExpressionParser {
   Status require(const Operand& operand, ValueType type) const {
     if (operand.is_unknown_word()) {
       const std::string_view word = spelling(operand);
+      if (!is_identifier_start(word[0])) {
+        return error("no parameter has the value " + std::string(word), operand);
+      }
       return error("unknown name " + quoted(word) + did_you_mean(word, scope_.names(), &Name::text),
                    operand);
     }
@@ -278,6 +292,27 @@ class ExpressionParser {
     return Operand{word.place, word.end(), ValueType::integer, {}};
   }
 
+  // A floating number and a quoted word are symbols: parameters can be compared with them.
+  Result<Operand> real(std::size_t begin, double sign) {
+    const Token word = next_token();
+    const auto value = parse_number<double>(word.text);
+    if (!value) return error("the number is out of range", word);
+    return symbol({begin, word.end(), ValueType::symbol, {}}, real_text(sign * *value));
+  }
+
+  Result<Operand> quoted_word() {
+    const Token word = next_token();
+    return symbol({word.place, word.end(), ValueType::symbol, {}},
+                  word.text.substr(1, word.text.size() - 2));
+  }
+
+  Operand symbol(Operand operand, std::string_view text) {
+    const auto known = scope_.find_symbol(text);
+    if (known) operand.symbols = {*known};
+    emit(Op::push, operand.begin, known.value_or(0));
+    return operand;
+  }
+
   Result<Operand> name() {
     const Token word = next_token();
     if (word.text == "true" || word.text == "false") {
@@ -292,11 +327,7 @@ class ExpressionParser {
     }
     // A word that is not a symbol either stays an operand for now. If it is compared with a
     // parameter, the error can list the parameter's values.
-    Operand operand{word.place, word.end(), ValueType::symbol, {}};
-    const auto symbol = scope_.find_symbol(word.text);
-    if (symbol) operand.symbols = {*symbol};
-    emit(Op::push, word.place, symbol.value_or(0));
-    return operand;
+    return symbol({word.place, word.end(), ValueType::symbol, {}}, word.text);
   }
 
   Result<Operand> presence(const Token& word) {

@@ -2,8 +2,9 @@
 // is known, and the slot where evaluation finds the value. A design's scope extends its operator's.
 //
 // A value is one 64-bit word: an integer, a boolean (0 or 1), or a symbol. Symbols are identifiers
-// such as `cp_async` or `bf16`, each with a small number. The number of a dtype is its DType.
-// Copyable; const methods may run concurrently.
+// such as `cp_async` or `bf16`, other strings, and floating numbers as real_text() writes them,
+// each with a small number. The number of a dtype is its DType. Copyable; const methods may run
+// concurrently.
 
 #pragma once
 

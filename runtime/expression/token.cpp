@@ -30,6 +30,20 @@ std::size_t number_length(std::string_view text) {
   return static_cast<std::size_t>(end - text.begin());
 }
 
+// The length of what follows the digits of a number: ".5", "e-3", ".5e3". 0: it is an integer.
+std::size_t fraction_length(std::string_view text) {
+  std::size_t length = 0;
+  if (text.size() > 1 && text[0] == '.' && is_digit(text[1])) {
+    length = 1 + number_length(text.substr(1));
+  }
+  std::string_view rest = text.substr(length);
+  if (!rest.starts_with('e') && !rest.starts_with('E')) return length;
+  rest.remove_prefix(1);
+  const std::size_t sign = rest.starts_with('-') || rest.starts_with('+') ? 1 : 0;
+  const std::size_t digits = number_length(rest.substr(sign));
+  return digits == 0 ? length : length + 1 + sign + digits;
+}
+
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80; }
 
 }  // namespace
@@ -39,7 +53,15 @@ Token token_at(std::string_view text, std::size_t place) {
   place = std::min(text.find_first_not_of(kBlanks, std::min(place, text.size())), text.size());
   const std::string_view rest = text.substr(place);
   if (rest.empty()) return {Token::Kind::end, rest, place};
-  if (is_digit(rest[0])) return {Token::Kind::number, rest.substr(0, number_length(rest)), place};
+  if (is_digit(rest[0])) {
+    const std::size_t digits = number_length(rest);
+    const std::size_t fraction = fraction_length(rest.substr(digits));
+    return {fraction > 0 ? Token::Kind::real : Token::Kind::number,
+            rest.substr(0, digits + fraction), place};
+  }
+  if (const std::size_t end = rest.find('\'', 1); rest[0] == '\'' && end != rest.npos) {
+    return {Token::Kind::quoted, rest.substr(0, end + 1), place};
+  }
   if (starts_name(rest[0])) return {Token::Kind::name, rest.substr(0, name_length(rest)), place};
   if (std::ranges::find(kLongSigns, rest.substr(0, 2)) != kLongSigns.end()) {
     return {Token::Kind::sign, rest.substr(0, 2), place};

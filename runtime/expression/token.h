@@ -11,7 +11,8 @@
 namespace mgtune {
 
 struct Token {
-  enum class Kind : std::uint8_t { end, number, name, sign, unknown };
+  // A `real` has a point or an exponent. A `quoted` is in single quotes.
+  enum class Kind : std::uint8_t { end, number, real, name, quoted, sign, unknown };
   Kind kind = Kind::end;
   std::string_view text;  // of the expression; empty at its end
   std::size_t place = 0;

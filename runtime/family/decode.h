@@ -76,9 +76,17 @@ Result<int> find_tensor(const JsonCursor& cursor, const Operator& op, const std:
 // A path of a file in the family's folder that ends in ".cu".
 Result<std::string> decode_source_path(const JsonCursor& cursor);
 
+// Fails if a path leads out of the family's folder.
+Status check_inside_family(const JsonCursor& cursor, std::string_view path);
+
+// "image.npy" or {"file": "weights.safetensors", "tensor": "filter"}.
+Result<ArraySource> decode_array_source(const JsonCursor& cursor);
+
 Status decode_names(const JsonCursor& root, Operator& op, NameTable& names);
 Status decode_tensors(const JsonCursor& tensors, Operator& op);
 Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameTable names);
+Status decode_defines(const JsonCursor& defines, Design& design);
+Status decode_options(const JsonCursor& options, Design& design);
 Result<Launch> decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
                              NameTable names);
 Status decode_problems(const JsonCursor& problems, Operator& op);

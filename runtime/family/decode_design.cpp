@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/text.h"
+#include "core/variant_words.h"
 #include "family/decode.h"
 
 namespace mgtune {
@@ -25,7 +26,9 @@ constexpr std::uint64_t kMaxPointsOfDesign = 1'000'000'000'000'000;
 
 constexpr std::string_view kWhen = "when";  // of a default, beside the parameters
 
+// Identifiers, strings and floating numbers are symbols.
 ValueType type_of(const JsonValue& value) {
+  if (value.kind == JsonValue::Kind::number) return ValueType::symbol;
   if (value.kind == JsonValue::Kind::boolean) return ValueType::boolean;
   return value.kind == JsonValue::Kind::string ? ValueType::symbol : ValueType::integer;
 }
@@ -38,15 +41,30 @@ Status check_symbols(const JsonCursor& cursor, const std::vector<std::string>& s
   return cursor.error("either all values are dtypes or none is");
 }
 
+// The text of a value that is a symbol. In a list of floating numbers, 1 is 1.0.
+Result<std::string> decode_symbol(const JsonCursor& cursor, bool is_real) {
+  if (is_real) {
+    MGTUNE_ASSIGN(const double number, cursor.number());
+    return real_text(number);
+  }
+  if (cursor.value().kind != JsonValue::Kind::string) return cursor.identifier();
+  const std::string& symbol = cursor.value().string;
+  if (is_value_word(symbol) && !is_real_text(symbol)) return symbol;
+  return cursor.error(
+      fmt::format("'{}' cannot be a value: a string has 1 to 64 letters, digits "
+                  "and _.:+-*<>&, and is no floating number",
+                  symbol));
+}
+
 // A value of a parameter. The scope gets to know a new symbol.
-Result<std::int64_t> decode_parameter_value(const JsonCursor& cursor, ValueType type,
+Result<std::int64_t> decode_parameter_value(const JsonCursor& cursor, ValueType type, bool is_real,
                                             Scope& scope) {
   if (type == ValueType::integer) return cursor.integer();
   if (type == ValueType::boolean) {
     MGTUNE_ASSIGN(const bool is_true, cursor.boolean());
     return is_true ? 1 : 0;
   }
-  MGTUNE_ASSIGN(const std::string symbol, cursor.string());
+  MGTUNE_ASSIGN(const std::string symbol, decode_symbol(cursor, is_real));
   return scope.intern(symbol);
 }
 
@@ -54,13 +72,13 @@ Result<Parameter> decode_parameter(const JsonCursor& cursor, Scope& scope) {
   if (cursor.key() == kWhen) return cursor.error("'when' is the condition of a default");
   MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, cursor.elements());
   if (elements.empty()) return cursor.error("an empty list of values");
-  Parameter parameter{cursor.key(), type_of(elements[0].value()), {}, 0};
+  Parameter parameter{cursor.key(), type_of(elements[0].value()), {}, 0, false};
+  parameter.is_real = elements[0].value().kind == JsonValue::Kind::number;
   std::vector<std::string> symbols;
   for (const JsonCursor& element : elements) {
-    if (parameter.type == ValueType::symbol) {
-      MGTUNE_ASSIGN(symbols.emplace_back(), element.identifier());
-    }
-    MGTUNE_ASSIGN(const std::int64_t value, decode_parameter_value(element, parameter.type, scope));
+    MGTUNE_ASSIGN(const std::int64_t value,
+                  decode_parameter_value(element, parameter.type, parameter.is_real, scope));
+    if (parameter.type == ValueType::symbol) symbols.push_back(scope.symbol_text(value));
     if (std::ranges::find(parameter.values, value) != parameter.values.end()) {
       return element.error(fmt::format("{} stands here twice", canonical_json(element.value())));
     }
@@ -128,6 +146,45 @@ Status decode_alignments(const JsonCursor& align, const Operator& op, Design& de
   return {};
 }
 
+// "d_filter", "filters::d_filter"
+bool is_qualified_name(std::string_view word) {
+  constexpr std::string_view kScope = "::";
+  const std::size_t scope = word.find(kScope);
+  if (scope == word.npos) return is_identifier(word);
+  return is_identifier(word.substr(0, scope)) &&
+         is_qualified_name(word.substr(scope + kScope.size()));
+}
+
+Status decode_constants(const JsonCursor& constants, const Operator& op, Design& design) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, constants.members());
+  if (members.size() > kMaxConstants) {
+    return constants.error(
+        fmt::format("at most {} tensors can be in constant memory, and here are "
+                    "{}",
+                    kMaxConstants, members.size()));
+  }
+  for (const JsonCursor& member : members) {
+    MGTUNE_ASSIGN(const int index, find_tensor(member, op, member.key()));
+    const Tensor& tensor = op.tensors[static_cast<std::size_t>(index)];
+    if (tensor.role != Role::in || !tensor.strides.empty()) {
+      return member.error(fmt::format(
+          "'{}' cannot be in constant memory: only a tensor with the role in and without strides "
+          "is copied there",
+          tensor.name));
+    }
+    MGTUNE_ASSIGN(std::string symbol, member.string());
+    if (!is_qualified_name(symbol)) {
+      return member.error(
+          fmt::format("'{}' is not the C++ name of a __constant__ variable", symbol));
+    }
+    if (std::ranges::find(design.constants, symbol, &Constant::symbol) != design.constants.end()) {
+      return member.error(fmt::format("'{}' holds another tensor already", symbol));
+    }
+    design.constants.push_back({index, std::move(symbol)});
+  }
+  return {};
+}
+
 Status decode_workspace(const JsonCursor& workspace, const Operator& op, Design& design,
                         NameTable& names) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, workspace.members());
@@ -184,7 +241,7 @@ Status decode_launches(const JsonCursor& launches, const Operator& op, Design& d
 std::string launch_text(const JsonCursor& cursor) {
   JsonValue shaping;
   shaping.kind = JsonValue::Kind::object;
-  for (const char* key : {"align", "arch", "launches", "let", "workspace"}) {
+  for (const char* key : {"align", "arch", "constants", "launches", "let", "workspace"}) {
     if (const JsonValue* value = cursor.value().find(key)) {
       shaping.keys.emplace_back(key);
       shaping.items.push_back(*value);
@@ -208,8 +265,9 @@ Status decode_defaults(const JsonCursor& defaults, Design& design) {
     for (const Parameter& parameter : design.params) {
       const auto member = element.find(parameter.name);
       if (!member) return element.error(fmt::format("missing parameter '{}'", parameter.name));
-      MGTUNE_ASSIGN(const std::int64_t value,
-                    decode_parameter_value(*member, parameter.type, design.scope));
+      MGTUNE_ASSIGN(
+          const std::int64_t value,
+          decode_parameter_value(*member, parameter.type, parameter.is_real, design.scope));
       if (std::ranges::find(parameter.values, value) == parameter.values.end()) {
         return member->error(fmt::format("{} is not a value of '{}'",
                                          canonical_json(member->value()), parameter.name));
@@ -225,9 +283,10 @@ Status decode_defaults(const JsonCursor& defaults, Design& design) {
 }  // namespace
 
 Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameTable names) {
-  MGTUNE_TRY(cursor.expect_keys({"source", "params", "launches"},
-                                {"arch", "requires", "constraints", "let", "align", "workspace",
-                                 "defaults", "order_dependent"}));
+  MGTUNE_TRY(
+      cursor.expect_keys({"source", "params", "launches"},
+                         {"arch", "requires", "constraints", "let", "defines", "options", "align",
+                          "constants", "workspace", "defaults", "order_dependent"}));
   Design design;
   design.name = cursor.key();
   if (!is_identifier(design.name)) {
@@ -243,6 +302,8 @@ Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameT
   }
   MGTUNE_TRY(decode_parameters(cursor.at("params"), design, names));
   if (const auto lets = cursor.find("let")) MGTUNE_TRY(decode_lets(*lets, design, names));
+  if (const auto defines = cursor.find("defines")) MGTUNE_TRY(decode_defines(*defines, design));
+  if (const auto options = cursor.find("options")) MGTUNE_TRY(decode_options(*options, design));
   MGTUNE_TRY(read_expressions(cursor, "requires",
                               {design.scope, ValueType::boolean, Known::compiling},
                               design.requirements));
@@ -250,6 +311,9 @@ Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameT
                               {design.scope, ValueType::boolean, Known::before_launch},
                               design.constraints));
   if (const auto align = cursor.find("align")) MGTUNE_TRY(decode_alignments(*align, op, design));
+  if (const auto constants = cursor.find("constants")) {
+    MGTUNE_TRY(decode_constants(*constants, op, design));
+  }
   if (const auto workspace = cursor.find("workspace")) {
     MGTUNE_TRY(decode_workspace(*workspace, op, design, names));
   }

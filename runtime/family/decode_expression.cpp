@@ -115,15 +115,43 @@ Result<std::string> decode_source_path(const JsonCursor& cursor) {
   if (!path.ends_with(".cu")) {
     return cursor.error(fmt::format("'{}' is not the name of a .cu file", path));
   }
+  MGTUNE_TRY(check_inside_family(cursor, path));
+  return path;
+}
+
+Status check_inside_family(const JsonCursor& cursor, std::string_view path) {
   std::string_view rest = path;
   while (true) {
     const std::string_view step = rest.substr(0, rest.find('/'));
     if (step.empty() || step == "." || step == ".." || step.find('\\') != std::string_view::npos) {
       return cursor.error(fmt::format("'{}' does not stay inside the family's folder", path));
     }
-    if (step.size() == rest.size()) return path;
+    if (step.size() == rest.size()) return {};
     rest.remove_prefix(step.size() + 1);
   }
+}
+
+Result<ArraySource> decode_array_source(const JsonCursor& cursor) {
+  constexpr std::string_view kSafetensors = ".safetensors";
+  const bool is_object = cursor.value().kind == JsonValue::Kind::object;
+  if (is_object) MGTUNE_TRY(cursor.expect_keys({"file"}, {"tensor"}));
+  const JsonCursor file = is_object ? cursor.at("file") : cursor;
+  ArraySource source;
+  MGTUNE_ASSIGN(source.path, file.string());
+  if (!source.path.ends_with(".npy") && !source.path.ends_with(kSafetensors)) {
+    return file.error(
+        fmt::format("'{}' is not the name of a .npy or .safetensors file", source.path));
+  }
+  MGTUNE_TRY(check_inside_family(file, source.path));
+  const auto tensor = is_object ? cursor.find("tensor") : std::nullopt;
+  if (source.path.ends_with(kSafetensors) != tensor.has_value()) {
+    return cursor.error(tensor ? "a .npy file has one array, so 'tensor' says nothing"
+                               : "'tensor' has to say which tensor of the .safetensors file");
+  }
+  if (tensor) {
+    MGTUNE_ASSIGN(source.array, tensor->string());
+  }
+  return source;
 }
 
 }  // namespace mgtune

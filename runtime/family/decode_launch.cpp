@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/variant_words.h"
 #include "family/decode.h"
 
 namespace mgtune {
@@ -109,15 +110,48 @@ bool names_its_symbol(const Expression& argument, const Design& design) {
   return argument.text() == name.text || std::ranges::all_of(name.symbols, is_dtype);
 }
 
+// A value of the argument that is neither an identifier nor a number; null if it has none.
+const std::string* string_value(const Expression& argument, const Design& design) {
+  for (const int slot : argument.slots()) {
+    for (const std::int64_t symbol : design.scope.names()[static_cast<std::size_t>(slot)].symbols) {
+      const std::string& text = design.scope.symbol_text(symbol);
+      if (argument.type() == ValueType::symbol && !is_identifier(text) && !is_real_text(text)) {
+        return &text;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// "const float*, int" of "add(const float*, int)", which chooses one of several overloads. It is
+// pasted into a C++ expression, so it must not end the expression.
+Result<std::string> decode_parameters_of(const JsonCursor& cursor, const std::string& text,
+                                         std::size_t open) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:*&, ";
+  if (!text.ends_with(')')) return cursor.error(fmt::format("'{}' does not end with ')'", text));
+  std::string parameters = text.substr(open + 1, text.size() - open - 2);
+  if (parameters.find_first_not_of(' ') == std::string::npos) return std::string("void");
+  const std::size_t wrong = parameters.find_first_not_of(kAllowed);
+  if (wrong == std::string::npos) return parameters;
+  return cursor.error(fmt::format(
+      "'{}' cannot stand in the types of a kernel's parameters, such as \"(const float*, int)\"",
+      parameters.substr(wrong, 1)));
+}
+
 Result<KernelTemplate> decode_kernel(const JsonCursor& cursor, const Design& design) {
   MGTUNE_ASSIGN(const std::string text, cursor.string());
-  const std::size_t open = std::min(text.find('<'), text.size());
-  KernelTemplate kernel{text.substr(0, open), {}};
+  const std::size_t open = std::min(text.find_first_of("<("), text.size());
+  KernelTemplate kernel{text.substr(0, open), {}, {}};
   if (!is_identifier(kernel.name)) {
     return cursor.error(
         fmt::format("'{}' does not start with a C identifier, the kernel's name", text));
   }
   if (open == text.size()) return kernel;
+  if (text[open] == '(') {
+    MGTUNE_ASSIGN(kernel.parameters, decode_parameters_of(cursor, text, open));
+    return kernel;
+  }
   if (!text.ends_with('>')) return cursor.error(fmt::format("'{}' does not end with '>'", text));
   for (const std::string& part :
        split_arguments(std::string_view(text).substr(open + 1, text.size() - open - 2))) {
@@ -125,6 +159,11 @@ Result<KernelTemplate> decode_kernel(const JsonCursor& cursor, const Design& des
     const std::string argument = part.substr(first, part.find_last_not_of(' ') + 1 - first);
     MGTUNE_ASSIGN(Expression value, cursor.located(Expression::parse(argument, design.scope)));
     MGTUNE_TRY(check_known(cursor, value, design.scope, Known::compiling));
+    if (const std::string* text = string_value(value, design)) {
+      return cursor.error(fmt::format(
+          "'{}' can be '{}', which cannot be a template argument; pass it through \"defines\"",
+          argument, *text));
+    }
     if (value.type() == ValueType::symbol && !names_its_symbol(value, design)) {
       return cursor.error(fmt::format(
           "'{}': an identifier is passed to a kernel as its parameter alone", argument));
@@ -162,6 +201,12 @@ Result<Launch> decode_launch(const JsonCursor& cursor, const Operator& op, const
     }
   }
   MGTUNE_ASSIGN(const std::vector<JsonCursor> args, cursor.at("args").elements());
+  if (args.size() > kMaxArguments) {
+    return cursor.at("args").error(
+        fmt::format("a kernel can have at most {} arguments, and here are {}; put values together "
+                    "in a tensor or in a workspace",
+                    kMaxArguments, args.size()));
+  }
   for (const JsonCursor& arg : args) {
     MGTUNE_ASSIGN(Argument argument, decode_argument(arg, op, design, launch));
     launch.args.push_back(std::move(argument));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "core/variant_words.h"
 #include "family/decode.h"
 
 namespace mgtune {
@@ -12,7 +14,49 @@ namespace {
 // Keeps every count of points within 64 bits. A design has at most 10^15.
 constexpr std::uint64_t kMaxPoints = 1ULL << 62U;
 
+Status decode_reference_files(const JsonCursor& files, Operator& op) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, files.members());
+  for (const JsonCursor& member : members) {
+    MGTUNE_ASSIGN(const int tensor, find_tensor(member, op, member.key()));
+    if (op.tensors[static_cast<std::size_t>(tensor)].role == Role::in) {
+      return member.error(fmt::format("'{}' is not an output", member.key()));
+    }
+    MGTUNE_ASSIGN(ArraySource source, decode_array_source(member));
+    op.check.files.emplace(member.key(), std::move(source));
+  }
+  for (const Tensor& tensor : op.tensors) {
+    if (tensor.role == Role::in || op.check.files.contains(tensor.name)) continue;
+    return files.error(fmt::format("missing key '{}': each output needs a file", tensor.name));
+  }
+  return {};
+}
+
+Status decode_reference_command(const JsonCursor& cursor, Operator& op) {
+  constexpr std::int64_t kMaxSeconds = 3600;
+  MGTUNE_TRY(cursor.expect_keys({"command"}, {"seconds"}));
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> words, cursor.at("command").elements());
+  if (words.empty()) return cursor.at("command").error("an empty list names no program");
+  for (const JsonCursor& word : words) {
+    MGTUNE_ASSIGN(op.check.command.emplace_back(), word.string());
+  }
+  if (op.check.command.front().empty()) return words.front().error("an empty name of a program");
+  MGTUNE_TRY(cursor.read("seconds", op.check.command_seconds));
+  if (op.check.command_seconds < 1 || op.check.command_seconds > kMaxSeconds) {
+    return cursor.at("seconds").error(fmt::format("expected 1 to {} seconds", kMaxSeconds));
+  }
+  return {};
+}
+
+// reference.cu may still have the kernels that fill tensors.
+Status decode_reference_object(const JsonCursor& cursor, Operator& op) {
+  op.check.source = "reference.cu";
+  if (cursor.find("command")) return decode_reference_command(cursor, op);
+  MGTUNE_TRY(cursor.expect_keys({"files"}));
+  return decode_reference_files(cursor.at("files"), op);
+}
+
 Status decode_reference(const JsonCursor& cursor, Operator& op) {
+  if (cursor.value().kind == JsonValue::Kind::object) return decode_reference_object(cursor, op);
   MGTUNE_ASSIGN(std::string word, cursor.string());
   if (is_identifier(word)) {
     op.check.source = "reference.cu";
@@ -61,6 +105,12 @@ Status decode_check(const JsonCursor& cursor, Operator& op) {
     MGTUNE_TRY(decode_bounds(cursor.at("tolerance"), check.tolerance));
     MGTUNE_TRY(check_coverage(cursor.at("tolerance"), op));
   } else {
+    if (check.reference.empty()) {
+      return cursor.at("measure").error(
+          "the baseline is a kernel that is compared with the reference, so the reference has to "
+          "be "
+          "a kernel too");
+    }
     MGTUNE_TRY(cursor.expect_keys({"reference", "measure", "baseline"}, {"slack", "sample_rows"}));
     MGTUNE_ASSIGN(check.baseline, cursor.at("baseline").identifier());
     if (const auto slack = cursor.find("slack")) MGTUNE_TRY(decode_bounds(*slack, check.slack));
@@ -83,8 +133,27 @@ Status check_size(const JsonCursor& designs, const Operator& op) {
   return {};
 }
 
+// Gives the floating numbers that parameters can be ascending symbols, the same in all designs. So
+// searches see them as ordered.
+void intern_numbers(const JsonCursor& designs, Scope& scope) {
+  std::set<double> numbers;
+  for (const JsonValue& design : designs.value().items) {
+    const JsonValue* const params =
+        design.kind == JsonValue::Kind::object ? design.find("params") : nullptr;
+    if (params == nullptr) continue;
+    for (const JsonValue& values : params->items) {
+      const bool is_real = !values.items.empty() && values.items[0].kind == JsonValue::Kind::number;
+      for (const JsonValue& value : values.items) {
+        if (is_real) numbers.insert(value.number);
+      }
+    }
+  }
+  for (const double number : numbers) scope.intern(real_text(number));
+}
+
 Status decode_designs(const JsonCursor& designs, Operator& op, const NameTable& names) {
   MGTUNE_ASSIGN(const std::vector<JsonCursor> members, designs.members());
+  intern_numbers(designs, op.scope);
   bool has_default = false;
   for (const JsonCursor& member : members) {
     MGTUNE_ASSIGN(Design design, decode_design(member, op, names));

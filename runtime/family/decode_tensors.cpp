@@ -41,6 +41,11 @@ Result<Fill> decode_fill_object(const JsonCursor& cursor) {
     MGTUNE_ASSIGN(fill.kernel, cursor.at("kernel").identifier());
     return fill;
   }
+  if (cursor.find("file")) {
+    fill.kind = Fill::Kind::file;
+    MGTUNE_ASSIGN(fill.file, decode_array_source(cursor));
+    return fill;
+  }
   MGTUNE_TRY(cursor.expect_keys({"op", "output"}));
   fill.kind = Fill::Kind::output;
   MGTUNE_ASSIGN(fill.source_operator, cursor.at("op").string());
@@ -67,7 +72,7 @@ Result<Fill> decode_fill(const JsonCursor& cursor, const Tensor& tensor, const O
   } else {
     return cursor.error(
         fmt::format("expected normal, normal_poisoned_tail, uniform(low, high), "
-                    "{{\"kernel\": ...}} or {{\"op\": ..., \"output\": ...}}, "
+                    "{{\"kernel\": ...}}, {{\"file\": ...}} or {{\"op\": ..., \"output\": ...}}, "
                     "got \"{}\"",
                     word));
   }

@@ -65,6 +65,12 @@ struct DTypeRef {
 
 enum class Role : std::uint8_t { in, out, inout };
 
+// An array in a .npy or .safetensors file.
+struct ArraySource {
+  std::string path;   // below the family's folder
+  std::string array;  // the name in a .safetensors file; otherwise empty
+};
+
 struct Fill {
   enum class Kind : std::uint8_t {
     none,                  // outputs: the check fills them with NaN
@@ -73,11 +79,13 @@ struct Fill {
     normal_poisoned_tail,  // normal within the lengths, NaN beyond them
     kernel,                // a fill kernel of reference.cu
     output,                // an output of another operator, computed by its reference
+    file,                  // an array in a file
   };
   Kind kind = Kind::none;
   double low = 0, high = 1;
   std::string kernel;
   std::string source_operator, source_output;
+  ArraySource file;
 };
 
 struct Tensor {
@@ -101,6 +109,9 @@ enum class Measure : std::uint8_t {
 struct Check {
   std::string source;     // file of the reference kernels
   std::string reference;  // name of the kernel template, see kernels/README.md for its signature
+  std::map<std::string, ArraySource> files;  // instead of a kernel: the array of each output
+  std::vector<std::string> command;          // instead of a kernel: a program and its arguments
+  std::int64_t command_seconds = 60;         // after which the program is ended
   Measure measure = Measure::relative_l2;
   std::map<DType, double> tolerance;
   std::string baseline;
@@ -113,6 +124,25 @@ struct Parameter {
   ValueType type;
   std::vector<std::int64_t> values;  // in the file's order
   int slot;
+  bool is_real = false;  // of type symbol: its values are floating numbers
+};
+
+// A macro that the source is compiled with: {"BLOCK_SIZE_X": "BLOCK_SIZE_X", "N": "count"}.
+struct Define {
+  std::string macro;
+  Expression value;  // of stage compile
+};
+
+// An option of the compiler: "--fmad=FMA".
+struct CompileOption {
+  enum class Kind : std::uint8_t {
+    flag,     // "--use_fast_math": there or not
+    boolean,  // "--fmad=false"
+    number,   // "--maxrregcount=64"; 0: no limit, which leaves the option out
+  };
+  std::string name;  // "--fmad"
+  Kind kind;
+  Expression value;  // of stage compile
 };
 
 struct Let {
@@ -127,6 +157,15 @@ enum class Zero : std::uint8_t {
   each_launch,  // a memset on the stream, inside the measured time
 };
 
+// Of a design, in constant memory.
+inline constexpr std::size_t kMaxConstants = 8;
+
+// A tensor that every launch copies into a __constant__ variable: {"filter": "d_filter"}.
+struct Constant {
+  int tensor;
+  std::string symbol;  // of the source
+};
+
 struct Workspace {
   std::string name;
   std::optional<Expression> when;
@@ -138,6 +177,7 @@ struct Workspace {
 struct KernelTemplate {
   std::string name;
   std::vector<Expression> arguments;
+  std::string parameters;  // "const float*, int": which one of several overloads; else empty
 };
 
 struct TensorMap {
@@ -157,6 +197,8 @@ struct Argument {
   DType dtype = DType::i64;         // of a value or scalar
   std::optional<Expression> value;  // of kind value: "rows:i64"
 };
+
+inline constexpr std::size_t kMaxArguments = 64;  // of a launch
 
 struct Launch {
   std::optional<Expression> when;
@@ -189,6 +231,9 @@ struct Design {
   std::vector<Expression> requirements;  // of the device
   std::vector<Expression> constraints;
   std::vector<Let> lets;
+  std::vector<Define> defines;
+  std::vector<CompileOption> options;
+  std::vector<Constant> constants;
   std::vector<Alignment> alignments;
   std::vector<Workspace> workspace;
   std::vector<Launch> launches;

@@ -11,7 +11,8 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 4 << 20;
-constexpr std::array<std::string_view, 4> kExtensions = {".json", ".cu", ".cuh", ".h"};
+constexpr std::array<std::string_view, 8> kExtensions = {".json", ".cu", ".cuh", ".h",
+                                                         ".hpp",  ".hh", ".inl", ".inc"};
 
 bool belongs(std::string_view path) {
   return std::ranges::any_of(

@@ -16,7 +16,8 @@ struct SourceTree {
   std::map<std::string, std::string> files;  // path below the folder -> content
 };
 
-// Reads every *.json, *.cu, *.cuh and *.h below `folder`. invalid_argument if a file is over 4 MiB.
+// Reads every *.json, *.cu, and header (*.cuh *.h *.hpp *.hh *.inl *.inc) below `folder`.
+// invalid_argument if a file is over 4 MiB.
 Result<SourceTree> read_source_tree(FileSystem& file_system, const std::string& folder);
 
 // The embedded files below `folder`, for example "kernels/common" for <mg/...>.

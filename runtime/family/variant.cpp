@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/variant_words.h"
 
 namespace mgtune {
 namespace {
@@ -60,7 +61,18 @@ std::string argument_text(const Design& design, const Expression& argument, std:
     return design.scope.value_text(argument.type(), value);
   }
   if (is_dtype(value)) return std::string(cuda_name(static_cast<DType>(value)));
-  return fmt::format("{}::{}", argument.text(), design.scope.symbol_text(value));
+  const std::string& symbol = design.scope.symbol_text(value);
+  if (is_real_text(symbol)) return symbol + "f";  // NVRTC refuses a double for a float
+  return fmt::format("{}::{}", argument.text(), symbol);
+}
+
+// As the preprocessor needs it: an #if compares numbers.
+std::string macro_text(const Design& design, ValueType type, std::int64_t value) {
+  if (type == ValueType::boolean) return value != 0 ? "1" : "0";
+  if (type == ValueType::symbol && is_dtype(value)) {
+    return std::string(cuda_name(static_cast<DType>(value)));
+  }
+  return design.scope.value_text(type, value);
 }
 
 }  // namespace
@@ -106,7 +118,7 @@ Result<Variant> parse_variant(const Operator& op, std::string_view text) {
 
 bool is_of_another_version(const Operator& op, std::string_view text) {
   constexpr std::string_view kWordCharacters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.=- ";
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.=-:+*<>& ";
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   if (text.empty() || text.find_first_not_of(kWordCharacters) != text.npos) return false;
   const std::string_view word = text.substr(0, text.find(' '));
@@ -167,10 +179,52 @@ Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant&
       MGTUNE_ASSIGN(const std::int64_t value, argument.evaluate(slots));
       arguments.push_back(argument_text(design, argument, value));
     }
-    names.push_back(launch.kernel.name);
-    if (!arguments.empty()) names.back() += fmt::format("<{}>", fmt::join(arguments, ", "));
+    std::string name = launch.kernel.name;
+    if (!arguments.empty()) name += fmt::format("<{}>", fmt::join(arguments, ", "));
+    if (!launch.kernel.parameters.empty()) {
+      name = fmt::format("static_cast<void (&)({})>({})", launch.kernel.parameters, name);
+    }
+    names.push_back(std::move(name));
   }
   return names;
+}
+
+Result<std::vector<MacroDefinition>> macro_definitions(const Operator& op, const Variant& variant,
+                                                       const Slots& slots) {
+  const Design& design = design_of(op, variant);
+  std::vector<MacroDefinition> macros;
+  for (const Define& define : design.defines) {
+    Result<std::int64_t> value = define.value.evaluate(slots);
+    if (!value.ok()) return std::move(value).take_status().with_context(define.macro);
+    macros.push_back({define.macro, macro_text(design, define.value.type(), *value)});
+  }
+  return macros;
+}
+
+Result<std::vector<std::string>> compile_options(const Operator& op, const Variant& variant,
+                                                 const Slots& slots) {
+  constexpr std::int64_t kMaxRegisters = 255;
+  std::vector<std::string> options;
+  for (const CompileOption& option : design_of(op, variant).options) {
+    Result<std::int64_t> value = option.value.evaluate(slots);
+    if (!value.ok()) return std::move(value).take_status().with_context(option.name);
+    switch (option.kind) {
+      case CompileOption::Kind::flag:
+        if (*value != 0) options.push_back(option.name);
+        break;
+      case CompileOption::Kind::boolean:
+        options.push_back(option.name + (*value != 0 ? "=true" : "=false"));
+        break;
+      case CompileOption::Kind::number:
+        if (*value < 0 || *value > kMaxRegisters) {
+          return invalid_argument(fmt::format("{}={}: expected 1 to {}, or 0 for no limit",
+                                              option.name, *value, kMaxRegisters));
+        }
+        if (*value != 0) options.push_back(fmt::format("{}={}", option.name, *value));
+        break;
+    }
+  }
+  return options;
 }
 
 std::vector<Variant> all_defaults(const Operator& op) {

@@ -29,9 +29,9 @@ std::string variant_text(const Operator& op, const Variant& variant);
 Result<Variant> parse_variant(const Operator& op, std::string_view text);
 
 // Whether the text is a variant that another version of the operator wrote. That is so if it has
-// only words (letters, digits, "_.=-", spaces) and names an unknown design, or too many or too few
-// parameters, whatever their values. If the parameters are the operator's and only a value is
-// unknown, it is not so.
+// only words (letters, digits, "_.=-:+*<>&", spaces) and names an unknown design, or too many or
+// too few parameters, whatever their values. If the parameters are the operator's and only a value
+// is unknown, it is not so.
 bool is_of_another_version(const Operator& op, std::string_view text);
 
 struct DeviceLimits {
@@ -63,9 +63,27 @@ bool is_admissible(const Operator& op, const Variant& variant, const Slots& slot
 bool serves(const Operator& op, const Variant& variant, const Slots& slots);
 
 // The kernel of each launch as C++ writes it: "rmsnorm_forward<__nv_bfloat16, 4096, 128, 1, 8,
-// false>"; identifiers as "LOAD::cp_async".
+// false>"; identifiers as "LOAD::cp_async", floating numbers as "0.5f". A kernel that the file
+// names with its parameters: "static_cast<void (&)(const float*, int)>(add)".
 Result<std::vector<std::string>> kernel_names(const Operator& op, const Variant& variant,
                                               const Slots& slots);
+
+// A macro with the text that replaces it.
+struct MacroDefinition {
+  std::string name, text;
+
+  bool operator==(const MacroDefinition&) const = default;
+};
+
+// The design's macros as the compiler gets them, in the file's order: an integer in decimal, a
+// boolean as 1 or 0, a dtype as the C++ type ("__nv_bfloat16"), another identifier as it is.
+Result<std::vector<MacroDefinition>> macro_definitions(const Operator& op, const Variant& variant,
+                                                       const Slots& slots);
+
+// The design's compile options as NVRTC takes them, in the file's order: "--use_fast_math",
+// "--fmad=false", "--maxrregcount=64". invalid_argument for a number that no GPU has registers for.
+Result<std::vector<std::string>> compile_options(const Operator& op, const Variant& variant,
+                                                 const Slots& slots);
 
 // The defaults of all designs, in the file's order.
 std::vector<Variant> all_defaults(const Operator& op);

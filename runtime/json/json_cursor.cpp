@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/variant_words.h"
 
 namespace mgtune {
 namespace {
@@ -86,6 +87,7 @@ Result<std::string> JsonCursor::word() const {
 }
 
 Result<std::string> JsonCursor::parameter_word() const {
+  if (value_->kind == Kind::string && is_value_word(value_->string)) return value_->string;
   if (value_->kind == Kind::string) return identifier();
   if (Result<std::string> word = this->word(); word.ok()) return word;
   return unexpected("integer, boolean or identifier");

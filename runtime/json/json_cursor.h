@@ -51,8 +51,8 @@ class JsonCursor {
   Result<std::string> string() const;
   Result<std::string> identifier() const;
   Result<std::string> word() const;  // an integer, a boolean or a string: "4096", "true", "bf16"
-  // The same, but a string must be a C identifier: the inverse of Json::of_word() for the values of
-  // parameters.
+  // The same, but a string must be a word of a variant (is_value_word()): the inverse of
+  // Json::of_word() for the values of parameters.
   Result<std::string> parameter_word() const;
   Result<DType> dtype() const;
   Result<std::size_t> choice(std::initializer_list<std::string_view> words) const;  // its index

@@ -58,6 +58,10 @@ bool LaunchProgram::admits(std::span<void* const> tensors, LaunchFrame& frame,
     return refuse(
         [&] { return fmt::format("the constraint {} does not hold", constraint->text()); });
   }
+  for (std::size_t i = 0; i < constants_.size(); ++i) {
+    const Status sized = size_constant(i, frame);
+    if (!sized.ok()) return refuse([&] { return sized.message(); });
+  }
   if (tensors.empty()) return true;
   for (const AlignmentRule& rule : alignments_) {
     const auto tensor = std::size_t(rule.tensor);
@@ -71,6 +75,23 @@ bool LaunchProgram::admits(std::span<void* const> tensors, LaunchFrame& frame,
     });
   }
   return true;
+}
+
+Status LaunchProgram::size_constant(std::size_t constant, LaunchFrame& frame) const {
+  const ConstantRule& rule = constants_[constant];
+  std::int64_t bytes = 0;
+  MGTUNE_TRY(tensors_[rule.tensor].present.evaluate(frame, bytes));
+  if (bytes != 0) bytes = rule.element_bytes;
+  for (const LaunchValue& value : rule.shape) {
+    std::int64_t extent = 0;
+    MGTUNE_TRY(value.evaluate(frame, extent));
+    if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes)) bytes = rule.capacity + 1;
+  }
+  frame.constant_bytes[constant] = bytes;
+  if (bytes <= rule.capacity) return {};
+  return unsupported(fmt::format(
+      "tensor '{}' does not fit into the constant {}: it has {} bytes, and the variable has {}",
+      op_->tensors[rule.tensor].name, design_->constants[constant].symbol, bytes, rule.capacity));
 }
 
 Status LaunchProgram::check_arguments(const LaunchArguments& arguments,

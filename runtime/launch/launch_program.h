@@ -26,7 +26,6 @@ namespace mgtune {
 
 // The room in a frame. compile() refuses designs that need more.
 inline constexpr std::size_t kMaxSlots = 192;
-inline constexpr std::size_t kMaxArguments = 64;  // per kernel
 inline constexpr std::size_t kMaxBuffers = 16;    // of the workspace
 inline constexpr std::size_t kMaxTensorMaps = 8;  // per kernel
 
@@ -35,6 +34,7 @@ struct LaunchFrame {
   std::array<std::int64_t, kMaxSlots> slots;
   std::array<std::int64_t, kMaxBuffers> buffer_bytes;        // 0: absent
   std::array<void*, kMaxBuffers> buffers;                    // null: absent
+  std::array<std::int64_t, kMaxConstants> constant_bytes;    // 0: the tensor is absent or empty
   std::array<std::uint64_t, kMaxArguments> values;           // of one kernel's arguments
   std::array<void*, kMaxArguments> pointers;                 // to each of `values`, or a tensor map
   std::array<EncodedTensorMap, kMaxTensorMaps> tensor_maps;  // of one kernel
@@ -77,10 +77,12 @@ class LaunchValue {
 class LaunchProgram {
  public:
   // `loaded` has the variant's slots with build.* and the lets of stages compile and load. The
-  // operator must outlive the program. unsupported for more names, arguments, buffers or tensor
-  // maps than a frame has room for, and for tensor maps on a device before sm_90.
+  // operator must outlive the program. `constants` has the bytes of each variable of the design's
+  // constants. unsupported for more names, arguments, buffers or tensor maps than a frame has room
+  // for, for tensor maps on a device before sm_90, and for a tensor that its constant cannot hold.
   static Result<LaunchProgram> compile(const Operator& op, const Variant& variant,
-                                       const DeviceLimits& limits, const Slots& loaded);
+                                       const DeviceLimits& limits, const Slots& loaded,
+                                       const std::vector<std::size_t>& constants = {});
 
   // Writes dims and defaults into the frame. invalid_argument for dims that the operator refuses.
   Status begin(std::span<const std::int64_t> dims, LaunchFrame& frame) const;
@@ -88,7 +90,8 @@ class LaunchProgram {
   // invalid_argument if tensors or scalars are not those that the binding declares.
   Status check_arguments(const LaunchArguments& arguments, const LaunchFrame& frame) const;
 
-  // Evaluates the lets, then whether constraints and alignments are true. If they are not, `reason`
+  // Evaluates the lets and the sizes of tensors in constant memory, then whether these fit, and
+  // constraints and alignments are true. If they do not or are not, `reason`
   // becomes unsupported with the reason, unless it is null: a message allocates.
   bool admits(std::span<void* const> tensors, LaunchFrame& frame, Status* reason = nullptr) const;
 
@@ -133,6 +136,11 @@ class LaunchProgram {
     int tensor;
     LaunchValue bytes;
   };
+  struct ConstantRule {
+    std::size_t tensor;
+    std::int64_t element_bytes, capacity;
+    std::vector<LaunchValue> shape;
+  };
   struct BufferRule {
     LaunchValue present;
     std::int64_t element_bytes;
@@ -164,6 +172,7 @@ class LaunchProgram {
       : op_(&op), design_(&design), limits_(limits), loaded_(std::move(loaded)), dims_(op) {}
   Status compile_tensors();
   Status compile_buffers();
+  Status compile_constants(const std::vector<std::size_t>& bytes);
   Status compile_kernel(std::size_t launch);
   Result<MapRule> compile_map(const TensorMap& map) const;
   Result<std::vector<LaunchValue>> fold_all(const std::vector<Expression>& from) const;
@@ -173,6 +182,7 @@ class LaunchProgram {
   Status fold_extents(const std::vector<Expression>& from, std::array<LaunchValue, 3>& to) const;
   // The slots of every launch whose dims lie in the intervals. False if none is served.
   bool bound_slots(std::span<const Interval> dims, std::vector<Interval>& slots) const;
+  Status size_constant(std::size_t constant, LaunchFrame& frame) const;
   Status check_null(std::size_t tensor, const LaunchFrame& frame) const;
   Status check_geometry(const KernelRule& rule, const KernelLaunch& launch) const;
 
@@ -185,6 +195,7 @@ class LaunchProgram {
   std::vector<const Let*> lets_;                                 // of stage launch
   std::vector<TensorRule> tensors_;
   std::vector<AlignmentRule> alignments_;
+  std::vector<ConstantRule> constants_;
   std::vector<BufferRule> buffers_;
   std::vector<KernelRule> kernels_;
 };

@@ -34,7 +34,8 @@ Status LaunchProgram::fold_extents(const std::vector<Expression>& from,
 }
 
 Result<LaunchProgram> LaunchProgram::compile(const Operator& op, const Variant& variant,
-                                             const DeviceLimits& limits, const Slots& loaded) {
+                                             const DeviceLimits& limits, const Slots& loaded,
+                                             const std::vector<std::size_t>& constants) {
   const Design& design = op.designs[std::size_t(variant.design)];
   if (loaded.size() > kMaxSlots || design.workspace.size() > kMaxBuffers) {
     return unsupported(fmt::format(
@@ -53,6 +54,7 @@ Result<LaunchProgram> LaunchProgram::compile(const Operator& op, const Variant& 
     if (let.value.stage() == Stage::launch) program.lets_.push_back(&let);
   }
   MGTUNE_TRY(program.compile_tensors());
+  MGTUNE_TRY(program.compile_constants(constants));
   MGTUNE_TRY(program.compile_buffers());
   for (std::size_t i = 0; i < design.launches.size(); ++i) MGTUNE_TRY(program.compile_kernel(i));
   return program;
@@ -71,6 +73,24 @@ Status LaunchProgram::compile_tensors() {
   for (const Alignment& alignment : design_->alignments) {
     MGTUNE_ASSIGN(LaunchValue bytes, LaunchValue::fold(alignment.bytes, loaded_));
     alignments_.push_back({alignment.tensor, bytes});
+  }
+  return {};
+}
+
+// A tensor whose size is known already is compared with its variable here, and not at a launch.
+Status LaunchProgram::compile_constants(const std::vector<std::size_t>& bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const Constant& constant = design_->constants[i];
+    const Tensor& tensor = op_->tensors[std::size_t(constant.tensor)];
+    ConstantRule rule{std::size_t(constant.tensor),
+                      size_in_bytes(tensor.dtype.resolve(loaded_)),
+                      static_cast<std::int64_t>(bytes[i]),
+                      {}};
+    MGTUNE_ASSIGN(rule.shape, fold_all(tensor.shape));
+    constants_.push_back(std::move(rule));
+    const bool is_known = std::ranges::all_of(constants_.back().shape, &LaunchValue::is_constant);
+    LaunchFrame frame;
+    if (is_known) MGTUNE_TRY(size_constant(i, frame));
   }
   return {};
 }
@@ -102,11 +122,6 @@ Status LaunchProgram::compile_kernel(std::size_t index) {
     return unsupported(fmt::format("kernel {} of {} takes {} tensor maps; at most {} can be passed",
                                    launch.kernel.name, op_->full_name(), launch.tensor_maps.size(),
                                    kMaxTensorMaps));
-  }
-  if (launch.args.size() > kMaxArguments) {
-    return unsupported(fmt::format("kernel {} of {} takes {} arguments; at most {} can be passed",
-                                   launch.kernel.name, op_->full_name(), launch.args.size(),
-                                   kMaxArguments));
   }
   MGTUNE_TRY(fold_extents(launch.grid, rule.grid));
   MGTUNE_TRY(fold_extents(launch.block, rule.block));

@@ -141,12 +141,27 @@ Status check_parameters(const Operator& op, const Design& design, std::size_t la
 
 struct LoadedVariant::State {
   Device& device;
+  const Operator& op;
   Variant variant;
   std::string text;
   std::string build_sha256;
-  std::shared_ptr<const Module> module;  // other plans may launch from it too
-  std::vector<const Kernel*> kernels;    // of the program's kernels, in order
+  std::shared_ptr<const Module> module;   // other plans may launch from it too
+  std::vector<const Kernel*> kernels;     // of the program's kernels, in order
+  std::vector<DeviceVariable> constants;  // of the design's constants, in order
   LaunchProgram program;
+
+  const Design& design() const { return op.designs[std::size_t(variant.design)]; }
+
+  // Enqueues the copies of tensors into constant memory.
+  Status fill_constants(const LaunchArguments& arguments, const LaunchFrame& frame) const {
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+      if (frame.constant_bytes[i] == 0) continue;
+      MGTUNE_TRY(device.copy_on_device(
+          constants[i].memory, arguments.tensors[std::size_t(design().constants[i].tensor)],
+          static_cast<std::size_t>(frame.constant_bytes[i]), arguments.stream));
+    }
+    return {};
+  }
 
   // Evaluates all that the launch of one kernel needs: its geometry, tensor maps and arguments.
   // False if the kernel is not launched. If there are no tensors, what needs them is left out.
@@ -200,7 +215,10 @@ Result<std::unique_ptr<LoadedVariant>> LoadedVariant::load(SharedModules& module
                                                            const Binding& binding,
                                                            const Variant& variant,
                                                            const Build& build) {
-  MGTUNE_ASSIGN(const std::shared_ptr<const Module> module, modules.load(build));
+  // Launches write the module's constants, so another plan must not launch from it.
+  const Design& design = binding.op->designs[std::size_t(variant.design)];
+  MGTUNE_ASSIGN(const std::shared_ptr<const Module> module,
+                design.constants.empty() ? modules.load(build) : modules.load_unshared(build));
   const std::scoped_lock lock(modules.device_mutex());  // released before `module`, as it has to be
   return assemble(modules.device(), binding, variant, build, module);
 }
@@ -216,7 +234,14 @@ Result<std::unique_ptr<LoadedVariant>> LoadedVariant::assemble(
   MGTUNE_ASSIGN(const Kernel* first, module->kernel(names.front()));
   MGTUNE_TRY(ask_device(device, design, *first, slots));
   MGTUNE_TRY(evaluate_lets(design, Stage::load, slots));
-  MGTUNE_ASSIGN(LaunchProgram program, LaunchProgram::compile(op, variant, limits, slots));
+  std::vector<DeviceVariable> constants;
+  std::vector<std::size_t> constant_bytes;
+  for (const Constant& constant : design.constants) {
+    MGTUNE_ASSIGN(constants.emplace_back(), module->variable(constant.symbol));
+    constant_bytes.push_back(constants.back().bytes);
+  }
+  MGTUNE_ASSIGN(LaunchProgram program,
+                LaunchProgram::compile(op, variant, limits, slots, constant_bytes));
 
   std::vector<const Kernel*> kernels;
   for (std::size_t i = 0; i < program.kernels(); ++i) {
@@ -226,8 +251,8 @@ Result<std::unique_ptr<LoadedVariant>> LoadedVariant::assemble(
     kernels.push_back(kernel);
   }
   return std::unique_ptr<LoadedVariant>(new LoadedVariant(std::unique_ptr<State>(
-      new State{device, variant, variant_text(op, variant), build.sha256, std::move(module),
-                std::move(kernels), std::move(program)})));
+      new State{device, op, variant, variant_text(op, variant), build.sha256, std::move(module),
+                std::move(kernels), std::move(constants), std::move(program)})));
 }
 
 LoadedVariant::LoadedVariant(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -318,6 +343,7 @@ Result<bool> LoadedVariant::try_launch(const LaunchArguments& arguments,
     MGTUNE_TRY(state_->device.fill_bytes(
         frame.buffers[i], 0, static_cast<std::size_t>(frame.buffer_bytes[i]), arguments.stream));
   }
+  MGTUNE_TRY(state_->fill_constants(arguments, frame));
   for (std::size_t i = 0; i < program.kernels(); ++i) {
     if (i > 0) launched = state_->prepare(i, arguments, frame, launch);
     Status status = launched.ok() && *launched ? state_->device.launch(launch) : launched.status();

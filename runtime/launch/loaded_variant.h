@@ -3,6 +3,9 @@
 // way from a variant to a launch.
 //
 // Immutable after load(): any number of threads may launch it at once, each with its own workspace.
+// If the design has tensors in constant memory, each launch first copies them there, in the order
+// of its stream. The variant has one such memory. So launches that may overlap, on different
+// streams, must pass the same content for these tensors.
 // launch() never compiles, allocates, synchronizes, or locks anything but the device.
 
 #pragma once

@@ -14,23 +14,39 @@ flags=(-C "build-dir=$build" -C cmake.args=--preset=ci -C cmake.build-type=RelWi
   -C cmake.define.MGTUNE_STATIC_LIBRARIES=OFF)
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+installer=
+clean() {
+  [ -z "$installer" ] || kill "$installer" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap clean EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 export MGTUNE_CACHE_DIR="$work/cache" MGTUNE_DB="$work/none.db" MGTUNE_QUIET=1
 unset MGTUNE_CPU_PLUGIN LD_LIBRARY_PATH PYTHONPATH
 
+# The environment is filled while the wheel is built. Byte code is compiled for what the tests import, not for all of it.
+python3 -m venv "$work/user"
+"$work/user/bin/pip" install --quiet --no-compile torch==2.13.0 numpy transformers pytest pytest-xdist mypy \
+  scikit-build-core pyelftools wheel matplotlib &
+installer=$!
 python3 -m venv "$work/builder"
 "$work/builder/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" "${flags[@]}" .
 echo "built $(basename "$work"/dist/*.whl) ($(du -h "$work"/dist/*.whl | cut -f 1)) after $SECONDS s"
 
-python3 -m venv "$work/user"
-"$work/user/bin/pip" install --quiet "$work"/dist/*.whl torch==2.13.0 numpy transformers pytest mypy scikit-build-core matplotlib
+wait "$installer"
+installer=
+"$work/user/bin/pip" install --quiet --no-deps "$work"/dist/*.whl
 echo "installed after $SECONDS s"
 "$work/user/bin/mgtune" --version
 "$work/user/bin/mypy" --strict --cache-dir "$work/mypy" -p mgtune
 # Outside the source tree, so that the installed package is the one that is tested.
 cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"
+mkdir -p "$work/results/h200" && cp results/h200/attention.md "$work/results/h200/"
 mkdir "$work/python" && cp python/build_backend.py "$work/python/" && cp pyproject.toml "$work/"
 cd "$work"
-"$work/user/bin/python" -m pytest -q -p no:cacheprovider "$work/tests" "$@"
+# One process per core, with one thread of PyTorch each: the models are tiny.
+export OMP_NUM_THREADS=1
+"$work/user/bin/python" -m pytest -q -p no:cacheprovider -n auto --maxprocesses 4 --dist worksteal \
+  --durations 10 "$work/tests" "$@"
+echo "tested after $SECONDS s"

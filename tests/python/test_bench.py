@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,26 @@ def test_a_chart(tmp_path: Path) -> None:
     table = Table("title", "us", rows=[Row("one", {"mgtune": 2.0}), Row("two", {"mgtune": 1.0, "other": 3.0})])
     plot([table], tmp_path / "chart.svg")
     assert "<svg" in (tmp_path / "chart.svg").read_text()
+
+
+def test_the_command_line_plots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    table = Table("title", "us", rows=[Row("one", {"mgtune": 2.0, "other": 3.0})])
+    monkeypatch.setattr(bench.mt, "why_unavailable", lambda device: "")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    monkeypatch.setattr(bench.norm, "host_table", lambda: table)
+    chart, document = tmp_path / "chart.svg", tmp_path / "figures.json"
+    assert bench.main(["--only", "host", "--plot", str(chart), "--json", str(document)]) == 0
+    assert "<svg" in chart.read_text() and "1.5" in document.read_text()
+    assert "1.50x" in capsys.readouterr().out
+    # Without matplotlib it says what to install, and has printed the table.
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert bench.main(["--only", "host", "--plot", str(chart)]) == 2
+    output = capsys.readouterr()
+    assert "pip install mgtune[plot]" in output.err and "1.50x" in output.out
 
 
 def test_a_table_of_rates() -> None:

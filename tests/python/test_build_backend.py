@@ -1,16 +1,20 @@
-"""python/build_backend.py: where the CUDA headers come from."""
+"""python/build_backend.py: where the CUDA headers come from, and the tag of the wheel."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 pytest.importorskip("scikit_build_core")
+pytest.importorskip("elftools")
+pytest.importorskip("wheel")
 
 
 @pytest.fixture(name="backend")
@@ -55,3 +59,69 @@ def test_the_packages_are_found_on_the_path(
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     backend._use_packages()
     assert os.environ["CUDA_HOME"] == str(toolkit)
+
+
+@pytest.mark.parametrize(
+    ("versions", "glibc"),
+    [
+        (set(), (2, 28)),
+        ({"GLIBC_2.2.5", "GLIBC_2.14", "GCC_3.0"}, (2, 28)),
+        ({"GLIBC_2.34", "GLIBC_2.4"}, (2, 34)),
+        ({"GLIBC_2.17", "GLIBCXX_3.4.24"}, (2, 28)),
+        ({"GLIBC_2.17", "GLIBCXX_3.4.29", "CXXABI_1.3.9"}, (2, 34)),
+        ({"GLIBC_2.36", "GLIBCXX_3.4.30"}, (2, 36)),
+        ({"GLIBCXX_3.4.99"}, None),
+        ({"GLIBC_PRIVATE"}, None),
+    ],
+)
+def test_symbol_versions_say_which_glibc(
+    backend: ModuleType, versions: set[str], glibc: tuple[int, int] | None
+) -> None:
+    assert backend.needed_glibc(versions) == glibc
+
+
+def _library(folder: Path, name: str, code: str, *options: str) -> Path:
+    path = folder / name
+    command = ["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", str(path), f"-Wl,-soname,{name}"]
+    subprocess.run([*command, f"-L{folder}", *options], input=code, text=True, check=True)
+    return path
+
+
+def _wheel(folder: Path, *files: Path) -> Path:
+    path = folder / "one-1.0-py3-none-linux_x86_64.whl"
+    wheelfile = importlib.import_module("wheel.wheelfile")
+    with wheelfile.WheelFile(path, "w") as wheel:  # writes RECORD too
+        wheel.writestr("one-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-linux_x86_64\n")
+        wheel.writestr("one-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: one\nVersion: 1.0\n")
+        for file in files:
+            wheel.write(file, f"one/{file.name}")
+    return path
+
+
+def test_the_tag_follows_the_binaries(backend: ModuleType, tmp_path: Path) -> None:
+    inner = _library(tmp_path, "libinner.so", "#include <cstdio>\nvoid inner() { std::puts(\"\"); }")
+    outer = _library(
+        tmp_path, "libouter.so", "void inner(); void outer() { inner(); }", "-Wl,--no-as-needed", "-linner"
+    )
+    assert backend.manylinux_tag(_wheel(tmp_path, inner, outer)) == "manylinux_2_28_x86_64"
+    # A library that is neither in the wheel nor part of the system.
+    assert backend.manylinux_tag(_wheel(tmp_path, outer)) is None
+    # dlopen is in libc since 2.34.
+    newer = _library(tmp_path, "libnewer.so", "#include <dlfcn.h>\nvoid* newer() { return dlopen(nullptr, 1); }")
+    tag = backend.manylinux_tag(_wheel(tmp_path, newer))
+    if tag != "manylinux_2_28_x86_64":  # on systems before 2.34
+        assert tag == "manylinux_2_34_x86_64"
+
+
+def test_a_wheel_gets_its_tag(backend: ModuleType, tmp_path: Path) -> None:
+    inner = _library(tmp_path, "libinner.so", "int inner() { return 1; }")
+    (tmp_path / "dist").mkdir()
+    old = _wheel(tmp_path / "dist", inner)
+    name = backend._tagged(str(old.parent), old.name)
+    assert name == "one-1.0-py3-none-manylinux_2_28_x86_64.whl"
+    assert [one.name for one in old.parent.iterdir()] == [name]
+    with zipfile.ZipFile(old.parent / name) as wheel:
+        assert "manylinux_2_28_x86_64" in wheel.read("one-1.0.dist-info/WHEEL").decode()
+    lone = _library(tmp_path, "liblone.so", "void inner(); void lone() { inner(); }", "-Wl,--no-as-needed", "-linner")
+    old = _wheel(tmp_path, lone)
+    assert backend._tagged(str(tmp_path), old.name) == old.name and old.is_file()

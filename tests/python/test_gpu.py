@@ -154,3 +154,46 @@ def test_a_row_without_other_dims() -> None:
     y = mt.rms_norm(x)
     expect_close(y, reference_norm(x, torch.ones_like(x), 1.2e-7), torch.float32)
     y.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_attention(dtype: torch.dtype) -> None:
+    q = torch.randn(2, 200, 32, 128, device="cuda", dtype=dtype).transpose(1, 2)
+    k, v = (torch.randn(2, 8, 200, 128, device="cuda", dtype=dtype) for _ in range(2))
+    for queries, is_causal in ((200, True), (200, False), (1, False)):
+        inputs = q[:, :, :queries], k, v
+        options = {"is_causal": is_causal, "enable_gqa": True}
+        o = mt.attention(*inputs, **options, prefer="mgtune")  # type: ignore[arg-type]
+        wide = [one.double() for one in inputs]
+        expected = torch.nn.functional.scaled_dot_product_attention(*wide, **options)
+        expect_close(o, expected, dtype)
+
+
+def test_attention_in_a_graph() -> None:
+    q = torch.randn(2, 32, 1, 128, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(2, 8, 700, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+
+    def decode() -> torch.Tensor:
+        return mt.attention(q, k, v, enable_gqa=True, prefer="mgtune")
+
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match=r"attention.decode was never planned.*warmup"):
+        with torch.cuda.graph(graph):
+            decode()
+    mt.warmup(decode)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = decode()
+    q.copy_(torch.randn_like(q))
+    graph.replay()
+    assert torch.equal(captured, decode())
+
+
+def test_a_decoding_step_that_auto_takes() -> None:
+    q = torch.randn(8, 32, 1, 128, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(8, 8, 1024, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    o = mt.attention(q, k, v, enable_gqa=True)
+    wide = [one.double() for one in (q, k, v)]
+    expect_close(
+        o, torch.nn.functional.scaled_dot_product_attention(*wide, enable_gqa=True), torch.bfloat16
+    )

@@ -13,6 +13,8 @@ import pytest
 import torch
 
 import mgtune.torch as mt
+from conftest import relative_error
+from mgtune.torch import _attention
 
 transformers = pytest.importorskip("transformers")
 
@@ -253,3 +255,154 @@ def test_what_is_left_and_why() -> None:
     assert repr(report) == "PatchReport(replaced=1, left=5)"
     assert [one.why for one in mt.patch(model).left if one.name == "right"] == ["it is patched already"]
     assert "nothing replaced" in str(mt.patch(torch.nn.Linear(2, 2)))
+
+
+# ---- attention ----
+
+# The kernels have 16-bit dtypes and a head_dim of 64 and more.
+WIDE = {"head_dim": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 1}
+
+
+def make_wide_model(family: str, **more: Any) -> Any:
+    config = getattr(transformers, family)(**{**SIZES, **WIDE, **more})
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    return model.half().eval()
+
+
+@pytest.fixture(name="kernels")
+def _kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of mgtune's attention kernels that have run."""
+    names: list[str] = []
+    for name in ("_prefill_kernel", "_decode_kernel"):
+        kernel = getattr(_attention, name)
+
+        def spy(*arguments: Any, name: str = name, kernel: Any = kernel) -> Any:
+            names.append(name)
+            return kernel(*arguments)
+
+        monkeypatch.setattr(_attention, name, spy)
+    return names
+
+
+def run_with_cache(model: Any, tokens: torch.Tensor, cache: Any, steps: int = 3) -> list[torch.Tensor]:
+    """The logits of a prompt, and of each of the steps that decode the same next tokens."""
+    with torch.no_grad():
+        logits = [model(input_ids=tokens, past_key_values=cache, use_cache=True).logits]
+        for step in range(steps):
+            token = tokens[:, step : step + 1]
+            logits.append(model(input_ids=token, past_key_values=cache, use_cache=True).logits)
+    return logits
+
+
+def make_cache(kind: str, model: Any) -> Any:
+    if kind == "dynamic":
+        return transformers.DynamicCache(config=model.config)
+    return transformers.StaticCache(config=model.config, max_cache_len=15)
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "static"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_attention_with_a_cache(
+    family: str, kind: str, tokens: torch.Tensor, kernels: list[str]
+) -> None:
+    has_window = family in ("MistralConfig", "Gemma2Config", "Gemma3TextConfig")
+    more: dict[str, Any] = {"sliding_window": 8} if has_window else {}
+    if family == "Gemma2Config":
+        more["attn_logit_softcapping"] = 0.3  # so low that it matters
+    model = make_wide_model(family, **more)
+    previous = model.config._attn_implementation
+    assert previous == ("eager" if family == "Gemma2Config" else "sdpa")
+    expected = run_with_cache(model, tokens, make_cache(kind, model))
+    report = mt.patch(model, attention="mgtune")
+    assert "attention and its causal mask" in [one.what for one in report.replaced]
+    actual = run_with_cache(model, tokens, make_cache(kind, model))
+    for one, other in zip(actual, expected, strict=True):
+        assert relative_error(one, other) < 1e-2
+    if kind == "dynamic":
+        assert kernels == ["_prefill_kernel"] + 3 * ["_decode_kernel"]
+    elif not more:
+        assert kernels[-3:] == 3 * ["_decode_kernel"]
+    mt.unpatch(model)
+    assert model.config._attn_implementation == previous
+    count = len(kernels)
+    for one, other in zip(run_with_cache(model, tokens, make_cache(kind, model)), expected, strict=True):
+        assert torch.equal(one, other)
+    assert len(kernels) == count
+
+
+def test_auto_leaves_attention_to_pytorch_where_nothing_was_measured(
+    tokens: torch.Tensor, kernels: list[str]
+) -> None:
+    model = make_wide_model("LlamaConfig")
+    mt.patch(model)
+    for kind in ("dynamic", "static"):
+        run_with_cache(model, tokens, make_cache(kind, model))
+    assert not kernels
+    with pytest.raises(ValueError, match="attention is 'fast'; it must be 'auto' or 'mgtune'"):
+        mt.patch(model, attention="fast")
+
+
+@pytest.mark.parametrize("family", ["LlamaConfig", "Gemma2Config"])
+def test_attention_with_gradients_is_the_models(
+    family: str, tokens: torch.Tensor, kernels: list[str]
+) -> None:
+    model = make_wide_model(family).float().train()
+    original = copy.deepcopy(model)
+    mt.patch(model, attention="mgtune")
+    for one in (model, original):
+        one(input_ids=tokens, labels=tokens).loss.backward()
+    with torch.no_grad():  # float32 has no kernels
+        actual, expected = (one(input_ids=tokens).logits for one in (model, original))
+    torch.testing.assert_close(actual, expected, atol=2e-5, rtol=1e-4)
+    assert not kernels
+    for parameter, other in zip(model.parameters(), original.parameters(), strict=True):
+        torch.testing.assert_close(parameter.grad, other.grad, atol=2e-5, rtol=1e-3)
+
+
+def test_attention_with_padding(tokens: torch.Tensor, kernels: list[str]) -> None:
+    model = make_wide_model("LlamaConfig")
+    options = {"max_new_tokens": 3, "do_sample": False, "output_logits": True}
+    mask = torch.ones_like(tokens)
+    mask[0, :3] = 0
+    for padding in (mask, torch.ones_like(tokens)):
+        for cache in ("dynamic", "static"):
+            options |= {"attention_mask": padding, "cache_implementation": cache}
+            options |= {"return_dict_in_generate": True, "disable_compile": True}
+            expected = model.generate(tokens, **options).logits
+            mt.patch(model, attention="mgtune")
+            actual = model.generate(tokens, **options).logits
+            mt.unpatch(model)
+            for one, other in zip(actual, expected, strict=True):
+                assert relative_error(one, other) < 1e-2
+            # The kernels take no padding mask.
+            assert bool(kernels) == bool(padding.all())
+            kernels.clear()
+
+
+def test_a_static_cache_under_compile(tokens: torch.Tensor) -> None:
+    torch.compiler.reset()
+    model = make_wide_model("LlamaConfig")
+    expected = run_with_cache(model, tokens, make_cache("static", model))
+    mt.patch(model, attention="mgtune")
+    names: list[str] = []
+
+    def backend(graph: torch.fx.GraphModule, _: Any) -> Any:
+        names.extend(str(node.target) for node in graph.graph.nodes)
+        return graph
+
+    cache = make_cache("static", model)
+    with torch.no_grad():
+        model(input_ids=tokens, past_key_values=cache, use_cache=True)
+        step = torch.compile(model, backend=backend, fullgraph=True)
+        actual = step(input_ids=tokens[:, :1], past_key_values=cache, use_cache=True).logits
+    assert relative_error(actual, expected[1]) < 1e-2
+    assert any("attention_decode" in name for name in names)
+
+
+def test_soft_capped_attention_is_left(tokens: torch.Tensor) -> None:
+    model = make_model("Gemma2Config")
+    left = [one.why for one in mt.patch(model).left]
+    assert any("it caps its logits" in why for why in left)
+    assert model.config._attn_implementation == "eager"

@@ -3,6 +3,7 @@
 // The subcommands with their summaries, one per line, in the order of the overview of
 // `mgtune --help`.
 #define MGTUNE_COMMANDS(COMMAND)                                                         \
+  COMMAND(new, "Write a kernel family of your own, also from a kernel that you have")    \
   COMMAND(check, "Find mistakes in the files of a kernel before a sweep")                \
   COMMAND(sweep, "Find the fastest variant of a kernel for each problem")                \
   COMMAND(show, "Print the results of sweeps")                                           \
@@ -14,6 +15,7 @@
   COMMAND(export, "Write results as text: tuned tables or recordings")                   \
   COMMAND(import, "Add exported results to the database")                                \
   COMMAND(merge, "Merge the databases of a sweep's shards")                              \
+  COMMAND(header, "Write typed C and C++ functions for the operators of a family")       \
   COMMAND(pack, "Write one file to ship: tuned variants and their builds")               \
   COMMAND(simulate, "Replay a recorded space with a search strategy; no GPU needed")     \
   COMMAND(list, "List the kernels that can be swept: operators, designs, parameters")    \

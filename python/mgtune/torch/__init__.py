@@ -2,9 +2,9 @@
 
     import mgtune.torch as mt
 
-    y = mt.rms_norm(x, weight, eps=1e-6)       # also add_rms_norm, swiglu, swiglu_packed
+    y = mt.rms_norm(x, weight, eps=1e-6)       # also add_rms_norm, swiglu, attention
     norm = mt.RMSNorm(4096)                     # in the place of torch.nn.RMSNorm
-    mt.patch(model)                             # norms and gated MLPs of a Hugging Face model
+    mt.patch(model)                             # norms, gated MLPs, attention of a model
     mt.tune(model, *inputs, budget="60s")       # measures the variants for this model's shapes
 
 Where the kernels do not run, PyTorch's own operators do, with one warning that names the reason;
@@ -18,6 +18,7 @@ if _library.has_operators():
 
     _registration.register()
 
+from mgtune.torch._attention import attention
 from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packed
 from mgtune.torch._library import reload_tables, why_unavailable
 from mgtune.torch._modules import AddRMSNorm, RMSNorm, SwiGLU
@@ -35,6 +36,7 @@ __all__ = [
     "TuneReport",
     "Tuned",
     "add_rms_norm",
+    "attention",
     "patch",
     "reload_tables",
     "rms_norm",

@@ -1,115 +1,216 @@
-"""Attention in Hugging Face's models: PyTorch's scaled_dot_product_attention, without a mask if possible.
-
-PyTorch's fast attention kernels take the flag is_causal but no mask. Models leave the mask out if a
-batch has no padding, but not under torch.compile with PyTorch before 2.14: there they build the whole
-mask, and a slower kernel runs. `mgtune` is an attention implementation of transformers that leaves it
-out there too. It needs no values for that, only shapes: without a padding mask and with as many
-queries as keys, the mask is the causal one. Without a cache models also look for several sequences in
-one row, in the positions that they are called with. If they are called without any, there is one.
-"""
+"""attention(): scaled_dot_product_attention, by mgtune's kernels where they are faster."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+import functools
+import math
 from typing import Any
 
-from torch import nn
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
-NAME = "mgtune"
-# Arguments of create_causal_mask that change the mask, and the cache's names in all versions.
-_MORE_THAN_CAUSAL = (
-    "attention_mask",
-    "cache",
-    "past_key_values",
-    "or_mask_function",
-    "and_mask_function",
-    "block_sequence_ids",
-)
-_PREVIOUS = "_mgtune_previous_attention"
+from mgtune.torch import _functions
+from mgtune.torch._attention_rule import is_faster
 
+PREFERENCES = ("auto", "mgtune", "sdpa")
+_DTYPES = frozenset({torch.float16, torch.bfloat16})
+HEAD_DIMS = frozenset({64, 96, 128, 256})
+_MOST_QUERIES = 16  # of attention_decode
 
-def _causal_mask(
-    q_length: int,
-    kv_length: int,
-    attention_mask: Any = None,
-    local_size: int | None = None,
-    allow_is_causal_skip: bool = True,
-    **kwargs: Any,
-) -> Any:
-    """What a model calls for its mask. None means causal, without padding."""
-    from transformers.masking_utils import sdpa_mask
-
-    is_local = local_size is not None and kv_length >= local_size
-    if allow_is_causal_skip and attention_mask is None and not is_local and q_length == kv_length:
-        return None
-    return sdpa_mask(
-        q_length=q_length,
-        kv_length=kv_length,
-        attention_mask=attention_mask,
-        local_size=local_size,
-        allow_is_causal_skip=allow_is_causal_skip,
-        **kwargs,
-    )
+_is_compiling = torch.compiler.is_compiling
+_prefill_operator = _functions._operator("attention")
+_decode_operator = _functions._operator("attention_decode")
+_prefill_kernel = _functions._kernel("attention")
+_decode_kernel = _functions._kernel("attention_decode")
 
 
-def causal_mask_of(
-    self: Any, is_plain: bool, create_causal_mask: Callable[..., Any], **kwargs: Any
-) -> Any:
-    """What a patched model calls for create_causal_mask(**kwargs).
-
-    `is_plain`: the model was called without a mask and without positions.
-    """
-    config = kwargs["config"]
-    if (
-        is_plain
-        and config._attn_implementation == NAME
-        and getattr(config, "is_causal", True)
-        and all(kwargs.get(name) is None for name in _MORE_THAN_CAUSAL)
-    ):
-        return None
-    return create_causal_mask(**kwargs)
+def check_preference(prefer: str) -> None:
+    """Raises ValueError if this is no preference."""
+    if prefer not in PREFERENCES:
+        raise ValueError(f"prefer is {prefer!r}; it must be one of {', '.join(map(repr, PREFERENCES))}")
 
 
-def register() -> None:
-    """Makes the name known to transformers, if this process has loaded it."""
-    if "transformers" not in sys.modules:
-        return
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-    ALL_ATTENTION_FUNCTIONS.register(NAME, sdpa_attention_forward)
-    ALL_MASK_ATTENTION_FUNCTIONS.register(NAME, _causal_mask)
-
-
-def use_without_mask(model: nn.Module) -> str | None:
-    """Sets a model's attention to `mgtune`.
-
-    Returns:
-        "" if it was set, otherwise why not, or None if this is no model of transformers that uses
-        scaled_dot_product_attention.
-    """
-    config = getattr(model, "config", None)
-    if getattr(config, "_attn_implementation", None) != "sdpa":
-        return None
-    if not hasattr(model, "set_attn_implementation"):
-        return "this version of transformers cannot change the attention of a model"
-    # Models that make their masks in another way would not ask the registered function.
-    namespace = vars(sys.modules[type(model).__module__])
-    if "create_causal_mask" not in namespace or "ALL_ATTENTION_FUNCTIONS" not in namespace:
-        return "it makes its masks in its own way"
-    register()
-    model.set_attn_implementation(NAME)  # type: ignore[operator]
-    setattr(model, _PREVIOUS, "sdpa")
+def _why_kernels_cannot(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> str:
+    """Returns "" if mgtune's kernels compute this call, otherwise why they do not."""
+    if attn_mask is not None:
+        return "there is a mask"
+    if dropout_p != 0.0:
+        return "there is dropout"
+    tensors = (query, key, value)
+    if not _is_compiling() and any(type(one) is not Tensor for one in tensors):
+        return "an argument is a subclass of Tensor"
+    if any(one.is_nested or one.dim() != 4 for one in tensors):
+        return "an argument has other dims than (batch, heads, length, head_dim)"
+    if query.dtype not in _DTYPES or key.dtype is not query.dtype or value.dtype is not query.dtype:
+        return "there are kernels for float16 and bfloat16, the same for all arguments"
+    if key.device != query.device or value.device != query.device:
+        return "the arguments are on several devices"
+    if torch.is_grad_enabled() and any(one.requires_grad for one in tensors):
+        return "there is no kernel for gradients"
+    batch, heads, queries, head_dim = query.shape
+    if key.shape != value.shape or key.shape[0] != batch or key.shape[3] != head_dim:
+        return "the shapes of the arguments differ"
+    if head_dim not in HEAD_DIMS:
+        return "there are kernels for a head_dim of 64, 96, 128 and 256"
+    kv_heads, keys = key.shape[1], key.shape[2]
+    if heads != kv_heads and (not enable_gqa or kv_heads == 0 or heads % kv_heads != 0):
+        return "the numbers of heads differ"
+    if heads == 0 or keys == 0:
+        return "an argument has no elements"
+    # PyTorch's first query sees the first key, mgtune's last query sees the last key.
+    if is_causal and queries != keys:
+        return "it is causal with other numbers of queries and keys"
+    if scale is not None and not (0 < scale < math.inf):
+        return "scale is not positive"
+    device_type = query.device.type
+    if torch.is_autocast_enabled(device_type):
+        if torch.get_autocast_dtype(device_type) is not query.dtype:
+            return "autocast changes the dtype"
     return ""
 
 
-def restore(model: nn.Module) -> bool:
-    """Gives a model its own attention back. Returns whether it had been changed."""
-    previous = vars(model).get(_PREVIOUS)
-    if previous is None:
-        return False
-    model.set_attn_implementation(previous)  # type: ignore[operator]
-    delattr(model, _PREVIOUS)
-    return True
+def why_sdpa(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    prefer: str = "auto",
+) -> str:
+    """Returns "" if attention() with these arguments runs mgtune's kernels, otherwise why it does not."""
+    if prefer == "sdpa":
+        return "prefer is 'sdpa'"
+    # One query first: most calls of PyTorch's attention have more, and end here.
+    if prefer == "auto" and (query.dim() != 4 or query.shape[2] != 1):
+        return "mgtune was not measured to be faster"
+    why = _why_kernels_cannot(
+        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+    )
+    if why:
+        return why
+    if prefer == "auto" and not is_faster(
+        query.device,
+        query.dtype,
+        query.shape[0],
+        query.shape[1],
+        key.shape[1],
+        query.shape[3],
+        query.shape[2],
+        key.shape[2],
+    ):
+        return "mgtune was not measured to be faster"
+    return "" if _functions._is_ready(query) else "mgtune's kernels do not run here"
+
+
+@functools.lru_cache(maxsize=16)
+def _cached_lengths(batch: int, keys: int, device: torch.device, stream: int) -> Tensor:
+    with torch.inference_mode(False):
+        return torch.full((batch,), keys, dtype=torch.int32, device=device)
+
+
+def _full_lengths(key: Tensor) -> Tensor:
+    """The lengths of sequences that fill their cache. All layers of a decoding step share them."""
+    batch, keys = key.shape[0], key.shape[2]
+    if _is_compiling() or (key.is_cuda and torch.cuda.is_current_stream_capturing()):
+        return torch.full((batch,), keys, dtype=torch.int32, device=key.device)
+    # Another stream may not read what this one has not written yet.
+    stream = torch.cuda.current_stream(key.device).cuda_stream if key.is_cuda else 0
+    return _cached_lengths(batch, keys, key.device, stream)
+
+
+def run_kernel(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    scale: float | None,
+    softcap: float = 0.0,
+    kv_lens: Tensor | None = None,
+) -> Tensor:
+    """Runs mgtune's kernel for arguments for which why_sdpa() is "".
+
+    `kv_lens`: how many keys each sequence has, if it does not fill its rows of key. There are at most 16
+    queries then, and it is not causal.
+    """
+    if scale is None:
+        scale = query.shape[3] ** -0.5
+    result: Tensor
+    if kv_lens is not None or (query.shape[2] <= _MOST_QUERIES and not is_causal):
+        run: Any = _decode_operator if _is_compiling() else _decode_kernel
+        if kv_lens is None:
+            kv_lens = _full_lengths(key)
+        result = run(query, key, value, kv_lens, scale, -1, False, -1, softcap)
+    else:
+        run = _prefill_operator if _is_compiling() else _prefill_kernel
+        result = run(query, key, value, scale, is_causal, -1, softcap)
+    return result
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    prefer: str = "auto",
+) -> Tensor:
+    """Returns softmax(scale * query @ key^T + mask) @ value for each head.
+
+    It takes what torch.nn.functional.scaled_dot_product_attention takes and gives the same result.
+    mgtune's kernels run where a measurement says that they are faster: on an H200, in bfloat16, with
+    one query for each of 1 to 8 sequences, 32 query heads, 8 heads of keys of 128, and 1,024 to 65,536
+    keys (see _attention_rule.py). They have no gradient. PyTorch's attention runs in all other cases.
+
+    Args:
+        query: shape (batch, heads, queries, head_dim).
+        key, value: shape (batch, kv_heads, keys, head_dim). kv_heads is heads or, with enable_gqa, a
+            divisor of it; consecutive query heads share a head of keys.
+        attn_mask, dropout_p: as in PyTorch's function, which runs if there is one.
+        is_causal: query i sees the keys up to key i.
+        scale: None means 1 / sqrt(head_dim).
+        enable_gqa: whether kv_heads may be less than heads.
+        prefer: "auto", the rule above; "mgtune", mgtune's kernels wherever they compute the call: float16
+            or bfloat16, a head_dim of 64, 96, 128 or 256, no mask, dropout or gradient, and as many
+            queries as keys if it is causal; "sdpa", PyTorch's attention.
+
+    Returns:
+        A tensor of query's shape and dtype.
+
+    Raises:
+        ValueError: `prefer` is another word.
+        RuntimeError: what PyTorch's function raises for arguments that do not fit; with
+            MGTUNE_STRICT=1, if mgtune's kernels were to run and cannot; in a CUDA graph capture, if
+            they were to run and no call before had such a shape (see mgtune.torch.warmup).
+    """
+    check_preference(prefer)
+    if why_sdpa(
+        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, prefer
+    ):
+        return F.scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            attn_mask=attn_mask,
+            dropout_p=dropout_p,
+            is_causal=is_causal,
+            scale=scale,
+            enable_gqa=enable_gqa,
+        )
+    return run_kernel(query, key, value, is_causal, scale)

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mgtune.torch import _attention, _fallback
+from mgtune.torch import _fallback, _model_attention
 from mgtune.torch._patched import LAYER_NORM, Change, patched_class, rewritten_forward
 
 _WORDS = {
@@ -174,22 +174,31 @@ def _change(module: nn.Module) -> Change | str | None:
     return None
 
 
-def patch(model: nn.Module) -> PatchReport:
-    """Replaces the norms and gated MLPs of a model by mgtune's kernels, in place.
+def patch(model: nn.Module, *, attention: str = "auto") -> PatchReport:
+    """Replaces the norms, gated MLPs and attention of a model by mgtune's kernels, in place.
 
     It knows modules by what they compute: each candidate is run on a small sample and compared with
     the formula of the kernel. So it works for Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3 (norms),
     Phi-3, and for models that are built of the same parts. Where a decoder layer adds the residual
-    right before a norm, both become one kernel. Attention stays PyTorch's; only its causal mask is left
-    out where that changes nothing, which torch.compile would otherwise build. Parameters, state dicts
-    and types stay.
+    right before a norm, both become one kernel. Parameters, state dicts and types stay.
+
+    Attention becomes mgtune.torch.attention, through the attention interface of transformers: PyTorch's
+    attention, and mgtune's kernels for the decoding steps where they were measured to be faster, with a
+    dynamic or a static cache. A causal mask is left out where that changes nothing.
 
     Args:
         model: any module, for example a Hugging Face model. Its weights must be loaded.
+        attention: "auto", or "mgtune" for mgtune's attention wherever it computes the same, see
+            mgtune.torch.attention. This is for tests, and for GPUs and shapes that were not measured.
 
     Returns:
         What was replaced, and why the rest was left. print() shows a table.
+
+    Raises:
+        ValueError: `attention` is another word.
     """
+    if attention not in ("auto", "mgtune"):
+        raise ValueError(f"attention is {attention!r}; it must be 'auto' or 'mgtune'")
     report = PatchReport()
     # Children come before their parents, because a layer is changed if its norm was.
     for name, module in reversed(list(model.named_modules())):
@@ -204,10 +213,10 @@ def patch(model: nn.Module) -> PatchReport:
         report.replaced.append(Replaced(name, class_name, _WORDS[change.kind]))
     report.replaced.reverse()
     report.left.reverse()
-    why = _attention.use_without_mask(model)
+    why = _model_attention.use(model, attention)
     if why == "":
         _leave_out_plain_masks(model)
-        report.replaced.append(Replaced("", type(model).__name__, "causal mask of attention"))
+        report.replaced.append(Replaced("", type(model).__name__, "attention and its causal mask"))
     elif why is not None:
         report.left.append(Left("", type(model).__name__, f"attention: {why}"))
     return report
@@ -230,5 +239,5 @@ def unpatch(model: nn.Module) -> int:
             # Masks and attention are one change.
             count += 0 if getattr(module, "_mgtune_change").kind == "base_model" else 1
             module.__class__ = original
-        count += _attention.restore(module)
+        count += _model_attention.restore(module)
     return count

@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mgtune.torch import _attention
+from mgtune.torch import _model_attention
 from mgtune.torch._functions import add_rms_norm, rms_norm, swiglu, swiglu_packed
 
 
@@ -178,7 +178,7 @@ def _members(original: type[nn.Module], change: Change) -> dict[str, Any]:
     if forward is None:  # a pickle of another version of transformers
         raise RuntimeError(f"the forward of {original.__qualname__} has changed; patch it again")
     if change.kind == "base_model":
-        return {"forward": forward, "causal_mask_of": _attention.causal_mask_of}
+        return {"forward": forward, "causal_mask_of": _model_attention.causal_mask_of}
     return {"forward": forward}
 
 
@@ -208,6 +208,6 @@ def _make_class(original: type[nn.Module], change: Change) -> type[nn.Module]:
 
 def _new_module(original: type[nn.Module], change: Change) -> nn.Module:
     """A patched module without its state, as unpickling makes it, perhaps in a new process."""
-    _attention.register()
+    _model_attention.register()
     cls = patched_class(original, change)
     return cls.__new__(cls)

@@ -92,6 +92,76 @@ def _swiglu_packed_backward(dy: Tensor, gate_up: Tensor) -> Tensor:
     return _contiguous_like(gate_up)
 
 
+def _rows_of_all_heads(q: Tensor) -> Tensor:
+    """An output of q's shape, (batch, heads, rows, head_dim), with the heads of a row side by side."""
+    batch, heads, rows, head_dim = q.shape
+    return q.new_empty((batch, rows, heads, head_dim)).transpose(1, 2)
+
+
+def _attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float,
+    causal: bool = False,
+    window: int = -1,
+    softcap: float = 0.0,
+) -> Tensor:
+    return _rows_of_all_heads(q)
+
+
+def _attention_varlen(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    q_starts: Tensor,
+    k_starts: Tensor,
+    max_q: int,
+    max_k: int,
+    scale: float,
+    causal: bool = False,
+    window: int = -1,
+    softcap: float = 0.0,
+) -> Tensor:
+    return _contiguous_like(q)
+
+
+def _attention_decode(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    kv_lens: Tensor,
+    scale: float,
+    kv_len: int = -1,
+    causal: bool = False,
+    window: int = -1,
+    softcap: float = 0.0,
+) -> Tensor:
+    return _rows_of_all_heads(q)
+
+
+def _attention_decode_paged(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    kv_lens: Tensor,
+    block_table: Tensor,
+    scale: float,
+    kv_len: int = -1,
+    causal: bool = False,
+    window: int = -1,
+    softcap: float = 0.0,
+) -> Tensor:
+    return _rows_of_all_heads(q)
+
+
+_ATTENTION: dict[str, Callable[..., Any]] = {
+    "attention": _attention,
+    "attention_varlen": _attention_varlen,
+    "attention_decode": _attention_decode,
+    "attention_decode_paged": _attention_decode_paged,
+}
+
 _FAKES: dict[str, Callable[..., Any]] = {
     "rms_norm": _norm,
     "rms_norm_with_rstd": _norm_with_rstd,
@@ -103,6 +173,7 @@ _FAKES: dict[str, Callable[..., Any]] = {
     "swiglu_backward": _swiglu_backward,
     "swiglu_packed": _swiglu_packed,
     "swiglu_packed_backward": _swiglu_packed_backward,
+    **_ATTENTION,
 }
 
 
@@ -186,6 +257,27 @@ def _register_forms_without_rstd() -> None:
     _implement("add_rms_norm", add_rms_norm)
 
 
+def _refuse_gradients_of_attention() -> None:
+    """There is no backward kernel: a call that needs a gradient raises, instead of losing it."""
+
+    def refusing(name: str) -> Callable[..., Tensor]:
+        kernel = getattr(_ops, f"_{name}")
+
+        def call(q: Tensor, k: Tensor, v: Tensor, *rest: Any, **options: Any) -> Tensor:
+            if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+                raise RuntimeError(
+                    f"torch.ops.mgtune.{name} has no gradient, but q, k or v needs one; use "
+                    "mgtune.torch.attention, which runs PyTorch's attention then, or torch.no_grad()"
+                )
+            result: Tensor = kernel(q, k, v, *rest, **options)
+            return result
+
+        return call
+
+    for name in _ATTENTION:
+        _implement(name, refusing(name))
+
+
 def register() -> None:
     """Registers everything. Call it once, after the library of operators was loaded."""
     for name, fake in _FAKES.items():
@@ -196,3 +288,4 @@ def register() -> None:
     _register_norm_gradients()
     _register_swiglu_gradients()
     _register_forms_without_rstd()
+    _refuse_gradients_of_attention()

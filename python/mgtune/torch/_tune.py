@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -113,9 +114,11 @@ def _scalar_of(output: Any) -> torch.Tensor | None:
 
 def _seconds(budget: str | float) -> float:
     if isinstance(budget, (int, float)):
+        if not 0 < budget < math.inf:
+            raise ValueError(f"budget is {budget}; it must be a positive number of seconds")
         return float(budget)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", budget.strip())
-    if match is None:
+    if match is None or float(match[1]) == 0:
         raise ValueError(f"budget is {budget!r}; write a time such as '60s', '10m' or '1h'")
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 

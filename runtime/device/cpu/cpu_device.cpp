@@ -89,6 +89,10 @@ class CpuDevice final : public Device {
     return Status();
   }
 
+  Status copy_on_device(void* to, const void* from, std::size_t bytes, Stream) override {
+    return copy_to_device(to, from, bytes);
+  }
+
   Result<std::unique_ptr<Module>> load(const Build& build) override {
     if (build.arch != "cpu" && build.arch != "cpu-race") {
       return unsupported("a build for " + build.arch + " does not run on the cpu device");

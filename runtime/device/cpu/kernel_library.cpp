@@ -80,6 +80,21 @@ class KernelLibrary final : public Module {
     return Status();
   }
 
+  // The compiler exports a pointer to each variable, and its size under the same name with
+  // "_bytes".
+  Status find_variables(const Build& build) {
+    for (const BuildVariable& variable : build.variables) {
+      const auto* const memory = static_cast<void**>(dlsym(handle_, variable.symbol.c_str()));
+      const auto* const bytes =
+          static_cast<const std::size_t*>(dlsym(handle_, (variable.symbol + "_bytes").c_str()));
+      if (memory == nullptr || bytes == nullptr) {
+        return corrupt("the build has no symbol '" + variable.symbol + "' for " + variable.name);
+      }
+      variables_[variable.name] = {*memory, *bytes};
+    }
+    return Status();
+  }
+
  private:
   std::string path_;
   void* handle_ = nullptr;
@@ -104,6 +119,7 @@ Result<std::unique_ptr<Module>> load_kernel_library(const Build& build,
   MGTUNE_TRY(folder.write(file, build.binary));
   MGTUNE_TRY(library->open(folder.path() + "/" + file));
   MGTUNE_TRY(library->find_kernels(build));
+  MGTUNE_TRY(library->find_variables(build));
   return std::unique_ptr<Module>(std::move(library));
 }
 

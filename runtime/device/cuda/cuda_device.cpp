@@ -143,6 +143,14 @@ class CudaDevice final : public Device {
         "filling device memory");
   }
 
+  Status copy_on_device(void* to, const void* from, std::size_t bytes, Stream stream) override {
+    if (bytes == 0) return {};
+    MGTUNE_TRY(make_current());
+    return driver_.status(
+        driver_.cuMemcpyAsync(address(to), address(from), bytes, cuda_stream(stream)),
+        "copying within device memory");
+  }
+
   Result<std::unique_ptr<Module>> load(const Build& build) override {
     MGTUNE_TRY(make_current());
     // Loading must not break the capture of a stream by another thread.

@@ -39,10 +39,12 @@
   X(cuMemFreeHost, "cuMemFreeHost")                                                             \
   X(cuMemcpyHtoD, "cuMemcpyHtoD_v2")                                                            \
   X(cuMemcpyDtoH, "cuMemcpyDtoH_v2")                                                            \
+  X(cuMemcpyAsync, "cuMemcpyAsync")                                                             \
   X(cuMemsetD8Async, "cuMemsetD8Async")                                                         \
   X(cuLibraryLoadData, "cuLibraryLoadData")                                                     \
   X(cuLibraryUnload, "cuLibraryUnload")                                                         \
   X(cuLibraryGetKernel, "cuLibraryGetKernel")                                                   \
+  X(cuLibraryGetGlobal, "cuLibraryGetGlobal")                                                   \
   X(cuKernelGetFunction, "cuKernelGetFunction")                                                 \
   X(cuKernelGetAttribute, "cuKernelGetAttribute")                                               \
   X(cuKernelSetAttribute, "cuKernelSetAttribute")                                               \

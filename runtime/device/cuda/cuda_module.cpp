@@ -74,6 +74,16 @@ class CudaModule final : public Module {
     return {};
   }
 
+  Status add_variable(const BuildVariable& variable) {
+    CUdeviceptr memory = 0;
+    std::size_t bytes = 0;
+    MGTUNE_TRY(driver_.status(
+        driver_.cuLibraryGetGlobal(&memory, &bytes, library_, variable.symbol.c_str()),
+        "finding the variable"));
+    variables_[variable.name] = {reinterpret_cast<void*>(memory), bytes};
+    return {};
+  }
+
  private:
   const CudaDriver& driver_;
   CUlibrary library_;
@@ -90,6 +100,9 @@ Result<std::unique_ptr<Module>> load_cuda_module(const CudaDriver& driver, CUdev
   auto module = std::make_unique<CudaModule>(driver, library);
   for (const BuildKernel& kernel : build.kernels) {
     MGTUNE_TRY(module->add_kernel(device, limits, kernel).with_context(kernel.name));
+  }
+  for (const BuildVariable& variable : build.variables) {
+    MGTUNE_TRY(module->add_variable(variable).with_context(variable.name));
   }
   return std::unique_ptr<Module>(std::move(module));
 }

@@ -32,9 +32,9 @@
  * at the same time, and compile the same build only once; they load one after the other.
  * Allocations, copies and mgr_synchronize hold up no other thread, however long a stream takes.
  * mgr_launch, mgr_workspace_bytes and mgr_explain take no lock: any number of threads may launch
- * one plan, if each stream has a workspace of its own. On a GPU every function leaves the device's
- * primary context current on the calling thread, as the CUDA runtime does. Freeing a handle that is
- * in use is a mistake of the caller.
+ * one plan, if each stream has a workspace of its own (and see mgr_launch about constant memory).
+ * On a GPU every function leaves the device's primary context current on the calling thread, as the
+ * CUDA runtime does. Freeing a handle that is in use is a mistake of the caller.
  *
  * Processes: after the first mgr_open, a child of fork() cannot use the library, because it has
  * neither the threads nor the driver of its parent. In the child every function that returns a
@@ -214,6 +214,12 @@ MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace,
  *    or an infinity.
  *  - workspace: mgr_workspace_bytes() of device memory, aligned to 256 bytes, prepared, and not in
  *    use by a launch on another stream. Null if mgr_workspace_bytes() is 0.
+ *
+ * An operator's own design may keep tensors in constant memory ("constants" of the operator file).
+ * Each launch then first copies these tensors there, in the order of the stream. A plan has one such
+ * memory. So launches of one plan that may overlap, by several threads, on different streams or in
+ * different graphs, must pass the same content for these tensors. Otherwise make a plan for each
+ * stream. No operator that is shipped with the library does this.
  *
  * With MGTUNE_RECORD=FILE in the environment, a plan writes each problem that it launches to FILE,
  * once per problem, for 'mgtune sweep --shapes FILE'. Without the variable a launch costs nothing

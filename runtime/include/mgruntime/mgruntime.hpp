@@ -43,6 +43,7 @@ class [[nodiscard]] Status {
   explicit Status(mgr_status_t status) {
     if (status != MGR_OK) error_ = {status, mgr_last_error()};
   }
+  explicit Status(Error error) : error_(std::move(error)) {}
   explicit operator bool() const { return error_.status == MGR_OK; }
   const Error& error() const { return error_; }
 

@@ -22,9 +22,11 @@ namespace mgtune {
 
 class FakeModule : public Module {
  public:
-  FakeModule(std::vector<std::unique_ptr<Kernel>> kernels, std::atomic<std::int64_t>& alive)
+  FakeModule(std::vector<std::unique_ptr<Kernel>> kernels,
+             std::map<std::string, DeviceVariable> variables, std::atomic<std::int64_t>& alive)
       : alive_(alive) {
     kernels_ = std::move(kernels);
+    variables_ = std::move(variables);
     ++alive_;
   }
   FakeModule(const FakeModule&) = delete;
@@ -51,6 +53,7 @@ class FakeDevice : public HostMemoryDevice {
   // What tests set. `parameters`: sizes by the kernel's name without its template arguments.
   DeviceInfo device_info = fake_h200();
   std::map<std::string, std::vector<std::size_t>> parameters;
+  std::map<std::string, DeviceVariable> variables;  // of every module
   std::function<Status(const KernelLaunch&)> on_launch;
   std::function<void(void*, std::size_t)> on_fill;
   std::function<Status(const TensorMapRequest&, EncodedTensorMap&)> on_tensor_map;
@@ -78,7 +81,8 @@ class FakeDevice : public HostMemoryDevice {
       const std::string name = kernel.name.substr(0, kernel.name.find('<'));
       kernels.push_back(std::make_unique<Kernel>(kernel.name, parameters[name]));
     }
-    return std::unique_ptr<Module>(std::make_unique<FakeModule>(std::move(kernels), modules_alive));
+    return std::unique_ptr<Module>(
+        std::make_unique<FakeModule>(std::move(kernels), variables, modules_alive));
   }
   Result<std::int64_t> blocks_per_sm(const Kernel&, std::uint32_t threads, std::uint32_t) override {
     ++blocks_questions;
@@ -109,6 +113,7 @@ class FakeCompiler : public Compiler {
       build.binary += name + ";";
       build.kernels.push_back({name, name});
     }
+    for (const std::string& name : request.variables) build.variables.push_back({name, name});
     build.sha256 = sha256_hex(build.binary);
     return build;
   }

@@ -100,6 +100,20 @@ TEST_F(BuildCacheTest, AnEntryIsTextInFrontOfTheBinary) {
   EXPECT_TRUE(entry.ends_with(build.binary));
 }
 
+TEST_F(BuildCacheTest, VariablesRoundTripAndLeaveOtherEntriesAsTheyWere) {
+  Build build = make_artifact("variables");
+  EXPECT_EQ(encode_cache_entry(build).find("variables 1\n"), std::string::npos);
+  build.variables = {{"own::weights", "_ZN3own7weightsE"}, {"count", "count"}};
+  ASSERT_TRUE(cache().store(build).ok());
+  const std::optional<Build> loaded = cache().load(build.key);
+  ASSERT_TRUE(loaded.has_value());
+  expect_equal(*loaded, build);
+  ASSERT_EQ(loaded->variables.size(), 2U);
+  EXPECT_EQ(loaded->variables[0].name, "own::weights");
+  EXPECT_EQ(loaded->variables[0].symbol, "_ZN3own7weightsE");
+  EXPECT_EQ(loaded->variables[1].name, "count");
+}
+
 TEST_F(BuildCacheTest, BuildsWithoutAnythingRoundTrip) {
   Build build;
   build.key = sha256_hex("empty");

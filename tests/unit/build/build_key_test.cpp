@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "compiler/compiler.h"
 #include "core/embedded.h"
@@ -22,8 +23,11 @@ struct Inputs {
   std::vector<std::string> kernels = {"k<1>", "k<2>"};
   std::string arch = "cpu";
   std::string identity = "g++ 12.2.0";
+  std::vector<MacroDefinition> macros;
 
-  std::string key() const { return build_key({&sources, source, kernels, arch}, identity); }
+  std::string key() const {
+    return build_key({&sources, source, kernels, arch, "", macros}, identity);
+  }
 };
 
 // The key after a change of the inputs.
@@ -36,6 +40,34 @@ std::string key_with(const std::function<void(Inputs&)>& change) {
 TEST(BuildKey, IsAHashAndAlwaysTheSame) {
   EXPECT_EQ(Inputs().key().size(), 64u);
   EXPECT_EQ(Inputs().key(), Inputs().key());
+}
+
+// The key that earlier versions computed. Caches and packs of users keep their entries as long as
+// it stays.
+TEST(BuildKey, ARequestWithoutMacrosKeepsItsKey) {
+  EXPECT_EQ(Inputs().key(), "116c64116dbd73e9a6c9e6cf9536748f133c8273f1dddc200b1a0c5d4648e048");
+}
+
+TEST(BuildKey, MacrosCount) {
+  const std::string key = Inputs().key();
+  const auto with = [](std::vector<MacroDefinition> macros) {
+    return key_with([&](Inputs& in) { in.macros = std::move(macros); });
+  };
+  EXPECT_NE(with({{"N", "1"}}), key);
+  EXPECT_NE(with({{"N", "1"}}), with({{"N", "2"}}));
+  EXPECT_NE(with({{"N", "1"}}), with({{"M", "1"}}));
+  EXPECT_NE(with({{"N", "1"}, {"M", "1"}}), with({{"N", "1"}}));
+}
+
+TEST(BuildKey, VariablesAndOptionsCount) {
+  const Inputs in;
+  BuildRequest request{&in.sources, in.source, in.kernels, in.arch};
+  const std::string key = build_key(request, in.identity);
+  request.variables = {"d_filter"};
+  const std::string with_variable = build_key(request, in.identity);
+  EXPECT_NE(with_variable, key);
+  request.options = {"--fmad=false"};
+  EXPECT_NE(build_key(request, in.identity), with_variable);
 }
 
 TEST(BuildKey, EveryInputCounts) {

@@ -162,6 +162,60 @@ TEST_F(VariantBuildRequestTest, ADesignsOwnArchitectureGoesFirstExceptOnTheCpu) 
   EXPECT_EQ(request_for("cpu-race").arch, "cpu-race");
 }
 
+TEST_F(VariantBuildRequestTest, HasTheDesignsMacros) {
+  EXPECT_TRUE(request_for("sm_90").macros.empty());
+  const Scope& scope = op_.designs[0].scope;
+  const auto define = [&](const char* macro, const char* value) {
+    op_.designs[0].defines.push_back({macro, Expression::parse(value, scope).value()});
+  };
+  define("BLOCK_SIZE_X", "THREADS");
+  define("HALF", "THREADS / 2 - 33");
+  define("IS_GOOD", "MODE == good");
+  define("HOW", "MODE");
+  define("REAL", "T");
+  EXPECT_EQ(request_for("sm_90").macros, (std::vector<MacroDefinition>{{"BLOCK_SIZE_X", "64"},
+                                                                       {"HALF", "-1"},
+                                                                       {"IS_GOOD", "1"},
+                                                                       {"HOW", "good"},
+                                                                       {"REAL", "float"}}));
+}
+
+TEST_F(VariantBuildRequestTest, HasTheDesignsOptionsAndConstants) {
+  using Kind = CompileOption::Kind;
+  Design& design = op_.designs[0];
+  const auto parsed = [&](const char* text) {
+    return Expression::parse(text, design.scope).value();
+  };
+  design.options = {{"--use_fast_math", Kind::flag, parsed("MODE == good")},
+                    {"--restrict", Kind::flag, parsed("MODE == wrong")},
+                    {"--fmad", Kind::boolean, parsed("THREADS > 64")},
+                    {"--maxrregcount", Kind::number, parsed("THREADS / 2")}};
+  design.constants = {{0, "d_x"}};
+  EXPECT_EQ(request_for("sm_90").options,
+            (std::vector<std::string>{"--use_fast_math", "--fmad=false", "--maxrregcount=32"}));
+  EXPECT_EQ(request_for("sm_90").variables, std::vector<std::string>{"d_x"});
+  EXPECT_TRUE(request_for("cpu").options.empty());
+  design.options.back().value = Expression::integer(0);
+  EXPECT_EQ(request_for("sm_90").options.size(), 2U);
+}
+
+TEST_F(VariantBuildRequestTest, RefusesAMacroThatWouldChangeAHeaderOfMgtune) {
+  SourceTree sources = *op_.sources;
+  sources.files["add.cu"].insert(0, "#include <mg/vec.cuh>\n");
+  op_.sources = std::make_shared<const SourceTree>(std::move(sources));
+  op_.designs[0].defines.push_back({"T", Expression::integer(1)});
+  const Variant variant = parse_variant(op_, "flat THREADS=64 MODE=good").value();
+  const Binding binding = bind_static(op_, {{"T", "f32"}}).value();
+  const Slots slots = compile_slots(binding, variant, {90, 132, 232448, 62914560}).value();
+  const Status status = variant_build_request(op_, variant, slots, "sm_90").status();
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_NE(status.message().find("add.json: /designs/flat/defines/T: <mg/"), std::string::npos)
+      << status.message();
+  EXPECT_NE(status.message().find(">, which add.cu includes, uses the name 'T' itself"),
+            std::string::npos)
+      << status.message();
+}
+
 TEST(MakeCompiler, NamesAnArchitectureThatNothingServes) {
   const Status status = make_compiler("gfx942").status();
   EXPECT_EQ(status.code(), StatusCode::unsupported);

@@ -66,6 +66,56 @@ TEST(HostCompiler, FillsTheArtifact) {
   EXPECT_EQ(build.binary.substr(0, 4), "\177ELF");
 }
 
+// Kernels as they are written outside of mgtune: without templates, with macros instead.
+constexpr char kPlainKernels[] = R"(
+#include "detail/factor.cuh"
+#if !WIDE || SIZE != 48
+#error the macros have other values
+#endif
+extern "C" __global__ void c_kernel(REAL* x) { x[0] = SIZE * factor(); }
+__global__ void plain(float* x) { x[0] = SIZE; }
+__global__ void both(float* x) { x[0] = 1; }
+__global__ void both(const double* x, float* y) { y[0] = x[0]; }
+)";
+
+TEST(HostCompiler, MacrosAndKernelsWithoutTemplates) {
+  SourceTree tree = family(kPlainKernels);
+  BuildRequest request{&tree,
+                       "scale.cu",
+                       {"c_kernel", "plain", "static_cast<void (&)(float*)>(both)",
+                        "static_cast<void (&)(const double*, float*)>(both)"},
+                       "cpu"};
+  request.macros = {{"SIZE", "48"}, {"WIDE", "1"}, {"REAL", "float"}};
+  const std::unique_ptr<Compiler> cpu = compiler();
+  const Result<Build> built = cpu->compile(request);
+  ASSERT_TRUE(built.ok()) << built.status().message();
+  EXPECT_EQ(built->kernels.size(), 4U);
+  EXPECT_EQ(built->key, build_key(request, cpu->identity()));
+
+  request.macros[0].text = "49";
+  EXPECT_THAT(cpu->compile(request).status().message(),
+              HasSubstr("kernels/family/scale.cu:4:2: error: #error the macros have other values"));
+}
+
+TEST(HostCompiler, ExportsTheVariablesThatLaunchesWrite) {
+  const SourceTree tree = family(
+      "namespace own { __constant__ float weights[9]; }\n"
+      "__constant__ static int count;\n"
+      "__global__ void scale(float* x) { x[0] = own::weights[count]; }\n");
+  BuildRequest request{&tree, "scale.cu", {"scale"}, "cpu"};
+  request.variables = {"own::weights", "count"};
+  const std::unique_ptr<Compiler> cpu = compiler();
+  const Result<Build> built = cpu->compile(request);
+  ASSERT_TRUE(built.ok()) << built.status().message();
+  ASSERT_EQ(built->variables.size(), 2U);
+  EXPECT_EQ(built->variables[0].name, "own::weights");
+  EXPECT_NE(built->variables[0].symbol, built->variables[1].symbol);
+
+  request.variables = {"wieghts"};
+  EXPECT_THAT(cpu->compile(request).status().message(),
+              AllOf(HasSubstr("variable wieghts:"), HasSubstr("error: ")));
+}
+
 TEST(HostCompiler, EqualRequestsGiveEqualBytes) {
   const SourceTree tree = good_family();
   SourceTree elsewhere = good_family();

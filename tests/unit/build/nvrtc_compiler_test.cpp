@@ -192,6 +192,77 @@ TEST(NvrtcCompiler, AFileThatIsNotThereIsNamed) {
   EXPECT_EQ(status.message(), "kernels/test has no file scaled.cu");
 }
 
+TEST(NvrtcCompiler, MacrosAndKernelsWithoutTemplates) {
+  const auto compiler = make_nvrtc_compiler("sm_80").value();
+  const SourceTree sources = tree(R"(
+#if !WIDE || SIZE != 48
+#error the macros have other values
+#endif
+extern "C" __global__ void c_kernel(REAL* x) { x[0] = SIZE; }
+__global__ void plain(float* x) { x[0] = SIZE; }
+__global__ void both(float* x) { x[0] = 1; }
+__global__ void both(const double* x, float* y) { y[0] = x[0]; }
+template <float kBy> __global__ void by(float* x) { x[0] *= kBy; }
+)");
+  BuildRequest request{&sources,
+                       "scaled.cu",
+                       {"c_kernel", "plain", "static_cast<void (&)(float*)>(both)",
+                        "static_cast<void (&)(const double*, float*)>(both)", "by<0.1f>"},
+                       "sm_80"};
+  request.macros = {{"SIZE", "48"}, {"WIDE", "1"}, {"REAL", "float"}};
+  const Result<Build> build = compiler->compile(request);
+  ASSERT_TRUE(build.ok()) << build.status().message();
+  ASSERT_EQ(build->kernels.size(), 5U);
+  EXPECT_EQ(build->kernels[0].symbol, "c_kernel");
+  EXPECT_EQ(build->kernels[1].symbol, "_Z5plainPf");
+  EXPECT_EQ(build->kernels[2].symbol, "_Z4bothPf");
+  EXPECT_EQ(build->kernels[3].symbol, "_Z4bothPKdPf");
+  for (const BuildKernel& kernel : build->kernels) EXPECT_GT(kernel.registers, 0) << kernel.name;
+
+  request.macros[0].text = "49";
+  EXPECT_THAT(compiler->compile(request).status().message(),
+              HasSubstr("the macros have other values"));
+}
+
+TEST(NvrtcCompiler, NamesTheVariablesThatLaunchesWrite) {
+  const auto compiler = make_nvrtc_compiler("sm_80").value();
+  const SourceTree sources = tree(R"(
+namespace own { __constant__ float weights[9]; }
+__constant__ int count;
+extern "C" __global__ void scaled(float* x) { x[0] = own::weights[count]; }
+)");
+  BuildRequest request{&sources, "scaled.cu", {"scaled"}, "sm_80"};
+  request.variables = {"own::weights", "count"};
+  const Result<Build> build = compiler->compile(request);
+  ASSERT_TRUE(build.ok()) << build.status().message();
+  ASSERT_EQ(build->variables.size(), 2U);
+  EXPECT_EQ(build->variables[0].symbol, "_ZN3own7weightsE");
+  EXPECT_EQ(build->variables[1].symbol, "count");
+  EXPECT_NE(build->binary.find("_ZN3own7weightsE"), std::string::npos);
+
+  request.variables = {"wieghts"};
+  const Status status = compiler->compile(request).status();
+  EXPECT_EQ(status.code(), StatusCode::compile_failed);
+  EXPECT_THAT(status.message(), HasSubstr("wieghts"));
+}
+
+TEST(NvrtcCompiler, TakesTheOptionsOfADesign) {
+  const auto compiler = make_nvrtc_compiler("sm_80").value();
+  const SourceTree sources =
+      tree("extern \"C\" __global__ void scaled(float* x) { x[0] = x[1] / x[2] + x[3] * x[4]; }\n");
+  BuildRequest request{&sources, "scaled.cu", {"scaled"}, "sm_80"};
+  const std::string plain = compiler->compile(request).value().binary;
+  for (const char* option : {"--use_fast_math", "--fmad=false", "--ftz=true", "--prec-div=false",
+                             "--prec-sqrt=false", "--maxrregcount=32", "--generate-line-info",
+                             "--restrict", "--extra-device-vectorization"}) {
+    request.options = {option};
+    const Result<Build> build = compiler->compile(request);
+    EXPECT_TRUE(build.ok()) << option << ": " << build.status().message();
+  }
+  request.options = {"--use_fast_math"};
+  EXPECT_NE(compiler->compile(request).value().binary, plain);
+}
+
 TEST(NvrtcCompiler, OneCompilerServesManyCompiles) {
   const auto compiler = make_nvrtc_compiler("sm_80").value();
   const SourceTree sources = tree();

@@ -1,0 +1,578 @@
+#include "scaffold/family_from_kernel.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/text.h"
+#include "family/operator.h"
+#include "json/json.h"
+#include "scaffold/device_part.h"
+#include "scaffold/first_space.h"
+#include "scaffold/kernel_names.h"
+#include "scaffold/kernel_signature.h"
+
+namespace mgtune {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string joined(const Words& words, const char* between = ", ") {
+  return fmt::format("{}", fmt::join(words, between));
+}
+
+struct NewTensor {
+  const KernelParameter* parameter;
+  const char* role;
+  Words shape = {};
+};
+
+struct NewParameter {
+  std::string name;
+  Json values = {};
+  Json first = {};
+  std::int64_t largest = 1;
+};
+
+double tolerance_of(DType dtype) {
+  if (dtype == DType::f64) return 1e-12;
+  if (dtype == DType::f16) return 2e-3;
+  if (dtype == DType::bf16) return 1e-2;
+  return 1e-5;
+}
+
+class FamilyWriter {
+ public:
+  FamilyWriter(const CudaSource& source, const KernelPlace& place, KernelSignature signature)
+      : source_(source), place_(place), signature_(std::move(signature)) {}
+
+  Result<NewFamily> write() {
+    family_.operator_name = signature_.name;
+    MGTUNE_TRY(add_numbers());
+    add_template_parameters();
+    add_open_names();
+    add_dim_if_none();
+    lay_out_blocks();
+    MGTUNE_TRY(add_tensors());
+    note_shared_memory();
+    std::string stem = std::filesystem::path(source_.file).stem().string();
+    if (stem == "reference") stem = "kernel";
+    source_name_ = stem + ".cu";
+    const DevicePart device = device_part(source_);
+    if (!device.removed.empty()) {
+      family_.guesses.push_back("left out, because it is for the host: " + joined(device.removed));
+    }
+    family_.files = {
+        {signature_.name + ".json", operator_text(),
+         "the operator: its dims, tensors, check, problems and space"},
+        {source_name_, device.text, "a copy of the kernel"},
+        {"reference.cu", reference_text(), "a skeleton: it gives NaN until you write it"}};
+    family_.to_decide.insert(
+        family_.to_decide.begin(),
+        fmt::format("reference.cu: write the formula of {} in double precision. Until then every "
+                    "variant is called wrong",
+                    signature_.name));
+    return std::move(family_);
+  }
+
+ private:
+  void guess(const std::string& text) { family_.guesses.push_back(text); }
+  void decide(const std::string& text) { family_.to_decide.push_back(text); }
+
+  // Integers become dims, other numbers scalars.
+  Status add_numbers() {
+    for (const KernelParameter& parameter : signature_.parameters) {
+      if (parameter.pointer) continue;
+      if (!parameter.type_variable.empty()) {
+        return unsupported(fmt::format(
+            "{}: the parameter '{}' of {} is a number of the template's type {}. A scalar of an "
+            "operator "
+            "file has one dtype; make it a float or a double",
+            source_.place(parameter.line), parameter.name, signature_.name, parameter.type));
+      }
+      const bool size = !is_floating(parameter.dtype) && size_in_bytes(parameter.dtype) >= 4;
+      if (size) {
+        dims_.push_back(parameter.name);
+        guess(fmt::format("{} ({}): a dim, passed with every launch", parameter.name,
+                          parameter.type));
+      } else {
+        scalars_[parameter.name] = Json({{"dtype", to_string(parameter.dtype)}, {"check", 1}});
+        guess(fmt::format("{} ({}): a scalar; checks pass 1", parameter.name, parameter.type));
+      }
+    }
+    return {};
+  }
+
+  void add_template_parameters() {
+    for (const TemplateParameter& parameter : signature_.template_parameters) {
+      template_arguments_.push_back(parameter.name);
+      if (parameter.kind == TemplateParameter::Kind::type) {
+        dtypes_[parameter.name] = Json::Array{"f32"};
+        type_variables_.push_back(parameter.name);
+        guess(
+            fmt::format("template parameter {}: a dtype, f32; add others, such as bf16, to dtypes",
+                        parameter.name));
+      } else if (parameter.kind == TemplateParameter::Kind::boolean) {
+        params_.push_back({parameter.name, Json::Array{false, true}, parameter.fallback == "true"});
+        guess(fmt::format("template parameter {}: a tunable", parameter.name));
+      } else {
+        add_tunable(parameter.name, whole_number(parameter.fallback), "template parameter ");
+      }
+    }
+  }
+
+  int axes() const {
+    for (const char axis : {'z', 'y'}) {
+      const AxisUse use = find_axis_use(source_, place_, axis, {});
+      if (use.threads || use.blocks) return axis == 'z' ? 3 : 2;
+    }
+    return 1;
+  }
+
+  void add_tunable(const std::string& name, std::optional<std::int64_t> known, const char* what) {
+    const FirstValues first = first_values(name, axes(), known);
+    params_.push_back({name, Json(first.values), first.first, first.values.back()});
+    guess(fmt::format("{}{}: a tunable with the values {}; the default is {}{}", what, name,
+                      fmt::join(first.values, ", "), first.first,
+                      known ? " as in the source" : ""));
+  }
+
+  void add_open_names() {
+    const bool has_headers =
+        std::ranges::any_of(source_.directives, [](const CudaDirective& directive) {
+          return directive.name == "include" && directive.rest.starts_with('"');
+        });
+    for (const OpenName& name : find_open_names(source_, place_, signature_)) {
+      const std::string at = fmt::format("macro (line {}) ", name.line);
+      if (name.origin == OpenName::Origin::fixed) {
+        if (sounds_tunable(name.name)) {
+          guess(fmt::format(
+              "{}{}: fixed to {} by its #define. To tune it, put #ifndef and #endif around "
+              "the #define and add it to params and defines",
+              at, name.name, name.value.value_or(0)));
+        }
+        continue;
+      }
+      if (name.origin == OpenName::Origin::undefined && has_headers) {
+        guess(
+            fmt::format("{}{}: not defined in this file; if no header defines it, add it to params "
+                        "and defines",
+                        at, name.name));
+        continue;
+      }
+      defines_[name.name] = Json(name.name);
+      if (sounds_tunable(name.name)) {
+        add_tunable(name.name, name.value, at.c_str());
+      } else {
+        static_dims_.push_back(name.name);
+        static_values_[name.name] = name.value;
+        guess(fmt::format("{}{}: a static dim, compiled in as a macro", at, name.name));
+      }
+    }
+  }
+
+  void add_dim_if_none() {
+    if (!dims_.empty() || !static_dims_.empty()) return;
+    dims_.emplace_back("n");
+    decide(fmt::format("dims: {} takes no size, so the dim n is made up", signature_.name));
+  }
+
+  Words sizes() const { return dims_.empty() ? static_dims_ : dims_; }
+
+  Words parameter_names() const {
+    Words names;
+    for (const NewParameter& parameter : params_) {
+      if (parameter.largest > 1) names.push_back(parameter.name);
+    }
+    return names;
+  }
+
+  std::string size_along(char axis, bool elements) const {
+    const Words all = sizes();
+    if (all.size() == 1) return all.front();
+    const std::string named = dim_along(all, axis);
+    if (axis == 'x' && axes() == 1) {
+      // One block per row, or one grid over all elements.
+      const std::string rows = dim_along(all, 'y');
+      return elements ? joined(all, " * ") : (rows.empty() ? all.front() : rows);
+    }
+    if (!named.empty()) return named;
+    const std::size_t from_end =
+        axis == 'x' ? 1 : (axis == 'y' ? 2 : 3);  // the last dim is fastest
+    return all.size() >= from_end ? all[all.size() - from_end] : all.front();
+  }
+
+  void lay_out_blocks() {
+    const int count = axes();
+    bool assumed = false;
+    std::string product;
+    std::int64_t largest = 1;
+    for (int i = 0; i < count; ++i) {
+      const char axis = "xyz"[i];
+      const AxisUse threads = find_axis_use(source_, place_, axis, {});
+      std::string block = block_parameter(parameter_names(), axis, count);
+      if (block.empty() && (threads.threads || i == 0)) {
+        block = count == 1 ? "THREADS" : fmt::format("BLOCK_{}", "XYZ"[i]);
+        add_tunable(block, std::nullopt, "");
+        assumed = true;
+      }
+      block_.push_back(block.empty() ? "1" : block);
+      if (!block.empty()) {
+        product += (product.empty() ? "" : " * ") + block;
+        largest *= std::ranges::find(params_, block, &NewParameter::name)->largest;
+      }
+      const AxisUse use = find_axis_use(source_, place_, axis, parameter_names());
+      if (!use.blocks) {
+        grid_.emplace_back("1");
+        continue;
+      }
+      const std::string work = work_parameter(parameter_names(), axis);
+      std::string each = block_.back();
+      if (!work.empty() && work != block) each += " * " + work;
+      const std::string size = size_along(axis, use.elements);
+      grid_.push_back(use.elements ? fmt::format("ceil_div({}, {})", size, each) : size);
+    }
+    while (grid_.size() > 1 && grid_.back() == "1") grid_.pop_back();
+    if (largest > 1024) constraints_.push_back(product + " <= 1024");
+    if (assumed) {
+      guess(fmt::format("block: [{}]; no name in the kernel says how many threads a block has",
+                        joined(block_)));
+    }
+    decide(fmt::format(
+        "grid: [{}] of blocks [{}] is a guess; compare it with how you launch the kernel",
+        joined(grid_), joined(block_)));
+  }
+
+  Words shape_of(const KernelParameter& parameter) const {
+    const Words all = sizes();
+    Words shape = all;
+    const std::set<std::string> names(all.begin(), all.end());
+    for (const auto& [m, n, k] : {std::array{"m", "n", "k"}, std::array{"M", "N", "K"}}) {
+      if (names != std::set<std::string>{m, n, k}) continue;
+      if (parameter.name.starts_with('a') || parameter.name.starts_with('A')) shape = {m, k};
+      if (parameter.name.starts_with('b') || parameter.name.starts_with('B')) shape = {k, n};
+      if (parameter.name.starts_with('c') || parameter.name.starts_with('C')) shape = {m, n};
+    }
+    const std::string x = dim_along(all, 'x'), y = dim_along(all, 'y');
+    if (all.size() == 2 && !x.empty() && !y.empty() && x != y) shape = {y, x};
+    if (dims_.empty() && all.size() > 2 && !x.empty() && !y.empty()) shape = {y, x};
+    if (parameter.lanes > 1) shape.push_back(std::to_string(parameter.lanes));
+    return shape;
+  }
+
+  Status add_tensors() {
+    bool output = false;
+    for (const KernelParameter& parameter : signature_.parameters) {
+      if (!parameter.pointer) continue;
+      const char* role = "in";
+      std::string why = "const";
+      if (!parameter.constant) {
+        const PointerUse use = find_use(source_, place_, parameter.name);
+        if (use == PointerUse::read) {
+          why = "the kernel only reads it";
+        } else if (use == PointerUse::read_and_written) {
+          role = "inout";
+          why = "the kernel reads it before it writes it";
+        } else {
+          role = "out";
+          why = "the kernel writes it and does not read it first";
+        }
+        if (use == PointerUse::unknown) {
+          why = "not const";
+          decide(fmt::format(
+              "{}: its role 'out' is a guess, because the kernel passes the pointer on; "
+              "make it 'inout' if its values are read before they are written",
+              parameter.name));
+        }
+      }
+      output = output || std::string_view(role) != "in";
+      tensors_.push_back({&parameter, role, shape_of(parameter)});
+      guess(fmt::format("{} ({}*): a tensor, {}, because {}", parameter.name, parameter.type, role,
+                        why));
+    }
+    if (!output) {
+      return invalid_argument(
+          fmt::format("{}: no pointer of {} is written, so there is nothing to check. At least one "
+                      "parameter must be a "
+                      "pointer to elements that are not const",
+                      source_.place(place_.line), signature_.name));
+    }
+    if (sizes().size() > 1 || dims_.empty()) {
+      Words shapes;
+      for (const NewTensor& tensor : tensors_) {
+        shapes.push_back(fmt::format("{} [{}]", tensor.parameter->name, joined(tensor.shape)));
+      }
+      decide(fmt::format("shapes: {} are guesses", joined(shapes)));
+    }
+    for (const NewTensor& tensor : tensors_) {
+      if (std::string_view(tensor.role) == "out" || !tensor.parameter->type_variable.empty())
+        continue;
+      if (!is_floating(tensor.parameter->dtype)) {
+        decide(
+            fmt::format("{}: checks fill it with integers from 0 to 7; if they are indices, see "
+                        "that all of them are valid",
+                        tensor.parameter->name));
+      }
+    }
+    return {};
+  }
+
+  void note_shared_memory() {
+    for (std::size_t i = place_.body; i < place_.end; ++i) {
+      if (!source_.is(i, "__shared__")) continue;
+      const int line = source_.tokens[i].line;
+      if (i > 0 && source_.is(i - 1, "extern")) {
+        decide(
+            fmt::format("line {}: extern __shared__. Replace it by mg::dynamic_shared<T>() of "
+                        "<mg/shared.cuh>, and give the launch the key \"shared\": its bytes",
+                        line));
+      } else {
+        guess(fmt::format(
+            "line {}: __shared__ works as it is. Written as MG_SHARED of <mg/shared.cuh>, "
+            "the cpu device also finds races in it",
+            line));
+      }
+      return;
+    }
+  }
+
+  std::string dtype_of(const KernelParameter& parameter) const {
+    return parameter.type_variable.empty() ? std::string(to_string(parameter.dtype))
+                                           : parameter.type_variable;
+  }
+
+  Json tensors() const {
+    Json all = Json::object();
+    for (const auto& [parameter, role, shape] : tensors_) {
+      Json tensor = {{"role", role}, {"dtype", dtype_of(*parameter)}, {"shape", shape}};
+      if (parameter->lanes == 2 || parameter->lanes == 4) {
+        tensor["align"] = parameter->lanes * size_in_bytes(parameter->dtype);
+      }
+      const bool floating = !parameter->type_variable.empty() || is_floating(parameter->dtype);
+      if (std::string_view(role) != "out") tensor["fill"] = floating ? "normal" : "uniform(0, 8)";
+      all[parameter->name] = std::move(tensor);
+    }
+    return all;
+  }
+
+  Json cost() const {
+    Words bytes;
+    std::string flops;
+    for (const auto& [parameter, role, shape] : tensors_) {
+      const std::string size = parameter->type_variable.empty()
+                                   ? std::to_string(size_in_bytes(parameter->dtype))
+                                   : fmt::format("sizeof({})", parameter->type_variable);
+      const bool both = std::string_view(role) == "inout";
+      bytes.push_back(fmt::format("{}{} * {}", both ? "2 * " : "", joined(shape, " * "), size));
+      if (std::string_view(role) != "in" && flops.empty()) flops = joined(shape, " * ");
+    }
+    return {{"bytes", joined(bytes, " + ")}, {"flops", flops}};
+  }
+
+  Json check() const {
+    std::set<DType> outputs;
+    for (const auto& [parameter, role, shape] : tensors_) {
+      if (std::string_view(role) == "in") continue;
+      outputs.insert(parameter->type_variable.empty() ? parameter->dtype : DType::f32);
+    }
+    Json tolerance = Json::object();
+    for (const DType dtype : outputs) tolerance[to_string(dtype)] = tolerance_of(dtype);
+    return {{"reference", signature_.name + "_reference"},
+            {"measure", "relative_l2"},
+            {"tolerance", std::move(tolerance)}};
+  }
+
+  // One problem: large on a GPU; on the cpu device small, and no multiple of a block.
+  Json problem(bool emulation) const {
+    const std::size_t rank = std::max<std::size_t>(1, sizes().size());
+    constexpr std::int64_t kLarge[] = {std::int64_t{1} << 24, 4096, 1024};
+    constexpr std::int64_t kSmall[] = {1000, 50, 20};
+    const std::size_t of = std::min<std::size_t>(rank, 3) - 1;
+    Json problem = Json::object();
+    for (const std::string& dim : dims_) problem[dim] = emulation ? kSmall[of] : kLarge[of];
+    for (const std::string& dim : static_dims_) {
+      const bool along = dim_along({dim}, 'x') == dim || dim_along({dim}, 'y') == dim;
+      const bool small = !along || dim.find("filter") != std::string::npos;
+      const std::int64_t size = small ? 5 : (emulation ? 50 : 4096);
+      problem[dim] = static_values_.at(dim).value_or(size);
+    }
+    return Json::Array{std::move(problem)};
+  }
+
+  Json arguments() const {
+    Json all = Json::array();
+    for (const KernelParameter& parameter : signature_.parameters) {
+      const bool dim = std::ranges::find(dims_, parameter.name) != dims_.end();
+      all.push_back(dim ? fmt::format("{}:{}", parameter.name, to_string(parameter.dtype))
+                        : parameter.name);
+    }
+    return all;
+  }
+
+  std::string design_text() const {
+    Json params = Json::object(), first = Json::object();
+    for (const NewParameter& parameter : params_) {
+      params[parameter.name] = parameter.values;
+      first[parameter.name] = parameter.first;
+    }
+    std::string kernel = signature_.name;
+    if (!template_arguments_.empty()) kernel += "<" + joined(template_arguments_) + ">";
+    std::string text = fmt::format("      \"source\": \"{}\",\n      \"params\": {},\n",
+                                   source_name_, params.line_text());
+    if (defines_.line_text() != "{}") {
+      text += fmt::format("      \"defines\": {},\n", defines_.line_text());
+    }
+    if (!constraints_.empty()) {
+      text += fmt::format("      \"constraints\": {},\n", Json(constraints_).line_text());
+    }
+    return text + fmt::format(
+                      "      \"launches\": [\n        {{\n"
+                      "          \"kernel\": \"{}\",\n          \"grid\": {},\n"
+                      "          \"block\": {},\n          \"args\": {}\n        }}\n      ],\n"
+                      "      \"defaults\": [{}]\n",
+                      kernel, Json(grid_).line_text(), Json(block_).line_text(),
+                      arguments().line_text(), first.line_text());
+  }
+
+  std::string operator_text() const {
+    Json dims = Json::object();
+    for (const std::string& dim : dims_) dims[dim] = "dynamic";
+    for (const std::string& dim : static_dims_) dims[dim] = "static";
+    std::string text = "{\n  \"format\": 1,\n";
+    const auto add = [&text](const char* key, const Json& value) {
+      if (value.line_text() != "{}") text += fmt::format("  \"{}\": {},\n", key, value.line_text());
+    };
+    add("dims", dims);
+    add("dtypes", dtypes_);
+    add("scalars", scalars_);
+    Words lines;
+    for (const NewTensor& tensor : tensors_) {
+      const std::string& name = tensor.parameter->name;
+      lines.push_back(fmt::format("    \"{}\": {}", name, tensors()[name].line_text()));
+    }
+    text += fmt::format("  \"tensors\": {{\n{}\n  }},\n", joined(lines, ",\n"));
+    add("cost", cost());
+    add("check", check());
+    add("problems", {{"default", problem(false)}, {"emulation", problem(true)}});
+    return text +
+           fmt::format("  \"designs\": {{\n    \"first\": {{\n{}    }}\n  }}\n}}\n", design_text());
+  }
+
+  std::string reference_text() const {
+    Words templates, parameters, members, outputs;
+    for (const std::string& variable : type_variables_) templates.push_back("typename " + variable);
+    templates.emplace_back("class Problem");
+    std::string size;
+    for (const auto& [parameter, role, shape] : tensors_) {
+      const bool in = std::string_view(role) == "in";
+      const std::string type = parameter->type_variable.empty()
+                                   ? std::string(cuda_name(parameter->dtype))
+                                   : parameter->type_variable;
+      parameters.push_back((in ? "const " + type : "double") + "* " + parameter->name);
+      if (in) continue;
+      std::string count;
+      for (const std::string& dim : shape) {
+        const bool number = whole_number(dim).has_value();
+        count += (count.empty() ? "" : " * ") + (number ? dim : "problem." + dim);
+      }
+      outputs.push_back(
+          fmt::format("  for (long long i = first; i < {}; i += threads) {{\n"
+                      "    {}[i] = not_written_yet;\n  }}\n",
+                      count, parameter->name));
+    }
+    parameters.emplace_back("Problem problem");
+    for (const std::string& dim : dims_) members.push_back("problem." + dim);
+    for (const std::string& dim : static_dims_) members.push_back("problem." + dim);
+    for (const std::string& name : scalar_names()) members.push_back("problem." + name);
+    return fmt::format(
+        "// TO WRITE: what {0} must compute, in double precision. This skeleton gives NaN, so that "
+        "every\n// variant is called wrong until you have replaced it by the formula.\n//\n"
+        "// It runs once per problem and need not be fast. mgtune launches it with 64 blocks of "
+        "128 "
+        "threads,\n// whatever the problem is. So each thread has a loop, and nothing is shared. "
+        "Inputs have their own\n// types; outputs are double and contiguous. An inout tensor holds "
+        "its "
+        "input when the kernel begins.\n// The sizes and scalars are members of `problem`: {1}.\n\n"
+        "#include <mg/vec.cuh>  // mg::to_float(x): a half or bf16 as a float\n\n"
+        "template <{2}>\n__global__ void {0}_reference({3}) {{\n"
+        "  const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;\n"
+        "  const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;\n"
+        "  const double not_written_yet = nan(\"\");\n{4}}}\n",
+        signature_.name, joined(members), joined(templates), joined(parameters),
+        joined(outputs, ""));
+  }
+
+  Words scalar_names() const {
+    Words names;
+    for (const KernelParameter& parameter : signature_.parameters) {
+      const bool dim = std::ranges::find(dims_, parameter.name) != dims_.end();
+      if (!parameter.pointer && !dim) names.push_back(parameter.name);
+    }
+    return names;
+  }
+
+  const CudaSource& source_;
+  const KernelPlace& place_;
+  const KernelSignature signature_;
+  NewFamily family_;
+  std::string source_name_;
+  Words dims_, static_dims_, type_variables_, template_arguments_, grid_, block_, constraints_;
+  std::map<std::string, std::optional<std::int64_t>> static_values_;
+  Json dtypes_ = Json::object(), scalars_ = Json::object(), defines_ = Json::object();
+  std::vector<NewParameter> params_;
+  std::vector<NewTensor> tensors_;
+};
+
+Result<KernelPlace> choose_kernel(const CudaSource& source, const std::string& kernel) {
+  const std::vector<KernelPlace> kernels = find_kernels(source);
+  if (kernels.empty()) {
+    return invalid_argument(
+        source.file +
+        ": there is no __global__ function with a body in this file. --from takes the "
+        "file that defines the kernel");
+  }
+  Words names;
+  for (const KernelPlace& place : kernels) {
+    names.push_back(fmt::format("{} (line {})", place.name, place.line));
+  }
+  if (kernel.empty()) {
+    if (kernels.size() == 1) return kernels.front();
+    return invalid_argument(
+        fmt::format("{}: there are {} kernels in this file. Choose one with --kernel: {}",
+                    source.file, kernels.size(), joined(names)));
+  }
+  const auto found = std::ranges::find(kernels, kernel, &KernelPlace::name);
+  if (found != kernels.end()) return *found;
+  return not_found(fmt::format("{}: no kernel '{}'{}; the kernels are {}", source.file, kernel,
+                               did_you_mean(kernel, kernels, &KernelPlace::name), joined(names)));
+}
+
+// What was written must be an operator.
+Status check_operator(const NewFamily& family, const std::string& family_name) {
+  auto sources = std::make_shared<SourceTree>();
+  sources->folder = family_name;
+  for (const NewFile& file : family.files) sources->files[file.name] = file.content;
+  return decode_operator(family_name, family.operator_name, std::move(sources)).status();
+}
+
+}  // namespace
+
+Result<NewFamily> family_from_kernel(const CudaSource& source, const std::string& kernel,
+                                     const std::string& family) {
+  MGTUNE_ASSIGN(const KernelPlace place, choose_kernel(source, kernel));
+  MGTUNE_ASSIGN(KernelSignature signature, read_signature(source, place));
+  MGTUNE_ASSIGN(NewFamily written, FamilyWriter(source, place, std::move(signature)).write());
+  Status valid = check_operator(written, family);
+  if (valid.ok()) return written;
+  return std::move(valid).with_context(
+      source.file + ": its names do not make an operator; rename them in the kernel");
+}
+
+}  // namespace mgtune

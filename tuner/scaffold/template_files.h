@@ -1,0 +1,15 @@
+// The files of tuner/scaffold/templates, embedded in the program: a folder per word that
+// `mgtune new --like` takes, each with an operator file, a source and reference.cu.
+
+#pragma once
+
+#include <span>
+
+#include "core/embedded.h"
+
+namespace mgtune {
+
+// Sorted by path: "tuner/scaffold/templates/elementwise/add.cu".
+std::span<const EmbeddedFile> template_files();
+
+}  // namespace mgtune

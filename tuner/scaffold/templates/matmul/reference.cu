@@ -1,0 +1,23 @@
+// What matmul must compute, in double precision. It runs once per problem and need not be fast.
+
+#include <mg/vec.cuh>  // mg::to_float
+
+// The key "reference" names this kernel. It is a template over the dtypes of the operator file and
+// then over Problem. Inputs have the type T; outputs are always double. Problem has a member for
+// each dim and each scalar.
+template <typename T, class Problem>
+__global__ void matmul_reference(const T* a, const T* b, double* c, Problem problem) {
+  // mgtune launches it with 64 blocks of 128 threads, whatever the dims are. So each thread has a
+  // loop.
+  const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;
+  const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (long long i = first; i < problem.m * problem.n; i += threads) {
+    const long long row = i / problem.n, column = i % problem.n;
+    double total = 0;
+    for (long long p = 0; p < problem.k; ++p) {
+      total += static_cast<double>(mg::to_float(a[row * problem.k + p])) *
+               static_cast<double>(mg::to_float(b[p * problem.n + column]));
+    }
+    c[i] = total;
+  }
+}
