@@ -51,8 +51,7 @@ TEST_F(CliCheckTest, AFamilyWithoutAMistakeIsTold) {
   EXPECT_THAT(
       ended.out,
       AllOf(HasSubstr("space: 1 of 1 points at n=4096"), HasSubstr("`n % THREADS == 0` removes 0"),
-            HasSubstr("cpu: planted THREADS=64: n=256: right"),
-            HasSubstr("removes nothing, at the problem n=4096"),
+            HasSubstr("cpu: planted THREADS=64: n=256 T=f32: right"), Not(HasSubstr("warning")),
             HasSubstr("no problem found; next: mgtune sweep --kernel " + family)));
 }
 
@@ -171,10 +170,25 @@ TEST_F(CliCheckTest, AConstraintThatRemovesEverythingIsToldWithItsPlace) {
   }
   replace_in_file(family + "/sound.json", "n % THREADS == 0", "n % THREADS == 1");
   const Ended ended = mgtune_.run({"check", family, "--gpu", "cpu", "--arch", "sm_80"});
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("sound.json:17: /designs/planted/constraints/0: "
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("sound.json:16: /designs/planted/constraints/0: "
                                          "`n % THREADS == 1` removes every variant"),
                                Not(HasSubstr("no problem found"))));
   EXPECT_EQ(ended.exit_code, 3) << ended;
+}
+
+TEST_F(CliCheckTest, AConstraintOfParametersThatRemovesNothingGetsAWarning) {
+  const std::string family = mgtune_.folder().file("planted");
+  std::filesystem::create_directory(family);
+  for (const char* file : {"sound.json", "sound.cu", "reference.cu"}) {
+    std::filesystem::copy(source_path("tests/families/planted/") + file, family);
+  }
+  replace_in_file(family + "/sound.json", "n % THREADS == 0", "THREADS <= 1024");
+  const Ended ended = mgtune_.run({"check", family, "--gpu", "cpu", "--arch", "sm_80"});
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("warning: planted.sound: "),
+                               HasSubstr("sound.json:16: /designs/planted/constraints/0: "
+                                         "`THREADS <= 1024` removes nothing, at the problem"),
+                               HasSubstr("no problem found")));
+  EXPECT_EQ(ended.exit_code, 0) << ended;
 }
 
 TEST_F(CliCheckTest, AWrongArchitectureIsRefused) {

@@ -111,13 +111,17 @@ class FamilyCheck {
 
   void add_designs(const ValidOperator& valid) {
     const std::vector<SpaceSummary> spaces = spaces_of(valid);
+    // A design may be for special problems, which another one leaves to it.
+    const bool has_no_variant = std::ranges::all_of(spaces, [](const SpaceSummary& space) {
+      return space.is_empty || !space.unavailable.empty();
+    });
     for (std::size_t i = 0; i < valid.op->designs.size(); ++i) {
       CheckedDesign& design = report_.designs.emplace_back();
       design.op = valid.op->full_name();
       design.design = valid.op->designs[i].name;
       if (spaces.empty()) continue;
       design.space = spaces[i];
-      if (design.space.is_empty) {
+      if (design.space.is_empty && has_no_variant) {
         find({design.op, design.design, "", "",
               fmt::format("{}", fmt::join(design.space.warnings, "\n"))});
         continue;

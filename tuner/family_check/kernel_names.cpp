@@ -79,7 +79,10 @@ std::vector<UnknownKernel> unknown_kernels(const Operator& op) {
     std::string text = unknown_name(op, source, name, pointer);
     if (!text.empty()) unknown.push_back({design, std::move(text)});
   };
-  look_for("", op.check.source, op.check.reference, "/check/reference");
+  // Without one, the results are given by a file or a command.
+  if (!op.check.reference.empty()) {
+    look_for("", op.check.source, op.check.reference, "/check/reference");
+  }
   if (!op.check.baseline.empty()) {
     look_for("", op.check.source, op.check.baseline, "/check/baseline");
   }

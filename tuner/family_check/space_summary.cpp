@@ -22,7 +22,8 @@ std::vector<PrunedByConstraint> constraints_of(const Operator& op, const Design&
     for (std::size_t i = 0; i < expressions.size(); ++i) {
       if (!is_tested_by_space(expressions[i])) continue;
       all.push_back({prefix + expressions[i].text(),
-                     place_with_line(op, fmt::format("/designs/{}/{}/{}", design.name, key, i))});
+                     place_with_line(op, fmt::format("/designs/{}/{}/{}", design.name, key, i)),
+                     expressions[i].stage() == Stage::launch});
     }
   };
   add(design.requirements, "requires", "requires ");
@@ -53,7 +54,7 @@ void warn(SpaceSummary& summary, const Total& total, std::size_t problems) {
       summary.warnings.push_back(fmt::format("{}: `{}` removes every variant, at {}",
                                              constraint.place, constraint.constraint, where));
     } else if (removed == 0 && total.counted && !summary.is_empty && summary.unavailable.empty() &&
-               !is_requirement) {
+               !is_requirement && !constraint.guards_dims) {
       summary.warnings.push_back(fmt::format("{}: `{}` removes nothing, at {}", constraint.place,
                                              constraint.constraint, where));
     }

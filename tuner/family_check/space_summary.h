@@ -16,6 +16,7 @@ namespace mgtune {
 struct PrunedByConstraint {
   std::string constraint;    // "count % VEC == 0", "requires device.cc >= 90"
   std::string place;         // "scale/vector.json:22: /designs/flat/constraints/0"
+  bool guards_dims = false;  // it reads dynamic dims, so it may be there for other problems
   std::uint64_t points = 0;  // that it excludes, of those that the ones before it leave
 };
 

@@ -1,6 +1,7 @@
 // planted.missing_barrier — y[i] = x[i ^ 32]
 //
-// The fault: no __syncthreads() between writing the shared array and reading the element of another warp.
+// The fault: no __syncthreads() between writing the shared array and reading the element of
+// another warp.
 
 #include <mg/shared.cuh>
 #include <mg/types.cuh>

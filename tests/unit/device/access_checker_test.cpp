@@ -29,7 +29,7 @@ __global__ void copies_vectors(float* out, const float* in, int first) {
 __global__ void writes_static(float* out, int index) {
   MG_SHARED(float, left, [8]);
   MG_SHARED(float, right, [8]);
-  left[threadIdx.x % 8] = 1;
+  if (threadIdx.x < 8) left[threadIdx.x] = 1;
   __syncthreads();
   if (threadIdx.x == 0) right[index] = 2;  // line 18
   out[threadIdx.x] = left[threadIdx.x % 8];

@@ -35,9 +35,6 @@ class CheckCommand final : public Command {
     FamilyCheckRequest request;
     request.kernel = kernel_;
     request.program = invocation.program;
-    if (kernel_.empty()) {
-      return invalid_argument("check: name a folder, a family or an operator: mgtune check DIR");
-    }
     TemporaryFolder::remove_abandoned();
     MGTUNE_ASSIGN(request.devices, select_devices("cpu"));
     MGTUNE_ASSIGN(const std::vector<DeviceInfo> selected, select_devices(gpu_));

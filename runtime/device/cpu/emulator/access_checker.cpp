@@ -37,11 +37,15 @@ void AccessChecker::start_block(std::span<const WatchedBuffer> buffers, const Sh
   unwritten_.assign(layout.array_bytes() + shared.dynamic().size(), 1);
   unsigned char* unwritten = unwritten_.data();
   const unsigned char* const arena = shared.arena().data();
-  std::size_t around = 0;  // where the gap in front of the array starts
-  for (const SharedLayout::Array& array : layout.arrays()) {
-    // An array owns the gap in front of it; the last one owns the gap behind it too.
-    const bool is_last = &array == &layout.arrays().back();
-    const std::size_t end = is_last ? layout.bytes() : array.offset + array.bytes;
+  std::size_t around = 0;  // where the bytes start that belong to the array
+  for (std::size_t i = 0; i < layout.arrays().size(); ++i) {
+    // Neighbours share the gap between them.
+    const SharedLayout::Array& array = layout.arrays()[i];
+    const bool is_last = i + 1 == layout.arrays().size();
+    const std::size_t end_of_array = array.offset + array.bytes;
+    const std::size_t end = is_last
+                                ? layout.bytes()
+                                : end_of_array + (layout.arrays()[i + 1].offset - end_of_array) / 2;
     arrays_.push_back({arena + around, end - around, arena + array.offset, array.bytes,
                        array.name.c_str(), array.element_bytes, unwritten, kUnwrittenShared});
     unwritten += array.bytes;

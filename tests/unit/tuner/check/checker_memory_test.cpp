@@ -43,7 +43,7 @@ TEST_F(CheckerTest, AReadPastTheEndEndsTheProcess) {
   // AddressSanitizer sees the access itself; ThreadSanitizer stops at the handler that describes
   // it.
   EXPECT_DEATH({ check("block BUG=reads_past_end"); },
-               AnyOf(HasSubstr("reads byte 1600 of a buffer of 1600 bytes"),
+               AnyOf(HasSubstr("reads element 400 of x, which has 400 elements"),
                      HasSubstr("heap-buffer-overflow"), HasSubstr("signal-unsafe call")));
 }
 

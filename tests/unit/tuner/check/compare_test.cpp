@@ -72,8 +72,10 @@ TEST(Compare, AboveTheToleranceTheWorstElementIsNamed) {
   const OutputComparison comparison =
       compare_with_reference(layout, image_of(layout, {1, 1, 1.5, 1, 3, 1}), reference, 1e-3, 0);
   EXPECT_NEAR(comparison.error, std::sqrt(4.25 / 6), 1e-6);
-  EXPECT_EQ(comparison.message,
-            "y[1, 1] is 3, the reference says 1; relative L2 error 0.842 is above 0.001");
+  EXPECT_EQ(
+      comparison.message,
+      "y[1, 1] is 3, the reference says 1; relative L2 error 0.842 is above 0.001; of 2 wrong "
+      "elements the first: y[0, 2] is 1.5, the reference says 1");
 }
 
 TEST(Compare, PaddingIsNotLookedAt) {

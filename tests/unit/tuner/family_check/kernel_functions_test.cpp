@@ -17,12 +17,13 @@ SourceTree tree_of(const std::string& text) {
 }
 
 TEST(KernelFunctions, HaveNameLineAndParameters) {
-  const SourceTree sources = tree_of(R"cuda(// __global__ void commented(int a);
+  const SourceTree sources = tree_of(R"cu(// __global__ void commented(int a);
 template <class T, int kThreads>
 __global__ void __launch_bounds__(kThreads, 2)
     scale(const T* __restrict__ x, T* y, const std::pair<int, int> z, float = 1.5f) {}
 extern "C" __global__ void none() {}
-const char* const text = "__global__ void quoted(int a)";)cuda");
+const char* const text = "__global__ void quoted(int a)";
+)cu");
   const std::vector<KernelFunction> functions = kernel_functions(sources, "main.cu");
   ASSERT_EQ(functions.size(), 2U);
   EXPECT_EQ(functions[0].name, "scale");
