@@ -130,7 +130,10 @@ std::string failed_operators_text(const ReportModel& model) {
   }
   std::string text;
   for (const auto& [key, count] : counts) {
-    if (count.failed < count.all) continue;
+    const bool has_pick = std::ranges::any_of(model.picks, [&key = key](const ReportPick& pick) {
+      return pick.view.op == key.first && pick.view.gpu.model == key.second;
+    });
+    if (has_pick || count.failed < count.all) continue;
     text += printable_line(fmt::format("{} on {}: no pick, because none of {} passed; {} says why.",
                                        key.first, key.second, counted(count.all, "variant"),
                                        show_failures_command(key.first))) +
