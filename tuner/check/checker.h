@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "build/builder.h"
+#include "check/compare.h"
 #include "check/device_compare.h"
 #include "check/reference.h"
 #include "core/status.h"
@@ -61,6 +62,14 @@ class Checker {
   // the index and both values, or has the device's message. A Status is a failure of the check
   // itself, or of the device if the variant made it fail (device_lost).
   Result<CheckRecord> check(const LoadedVariant& variant);
+
+  // One launch with the inputs of the first seed, threads in order forward.
+  struct LaunchReport {
+    Outcome outcome = Outcome::ok;
+    std::string message;
+    std::vector<OutputReport> outputs;  // empty if the launch failed
+  };
+  Result<LaunchReport> launch_once(const LoadedVariant& variant);
 
   // The bytes of the problem's tensors: of one set of buffers.
   std::int64_t set_bytes() const;
