@@ -13,13 +13,15 @@
 
 #include "cli/command.h"
 #include "core/text.h"
+#include "json/json_place.h"
+#include "system/file_system.h"
 
 namespace mgtune {
 namespace {
 
 int fail(const Status& status) {
   std::cout.flush();
-  std::cerr << "mgtune: " << status.message() << '\n';
+  std::cerr << "mgtune: " << with_json_place(status.message(), FileSystem::real()) << '\n';
   return static_cast<int>(exit_code(status.code()));
 }
 

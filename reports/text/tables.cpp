@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <utility>
 
+#include "core/text.h"
 #include "text/explanations.h"
 #include "text/printable.h"
 #include "text/text_table.h"
@@ -101,6 +104,44 @@ std::string variants_of_problem(std::span<const ReportVariant> variants) {
                      counted(variants.size(), "variant"), table.text(2));
 }
 
+// "mgtune show failures --kernel vector_add.add"
+std::string show_failures_command(const std::string& op) {
+  return "mgtune show failures" + (op.empty() ? "" : " --kernel " + shell_word(op));
+}
+
+// The only operator of the model's variants; "" if there are several.
+std::string only_operator_of(const ReportModel& model) {
+  const std::string& first = model.variants.front().view.op;
+  const bool is_only = std::ranges::all_of(
+      model.variants, [&](const ReportVariant& variant) { return variant.view.op == first; });
+  return is_only ? first : "";
+}
+
+// A line for each operator and GPU of which no variant passed, beside those that have picks.
+std::string failed_operators_text(const ReportModel& model) {
+  struct Counts {
+    std::size_t all = 0, failed = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Counts> counts;
+  for (const ReportVariant& variant : model.variants) {
+    Counts& of_operator = counts[{variant.view.op, variant.view.gpu.model}];
+    ++of_operator.all;
+    of_operator.failed += is_failure(variant.view.outcome) ? 1 : 0;
+  }
+  std::string text;
+  for (const auto& [key, count] : counts) {
+    const bool has_pick = std::ranges::any_of(model.picks, [&key = key](const ReportPick& pick) {
+      return pick.view.op == key.first && pick.view.gpu.model == key.second;
+    });
+    if (has_pick || count.failed < count.all) continue;
+    text += printable_line(fmt::format("{} on {}: no pick, because none of {} passed; {} says why.",
+                                       key.first, key.second, counted(count.all, "variant"),
+                                       show_failures_command(key.first))) +
+            "\n";
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 }  // namespace
 
 std::string empty_text(std::string_view what) {
@@ -118,7 +159,8 @@ std::string no_picks_text(const ReportModel& model) {
   });
   const std::string all = counted(model.variants.size(), "variant");
   if (passed == 0) {
-    return fmt::format("No picks: none of {} passed; mgtune show failures says why.\n", all);
+    return fmt::format("No picks: none of {} passed; {} says why.\n", all,
+                       printable_line(show_failures_command(only_operator_of(model))));
   }
   return fmt::format(
       "No picks yet: {} of {} passed, but the sweep ended before it picked one. Run the same "
@@ -154,7 +196,7 @@ std::string picks_table(const ReportModel& model) {
         "measured here.\n",
         default_stays || has_gain ? "" : "\n");
   }
-  return text + emulation_note(model);
+  return text + failed_operators_text(model) + emulation_note(model);
 }
 
 std::string variants_table(const ReportModel& model) {

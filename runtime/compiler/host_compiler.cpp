@@ -12,12 +12,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "compiler/compiler.h"
+#include "compiler/debug_build.h"
 #include "compiler/host_toolchain.h"
 #include "core/embedded.h"
 #include "core/sha256.h"
@@ -34,6 +36,7 @@ constexpr std::string_view kCommonHeaders = "kernels/common/";
 // The whole prelude, under its own name so that it can be precompiled.
 constexpr const char* kPrelude = "../cpu/mgtune_prelude.h";
 constexpr const char* kUnit = "mgtune_unit.cpp";
+constexpr const char* kObject = "mgtune_unit.cpp.o";
 constexpr const char* kLibrary = "mgtune_unit.so";
 constexpr std::size_t kMaxLogBytes = 4000;
 // From here on precompiling pays: it costs as much as it saves in two or three compiles.
@@ -71,19 +74,27 @@ std::vector<BuildKernel> kernels_of(const BuildRequest& request) {
   return kernels;
 }
 
+std::vector<BuildVariable> variables_of(const BuildRequest& request) {
+  std::vector<BuildVariable> variables;
+  for (const std::string& name : request.variables) {
+    variables.push_back({name, fmt::format("mgtune_variable_{}", variables.size())});
+  }
+  return variables;
+}
+
 // The macros come after the prelude, which they must not change, and before the source. Errors in a
 // name expression are reported as "kernel NAME:1".
-std::string unit_text(const BuildRequest& request, const Build& build) {
+std::string unit_text(const BuildRequest& request) {
   std::string text;
   for (const MacroDefinition& macro : request.macros) {
     text += "#define " + macro.name + " " + macro.text + "\n";
   }
   text += "#include " + string_literal(request.source) + "\n";
-  for (const BuildKernel& kernel : build.kernels) {
+  for (const BuildKernel& kernel : kernels_of(request)) {
     text += "#line 1 " + string_literal("kernel " + kernel.name) + "\nMGTUNE_CPU_ENTRY(" +
             kernel.symbol + ", " + kernel.name + ")\n";
   }
-  for (const BuildVariable& variable : build.variables) {
+  for (const BuildVariable& variable : variables_of(request)) {
     text += fmt::format(
         "#line 1 {2}\n"
         "extern \"C\" MGCPU_API void* const {0};\nvoid* const {0} = (void*)&{1};\n"
@@ -113,6 +124,47 @@ void name_folder(std::string& line, const SourceTree& sources) {
   }
 }
 
+// All paths are relative to a folder beside the headers, because UBSan writes them into the binary
+// unchanged.
+std::vector<std::string> compile_arguments(const HostToolchain& toolchain) {
+  std::vector<std::string> arguments = toolchain.command;
+  append(arguments, toolchain.compile_flags);
+  append(arguments, {"-ffile-prefix-map=../cpu/=", "-ffile-prefix-map=../common/=", "-I../cpu",
+                     "-I../common", "-ffile-prefix-map=" + toolchain.cuda_include + "=cuda",
+                     "-isystem", toolchain.cuda_include});
+  return arguments;
+}
+
+// The two commands of a build. They run in `directory`, an absolute path.
+std::vector<std::string> compile_command(const HostToolchain& toolchain,
+                                         const std::string& directory) {
+  std::vector<std::string> command = compile_arguments(toolchain);
+  append(command, {"-ffile-prefix-map=" + directory + "=.", "-include", kPrelude, "-c", kUnit, "-o",
+                   kObject});
+  return command;
+}
+std::vector<std::string> link_command(const HostToolchain& toolchain) {
+  std::vector<std::string> command = toolchain.command;
+  append(command, toolchain.link_flags);
+  append(command, {kObject, "-o", kLibrary});
+  return command;
+}
+
+// The headers of the cpu device, and those that all families share, by their paths in the folder.
+std::map<std::string, std::string> header_files() {
+  std::map<std::string, std::string> files;
+  for (const EmbeddedFile& file : embedded_files()) {
+    const std::string path(file.path);
+    if (path.starts_with(kDeviceHeaders)) {
+      files.emplace("cpu/" + path.substr(kDeviceHeaders.size()), file.content);
+    } else if (path.starts_with(kCommonHeaders)) {
+      files.emplace("common/" + path.substr(kCommonHeaders.size()), file.content);
+    }
+  }
+  files.emplace("cpu/mgtune_prelude.h", "#include \"mgcpu/prelude.h\"\n");
+  return files;
+}
+
 class HostCompiler final : public Compiler {
  public:
   HostCompiler(std::string arch, HostToolchain toolchain, TemporaryFolder folder)
@@ -126,15 +178,8 @@ class HostCompiler final : public Compiler {
 
   // Writes the headers into the folder. Call it before the first compile.
   Status write_headers() {
-    for (const EmbeddedFile& file : embedded_files()) {
-      const std::string path(file.path);
-      if (path.starts_with(kDeviceHeaders)) {
-        MGTUNE_TRY(folder_.write("cpu/" + path.substr(kDeviceHeaders.size()), file.content));
-      } else if (path.starts_with(kCommonHeaders)) {
-        MGTUNE_TRY(folder_.write("common/" + path.substr(kCommonHeaders.size()), file.content));
-      }
-    }
-    return folder_.write("cpu/mgtune_prelude.h", "#include \"mgcpu/prelude.h\"\n");
+    for (const auto& [path, content] : header_files()) MGTUNE_TRY(folder_.write(path, content));
+    return {};
   }
 
   const std::string& identity() const override { return identity_; }
@@ -150,25 +195,14 @@ class HostCompiler final : public Compiler {
     build.arch = arch_;
     build.key = known_build_key(request, identity_);
     build.kernels = kernels_of(request);
-    for (const std::string& variable : request.variables) {
-      build.variables.push_back(
-          {variable, fmt::format("mgtune_variable_{}", build.variables.size())});
-    }
+    build.variables = variables_of(request);
     MGTUNE_ASSIGN(const std::string directory, write_sources(*request.sources));
-    const std::string unit = unit_text(request, build);
-    MGTUNE_TRY(folder_.write(directory + "/" + kUnit, unit));
+    MGTUNE_TRY(folder_.write(directory + "/" + kUnit, unit_text(request)));
     if (++compiles_ == kPrecompileBefore) precompile_header();
 
-    const std::string object = std::string(kUnit) + ".o";
-    std::vector<std::string> compile = compile_arguments();
-    append(compile, {"-ffile-prefix-map=" + folder_.path() + "/" + directory + "=.", "-include",
-                     kPrelude, "-c", kUnit, "-o", object});
-    MGTUNE_TRY(run(std::move(compile), directory, request, build.log));
-
-    std::vector<std::string> link = toolchain_.command;
-    append(link, toolchain_.link_flags);
-    append(link, {object, "-o", kLibrary});
-    MGTUNE_TRY(run(std::move(link), directory, request, build.log));
+    MGTUNE_TRY(run(compile_command(toolchain_, folder_.path() + "/" + directory), directory,
+                   request, build.log));
+    MGTUNE_TRY(run(link_command(toolchain_), directory, request, build.log));
     Result<std::string> library =
         FileSystem::real().read_file(folder_.path() + "/" + directory + "/" + kLibrary);
     if (!library.ok()) return io_error(library.status().message());  // the linker said it is there
@@ -192,20 +226,9 @@ class HostCompiler final : public Compiler {
     return directory;
   }
 
-  // All paths are relative to a folder beside the headers, because UBSan writes them into the
-  // binary unchanged.
-  std::vector<std::string> compile_arguments() const {
-    std::vector<std::string> arguments = toolchain_.command;
-    append(arguments, toolchain_.compile_flags);
-    append(arguments, {"-ffile-prefix-map=../cpu/=", "-ffile-prefix-map=../common/=", "-I../cpu",
-                       "-I../common", "-ffile-prefix-map=" + toolchain_.cuda_include + "=cuda",
-                       "-isystem", toolchain_.cuda_include});
-    return arguments;
-  }
-
   // Without it every compile takes longer, but none fails.
   void precompile_header() const {
-    std::vector<std::string> arguments = compile_arguments();
+    std::vector<std::string> arguments = compile_arguments(toolchain_);
     append(arguments,
            {"-x", "c++-header", kPrelude, "-o", kPrelude + toolchain_.precompiled_suffix});
     static_cast<void>(run_subprocess(command(std::move(arguments), "cpu")).ok());
@@ -259,11 +282,35 @@ class HostCompiler final : public Compiler {
 }  // namespace
 
 Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch) {
+  return make_host_compiler(arch, DebugInfo::none);
+}
+
+Result<std::unique_ptr<Compiler>> make_host_compiler(const std::string& arch, DebugInfo debug) {
   MGTUNE_ASSIGN(HostToolchain toolchain, find_host_toolchain(arch));
+  // The last level of optimization counts.
+  if (debug == DebugInfo::full) toolchain.compile_flags.emplace_back("-O0");
   MGTUNE_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
   auto compiler = std::make_unique<HostCompiler>(arch, std::move(toolchain), std::move(folder));
   MGTUNE_TRY(compiler->write_headers());
   return std::unique_ptr<Compiler>(std::move(compiler));
+}
+
+Result<BuildRecipe> host_recipe(const BuildRequest& request, const std::string& folder) {
+  MGTUNE_ASSIGN(const HostToolchain toolchain, find_host_toolchain(request.arch));
+  BuildRecipe recipe;
+  recipe.compiler = toolchain.version;
+  recipe.unit = unit_text(request);
+  recipe.options = compile_arguments(toolchain);
+  recipe.options.erase(recipe.options.begin());  // the compiler
+  recipe.directory = "family";
+  recipe.files = header_files();
+  for (const auto& [path, content] : request.sources->files) {
+    recipe.files.emplace(recipe.directory + "/" + path, content);
+  }
+  recipe.files.emplace(recipe.directory + "/" + kUnit, recipe.unit);
+  recipe.commands = {compile_command(toolchain, folder + "/" + recipe.directory),
+                     link_command(toolchain)};
+  return recipe;
 }
 
 }  // namespace mgtune

@@ -30,7 +30,9 @@
   X(nvrtcGetProgramLogSize)       \
   X(nvrtcGetProgramLog)           \
   X(nvrtcGetCUBINSize)            \
-  X(nvrtcGetCUBIN)
+  X(nvrtcGetCUBIN)                \
+  X(nvrtcGetPTXSize)              \
+  X(nvrtcGetPTX)
 // clang-format on
 
 namespace mgtune {

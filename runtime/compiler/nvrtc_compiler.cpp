@@ -9,6 +9,7 @@
 
 #include "compiler/compiler.h"
 #include "compiler/cuda_toolkit.h"
+#include "compiler/debug_build.h"
 #include "compiler/nvrtc.h"
 #include "compiler/ptxas_report.h"
 #include "core/embedded.h"
@@ -82,27 +83,60 @@ struct Headers {
   std::vector<const char*> names, contents;
 };
 
+// The options and macros of the request's design.
+std::vector<std::string> design_options(const BuildRequest& request) {
+  std::vector<std::string> options = request.options;
+  for (const MacroDefinition& macro : request.macros) {
+    options.push_back("--define-macro=" + macro.name + "=" + macro.text);
+  }
+  return options;
+}
+
 class NvrtcCompiler final : public Compiler {
  public:
   NvrtcCompiler(std::string nvrtc_path, std::string cuda_include, std::string identity,
-                LibraryLoader& loader)
+                std::vector<std::string> options, LibraryLoader& loader)
       : nvrtc_path_(std::move(nvrtc_path)),
         cuda_include_(std::move(cuda_include)),
         identity_(std::move(identity)),
+        options_(std::move(options)),
         loader_(loader) {}
 
   const std::string& identity() const override { return identity_; }
 
   Result<Build> compile(const BuildRequest& request) override {
-    if (!nvrtc_.has_value()) {
-      MGTUNE_ASSIGN(nvrtc_, open_nvrtc(nvrtc_path_, loader_));
-    }
+    MGTUNE_TRY(open());
+    Program program(*nvrtc_);
+    MGTUNE_ASSIGN(const std::vector<std::string> kernels, compile(request, program));
+    return build(program, request, kernels);
+  }
+
+  Result<std::string> ptx(const BuildRequest& request) {
+    MGTUNE_TRY(open());
+    Program program(*nvrtc_);
+    MGTUNE_TRY(compile(request, program).status());
+    std::size_t size = 0;
+    MGTUNE_TRY(expect(nvrtc_->nvrtcGetPTXSize(program.get(), &size)));
+    std::string ptx(size, '\0');
+    MGTUNE_TRY(expect(nvrtc_->nvrtcGetPTX(program.get(), ptx.data())));
+    while (!ptx.empty() && ptx.back() == '\0') ptx.pop_back();
+    return ptx;
+  }
+
+ private:
+  Status open() {
+    if (nvrtc_.has_value()) return {};
+    MGTUNE_ASSIGN(nvrtc_, open_nvrtc(nvrtc_path_, loader_));
+    return {};
+  }
+
+  // Returns the names of the kernels, each once.
+  Result<std::vector<std::string>> compile(const BuildRequest& request, Program& program) const {
     const auto source = request.sources->files.find(request.source);
     if (source == request.sources->files.end()) {
       return not_found(request.sources->folder + " has no file " + request.source);
     }
     const Headers headers(*request.sources);
-    Program program(*nvrtc_);
     MGTUNE_TRY(expect(nvrtc_->nvrtcCreateProgram(
         program.out(), source->second.c_str(), request.source.c_str(),
         static_cast<int>(headers.names.size()), headers.contents.data(), headers.names.data())));
@@ -118,23 +152,22 @@ class NvrtcCompiler final : public Compiler {
           nvrtc_->nvrtcAddNameExpression(program.get(), address_expression(variable).c_str())));
     }
     MGTUNE_TRY(run(program, request));
-    return build(program, request, kernels);
+    return kernels;
   }
 
- private:
   Status expect(nvrtcResult result) const {
     if (result == NVRTC_SUCCESS) return {};
     return {failure_code(result), std::string("NVRTC: ") + nvrtc_->nvrtcGetErrorString(result)};
   }
 
   Status run(const Program& program, const BuildRequest& request) const {
-    std::vector<std::string> options(kOptions.begin(), kOptions.end());
+    std::vector<std::string> options = options_;
     options.push_back("--gpu-architecture=" + request.arch);
     options.push_back("--include-path=" + cuda_include_);
     if (nvrtc_->major * 100 + nvrtc_->minor >= kFirstWithCache) options.emplace_back(kNoCache);
-    options.insert(options.end(), request.options.begin(), request.options.end());
-    for (const MacroDefinition& macro : request.macros) {
-      options.push_back("--define-macro=" + macro.name + "=" + macro.text);
+    for (std::string& option : design_options(request)) {
+      // A debug build may have the option already; NVRTC refuses it twice.
+      if (std::ranges::find(options, option) == options.end()) options.push_back(std::move(option));
     }
     std::vector<const char*> pointers;
     pointers.reserve(options.size());
@@ -180,6 +213,7 @@ class NvrtcCompiler final : public Compiler {
   std::string nvrtc_path_;
   std::string cuda_include_;
   std::string identity_;
+  std::vector<std::string> options_;
   LibraryLoader& loader_;
   std::optional<Nvrtc> nvrtc_;
 };
@@ -193,19 +227,88 @@ std::string file_identity(const std::string& path) {
   return real.filename().string() + " of " + std::to_string(error ? 0 : bytes) + " bytes";
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch,
-                                                      FileSystem& file_system,
-                                                      LibraryLoader& loader) {
+Result<std::unique_ptr<NvrtcCompiler>> make_compiler_with(std::vector<std::string> options,
+                                                          const std::string& arch,
+                                                          FileSystem& file_system,
+                                                          LibraryLoader& loader) {
   if (!arch.starts_with("sm_")) return unsupported("NVRTC does not build for '" + arch + "'");
   MGTUNE_ASSIGN(std::string path, find_nvrtc(file_system));
   MGTUNE_ASSIGN(std::string include, find_cuda_include(file_system));
   std::string identity =
       "nvrtc " + file_identity(path) + ", headers " + cuda_headers_sha256(file_system, include);
-  for (const char* option : kOptions) identity += std::string(" ") + option;
-  return std::unique_ptr<Compiler>(std::make_unique<NvrtcCompiler>(
-      std::move(path), std::move(include), std::move(identity), loader));
+  for (const std::string& option : options) identity += " " + option;
+  return std::make_unique<NvrtcCompiler>(std::move(path), std::move(include), std::move(identity),
+                                         std::move(options), loader);
+}
+
+std::vector<std::string> options_with(DebugInfo debug) {
+  std::vector<std::string> options(kOptions.begin(), kOptions.end());
+  if (debug == DebugInfo::lines) options.emplace_back("--generate-line-info");
+  if (debug == DebugInfo::full) options.emplace_back("--device-debug");
+  return options;
+}
+
+// nvcc compiles the kernels whose addresses the host's code takes.
+std::string nvcc_unit(const BuildRequest& request) {
+  std::string text = "#include \"" + request.source + "\"\n";
+  int number = 0;
+  for (const std::string& kernel : request.kernels) {
+    text += "__attribute__((used)) const void* const mgtune_kernel_" + std::to_string(number++) +
+            " = reinterpret_cast<const void*>(&" + kernel + ");\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch,
+                                                      FileSystem& file_system,
+                                                      LibraryLoader& loader) {
+  MGTUNE_ASSIGN(std::unique_ptr<NvrtcCompiler> compiler,
+                make_compiler_with(options_with(DebugInfo::none), arch, file_system, loader));
+  return std::unique_ptr<Compiler>(std::move(compiler));
+}
+
+Result<std::unique_ptr<Compiler>> make_nvrtc_compiler(const std::string& arch, DebugInfo debug) {
+  MGTUNE_ASSIGN(
+      std::unique_ptr<NvrtcCompiler> compiler,
+      make_compiler_with(options_with(debug), arch, FileSystem::real(), LibraryLoader::real()));
+  return std::unique_ptr<Compiler>(std::move(compiler));
+}
+
+Result<std::string> compile_to_ptx(const BuildRequest& request) {
+  MGTUNE_ASSIGN(const std::unique_ptr<NvrtcCompiler> compiler,
+                make_compiler_with(options_with(DebugInfo::none), request.arch, FileSystem::real(),
+                                   LibraryLoader::real()));
+  return compiler->ptx(request);
+}
+
+Result<BuildRecipe> nvrtc_recipe(const BuildRequest& request, const std::string& folder) {
+  MGTUNE_ASSIGN(const std::string nvrtc, find_nvrtc(FileSystem::real()));
+  MGTUNE_ASSIGN(const std::string include, find_cuda_include(FileSystem::real()));
+  BuildRecipe recipe;
+  recipe.compiler = "nvrtc " + file_identity(nvrtc);
+  recipe.unit = nvcc_unit(request);
+  recipe.options = options_with(DebugInfo::none);
+  recipe.options.push_back("--gpu-architecture=" + request.arch);
+  recipe.options.push_back("--include-path=" + include);
+  const std::vector<std::string> own = design_options(request);
+  recipe.options.insert(recipe.options.end(), own.begin(), own.end());
+  recipe.directory = "family";
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(kCommonFolder)) continue;
+    recipe.files.emplace("common/" + std::string(file.path.substr(kCommonFolder.size())),
+                         file.content);
+  }
+  for (const auto& [path, content] : request.sources->files) {
+    recipe.files.emplace(recipe.directory + "/" + path, content);
+  }
+  recipe.files.emplace(recipe.directory + "/mgtune_unit.cu", recipe.unit);
+  recipe.commands = {{"nvcc", "--cubin", "--std=c++20", "--ptxas-options=-v",
+                      "--gpu-architecture=" + request.arch, "-I" + folder + "/common",
+                      "-I" + include, "mgtune_unit.cu", "-o", "mgtune_unit.cubin"}};
+  recipe.commands.front().insert(recipe.commands.front().end(), own.begin(), own.end());
+  return recipe;
 }
 
 }  // namespace mgtune

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "check/compare.h"
 #include "family/variant.h"
 #include "worker/worker_failure.h"
 
@@ -252,6 +251,21 @@ Result<CheckRecord> Checker::check(const LoadedVariant& variant) {
     return record;
   }
   return record;
+}
+
+Result<Checker::LaunchReport> Checker::launch_once(const LoadedVariant& variant) {
+  SeededInputs& inputs = inputs_.front();
+  MGTUNE_ASSIGN(Run run, launch(variant, inputs));
+  if (!run.ok()) return LaunchReport{run.outcome, run.message, {}};
+  MGTUNE_ASSIGN(run, read(inputs));
+  LaunchReport report{run.outcome, run.message, {}};
+  MGTUNE_ASSIGN(report.outputs, inputs.describe(run.outputs));
+  for (const OutputReport& output : report.outputs) {
+    if (output.message.empty() || report.outcome != Outcome::ok) continue;
+    report.outcome = Outcome::wrong;
+    report.message = output.message;
+  }
+  return report;
 }
 
 std::int64_t Checker::set_bytes() const {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "build/builder.h"
+#include "check/compare.h"
 #include "check/device_compare.h"
 #include "check/reference.h"
 #include "core/status.h"
@@ -69,6 +70,14 @@ class Checker {
   // the kernel does not end; ok if nothing was found, or if this program has no such checks. Other
   // failures are of the check itself.
   Status find_faults(const LoadedVariant& variant, bool unwritten);
+
+  // One launch with the inputs of the first seed, threads in order forward.
+  struct LaunchReport {
+    Outcome outcome = Outcome::ok;
+    std::string message;
+    std::vector<OutputReport> outputs;  // empty if the launch failed
+  };
+  Result<LaunchReport> launch_once(const LoadedVariant& variant);
 
   // The bytes of the problem's tensors: of one set of buffers.
   std::int64_t set_bytes() const;

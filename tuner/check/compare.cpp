@@ -170,6 +170,39 @@ OutputComparison compare_with_reference(const TensorLayout& layout, const Bytes&
   return comparison;
 }
 
+OutputReport describe_output(const TensorLayout& layout, const Bytes& output,
+                             std::span<const double> reference, const OutputComparison& comparison,
+                             double tolerance, bool by_largest_difference,
+                             std::int64_t sample_rows) {
+  OutputReport report;
+  report.tensor = layout.name;
+  report.error = comparison.error;
+  report.tolerance = tolerance;
+  report.message = comparison.message;
+  const std::vector<bool> rows = sampled_rows(layout, sample_rows);
+  const Differences found = differences(layout, output, reference, rows);
+  report.compared = found.sums.compared + found.sums.finiteness;
+  if (comparison.message.empty()) return report;
+  const double rms = root_mean_square(found.sums);
+  Element first;
+  for_each_compared(layout, output, reference, rows, [&](const Element& element) {
+    const bool is_nan = std::isnan(element.value) && std::isnan(element.reference);
+    if (is_nan || element.value == element.reference) return;
+    const double scale = by_largest_difference ? 1 : std::max(std::fabs(element.reference), rms);
+    // A difference that is not a number is not within the tolerance.
+    if (std::fabs(element.value - element.reference) <= tolerance * scale) return;
+    if (report.wrong++ == 0) first = element;
+  });
+  if (report.wrong == 0 && found.worst.number >= 0) {
+    report.wrong = 1;
+    first = found.worst;
+  }
+  if (first.number >= 0) report.first = element_name(layout, first.number);
+  report.expected = first.reference;
+  report.got = first.value;
+  return report;
+}
+
 std::string first_difference(const TensorLayout& layout, const Bytes& a, const Bytes& b) {
   const auto size = static_cast<std::size_t>(size_in_bytes(layout.dtype));
   std::string first;

@@ -49,6 +49,26 @@ OutputComparison compare_by_largest_difference(const TensorLayout& layout, const
                                                std::span<const double> reference, double bound,
                                                std::int64_t sample_rows);
 
+// What a launch wrote into an output, for a person who looks for the fault.
+struct OutputReport {
+  std::string tensor;
+  double error = 0, tolerance = 0;  // the error by the operator's measure, and how large it may be
+  std::string message;              // OutputComparison::message
+  std::int64_t compared = 0;        // elements
+  // The elements that are wrong: not finite on one side only, or off by more than the tolerance,
+  // which is relative to the larger of the reference's magnitude there and the root mean square.
+  // If the output fails and no element is as wrong as that, the worst one counts. 0 if it passes.
+  std::int64_t wrong = 0;
+  std::string first;  // the first of them in row-major order: "y[3, 17]"
+  double expected = 0, got = 0;
+};
+
+// `comparison` is the result of one of the functions above; `by_largest_difference` says of which.
+OutputReport describe_output(const TensorLayout& layout, const Bytes& output,
+                             std::span<const double> reference, const OutputComparison& comparison,
+                             double tolerance, bool by_largest_difference,
+                             std::int64_t sample_rows);
+
 // The first element whose bits differ, "y[3, 17]"; "" if none differs.
 std::string first_difference(const TensorLayout& layout, const Bytes& a, const Bytes& b);
 

@@ -7,6 +7,7 @@
   COMMAND(check, "Find mistakes in the files of a kernel before a sweep")                \
   COMMAND(sweep, "Find the fastest variant of a kernel for each problem")                \
   COMMAND(show, "Print the results of sweeps")                                           \
+  COMMAND(run, "Run one variant once: its errors, its time, a debugger on it")           \
   COMMAND(report, "Write all results as one HTML page")                                  \
   COMMAND(profile, "Read hardware counters for one variant of one problem")              \
   COMMAND(calibrate, "Measure the limits of a GPU: bandwidth by size, arithmetic peaks") \

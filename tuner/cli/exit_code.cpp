@@ -4,7 +4,7 @@ namespace mgtune {
 
 std::string exit_code_list() {
   return "  0    success\n"
-         "  1    compare: something became slower; profile: the variant is wrong\n"
+         "  1    compare: something became slower; profile, run: the variant is wrong\n"
          "  2    an argument is wrong\n"
          "  3    some variants failed\n"
          "  4    this machine lacks something, for example a GPU or a compiler\n"

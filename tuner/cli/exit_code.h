@@ -11,7 +11,7 @@ namespace mgtune {
 
 enum class ExitCode : std::uint8_t {
   ok = 0,
-  gate_failed = 1,  // compare: something became slower; profile: the variant is wrong
+  gate_failed = 1,  // compare: something became slower; profile, run: the variant is wrong
   usage = 2,        // an argument is wrong: an option, a kernel, an operator file
   partial = 3,      // some variants failed (and are recorded), or a problem has no variant here
   environment = 4,  // this machine lacks something: a GPU, a driver, a compiler

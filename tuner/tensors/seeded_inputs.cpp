@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "check/compare.h"
 #include "tensors/output_fill.h"
 
 namespace mgtune {
@@ -166,6 +165,23 @@ Result<std::string> SeededInputs::compare(const std::vector<Bytes>& outputs, Che
     }
   }
   return message;
+}
+
+Result<std::vector<OutputReport>> SeededInputs::describe(const std::vector<Bytes>& outputs) {
+  MGTUNE_TRY(read_expected());
+  const bool by_baseline = is_by_baseline(context_.problem);
+  const auto judge = by_baseline ? compare_by_largest_difference : compare_with_reference;
+  const std::int64_t sample_rows = context_.problem.op->check.sample_rows;
+  std::vector<OutputReport> reports;
+  for (std::size_t i = 0; i < context_.layouts.size(); ++i) {
+    const TensorLayout& layout = context_.layouts[i];
+    if (!is_compared(layout)) continue;
+    const OutputComparison comparison =
+        judge(layout, outputs[i], expected_[i], allowed_[i], sample_rows);
+    reports.push_back(describe_output(layout, outputs[i], expected_[i], comparison, allowed_[i],
+                                      by_baseline, sample_rows));
+  }
+  return reports;
 }
 
 }  // namespace mgtune

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "build/builder.h"
+#include "check/compare.h"
 #include "check/device_compare.h"
 #include "check/reference.h"
 #include "core/status.h"
@@ -56,6 +57,9 @@ class SeededInputs {
   // Describes what is wrong with the outputs; "" if they are right. The record gets the error if it
   // is the largest so far, relative to its tolerance.
   Result<std::string> compare(const std::vector<Bytes>& outputs, CheckRecord& record);
+
+  // Describes each output on its own, right or wrong.
+  Result<std::vector<OutputReport>> describe(const std::vector<Bytes>& outputs);
 
  private:
   SeededInputs(const Context& context, Placement placement, ProblemTensors tensors)

@@ -361,7 +361,8 @@ FakeLoader::Symbols fake_nvrtc() {
   for (const char* name :
        {"nvrtcGetErrorString", "nvrtcCreateProgram", "nvrtcDestroyProgram",
         "nvrtcAddNameExpression", "nvrtcCompileProgram", "nvrtcGetLoweredName",
-        "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize", "nvrtcGetCUBIN"}) {
+        "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize", "nvrtcGetCUBIN",
+        "nvrtcGetPTXSize", "nvrtcGetPTX"}) {
     symbols[name] = as_symbol(+[] { return NVRTC_ERROR_INTERNAL_ERROR; });
   }
   symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/found_results.h"
 #include "cli/output/progress.h"
+#include "text/failures.h"
 #include "text/printable.h"
 #include "text/tables.h"
 
@@ -22,7 +23,7 @@ struct View {
 constexpr View kViews[] = {
     {"best", "the pick of every problem beside its default", picks_table, picks_json},
     {"variants", "every variant with its outcome and time", variants_table, variants_json},
-    {"failures", "the variants that failed, and why", failures_table, failures_json},
+    {"failures", "the variants that failed, and why", failures_text, failures_json},
     {"finals", "the final of each problem: ratios, ties, noise, clocks", finals_table, finals_json},
     {"limits", "what limits each pick, and how close it is to the GPU's limits", limits_table,
      limits_json},
@@ -51,9 +52,14 @@ class ShowCommand final : public Command {
     arguments.word("WHAT", what_, names, "best, variants, ...: the list is below");
     arguments.kernel_and_gpu(filter_);
     arguments.database(database_);
+    arguments.flag("--full", full_,
+                   "failures: the whole message of each cause, for example all compiler output");
     arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
+    if (full_ && what_ != "failures") {
+      return invalid_argument("--full goes with 'mgtune show failures'");
+    }
     MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
     print_notes(found);
     if (!found.nothing.empty() && !json_) {
@@ -62,6 +68,10 @@ class ShowCommand final : public Command {
     }
     for (const View& view : kViews) {
       if (what_ != view.name) continue;
+      if (full_ && !json_) {
+        std::cout << failures_in_full(found.model);
+        continue;
+      }
       const std::string text = json_ ? view.json(found.model) : view.table(found.model);
       // If the output is no terminal, it gets whole lines.
       const std::size_t columns = json_ ? 0 : terminal_columns(STDOUT_FILENO, 0);
@@ -73,7 +83,7 @@ class ShowCommand final : public Command {
  private:
   std::string what_, database_;
   ResultFilter filter_;
-  bool json_ = false;
+  bool full_ = false, json_ = false;
 };
 
 }  // namespace

@@ -199,7 +199,7 @@ class SweepCommand final : public Command {
       problems += sweep.summary.problems;
       devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
       if (json_) continue;
-      MGTUNE_ASSIGN(const std::string table, picks_of(sweep.summary, store));
+      MGTUNE_ASSIGN(const std::string table, picks_of(sweep, store));
       std::cout << table;
     }
     if (json_) {

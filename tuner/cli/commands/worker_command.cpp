@@ -3,13 +3,20 @@
 
 #include <signal.h>
 
+#include <cstdio>
+#include <iostream>
+
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/output/run_output.h"
 #include "compile/compile_worker.h"
 #include "core/text.h"
+#include "debug/single_run.h"
 #include "family_check/trial.h"
 #include "measure/timing_method_probe.h"
+#include "system/file_system.h"
 #include "timing/gpu_timer.h"
+#include "worker/work_item.h"
 #include "worker/worker.h"
 
 namespace mgtune {
@@ -19,12 +26,12 @@ class WorkerCommand final : public Command {
  public:
   bool hidden() const override { return true; }
   void declare(ArgumentList& arguments) override {
-    arguments.word("KIND", kind_, {"measure", "count", "compile", "method", "trial", "leave"},
+    arguments.word("KIND", kind_,
+                   {"measure", "count", "compile", "method", "run", "trial", "leave"},
                    "The task of the process");
     arguments.words("WORDS", words_,
-                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; trial: "
-                    "REQUEST; leave: CODE "
-                    "DATABASE");
+                    "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; run: DEVICE "
+                    "KERNEL OPERATOR PROBLEM VARIANT; trial: REQUEST; leave: CODE DATABASE");
   }
   Result<ExitCode> run(const Invocation&) override {
     if (kind_ == "compile") {
@@ -47,6 +54,7 @@ class WorkerCommand final : public Command {
       MGTUNE_TRY(run_trial_worker(words_[0]));
       return ExitCode::ok;
     }
+    if (kind_ == "run") return run_once();
     if (kind_ == "leave") return leave();
     if (words_.size() < 2 || words_.size() > 3) {
       return invalid_argument("worker measure: expected a device's id, a method and its reason");
@@ -56,6 +64,22 @@ class WorkerCommand final : public Command {
   }
 
  private:
+  // The child process of `mgtune run`.
+  Result<ExitCode> run_once() const {
+    if (words_.size() != 5) {
+      return invalid_argument("worker run: expected a device, a kernel and what to run of it");
+    }
+    // So that what a kernel prints is not lost if it crashes afterwards.
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    Catalog catalog(FileSystem::real());
+    MGTUNE_ASSIGN(const WorkItem item,
+                  bind_request(catalog, {words_[1], words_[2], words_[3]}, words_[4]));
+    MGTUNE_ASSIGN(const SingleRun run, run_variant(words_[0], item.problem, item.variant,
+                                                   DebugInfo::none, RunSteps::check_and_time));
+    std::cout << run_text(run);
+    return run_exit_code(run.outcome);
+  }
+
   Result<ExitCode> leave() const {
     const auto code = words_.size() == 2 ? parse_number<int>(words_[0]) : std::nullopt;
     if (!code) return invalid_argument("worker leave: expected an exit code and a database");

@@ -11,6 +11,7 @@
 #include "search/search.h"
 #include "space/space.h"
 #include "sweep/warm_start.h"
+#include "text/failures.h"
 #include "text/tables.h"
 #include "text/text_table.h"
 #include "text/units.h"
@@ -86,19 +87,18 @@ Json plan_json(const SweepPlan& plan) {
           {"shard", plan.shard.has_value() ? plan.shard->text() : ""}};
 }
 
-// The rows of the store that belong to the sweep's problems.
-Result<ReportModel> model_of(const SweepSummary& summary, Store& store) {
+// The rows of the store that belong to the sweep's problems, also to those without a pick.
+Result<ReportModel> model_of(const FinishedSweep& sweep, Store& store) {
   MGTUNE_ASSIGN(StoredRows rows, read_stored_rows(store));
-  rows.tuned = summary.picks;
+  rows.tuned = sweep.summary.picks;
   rows.sweeps.clear();
   std::set<std::pair<std::string, std::string>> problems;
-  std::set<std::int64_t> gpus;
-  for (const TunedView& pick : summary.picks) {
-    problems.emplace(pick.op, pick.problem);
-    gpus.insert(pick.tuned.gpu);
+  for (const PlannedProblem& planned : sweep.plan->problems) {
+    problems.emplace(planned.problem.op->full_name(), planned.problem.text());
   }
+  const std::string gpu = sweep.plan->device().name;
   std::erase_if(rows.outcomes, [&](const OutcomeView& row) {
-    return !gpus.contains(row.gpu_id) || !problems.contains({row.op, row.problem});
+    return row.gpu.model != gpu || !problems.contains({row.op, row.problem});
   });
   return make_report_model(std::move(rows));
 }
@@ -132,6 +132,15 @@ std::string stop_text(const FinishedSweep& sweep) {
                      by_budget ? "the time budget of " + duration_text(*seconds) + " ended"
                                : "the sweep was interrupted",
                      sweep.summary.evaluated + sweep.summary.reused, variants_text(*sweep.plan));
+}
+
+constexpr std::size_t kCausesShown = 3;
+
+// The most frequent causes of the failures at the sweep's problems. "" if they cannot be read: the
+// command above shows them, or says why not.
+std::string causes_of(const FinishedSweep& sweep, Store& store) {
+  const Result<ReportModel> model = model_of(sweep, store);
+  return model.ok() ? causes_text(*model, kCausesShown) : "";
 }
 
 Json settled_json(const SweepSummary& summary) {
@@ -230,8 +239,8 @@ std::string dry_run_json(const std::vector<SweepPlan>& plans) {
   return Json({{"format", 1}, {"dry_run", all}}).document_text();
 }
 
-Result<std::string> picks_of(const SweepSummary& summary, Store& store) {
-  MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
+Result<std::string> picks_of(const FinishedSweep& sweep, Store& store) {
+  MGTUNE_ASSIGN(const ReportModel model, model_of(sweep, store));
   return picks_table(model);
 }
 
@@ -255,7 +264,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
       json["outcomes"][to_string(outcome)] = count;
     }
     json["skipped"] = summary.skipped;
-    MGTUNE_ASSIGN(const ReportModel model, model_of(summary, store));
+    MGTUNE_ASSIGN(const ReportModel model, model_of(sweep, store));
     json["picks"] = picks_rows(model);
     all.push_back(std::move(json));
   }
@@ -263,7 +272,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
 }
 
 std::string summary_text(const FinishedSweep& sweep, const std::string& show_failures,
-                         const Store& store) {
+                         Store& store) {
   const SweepSummary& summary = sweep.summary;
   const std::string problems = counted(summary.problems, "problem");
   std::string text;
@@ -279,6 +288,7 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
   if (!summary.outcomes.empty()) text += "all variants: " + outcomes_text(summary) + "\n";
   if (const std::int64_t failed = failed_variants(summary); failed > 0) {
     text += fmt::format("{} failed: {}\n", counted(failed, "variant"), show_failures);
+    text += causes_of(sweep, store);
   }
   text += settled_text(sweep);
   if (summary.stopped_early) text += stop_text(sweep);

@@ -33,13 +33,14 @@ struct FinishedSweep {
 };
 
 // The table of picks, with how many variants of each problem passed and failed.
-Result<std::string> picks_of(const SweepSummary& summary, Store& store);
+Result<std::string> picks_of(const FinishedSweep& sweep, Store& store);
 Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store);
 
 // "evaluated 240 variants of 6 problems in 48 s; compiled 200, reused 0", the outcomes, and what to
-// do next. `show_failures` is the command that lists the variants that failed.
+// do next. `show_failures` is the command that lists the variants that failed; the most frequent
+// causes follow it.
 std::string summary_text(const FinishedSweep& sweep, const std::string& show_failures,
-                         const Store& store);
+                         Store& store);
 
 std::int64_t failed_variants(const SweepSummary& summary);
 

@@ -1,0 +1,73 @@
+#include "cli/output/run_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "text/printable.h"
+#include "text/text_table.h"
+#include "text/units.h"
+
+namespace mgtune {
+namespace {
+
+std::string value_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.7g}", value);  // no "-nan"
+}
+
+std::string outcome_line(Outcome outcome, const std::string& message) {
+  return fmt::format("outcome  {}{}{}\n", to_string(outcome), message.empty() ? "" : ": ",
+                     printable(message));
+}
+
+std::string outputs_text(const std::vector<OutputReport>& outputs) {
+  using Align = TextTable::Align;
+  TextTable table({{"output"},
+                   {"error", Align::right},
+                   {"tolerance", Align::right},
+                   {"wrong elements", Align::right},
+                   {"first"},
+                   {"expected", Align::right},
+                   {"got", Align::right}});
+  for (const OutputReport& output : outputs) {
+    const bool is_wrong = output.wrong > 0;
+    table.add_row({output.tensor, error_text(output.error), error_text(output.tolerance),
+                   fmt::format("{} of {}", output.wrong, output.compared), output.first,
+                   is_wrong ? value_text(output.expected) : "",
+                   is_wrong ? value_text(output.got) : ""});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string run_announcement(const DeviceInfo& device, const Problem& problem,
+                             const std::string& variant, const std::string& source) {
+  return fmt::format("{} {} on {}: {} ({})\n", problem.op->full_name(), problem.text(), device.name,
+                     variant, source);
+}
+
+std::string run_text(const SingleRun& run) {
+  std::string text = outcome_line(run.outcome, run.message);
+  if (!run.outputs.empty()) text += outputs_text(run.outputs);
+  if (run.time_ns.has_value()) {
+    text += fmt::format(
+        "time     {}, the median of {} launches{}\n", time_text(*run.time_ns), run.launches_timed,
+        run.method == "emulation"
+            ? " (emulation: it says nothing about a GPU)"
+            : fmt::format(" (method {}: the data may be in the caches)", run.method));
+  }
+  return text;
+}
+
+std::string lost_run_text(const RunWorkerEnd& end) {
+  return outcome_line(end.outcome, end.message);
+}
+
+ExitCode run_exit_code(Outcome outcome) {
+  if (outcome == Outcome::ok) return ExitCode::ok;
+  return outcome == Outcome::wrong ? ExitCode::gate_failed : ExitCode::partial;
+}
+
+}  // namespace mgtune

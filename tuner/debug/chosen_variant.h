@@ -1,0 +1,37 @@
+// Which variant `mgtune run` means. It compiles and launches nothing. One thread.
+
+#pragma once
+
+#include <string>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "family/catalog.h"
+#include "family/problem.h"
+#include "family/variant.h"
+
+namespace mgtune {
+
+struct ChosenVariant {
+  Variant variant;
+  std::string source;  // "named", "what a program would run", "the first default"
+};
+
+// The variant that a user's words name: "row VEC=8 THREADS=256", "row VEC=8,THREADS=256", or "row
+// VEC=8": parameters that are left out have the value of the design's first default.
+// invalid_argument if a word names nothing. A variant that the problem does not admit may be named:
+// to launch it is one way to learn why.
+Result<Variant> named_variant(const Operator& op, const std::string& words);
+
+// The variant that `named` means. If it is "": the variant that a program would run for the problem
+// (`database` as for explain()), or the first default if all have failed here or the device is not
+// in this machine. unsupported if no default serves the problem on the device.
+Result<ChosenVariant> choose_variant_to_run(const Problem& problem, const DeviceInfo& device,
+                                            const std::string& named, const std::string& kernel,
+                                            const std::string& database, Catalog& catalog);
+
+// A device to compile for: one of this machine, or a product of configs/gpus, which need not be
+// here. Fails as select_devices() does; invalid_argument if the word means several.
+Result<DeviceInfo> device_to_compile_for(const std::string& word);
+
+}  // namespace mgtune
