@@ -121,6 +121,7 @@ void ArgumentList::values(const std::string& name, std::vector<std::string>& var
 void ArgumentList::word(const std::string& name, std::string& variable,
                         const std::vector<std::string>& choices, const std::string& help) {
   CLI::Option* option = app_.add_option(name, variable, help)->type_name("")->required();
+  option->check(not_empty, "");
   if (!choices.empty()) proposed_[option->check(one_of(choices, "word"))] = choices;
 }
 
@@ -231,6 +232,7 @@ OptionUsage usage_of(const CLI::Option& option, const ProposedWords& proposed) {
   usage.takes_value = option.get_expected_max() > 0;
   usage.placeholder = usage.takes_value ? option.get_type_name() : "";
   usage.is_repeated = option.get_expected_max() > 1;
+  usage.is_required = option.get_required();
   usage.help = option.get_description();
   const auto words = proposed.find(&option);
   if (words != proposed.end()) usage.proposals = words->second;

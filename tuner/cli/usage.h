@@ -14,6 +14,7 @@ struct OptionUsage {
   bool takes_value = false;        // false: a flag
   std::string placeholder;         // of the value: "NAME|DIR"
   bool is_repeated = false;
+  bool is_required = false;
   std::string help;
   std::vector<std::string> proposals;  // what completion offers; there may be other valid values
 

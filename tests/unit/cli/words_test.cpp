@@ -89,7 +89,7 @@ TEST(ManPage, HasTheSynopsisTheOptionsAndTheExamples) {
     EXPECT_EQ(man_page_file(command), "mgtune-sweep.1");
     const std::string page = man_page(command, commands);
     EXPECT_THAT(page, HasSubstr(".TH mgtune-sweep 1"));
-    EXPECT_THAT(page, HasSubstr("mgtune sweep [OPTIONS] KERNEL"));
+    EXPECT_THAT(page, HasSubstr("mgtune sweep [OPTIONS] [KERNEL]"));
     EXPECT_THAT(page, HasSubstr("\\fB\\-\\-strategy\\fR \\fINAME\\fR"));
     EXPECT_THAT(page, HasSubstr("mgtune sweep rmsnorm \\-\\-gpu L4"));
   }

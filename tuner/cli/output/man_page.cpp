@@ -36,7 +36,9 @@ std::string synopsis(const CommandUsage& command) {
   if (command.name.empty()) return text + " COMMAND [OPTIONS]";
   text += " " + command.name + " [OPTIONS]";
   for (const OptionUsage& option : command.options) {
-    if (!option.word.empty()) text += " " + option.word + (option.is_repeated ? "..." : "");
+    if (option.word.empty()) continue;
+    const std::string word = option.word + (option.is_repeated ? "..." : "");
+    text += option.is_required ? " " + word : " [" + word + "]";
   }
   return text;
 }
