@@ -56,7 +56,7 @@ struct MeasuredTable {
   std::map<std::string, GpuRecord> gpus;  // by device_details; empty for an export
 };
 
-// not_found if there is no such file. If the file is damaged or is none of these kinds: corrupt,
+// io if the file cannot be read. If the file is damaged or is none of these kinds: corrupt,
 // incompatible or io, with the name of the file and, for JSON, the place.
 Result<MeasuredTable> read_measured_table(const std::string& path);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/variant_words.h"
 #include "text/explanations.h"
 #include "text/printable.h"
 #include "text/text_table.h"
@@ -36,7 +37,35 @@ std::string reached_text(const ReportPick& pick) {
                      name.starts_with("copy") ? "copy" : name);
 }
 
-std::string picks_of_operator(const ReportModel& model, std::span<const ReportPick> picks) {
+// Whether a line of the text is wider than the terminal; no terminal has 0 columns.
+bool is_wider(std::string_view text, std::size_t columns) {
+  while (columns > 0 && !text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (display_width(text.substr(0, end)) > columns) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+// "VEC=8": the parameters in which the variant differs from the default. All of it if there is no
+// default, or one of another design.
+std::string difference(const std::string& variant, const std::string& default_variant) {
+  const VariantWords words = split_variant(variant);
+  const VariantWords others = split_variant(default_variant);
+  if (words.design != others.design || words.parameters.empty()) return variant;
+  std::string text;
+  for (const auto& [name, value] : words.parameters) {
+    const std::string* other = others.find(name);
+    if (other == nullptr || *other != value) {
+      text += (text.empty() ? "" : " ") + name + "=" + value;
+    }
+  }
+  return text.empty() ? "the default" : text;
+}
+
+// `differences`: what the picks have other than the default, instead of all parameters.
+std::string picks_of_operator(const ReportModel& model, std::span<const ReportPick> picks,
+                              bool differences) {
   TextTable table({{"problem"},
                    {"time", Align::right},
                    {"default", Align::right},
@@ -47,7 +76,7 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
                    {"variants", Align::right},
                    {"failed", Align::right},
                    {"from"},
-                   {"pick"}});
+                   {differences ? "pick, where it differs from the default" : "pick"}});
   for (const ReportPick& pick : picks) {
     const TunedRecord& tuned = pick.view.tuned;
     table.add_row(
@@ -56,7 +85,8 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
          pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "", reached_text(pick),
          tuned.method, std::to_string(model.problems[pick.problem].count),
          pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
-         origin_text(pick.imported), tuned.variant});
+         origin_text(pick.imported),
+         differences ? difference(tuned.variant, tuned.default_variant) : tuned.variant});
   }
   return heading(picks.front().view.op, picks.front().view.gpu) + '\n' + table.text(2);
 }
@@ -71,7 +101,7 @@ std::string role(const ReportVariant& variant) {
   return variant.is_default ? "default" : "";
 }
 
-void add_variant(TextTable& table, const ReportVariant& variant) {
+void add_variant(TextTable& table, const ReportVariant& variant, const std::string& text) {
   const OutcomeView& view = variant.view;
   const bool has_time = median_ns(view).has_value();
   table.add_row({has_time ? time_text(view.measurement->median_ns) : "-",
@@ -82,10 +112,10 @@ void add_variant(TextTable& table, const ReportVariant& variant) {
                  view.registers >= 0 ? std::to_string(view.registers) : "",
                  view.spill_bytes >= 0 ? std::to_string(view.spill_bytes) : "",
                  view.check ? error_text(view.check->error) : "", role(variant),
-                 origin_text(variant.imported), view.variant});
+                 origin_text(variant.imported), text});
 }
 
-std::string variants_of_problem(std::span<const ReportVariant> variants) {
+std::string variants_of_problem(std::span<const ReportVariant> variants, bool differences) {
   TextTable table({{"time", Align::right},
                    {"of fastest", Align::right},
                    {"q1 .. q3", Align::right},
@@ -97,8 +127,15 @@ std::string variants_of_problem(std::span<const ReportVariant> variants) {
                    {"error", Align::right},
                    {"role"},
                    {"from"},
-                   {"variant"}});
-  for (const ReportVariant& variant : variants) add_variant(table, variant);
+                   {differences ? "variant, where it differs from the default" : "variant"}});
+  const auto standard = std::ranges::find_if(variants, &ReportVariant::is_default);
+  const std::string of_default =
+      differences && standard != variants.end() ? standard->view.variant : "";
+  for (const ReportVariant& variant : variants) {
+    const std::string& text = variant.view.variant;
+    add_variant(table, variant,
+                differences && !variant.is_default ? difference(text, of_default) : text);
+  }
   const OutcomeView& first = variants.front().view;
   return fmt::format("{}: {}\n{}", heading(first.op + " " + first.problem, first.gpu),
                      counted(variants.size(), "variant"), table.text(2));
@@ -169,11 +206,13 @@ std::string no_picks_text(const ReportModel& model) {
       passed, all);
 }
 
-std::string picks_table(const ReportModel& model) {
+std::string picks_table(const ReportModel& model, std::size_t columns) {
   if (model.picks.empty()) return no_picks_text(model);
   std::string text;
   for (const auto picks : picks_by_operator(model)) {
-    text += (text.empty() ? "" : "\n") + picks_of_operator(model, picks);
+    std::string of_operator = picks_of_operator(model, picks, false);
+    if (is_wider(of_operator, columns)) of_operator = picks_of_operator(model, picks, true);
+    text += (text.empty() ? "" : "\n") + of_operator;
   }
   const bool default_stays = std::ranges::any_of(model.picks, [](const ReportPick& pick) {
     return pick.standing == PickStanding::tie || pick.standing == PickStanding::default_fastest;
@@ -199,12 +238,15 @@ std::string picks_table(const ReportModel& model) {
   return text + failed_operators_text(model) + emulation_note(model);
 }
 
-std::string variants_table(const ReportModel& model) {
+std::string variants_table(const ReportModel& model, std::size_t columns) {
   if (model.variants.empty()) return empty_text("No variants yet.");
   std::string text;
   for (const ReportProblem& problem : model.problems) {
     if (problem.count == 0) continue;
-    text += (text.empty() ? "" : "\n") + variants_of_problem(model.variants_of(problem));
+    const std::span<const ReportVariant> variants = model.variants_of(problem);
+    std::string of_problem = variants_of_problem(variants, false);
+    if (is_wider(of_problem, columns)) of_problem = variants_of_problem(variants, true);
+    text += (text.empty() ? "" : "\n") + of_problem;
   }
   return text + emulation_note(model);
 }

@@ -12,8 +12,11 @@
 
 namespace mgtune {
 
-std::string picks_table(const ReportModel& model);  // `mgtune show best`, the end of a sweep
-std::string variants_table(const ReportModel& model);
+// For a terminal with this many columns; 0: no terminal. If the lines of a table are wider than
+// that, its variants are only what differs from the default.
+std::string picks_table(const ReportModel& model, std::size_t columns = 0);  // `mgtune show best`
+std::string variants_table(const ReportModel& model, std::size_t columns = 0);
+
 std::string failures_table(const ReportModel& model);
 std::string finals_table(const ReportModel& model);
 std::string limits_table(const ReportModel& model);

@@ -48,6 +48,17 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
   return best ? "; did you mean '" + *best + "'?" : "";
 }
 
+std::string must_be_one_of(std::string_view word, std::span<const std::string> candidates) {
+  const std::string suggestion = did_you_mean(word, candidates);
+  std::string text =
+      suggestion.empty() ? "; it must be one of: " : suggestion + " It must be one of: ";
+  for (const std::string& candidate : candidates) {
+    if (&candidate != candidates.data()) text += ", ";
+    text += candidate;
+  }
+  return text;
+}
+
 int compare_naturally(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (is_digit(a.front()) && is_digit(b.front())) {

@@ -45,6 +45,10 @@ std::string did_you_mean(std::string_view word, const Things& things, NameOf nam
   return did_you_mean(word, names);
 }
 
+// What is valid instead of a refused word: "; did you mean 'random'? It must be one of: a, random",
+// or only the list if no candidate is near.
+std::string must_be_one_of(std::string_view word, std::span<const std::string> candidates);
+
 // Compares texts so that runs of digits compare as numbers: rows=64 comes before rows=4096. Returns
 // a number below 0 if `a` comes before `b`, 0 if they are equal, and above 0 otherwise. Texts that
 // differ only in leading zeros are equal.

@@ -43,6 +43,15 @@ std::string devices_here(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
+// "; GPUs that mgtune knows: L4, H200".
+std::string products_text(const std::vector<GpuProduct>& products) {
+  std::string text;
+  for (const GpuProduct& product : products) {
+    text += (text.empty() ? "; GPUs that mgtune knows: " : ", ") + product.name;
+  }
+  return text;
+}
+
 // The driver calls a MIG instance "NVIDIA H200 MIG 1g.18gb". The product is the part before " MIG".
 std::string_view product_part(std::string_view name) { return name.substr(0, name.find(" MIG ")); }
 
@@ -169,7 +178,7 @@ Result<std::vector<DeviceInfo>> select_among(const std::vector<DeviceInfo>& devi
       for (const DeviceInfo& device : devices) names.push_back(device.name);
       return invalid_argument("no GPU is called '" + word + "'" +
                               suggest_gpu(word, products, std::move(names)) +
-                              devices_here(devices));
+                              devices_here(devices) + products_text(products));
     }
   }
   if (!found.empty()) return found;

@@ -66,8 +66,25 @@ std::string_view operator_of(std::string_view path) {
   return path.substr(0, path.size() - kExtension.size());
 }
 
-// The operators of the shipped families, for messages. The files need not be valid.
-std::vector<std::string> shipped_operators() {
+// "forward" if the last part of a path names the operator of a family ("forward" or
+// "forward.json"), and the folder before it.
+std::pair<std::string, std::string> split_operator_file(const std::string& kernel) {
+  const std::filesystem::path path(kernel);
+  const std::string_view of_file = operator_of(path.filename().native());
+  const std::string parent = path.parent_path().string();
+  return {parent.empty() ? "." : parent,
+          of_file.empty() ? path.filename().string() : std::string(of_file)};
+}
+
+}  // namespace
+
+std::vector<std::string> Catalog::shipped_families() {
+  std::set<std::string> names;
+  for (const std::string& op : shipped_operators()) names.insert(split_operator(op).first);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> Catalog::shipped_operators() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(kShippedRoot)) continue;
@@ -78,14 +95,6 @@ std::vector<std::string> shipped_operators() {
     if (!name.empty()) names.push_back(fmt::format("{}.{}", path.substr(0, slash), name));
   }
   return names;
-}
-
-}  // namespace
-
-std::vector<std::string> Catalog::shipped_families() {
-  std::set<std::string> names;
-  for (const std::string& op : shipped_operators()) names.insert(split_operator(op).first);
-  return {names.begin(), names.end()};
 }
 
 // The name of the family distinguishes operators, in results too, so no two folders may have the
@@ -184,11 +193,19 @@ Result<Catalog::Named> Catalog::resolve(const std::string& kernel) {
   if (!operator_name.empty() && file_system_.is_directory(prefix)) {
     return Named{prefix, operator_name};
   }
-  if (kernel.find('/') != std::string::npos) {
-    return not_found(fmt::format("no folder '{}'", kernel));
+  const bool is_path = kernel.find('/') != std::string::npos;
+  if (is_path || kernel.ends_with(".json")) {
+    const auto [parent, op] = split_operator_file(folder);
+    if (file_system_.exists(parent + "/" + op + ".json")) {
+      return Named{is_shipped(parent) ? "./" + parent : parent, op};
+    }
+    if (is_shipped(parent)) return Named{parent, op};
   }
-  return not_found(
-      fmt::format("unknown kernel '{}'{}", kernel, did_you_mean(prefix, shipped_families())));
+  if (is_path) {
+    return not_found(fmt::format("no folder '{}', and no operator's file of that name", kernel));
+  }
+  return not_found(fmt::format("unknown kernel '{}'{}, or the path of a family's folder", kernel,
+                               must_be_one_of(prefix, shipped_families())));
 }
 
 Result<std::vector<const Operator*>> Catalog::find(const std::string& kernel) {
@@ -201,7 +218,7 @@ Result<std::vector<const Operator*>> Catalog::find(const std::string& kernel) {
   }
   if (operators.empty()) {
     return not_found(fmt::format("{} has no operator '{}'{}", named.family, named.op,
-                                 did_you_mean(named.op, found->operators)));
+                                 must_be_one_of(named.op, found->operators)));
   }
   return operators;
 }

@@ -22,12 +22,13 @@ class Catalog {
   // programs plan only a few operators.
   explicit Catalog(FileSystem& file_system) : file_system_(file_system) {}
 
-  // `kernel` is "rmsnorm", "rmsnorm.forward", or a folder ("path/to/my_family", optionally ending
-  // in ".operator"). Returns the operators that it means, in order. A shipped family has precedence
-  // over a folder of the same name; "./rmsnorm" is always a folder. not_found with "did you mean"
-  // if it is none of these. invalid_argument, with file, path and place, for the first malformed
-  // operator among them, for a source that is not in the folder, for a folder without an operator,
-  // and for a second folder of the same name.
+  // `kernel` is "rmsnorm", "rmsnorm.forward", or a folder ("path/to/my_family"). An operator of a
+  // folder is "path/to/my_family.forward", "path/to/my_family/forward" or the same with ".json".
+  // These forms also name shipped operators if there is no such folder. Returns the operators that
+  // it means, in order. A shipped family has precedence over a folder of the same name; "./rmsnorm"
+  // is always a folder. not_found, with the valid names, if it is none of these. invalid_argument,
+  // with file, path and place, for the first malformed operator among them, for a source that is
+  // not in the folder, for a folder without an operator, and for a second folder of the same name.
   Result<std::vector<const Operator*>> find(const std::string& kernel);
 
   // For each operator that `kernel` means, the word that means it alone:
@@ -41,7 +42,8 @@ class Catalog {
   // find().
   Result<const Operator*> find_operator(const std::string& full_name);
 
-  static std::vector<std::string> shipped_families();  // names, sorted
+  static std::vector<std::string> shipped_families();   // names, sorted
+  static std::vector<std::string> shipped_operators();  // full names; the files need not be valid
 
  private:
   struct Named {

@@ -20,8 +20,7 @@ namespace {
 constexpr std::size_t kMaxFileBytes = std::size_t{512} << 20U;
 
 Status errno_status(const char* action, const std::string& path, int error) {
-  const StatusCode code = error == ENOENT ? StatusCode::not_found : StatusCode::io;
-  return {code, std::string("cannot ") + action + " " + path + ": " + std::strerror(error)};
+  return io_error(std::string("cannot ") + action + " " + path + ": " + std::strerror(error));
 }
 
 // A new file that only this user may read: `name` with six letters or digits appended, as

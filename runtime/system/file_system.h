@@ -4,7 +4,7 @@
 // that must check who owns a file (private_file.h). FileSystem::real() is the one of the operating
 // system; it is stateless and thread-safe.
 //
-// Failures are StatusCode::io (not_found for a missing file). They name the path and the errno
+// Failures are StatusCode::io, also for a missing file. They name the path and the errno
 // text.
 
 #pragma once

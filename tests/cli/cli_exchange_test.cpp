@@ -212,7 +212,7 @@ TEST_F(CliExchangeTest, ARefusedFileLeavesNoTrace) {
   expect_refused(mgtune_.run({"import", good}), 5,
                  "unknown operator 'vector_add.add'; --kernel FOLDER reads a family of your own");
   expect_refused(mgtune_.run({"import"}), 2, "FILE is required");
-  expect_refused(mgtune_.run({"import", mgtune_.folder().file("none")}), 2, "none");
+  expect_refused(mgtune_.run({"import", mgtune_.folder().file("none")}), 5, "none");
   std::ofstream(bad) << "{\"format\": 1, \"tables\": [], \"\\u001b[31m\": 1}";
   const Ended ended = mgtune_.run({"import", bad});
   EXPECT_EQ(ended.exit_code, 5) << ended;

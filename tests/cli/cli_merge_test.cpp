@@ -92,7 +92,7 @@ TEST_F(CliMergeTest, WrongWordsAreRefused) {
   expect_refused(sweep({"--shard", "5/4"}), 2, "--shard: '5/4' is no shard: i/n, say 2/4");
   expect_refused({"merge", "a.db"}, 2, "expected OUT and at least one IN");
   const std::string missing = mgtune_.folder().file("none.db");
-  expect_refused({"merge", mgtune_.folder().file("out.db"), missing}, 2,
+  expect_refused({"merge", mgtune_.folder().file("out.db"), missing}, 5,
                  "there is no database " + missing);
   EXPECT_FALSE(std::filesystem::exists(mgtune_.folder().file("out.db")));
   expect_refused({"merge", missing, missing}, 2, "is the output, so it cannot be an input");

@@ -93,8 +93,9 @@ TEST_F(CliReportTest, AMisspeltWordGetsASuggestion) {
 
 TEST_F(CliReportTest, AKernelWithoutResultsIsNamedWithThoseThatHaveSome) {
   const Ended swiglu = report({"--kernel", "swiglu", "-o", folder_.file("page.html")});
-  EXPECT_EQ(swiglu.exit_code, 0) << swiglu;
-  EXPECT_THAT(swiglu.err, AllOf(HasSubstr("No results of 'swiglu'"), HasSubstr("rmsnorm.forward"),
+  EXPECT_EQ(swiglu.exit_code, 2) << swiglu;
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("page.html")));
+  EXPECT_THAT(swiglu.err, AllOf(HasSubstr("no results of 'swiglu'"), HasSubstr("rmsnorm.forward"),
                                 HasSubstr("mgtune sweep --kernel swiglu")));
 }
 
@@ -154,7 +155,7 @@ TEST_F(CliReportTest, ABaselineIsComparedWith) {
   EXPECT_EQ(ended.json()["picks"][0]["baseline"]["verdict"], "faster");
   const std::string none = folder_.file("none.db");
   const Ended missing = report({"--baseline", none});
-  EXPECT_EQ(missing.exit_code, 2) << missing;
+  EXPECT_EQ(missing.exit_code, 5) << missing;
   EXPECT_THAT(missing.err, HasSubstr(none));
 }
 

@@ -42,12 +42,13 @@ TEST_F(CliShowTest, AMisspeltKernelGetsASuggestion) {
   }
 }
 
-TEST_F(CliShowTest, AKernelWithoutResultsIsNoMistake) {
+TEST_F(CliShowTest, AKernelWithoutResultsIsToldFromAnUnknownOne) {
   for (const std::string& kernel :
        {source_path("tests/families/vector_add"), std::string("swiglu")}) {
     const Ended ended = show({"--kernel", kernel});
-    EXPECT_EQ(ended.exit_code, 0) << ended;
-    EXPECT_THAT(ended.out, HasSubstr("it has those of rmsnorm.forward"));
+    EXPECT_EQ(ended.exit_code, 2) << ended;
+    EXPECT_THAT(ended.err, HasSubstr("it has those of rmsnorm.forward"));
+    EXPECT_THAT(ended.out, IsEmpty());
   }
 }
 

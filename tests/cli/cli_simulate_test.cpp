@@ -166,15 +166,16 @@ TEST_F(CliSimulateTest, HostileFilesAreNamed) {
 
 TEST_F(CliSimulateTest, WrongWords) {
   const std::string path = write("packed", kPackedCache);
-  const auto refused = [&](const MgtuneProgram::Words& words, const std::string& word) {
+  const auto refused = [&](const MgtuneProgram::Words& words, const std::string& word,
+                           int exit_code = 2) {
     MgtuneProgram::Words all = {"simulate"};
     all.insert(all.end(), words.begin(), words.end());
     const Ended ended = mgtune_.run(all);
-    EXPECT_EQ(ended.exit_code, 2) << ended;
+    EXPECT_EQ(ended.exit_code, exit_code) << ended;
     EXPECT_THAT(ended.err, HasSubstr(word));
   };
   refused({}, "--space or --kernel is required");
-  refused({"--space", mgtune_.folder().file("none.json")}, "none.json");
+  refused({"--space", mgtune_.folder().file("none.json")}, "none.json", 5);
   refused({"--space", path, "--strategy", "adaptiv"}, "did you mean 'adaptive'?");
   refused({"--space", path, "--seeds", "0"}, "--seeds: expected 1 to");
   refused({"--space", path, "--evaluations", "19"}, "--evaluations: expected at least 20, got 19");

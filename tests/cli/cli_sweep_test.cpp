@@ -101,10 +101,28 @@ TEST_F(CliSweepTest, FailuresAreRowsAndNeverPicked) {
   const nlohmann::json best = mgtune_.run({"show", "best", "--json"}).json()["picks"];
   ASSERT_EQ(best.size(), 1U);
   EXPECT_THAT(best.dump(), HasSubstr("MODE=good"));
-  EXPECT_TRUE(
-      mgtune_.run({"show", "best", "--json", "--kernel", "rmsnorm"}).json()["picks"].empty());
-  EXPECT_THAT(mgtune_.run({"show", "best", "--kernel", "rmsnorm"}).out,
-              HasSubstr("No results of 'rmsnorm' in this store; it has those of vector_add.add"));
+  EXPECT_THAT(mgtune_.run({"show", "best", "--kernel", "rmsnorm"}).err,
+              HasSubstr("no results of 'rmsnorm' in this store; it has those of vector_add.add"));
+}
+
+TEST_F(CliSweepTest, WhereNarrowsTheSpaceAndKeepsABetterPick) {
+  const nlohmann::json narrow =
+      mgtune_.run(sweep({"--where", "THREADS <= 64", "--where", "MODE == good", "--json"})).json();
+  EXPECT_EQ(narrow["sweeps"][0]["evaluated"], 2);
+  for (const OutcomeView& row : rows_of(mgtune_.database())) {
+    EXPECT_THAT(row.variant, AllOf(HasSubstr("MODE=good"), ::testing::Not(HasSubstr("128"))));
+  }
+  EXPECT_THAT(mgtune_.run({"show", "environment"}).out, HasSubstr("--where 'THREADS <= 64'"));
+  const nlohmann::json all = mgtune_.run(sweep({"--where", "MODE == good", "--json"})).json();
+  EXPECT_EQ(all["sweeps"][0]["reused"], 2);
+  EXPECT_EQ(all["sweeps"][0]["evaluated"], 1);
+  const nlohmann::json again =
+      mgtune_.run(sweep({"--where", "THREADS == 32 && MODE == good", "--json"})).json();
+  EXPECT_EQ(again["sweeps"][0]["evaluated"], 0);
+  EXPECT_EQ(again["sweeps"][0]["picks"][0]["variant"], all["sweeps"][0]["picks"][0]["variant"]);
+  const Ended none = mgtune_.run(sweep({"--where", "THREADS > 128"}));
+  EXPECT_EQ(none.exit_code, 4) << none;
+  EXPECT_THAT(none.err, HasSubstr("--where THREADS > 128"));
 }
 
 TEST_F(CliSweepTest, TheSecondTimeThereIsNothingToDo) {

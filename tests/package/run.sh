@@ -33,6 +33,12 @@ done
 "$work/cmake/examples/rmsnorm_cpp" cpu >/dev/null
 echo "CMake: the examples are right"
 
+# What shells and man look for.
+for file in share/man/man1/mgtune.1 share/man/man1/mgtune-sweep.1 share/zsh/site-functions/_mgtune \
+  share/bash-completion/completions/mgtune share/fish/vendor_completions.d/mgtune.fish; do
+  grep -q sweep "$work/install/$file" || { echo "$file is not installed" >&2; exit 1; }
+done
+
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$work/install" -name mgruntime.pc)")
 # shellcheck disable=SC2046  # flags are to be split

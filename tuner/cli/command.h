@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,17 +15,21 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace mgtune {
 
 struct ResultFilter;
 
+// The words that completion offers for a value, by option.
+using ProposedWords = std::map<const CLI::Option*, std::vector<std::string>>;
+
 // The arguments of a subcommand. parse.cpp implements it, the only file that includes CLI11, which
 // takes 3.6 s to compile.
 class ArgumentList {
  public:
-  explicit ArgumentList(CLI::App& app) : app_(app) {}
+  ArgumentList(CLI::App& app, ProposedWords& proposed) : app_(app), proposed_(proposed) {}
 
   // `name` is "--gpu" or "-o,--output"; `placeholder` stands for the value in --help. The value
   // that a variable has now is its default. The variables must exist until parsing has ended.
@@ -36,9 +41,19 @@ class ArgumentList {
   void integer(const std::string& name, std::uint64_t& variable, const std::string& placeholder,
                const std::string& help);
 
-  // The options that many subcommands share.
-  void database(std::string& variable);  // --db
-  void json(bool& variable);             // --json
+  // A value that must be one of `choices`. Another word is refused, with the choices listed.
+  void choice(const std::string& name, std::string& variable,
+              const std::vector<std::string>& choices, const std::string& placeholder,
+              const std::string& help);
+
+  // The options that many subcommands share. The kernel may also be given without --kernel, after
+  // the other arguments that have no option name.
+  void kernel(std::string& variable, const std::string& placeholder, const std::string& help);
+  void required_kernel(std::string& variable, const std::string& placeholder,
+                       const std::string& help);
+  void gpu(std::string& variable, const std::string& help);  // --gpu
+  void database(std::string& variable);                      // --db
+  void json(bool& variable);                                 // --json
   void kernel_and_gpu(ResultFilter& filter);
 
   // An option that may be repeated.
@@ -49,10 +64,12 @@ class ArgumentList {
   // them.
   void word(const std::string& name, std::string& variable, const std::vector<std::string>& choices,
             const std::string& help);
+  void optional_word(const std::string& name, std::string& variable, const std::string& help);
   void words(const std::string& name, std::vector<std::string>& variable, const std::string& help);
 
  private:
   CLI::App& app_;
+  ProposedWords& proposed_;
 };
 
 // How the program was started.

@@ -23,6 +23,8 @@
   COMMAND(devices, "List the devices of this machine")                                   \
   COMMAND(doctor, "Say what mgtune needs, and what of it this machine has")              \
   COMMAND(cache, "Show or clear the cache of compiled builds")                           \
+  COMMAND(help, "Describe a command, or print its man page")                             \
+  COMMAND(completion, "Print the completion script of a shell")                          \
   COMMAND(worker, "A child process of a sweep")                                          \
   COMMAND(watch, "Serve the page of a running sweep")
 

@@ -5,10 +5,10 @@ namespace mgtune {
 std::string exit_code_list() {
   return "  0    success\n"
          "  1    compare: something became slower; profile, run: the variant is wrong\n"
-         "  2    an argument is wrong\n"
+         "  2    an argument is wrong, or names no kernel or no results\n"
          "  3    some variants failed\n"
          "  4    this machine lacks something, for example a GPU or a compiler\n"
-         "  5    a file cannot be read or written\n"
+         "  5    a file or folder is missing, damaged, or cannot be read or written\n"
          "  70   an error in mgtune\n"
          "  129, 130, 143   interrupted by SIGHUP, SIGINT or SIGTERM\n";
 }

@@ -20,11 +20,15 @@ std::string nothing_text(const ResultFilter& filter, const StoredRows& rows, con
   };
   std::ranges::for_each(rows.tuned, add);
   std::ranges::for_each(rows.outcomes, add);
-  const bool elsewhere = !models.empty();
-  return "No results of '" + filter.kernel + "'" + (elsewhere ? " on " + filter.gpu : "") +
-         " in this store; it has those " +
-         (elsewhere ? "on " + listed(models) : "of " + listed(all)) +
-         ". More: mgtune sweep --kernel " + shell_word(filter.kernel) +
+  const bool elsewhere = !filter.kernel.empty() && !models.empty();
+  const std::string has =
+      all.empty() ? ""
+                  : "; it has those " + (elsewhere ? "on " + listed(models) : "of " + listed(all));
+  const std::string what = filter.kernel.empty() ? "" : " of '" + filter.kernel + "'";
+  const std::string where =
+      filter.gpu.empty() || (!elsewhere && !all.empty()) ? "" : " on " + filter.gpu;
+  return "no results" + what + where + " in this store" + has + ". More: mgtune sweep" +
+         (filter.kernel.empty() ? " --kernel rmsnorm" : " --kernel " + shell_word(filter.kernel)) +
          (filter.gpu.empty() ? "" : " --gpu " + shell_word(filter.gpu));
 }
 
@@ -50,7 +54,7 @@ Result<FoundResults> find_results(const std::string& database, const ResultFilte
     const bool any = keep_results(rows, [&](const std::string& op, const GpuRecord& gpu) {
       return selection.wants(op, gpu, "");
     });
-    if (!any && !names.operators.empty()) found.nothing = nothing;
+    if (!any) found.nothing = nothing;
   }
   LeftOutRows left_out;
   found.model = make_report_model(std::move(rows), [&](const TunedView& row) {

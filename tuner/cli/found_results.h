@@ -13,8 +13,8 @@ namespace mgtune {
 
 struct FoundResults {
   ReportModel model;  // of the results and of the sweeps that found them
-  // If the filter matches no result of the store: a sentence that says which results the store has,
-  // and which command finds more. Otherwise "".
+  // If the filter matches no result: a sentence that says which results the store has, and which
+  // command finds more. Otherwise "", also if there is no filter.
   std::string nothing;
   // Sentences: where the results come from if they are not the user's own, and which tuned rows are
   // left out because this mgtune cannot use them. The model's verdict has the latter too.

@@ -1,7 +1,7 @@
 // Reads JSON files, gzipped or not: as they are, as a recorded space, or as results that mgtune
 // exported. The content decides the format.
 //
-// not_found if a file does not exist. corrupt, with the file's name and the place in it, for
+// io if a file cannot be read. corrupt, with the file's name and the place in it, for
 // everything that is wrong inside. One thread per call, and per catalog.
 
 #pragma once

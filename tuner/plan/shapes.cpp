@@ -19,7 +19,7 @@ constexpr std::string_view kFolder = "configs/shapes/";
 constexpr std::string_view kSuffix = ".json";
 constexpr std::int64_t kMaxField = 1 << 30;
 
-Result<ModelShapes> decode_model(const std::string& file, std::string_view text) {
+Result<ModelShapes> decode_members(const std::string& file, std::string_view text) {
   const Result<JsonValue> document = parse_json(text);
   if (!document.ok()) return document.status().with_context(file);
   const JsonCursor root(file, *document);
@@ -47,6 +47,12 @@ Result<ModelShapes> decode_model(const std::string& file, std::string_view text)
   }
   if (shapes.tokens.empty()) return root.at("tokens").error("expected at least one token count");
   return shapes;
+}
+
+// A wrong content is the file's fault, and not one of the words that name it.
+Result<ModelShapes> decode_model(const std::string& file, std::string_view text) {
+  Result<ModelShapes> shapes = decode_members(file, text);
+  return shapes.ok() ? std::move(shapes) : corrupt(shapes.status().message());
 }
 
 Result<std::pair<std::string, std::string>> read_recorded(const std::string& place,

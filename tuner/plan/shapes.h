@@ -24,7 +24,8 @@ struct ModelShapes {
 std::vector<std::string> shipped_models();  // "llama-3.1-8b", ...: sorted
 
 // `name_or_file` is one of shipped_models() or a path (it has a '/' or ends in ".json").
-// invalid_argument for an unknown name (with a suggestion) or a malformed file, naming the place.
+// invalid_argument for an unknown name, with those that there are. io if the file cannot be read;
+// corrupt, naming the place, if it is malformed.
 Result<ModelShapes> load_model_shapes(FileSystem& file_system, const std::string& name_or_file);
 
 // The recorded problems by operator. MGTUNE_RECORD of libmgruntime writes them, one per line:

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -17,9 +19,11 @@
 #include "device/registry.h"
 #include "family/problem_check.h"
 #include "measure/timing_method_probe.h"
+#include "plan/absent_gpu.h"
 #include "plan/problem_set.h"
 #include "search/search.h"
 #include "selection/variant_selection.h"
+#include "space/narrowing.h"
 #include "sweep/device_lock.h"
 #include "timing/gpu_timer.h"
 
@@ -49,9 +53,11 @@ Result<std::vector<DType>> parse_dtypes(const std::string& text) {
   for (const std::string& word : split_list(text)) {
     const std::optional<DType> dtype = dtype_from_string(word);
     if (!dtype.has_value()) {
-      const auto name_of = [](DType known) { return to_string(known); };
+      const auto name_of = [](DType known) { return std::string(to_string(known)); };
+      std::vector<std::string> names;
+      std::ranges::transform(kDTypes, std::back_inserter(names), name_of);
       return invalid_argument("--dtype: unknown dtype '" + word + "'" +
-                              did_you_mean(word, kDTypes, name_of));
+                              must_be_one_of(word, names));
     }
     dtypes.push_back(*dtype);
   }
@@ -154,10 +160,28 @@ std::vector<std::vector<DeviceInfo>> by_model(const std::vector<DeviceInfo>& dev
   return models;
 }
 
+using Narrowings = std::map<const Operator*, std::shared_ptr<const Narrowing>>;
+
+// The conditions of --where for each operator.
+Result<Narrowings> parse_where(const std::vector<std::string>& conditions,
+                               const std::vector<const Operator*>& operators) {
+  Narrowings narrowings;
+  if (conditions.empty()) return narrowings;
+  for (const Operator* op : operators) {
+    Result<Narrowing> narrowing = parse_narrowing(*op, conditions);
+    if (!narrowing.ok()) {
+      return std::move(narrowing).take_status().with_context("--where for " + op->full_name());
+    }
+    narrowings[op] = std::make_shared<const Narrowing>(*std::move(narrowing));
+  }
+  return narrowings;
+}
+
 // The problems of the request, or of its shard.
 Status add_problems(const SweepRequest& request, const std::vector<const Operator*>& operators,
                     const ProblemRequest& wanted, SweepPlan& plan) {
   const DeviceInfo& device = plan.device();
+  MGTUNE_ASSIGN(const Narrowings narrowings, parse_where(request.where, operators));
   MGTUNE_ASSIGN(std::vector<Problem> all, make_problems(operators, wanted, device.kind));
   MGTUNE_ASSIGN(plan.shard, shard_of(request));
   plan.all_problems = std::ssize(all);
@@ -169,8 +193,10 @@ Status add_problems(const SweepRequest& request, const std::vector<const Operato
     MGTUNE_TRY(check_launches(problem, device.limits));
     MGTUNE_ASSIGN(const std::int64_t bytes, problem.op->bytes.evaluate(problem.slots));
     plan.largest_bytes = std::max(plan.largest_bytes, bytes);
+    const auto narrowing = narrowings.find(problem.op);
     plan.problems.push_back(
-        plan_problem(std::move(problem), device, kCountedNodes / problems.size()));
+        plan_problem(std::move(problem), device, kCountedNodes / problems.size(),
+                     narrowing == narrowings.end() ? nullptr : narrowing->second));
   }
   return {};
 }
@@ -204,7 +230,7 @@ Status check_method(const std::string& method) {
   const std::vector<std::string>& known = gpu_methods();
   if (method.empty() || std::find(known.begin(), known.end(), method) != known.end()) return {};
   return invalid_argument("--method: unknown method '" + method + "'" +
-                          did_you_mean(method, known));
+                          must_be_one_of(method, known));
 }
 
 // The method that times the variants. The devices are all GPUs, or the cpu device alone. If no
@@ -215,6 +241,7 @@ Result<TimingMethod> timing_method(const std::vector<DeviceInfo>& devices, const
     if (word.empty()) return TimingMethod{"emulation", ""};
     return invalid_argument("--method: the cpu device has only one method, emulation");
   }
+  if (is_absent(devices.front())) return TimingMethod{word, ""};  // nothing will be timed
   if (!word.empty() && !needs_cupti(word)) return TimingMethod{word, ""};
   MGTUNE_ASSIGN(const TimingMethod method, probe_timing_method(program));
   if (word.empty() || word == method.name) return method;
@@ -276,12 +303,15 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   MGTUNE_ASSIGN(const ProblemRequest wanted, problem_request(request));
   MGTUNE_ASSIGN(const std::vector<const Operator*> operators,
                 operators_of(request, wanted, catalog));
-  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(request.gpu));
+  MGTUNE_TRY(parse_where(request.where, operators).status());
+  MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, request.plans_only
+                                                           ? select_devices_or_product(request.gpu)
+                                                           : select_devices(request.gpu));
   if (request.counters && devices.front().kind == DeviceKind::cpu) {
     return invalid_argument("--counters: the cpu device has no hardware counters");
   }
   MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, request.method, program));
-  if (request.counters && !turns_through_sets(method.name)) {
+  if (request.counters && !is_absent(devices.front()) && !turns_through_sets(method.name)) {
     return invalid_argument("--counters needs rotating buffers, which --method " + method.name +
                             " does not use");
   }

@@ -22,8 +22,10 @@ namespace mgtune {
 struct SweepRequest {
   std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, shard, retry;
   std::vector<std::string> problems;
+  std::vector<std::string> where;  // conditions that every variant must fulfil
   std::uint64_t seed = 1;
   bool counters = false;
+  bool plans_only = false;  // nothing will run, so the GPU need not be in this machine
 };
 
 struct SweepPlan {

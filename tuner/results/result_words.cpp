@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "core/text.h"
@@ -59,8 +61,10 @@ Status check_gpu(const std::string& word, const Names& recorded) {
   Names here;  // a GPU that configs/gpus does not know among them
   for (const DeviceInfo& device : list_devices()) here.insert(device.name);
   if (std::ranges::any_of(here, is_meant)) return {};
+  std::vector<std::string> names(here.begin(), here.end());
+  names.emplace_back("cpu");
   return invalid_argument("--gpu " + word + ": no GPU is called so" +
-                          gpu_suggestion(word, products, here));
+                          suggest_gpu(word, products, std::move(names)));
 }
 
 Status check_method(const std::string& method, const Names& recorded) {
@@ -70,7 +74,7 @@ Status check_method(const std::string& method, const Names& recorded) {
   if (method.empty() || known.contains(method)) return {};
   const std::string there = recorded.empty() ? "" : "; this store has those by " + listed(recorded);
   return invalid_argument("--method " + method + ": no method is called so" + there +
-                          did_you_mean(method, known));
+                          must_be_one_of(method, std::vector(known.begin(), known.end())));
 }
 
 }  // namespace
@@ -100,10 +104,19 @@ RecordedNames names_of(const std::vector<TunedView>& tuned,
 
 bool means_operator(const std::string& kernel, const std::string& full_name) {
   if (kernel.empty()) return true;
-  std::string name = kernel;
-  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-  name = name.substr(name.rfind('/') + 1);
-  return full_name == name || full_name.starts_with(name + ".");
+  std::string path = kernel;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const bool is_file = path.ends_with(".json");
+  if (is_file) path.resize(path.size() - std::string_view(".json").size());
+  const bool is_path = is_file || path == "." || path.find('/') != std::string::npos;
+  std::error_code gone;
+  if (is_path) path = std::filesystem::absolute(path, gone).lexically_normal().string();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (!is_file && (full_name == name || full_name.starts_with(name + "."))) return true;
+  // "my_family/forward" names the operator of a folder.
+  const std::string folder = std::filesystem::path(path).parent_path().filename().string();
+  return is_path && full_name == folder + "." + name;
 }
 
 bool means_gpu(const std::vector<GpuProduct>& products, const std::string& word,
@@ -165,10 +178,16 @@ Status nothing_to_export(const std::string& reason) {
 
 std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct>& products,
                            const Names& names) {
-  std::vector<std::string> all(names.begin(), names.end());
-  all.emplace_back("cpu");
-  if (std::ranges::find(all, word) != all.end()) return "";
-  return suggest_gpu(word, products, std::move(all));
+  const auto is_called = [&](const GpuProduct& product) { return product.is_called(word); };
+  if (std::ranges::any_of(products, is_called) || same_word(word, "cpu")) return "";
+  // A product without results would be refused as well.
+  std::vector<GpuProduct> with_results;
+  std::ranges::copy_if(products, std::back_inserter(with_results), [&](const GpuProduct& product) {
+    return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
+             return product.is_called(name);
+           });
+  });
+  return suggest_gpu(word, with_results, {names.begin(), names.end()});
 }
 
 Names problem_names(Catalog& catalog, const std::string& full_name) {

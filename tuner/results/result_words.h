@@ -38,7 +38,8 @@ struct RecordedNames {
 RecordedNames names_of(const std::vector<TunedView>& tuned,
                        const std::vector<OutcomeView>& outcomes);
 
-// Whether `kernel` ("rmsnorm", "rmsnorm.forward", a folder, or "" for all) means this operator.
+// Whether `kernel` ("rmsnorm", "rmsnorm.forward", a folder, an operator's file, or "" for all)
+// means this operator.
 bool means_operator(const std::string& kernel, const std::string& full_name);
 
 // Whether `word` means this model: it is the model's name, or a name of it in configs/gpus.
@@ -60,7 +61,9 @@ Result<Selection> select_results(const ResultFilter& filter, Store& store, Catal
 // otherwise the next program of a shell pipe would take an empty export for results.
 Status nothing_to_export(const std::string& reason);
 
-// "; did you mean 'H200'?", chosen from `names`, configs/gpus and cpu; "" if none is similar.
+// "; did you mean 'H200'?", chosen from `names` and their products' names in configs/gpus, or
+// from all products if `names` is empty. "" if
+// none is similar, or if `word` is the name of another product: it is not misspelt then.
 std::string gpu_suggestion(const std::string& word, const std::vector<GpuProduct>& products,
                            const Names& names);
 

@@ -1,9 +1,11 @@
 #include "results/stored_results.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
+#include "system/file_system.h"
 #include "system/user_folders.h"
 
 namespace mgtune {
@@ -14,6 +16,11 @@ Result<bool> has_results(Store& store) {
   if (!tuned.empty()) return true;
   MGTUNE_ASSIGN(const MeasuredRows measured, store.measured());
   return !measured.rows.empty();
+}
+
+// A file that somebody named has to be there.
+Status missing_is_io(Status status) {
+  return status.code() == StatusCode::not_found ? io_error(status.message()) : status;
 }
 
 OpenedRows installed_rows(Catalog& catalog) {
@@ -51,9 +58,15 @@ Result<std::optional<Store>> open_results(const std::string& named) {
   if (store.ok()) return std::optional<Store>(*std::move(store));
   if (store.status().code() == StatusCode::not_found && named.empty()) {
     if (only_source(named).empty()) return std::optional<Store>();
-    return not_found(store.status().message() + ", which MGTUNE_DB names");
+    return io_error(store.status().message() + ", which MGTUNE_DB names");
   }
-  return std::move(store).take_status();
+  return missing_is_io(std::move(store).take_status());
+}
+
+Result<Store> open_named_results(const std::string& path) {
+  Result<Store> store = Store::open(path, Store::Mode::read_only);
+  if (store.ok()) return store;
+  return missing_is_io(std::move(store).take_status());
 }
 
 Result<OpenedRows> open_rows(const std::string& named, Catalog& catalog) {
@@ -96,7 +109,14 @@ Result<TunedSource> open_source(const std::string& named, Catalog& catalog) {
 
 Result<Store> open_results_to_write(const std::string& named) {
   MGTUNE_ASSIGN(const std::string path, database_path(named));
+  MGTUNE_TRY(check_folder(only_source(named)));
   return Store::open(path, Store::Mode::read_write);
+}
+
+Status check_folder(const std::string& database) {
+  const std::filesystem::path folder = std::filesystem::path(database).parent_path();
+  if (folder.empty() || FileSystem::real().exists(folder)) return {};
+  return io_error("cannot create " + database + ": there is no folder " + folder.string());
 }
 
 }  // namespace mgtune

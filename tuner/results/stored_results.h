@@ -21,8 +21,11 @@ namespace mgtune {
 Result<std::string> database_path(const std::string& named);
 
 // Opens the database to read. nullopt if the default one does not exist yet: then there are no
-// results. not_found if one that --db or MGTUNE_DB names does not exist.
+// results. io if one that --db or MGTUNE_DB names does not exist.
 Result<std::optional<Store>> open_results(const std::string& named);
+
+// Opens a database that a user names, to read. io if it does not exist.
+Result<Store> open_named_results(const std::string& path);
 
 // The tuned rows that a program would open. They are not judged yet (selection/usable_rows.h).
 struct OpenedRows {
@@ -40,7 +43,11 @@ Result<OpenedRows> open_rows(const std::string& named, Catalog& catalog);
 // The same rows for selection. Only an operator's own rows are judged, when they are asked for.
 Result<TunedSource> open_source(const std::string& named, Catalog& catalog);
 
-// Opens the database to write; makes it if it does not exist.
+// Opens the database to write; makes it if it does not exist. Fails as check_folder() does.
 Result<Store> open_results_to_write(const std::string& named);
+
+// io if the folder of a database that a user names does not exist. It is not made, because a
+// misspelt path would then hide the results. Only the default database's folder is made.
+Status check_folder(const std::string& database);
 
 }  // namespace mgtune

@@ -37,7 +37,7 @@ Result<const Strategy*> find_strategy(const std::string& name) {
   const auto found = std::ranges::find(strategies(), name, &Strategy::name);
   if (found != strategies().end()) return &*found;
   return invalid_argument("unknown strategy '" + name + "'" +
-                          did_you_mean(name, search_strategies()));
+                          must_be_one_of(name, search_strategies()));
 }
 
 // Gives the ladder, then the variants of a strategy that are not in the ladder.

@@ -67,24 +67,31 @@ struct Space::Walk {
 };
 
 Space::Space(const Binding& binding, const DeviceLimits& device)
-    : Space(*binding.op, binding.slots, device, Stage::compile) {}
+    : Space(*binding.op, binding.slots, device, Stage::compile, nullptr) {}
 
-Space::Space(const Problem& problem, const DeviceLimits& device)
-    : Space(*problem.op, problem.slots, device, Stage::launch) {}
+Space::Space(const Problem& problem, const DeviceLimits& device,
+             std::shared_ptr<const Narrowing> narrowing)
+    : Space(*problem.op, problem.slots, device, Stage::launch, std::move(narrowing)) {}
 
-Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known)
-    : op_(&op), defaults_(default_ladder(Binding{&op, slots}, device)) {
+Space::Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known,
+             std::shared_ptr<const Narrowing> narrowing)
+    : op_(&op),
+      narrowing_(std::move(narrowing)),
+      defaults_(default_ladder(Binding{&op, slots}, device)) {
   Slots filled = slots;
   filled[kSlotDeviceCc] = device.compute_capability;
   filled[kSlotDeviceSmCount] = device.sm_count;
   filled[kSlotDeviceMaxShared] = device.max_shared_bytes;
   filled[kSlotDeviceL2Bytes] = device.l2_bytes;
-  for (const Design& design : op.designs) {
-    designs_.push_back(arrange(design, filled, known));
+  const std::vector<Narrowing::Condition> none;
+  for (std::size_t i = 0; i < op.designs.size(); ++i) {
+    designs_.push_back(arrange(op.designs[i], filled, known,
+                               narrowing_ == nullptr ? none : narrowing_->designs[i]));
   }
 }
 
-Space::DesignSpace Space::arrange(const Design& design, const Slots& slots, Stage known) {
+Space::DesignSpace Space::arrange(const Design& design, const Slots& slots, Stage known,
+                                  const std::vector<Narrowing::Condition>& conditions) {
   DesignSpace space{&design, std::vector<Level>(design.params.size() + 1), slots};
   space.slots.resize(design.scope.size());
   for (std::size_t i = design.params.size(); i > 0; --i) {
@@ -104,6 +111,9 @@ Space::DesignSpace Space::arrange(const Design& design, const Slots& slots, Stag
   }
   for (const Expression& constraint : design.constraints) {
     add(constraint, {&constraint, -1, false, constraint.text()});
+  }
+  for (const Narrowing::Condition& condition : conditions) {
+    add(condition.expression, {&condition.expression, -1, false, condition.text});
   }
   return space;
 }

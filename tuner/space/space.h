@@ -14,12 +14,14 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "family/problem.h"
 #include "family/variant.h"
+#include "space/narrowing.h"
 #include "space/variant_set.h"
 
 namespace mgtune {
@@ -52,7 +54,9 @@ inline constexpr std::uint64_t kCountedNodes = 1U << 22U;
 class Space final : public VariantSet {
  public:
   Space(const Binding& binding, const DeviceLimits& device);
-  Space(const Problem& problem, const DeviceLimits& device);
+  // Only the variants that the narrowing leaves; null: all.
+  Space(const Problem& problem, const DeviceLimits& device,
+        std::shared_ptr<const Narrowing> narrowing = nullptr);
 
   const Operator& op() const { return *op_; }
 
@@ -96,13 +100,16 @@ class Space final : public VariantSet {
   };
   struct Walk;
 
-  Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known);
-  static DesignSpace arrange(const Design& design, const Slots& slots, Stage known);
+  Space(const Operator& op, const Slots& slots, const DeviceLimits& device, Stage known,
+        std::shared_ptr<const Narrowing> narrowing);
+  static DesignSpace arrange(const Design& design, const Slots& slots, Stage known,
+                             const std::vector<Narrowing::Condition>& conditions);
   static const Step* first_failure(const Level& level, Slots& slots);
   static bool descend(const DesignSpace& space, Walk& walk, std::size_t level);
   DesignStatistics statistics_of(std::size_t design, std::uint64_t& nodes_left) const;
 
   const Operator* op_;
+  std::shared_ptr<const Narrowing> narrowing_;  // steps refer to its expressions
   std::vector<DesignSpace> designs_;
   std::vector<Variant> defaults_;  // for this binding and device, admissible or not
 };

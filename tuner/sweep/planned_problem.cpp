@@ -14,18 +14,24 @@ std::int64_t storable(std::uint64_t count) {
 
 }  // namespace
 
-PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes) {
-  Space space(problem, device.limits);
+PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes,
+                            const std::shared_ptr<const Narrowing>& narrowing) {
+  Space space(problem, device.limits, narrowing);
+  std::optional<Space> whole;
+  if (narrowing != nullptr) whole.emplace(problem, device.limits);
   std::vector<DesignStatistics> designs = space.statistics(max_nodes);
   const std::uint64_t admissible = admissible_variants(designs);
   const bool counted = is_counted(designs);
-  return {std::move(problem), std::move(space), std::move(designs), admissible, counted};
+  return {std::move(problem), std::move(space), std::move(whole),
+          std::move(designs), admissible,       counted};
 }
 
 std::vector<SpaceRecord> space_records(const PlannedProblem& planned) {
   std::vector<SpaceRecord> records;
   for (const DesignStatistics& design :
-       planned.counted ? planned.designs : planned.space.statistics(kCountedNodes)) {
+       planned.whole.has_value() ? planned.whole->statistics(kCountedNodes)
+       : planned.counted         ? planned.designs
+                                 : planned.space.statistics(kCountedNodes)) {
     SpaceRecord& record = records.emplace_back();
     record.design = design.design;
     record.points = storable(design.points);

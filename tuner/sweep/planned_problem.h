@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
@@ -16,21 +18,27 @@ namespace mgtune {
 
 struct PlannedProblem {
   Problem problem;
-  Space space;
+  Space space;                 // what the sweep may visit
+  std::optional<Space> whole;  // set if `space` is only the part that a narrowing leaves
   std::vector<DesignStatistics> designs;
   std::uint64_t admissible = 0;  // variants, over all designs
   bool counted = true;           // false: counting was stopped, and there may be more
 
+  // Whether the variant may run here, even if the sweep does not visit it.
+  bool admits(const Variant& variant) const {
+    return (whole.has_value() ? *whole : space).admits(variant);
+  }
   bool is_served() const { return admissible > 0 || !counted; }  // some variant may run here
 };
 
 // Counts until `max_nodes` steps of the enumeration were taken.
-PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes);
+PlannedProblem plan_problem(Problem problem, const DeviceInfo& device, std::uint64_t max_nodes,
+                            const std::shared_ptr<const Narrowing>& narrowing = nullptr);
 
 // The records that the store keeps of the designs' spaces, one per design: how many points there
-// are and which rules exclude points. If plan_problem() did not count all of a space, this function
-// counts further, for at most a third of a second. Counts that are too large for the store become
-// 2^63 - 1.
+// are and which rules of the operator exclude points. If plan_problem() did not count all of a
+// space, this function counts further, for at most a third of a second. Counts that are too large
+// for the store become 2^63 - 1.
 std::vector<SpaceRecord> space_records(const PlannedProblem& planned);
 
 }  // namespace mgtune

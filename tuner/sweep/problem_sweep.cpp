@@ -52,8 +52,12 @@ Status ProblemSweep::recall() {
   for (const OutcomeView& row : rows) {
     if (row.gpu_id != shared_.gpu_id) continue;
     const Result<Variant> variant = parse_variant(*problem_.op, row.variant);
-    if (!variant.ok() || !planned_.space.admits(*variant)) continue;
+    if (!variant.ok() || !planned_.admits(*variant)) continue;
     MGTUNE_ASSIGN(VariantState state, results_.look_up(*variant));
+    if (!planned_.space.admits(*variant)) {  // it competes, but this sweep does not visit it
+      if (state.contends()) contenders_.emplace(state.variant, state);
+      continue;
+    }
     if (!state.build.sha256.empty()) shared_.pool.others_compile();
     // A row of another method says nothing of this one's, but its build may be known.
     const bool is_ours = !row.measurement || row.measurement->method == view_.tuned.method;

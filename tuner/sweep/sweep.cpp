@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "compile/compile_worker.h"
@@ -67,7 +68,8 @@ class Sweep {
     }
     MGTUNE_TRY(run_with_time_left());
     for (const Running& unfinished : unfinished_) MGTUNE_TRY(note_end(unfinished));
-    shared_.summary.stopped_early = shared_.should_stop() || !unfinished_.empty();
+    shared_.summary.stopped_early = shared_.should_stop();
+    shared_.summary.ended_by_budget = !shared_.summary.stopped_early && !unfinished_.empty();
     for (const std::string& gpu : shared_.workers.left_alone()) skip("the GPU " + gpu);
     if (!shared_.not_cached.empty()) {
       skip("caching of builds: " + shared_.not_cached +
@@ -207,8 +209,20 @@ class Sweep {
       progress.best_variant = best->variant;
     }
     progress.elapsed_seconds = elapsed();
+    progress.fraction = fraction(at.done());
     progress.eta_seconds = eta_seconds(left_ - at.done(), progress.total > 0);
     return progress;
+  }
+
+  // The share of all variants that are visited, or of the budget's time that has passed if that is
+  // larger: the sweep ends when either is used up.
+  double fraction(std::int64_t done) const {
+    const std::int64_t all = std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0});
+    double part = all > 0 ? static_cast<double>(all - left_ + done) / static_cast<double>(all) : 0;
+    if (const std::optional<double> seconds = shared_.options.budget.seconds) {
+      part = std::max(part, elapsed() / *seconds);
+    }
+    return std::clamp(part, 0.0, 1.0);
   }
 
   // The time that the variants left take at the pace of those evaluated so far, if their number is

@@ -59,6 +59,7 @@ struct SweepProgress {
   std::string problem;  // "rmsnorm.forward rows=64 hidden=256 T=bf16"
   std::int64_t problem_index = 0, problems = 0;
   std::int64_t done = 0, total = 0;  // variants of this problem; total is 0 if it is not known
+  double fraction = 0;               // of the whole sweep: of its variants or of its time
   std::optional<double> best_ns;
   std::string best_variant;
   double elapsed_seconds = 0;
@@ -85,7 +86,8 @@ struct SweepSummary {
   std::vector<std::string> skipped;
   std::vector<TunedView> picks;
   std::vector<SettledProblem> settled;
-  bool stopped_early = false;  // by a signal or the budget
+  bool stopped_early = false;    // by a signal
+  bool ended_by_budget = false;  // some problems have variants that the time did not suffice for
 };
 
 // How long a sweep waits for the first variant of a problem, with its reference, before it assumes

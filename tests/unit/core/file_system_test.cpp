@@ -28,10 +28,10 @@ TEST(FileSystem, WhatIsWrittenIsRead) {
   EXPECT_EQ(folder.entries(), 1u);  // no temporary stays
 }
 
-TEST(FileSystem, AMissingFileIsNotFoundAndNamed) {
+TEST(FileSystem, AMissingFileIsNamed) {
   const TestFolder folder;
   const Status status = files().read_file(folder.file("none")).status();
-  EXPECT_EQ(status.code(), StatusCode::not_found);
+  EXPECT_EQ(status.code(), StatusCode::io);
   EXPECT_EQ(status.message(), "cannot read " + folder.file("none") + ": No such file or directory");
 }
 
@@ -61,7 +61,7 @@ TEST(FileSystem, AFailedWriteLeavesTheOldContentAndNoTemporary) {
 TEST(FileSystem, WritingIntoAMissingFolderNamesIt) {
   const TestFolder folder;
   const Status status = files().write_file(folder.file("no/where"), "y");
-  EXPECT_EQ(status.code(), StatusCode::not_found);
+  EXPECT_EQ(status.code(), StatusCode::io);
   EXPECT_NE(status.message().find(folder.file("no/where")), std::string::npos);
 }
 
@@ -115,7 +115,7 @@ TEST(FileSystem, ListsRegularFilesSortedAndFollowsNoLinks) {
 TEST(FileSystem, ListingAMissingFolderFails) {
   const TestFolder folder;
   const Status status = files().list_files(folder.file("none")).status();
-  EXPECT_EQ(status.code(), StatusCode::not_found);
+  EXPECT_EQ(status.code(), StatusCode::io);
 }
 
 mode_t mode_of(const std::string& path) {

@@ -28,6 +28,12 @@ TEST(Suggest, ShortWordsMayDifferByOne) {
   EXPECT_EQ(did_you_mean("K5", kWords), "");
 }
 
+TEST(Suggest, WhatMustBeOneOfAListIsListed) {
+  const std::vector<std::string> words = {"html", "md"};
+  EXPECT_EQ(must_be_one_of("htm", words), "; did you mean 'html'? It must be one of: html, md");
+  EXPECT_EQ(must_be_one_of("pdf", words), "; it must be one of: html, md");
+}
+
 TEST(Suggest, TheNearestWinsAndTheFirstOfEquals) {
   const std::vector<std::string> words = {"hiddem", "hidden", "hiddex"};
   EXPECT_EQ(did_you_mean("hiddenn", words), "; did you mean 'hidden'?");

@@ -108,15 +108,20 @@ TEST(DeviceSelection, WhatIsKnownButNotHereIsTheEnvironmentsFault) {
 
 TEST(DeviceSelection, WhatIsNotKnownIsTheCallersFault) {
   const StatusCode code = StatusCode::invalid_argument;
+  std::string known;
+  for (const GpuProduct& product : shipped_gpu_products().value()) {
+    known += (known.empty() ? "; GPUs that mgtune knows: " : ", ") + product.name;
+  }
   expect_failure(kOnlyCpu, "L44", code,
-                 "no GPU is called 'L44'; did you mean 'L4'?; devices here: cpu");
+                 "no GPU is called 'L44'; did you mean 'L4'?; devices here: cpu" + known);
   expect_failure(kOnlyCpu, "l44", code,
-                 "no GPU is called 'l44'; did you mean 'L4'?; devices here: cpu");
+                 "no GPU is called 'l44'; did you mean 'L4'?; devices here: cpu" + known);
   expect_failure(kOnlyCpu, "atuo", code,
-                 "no GPU is called 'atuo'; did you mean 'auto'?; devices here: cpu");
-  expect_failure(kOnlyCpu, "", code, "no GPU is called ''; devices here: cpu");
-  expect_failure(kOnlyCpu, "-1", code, "no GPU is called '-1'; devices here: cpu");
-  expect_failure(kOnlyCpu, "toaster", code, "no GPU is called 'toaster'; devices here: cpu");
+                 "no GPU is called 'atuo'; did you mean 'auto'?; devices here: cpu" + known);
+  expect_failure(kOnlyCpu, "", code, "no GPU is called ''; devices here: cpu" + known);
+  expect_failure(kOnlyCpu, "-1", code, "no GPU is called '-1'; devices here: cpu" + known);
+  expect_failure(kOnlyCpu, "toaster", code,
+                 "no GPU is called 'toaster'; devices here: cpu" + known);
 }
 
 TEST(DeviceSelection, AListNamesGpusOneByOne) {

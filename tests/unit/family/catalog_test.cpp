@@ -82,6 +82,21 @@ TEST_F(CatalogTest, FoldersAreFamilies) {
   EXPECT_EQ(names("./rmsnorm"), "rmsnorm.forward rmsnorm.scale");
 }
 
+TEST_F(CatalogTest, AnOperatorsFileAndItsPathNameTheOperator) {
+  for (const char* word :
+       {"/home/me/mine/scale", "/home/me/mine/scale.json", "/home/me/mine.scale"}) {
+    EXPECT_EQ(names(word), "mine.scale") << word;
+  }
+  EXPECT_EQ(names("swiglu/forward"), "swiglu.forward");
+  EXPECT_EQ(names("swiglu/forward.json"), "swiglu.forward");
+  EXPECT_EQ(names("swiglu.forward"), "swiglu.forward");
+  // There is a folder of this name, which has the operator `scale`; the shipped family has none.
+  EXPECT_EQ(names("rmsnorm/scale"), "rmsnorm.scale");
+  EXPECT_EQ(names("swiglu/foward"),
+            "swiglu has no operator 'foward'; did you mean 'forward'? It must be one of: backward, "
+            "forward, packed_backward, packed_forward");
+}
+
 TEST_F(CatalogTest, FamiliesAreLoadedOnceAndStayWhereTheyAre) {
   const Operator* first = catalog_.find("/home/me/mine.forward")->front();
   EXPECT_EQ(catalog_.find("/home/me/mine")->front(), first);
@@ -92,12 +107,19 @@ TEST_F(CatalogTest, FamiliesAreLoadedOnceAndStayWhereTheyAre) {
 }
 
 TEST_F(CatalogTest, UnknownWords) {
-  EXPECT_EQ(error("/home/me/none"), "no folder '/home/me/none'");
+  EXPECT_EQ(error("/home/me/none"),
+            "no folder '/home/me/none', and no operator's file of that name");
   EXPECT_EQ(error("/home/me/mine.scales"),
-            "/home/me/mine has no operator 'scales'; did you mean 'scale'?");
+            "/home/me/mine has no operator 'scales'; did you mean 'scale'? It must be one of: "
+            "forward, scale");
   EXPECT_EQ(error("/home/me/dot.ted"),
             "/home/me/dot.ted: no operator file (*.json) in this folder");
-  EXPECT_EQ(error("no_such_family"), "unknown kernel 'no_such_family'");
+  std::string families;
+  for (const std::string& family : Catalog::shipped_families()) {
+    families += (families.empty() ? "" : ", ") + family;
+  }
+  EXPECT_EQ(error("no_such_family"), "unknown kernel 'no_such_family'; it must be one of: " +
+                                         families + ", or the path of a family's folder");
   EXPECT_EQ(catalog_.find("no_such_family").status().code(), StatusCode::not_found);
   EXPECT_EQ(catalog_.find_operator("no_such.forward").status().message(),
             "unknown operator 'no_such.forward'");
@@ -132,7 +154,9 @@ TEST_F(CatalogTest, AFamilysNameIsNoOperator) {
   EXPECT_EQ(unknown("nothing"), "unknown operator 'nothing'; an operator is named family.operator");
   EXPECT_EQ(unknown("rmsnrm.forward"),
             "unknown operator 'rmsnrm.forward'; did you mean 'rmsnorm.forward'?");
-  EXPECT_EQ(unknown("rmsnorm.foward"), "rmsnorm has no operator 'foward'; did you mean 'forward'?");
+  EXPECT_EQ(unknown("rmsnorm.foward"),
+            "rmsnorm has no operator 'foward'; did you mean 'forward'? It must be one of: "
+            "add_backward, add_forward, backward, forward");
 }
 
 TEST_F(CatalogTest, SourcesHaveToBeThere) {
@@ -216,7 +240,11 @@ TEST_F(CatalogTest, ShippedFamilies) {
   EXPECT_TRUE(std::ranges::is_sorted(families));
   EXPECT_EQ(std::ranges::count(families, "common"), 0);
   ASSERT_EQ(std::ranges::count(families, "rmsnorm"), 1);
-  EXPECT_EQ(error("rmsnrom"), "unknown kernel 'rmsnrom'; did you mean 'rmsnorm'?");
+  const std::string misspelt = error("rmsnrom");
+  EXPECT_TRUE(
+      misspelt.starts_with("unknown kernel 'rmsnrom'; did you mean 'rmsnorm'? It must be "
+                           "one of: "))
+      << misspelt;
   EXPECT_EQ(names("rmsnorm.forward"), "rmsnorm.forward");
   const Result<const Operator*> found = catalog_.find_operator("rmsnorm.forward");
   ASSERT_TRUE(found.ok()) << found.status().message();
@@ -258,7 +286,7 @@ TEST_F(CatalogTest, ShippedFamiliesNeedNoCurrentFolder) {
   }
   EXPECT_EQ(names("rmsnorm.forward"), "rmsnorm.forward");
   EXPECT_EQ(names("/home/me/mine.scale"), "mine.scale");
-  EXPECT_EQ(error("./none"), "no folder './none'");
+  EXPECT_EQ(error("./none"), "no folder './none', and no operator's file of that name");
   EXPECT_EQ(names("./rmsnorm.scale"), "rmsnorm.scale");
   std::filesystem::current_path(before);
 }

@@ -297,7 +297,7 @@ TEST_F(MeasuredTableTest, WhatIsNoneOfThemIsNamedWithThePlace) {
 }
 
 TEST_F(MeasuredTableTest, FilesThatCannotBeRead) {
-  EXPECT_EQ(read_measured_table(folder_.file("none")).status().code(), StatusCode::not_found);
+  EXPECT_EQ(read_measured_table(folder_.file("none")).status().code(), StatusCode::io);
   EXPECT_EQ(read_measured_table(folder_.path()).status().code(), StatusCode::io);
   const std::string damaged = write("damaged.db", std::string("SQLite format 3\0 and more", 25));
   EXPECT_EQ(read_measured_table(damaged).status().code(), StatusCode::corrupt);

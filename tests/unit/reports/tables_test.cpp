@@ -92,6 +92,23 @@ TEST(TablesTest, PicksShowTimesSpeedupAndTies) {
   EXPECT_THAT(text, HasSubstr("rmsnorm.forward on cpu (emulation)\n"));
 }
 
+// A terminal of 100 columns has no room for all parameters.
+TEST(TablesTest, NarrowTablesHaveOnlyWhatDiffersFromTheDefault) {
+  StoredRows rows = made_up_rows();
+  for (TunedView& view : rows.tuned) {
+    view.tuned.variant = "row VEC=8 THREADS_PER_ROW=512 PDL=true LOAD=kept";
+    view.tuned.default_variant = "row VEC=4 THREADS_PER_ROW=512 PDL=true LOAD=kept";
+  }
+  const ReportModel model = make_report_model(std::move(rows));
+  for (const std::size_t columns : {0U, 400U}) {
+    EXPECT_THAT(picks_table(model, columns), HasSubstr("row VEC=8 THREADS_PER_ROW=512 PDL=true"));
+  }
+  const std::string narrow = picks_table(model, 100);
+  EXPECT_THAT(narrow, HasSubstr("pick, where it differs from the default\n"));
+  EXPECT_THAT(narrow, HasSubstr("  VEC=8\n"));
+  EXPECT_THAT(narrow, Not(HasSubstr("LOAD=kept")));
+}
+
 TEST(TablesTest, PicksNameTheCeilingThatTheyAreNearestTo) {
   ReportModel model = make_report_model(made_up_rows());
   const auto pick = std::ranges::find(model.picks, PickStanding::faster, &ReportPick::standing);

@@ -28,7 +28,7 @@ class CacheCommand final : public Command {
     if (!words_.empty() && words_ != actions) {
       const std::string& word = words_[words_[0] == "clear" ? 1 : 0];
       return invalid_argument("unknown word '" + word + "' of mgtune cache" +
-                              did_you_mean(word, actions));
+                              must_be_one_of(word, actions));
     }
     const std::string folder = BuildCache::default_directory();
     if (folder.empty()) return BuildCache::check(folder);

@@ -107,7 +107,7 @@ class CalibrateCommand final : public Command {
            "Example: mgtune calibrate --gpu all";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.value("--gpu", gpu_, "NAME", "L4, an index, a UUID, all, or auto (the first GPU)");
+    arguments.gpu(gpu_, "L4, an index, a UUID, all, or auto (the first GPU)");
     arguments.database(database_);
     arguments.json(json_);
   }

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "cli/output/terminal.h"
 #include "compare/comparison.h"
 #include "compare/measured_table.h"
 
@@ -30,7 +31,11 @@ class CompareCommand final : public Command {
     MGTUNE_ASSIGN(MeasuredTable a, read_measured_table(a_));
     MGTUNE_ASSIGN(MeasuredTable b, read_measured_table(b_));
     MGTUNE_ASSIGN(const Comparison comparison, compare_tables(std::move(a), std::move(b)));
-    std::cout << (json_ ? comparison_json(comparison) : comparison_text(comparison));
+    if (json_) {
+      std::cout << comparison_json(comparison);
+    } else {
+      print_text(comparison_text(comparison));
+    }
     return comparison.has_regression() ? ExitCode::gate_failed : ExitCode::ok;
   }
 

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/command.h"
+#include "cli/output/terminal.h"
 #include "json/json.h"
 #include "results/explanation.h"
 #include "system/file_system.h"
@@ -199,16 +200,15 @@ class ExplainCommand final : public Command {
            "shows how much slower the choice without it is: expect the same at problems that\n"
            "nobody tuned.\n"
            "Examples:\n"
-           "  mgtune explain --kernel rmsnorm.forward --problem rows=3000,hidden=6144,T=bf16 "
+           "  mgtune explain rmsnorm.forward --problem rows=3000,hidden=6144,T=bf16 "
            "--gpu H200\n"
-           "  mgtune explain --kernel rmsnorm.forward --gpu H200 --cross-validate";
+           "  mgtune explain rmsnorm.forward --gpu H200 --cross-validate";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.required("--kernel", request_.kernel, "NAME|DIR",
-                       "Operator (rmsnorm.forward), or a family's folder with one operator");
+    arguments.required_kernel(request_.kernel, "NAME|DIR",
+                              "Operator (rmsnorm.forward), or a family's folder with one operator");
     arguments.value("--problem", request_.problem, "DIMS", "rows=4096,hidden=4096,T=bf16");
-    arguments.value("--gpu", request_.gpu, "NAME",
-                    "L4, an index, a UUID, cpu, or auto: the first GPU");
+    arguments.gpu(request_.gpu, "L4, an index, a UUID, cpu, or auto: the first GPU");
     arguments.flag("--cross-validate", request_.cross_validate,
                    "Show the loss at each measured problem if it had not been measured");
     arguments.database(request_.database);
@@ -217,7 +217,11 @@ class ExplainCommand final : public Command {
   Result<ExitCode> run(const Invocation&) override {
     Catalog catalog(FileSystem::real());
     MGTUNE_ASSIGN(const SelectionReport report, explain(request_, catalog));
-    std::cout << (json_ ? selection_json(report) : selection_text(report));
+    if (json_) {
+      std::cout << selection_json(report);
+    } else {
+      print_text(selection_text(report));
+    }
     return ExitCode::ok;
   }
 

@@ -31,12 +31,14 @@ class ExportCommand final : public Command {
            "If FILE ends in .gz, it is compressed. A FOLDER exists already or ends in /. It\n"
            "gets one file per GPU and operator, or per problem and method if the format holds\n"
            "one of them.\n"
-           "Example: mgtune export --format t4 --gpu H200 --kernel rmsnorm -o recordings/";
+           "Example: mgtune export --format t4 --gpu H200 rmsnorm -o recordings/";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.value("--format", format_, "NAME", "tuned (default), kernel-tuner, t4 or csv");
-    arguments.value("--kernel", filter_.kernel, "NAME|DIR", "Only this family, operator or folder");
-    arguments.value("--gpu", filter_.gpu, "MODEL", "Only this GPU: H200, \"NVIDIA H200\", cpu");
+    std::vector<std::string> formats;
+    for (const ExchangeFormat& format : exchange_formats()) formats.emplace_back(format.name);
+    arguments.choice("--format", format_, formats, "NAME",
+                     "tuned (default), kernel-tuner, t4 or csv");
+    arguments.kernel_and_gpu(filter_);
     arguments.value("--problem", filter_.problem, "NAME=N,...", "Only problems with these values");
     arguments.value("--method", filter_.method, "NAME",
                     "Only times of this method: rotating, graph, ...");
@@ -45,14 +47,13 @@ class ExportCommand final : public Command {
     arguments.database(database_);
   }
   Result<ExitCode> run(const Invocation&) override {
-    MGTUNE_ASSIGN(const ExchangeFormat* format, find_format());
     MGTUNE_ASSIGN(std::optional<Store> store, open_results(database_));
     if (!store.has_value()) {
       MGTUNE_TRY(select_kernel_and_gpu(filter_, {}).status());
       return nothing_to_export("there are no results yet");
     }
     MGTUNE_ASSIGN(ExchangedResults results, read(*store));
-    MGTUNE_ASSIGN(const std::vector<Document> documents, format->write(results, to_folder()));
+    MGTUNE_ASSIGN(const std::vector<Document> documents, format().write(results, to_folder()));
     if (documents.empty()) {
       return nothing_to_export("this store has no such results that the format can hold");
     }
@@ -60,12 +61,8 @@ class ExportCommand final : public Command {
   }
 
  private:
-  Result<const ExchangeFormat*> find_format() const {
-    const std::span<const ExchangeFormat> formats = exchange_formats();
-    const auto found = std::ranges::find(formats, format_, &ExchangeFormat::name);
-    if (found != formats.end()) return &*found;
-    return invalid_argument("--format: unknown format '" + format_ + "'" +
-                            did_you_mean(format_, formats, &ExchangeFormat::name));
+  const ExchangeFormat& format() const {
+    return *std::ranges::find(exchange_formats(), format_, &ExchangeFormat::name);
   }
 
   Result<ExchangedResults> read(Store& store) const {

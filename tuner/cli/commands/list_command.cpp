@@ -1,9 +1,10 @@
 #include <iostream>
 
 #include "cli/command.h"
-#include "device/registry.h"
+#include "cli/output/terminal.h"
 #include "family/catalog.h"
 #include "json/json.h"
+#include "plan/absent_gpu.h"
 #include "plan/problem_set.h"
 #include "space/space.h"
 #include "system/file_system.h"
@@ -103,19 +104,19 @@ class ListCommand final : public Command {
  public:
   std::string details() const override {
     return "The number of variants is that of the operator's first problem on the device of "
-           "--gpu.\n"
-           "Example: mgtune list --kernel rmsnorm";
+           "--gpu, which need not be in this machine.\n"
+           "Example: mgtune list rmsnorm";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.value("--kernel", kernel_, "NAME|DIR", "Only this family, operator or folder");
-    arguments.value("--gpu", gpu_, "NAME", "The device whose limits count (default: auto)");
+    arguments.kernel(kernel_, "NAME|DIR", "Only this family, operator or folder");
+    arguments.gpu(gpu_, "The device whose limits count (default: auto)");
     arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
     Catalog catalog(FileSystem::real());
     const std::vector<std::string> kernels =
         kernel_.empty() ? Catalog::shipped_families() : std::vector<std::string>{kernel_};
-    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices(gpu_));
+    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices_or_product(gpu_));
     std::vector<const Operator*> operators;
     for (const std::string& kernel : kernels) {
       MGTUNE_ASSIGN(const std::vector<const Operator*> of_kernel, catalog.find(kernel));
@@ -127,7 +128,11 @@ class ListCommand final : public Command {
                     list_operator(*op, devices.front(), operators.size()));
       all.insert(all.end(), designs.begin(), designs.end());
     }
-    std::cout << (json_ ? designs_json(all) : designs_table(all));
+    if (json_) {
+      std::cout << designs_json(all);
+    } else {
+      print_text(designs_table(all));
+    }
     return ExitCode::ok;
   }
 

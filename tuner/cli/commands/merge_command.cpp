@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "json/json.h"
+#include "results/stored_results.h"
 #include "store/store.h"
 #include "text/units.h"
 
@@ -33,9 +34,10 @@ class MergeCommand final : public Command {
       if (files_[i] == to || std::filesystem::equivalent(files_[i], to, missing)) {
         return invalid_argument("merge: " + files_[i] + " is the output, so it cannot be an input");
       }
-      MGTUNE_ASSIGN(Store source, Store::open(files_[i], Store::Mode::read_only));
+      MGTUNE_ASSIGN(Store source, open_named_results(files_[i]));
       sources.push_back(std::move(source));
     }
+    MGTUNE_TRY(check_folder(to));
     MGTUNE_ASSIGN(Store store, Store::open(to, Store::Mode::read_write));
     MGTUNE_ASSIGN(const MergeCounts counts, store.merge(sources));
     print(counts, sources.size());

@@ -11,6 +11,7 @@
 #include "exchange/read_document.h"
 #include "pack/pack.h"
 #include "results/pack_contents.h"
+#include "results/stored_results.h"
 #include "system/file_system.h"
 #include "text/printable.h"
 #include "text/units.h"
@@ -31,8 +32,9 @@ class PackCommand final : public Command {
            "Example: mgtune pack --kernel rmsnorm --gpu H200,L4 -o rmsnorm.mgpack";
   }
   void declare(ArgumentList& arguments) override {
-    arguments.required("--kernel", request_.kernel, "NAME|DIR",
-                       "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
+    arguments.required_kernel(
+        request_.kernel, "NAME|DIR",
+        "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder");
     arguments.required("--gpu", request_.gpus, "MODEL,...",
                        "The GPUs: H200, \"NVIDIA H200\"; or cpu");
     arguments.required("-o,--output", output_, "FILE", "The file to write");
@@ -44,6 +46,7 @@ class PackCommand final : public Command {
     if (!request_.table.empty() && !request_.database.empty()) {
       return invalid_argument("--table and --db exclude each other");
     }
+    MGTUNE_TRY(check_folder(output_));  // before minutes of compiling
     Catalog catalog(FileSystem::real());
     Result<TunedText> tuned = tuned_text(request_, catalog);
     if (!tuned.ok()) {  // the message may quote a file of unknown origin

@@ -23,15 +23,15 @@ class ProfileCommand final : public Command {
            "Most drivers let only root read counters: then the exit code is 4, and the message\n"
            "says what to do.\n"
            "Examples:\n"
-           "  mgtune profile --kernel rmsnorm.forward --problem rows=4096,hidden=4096,T=bf16\n"
+           "  mgtune profile rmsnorm.forward --problem rows=4096,hidden=4096,T=bf16\n"
            "  mgtune profile --list-metrics --chip GH100";
   }
 
   void declare(ArgumentList& arguments) override {
-    arguments.value("--kernel", kernel_, "NAME|DIR",
-                    "Operator (rmsnorm.forward), or a family's folder with one operator");
+    arguments.kernel(kernel_, "NAME|DIR",
+                     "Operator (rmsnorm.forward), or a family's folder with one operator");
     arguments.value("--problem", problem_, "DIMS", "rows=4096,hidden=4096,T=bf16");
-    arguments.value("--gpu", gpu_, "NAME", "L4, an index, a UUID, or auto: the first GPU");
+    arguments.gpu(gpu_, "L4, an index, a UUID, or auto: the first GPU");
     arguments.value("--variant", variant_, "TEXT", "As 'mgtune show variants' prints it");
     arguments.flag("--best", best_, "Profile the problem's pick; it is an error if there is none");
     arguments.integer("--tier", tier_, "1|2", "How much to count (default: 1)");

@@ -3,11 +3,11 @@
 
 #include "cli/command.h"
 #include "cli/found_results.h"
-#include "core/text.h"
 #include "document/markdown.h"
 #include "document/report_document.h"
 #include "html/report_page.h"
 #include "model/missing_parts.h"
+#include "results/stored_results.h"
 #include "system/file_system.h"
 
 namespace mgtune {
@@ -24,21 +24,22 @@ class ReportCommand final : public Command {
            "md, json and csv go to standard output unless -o names a file.\n"
            "Examples:\n"
            "  mgtune report -o report.html\n"
-           "  mgtune report --kernel rmsnorm --gpu H200 --baseline before.db\n"
+           "  mgtune report rmsnorm --gpu H200 --baseline before.db\n"
            "  mgtune report --format json | jq .verdict";
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("-o,--output", output_, "FILE", "The file to write (default: report.html)");
-    arguments.value("--format", format_, "NAME", "html (default), md, csv or json");
+    arguments.choice("--format", format_, {"html", "md", "csv", "json"}, "NAME",
+                     "html (default), md, csv or json");
     arguments.kernel_and_gpu(filter_);
     arguments.value("--baseline", baseline_, "FILE",
                     "Compare the picks with those of another database");
     arguments.database(database_);
   }
   Result<ExitCode> run(const Invocation&) override {
-    MGTUNE_TRY(check_format());
     MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
     print_notes(found);
+    if (!found.nothing.empty()) return not_found(found.nothing);
     const ReportModel& model = found.model;
     MGTUNE_ASSIGN(const std::vector<std::optional<BaselinePick>> baseline, read_baseline(model));
     DocumentOptions options;
@@ -47,9 +48,7 @@ class ReportCommand final : public Command {
     options.database = database_;
     MGTUNE_ASSIGN(const std::string content, render(model, options));
     MGTUNE_TRY(write(content));
-    if (!found.nothing.empty()) {
-      std::cerr << found.nothing << '\n';
-    } else if (model.problems.empty()) {
+    if (model.problems.empty()) {
       std::cerr << "The report has no results yet. This command makes some: "
                 << sweep_command(model) << '\n';
     }
@@ -57,16 +56,9 @@ class ReportCommand final : public Command {
   }
 
  private:
-  Status check_format() const {
-    const std::vector<std::string> formats = {"html", "md", "csv", "json"};
-    if (std::ranges::find(formats, format_) != formats.end()) return {};
-    return invalid_argument("--format " + format_ + ": expected html, md, csv or json" +
-                            did_you_mean(format_, formats));
-  }
-
   Result<std::vector<std::optional<BaselinePick>>> read_baseline(const ReportModel& model) const {
     if (baseline_.empty()) return std::vector<std::optional<BaselinePick>>();
-    MGTUNE_ASSIGN(Store store, Store::open(baseline_, Store::Mode::read_only));
+    MGTUNE_ASSIGN(Store store, open_named_results(baseline_));
     MGTUNE_ASSIGN(const ReportModel old, read_report_model(store));
     std::vector<std::optional<BaselinePick>> picks = against_baseline(model, old);
     const bool any = std::ranges::any_of(picks, [](const auto& pick) { return pick.has_value(); });

@@ -5,9 +5,8 @@
 
 #include "cli/command.h"
 #include "cli/found_results.h"
-#include "cli/output/progress.h"
+#include "cli/output/terminal.h"
 #include "text/failures.h"
-#include "text/printable.h"
 #include "text/tables.h"
 
 namespace mgtune {
@@ -16,27 +15,36 @@ namespace {
 struct View {
   std::string_view name;
   std::string_view meaning;
-  std::string (*table)(const ReportModel&);
+  std::string (*table)(const ReportModel&, std::size_t columns);
   std::string (*json)(const ReportModel&);
 };
+
+// A table that is the same on terminals of any width.
+template <std::string (*kTable)(const ReportModel&)>
+std::string of_any_width(const ReportModel& model, std::size_t /*columns*/) {
+  return kTable(model);
+}
 
 constexpr View kViews[] = {
     {"best", "the pick of every problem beside its default", picks_table, picks_json},
     {"variants", "every variant with its outcome and time", variants_table, variants_json},
-    {"failures", "the variants that failed, and why", failures_text, failures_json},
-    {"finals", "the final of each problem: ratios, ties, noise, clocks", finals_table, finals_json},
-    {"limits", "what limits each pick, and how close it is to the GPU's limits", limits_table,
-     limits_json},
-    {"summary", "the results in sentences, and which are missing", summary_table, summary_json},
+    {"failures", "the variants that failed, and why", of_any_width<failures_text>, failures_json},
+    {"finals", "the final of each problem: ratios, ties, noise, clocks", of_any_width<finals_table>,
+     finals_json},
+    {"limits", "what limits each pick, and how close it is to the GPU's limits",
+     of_any_width<limits_table>, limits_json},
+    {"summary", "the results in sentences, and which are missing", of_any_width<summary_table>,
+     summary_json},
     {"importance", "which parameters the time depends on, and the effect of each value",
-     importance_table, importance_json},
-    {"progress", "the best time so far, against evaluations and time", progress_table,
+     of_any_width<importance_table>, importance_json},
+    {"progress", "the best time so far, against evaluations and time", of_any_width<progress_table>,
      progress_json},
-    {"sizes", "picks against problem size, and where the pick changes", sizes_table, sizes_json},
-    {"counters", "hardware counters, and the bottleneck that they show", counters_table,
-     counters_json},
-    {"environment", "machines, and the commands that repeat the sweeps", environment_table,
-     environment_json},
+    {"sizes", "picks against problem size, and where the pick changes", of_any_width<sizes_table>,
+     sizes_json},
+    {"counters", "hardware counters, and the bottleneck that they show",
+     of_any_width<counters_table>, counters_json},
+    {"environment", "machines, and the commands that repeat the sweeps",
+     of_any_width<environment_table>, environment_json},
 };
 
 class ShowCommand final : public Command {
@@ -44,7 +52,7 @@ class ShowCommand final : public Command {
   std::string details() const override {
     std::string lines;
     for (const View& view : kViews) lines += fmt::format("{:<12} {}\n", view.name, view.meaning);
-    return lines + "Example: mgtune show best --kernel rmsnorm";
+    return lines + "Example: mgtune show best rmsnorm";
   }
   void declare(ArgumentList& arguments) override {
     std::vector<std::string> names;
@@ -62,20 +70,16 @@ class ShowCommand final : public Command {
     }
     MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter_));
     print_notes(found);
-    if (!found.nothing.empty() && !json_) {
-      std::cout << found.nothing << '\n';
-      return ExitCode::ok;
-    }
+    if (!found.nothing.empty()) return not_found(found.nothing);
     for (const View& view : kViews) {
       if (what_ != view.name) continue;
-      if (full_ && !json_) {
+      if (json_) {
+        std::cout << view.json(found.model);
+      } else if (full_) {
         std::cout << failures_in_full(found.model);
-        continue;
+      } else {
+        print_text(view.table(found.model, terminal_columns(STDOUT_FILENO, 0)));
       }
-      const std::string text = json_ ? view.json(found.model) : view.table(found.model);
-      // If the output is no terminal, it gets whole lines.
-      const std::size_t columns = json_ ? 0 : terminal_columns(STDOUT_FILENO, 0);
-      std::cout << (columns > 0 ? folded(text, columns) : text);
     }
     return ExitCode::ok;
   }

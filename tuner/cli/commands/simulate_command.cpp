@@ -125,19 +125,20 @@ class SimulateCommand final : public Command {
            "configuration is an evaluation too.\n"
            "Examples:\n"
            "  mgtune simulate --space gemm.json.gz --strategy adaptive --seeds 100\n"
-           "  mgtune simulate --kernel rmsnorm.forward --evaluations 25%\n"
+           "  mgtune simulate rmsnorm.forward --evaluations 25%\n"
            "  mgtune simulate --space gemm.json.gz --target 0.98";
   }
   void declare(ArgumentList& arguments) override {
     arguments.value("--space", space_, "FILE", "The recorded space");
-    arguments.value(
-        "--kernel", swept_.kernel, "NAME|DIR",
+    arguments.kernel(
+        swept_.kernel, "NAME|DIR",
         "Instead of --space: problems of this operator or family that were swept in full");
     arguments.value("--problem", swept_.problem, "DIMS",
                     "With --kernel: only problems with these values (rows=4096,T=bf16)");
     arguments.value("--db", database_, "FILE",
                     "With --kernel: database of results (default: the user's)");
-    arguments.value("--strategy", strategy_, "NAME", strategy_list() + " (default: adaptive)");
+    arguments.choice("--strategy", strategy_, search_strategies(), "NAME",
+                     strategy_list() + " (default: adaptive)");
     arguments.value("--evaluations", evaluations_, "N|P%",
                     "Configurations per seed, at least 20, or a share of the space (default: 200; "
                     "with --target until the target is reached)");

@@ -10,12 +10,14 @@
 #include "cli/interrupt.h"
 #include "cli/output/progress.h"
 #include "cli/output/sweep_output.h"
+#include "cli/output/terminal.h"
 #include "plan/sweep_plan.h"
 #include "results/stored_results.h"
 #include "search/search.h"
 #include "system/child_process.h"
 #include "system/file_system.h"
 #include "system/temporary_folder.h"
+#include "timing/gpu_timer.h"
 
 namespace mgtune {
 namespace {
@@ -64,29 +66,34 @@ class SweepCommand final : public Command {
            "one model (--gpu all, --gpu 0,1) share the work; different models are swept one after\n"
            "the other.\n"
            "Examples:\n"
-           "  mgtune sweep --kernel rmsnorm --gpu L4\n"
-           "  mgtune sweep --kernel rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
-           "  mgtune sweep --kernel path/to/my_family/ --gpu auto --budget 5m\n"
+           "  mgtune sweep rmsnorm --gpu L4\n"
+           "  mgtune sweep rmsnorm.forward --dtype bf16 --problem rows=4096,hidden=8192\n"
+           "  mgtune sweep rmsnorm.forward --where 'THREADS_PER_ROW <= 256'\n"
+           "  mgtune sweep path/to/my_family/ --gpu auto --budget 5m\n"
            "  MGTUNE_RECORD=shapes.jsonl ./program && mgtune sweep --shapes shapes.jsonl";
   }
 
   void declare(ArgumentList& arguments) override {
-    arguments.value("--kernel", request_.kernel, "NAME|DIR",
-                    "Family or operator (rmsnorm, rmsnorm.forward), or a family's folder; required "
-                    "unless --shapes is a recording");
-    arguments.value(
-        "--gpu", request_.gpu, "NAME",
+    arguments.kernel(request_.kernel, "NAME|DIR",
+                     "Family or operator (rmsnorm, rmsnorm.forward), a family's folder, or an "
+                     "operator's file; required unless --shapes is a recording");
+    arguments.gpu(
+        request_.gpu,
         "L4, an index, a UUID, several with commas, all, cpu, or auto: the first GPU, or cpu if "
         "there is none");
     arguments.value("--dtype", request_.dtype, "LIST", "Only these dtypes: bf16,f16,f32");
     arguments.values("--problem", request_.problems, "DIMS",
                      "rows=4096,hidden=4096 (may be repeated)");
+    arguments.values(
+        "--where", request_.where, "CONDITION",
+        "Only variants for which this is true: 'THREADS <= 256 && VEC == 8', as in the "
+        "constraints of an operator's file (may be repeated: all must hold)");
     arguments.value(
         "--shapes", request_.shapes, "NAME|FILE",
         "The problems of a model (llama-3.1-8b), of a file like configs/shapes/*.json, or of a "
         "recording that a program made (MGTUNE_RECORD)");
-    arguments.value(
-        "--strategy", request_.strategy, "NAME",
+    arguments.choice(
+        "--strategy", request_.strategy, search_strategies(), "NAME",
         strategy_list() +
             " (default: exhaustive if the budget covers the space, otherwise adaptive)");
     arguments.integer("--seed", request_.seed, "N",
@@ -97,8 +104,8 @@ class SweepCommand final : public Command {
         "10m, and 1m on the cpu device");
     arguments.value("--target", request_.target, "X",
                     "End a problem early when a further gain of 1-X is unlikely (0.98: 2 %)");
-    arguments.value(
-        "--method", request_.method, "NAME",
+    arguments.choice(
+        "--method", request_.method, gpu_methods(), "NAME",
         "How variants are timed on a GPU: rotating (default: no data in the L2 cache), cold, hot, "
         "or graph, which suits kernels under 20 us");
     arguments.value("--retry", request_.retry, "LIST",
@@ -113,17 +120,23 @@ class SweepCommand final : public Command {
                    "Read hardware counters for the finalists (needs the right to profile)");
     arguments.flag("--watch", watch_,
                    "Serve the report on this machine while the sweep runs, and print its URL");
-    arguments.flag("--dry-run", dry_run_, "Print what would be done and stop");
+    arguments.flag("--dry-run", dry_run_,
+                   "Print what would be done and stop; the GPU need not be in this machine");
     arguments.json(json_);
   }
 
   Result<ExitCode> run(const Invocation& invocation) override {
     Catalog catalog(FileSystem::real());
+    request_.plans_only = dry_run_;
     MGTUNE_ASSIGN(const std::vector<SweepPlan> plans,
                   make_sweep_plans(request_, catalog, invocation.program, invocation.command_line));
     if (dry_run_) {
       for (const SweepPlan& plan : plans) std::cerr << announcement(plan);
-      std::cout << (json_ ? dry_run_json(plans) : dry_run_table(plans));
+      if (json_) {
+        std::cout << dry_run_json(plans);
+      } else {
+        print_text(dry_run_table(plans));
+      }
       return ExitCode::ok;
     }
     Result<ExitCode> code = sweep_all(plans, invocation);
@@ -135,6 +148,7 @@ class SweepCommand final : public Command {
   Result<ExitCode> sweep_all(const std::vector<SweepPlan>& plans,
                              const Invocation& invocation) const {
     MGTUNE_ASSIGN(std::string path, database_path(database_));
+    MGTUNE_TRY(check_folder(only_source(database_)));
     if (plans.front().shard.has_value()) path = plans.front().shard->path(path);
     MGTUNE_ASSIGN(Store store, Store::open(path, Store::Mode::read_write));
     if (const Status cache = BuildCache::check(BuildCache::default_directory()); !cache.ok()) {
@@ -177,7 +191,7 @@ class SweepCommand final : public Command {
     printer.clear();
     if (!summary.ok()) return std::move(summary).take_status();
     const std::chrono::duration<double> elapsed = Clock::now() - start;
-    return FinishedSweep{&plan, *std::move(summary), elapsed.count(), interrupted()};
+    return FinishedSweep{&plan, *std::move(summary), elapsed.count()};
   }
 
   std::string show_failures_command() const {
@@ -199,8 +213,9 @@ class SweepCommand final : public Command {
       problems += sweep.summary.problems;
       devices += (devices.empty() ? "" : ", ") + device_text(*sweep.plan);
       if (json_) continue;
-      MGTUNE_ASSIGN(const std::string table, picks_of(sweep, store));
-      std::cout << table;
+      MGTUNE_ASSIGN(const std::string table,
+                    picks_of(sweep, store, terminal_columns(STDOUT_FILENO, 0)));
+      print_text(table);
     }
     if (json_) {
       MGTUNE_ASSIGN(const std::string json, sweep_json(sweeps, store));

@@ -1,14 +1,12 @@
 #include "cli/output/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
+#include "cli/output/terminal.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -31,10 +29,15 @@ std::string count_text(const SweepProgress& progress) {
                             : fmt::format("{}", progress.done);
 }
 
+// Of the whole sweep. 100 % is for its end.
+std::string percent(const SweepProgress& progress) {
+  return fmt::format("{:.0f} %", std::floor(99 * progress.fraction));
+}
+
 std::string line(const SweepProgress& progress) {
   const std::string variant =
       progress.best_variant.empty() ? "" : " (" + progress.best_variant + ")";
-  return fmt::format("problem {}/{} {}: {} variants, {}{}, {} elapsed, {}\n",
+  return fmt::format("{}, problem {}/{} {}: {} variants, {}{}, {} elapsed, {}\n", percent(progress),
                      progress.problem_index + 1, progress.problems, progress.problem,
                      count_text(progress), best_text(progress), variant,
                      duration_text(progress.elapsed_seconds), eta_text(progress));
@@ -62,15 +65,12 @@ void ProgressPrinter::clear() {
 }
 
 std::string ProgressPrinter::bar(const SweepProgress& progress) const {
-  const double fraction = progress.total > 0
-                              ? std::clamp(double(progress.done) / double(progress.total), 0.0, 1.0)
-                              : 0.0;
-  const auto filled = static_cast<std::size_t>(std::floor(fraction * double(kBarCells)));
+  const auto filled = static_cast<std::size_t>(std::floor(progress.fraction * double(kBarCells)));
   const std::string done(filled, '#');
   const std::string rest(kBarCells - filled, '.');
-  std::string text = fmt::format("] {}  problem {}/{}  {}  {}  {}", count_text(progress),
-                                 progress.problem_index + 1, progress.problems, best_text(progress),
-                                 eta_text(progress), progress.problem);
+  std::string text = fmt::format("] {}  problem {}/{}  {}  {}  {}: {} variants", percent(progress),
+                                 progress.problem_index + 1, progress.problems, eta_text(progress),
+                                 best_text(progress), progress.problem, count_text(progress));
   // The last column stays free: a terminal may wrap when it is written.
   const std::size_t room = columns_ > kBarCells + 2 ? columns_ - kBarCells - 2 : 0;
   if (text.size() > room) text.resize(room);
@@ -79,17 +79,9 @@ std::string ProgressPrinter::bar(const SweepProgress& progress) const {
 }
 
 ProgressPrinter::Style progress_style() {
-  const char* term = std::getenv("TERM");
-  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
-  if (isatty(STDERR_FILENO) == 0 || dumb) return ProgressPrinter::Style::lines;
-  const char* no_color = std::getenv("NO_COLOR");
-  const bool plain = no_color != nullptr && *no_color != '\0';
-  return plain ? ProgressPrinter::Style::bar : ProgressPrinter::Style::color_bar;
-}
-
-std::size_t terminal_columns(int file, std::size_t otherwise) {
-  winsize size{};
-  return ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
+  if (!is_terminal(STDERR_FILENO)) return ProgressPrinter::Style::lines;
+  return shows_color(STDERR_FILENO) ? ProgressPrinter::Style::color_bar
+                                    : ProgressPrinter::Style::bar;
 }
 
 }  // namespace mgtune

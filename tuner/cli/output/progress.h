@@ -38,7 +38,4 @@ class ProgressPrinter {
 // The style for standard error, which depends on the terminal, NO_COLOR and TERM.
 ProgressPrinter::Style progress_style();
 
-// The width of the terminal that the descriptor `file` writes to; `otherwise` if it is no terminal.
-std::size_t terminal_columns(int file, std::size_t otherwise);
-
 }  // namespace mgtune

@@ -126,11 +126,11 @@ std::string settled_text(const FinishedSweep& sweep) {
 
 // "the time budget of 60 s ended; 2009 of 3075 variants were tried; the same command ...".
 std::string stop_text(const FinishedSweep& sweep) {
-  const std::optional<double>& seconds = sweep.plan->options.budget.seconds;
-  const bool by_budget = seconds.has_value() && !sweep.interrupted;
+  const double seconds = sweep.plan->options.budget.seconds.value_or(0);
   return fmt::format("{}; {} of {} were tried; the same command goes on from here\n",
-                     by_budget ? "the time budget of " + duration_text(*seconds) + " ended"
-                               : "the sweep was interrupted",
+                     sweep.summary.ended_by_budget
+                         ? "the time budget of " + duration_text(seconds) + " ended"
+                         : "the sweep was interrupted",
                      sweep.summary.evaluated + sweep.summary.reused, variants_text(*sweep.plan));
 }
 
@@ -239,9 +239,9 @@ std::string dry_run_json(const std::vector<SweepPlan>& plans) {
   return Json({{"format", 1}, {"dry_run", all}}).document_text();
 }
 
-Result<std::string> picks_of(const FinishedSweep& sweep, Store& store) {
+Result<std::string> picks_of(const FinishedSweep& sweep, Store& store, std::size_t columns) {
   MGTUNE_ASSIGN(const ReportModel model, model_of(sweep, store));
-  return picks_table(model);
+  return picks_table(model, columns);
 }
 
 Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store) {
@@ -257,6 +257,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["failed"] = failed_variants(summary);
     json["unserved"] = summary.unserved;
     json["stopped_early"] = summary.stopped_early;
+    json["ended_by_budget"] = summary.ended_by_budget;
     json["settled"] = settled_json(summary);
     json["seconds"] = sweep.seconds;
     json["outcomes"] = Json::object();
@@ -277,7 +278,8 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
   const std::string problems = counted(summary.problems, "problem");
   std::string text;
   for (const std::string& skipped : summary.skipped) text += "skipped " + skipped + "\n";
-  if (summary.evaluated == 0 && summary.compiled == 0 && !summary.stopped_early) {
+  if (summary.evaluated == 0 && summary.compiled == 0 && !summary.stopped_early &&
+      !summary.ended_by_budget) {
     text += fmt::format("nothing to do: all {} of {} are known; compiled 0, measured 0\n",
                         counted(summary.reused, "variant"), problems);
   } else {
@@ -291,7 +293,7 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
     text += causes_of(sweep, store);
   }
   text += settled_text(sweep);
-  if (summary.stopped_early) text += stop_text(sweep);
+  if (summary.stopped_early || summary.ended_by_budget) text += stop_text(sweep);
   return text + "results in " + store.path() + "\n";
 }
 

@@ -29,11 +29,11 @@ struct FinishedSweep {
   const SweepPlan* plan;
   SweepSummary summary;
   double seconds = 0;
-  bool interrupted = false;  // by a signal
 };
 
-// The table of picks, with how many variants of each problem passed and failed.
-Result<std::string> picks_of(const FinishedSweep& sweep, Store& store);
+// The table of picks, with how many variants of each problem passed and failed. `columns` is as for
+// picks_table().
+Result<std::string> picks_of(const FinishedSweep& sweep, Store& store, std::size_t columns);
 Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& store);
 
 // "evaluated 240 variants of 6 problems in 48 s; compiled 200, reused 0", the outcomes, and what to

@@ -158,7 +158,7 @@ TEST_F(ReadResultsTest, WhatOthersRecordedIsForSimulate) {
   expect_refused("[]", "expected what 'mgtune export' writes");
   expect_refused("{}", "expected what 'mgtune export' writes");
   expect_refused(R"({"format": 1, "picks": []})", "expected what 'mgtune export' writes");
-  EXPECT_EQ(read({folder_.file("none.json")}).status().code(), StatusCode::not_found);
+  EXPECT_EQ(read({folder_.file("none.json")}).status().code(), StatusCode::io);
 }
 
 TEST_F(ReadResultsTest, NamesThatAreNotOffered) {

@@ -161,7 +161,7 @@ TEST_F(RecordedSpaceTest, MalformedT4) {
 
 TEST_F(RecordedSpaceTest, AMissingFileIsNotADamagedOne) {
   const Status status = read_recorded_space(FileSystem::real(), folder_.file("none.json")).status();
-  EXPECT_EQ(status.code(), StatusCode::not_found);
+  EXPECT_EQ(status.code(), StatusCode::io);
   EXPECT_THAT(status.message(), HasSubstr("none.json"));
 }
 

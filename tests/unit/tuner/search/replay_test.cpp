@@ -120,7 +120,8 @@ TEST(ReplayTest, UnknownStrategy) {
   const SyntheticSet set = SyntheticSet::product({5});
   constexpr std::array<std::size_t, 1> kBudgets = {2};
   EXPECT_EQ(replay(set, descending, "adaptve", 1, kBudgets).status().message(),
-            "unknown strategy 'adaptve'; did you mean 'adaptive'?");
+            "unknown strategy 'adaptve'; did you mean 'adaptive'? It must be one of: adaptive, "
+            "exhaustive, random");
 }
 
 }  // namespace

@@ -64,7 +64,9 @@ TEST_F(SearchTest, UnknownStrategySuggests) {
   const auto search = make_search("randon", space_, 1);
   ASSERT_FALSE(search.ok());
   EXPECT_EQ(search.status().code(), StatusCode::invalid_argument);
-  EXPECT_EQ(search.status().message(), "unknown strategy 'randon'; did you mean 'random'?");
+  EXPECT_EQ(search.status().message(),
+            "unknown strategy 'randon'; did you mean 'random'? It must be one of: adaptive, "
+            "exhaustive, random");
 }
 
 TEST_F(SearchTest, ExhaustiveIsTheLadderAndThenTheSpacesOrder) {
@@ -141,7 +143,8 @@ TEST_F(SearchTest, NothingIsToldOfAGainBeforeAnythingWasMeasured) {
     EXPECT_FALSE(starts_warm(unknown)) << unknown;
   }
   EXPECT_EQ(parse_target("0.98", "adaptiv").status().message(),
-            "unknown strategy 'adaptiv'; did you mean 'adaptive'?");
+            "unknown strategy 'adaptiv'; did you mean 'adaptive'? It must be one of: adaptive, "
+            "exhaustive, random");
 }
 
 TEST_F(SearchTest, WhatIsLeftToDrawMayHoldTheFastest) {

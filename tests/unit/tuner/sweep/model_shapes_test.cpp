@@ -56,7 +56,7 @@ TEST_F(ModelShapesTest, AFileOfTheUsers) {
 TEST_F(ModelShapesTest, MalformedFilesNameThePlace) {
   const auto message = [&](const std::string& text) {
     const Result<ModelShapes> shapes = load(text);
-    EXPECT_EQ(shapes.status().code(), StatusCode::invalid_argument) << text;
+    EXPECT_EQ(shapes.status().code(), StatusCode::corrupt) << text;
     return shapes.status().message();
   };
   EXPECT_EQ(message(R"({"format": 1, "hidden_size": -4, "tokens": [1]})"),
@@ -70,9 +70,9 @@ TEST_F(ModelShapesTest, MalformedFilesNameThePlace) {
   EXPECT_THAT(message("{"), HasSubstr(file_));
 }
 
-TEST_F(ModelShapesTest, AMissingFileIsNotFound) {
+TEST_F(ModelShapesTest, AMissingFileIsNotAMalformedOne) {
   const Result<ModelShapes> shapes = load_model_shapes(FileSystem::real(), folder_.file("no.json"));
-  EXPECT_EQ(shapes.status().code(), StatusCode::not_found);
+  EXPECT_EQ(shapes.status().code(), StatusCode::io);
 }
 
 }  // namespace

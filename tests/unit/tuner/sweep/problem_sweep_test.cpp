@@ -200,7 +200,8 @@ TEST_F(ProblemSweepTest, TimeThatIsOverEndsItWithTheDefaultMeasured) {
   options_.budget.seconds = 0.001;
   options_.compile_processes = 1;
   const SweepSummary summary = sweep();
-  EXPECT_TRUE(summary.stopped_early);
+  EXPECT_TRUE(summary.ended_by_budget);
+  EXPECT_FALSE(summary.stopped_early);
   EXPECT_EQ(summary.evaluated, 1);
   ASSERT_EQ(summary.picks.size(), 1U);
   EXPECT_EQ(summary.picks[0].tuned.variant, summary.picks[0].tuned.default_variant);
@@ -287,7 +288,7 @@ TEST_F(ProblemSweepTest, TimeThatAProblemLeavesGoesToThoseThatItWasShortFor) {
   const SweepSummary summary = sweep({problem_, neighbor()});
   EXPECT_THAT(order_, testing::ElementsAre(0, 1, 0));
   EXPECT_GE(summary.evaluated, 5);
-  EXPECT_EQ(summary.stopped_early, summary.evaluated < 6);
+  EXPECT_EQ(summary.ended_by_budget, summary.evaluated < 6);
   EXPECT_EQ(summary.reused, 6);
   EXPECT_EQ(summary.picks.size(), 2U);
 }

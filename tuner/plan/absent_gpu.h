@@ -1,0 +1,23 @@
+// GPUs that are not in this machine, for plans that run nothing: their limits come from
+// configs/gpus. Pure, except for select_devices_or_product(), which looks at the machine.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "device/gpu_catalog.h"
+
+namespace mgtune {
+
+// The limits of a product, from its data sheet and its architecture. The id is "".
+DeviceInfo device_of(const GpuProduct& product);
+
+bool is_absent(const DeviceInfo& device);  // made by device_of(const GpuProduct&)
+
+// Like select_devices(), but a product of configs/gpus need not be in this machine.
+Result<std::vector<DeviceInfo>> select_devices_or_product(const std::string& word);
+
+}  // namespace mgtune
