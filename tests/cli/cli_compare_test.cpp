@@ -150,7 +150,7 @@ TEST_F(CliCompareTest, WordsChooseWhatIsComparedAndHow) {
   refused({"--format", "markdwn"}, "did you mean");
   refused({"--picks", "--variants"}, "exclude each other");
   refused({"--kernel", "rmsnrm"}, "did you mean");
-  refused({"--kernel", "swiglu"}, "--kernel swiglu");
+  refused({"--kernel", "swiglu"}, "they have those of rmsnorm.forward on NVIDIA H200");
 }
 
 TEST_F(CliCompareTest, WhatIsNoTableOfTimes) {

@@ -48,7 +48,9 @@ Status select_rows(const ResultFilter& filter, MeasuredTable& a, MeasuredTable& 
       return selection.wants(name.op, gpu, "");
     });
   }
-  return {};
+  if (!a.rows.empty() || !b.rows.empty()) return {};
+  return invalid_argument("--kernel and --gpu leave no times of either file; they have those of " +
+                          listed(names.operators) + " on " + listed(names.models));
 }
 
 class CompareCommand final : public Command {
