@@ -42,7 +42,7 @@ def compare(mgtune, a, b, slow):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(changed, file)
         file.flush()
-        return json.loads(output([mgtune, "compare", a, file.name, "--json"], codes=(0, 1)))["rows"]
+        return json.loads(output([mgtune, "compare", a, file.name, "--variants", "--json"], codes=(0, 1)))["rows"]
 
 
 def main():
@@ -80,7 +80,7 @@ def main():
 
     pairs = rows = false_alarms = full = seen = single = single_seen = others = 0
     for a, b in itertools.combinations(range(words.runs), 2):
-        same = json.loads(output([words.mgtune, "compare", databases[a], databases[b], "--json"], codes=(0, 1)))["rows"]
+        same = json.loads(output([words.mgtune, "compare", databases[a], databases[b], "--variants", "--json"], codes=(0, 1)))["rows"]
         pairs += 1
         rows += len(same)
         false_alarms += sum(row["verdict"] in ("FASTER", "SLOWER") for row in same)

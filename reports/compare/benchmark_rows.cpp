@@ -164,7 +164,7 @@ Status read_benchmarks(const JsonCursor& document, MeasuredTable& table) {
       std::vector<double> figures = benchmark.times_ns;
       figures.insert(figures.end(),
                      {benchmark.median_ns, benchmark.mean_ns, benchmark.deviation_ns});
-      table.rows.push_back({row, time, Clock::host, std::move(figures)});
+      table.rows.push_back({row, time, Clock::host, std::move(figures), true});
     } else {
       table.untimed.push_back(
           {row, benchmark.error.empty() ? std::string(kNoTime) : benchmark.error});

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "compare/matched_rows.h"
 #include "store/records.h"
 #include "text/units.h"
 
@@ -18,6 +20,11 @@ namespace {
 
 using Subject = std::tuple<std::string, std::string, std::string>;
 Subject subject(const RowName& name) { return {name.op, name.problem, name.variant}; }
+
+// A pick without a partner is held against the pick of the same problem, whatever its variant is.
+Subject subject(const RowName& name, bool all_variants) {
+  return all_variants || name.op.empty() ? subject(name) : Subject(name.op, name.problem, "");
+}
 
 bool has_details(const MeasuredTable& table) {
   return std::ranges::none_of(
@@ -40,16 +47,6 @@ void name_gpus_alike(const MeasuredTable& a, MeasuredTable& b) {
   }
 }
 
-// Rows by name. The first row of a name counts, because a document may have the time of one variant
-// twice.
-using RowIndex = std::map<RowName, const MeasuredRow*>;
-
-RowIndex index_of(const MeasuredTable& table) {
-  RowIndex index;
-  for (const MeasuredRow& row : table.rows) index.try_emplace(row.name, &row);
-  return index;
-}
-
 std::string marked_device(const RowName& name) {
   return name.emulation ? name.device + " (emulation)" : name.device;
 }
@@ -70,36 +67,62 @@ std::string reason(const RowName& a, const RowName& b) {
                      b.device, b.device_details);
 }
 
-// Rows without a partner. They are mismatches if both tables have the operator, problem and
-// variant, and lone rows otherwise.
-void sort_out(const std::vector<const MeasuredRow*>& a, const std::vector<const MeasuredRow*>& b,
-              const MeasuredTable& table_a, const MeasuredTable& table_b, Comparison& comparison) {
-  std::map<Subject, const MeasuredRow*> by_subject;
-  for (const MeasuredRow* row : b) by_subject.try_emplace(subject(row->name), row);
+// Rows without a partner, with what the other table has instead of their time.
+std::vector<LoneRow> lone_rows(const std::vector<const MeasuredRow*>& rows,
+                               const MeasuredTable& other) {
+  std::map<Subject, const UntimedRow*> untimed;
+  for (const UntimedRow& row : other.untimed) untimed.try_emplace(subject(row.name), &row);
+  std::vector<LoneRow> lone;
+  for (const MeasuredRow* row : rows) {
+    const auto found = untimed.find(subject(row->name));
+    const bool same_device =
+        found != untimed.end() && found->second->name.device == row->name.device;
+    lone.push_back({row->name, same_device ? found->second->reason : "", row->is_pick});
+  }
+  return lone;
+}
+
+// Sorts the rows without a partner. They are mismatches if both tables have a row that only another
+// GPU or method keeps apart, and lone rows otherwise.
+void sort_out(const MatchedRows& matched, const MeasuredTable& a, const MeasuredTable& b,
+              Comparison& comparison) {
+  std::vector<LoneRow> lone_a = lone_rows(matched.rest_a, b);
+  std::vector<LoneRow> lone_b = lone_rows(matched.rest_b, a);
+  const auto subject_of = [&](const LoneRow& row) {
+    return subject(row.name, comparison.all_variants);
+  };
+  std::map<Subject, const LoneRow*> by_subject;
+  for (const LoneRow& row : lone_b) by_subject.try_emplace(subject_of(row), &row);
   std::map<std::string, std::size_t> reasons;
   std::set<Subject> mismatched;
-  for (const MeasuredRow* row : a) {
-    const auto other = by_subject.find(subject(row->name));
-    if (other == by_subject.end()) continue;
-    ++reasons[reason(row->name, other->second->name)];
+  for (const LoneRow& row : lone_a) {
+    const auto other = by_subject.find(subject_of(row));
+    if (other == by_subject.end() || row.fails_in_other()) continue;
+    ++reasons[reason(row.name, other->second->name)];
     mismatched.insert(other->first);
   }
   for (const auto& [text, rows] : reasons) comparison.mismatches.push_back({text, rows});
-
-  const auto add_lone = [&](const std::vector<const MeasuredRow*>& rows, const MeasuredTable& other,
-                            std::vector<LoneRow>& lone) {
-    std::map<Subject, const UntimedRow*> untimed;
-    for (const UntimedRow& row : other.untimed) untimed.try_emplace(subject(row.name), &row);
-    for (const MeasuredRow* row : rows) {
-      if (mismatched.contains(subject(row->name))) continue;
-      const auto found = untimed.find(subject(row->name));
-      const bool same_device =
-          found != untimed.end() && found->second->name.device == row->name.device;
-      lone.push_back({row->name, same_device ? found->second->reason : ""});
-    }
+  const auto is_mismatched = [&](const LoneRow& row) {
+    return mismatched.contains(subject_of(row)) && !row.fails_in_other();
   };
-  add_lone(a, table_b, comparison.only_in_a);
-  add_lone(b, table_a, comparison.only_in_b);
+  std::ranges::remove_copy_if(lone_a, std::back_inserter(comparison.only_in_a), is_mismatched);
+  std::ranges::remove_copy_if(lone_b, std::back_inserter(comparison.only_in_b), is_mismatched);
+}
+
+// Leaves out the emulated times of both tables, and says how many.
+void leave_out_emulation(MatchedRows& matched, Comparison& comparison) {
+  const std::size_t left_out =
+      std::erase_if(matched.pairs, [](const auto& pair) { return pair.first->name.emulation; });
+  const auto is_emulated = [](const MeasuredRow* row) { return row->name.emulation; };
+  const bool only_emulation = std::ranges::all_of(matched.rest_a, is_emulated) &&
+                              std::ranges::all_of(matched.rest_b, is_emulated);
+  if (only_emulation) {
+    matched.rest_a.clear();
+    matched.rest_b.clear();
+  }
+  if (left_out == 0) return;
+  comparison.mismatches.push_back(
+      {"emulated times say nothing about a GPU; --emulation compares them all the same", left_out});
 }
 
 // Documents of different kinds may have different figures of one measurement.
@@ -107,12 +130,12 @@ bool has_same_samples(const ComparedRow& row) {
   return !row.a.figures.empty() && row.a.figures == row.b.figures;
 }
 
-void judge_rows(Comparison& comparison) {
+void judge_rows(Comparison& comparison, const ComparisonOptions& options) {
   std::vector<TimedPair> pairs;
   for (const ComparedRow& row : comparison.rows) {
     pairs.push_back({row.a.time, row.b.time, row.a.clock, has_same_samples(row)});
   }
-  const Judgement judgement = judge(pairs);
+  const Judgement judgement = judge(pairs, options.threshold);
   comparison.widening = judgement.widening;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     comparison.rows[i].difference = judgement.differences[i];
@@ -146,7 +169,14 @@ Status nothing_to_compare(const MeasuredTable& a, const MeasuredTable& b,
   std::string text = fmt::format("nothing to compare: {}, {}", summary_of(a), summary_of(b));
   for (const Mismatch& mismatch : comparison.mismatches) text += "\n" + mismatch.reason;
   if (comparison.mismatches.empty() && !a.rows.empty() && !b.rows.empty()) {
-    text += ", none of them in both";
+    text += comparison.all_variants ? ", none of them in both" : ", no pick of them in both";
+  }
+  const auto has_picks = [](const MeasuredTable& table) {
+    return table.rows.empty() || std::ranges::any_of(table.rows, &MeasuredRow::is_pick);
+  };
+  for (const MeasuredTable* table : {&a, &b}) {
+    if (comparison.all_variants || has_picks(*table)) continue;
+    text += fmt::format("\n{} has no picks; --variants compares all variants", table->file);
   }
   return invalid_argument(text);
 }
@@ -158,18 +188,38 @@ std::size_t Comparison::count(Verdict verdict) const {
       rows, [&](const ComparedRow& row) { return row.difference.verdict == verdict; }));
 }
 
-bool LoneRow::fails_in_other() const {
-  if (other.empty() || other == kNoTime) return false;
-  const std::optional<Outcome> outcome = outcome_from_string(other);
+bool is_failure_reason(const std::string& reason) {
+  if (reason.empty() || reason == kNoTime) return false;
+  const std::optional<Outcome> outcome = outcome_from_string(reason);
   return outcome != Outcome::raced_out && outcome != Outcome::unstable &&
          outcome != Outcome::unsupported;
+}
+
+bool Comparison::has_regression() const {
+  return std::ranges::any_of(rows,
+                             [](const ComparedRow& row) {
+                               return row.is_pick() && row.difference.verdict == Verdict::slower;
+                             }) ||
+         std::ranges::any_of(
+             only_in_a, [](const LoneRow& row) { return row.is_pick && row.fails_in_other(); });
+}
+
+const ComparedRow* Comparison::worst() const {
+  const auto is_better = [](const ComparedRow& x, const ComparedRow& y) {
+    const bool slower_x = x.difference.verdict == Verdict::slower;
+    const bool slower_y = y.difference.verdict == Verdict::slower;
+    return std::tuple(slower_x, x.difference.change) < std::tuple(slower_y, y.difference.change);
+  };
+  const auto worst = std::ranges::max_element(rows, is_better);
+  return worst != rows.end() ? &*worst : nullptr;
 }
 
 std::size_t Comparison::broken() const {
   return static_cast<std::size_t>(std::ranges::count_if(only_in_a, &LoneRow::fails_in_other));
 }
 
-Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b) {
+Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b,
+                                  const ComparisonOptions& options) {
   // An export has only the model of a GPU, so the model alone must be enough.
   if (!has_details(a) || !has_details(b)) {
     for (MeasuredRow& row : a.rows) row.name.device_details.clear();
@@ -179,24 +229,15 @@ Result<Comparison> compare_tables(MeasuredTable a, MeasuredTable b) {
   Comparison comparison;
   comparison.file_a = a.file;
   comparison.file_b = b.file;
-  const RowIndex rows_a = index_of(a), rows_b = index_of(b);
-  std::vector<const MeasuredRow*> rest_a, rest_b;
-  for (const MeasuredRow& row : a.rows) {
-    if (rows_a.at(row.name) != &row) continue;
-    if (const auto other = rows_b.find(row.name); other != rows_b.end()) {
-      comparison.rows.push_back({row, *other->second, {}});
-    } else {
-      rest_a.push_back(&row);
-    }
-  }
-  for (const MeasuredRow& row : b.rows) {
-    if (rows_b.at(row.name) == &row && !rows_a.contains(row.name)) rest_b.push_back(&row);
-  }
-  sort_out(rest_a, rest_b, a, b, comparison);
+  comparison.all_variants = options.all_variants;
+  MatchedRows matched = options.all_variants ? match_variants(a, b) : match_picks(a, b);
+  if (!options.emulation) leave_out_emulation(matched, comparison);
+  for (const auto& [row, other] : matched.pairs) comparison.rows.push_back({*row, *other, {}});
+  sort_out(matched, a, b, comparison);
   if (comparison.rows.empty() && comparison.broken() == 0) {
     return nothing_to_compare(a, b, comparison);
   }
-  judge_rows(comparison);
+  judge_rows(comparison, options);
   std::ranges::stable_sort(comparison.rows, shown_before);
   const auto same = std::ranges::count_if(comparison.rows, has_same_samples);
   if (same > 0) {

@@ -21,6 +21,8 @@ Json time_json(const TimeEstimate& time) {
 Json row_json(const ComparedRow& row) {
   const Difference& d = row.difference;
   Json json = name_json(row.a.name);
+  json["variant_b"] = row.b.name.variant;
+  json["is_pick"] = row.is_pick();
   json["verdict"] = to_string(d.verdict);
   json["change"] = d.change;
   json["change_low"] = d.low;
@@ -34,6 +36,7 @@ Json row_json(const ComparedRow& row) {
 Json lone_json(const std::vector<LoneRow>& rows) {
   return Json::array(rows, [](const LoneRow& row) {
     Json json = name_json(row.name);
+    json["is_pick"] = row.is_pick;
     json["in_the_other"] = row.other.empty() ? Json() : Json(row.other);
     return json;
   });
@@ -48,6 +51,7 @@ std::string comparison_json(const Comparison& comparison) {
   const Json json = {{"format", 1},
                      {"a", comparison.file_a},
                      {"b", comparison.file_b},
+                     {"picks_only", !comparison.all_variants},
                      {"regression", comparison.has_regression()},
                      {"broken", comparison.broken()},
                      {"slower", comparison.count(Verdict::slower)},

@@ -42,9 +42,9 @@ Result<RowName> name_at(const JsonCursor& object) {
   return name;
 }
 
-MeasuredRow make_row(RowName name, TimeEstimate time, std::vector<double> figures) {
+MeasuredRow make_row(RowName name, TimeEstimate time, std::vector<double> figures, bool is_pick) {
   const Clock clock = name.emulation ? Clock::host : Clock::gpu;
-  return {std::move(name), time, clock, std::move(figures)};
+  return {std::move(name), time, clock, std::move(figures), is_pick};
 }
 
 // The figures of a measurement or of a final, as read_store() has them. 0 if the document lacks
@@ -79,6 +79,8 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
     return {};
   }
   MGTUNE_ASSIGN(name.method, text_at(*measurement, "method"));
+  bool is_pick = false;
+  MGTUNE_TRY(variant.read("is_pick", is_pick));
   const std::optional<JsonCursor> final = variant.find("final");
   MGTUNE_ASSIGN(TimeEstimate time, time_at(is_null(final) ? *measurement : *final));
   time.cut_short = raced_out;
@@ -96,7 +98,7 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
   if (time.median_ns == 0) {
     table.untimed.push_back({std::move(name), std::string(kNoTime)});
   } else {
-    table.rows.push_back(make_row(std::move(name), time, std::move(figures)));
+    table.rows.push_back(make_row(std::move(name), time, std::move(figures), is_pick));
   }
   return {};
 }
@@ -105,10 +107,10 @@ Status read_variant(const JsonCursor& variant, MeasuredTable& table) {
 // variant. The documents do not have the intervals of their medians.
 void add_pick(RowName name, double median_ns, const std::string& default_variant, double default_ns,
               MeasuredTable& table) {
-  if (median_ns > 0) table.rows.push_back(make_row(name, {median_ns}, {median_ns}));
+  if (median_ns > 0) table.rows.push_back(make_row(name, {median_ns}, {median_ns}, true));
   if (default_ns <= 0 || default_variant == name.variant) return;
   name.variant = default_variant;
-  table.rows.push_back(make_row(std::move(name), {default_ns}, {default_ns}));
+  table.rows.push_back(make_row(std::move(name), {default_ns}, {default_ns}, false));
 }
 
 Status read_pick(const JsonCursor& pick, MeasuredTable& table) {

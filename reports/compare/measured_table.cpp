@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <string_view>
+#include <vector>
 
 #include "compare/readers.h"
 #include "json/json_value.h"
@@ -31,6 +32,12 @@ Status read_json(const JsonCursor& document, MeasuredTable& table) {
 }
 
 }  // namespace
+
+void keep_rows(MeasuredTable& table, const std::function<bool(const RowName&)>& is_wanted) {
+  const auto is_left_out = [&](const auto& row) { return !is_wanted(row.name); };
+  std::erase_if(table.rows, is_left_out);
+  std::erase_if(table.untimed, is_left_out);
+}
 
 Result<MeasuredTable> read_measured_table(const std::string& path) {
   MeasuredTable table;

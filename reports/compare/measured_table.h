@@ -5,6 +5,7 @@
 #pragma once
 
 #include <compare>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ struct MeasuredRow {
   // Every figure that the file has of the samples, in the order in which files of its kind have
   // them. Two rows with equal figures are one and the same measurement.
   std::vector<double> figures = {};
+  // Whether its file picked the variant for the problem. A benchmark counts as a pick.
+  bool is_pick = false;
 };
 
 // The reason of an UntimedRow if no other is known.
@@ -55,6 +58,9 @@ struct MeasuredTable {
   std::vector<UntimedRow> untimed;
   std::map<std::string, GpuRecord> gpus;  // by device_details; empty for an export
 };
+
+// Removes the rows that are not wanted, timed or not.
+void keep_rows(MeasuredTable& table, const std::function<bool(const RowName&)>& is_wanted);
 
 // io if the file cannot be read. If the file is damaged or is none of these kinds: corrupt,
 // incompatible or io, with the name of the file and, for JSON, the place.

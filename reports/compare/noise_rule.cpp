@@ -46,10 +46,10 @@ double expected_deviation(const TimedPair& pair) {
 double log_change(const TimedPair& pair) { return std::log(pair.b.median_ns / pair.a.median_ns); }
 
 // For a verdict of SLOWER or FASTER.
-double smallest_that_counts(const TimedPair& pair) {
+double smallest_that_counts(const TimedPair& pair, double threshold) {
   const double floor = std::max(pair.a.noise_floor, pair.b.noise_floor);
   const ClockNoise noise = noise_of(pair.clock);
-  const double relative = std::max(noise.smallest, 2 * floor);
+  const double relative = std::max(threshold, 2 * floor);
   const double factor = pair.a.cut_short || pair.b.cut_short ? kCutShortFactor : 1;
   // Relative to the shorter time, so that swapping the runs swaps the verdicts.
   const double shorter = std::min(pair.a.median_ns, pair.b.median_ns);
@@ -132,7 +132,7 @@ std::string_view to_string(Verdict verdict) {
 
 double smallest_that_counts(Clock clock) { return noise_of(clock).smallest; }
 
-Judgement judge(std::span<const TimedPair> pairs) {
+Judgement judge(std::span<const TimedPair> pairs, std::optional<double> threshold) {
   Judgement judgement;
   std::vector<double> logs;
   std::vector<double> scores;
@@ -157,11 +157,12 @@ Judgement judge(std::span<const TimedPair> pairs) {
     difference.change = std::expm1(log);
     difference.low = std::expm1(log - kZ95 * deviation);
     difference.high = std::expm1(log + kZ95 * deviation);
-    difference.smallest_that_counts = smallest_that_counts(pair);
+    const double smallest = threshold.value_or(smallest_that_counts(pair.clock));
+    difference.smallest_that_counts = smallest_that_counts(pair, smallest);
     const double counts = std::log1p(difference.smallest_that_counts);
     if (std::abs(log) >= std::max(counts, z * deviation)) {
       difference.verdict = log > 0 ? Verdict::slower : Verdict::faster;
-    } else if (std::abs(log) + kZ95 * deviation <= std::log1p(noise_of(pair.clock).smallest)) {
+    } else if (std::abs(log) + kZ95 * deviation <= std::log1p(smallest)) {
       difference.verdict = Verdict::same;
     }
     judgement.differences.push_back(difference);

@@ -28,7 +28,7 @@ TimeEstimate time_of(const MeasurementRecord& m) {
 }
 
 // GPU, operator, problem and method.
-using FinalKey = std::tuple<std::int64_t, std::string, std::string, std::string>;
+using PlaceKey = std::tuple<std::int64_t, std::string, std::string, std::string>;
 
 // The time of a finalist is its time in the final: up to 60 samples that alternate with those of
 // the others.
@@ -46,13 +46,30 @@ void add_final(const FinalRecord& final, const OutcomeView& view, MeasuredRow& r
   row.time.noise_floor = final.noise_floor;
 }
 
+// A pick whose variant has no outcome: it was imported from a tuned table.
+MeasuredRow row_of_pick(const TunedView& view) {
+  const TunedRecord& tuned = view.tuned;
+  RowName name{view.op,           view.problem, tuned.variant,     view.gpu.model,
+               details(view.gpu), tuned.method, view.gpu.emulation};
+  return {std::move(name),
+          {tuned.median_ns},
+          view.gpu.emulation ? Clock::host : Clock::gpu,
+          {tuned.median_ns},
+          true};
+}
+
 }  // namespace
 
 Status read_store(Store& store, MeasuredTable& table) {
   MGTUNE_ASSIGN(const std::vector<FinalView> views, store.finals());
-  std::map<FinalKey, const FinalRecord*> finals;
+  std::map<PlaceKey, const FinalRecord*> finals;
   for (const FinalView& view : views) {
     finals[{view.final.gpu, view.op, view.problem, view.final.method}] = &view.final;
+  }
+  MGTUNE_ASSIGN(const std::vector<TunedView> tuned, store.tuned());
+  std::map<PlaceKey, const TunedView*> picks;  // those that no outcome has met yet
+  for (const TunedView& view : tuned) {
+    picks[{view.tuned.gpu, view.op, view.problem, view.tuned.method}] = &view;
   }
   MGTUNE_ASSIGN(const std::vector<OutcomeView> outcomes, store.outcomes());
   for (const OutcomeView& view : outcomes) {
@@ -72,7 +89,16 @@ Status read_store(Store& store, MeasuredTable& table) {
     for (double& figure : row.figures) figure = std::isfinite(figure) ? figure : 0;
     row.time.cut_short = view.outcome == Outcome::raced_out;
     row.clock = view.gpu.emulation ? Clock::host : Clock::gpu;
+    const auto pick = picks.find({view.gpu_id, view.op, view.problem, m.method});
+    if (pick != picks.end() && pick->second->tuned.variant == view.variant) {
+      row.is_pick = true;
+      picks.erase(pick);
+    }
     table.rows.push_back(std::move(row));
+  }
+  for (const auto& [place, view] : picks) {
+    if (view->tuned.median_ns > 0) table.rows.push_back(row_of_pick(*view));
+    table.gpus.try_emplace(details(view->gpu), view->gpu);
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "model/missing_parts.h"
 #include "model/verdict.h"
 #include "text/explanations.h"
+#include "text/markdown_table.h"
 #include "text/printable.h"
 #include "text/tables.h"
 #include "text/units.h"
@@ -16,43 +17,6 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kParameters = 3;  // of the design that won
-
-// Text on one line that Markdown, and HTML within it, treats only as text.
-std::string plain(std::string_view text) {
-  static constexpr std::string_view kSpecial = "\\`*_[]|~";
-  std::string result;
-  for (const char c : printable_line(text)) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      if (kSpecial.find(c) != std::string_view::npos) result += '\\';
-      result += c;
-    }
-  }
-  return result;
-}
-
-class MarkdownTable {
- public:
-  explicit MarkdownTable(const std::vector<std::string>& titles) {
-    add(titles);
-    for (std::size_t i = 0; i < titles.size(); ++i) text_ += i == 0 ? "|---|" : "---|";
-    text_ += '\n';
-  }
-
-  void add(const std::vector<std::string>& cells) {
-    text_ += '|';
-    for (const std::string& cell : cells) text_ += " " + plain(cell) + " |";
-    text_ += '\n';
-  }
-
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 std::string section(const std::string& title, const std::string& text) {
   return "\n## " + title + "\n\n" + text;
@@ -146,7 +110,7 @@ std::string method_text(const ReportModel& model) {
   std::string text;
   for (const std::string& step : measuring_steps()) text += step + "\n\n";
   for (const std::string& name : methods_used(model)) {
-    text += fmt::format("- **{}**: {}\n", plain(name), method_description(name));
+    text += fmt::format("- **{}**: {}\n", markdown_plain(name), method_description(name));
   }
   return text;
 }
@@ -156,10 +120,10 @@ std::string method_text(const ReportModel& model) {
 std::string report_markdown(const ReportModel& model, const ReportAnalysis& analysis,
                             const DocumentOptions& options) {
   const auto missing = [&](std::string_view part) {
-    return plain(missing_text(model, analysis, part)) + "\n";
+    return markdown_plain(missing_text(model, analysis, part)) + "\n";
   };
-  std::string text = "# " + plain(report_title(model)) + "\n\n";
-  for (const std::string& sentence : model.verdict) text += plain(sentence) + "\n";
+  std::string text = "# " + markdown_plain(report_title(model)) + "\n\n";
+  for (const std::string& sentence : model.verdict) text += markdown_plain(sentence) + "\n";
   text += emulation_note(model);
   text += section("Picks", model.picks.empty() ? missing("picks") : picks_text(model, options));
   text += section("What matters", analysis.importance.empty() ? missing("importance")

@@ -40,11 +40,22 @@ class CliCompareTest : public ::testing::Test {
     measurement.samples = 40;
     record.measurement = measurement;
     EXPECT_TRUE(store.record(record).ok());
+    TunedRecord tuned;
+    tuned.sweep = record.sweep;
+    tuned.gpu = sweep.gpu;
+    tuned.problem = record.key.problem;
+    tuned.method = method;
+    tuned.variant = record.variant;
+    tuned.build_sha256 = "sha";
+    tuned.median_ns = median_ns;
+    EXPECT_TRUE(store.record_tuned(tuned).ok());
     return path;
   }
 
-  Ended compare(const std::string& a, const std::string& b, bool json = false) {
+  Ended compare(const std::string& a, const std::string& b, bool json = false,
+                const MgtuneProgram::Words& more = {}) {
     MgtuneProgram::Words words = {"compare", a, b};
+    words.insert(words.end(), more.begin(), more.end());
     if (json) words.emplace_back("--json");
     return mgtune_.run(words);
   }
@@ -58,8 +69,9 @@ TEST_F(CliCompareTest, ARegressionIsExitCodeOne) {
   const std::string before = store_with(10000);
   const Ended slower = compare(before, store_with(10300));
   EXPECT_EQ(slower.exit_code, 1) << slower;
-  EXPECT_THAT(slower.out, AllOf(HasSubstr("rmsnorm.forward on NVIDIA H200, rotating"),
-                                HasSubstr("SLOWER   +3.0 %"), HasSubstr("1 slower, 0 faster")));
+  EXPECT_THAT(slower.out,
+              AllOf(HasSubstr("rmsnorm.forward on NVIDIA H200, rotating"),
+                    HasSubstr("SLOWER   +3.0 %"), HasSubstr("1 pick: 1 SLOWER, 0 FASTER")));
   EXPECT_EQ(compare(before, store_with(9700)).exit_code, 0);
   EXPECT_EQ(compare(before, store_with(10050)).exit_code, 0);
   EXPECT_EQ(compare(before, before).exit_code, 0);
@@ -74,7 +86,11 @@ TEST_F(CliCompareTest, AFileIsTheSameAsItselfAndAsItsExport) {
   const std::string exported = folder_.file("variants.json");
   std::ofstream(exported) << mgtune_.run({"show", "variants", "--json", "--db", recorded}).out;
   for (const std::string& other : {recorded, exported}) {
-    const Ended ended = compare(recorded, other, true);
+    const Ended picks = compare(recorded, other, true);
+    ASSERT_EQ(picks.exit_code, 0) << picks;
+    EXPECT_EQ(picks.json()["rows"].size(), 3U);
+    EXPECT_EQ(picks.json()["same"], 3);
+    const Ended ended = compare(recorded, other, true, {"--variants"});
     ASSERT_EQ(ended.exit_code, 0) << ended;
     const nlohmann::json json = ended.json();
     EXPECT_EQ(json["same"], json["rows"].size()) << other;
@@ -115,6 +131,26 @@ TEST_F(CliCompareTest, WhatCannotBeCompared) {
   expect_refused(compare(rotating, folder_.file("none.db")), 5, HasSubstr("none.db"));
   expect_refused(mgtune_.run({"compare", rotating}), 2, HasSubstr("B is required"));
   expect_refused(compare(rotating, ""), 2, HasSubstr("B: needs a value"));
+}
+
+TEST_F(CliCompareTest, WordsChooseWhatIsComparedAndHow) {
+  const std::string before = store_with(10000);
+  const std::string after = store_with(10300);
+  EXPECT_EQ(compare(before, after, false, {"--threshold", "5%"}).exit_code, 0);
+  EXPECT_EQ(compare(before, after, false, {"--kernel", "rmsnorm", "--gpu", "H200"}).exit_code, 1);
+  const Ended markdown = compare(before, after, false, {"--format", "markdown"});
+  EXPECT_EQ(markdown.exit_code, 1);
+  EXPECT_THAT(markdown.out, testing::StartsWith("### mgtune compare: 1 pick slower\n"));
+  const auto refused = [&](const MgtuneProgram::Words& words, const char* message) {
+    expect_refused(compare(before, after, false, words), 2, HasSubstr(message));
+  };
+  refused({"--threshold", "2"}, "--threshold 2: expected a percentage from 1% to 100%");
+  refused({"--threshold", "0.5%"}, "expected a percentage from 1% to 100%");
+  refused({"--threshold", "nan%"}, "expected a percentage from 1% to 100%");
+  refused({"--format", "markdwn"}, "did you mean");
+  refused({"--picks", "--variants"}, "exclude each other");
+  refused({"--kernel", "rmsnrm"}, "did you mean");
+  refused({"--kernel", "swiglu"}, "they have those of rmsnorm.forward on NVIDIA H200");
 }
 
 TEST_F(CliCompareTest, WhatIsNoTableOfTimes) {

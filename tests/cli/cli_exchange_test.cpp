@@ -221,10 +221,10 @@ TEST_F(CliExchangeTest, ARefusedFileLeavesNoTrace) {
 
 TEST_F(CliExchangeTest, CompareReadsATunedTable) {
   const std::string table = exported("tuned");
-  const Ended same = mgtune_.run({"compare", swept_->database(), table});
+  const Ended same = mgtune_.run({"compare", swept_->database(), table, "--emulation"});
   EXPECT_EQ(same.exit_code, 0) << same;
   EXPECT_THAT(same.out, HasSubstr("vector_add.add on cpu (emulation), emulation"));
-  const Ended ended = mgtune_.run({"compare", table, table, "--json"});
+  const Ended ended = mgtune_.run({"compare", table, table, "--emulation", "--json"});
   EXPECT_EQ(ended.json()["rows"][0]["problem"], "n=1000 T=f32");
   EXPECT_THAT(ended.json()["rows"][0]["variant"], HasSubstr("MODE=good"));
 }

@@ -22,7 +22,7 @@ RowName name(const std::string& variant, const std::string& problem = "rows=4096
 
 MeasuredRow row(const RowName& of, double median_us) {
   const double median_ns = 1000 * median_us;
-  return {of, {median_ns, median_ns * 0.999, median_ns * 1.001}, Clock::gpu};
+  return {of, {median_ns, median_ns * 0.999, median_ns * 1.001}, Clock::gpu, {}, true};
 }
 
 MeasuredTable table(const std::string& file, std::vector<MeasuredRow> rows) {
@@ -32,8 +32,11 @@ MeasuredTable table(const std::string& file, std::vector<MeasuredRow> rows) {
   return table;
 }
 
-Comparison compare(const MeasuredTable& a, const MeasuredTable& b) {
-  Result<Comparison> comparison = compare_tables(a, b);
+constexpr ComparisonOptions kAll = {.all_variants = true, .emulation = true};
+
+Comparison compare(const MeasuredTable& a, const MeasuredTable& b,
+                   const ComparisonOptions& options = kAll) {
+  Result<Comparison> comparison = compare_tables(a, b, options);
   EXPECT_TRUE(comparison.ok()) << comparison.status().message();
   return comparison.ok() ? *std::move(comparison) : Comparison();
 }
@@ -79,9 +82,9 @@ TEST(Comparison, RowsOfOneFileAreListedWithWhatTheOtherSays) {
 
   const std::string text = comparison_text(comparison);
   EXPECT_THAT(text, AllOf(HasSubstr("Only in A"), HasSubstr("wrong"), HasSubstr("Only in B"),
-                          HasSubstr("0 slower, 0 faster, 0 unsure, 1 the same of 1 row; 1 only in "
-                                    "A, 1 only in B\n")));
-  EXPECT_THAT(text, AllOf(HasSubstr("Broken in B"), HasSubstr("\n1 BROKEN in B, 0 slower")));
+                          HasSubstr("2 variants: 0 SLOWER, 0 FASTER, 1 SAME, 0 UNSURE, "
+                                    "1 BROKEN; 1 only in A; 1 only in B\n")));
+  EXPECT_THAT(text, HasSubstr("Broken in B"));
   EXPECT_TRUE(comparison.has_regression());
   EXPECT_EQ(nlohmann::json::parse(comparison_json(comparison))["broken"], 1);
 }
@@ -100,7 +103,7 @@ TEST(Comparison, OneThatOnlyBreaksIsAComparison) {
   MeasuredTable b = table("b", {});
   b.untimed.push_back({name("only"), "crashed"});
   EXPECT_TRUE(compare(a, b).has_regression());
-  EXPECT_THAT(comparison_text(compare(a, b)), HasSubstr("1 BROKEN in B"));
+  EXPECT_THAT(comparison_text(compare(a, b)), HasSubstr("0 UNSURE, 1 BROKEN"));
 }
 
 TEST(Comparison, OtherGpusMethodsAndEmulationAreNeverCompared) {
@@ -138,7 +141,7 @@ TEST(Comparison, AnExportHasNoMoreOfAGpuThanItsModel) {
 TEST(Comparison, NothingToCompareSaysWhatBothHave) {
   const MeasuredTable a = table("a.db", {row(name("one"), 100)});
   const auto message = [&](const MeasuredTable& b) {
-    const Status status = compare_tables(a, b).status();
+    const Status status = compare_tables(a, b, kAll).status();
     EXPECT_EQ(status.code(), StatusCode::invalid_argument);
     return status.message();
   };
@@ -203,7 +206,7 @@ TEST(Comparison, OtherMemoryOfTheSameGpuIsTheSameGpu) {
   const MeasuredTable a = on("132 SMs, 150000000000 bytes", 150'000'000'000);
   EXPECT_THAT(verdicts(compare(a, on("132 SMs, 149960835072 bytes", 149'960'835'072))),
               ElementsAre("one SAME"));
-  EXPECT_FALSE(compare_tables(a, on("132 SMs, 75000000000 bytes", 75'000'000'000)).ok());
+  EXPECT_FALSE(compare_tables(a, on("132 SMs, 75000000000 bytes", 75'000'000'000), kAll).ok());
 }
 
 TEST(Comparison, WhereMoreIsNeededToCountItSaysSo) {
@@ -241,6 +244,109 @@ TEST(Comparison, JsonHasEveryRow) {
   EXPECT_TRUE(one["b"]["median_low_ns"].is_null());
   EXPECT_EQ(json["only_in_a"][0]["variant"], "gone");
   EXPECT_TRUE(json["only_in_a"][0]["in_the_other"].is_null());
+}
+
+// ---- picks ----
+
+constexpr ComparisonOptions kPicks = {};
+
+MeasuredRow not_picked(const MeasuredRow& row) {
+  MeasuredRow result = row;
+  result.is_pick = false;
+  return result;
+}
+
+TEST(ComparedPicks, OtherVariantsAreNotCompared) {
+  const MeasuredTable a = table("a", {row(name("pick"), 100), not_picked(row(name("slow"), 150))});
+  const MeasuredTable b = table("b", {row(name("pick"), 100), not_picked(row(name("slow"), 300))});
+  EXPECT_THAT(verdicts(compare(a, b, kPicks)), ElementsAre("pick SAME"));
+  EXPECT_FALSE(compare(a, b, kPicks).has_regression());
+  const Comparison all = compare(a, b);
+  EXPECT_THAT(verdicts(all), ElementsAre("slow SLOWER", "pick SAME"));
+  EXPECT_FALSE(all.has_regression()) << "no program runs the slower variant";
+  EXPECT_THAT(comparison_text(compare(a, b, kPicks)),
+              HasSubstr("\n1 pick: 0 SLOWER, 0 FASTER, 1 SAME, 0 UNSURE, 0 BROKEN\nWorst: SAME"));
+}
+
+TEST(ComparedPicks, AnotherPickIsComparedWithTheOldOne) {
+  const MeasuredTable a = table("a", {row(name("old"), 100), not_picked(row(name("new"), 120))});
+  const MeasuredTable b = table("b", {not_picked(row(name("old"), 100)), row(name("new"), 80)});
+  const Comparison comparison = compare(a, b, kPicks);
+  EXPECT_THAT(verdicts(comparison), ElementsAre("old FASTER", "old SAME"));
+  EXPECT_EQ(comparison.rows[0].b.name.variant, "new");
+  EXPECT_THAT(comparison_text(comparison), HasSubstr("old -> new"));
+  EXPECT_EQ(nlohmann::json::parse(comparison_json(comparison))["rows"][0]["variant_b"], "new");
+  // The picked variant has slowed down, although another one serves now.
+  const MeasuredTable slower =
+      table("c", {not_picked(row(name("old"), 110)), row(name("new"), 100.5)});
+  EXPECT_THAT(verdicts(compare(a, slower, kPicks)), ElementsAre("old SLOWER", "old SAME"));
+  EXPECT_TRUE(compare(a, slower, kPicks).has_regression());
+  // An export of picks does not have the old one.
+  const MeasuredTable exported = table("d", {row(name("new"), 110)});
+  EXPECT_THAT(verdicts(compare(a, exported, kPicks)), ElementsAre("old SLOWER"));
+}
+
+TEST(ComparedPicks, APickThatFailsIsBrokenAlthoughAnotherOneServes) {
+  const MeasuredTable a = table("a", {row(name("old"), 100)});
+  MeasuredTable b = table("b", {row(name("new"), 90)});
+  b.untimed.push_back({name("old"), "crashed"});
+  const Comparison comparison = compare(a, b, kPicks);
+  EXPECT_EQ(comparison.broken(), 1U);
+  EXPECT_TRUE(comparison.has_regression());
+  EXPECT_THAT(comparison_markdown(comparison),
+              AllOf(HasSubstr("### mgtune compare: 1 pick broken\n"), HasSubstr("crashed")));
+  MeasuredTable all = a;
+  all.rows[0].is_pick = false;
+  EXPECT_FALSE(compare(all, b).has_regression()) << "nobody ran it";
+}
+
+TEST(ComparedPicks, OtherMethodsOfAProblemAreAMismatch) {
+  MeasuredTable b = table("b", {row(name("new"), 90), row(name("same", "rows=8"), 100)});
+  b.rows[0].name.method = "graph";
+  const MeasuredTable a = table("a", {row(name("old"), 100), row(name("same", "rows=8"), 100)});
+  const Comparison comparison = compare(a, b, kPicks);
+  ASSERT_THAT(comparison.mismatches, SizeIs(1));
+  EXPECT_EQ(comparison.mismatches[0].reason, "different methods: rotating in A, graph in B");
+  EXPECT_THAT(comparison.only_in_a, SizeIs(0));
+  const MeasuredTable empty = table("c", {not_picked(row(name("another"), 100))});
+  EXPECT_THAT(compare_tables(a, empty).status().message(),
+              HasSubstr("c has no picks; --variants compares all variants"));
+}
+
+TEST(ComparedPicks, EmulatedTimesAreRefusedUnlessAskedFor) {
+  MeasuredTable a = table("a", {row(name("one"), 100)});
+  a.rows[0].name.emulation = true;
+  a.rows[0].clock = Clock::host;
+  EXPECT_THAT(compare_tables(a, a).status().message(),
+              HasSubstr("emulated times say nothing about a GPU; --emulation compares them"));
+  EXPECT_THAT(verdicts(compare(a, a, {.emulation = true})), ElementsAre("one SAME"));
+  a.rows.push_back(row(name("real"), 100));
+  const Comparison mixed = compare(a, a, kPicks);
+  EXPECT_THAT(verdicts(mixed), ElementsAre("real SAME"));
+  EXPECT_EQ(mixed.mismatches[0].rows, 1U);
+}
+
+TEST(ComparedPicks, AThresholdReplacesTheTwoPercent) {
+  const MeasuredTable a = table("a", {row(name("one"), 100)});
+  const MeasuredTable b = table("b", {row(name("one"), 103)});
+  EXPECT_THAT(verdicts(compare(a, b, {.threshold = 0.05})), ElementsAre("one SAME"));
+  EXPECT_THAT(verdicts(compare(a, b, {.threshold = 0.02})), ElementsAre("one SLOWER"));
+  const MeasuredTable little = table("c", {row(name("one"), 101.5)});
+  EXPECT_THAT(verdicts(compare(a, little, kPicks)), ElementsAre("one UNSURE"));
+  EXPECT_THAT(verdicts(compare(a, little, {.threshold = 0.01})), ElementsAre("one SLOWER"));
+}
+
+TEST(ComparedPicks, MarkdownShowsWhatChangedAndFoldsTheRest) {
+  const MeasuredTable a =
+      table("a|b.db", {row(name("one"), 100), row(name("<two>", "rows=8"), 100)});
+  const MeasuredTable b = table("b.db", {row(name("one"), 110), row(name("<two>", "rows=8"), 100)});
+  const std::string text = comparison_markdown(compare(a, b, kPicks));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("### mgtune compare: 1 pick slower\n\n2 picks: 1 SLOWER"),
+                    HasSubstr("A is a\\|b.db, B is b.db\n"), HasSubstr("| SLOWER | +10.0 % |"),
+                    HasSubstr("<summary>1 row: SAME or UNSURE</summary>\n\n| verdict |"),
+                    HasSubstr("&lt;two>")));
+  EXPECT_LT(text.find("SLOWER | +10.0 %"), text.find("<details>"));
 }
 
 }  // namespace
