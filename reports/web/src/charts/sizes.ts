@@ -42,8 +42,9 @@ function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
       series: [
         {
           ...line('pick', (each) => each.time_ns, {}, 'circle', theme.series[0]), z: 5,
+          labelLayout: { hideOverlap: true },
           label: {
-            show: true, position: 'right', distance: 8, color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3,
+            show: isAlike(sizes), position: 'right', distance: 8, color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3,
             formatter: ({ dataIndex }: { dataIndex: number }) => number(variants.indexOf(points[dataIndex]?.variant ?? '')),
           },
           markLine: {
@@ -51,7 +52,7 @@ function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
             label: {
               color: theme.muted, position: 'end', rotate: 0, formatter: ({ dataIndex }: { dataIndex: number }) => boundaryName(sizes, variants, dataIndex),
             },
-            data: sizes.boundaries.map((each) => ({ xAxis: each.at })),
+            data: isAlike(sizes) ? sizes.boundaries.map((each) => ({ xAxis: each.at })) : [],
           },
         },
         line('default', (each) => each.default_ns, { type: 'dashed' }, 'rect', theme.series[1]),
@@ -83,7 +84,7 @@ function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
       const sizes = shown();
       if (sizes === null) return '';
       const count = dispatched(sizes).length;
-      const changes = sizes.boundaries.length > 0
+      const changes = isAlike(sizes) && sizes.boundaries.length > 0
         ? ` Dotted lines: where the runtime changes from one variant to the next.` : '';
       return `${count === 1 ? 'One variant serves' : `${count} variants serve`} ${counted(sizes.points.length, 'size')}.${changes}`;
     },
