@@ -313,6 +313,21 @@ export function smallDocument() {
   return makeDocument({ problems: 4, variants: 300, extra: 0, failures: 0.08 });
 }
 
+// With times of other implementations, one of them far slower than the others, by another method than the picks. One problem
+// does more operations per byte than the others.
+export function peersDocument() {
+  const document = smallDocument();
+  const peers = document.picks.flatMap((pick) => {
+    const { gpu, operator, problem } = document.problems[pick.problem];
+    return [['torch.compile', 1.4], ['F.rms_norm', 2.1], ['eager', 12]].map(([name, factor]) => ({
+      gpu, operator, problem, method: 'graph', name, version: '2.11.0', median_ns: round(pick.time_ns * (factor + 0.1 * pick.problem)),
+    }));
+  });
+  const points = document.roofline.points.map((each) =>
+    (each.problem === 0 ? { ...each, intensity: 8 * each.intensity, flops_per_s: 8 * each.flops_per_s } : each));
+  return { ...document, peers, roofline: { ...document.roofline, points } };
+}
+
 // A few variants of the problem that gained most are a hundred times as slow as the others; how many.
 export function slowDocument() {
   const document = smallDocument();

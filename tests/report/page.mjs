@@ -29,6 +29,31 @@ export function makePage(document) {
   return replaceOnce(html, '<main id="static"></main>', '<main id="static"><h2>Verdict</h2><p>Static.</p></main>');
 }
 
+// Keeps of every canvas the texts that it shows, with their boxes in its pixels: window.canvasTexts.
+function recordCanvasText() {
+  window.canvasTexts = new Map();
+  const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.clearRect = function clear(x, y, width, height) {
+    if (width >= this.canvas.clientWidth && height >= this.canvas.clientHeight) window.canvasTexts.delete(this.canvas);
+    return clearRect.call(this, x, y, width, height);
+  };
+  CanvasRenderingContext2D.prototype.fillText = function fill(text, x, y, ...rest) {
+    const measured = this.measureText(text);
+    const matrix = this.getTransform();
+    const corners = [
+      [x - measured.actualBoundingBoxLeft, y - measured.actualBoundingBoxAscent], [x + measured.actualBoundingBoxRight, y - measured.actualBoundingBoxAscent],
+      [x - measured.actualBoundingBoxLeft, y + measured.actualBoundingBoxDescent], [x + measured.actualBoundingBoxRight, y + measured.actualBoundingBoxDescent],
+    ].map(([a, b]) => matrix.transformPoint({ x: a, y: b }));
+    const box = {
+      text, turned: Math.abs(matrix.b) > 0.01,
+      left: Math.min(...corners.map((each) => each.x)), right: Math.max(...corners.map((each) => each.x)),
+      top: Math.min(...corners.map((each) => each.y)), bottom: Math.max(...corners.map((each) => each.y)),
+    };
+    if (text.trim() !== '') window.canvasTexts.set(this.canvas, [...(window.canvasTexts.get(this.canvas) ?? []), box]);
+    return fillText.call(this, text, x, y, ...rest);
+  };
+}
+
 // A page of its own context; every error, violation, dialog and request but for `url` goes to `breaches`.
 export async function openPage(browser, name, url, breaches, contextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...contextOptions });
@@ -50,6 +75,7 @@ export async function openPage(browser, name, url, breaches, contextOptions = {}
     document.addEventListener('securitypolicyviolation', (event) =>
       console.error(`content security policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
+  await page.addInitScript(recordCanvasText);
   await page.goto(url, { waitUntil: 'load' });
   return { context, page };
 }

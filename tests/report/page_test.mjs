@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import {
-  emptyDocument, hostileDocument, largeDocument, slowDocument, smallDocument, unpickedDocument,
+  emptyDocument, hostileDocument, largeDocument, peersDocument, slowDocument, smallDocument, unpickedDocument,
 } from './documents.mjs';
 import { drawAll, launch, makePage, openPage, settled } from './page.mjs';
-import { brushAxis, chartParts, checkAccessible, checkWidth, chosen, kCharts, kTimeAxis, marks, shownRows } from './views.mjs';
+import { brushAxis, chartParts, checkAccessible, checkGeometry, checkWidth, chosen, kCharts, kTimeAxis, marks, shownRows } from './views.mjs';
 
 const kParts = [
-  'verdict', 'picks', 'roofline', 'matters', 'heat', 'parallel', 'variants', 'progress', 'finals', 'sizes', 'counters',
+  'verdict', 'picks', 'pick', 'roofline', 'matters', 'heat', 'parallel', 'variants', 'progress', 'finals', 'sizes', 'counters',
   'failures', 'pruning', 'environment', 'method',
 ];
 const kAttack = '</script><img src=x onerror=alert(1)>';
@@ -25,6 +25,7 @@ const kAttack = '</script><img src=x onerror=alert(1)>';
 const kOpenMs = 3000;
 const kBrushMs = 200;
 const kBusy = 3;
+const kWidths = [1400, 800, 400];
 
 const { values: options } = parseArgs({ options: { artifacts: { type: 'string' } } });
 if (options.artifacts) mkdirSync(options.artifacts, { recursive: true });
@@ -80,7 +81,9 @@ async function checkFull(browser, url, colorScheme) {
     await page.screenshot({ path: join(options.artifacts, `report-${colorScheme}.png`), fullPage: true });
   }
   if (colorScheme === 'light') {
-    await page.pdf(options.artifacts ? { path: join(options.artifacts, 'report.pdf') } : {});
+    const pdf = await page.pdf({ preferCSSPageSize: true, ...(options.artifacts ? { path: join(options.artifacts, 'report.pdf') } : {}) });
+    const pages = pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length;
+    expect(pages === 2, `${name}: the print has ${pages} pages`);
     await checkWidth(page, `${name} after printing`, breaches);
   }
   await context.close();
@@ -149,7 +152,7 @@ async function checkUnpicked(browser) {
 
 async function checkTwins(browser, url) {
   const { context, page } = await openPage(browser, 'twins', url, breaches);
-  for (const figure of await page.locator('figure').all()) {
+  for (const figure of await page.locator('figure:visible').all()) {
     const title = await figure.locator('h3').textContent();
     await figure.locator('figcaption button').focus();
     await page.keyboard.press('Enter');
@@ -193,7 +196,7 @@ async function checkSelection(browser, url) {
   });
   await choose('a word', () => page.locator('#variants input[type=search]').fill('VEC=8 row'));
   await choose('a check box', async () => {
-    await page.locator('.panel summary').focus();
+    await page.locator('#parallel .panel summary').focus();
     await page.keyboard.press('Enter');
     await page.locator('fieldset', { hasText: 'VEC' }).locator('input').last().focus();
     await page.keyboard.press('Space');
@@ -234,7 +237,7 @@ async function checkHostile(browser) {
   const document = hostileDocument(kAttack);
   const { context, page } = await openPage(browser, 'hostile', write('hostile', document), breaches);
   await drawAll(page);
-  for (const twin of await page.locator('figcaption button').all()) await twin.click();
+  for (const twin of await page.locator('figcaption button:visible').all()) await twin.click();
   await page.locator('#variants tbody .link').first().click();
   expect((await page.locator('img, iframe, object, embed').count()) === 0, 'hostile: a name became an element');
   expect((await page.locator('script').count()) === 2, 'hostile: a script too many');
@@ -244,10 +247,52 @@ async function checkHostile(browser) {
   await context.close();
 }
 
-async function checkNarrow(browser, url) {
-  const { context, page } = await openPage(browser, 'narrow', url, breaches, { viewport: { width: 390, height: 800 } });
-  await drawAll(page);
-  await checkWidth(page, 'narrow', breaches);
+// No text is cut or lies over another, on a wide screen, a tablet and a phone, in both color schemes.
+async function checkScreens(browser, name, url) {
+  for (const width of kWidths) {
+    for (const colorScheme of ['light', 'dark']) {
+      const title = `${name}, ${width} px, ${colorScheme}`;
+      const { context, page } = await openPage(browser, title, url, breaches, { colorScheme, viewport: { width, height: 900 } });
+      await drawAll(page);
+      await checkWidth(page, title, breaches);
+      await checkGeometry(page, title, breaches);
+      if (options.artifacts) await page.screenshot({ path: join(options.artifacts, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+      await context.close();
+    }
+  }
+}
+
+// On the first screen: one sentence, the times as bars, the ways to use the pick, and the first picks.
+async function checkFirstScreen(browser, url) {
+  const { context, page } = await openPage(browser, 'first screen', url, breaches, { viewport: { width: 1400, height: 900 } });
+  await settled(page);
+  const isThere = async (selector) => (await page.locator(selector).first().boundingBox())?.y < 800;
+  for (const selector of ['#verdict .headline', '.times .length.pick', '.times .length.peer', '.tabs', '#picks tbody tr']) {
+    expect(await isThere(selector), `first screen: no ${selector}`);
+  }
+  const headline = await page.locator('#verdict .headline').textContent();
+  expect(/takes [0-9.]+ us on .*; torch.compile 2.11.0 takes [0-9.]+ us \([0-9.]+x\)\./.test(headline), `first screen: the headline is ${headline}`);
+  for (const [tab, words] of [['C', 'mgr_plan('], ['C++', 'context->plan('], ['PyTorch', 'mgtune.torch'], ['Command line', 'mgtune pack']]) {
+    await page.getByRole('tab', { name: tab, exact: true }).click();
+    const shown = await page.getByRole('tabpanel').textContent();
+    expect(shown.includes(words), `first screen: the tab ${tab} shows ${shown}`);
+  }
+  await context.close();
+}
+
+// A column that is hidden goes, and another that was hidden comes.
+async function checkColumns(browser, url) {
+  const { context, page } = await openPage(browser, 'columns', url, breaches);
+  const heads = () => page.locator('#variants thead th').allTextContents();
+  await page.locator('.columns summary').click();
+  await page.locator('.columns label', { hasText: 'registers' }).locator('input').uncheck();
+  await page.locator('.columns label', { hasText: 'quartile 1' }).locator('input').check();
+  const shown = await heads();
+  expect(!shown.includes('registers') && shown.includes('quartile 1'), `columns: ${shown.join(', ')}`);
+  expect(shown.includes('in the final'), 'columns: no value of the final beside the single measurement');
+  await page.locator('#variants tbody .link').nth(3).click();
+  const detail = await page.locator('#variants .detail').textContent();
+  expect(/differs? \(pick -> this\)/.test(detail), 'columns: the detail does not say what differs from the pick');
   await context.close();
 }
 
@@ -334,7 +379,10 @@ try {
   await checkSelection(browser, url);
   await checkEmpty(browser);
   await checkHostile(browser);
-  await checkNarrow(browser, url);
+  await checkScreens(browser, 'small', url);
+  await checkScreens(browser, 'peers', write('peers', peersDocument()));
+  await checkFirstScreen(browser, write('peers', peersDocument()));
+  await checkColumns(browser, url);
   await checkStatic(browser, url);
   await checkLarge(browser);
 } finally {

@@ -10,7 +10,7 @@ import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import { drawAll, launch, openPage, settled } from './page.mjs';
-import { brushAxis, chartParts, checkAccessible, checkWidth, chosen, marks, shownRows } from './views.mjs';
+import { brushAxis, chartParts, checkAccessible, checkGeometry, checkWidth, chosen, marks, shownRows } from './views.mjs';
 
 const { values: options, positionals: files } = parseArgs({ options: { artifacts: { type: 'string' } }, allowPositionals: true });
 if (files.length === 0) {
@@ -54,6 +54,7 @@ async function checkReport(browser, file, colorScheme) {
   await drawAll(page);
   const drawn = await checkViews(page, name);
   await checkWidth(page, name, breaches);
+  await checkGeometry(page, name, breaches);
   await checkAccessible(page, name, breaches);
   if (options.artifacts) await page.screenshot({ path: join(options.artifacts, `${name}.png`), fullPage: true });
   await checkBrush(page, name);

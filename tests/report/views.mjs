@@ -60,3 +60,68 @@ export async function brushAxis(page) {
   await page.mouse.move(x, box.y + box.height - 120, { steps: 5 });
   await page.mouse.up();
 }
+
+// Text that is cut by its box or its canvas, leaves the screen, or lies over other text. What scrolls in its own box may
+// end at the edge of that box.
+export async function checkGeometry(page, name, breaches) {
+  const found = await page.evaluate(() => {
+    const kSlack = 2;  // px
+    const wrong = [];
+    const overlaps = (boxes, where) => {
+      const sorted = [...boxes].sort((a, b) => a.top - b.top);
+      sorted.forEach((a, i) => {
+        for (let j = i + 1; j < sorted.length && sorted[j].top < a.bottom - kSlack; ++j) {
+          const b = sorted[j];
+          if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > kSlack && Math.min(a.bottom, b.bottom) - b.top > kSlack) {
+            wrong.push(`${where}: "${a.text}" and "${b.text}" overlap`);
+          }
+        }
+      });
+    };
+    const place = (element) => element.closest('section')?.id ?? element.closest('aside, .bar')?.className ?? 'page';
+
+    // The texts of elements, each line of them as its own box.
+    const boxes = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const element = node.parentElement;
+      if (node.textContent.trim() === '' || element.closest('.offscreen, .skip, script, style, option') !== null || !element.checkVisibility()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const text = node.textContent.trim().slice(0, 40);
+      for (const rect of range.getClientRects()) {
+        let box = { text, left: rect.left, right: rect.right, top: rect.top, bottom: rect.bottom };
+        for (let outer = element; outer !== null && outer !== document.body; outer = outer.parentElement) {
+          const style = getComputedStyle(outer);
+          if (style.overflowX === 'visible') continue;
+          const edge = outer.getBoundingClientRect();
+          const scrolls = ['auto', 'scroll'].includes(style.overflowX);
+          if (edge.left < 0 && edge.right < 0) box = null;  // the headings that only screen readers read
+          else if (!scrolls && (box.right > edge.right + 1 || box.left < edge.left - 1)) wrong.push(`${place(element)}: "${text}" is cut`);
+          if (box === null) break;
+          box = {
+            text, left: Math.max(box.left, edge.left), right: Math.min(box.right, edge.right), top: Math.max(box.top, edge.top),
+            bottom: Math.min(box.bottom, edge.bottom),
+          };
+          if (box.left >= box.right || box.top >= box.bottom) box = null;
+          if (box === null) break;
+        }
+        if (box === null) continue;
+        if (box.left < -1 || box.right > window.innerWidth + 1) wrong.push(`${place(element)}: "${text}" leaves the screen`);
+        boxes.push(box);
+      }
+    }
+    overlaps(boxes, 'text');
+    for (const [canvas, texts] of window.canvasTexts) {
+      if (!canvas.isConnected || canvas.clientWidth === 0) continue;
+      for (const each of texts) {
+        const out = each.left < -kSlack || each.right > canvas.clientWidth + kSlack || each.top < -kSlack || each.bottom > canvas.clientHeight + kSlack;
+        if (out) wrong.push(`${place(canvas)}: the chart cuts "${each.text}"`);
+      }
+      overlaps(texts.filter((each) => !each.turned), `the chart of ${place(canvas)}`);
+    }
+    return [...new Set(wrong)];
+  });
+  for (const each of found.slice(0, 12)) breaches.push(`${name}: ${each}`);
+  if (found.length > 12) breaches.push(`${name}: ${found.length - 12} more such places`);
+}

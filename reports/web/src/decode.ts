@@ -36,6 +36,11 @@ export function orNull<T>(decoder: Decoder<T>): Decoder<T | null> {
   return (value, path) => (value === null ? null : decoder(value, path));
 }
 
+// For a key that older documents lack.
+export function orAbsent<T>(decoder: Decoder<T>, absent: T): Decoder<T> {
+  return (value, path) => (value === undefined ? absent : decoder(value, path));
+}
+
 export function list<T>(decoder: Decoder<T>): Decoder<readonly T[]> {
   return (value, path) =>
     Array.isArray(value)

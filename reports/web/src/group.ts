@@ -54,11 +54,24 @@ export function groupLabel(report: Report, key: GroupKey): string {
   return method === undefined ? label : `${label}, ${method}`;
 }
 
+// The same without the GPU and the method if the report has only one.
+export function shortGroupLabel(report: Report, key: GroupKey): string {
+  const problem = at(report.problems, key.problem);
+  const gpu = new Set(report.problems.map((each) => each.gpu)).size > 1 ? ` on ${at(report.gpus, problem.gpu).model}` : '';
+  const method = report.methods[key.method]?.name;
+  return `${problem.operator} ${problem.problem}${gpu}${method !== undefined && report.methods.length > 1 ? `, ${method}` : ''}`;
+}
+
 // A document that points outside its own lists is refused rather than half shown.
 export function at<T>(items: readonly T[], index: number): T {
   const item = items[index];
   if (item === undefined) throw new DataError(`no entry ${index} in a list of ${items.length}`);
   return item;
+}
+
+// The words for how a variant ended.
+export function outcomeName(outcome: string): string {
+  return outcome === 'raced_out' ? 'slower, stopped' : outcome;
 }
 
 function sourceRows(problem: Problem, method: number): Int32Array {
@@ -121,29 +134,42 @@ export function makeGroup(report: Report, key: GroupKey): Group {
   const fastest = ranked.values.reduce((best, value) => (value < best ? value : best), Infinity);
   const fastest_ns = Number.isFinite(fastest) ? fastest : NaN;
   const design = designColumn(problem, integers(variants.design));
-  const outcome = category('outcome', 'status', report.outcomes, integers(variants.outcome));
+  const outcome = category('outcome', 'status', report.outcomes.map(outcomeName), integers(variants.outcome));
   const message = category('message', 'message', report.messages, integers(variants.message));
+  const globalRow = (row: number) => problem.first + (source[row] ?? 0);
   const order = measured(kOrderKey, 'evaluation', reals(variants.order).map((value) => value + 1), countText);
   const seconds = measured(kSecondsKey, 'seconds', reals(variants.seconds), (value) => value.toFixed(1));
   const parameters = [design, ...problem.parameters.map((parameter) =>
     category(parameterKey(parameter.name), parameter.name, parameter.values, integers(parameter.index)))];
+
+  // What is known of single rows of the document.
+  const single = (values: ReadonlyMap<number, number>) =>
+    Float64Array.from(source, (_, row) => values.get(globalRow(row)) ?? NaN);
+  const final = report.finals.find((each) => each.problem === key.problem && each.method === key.method);
+  const finals = new Map((final?.finalists ?? []).flatMap((each) => (each.row === null ? [] : [[each.row, each.median_ns] as const])));
+  const occupancy = new Map(report.counters.flatMap((each) => {
+    const value = each.values.find(({ name }) => name === 'occupancy_percent')?.value ?? null;
+    return each.row === null || value === null ? [] : [[each.row, value] as const];
+  }));
 
   return {
     ...key, label: groupLabel(report, key), emulation: at(report.gpus, problem.gpu).emulation,
     rows: source.length, source, parameters, design, outcome, message, time, ranked, order, seconds, flags, fastest_ns,
     columns: [
       marks(flags), time,
+      measured('final', 'in the final', single(finals), timeText),
       measured('slowdown', 'of fastest', ranked.values.map((value) => value / fastest_ns), speedText),
       outcome, ...parameters,
+      measured('registers', 'registers', reals(variants.registers)),
+      measured('spills', 'spill bytes', reals(variants.spill_bytes)),
+      measured('shared', 'shared bytes', reals(variants.static_shared_bytes)),
+      measured('occupancy', 'occupancy', single(occupancy), (value) => percentText(value / 100, 0)),
+      measured('error', 'error', reals(variants.error), (value) => value.toExponential(1)),
       measured('low', '95 % from', reals(variants.low_ns), timeText),
       measured('high', 'to', reals(variants.high_ns), timeText),
       measured('q1', 'quartile 1', reals(variants.q1_ns), timeText),
       measured('q3', 'quartile 3', reals(variants.q3_ns), timeText),
       measured('samples', 'samples', reals(variants.samples)),
-      measured('error', 'error', reals(variants.error), (value) => value.toExponential(1)),
-      measured('registers', 'registers', reals(variants.registers)),
-      measured('spills', 'spill bytes', reals(variants.spill_bytes)),
-      measured('shared', 'shared bytes', reals(variants.static_shared_bytes)),
       order, seconds, message,
     ],
   };

@@ -15,7 +15,9 @@ import { barView } from './views/bar';
 import { environmentView, methodView } from './views/environment';
 import { failuresView } from './views/failures';
 import { mattersView } from './views/matters';
+import { pickView } from './views/pick';
 import { picksView } from './views/picks';
+import { Side } from './views/side';
 import { heatView, parallelView } from './views/space';
 import { variantsView } from './views/variants';
 import { verdictView } from './views/verdict';
@@ -23,6 +25,7 @@ import { verdictView } from './views/verdict';
 const kParts: readonly ((state: State) => View)[] = [
   verdictView,
   picksView,
+  pickView,
   rooflineView,
   mattersView,
   heatView,
@@ -59,20 +62,14 @@ export class Page {
     this.state = state;
     const themeChanged = () => stage.invalidateAll();
     const parts = kParts.map((part) => part(state));
-    const bar = barView(state, themeChanged);
-    const made = el('p', { class: 'muted' });
-    const title = el('h1');
-    const links = el('nav', { 'aria-label': 'Parts' });
+    const bar = barView(state);
     const main = el('main', { id: 'content' }, ...parts.map((part) => part.element));
+    const side = new Side(state, this.live, main, themeChanged);
     fill(this.root,
       el('a', { class: 'skip', href: '#content' }, 'To the content'),
-      el('header', {}, title, made, this.live, links), bar.element, main);
-    fill(links, ...[...main.querySelectorAll('section')].map((section) =>
-      el('a', { href: `#${section.id}` }, section.querySelector('h2')?.textContent ?? '')));
+      el('div', { class: 'layout' }, side.element, el('div', { class: 'column' }, bar.element, main)));
     const update = () => {
-      title.textContent = state.report.title;
-      made.textContent = `Written ${state.report.generated_at.replace('T', ' ').replace(/:\d\dZ$/, ' UTC')} by mgtune ${state.report.mgtune_version}`;
-      for (const view of [bar, ...parts]) view.update();
+      for (const view of [bar, ...parts, side]) view.update();
     };
     state.listen(update);
     watchTheme(themeChanged);

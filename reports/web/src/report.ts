@@ -1,7 +1,7 @@
 // The document that mgtune hands to the page (reports/README.md, format 2), checked and typed.
 
 import {
-  DataError, type Decoded, type Decoder, flag, indices, list, number, numbers, object, oneOf, orNull,
+  DataError, type Decoded, type Decoder, flag, indices, list, number, numbers, object, oneOf, orAbsent, orNull,
   pairs, text, word,
 } from './decode';
 import { clocks, finalistFields, gpu, variantColumns } from './fields.generated';
@@ -91,6 +91,10 @@ const sizes = object({
   boundaries: list(object({ at: number, below: text, above: text })),
 });
 
+const peer = object({
+  gpu: number, operator: text, problem: text, method: text, name: text, version: text, median_ns: number,
+});
+
 const report = object({
   format: number, generated_at: text, mgtune_version: text, title: text, live: flag,
   emulation: flag, emulation_note: text, verdict: list(text),
@@ -98,6 +102,7 @@ const report = object({
   outcomes: list(text), methods: list(object({ name: text, description: text })), messages: list(text),
   gpus: list(gpu), missing: pairs(orNull(missing)), problems: list(problem), picks: list(pick), roofline,
   importance: list(importance), best_so_far: list(bestSoFar), finals: list(final), sizes: list(sizes),
+  peers: orAbsent(list(peer), []),
   counters: list(object({
     problem: number, row: maybe, variant: text, is_pick: flag, limit: text,
     values: list(object({ name: text, value: maybe })),
@@ -119,6 +124,7 @@ export type Report = Decoded<typeof report>;
 export type Gpu = Decoded<typeof gpu>;
 export type Problem = Decoded<typeof problem>;
 export type Pick = Decoded<typeof pick>;
+export type Peer = Decoded<typeof peer>;
 export type Importance = Decoded<typeof importance>;
 export type Final = Decoded<typeof final>;
 export type Sizes = Decoded<typeof sizes>;

@@ -17,6 +17,7 @@ export interface TableColumn {
 export interface TableOptions {
   readonly caption: string;
   readonly filter?: boolean;                      // a text field that keeps the rows that have all its words
+  readonly filterFrom?: number;                   // rows; fewer have no field
   readonly pick?: (row: number) => void;          // a row was clicked
   readonly rowClass?: (row: number) => string;
 }
@@ -65,6 +66,7 @@ export class Table implements Actor {
       rows.length > 0 && rows.length <= kFullRows && rows.every((row) => column.text(row) === '');
     this.columns = columns.filter((column) => !isEmpty(column));
     this.given = rows;
+    this.filterField.hidden = rows.length < (this.options.filterFrom ?? 0);
     if (!this.columns.some((column) => column.key === this.sortKey)) this.sortKey = null;
     this.drawHead();
     this.arrange(false);
@@ -165,7 +167,7 @@ export class Table implements Actor {
       class: this.options.rowClass?.(row) || undefined,
     });
     this.columns.forEach((column, i) => {
-      const attributes = { class: column.number === true ? 'number' : undefined };
+      const attributes = { class: column.number === true ? 'number' : undefined, 'data-title': column.title };
       const content = column.cell?.(row) ?? column.text(row);
       line.append(i === 0 ? el('th', { scope: 'row', ...attributes }, content) : el('td', attributes, content));
     });

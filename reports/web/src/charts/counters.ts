@@ -1,7 +1,8 @@
 // Counters that are shares of what the GPU can do, side by side for the variants that were counted.
 
 import { el, fill } from '../dom';
-import { numberText } from '../format';
+import { numberText, timeText } from '../format';
+import { letters } from '../letters';
 import type { Report } from '../report';
 import type { State, View } from '../state';
 import { plainTable } from '../table';
@@ -9,20 +10,45 @@ import type { Theme } from '../theme';
 import { prose, Section } from '../views/section';
 import type { ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { categoryAxis, legend, letter, numberAxis, tooltip, wrapped } from './parts';
+import { categoryAxis, legend, numberAxis, tooltip, wrapped } from './parts';
 
 type Counted = Report['counters'][number];
 
-const kBars = 4;  // variants side by side
+const kDramShare = 'dram_percent';
+const kElapsedDiffers = 0.02;
+const kBars = 7;  // variants side by side: as many as there are colours
 
+// The pick, then the finalists, the fastest first.
 function countedOf(state: State): readonly Counted[] {
-  const counted = state.report.counters.filter((each) => each.problem === state.group?.problem);
-  return counted.sort((a, b) => Number(b.is_pick) - Number(a.is_pick));
+  const places = [...letters(state).keys()];
+  return state.report.counters.filter((each) => each.problem === state.group?.problem).map((each) => withDramShare(state, each))
+    .sort((a, b) => places.indexOf(a.variant) - places.indexOf(b.variant));
 }
 
-function percentNames(counted: readonly Counted[]): readonly string[] {
-  const names = counted.flatMap((each) => each.values.map((value) => value.name));
-  return [...new Set(names)].filter((name) => name.endsWith('_percent'));
+// With the traffic of DRAM as a share of the fastest copy or read that was measured on the GPU, where the share is not counted itself.
+function withDramShare(state: State, counted: Counted): Counted {
+  const rates = state.report.roofline.ceilings.filter((each) => each.gpu === state.problem?.gpu && each.unit === 'bytes/s').map((each) => each.rate);
+  const [read, written, elapsed] = [counterValue(counted, 'dram_read_bytes'), counterValue(counted, 'dram_write_bytes'), counterValue(counted, 'elapsed_ns')];
+  if (counterValue(counted, kDramShare) !== null || rates.length === 0 || read === null || written === null || elapsed === null) return counted;
+  const value = (100 * 1e9 * (read + written)) / elapsed / Math.max(...rates);
+  return { ...counted, values: [{ name: kDramShare, value }, ...counted.values] };
+}
+
+function namesOf(counted: readonly Counted[]): readonly string[] {
+  return [...new Set(counted.flatMap((each) => each.values.map((value) => value.name)))];
+}
+
+// Shares of what the memory and the units can do come first, as in the first lines of ncu; how often a cache had
+// the data is something else.
+const kFirst: readonly string[] = [kDramShare, 'l2_percent', 'sm_busy_percent', 'issue_active_percent', 'tensor_active_percent'];
+
+function shareNames(counted: readonly Counted[]): readonly string[] {
+  const place = (name: string) => (kFirst.includes(name) ? kFirst.indexOf(name) : kFirst.length);
+  return namesOf(counted).filter((name) => name.endsWith('_percent') && !name.endsWith('_hit_percent')).sort((a, b) => place(a) - place(b));
+}
+
+function hitNames(counted: readonly Counted[]): readonly string[] {
+  return namesOf(counted).filter((name) => name.endsWith('_hit_percent'));
 }
 
 export function counterValue(counted: Counted, name: string): number | null {
@@ -36,13 +62,13 @@ export function counterTitle(name: string): string {
   return `${name.slice(0, -unit.length - 1).replaceAll('_', ' ')}, ${unit === 'percent' ? '%' : unit}`;
 }
 
-function countersChart(state: State): ChartFigure {
+function countersChart(state: State, title: string, namesIn: (counted: readonly Counted[]) => readonly string[]): ChartFigure {
   const shown = () => countedOf(state).slice(0, kBars);
 
   function option(theme: Theme): ChartOption {
     const counted = shown();
-    const percents = percentNames(counted);
-    const names = variantNames(counted);
+    const percents = namesIn(counted);
+    const names = variantNames(state, counted);
     return {
       grid: { left: 210, right: 40, top: 40, bottom: 48 },
       legend: legend(theme, names),
@@ -61,28 +87,29 @@ function countersChart(state: State): ChartFigure {
   }
 
   const figure: ChartFigure = new ChartFigure({
-    title: 'Shares of what the GPU can do',
+    title,
     height: 320,
     option: (theme) => {
-      figure.setHeight(96 + percentNames(shown()).length * (14 + 10 * shown().length));
+      figure.setHeight(96 + namesIn(shown()).length * (14 + 10 * shown().length));
       return option(theme);
     },
-    summary: () => 'Of one launch of each variant above, as the hardware counted them.',
+    summary: () => `Of one launch of each variant above, as the hardware counted them.${namesIn(shown()).includes(kDramShare) ? ' dram: of the fastest copy or read measured on this GPU.' : ''}`,
     table: () => countersTable(state),
   });
   return figure;
 }
 
 // Short ones: the view lists which variant is which.
-function variantNames(counted: readonly Counted[]): readonly string[] {
-  return counted.map((each, i) => `${letter(i)}${each.is_pick ? ' (pick)' : ''}`);
+function variantNames(state: State, counted: readonly Counted[]): readonly string[] {
+  const known = letters(state);
+  return counted.map((each) => `${known.get(each.variant) ?? ''}${each.is_pick ? ' (pick)' : ''}`);
 }
 
 // One row for each counter, one column for each variant.
 function countersTable(state: State): HTMLElement {
   const counted = countedOf(state);
-  const names = [...new Set(counted.flatMap((each) => each.values.map((value) => value.name)))];
-  const titles = variantNames(counted);
+  const names = namesOf(counted);
+  const titles = variantNames(state, counted);
   return plainTable({ caption: 'Counters of one launch', filter: names.length > 20 }, names, [
     { title: 'counter', text: counterTitle },
     ...counted.map((each, i) => ({
@@ -92,11 +119,22 @@ function countersTable(state: State): HTMLElement {
   ]);
 }
 
+// Why the profiler's time is not the time of the tables; "" where the two agree.
+function elapsedNote(state: State, counted: readonly Counted[]): string {
+  const elapsed = counted[0] === undefined ? null : counterValue(counted[0], 'elapsed_ns');
+  const time = state.pick?.time_ns ?? NaN;
+  if (elapsed === null || counted[0]?.is_pick !== true || !(Math.abs(elapsed / time - 1) > kElapsedDiffers)) return '';
+  return `elapsed, ns is the time of one launch under the profiler: ${timeText(elapsed)} for the pick. It is not the time of the other tables `
+    + `(${timeText(time)}), because the profiler runs each launch on its own and reads its counters around it. Compare it only with other elapsed times.`;
+}
+
 export function countersView(state: State): View {
   const sentences = el('ul', { class: 'limits' });
-  const chart = countersChart(state);
+  const shares = countersChart(state, 'Shares of what the GPU can do', shareNames);
+  const hits = countersChart(state, 'How often a cache had the data', hitNames);
+  const note = el('p', { class: 'note' });
   const table = el('div');
-  const section = new Section('counters', 'Counters and what limits the kernel', sentences, chart.element, table);
+  const section = new Section('counters', 'Counters and what limits the kernel', sentences, shares.element, hits.element, note, table);
   return {
     element: section.element,
     update: () => {
@@ -106,11 +144,14 @@ export function countersView(state: State): View {
         section.note('No counters of this problem were measured.');
         return;
       }
-      const names = variantNames(counted);
+      const names = variantNames(state, counted);
       fill(sentences, ...counted.map((each, i) =>
         el('li', {}, `${names[i] ?? ''}: `, el('code', {}, each.variant), el('br'), prose(each.limit))));
-      chart.element.hidden = percentNames(counted).length === 0;
-      chart.update();
+      shares.element.hidden = shareNames(counted).length === 0;
+      hits.element.hidden = hitNames(counted).length === 0;
+      shares.update();
+      hits.update();
+      note.textContent = elapsedNote(state, counted);
       fill(table, countersTable(state));
     },
   };

@@ -8,11 +8,13 @@ import {
 } from 'echarts/components';
 import { type EChartsType, init, use } from 'echarts/core';
 import type { ECBasicOption } from 'echarts/types/dist/shared';
+import { LabelLayout } from 'echarts/features';
 import { CanvasRenderer } from 'echarts/renderers';
 
 use([
   BarChart, BoxplotChart, HeatmapChart, LineChart, ParallelChart, ScatterChart, BrushComponent,
   GridComponent, LegendComponent, MarkLineComponent, ParallelComponent, TooltipComponent, CanvasRenderer,
+  LabelLayout,
 ]);
 
 export type ChartOption = ECBasicOption;

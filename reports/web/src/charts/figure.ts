@@ -10,6 +10,7 @@ import { type Actor, stage } from '../stage';
 export interface ChartParts {
   readonly title: string;
   readonly height: number;                            // px
+  readonly least?: () => number;                      // px of its width: on a narrower screen it scrolls in its box
   readonly option: (theme: Theme, width: number) => ChartOption;  // all of it, for new data, sizes and colours
   readonly mark?: (theme: Theme) => ChartOption;      // what a change of the selection changes
   readonly paint?: (theme: Theme, width: number) => void;  // the same, for what is drawn without an option
@@ -19,7 +20,7 @@ export interface ChartParts {
   readonly table: () => HTMLElement;
 }
 
-// A landscape page of A4, less its margins, in CSS pixels.
+// What a portrait page of A4 holds at the zoom of charts in print (page.css), less the borders, in CSS pixels.
 const kPaperWidth = 980;
 
 export class ChartFigure implements Actor {
@@ -41,7 +42,8 @@ export class ChartFigure implements Actor {
     this.canvas.style.height = `${parts.height}px`;
     this.toggle = button('Table', { 'aria-pressed': 'false', 'aria-label': `${parts.title} as a table` }, () =>
       this.showTable(this.twin.hidden));
-    this.box = el('div', { class: 'stage' }, this.canvas, this.twin);
+    const scrolls = parts.least !== undefined;
+    this.box = el('div', { class: 'stage', tabindex: scrolls ? 0 : undefined, role: scrolls ? 'group' : undefined, 'aria-labelledby': scrolls ? titleId : undefined }, this.canvas, this.twin);
     this.element = el('figure', {},
       el('figcaption', {}, el('h3', { id: titleId }, parts.title), this.toggle), this.summary, this.box);
     stage.add(this);
@@ -64,6 +66,7 @@ export class ChartFigure implements Actor {
   }
 
   draw(printing: boolean): void {
+    this.canvas.style.minWidth = printing ? '' : `${this.parts.least?.() ?? 0}px`;
     this.canvas.style.width = printing ? `${kPaperWidth}px` : '';
     const width = this.canvas.clientWidth;
     if (width === 0) return;

@@ -2,6 +2,7 @@
 
 import { el, fill } from '../dom';
 import { countText, percentText, speedText, timeName, timeRange, timeText, timeTick } from '../format';
+import { letters } from '../letters';
 import type { Final } from '../report';
 import type { State, View } from '../state';
 import { plainTable } from '../table';
@@ -43,11 +44,12 @@ function labelWidth(width: number): number {
 }
 
 // What tells each finalist from the others, in as many lines as it takes.
-function labelsOf(finalists: readonly Finalist[], width: number): readonly string[] {
+function labelsOf(state: State, finalists: readonly Finalist[], width: number): readonly string[] {
+  const known = letters(state);
   const names = differences(finalists.map((each) => each.variant));
   return finalists.map((each, i) => {
     const marks = role(each);
-    return `${marks === '' ? '' : `${marks}\n`}${wrapped(names[i] ?? '', Math.floor((labelWidth(width) - 12) / kLetter))}`;
+    return `${[known.get(each.variant) ?? '', marks].filter((word) => word !== '').join(': ')}\n${wrapped(names[i] ?? '', Math.floor((labelWidth(width) - 12) / kLetter))}`;
   });
 }
 
@@ -69,7 +71,7 @@ function finalsChart(state: State): ChartFigure {
     const shown = finalists();
     const range = logRange(shown.flatMap((each) => [...each.samples_ns]), 1.004);
     if (range === null) return {};
-    const labels = labelsOf(shown, width);
+    const labels = labelsOf(state, shown, width);
     const color = (each: Finalist) => theme.series[each.is_default ? 1 : each.tied || each.is_pick ? 0 : 4] ?? theme.text;
     return {
       grid: { left: labelWidth(width), right: 28, top: 20, bottom: 48 },
@@ -108,7 +110,7 @@ function finalsChart(state: State): ChartFigure {
     title: 'Samples of the finalists',
     height: 320,
     option: (theme, width) => {
-      const labels = labelsOf(finalists(), width);
+      const labels = labelsOf(state, finalists(), width);
       const lines = Math.max(2, ...labels.map((each) => each.split('\n').length));
       figure.setHeight(Math.max(160, 76 + (16 + kLineHeight * lines) * labels.length));
       return option(theme, width);
@@ -120,6 +122,7 @@ function finalsChart(state: State): ChartFigure {
         + `Two entries of one variant differed by ${percentText(final.noise_floor, 2)}, which is the noise; less than that, or than 0.5 %, is a tie.`;
     },
     table: () => plainTable({ caption: 'The finalists, the fastest first' }, finalOf(state)?.finalists ?? [], [
+      { title: 'letter', text: (each) => letters(state).get(each.variant) ?? '' },
       { title: 'variant', text: (each) => each.variant },
       { title: 'mark', text: role },
       { title: timeName(state.group?.emulation ?? false), number: true, text: (each) => timeText(each.median_ns), order: (each) => each.median_ns },

@@ -4,7 +4,7 @@ import { button, type Child, el } from '../dom';
 import { type CategoryColumn, kAbsent, kNoLabel } from '../columns';
 import { counted, ratioText, timeName, timeText } from '../format';
 import type { Group } from '../group';
-import type { State } from '../state';
+import type { State, View } from '../state';
 import { allRows, Table } from '../table';
 import { inkOn, kShades, rampColor, type Theme } from '../theme';
 import { kTimeKey } from '../group';
@@ -44,20 +44,24 @@ export function heatCells(group: Group, { x, y }: Axes, mask: Uint8Array): reado
   return [...cells.values()];
 }
 
-const kSlowest = 3;  // times the fastest: from here on the colour stays the same
+// The slowdown at which the colours end: they tell apart what is close to the best, or show all of the range.
+export const kHeatEnds: readonly number[] = [1.1, 3];
 
-// 0 for the fastest, 1 for kSlowest and beyond, in the logarithm.
-export function shade(slowdown: number): number {
-  return Math.min(1, Math.log(slowdown) / Math.log(kSlowest));
+// 0 for the fastest, 1 for `end` and beyond, in the logarithm.
+export function shade(slowdown: number, end: number): number {
+  return Math.min(1, Math.log(slowdown) / Math.log(end));
 }
 
-// What the colours mean, for the heat map and the parallel coordinates.
-export function rampLegend(): HTMLElement {
+export function rampLegend(end: () => number): View {
   const shades = Array.from({ length: kShades }, () => el('i'));
-  return el('span', { class: 'ramp' }, 'the fastest', ...shades, `${kSlowest}x its time and more`);
+  const words = el('span');
+  return {
+    element: el('span', { class: 'ramp' }, 'the fastest', ...shades, words),
+    update: () => (words.textContent = `${ratioText(end())} its time and more`),
+  };
 }
 
-export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure {
+export function heatMapChart(state: State, axes: () => Axes | null, end: () => number): ChartFigure {
   let cells: readonly Cell[] = [];
 
   // The two parameters keep their values in sight, chosen or not; the other constraints hold.
@@ -103,7 +107,7 @@ export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure
       tooltip: tooltip(theme, ({ dataIndex }) => describe(dataIndex)),
       xAxis: { ...categoryAxis(theme, label(pair.x.title), pair.x.labels), splitArea: { show: false } },
       yAxis: categoryAxis(theme, label(pair.y.title), pair.y.labels, true),
-      series: [{ id: 'cells', type: 'heatmap', label: { show: (width - 144) / pair.x.labels.length > 44, fontSize: 11 }, data: [] }],
+      series: [{ id: 'cells', type: 'heatmap', label: { show: (width - 144) / pair.x.labels.length > 50, fontSize: 11 }, data: [] }],
     };
   }
 
@@ -111,7 +115,7 @@ export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure
     const pair = compute();
     if (pair === null) return {};
     const data = cells.map((cell) => {
-      const color = rampColor(theme, shade(slowdown(cell)));
+      const color = rampColor(theme, shade(slowdown(cell), end()));
       const chosen = isChosen(cell, pair);
       return {
         value: [cell.x, cell.y, cell.best_ns],
@@ -119,7 +123,7 @@ export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure
           color, opacity: chosen ? 1 : 0.25,
           borderWidth: 1, borderColor: theme.ground,
         },
-        label: { formatter: ratioText(slowdown(cell)), color: chosen ? inkOn(color) : theme.text },
+        label: { formatter: cellText(slowdown(cell)), color: chosen ? inkOn(color) : theme.text },
       };
     });
     return { series: [{ id: 'cells', data }] };
@@ -150,6 +154,11 @@ export function heatMapChart(state: State, axes: () => Axes | null): ChartFigure
     },
     table: () => heatTable(state, axes(), cells, choose),
   });
+}
+
+// As many digits as tell close cells apart: "1.004x", "2.31x".
+function cellText(slowdown: number): string {
+  return slowdown < 1.1 ? `${slowdown.toFixed(3)}x` : ratioText(slowdown);
 }
 
 function cellName({ x, y }: Axes, cell: Cell): string {

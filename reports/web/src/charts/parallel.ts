@@ -3,15 +3,16 @@
 
 import { type CategoryColumn, kAbsent, kNoLabel } from '../columns';
 import type { Constraint } from '../constraints';
+import { el } from '../dom';
 import { counted, timeName, timeTick } from '../format';
 import { type Group, kTimeKey } from '../group';
+import { kDefault, kPick } from '../report';
 import { type Sample, sample, sampleText } from '../sample';
 import type { State } from '../state';
-import { kShades, rampColor, type Theme } from '../theme';
+import type { Theme } from '../theme';
 import { Bundle } from './bundle';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { shade } from './heat_map';
 import { type Interval, isInterval, label, logRange, logTicks } from './parts';
 
 const kChosenLines = 1500;  // drawn at most
@@ -19,7 +20,10 @@ const kOtherLines = 500;
 const kWhileDragging = 0.15;  // of them, so that the lines follow the pointer
 const kRestMs = 180;          // without a movement before all of them are drawn
 const kOtherOpacity = 0.08;
+const kBestShare = 0.05;
 const kMostAxes = 14;
+const kLeastGap = 56;  // px between two axes: less, and the values of one lie over the next axis
+const kNamedGap = 120;  // less, and the names of the axes are turned
 
 // The frame of the axes, px.
 const kLeft = 56;
@@ -61,16 +65,17 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
 
   const isTimed = (row: number) => !Number.isNaN(state.group?.ranked.values[row] ?? NaN);
 
-  function option(theme: Theme): ChartOption {
+  function option(theme: Theme, width: number): ChartOption {
     const { group } = state;
     if (group === null) return {};
     layOut(group);
     range = logRange(group.ranked.values, 1.02) ?? { min: 1, max: 10 };
     const ticks = logTicks(range.min, range.max);
+    const isTight = (width - kLeft - kRight) / Math.max(1, axes.length) < kNamedGap;
     const categories = axes.map(({ column, labels }, dim) => ({
       id: axisId(dim), dim, name: label(column.title, 22), type: 'category',
       axisTick: { show: false },
-      data: labels.map((each) => (each === kNoLabel ? '–' : label(each, 16))),
+      data: labels.map((each) => (each === kNoLabel ? '–' : label(each, isTight ? 8 : 16))),
     }));
     const time = {
       id: axisId(axes.length), dim: axes.length, name: timeName(group.emulation), type: 'log', ...range,
@@ -81,8 +86,8 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
       parallel: {
         left: kLeft, right: kRight, top: kTop, bottom: kBottom,
         parallelAxisDefault: {
-          nameLocation: 'end', nameGap: 14, nameTruncate: { maxWidth: 150 }, nameRotate: axes.length > 7 ? 25 : 0,
-          nameTextStyle: { color: theme.text, fontSize: 12, align: axes.length > 7 ? 'left' : 'center' },
+          nameLocation: 'end', nameGap: 14, nameTruncate: { maxWidth: 150 }, nameRotate: isTight ? 25 : 0,
+          nameTextStyle: { color: theme.text, fontSize: 12, align: isTight ? 'left' : 'center' },
           axisLine: { lineStyle: { color: theme.muted } }, axisTick: { lineStyle: { color: theme.muted } },
           axisLabel: { color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3 },
           areaSelectStyle: { width: 18, borderWidth: 1, borderColor: theme.accent, color: theme.accent, opacity: 0.25 },
@@ -121,16 +126,14 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
     const x = Array.from({ length: axes.length + 1 }, (_, i) => kLeft + (i * (width - kLeft - kRight)) / Math.max(1, axes.length));
     bundle.clear();
     bundle.add(x, others.rows.map(crossings), { color: theme.muted, width: 1, opacity: kOtherOpacity });
-    const opacity = Math.min(0.8, Math.max(0.2, 60 / chosen.rows.length));
-    const shades: number[][] = Array.from({ length: kShades }, () => []);
-    for (const row of chosen.rows) {
-      const slowdown = (group.ranked.values[row] ?? NaN) / group.fastest_ns;
-      shades[Math.round(shade(slowdown) * (kShades - 1))]?.push(row);
-    }
-    // The fastest are drawn last, on top.
-    for (let i = kShades - 1; i >= 0; --i) {
-      bundle.add(x, (shades[i] ?? []).reverse().map(crossings), { color: lineColor(theme, i / (kShades - 1)), width: 1, opacity });
-    }
+    const limit = bestLimit(group);
+    const isBest = (row: number) => (group.ranked.values[row] ?? NaN) <= limit;
+    const marked = (bit: number) => chosen.rows.filter((row) => ((group.flags[row] ?? 0) & bit) !== 0).map(crossings);
+    const rest = chosen.rows.filter((row) => !isBest(row));
+    bundle.add(x, rest.map(crossings), { color: theme.line, width: 1, opacity: 0.8 });
+    bundle.add(x, chosen.rows.filter(isBest).map(crossings), { color: theme.series[4] ?? theme.accent, width: 1.2, opacity: 0.6 });
+    bundle.add(x, marked(kDefault), { color: theme.series[1] ?? theme.text, width: 2.5, opacity: 1 });
+    bundle.add(x, marked(kPick), { color: theme.series[0] ?? theme.text, width: 3.5, opacity: 1 });
     const focus = selection.focus !== null && isTimed(selection.focus) ? [crossings(selection.focus)] : [];
     bundle.add(x, focus, { color: theme.text, width: 3, opacity: 1 });
   }
@@ -170,6 +173,7 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
   const figure = new ChartFigure({
     title: 'All parameters and the time',
     height: kHeight,
+    least: () => (state.group === null ? 0 : kLeft + kRight + kLeastGap * Math.min(kMostAxes, variedParameters(state.group).length)),
     option,
     paint,
     made: (made) => {
@@ -185,9 +189,17 @@ export function parallelChart(state: State, table: () => HTMLElement): ChartFigu
   return figure;
 }
 
-// The end of the ramp that is near the ground is hard to see as a line: it is left out.
-function lineColor(theme: Theme, part: number): string {
-  return rampColor(theme, 0.8 * part);
+// The time of the slowest of the best 5 %.
+function bestLimit(group: Group): number {
+  const times = group.ranked.values.filter((time) => !Number.isNaN(time)).sort();
+  return times[Math.floor(kBestShare * times.length)] ?? NaN;
+}
+
+// What the colours of the lines mean.
+export function lineLegend(): HTMLElement {
+  const kinds = ['pick', 'default', 'best'] as const;
+  const names = { pick: 'pick', default: 'default', best: 'the best 5 %' } as const;
+  return el('span', { class: 'lines' }, ...kinds.flatMap((kind) => [el('i', { class: kind }), `${names[kind]} `]), el('i', { class: 'rest' }), 'the others');
 }
 
 function axisId(dim: number): string {

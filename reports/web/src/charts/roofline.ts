@@ -1,4 +1,4 @@
-// Roofline: what each pick reaches, between what the GPU's memory and its units were measured to give.
+// Against the ceiling: the roofline, which is what each pick reaches, between what the GPU's memory and its units were measured to give.
 
 import { Chooser, el } from '../dom';
 import { bytesText, counted, rateText, shortNumber } from '../format';
@@ -9,11 +9,14 @@ import type { State, View } from '../state';
 import { plainTable } from '../table';
 import type { Theme } from '../theme';
 import { Section } from '../views/section';
+import { ceilingChart } from './ceiling';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
 import { isHovered, label, legend, logAxis, logRange, tooltip, wrapped } from './parts';
 
 const kCloudPoints = 1500;
+const kNarrow = 560;  // px: the legend takes two lines
+const kSameIntensity = 2;  // operations per byte that differ by less are one line
 const kSameRoof = 1.03;  // rates that no eye tells apart on a logarithmic axis
 
 interface Scene {
@@ -67,7 +70,7 @@ function rooflineChart(state: State, near: () => boolean): ChartFigure {
   let drawn: readonly (readonly RooflinePoint[])[] = [];
   let cloud: Sample = { rows: [], of: 0 };
 
-  function option(theme: Theme): ChartOption {
+  function option(theme: Theme, width: number): ChartOption {
     const scene = sceneOf(state, near());
     if (scene === null) return {};
     const { x, y, points } = scene;
@@ -89,7 +92,7 @@ function rooflineChart(state: State, near: () => boolean): ChartFigure {
     drawn = parts.map(([, each]) => each);
     const seen = parts.filter(([, each]) => each.length > 0);
     return {
-      grid: { left: 76, right: 28, top: 56, bottom: 52 },
+      grid: { left: 76, right: 28, top: width < kNarrow ? 84 : 56, bottom: 52 },
       legend: legend(theme, ['variants', ...seen.map(([name]) => name)]),
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(seriesIndex, dataIndex)),
       xAxis: logAxis(theme, { name: 'operations per byte that must move', format: shortNumber, ...x }),
@@ -238,22 +241,36 @@ export function ceilingTable(report: Report, gpus: readonly number[]): HTMLEleme
   ]);
 }
 
+// Whether all problems do as many operations per byte: then a roofline would be one vertical line.
+function isOneLine(state: State): boolean {
+  const intensities = sceneOf(state, true)?.points.map((each) => each.intensity) ?? [];
+  return Math.max(...intensities) < kSameIntensity * Math.min(...intensities);
+}
+
 export function rooflineView(state: State): View {
   let wish: string | null = null;  // until one is expressed, what shows the points
   const shown = () => wish ?? (isFarFromRidge(state) ? 'near' : 'all');
   const chart = rooflineChart(state, () => shown() === 'near');
+  const shares = ceilingChart(state);
   const range = new Chooser('Show', (value) => {
     wish = value;
     chart.update();
   });
-  const section = new Section('roofline', 'Roofline', el('div', { class: 'controls' }, range.element), chart.element);
-  state.selection.listen(() => chart.mark());
+  const section = new Section('roofline', 'Against the ceiling', el('div', { class: 'controls' }, range.element), chart.element, shares.element);
+  state.selection.listen(() => {
+    chart.mark();
+    shares.mark();
+  });
   return {
     element: section.element,
     update: () => {
       if (!section.offer(state.report, 'roofline')) return;
-      range.offer([{ value: 'all', text: 'all ceilings' }, { value: 'near', text: 'around the points' }], shown());
+      const isLine = isOneLine(state);
+      chart.element.hidden = isLine;
+      shares.element.hidden = !isLine;
+      range.offer(isLine ? [] : [{ value: 'all', text: 'all ceilings' }, { value: 'near', text: 'around the points' }], shown());
       chart.update();
+      shares.update();
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Theme } from '../theme';
 import { facts, Section } from '../views/section';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { isHovered, legend, letter, logAxis, logRange, tooltip, wrapped } from './parts';
+import { isHovered, legend, logAxis, logRange, tooltip, wrapped } from './parts';
 
 type Point = Sizes['points'][number];
 
@@ -30,7 +30,7 @@ function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
     const y = logRange(points.flatMap((each) => [each.time_ns, each.default_ns ?? NaN, each.copy_ns ?? NaN]), 1.3);
     if (x === null || y === null) return {};
     const line = (name: string, value: (each: Point) => number | null, style: object, symbol: string, color: string | undefined) => ({
-      name, type: 'line', symbol, symbolSize: 8, lineStyle: { color, width: 2, ...style }, itemStyle: { color },
+      name, type: 'line', symbol, symbolSize: 8, lineStyle: { color, width: isAlike(sizes) ? 2 : 0, ...style }, itemStyle: { color },
       data: points.map((each) => [each.size, value(each) ?? NaN]),
     });
     return {
@@ -42,16 +42,17 @@ function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
       series: [
         {
           ...line('pick', (each) => each.time_ns, {}, 'circle', theme.series[0]), z: 5,
+          labelLayout: { hideOverlap: true },
           label: {
-            show: true, position: 'right', distance: 8, color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3,
-            formatter: ({ dataIndex }: { dataIndex: number }) => letter(variants.indexOf(points[dataIndex]?.variant ?? '')),
+            show: isAlike(sizes), position: 'right', distance: 8, color: theme.text, textBorderColor: theme.ground, textBorderWidth: 3,
+            formatter: ({ dataIndex }: { dataIndex: number }) => number(variants.indexOf(points[dataIndex]?.variant ?? '')),
           },
           markLine: {
             silent: true, symbol: 'none', lineStyle: { color: theme.accent, type: 'dotted', width: 1.5 },
             label: {
               color: theme.muted, position: 'end', rotate: 0, formatter: ({ dataIndex }: { dataIndex: number }) => boundaryName(sizes, variants, dataIndex),
             },
-            data: sizes.boundaries.map((each) => ({ xAxis: each.at })),
+            data: isAlike(sizes) ? sizes.boundaries.map((each) => ({ xAxis: each.at })) : [],
           },
         },
         line('default', (each) => each.default_ns, { type: 'dashed' }, 'rect', theme.series[1]),
@@ -83,7 +84,7 @@ function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
       const sizes = shown();
       if (sizes === null) return '';
       const count = dispatched(sizes).length;
-      const changes = sizes.boundaries.length > 0
+      const changes = isAlike(sizes) && sizes.boundaries.length > 0
         ? ` Dotted lines: where the runtime changes from one variant to the next.` : '';
       return `${count === 1 ? 'One variant serves' : `${count} variants serve`} ${counted(sizes.points.length, 'size')}.${changes}`;
     },
@@ -98,10 +99,20 @@ function sizesChart(state: State, shown: () => Sizes | null): ChartFigure {
   });
 }
 
+// Problems that differ in one dim only are joined by a line. Those that only move different numbers of bytes are not alike.
+function isAlike(sizes: Sizes): boolean {
+  return sizes.dim !== 'bytes';
+}
+
+// Variants that serve several sizes have numbers: letters are of the problem in sight.
+function number(place: number): string {
+  return String(place + 1);
+}
+
 function boundaryName(sizes: Sizes, variants: readonly string[], index: number): string {
   const boundary = sizes.boundaries[index];
   if (boundary === undefined) return '';
-  return `${letter(variants.indexOf(boundary.below))} | ${letter(variants.indexOf(boundary.above))}`;
+  return `${number(variants.indexOf(boundary.below))} | ${number(variants.indexOf(boundary.above))}`;
 }
 
 function sizesLabel(state: State, sizes: Sizes): string {
@@ -125,7 +136,7 @@ export function sizesView(state: State): View {
     const sizes = shown();
     chart.update();
     fill(served, sizes !== null && facts(...dispatched(sizes).map((variant, i) =>
-      [letter(i), el('code', {}, variant)] as const)));
+      [number(i), el('code', {}, variant)] as const)));
   };
   return {
     element: section.element,

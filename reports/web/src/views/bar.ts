@@ -1,16 +1,15 @@
-// The bar that stays in sight: which problem is shown, what is chosen of it, light or dark.
+// The bar that stays in sight: which problem is shown, and what is chosen of it.
 
 import { button, Chooser, el, fill } from '../dom';
 import { countText } from '../format';
-import { groupLabel } from '../group';
+import { shortGroupLabel } from '../group';
 import type { State, View } from '../state';
-import { themeChooser } from '../theme';
 
-export function barView(state: State, themeChanged: () => void): View {
+export function barView(state: State): View {
   const chooser = new Chooser('Problem', (value) => state.choose(Number(value)));
   const problem = el('div', { class: 'problem' }, chooser.element);
   const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'What is chosen' });
-  const element = el('div', { class: 'bar', role: 'region', 'aria-label': 'What is shown' }, problem, themeChooser(themeChanged), chips);
+  const element = el('div', { class: 'bar', role: 'region', 'aria-label': 'What is shown' }, problem, chips);
 
   function showChips(): void {
     const { selection, group } = state;
@@ -32,7 +31,7 @@ export function barView(state: State, themeChanged: () => void): View {
   return {
     element,
     update: () => {
-      const choices = state.keys.map((key, i) => ({ value: String(i), text: groupLabel(state.report, key) }));
+      const choices = state.keys.map((key, i) => ({ value: String(i), text: shortGroupLabel(state.report, key) }));
       chooser.offer(choices, String(state.index));
       showChips();
     },

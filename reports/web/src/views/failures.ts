@@ -2,7 +2,7 @@
 
 import { button, el, fill } from '../dom';
 import { countText } from '../format';
-import { at } from '../group';
+import { at, outcomeName } from '../group';
 import type { Report } from '../report';
 import type { State, View } from '../state';
 import { plainTable } from '../table';
@@ -67,7 +67,7 @@ function choose(state: State, failure: Failure): void {
   const values = (label: string) => ({ kind: 'values', labels: new Set([label]) }) as const;
   state.selection.clear();
   state.selection.set(new Map([
-    ['outcome', values(at(report.outcomes, failure.outcome))],
+    ['outcome', values(outcomeName(at(report.outcomes, failure.outcome)))],
     ['message', failure.message < 0 ? null : values(report.messages[failure.message] ?? '')],
   ]));
   document.getElementById('variants')?.scrollIntoView();

@@ -3,11 +3,15 @@
 import { button, el } from '../dom';
 import { countText, percentText, speedText, timeRange, timeText } from '../format';
 import { at } from '../group';
+import { peerName, peersOf } from '../peers';
 import type { Pick } from '../report';
 import type { State, View } from '../state';
 import { allRows, Table, type TableColumn } from '../table';
-import { badge, prose, Section } from './section';
-import { gpuName, isGain, speedInterval } from './verdict';
+import { isGain, speedInterval } from './pick';
+import { badge, Section } from './section';
+import { gpuName } from './verdict';
+
+const kFilterFrom = 10;  // picks
 
 type Cells = Omit<TableColumn, 'text' | 'order' | 'cell'> & {
   readonly text: (pick: Pick) => string;
@@ -24,6 +28,20 @@ const kStandings = {
   faster: 'faster', tie: 'tie: default kept', default_fastest: 'the default is fastest', no_default: 'default not timed',
 } as const;
 
+// "Memory bandwidth: 97 % of the copy rate" -> "memory bandwidth"
+export function shortLimit(limit: string): string {
+  const name = limit.split(':')[0]?.replace(/, perhaps$/, '?') ?? '';
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}
+
+// What else is known of a pick, under the number of its variants.
+function notes(pick: Pick): string {
+  return [
+    pick.variants_failed > 0 && `${countText(pick.variants_failed)} failed`,
+    pick.tied.length > 1 && `${pick.tied.length - 1} tied`,
+  ].filter((each) => each !== false).join(', ');
+}
+
 function cells(state: State): readonly Cells[] {
   const { report } = state;
   const several = (values: readonly number[]) => new Set(values).size > 1;
@@ -32,6 +50,7 @@ function cells(state: State): readonly Cells[] {
     isEmulated(pick) ? el('span', {}, timeText(ns), ' ', badge('emulation', 'emulation')) : timeText(ns);
   const evaluated = (pick: Pick) => at(report.problems, pick.problem).count;
   const problemName = (pick: Pick) => `${at(report.problems, pick.problem).operator} ${at(report.problems, pick.problem).problem}`;
+  const peer = (pick: Pick) => peersOf(report, pick)[0];
   return [
     {
       key: 'problem', title: 'problem and pick', text: (pick) => `${problemName(pick)} ${pick.variant}`, order: (pick) => pick.problem,
@@ -51,7 +70,18 @@ function cells(state: State): readonly Cells[] {
       key: 'speedup', title: 'over default', number: true, order: (pick) => pick.speedup ?? NaN,
       text: (pick) => (isGain(pick) ? speedText(pick.speedup) : kStandings[pick.standing]),
       cell: (pick) => (isGain(pick)
-        ? under(badge(speedText(pick.speedup), 'ok'), speedInterval(pick)) : badge(kStandings[pick.standing], '')),
+        ? under(badge(speedText(pick.speedup), isEmulated(pick) ? 'emulation' : 'ok'), speedInterval(pick)) : badge(kStandings[pick.standing], '')),
+    },
+    {
+      key: 'peer', title: 'fastest other', number: true, order: (pick) => (peer(pick)?.median_ns ?? NaN) / pick.time_ns,
+      text: (pick) => {
+        const each = peer(pick);
+        return each === undefined ? '' : `${timeText(each.median_ns)} ${peerName(each)}`;
+      },
+      cell: (pick) => {
+        const each = peer(pick);
+        return each === undefined ? '' : under(`${timeText(each.median_ns)} (${speedText(each.median_ns / pick.time_ns)})`, peerName(each));
+      },
     },
     {
       key: 'baseline', title: 'over baseline', number: true,
@@ -61,19 +91,19 @@ function cells(state: State): readonly Cells[] {
     {
       key: 'ceiling', title: 'reached', number: true, text: (pick) => pick.ceiling?.text ?? '',
       order: (pick) => pick.ceiling?.fraction ?? NaN,
-      cell: (pick) => (pick.ceiling === null ? '' : under(percentText(pick.ceiling.fraction), `of the ${pick.ceiling.name}`)),
+      cell: (pick) => (pick.ceiling === null ? '' : el('span', { class: 'limit', title: pick.ceiling.text }, percentText(pick.ceiling.fraction))),
     },
-    { key: 'limit', title: 'what limits it', text: (pick) => pick.limit, cell: (pick) => el('div', { class: 'wide' }, prose(pick.limit)) },
-    { key: 'ties', title: 'tied with', number: true, text: (pick) => (pick.tied.length > 1 ? String(pick.tied.length - 1) : ''), order: (pick) => pick.tied.length },
-    { key: 'noise', title: 'noise', number: true, text: (pick) => (pick.noise_floor === null ? '' : percentText(pick.noise_floor, 2)), order: (pick) => pick.noise_floor ?? NaN },
-    { key: 'count', title: 'variants', number: true, text: (pick) => countText(evaluated(pick)), order: evaluated },
-    { key: 'failed', title: 'failed', number: true, text: (pick) => (pick.variants_failed > 0 ? countText(pick.variants_failed) : ''), order: (pick) => pick.variants_failed },
+    {
+      key: 'limit', title: 'limited by', text: (pick) => shortLimit(pick.limit),
+      cell: (pick) => el('span', { class: 'limit', title: pick.limit }, shortLimit(pick.limit)),
+    },
+    { key: 'count', title: 'variants', number: true, text: (pick) => countText(evaluated(pick)), order: evaluated, cell: (pick) => under(countText(evaluated(pick)), notes(pick)) },
   ];
 }
 
 export function picksView(state: State): View {
   const table = new Table({
-    caption: 'The pick for each problem', filter: true,
+    caption: 'The pick for each problem', filter: true, filterFrom: kFilterFrom,
     rowClass: (row) => (at(state.report.picks, row).problem === state.group?.problem ? 'current' : ''),
     pick: (row) => {
       const pick = at(state.report.picks, row);
@@ -81,7 +111,7 @@ export function picksView(state: State): View {
     },
   });
   const section = new Section('picks', 'Picks',
-    el('p', {}, 'Choose a problem to see its variants in the parts below.'), table.element);
+    table.element, el('p', { class: 'note' }, 'Choose a problem to see its variants in the parts below.'));
   return {
     element: section.element,
     update: () => {

@@ -34,6 +34,7 @@ export class Section {
   show(content: boolean): void {
     this.content.hidden = !content;
     this.empty.hidden = content;
+    this.element.classList.toggle('collapsed', !content);
   }
 }
 

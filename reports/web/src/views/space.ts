@@ -1,8 +1,8 @@
 // The variants of one problem: heat map, parallel coordinates, filters. All of them choose, and show
 // what is chosen elsewhere.
 
-import { heatMapChart, rampLegend } from '../charts/heat_map';
-import { parallelChart, variedParameters } from '../charts/parallel';
+import { heatMapChart, kHeatEnds, rampLegend } from '../charts/heat_map';
+import { lineLegend, parallelChart, variedParameters } from '../charts/parallel';
 import type { CategoryColumn } from '../columns';
 import { Chooser, el } from '../dom';
 import type { State, View } from '../state';
@@ -38,11 +38,17 @@ export function heatView(state: State): View {
     const y = keys === null ? undefined : column(keys[1]);
     return x === undefined || y === undefined ? null : { x, y };
   };
-  const chart = heatMapChart(state, axes);
+  let end = kHeatEnds[0] ?? 1.1;
+  const chart = heatMapChart(state, axes, () => end);
+  const ramp = rampLegend(() => end);
+  const scale = new Chooser('Colors', (value) => {
+    end = Number(value);
+    draw();
+  });
   const across = new Chooser('Across', (value) => choose(([x, y]) => [value, value === y ? x : y]));
   const down = new Chooser('Down', (value) => choose(([x, y]) => [value === x ? y : x, value]));
   const section = new Section('heat', 'Any two parameters',
-    el('div', { class: 'controls' }, across.element, down.element, rampLegend()), chart.element);
+    el('div', { class: 'controls' }, across.element, down.element, scale.element, ramp.element), chart.element);
   state.selection.listen(() => chart.mark());
 
   function draw(): void {
@@ -50,6 +56,8 @@ export function heatView(state: State): View {
     const [x, y] = keys ?? ['', ''];
     across.offer(choices, x);
     down.offer(choices, y);
+    scale.offer(kHeatEnds.map((each) => ({ value: String(each), text: `1x to ${each}x` })), String(end));
+    ramp.update();
     chart.setHeight(Math.min(720, 110 + 34 * Math.max(3, axes()?.y.labels.length ?? 0)));
     chart.update();
   }
@@ -77,7 +85,7 @@ export function heatView(state: State): View {
 export function parallelView(state: State): View {
   const chart = parallelChart(state, () => variantsTable(state).element);
   const filters = filtersPanel(state);
-  const section = new Section('parallel', 'All parameters', el('div', { class: 'controls' }, rampLegend()), chart.element, filters.element);
+  const section = new Section('parallel', 'All parameters', el('div', { class: 'controls' }, lineLegend()), chart.element, filters.element);
   state.selection.listen(() => chart.mark());
   return {
     element: section.element,

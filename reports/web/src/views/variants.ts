@@ -1,19 +1,22 @@
 // The table of the chosen variants, and all that is known of the one that is looked at.
 
-import { labelAt, orderAt, textAt, valueAt, type Column } from '../columns';
+import { type CategoryColumn, labelAt, orderAt, textAt, valueAt, type Column } from '../columns';
 import { copyButton, rerunCommand } from '../commands';
 import { kAnyColumn } from '../constraints';
 import { button, type Child, el, fill } from '../dom';
-import { bytesText, countText, numberText, speedText, timeRange, timeText } from '../format';
+import { bytesText, counted, countText, numberText, speedText, timeRange, timeText } from '../format';
+import { groupRow, outcomeName } from '../group';
 import { kDefault, kPick } from '../report';
 import type { State, View } from '../state';
 import { Table, type TableColumn } from '../table';
+import { ColumnChooser } from './column_chooser';
 import { badge, facts, Section } from './section';
 import { counterTitle } from '../charts/counters';
 import { finalOf } from '../charts/finals';
 
 // The order of the document.
-const kCaption = 'Chosen variants: the fastest first, then those stopped early (raced_out), then failures';
+const kCaption = 'Chosen variants: the fastest first, then those that were slower and stopped early, then failures';
+const kHiddenAtFirst = ['low', 'high', 'q1', 'q3', 'samples', 'order', 'seconds'];
 
 // Columns without a single value are left out.
 function isEmpty(column: Column): boolean {
@@ -38,16 +41,24 @@ function columnsOf(state: State): readonly TableColumn[] {
     title: group.emulation && column.key === group.time.key ? 'time (emulation)' : column.title,
     number: column.kind === 'number',
     text: (row) => textAt(column, row),
-    order: (row) => orderAt(column, row),
+    order: (row) => (column === group.time ? timeOrder(state, row) : orderAt(column, row)),
     cell: column === group.outcome ? (row) => badge(labelAt(group.outcome, row), outcomeKind(state, row)) : undefined,
   }));
   return [place, ...(state.problem?.rerun === '' ? [] : [copy]), ...columns];
 }
 
+// A variant that was stopped early has a rough time only: it comes after all that were timed in full.
+function timeOrder(state: State, row: number): number {
+  const { group } = state;
+  if (group === null) return NaN;
+  const isStopped = labelAt(group.outcome, row) === outcomeName('raced_out');
+  return valueAt(group.time, row) + (isStopped ? 1e15 : 0);
+}
+
 function outcomeKind(state: State, row: number): string {
   const outcome = state.group === null ? '' : labelAt(state.group.outcome, row);
-  if (outcome === 'ok') return 'ok';
-  return state.report.counts.some((each) => each.outcome === outcome && each.failed) ? 'bad' : '';
+  if (outcome === 'ok') return state.group?.emulation === true ? '' : 'ok';
+  return state.report.counts.some((each) => outcomeName(each.outcome) === outcome && each.failed) ? 'bad' : '';
 }
 
 function rerunOf(state: State, row: number): string {
@@ -79,6 +90,8 @@ export function variantsTable(state: State): Table {
 }
 
 export function variantsView(state: State): View {
+  const columns = new ColumnChooser(kHiddenAtFirst, () => table.set(shownColumns(), chosenRows(state)));
+  const shownColumns = () => columnsOf(state).filter((each) => columns.shows(each.key));
   const table = new Table({
     caption: kCaption, rowClass: (row) => rowClass(state, row), pick: (row) => state.selection.look(row),
   });
@@ -86,7 +99,7 @@ export function variantsView(state: State): View {
     type: 'search', spellcheck: 'false', placeholder: 'Words: a design, VEC=8, wrong', 'aria-label': 'Choose variants that have these words',
   });
   const detail = el('div', { class: 'detail', 'aria-live': 'polite' });
-  const section = new Section('variants', 'Variants', el('div', { class: 'controls' }, words), detail, table.element);
+  const section = new Section('variants', 'Variants', el('div', { class: 'controls' }, words), columns.element, detail, table.element);
   let waiting = 0;
   words.addEventListener('input', () => {
     window.clearTimeout(waiting);
@@ -122,9 +135,23 @@ export function variantsView(state: State): View {
       chosen = state.selection.mask;
       focus = null;
       fill(detail);
-      table.set(columnsOf(state), chosenRows(state));
+      columns.offer(columnsOf(state).filter((each) => each.order !== undefined));
+      table.set(shownColumns(), chosenRows(state));
     },
   };
+}
+
+// "VEC 8 -> 4, PDL true -> false (pick -> this)"
+function againstPick(state: State, row: number): string {
+  const { group, pick, report } = state;
+  const other = group === null || pick === undefined ? null : groupRow(report, group, pick.row);
+  if (group === null || other === null || other === row) return '';
+  const text = (column: CategoryColumn, of: number) => labelAt(column, of) || 'none';
+  const changes = group.parameters.filter((column) => labelAt(column, other) !== labelAt(column, row))
+    .map((column) => `${column.title} ${text(column, other)} -> ${text(column, row)}`);
+  const slower = valueAt(group.ranked, row) / valueAt(group.ranked, other);
+  const times = Number.isNaN(slower) ? '' : ` It takes ${speedText(slower)} the time of the pick.`;
+  return `${counted(changes.length, 'parameter')} differ${changes.length === 1 ? 's' : ''} (pick -> this): ${changes.join(', ')}.${times}`;
 }
 
 function detailOf(state: State, row: number): Child {
@@ -135,7 +162,7 @@ function detailOf(state: State, row: number): Child {
   const real = (values: Float64Array | undefined) => values?.[source] ?? NaN;
   const time = (values: Float64Array) => (Number.isNaN(real(values)) ? '' : timeText(real(values)));
   const command = rerunOf(state, row);
-  const counted = report.counters.find((each) => each.row === problem.first + source);
+  const launch = report.counters.find((each) => each.row === problem.first + source);
   const finalist = finalOf(state)?.finalists.find((each) => each.row === problem.first + source);
   const error = real(variants.error);
   const mark = group.columns.find((column) => column.key === 'mark');
@@ -146,6 +173,7 @@ function detailOf(state: State, row: number): Child {
     el('p', { class: 'variant' }, el('code', {}, state.variant(row))),
     facts(
       ['What it is', mark === undefined ? '' : textAt(mark, row)],
+      ['Against the pick', againstPick(state, row)],
       ['Time', time(variants.median_ns)],
       ['95 %', Number.isNaN(real(variants.low_ns)) ? '' : timeRange(real(variants.low_ns), real(variants.high_ns))],
       ['Quartiles', Number.isNaN(real(variants.q1_ns)) ? '' : `${timeRange(real(variants.q1_ns), real(variants.q3_ns))}, least ${time(variants.min_ns)}`],
@@ -157,7 +185,7 @@ function detailOf(state: State, row: number): Child {
       ['Registers', Number.isNaN(real(variants.registers)) ? '' : numberText(real(variants.registers))],
       ['Spilled', Number.isNaN(real(variants.spill_bytes)) ? '' : bytesText(real(variants.spill_bytes))],
       ['Static shared memory', Number.isNaN(real(variants.static_shared_bytes)) ? '' : bytesText(real(variants.static_shared_bytes))],
-      ...(counted?.values ?? []).map((each) => [counterTitle(each.name), numberText(each.value)] as const),
+      ...(launch?.values ?? []).map((each) => [counterTitle(each.name), numberText(each.value)] as const),
     ),
     message !== '' && el('pre', {}, message),
     el('div', { class: 'controls' },
