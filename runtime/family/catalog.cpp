@@ -70,10 +70,10 @@ std::string_view operator_of(std::string_view path) {
 // "forward.json"), and the folder before it.
 std::pair<std::string, std::string> split_operator_file(const std::string& kernel) {
   const std::filesystem::path path(kernel);
-  const std::string_view of_file = operator_of(path.filename().native());
+  const std::string file = path.filename().string();
+  const std::string_view of_file = operator_of(file);
   const std::string parent = path.parent_path().string();
-  return {parent.empty() ? "." : parent,
-          of_file.empty() ? path.filename().string() : std::string(of_file)};
+  return {parent.empty() ? "." : parent, of_file.empty() ? file : std::string(of_file)};
 }
 
 }  // namespace
