@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@ namespace mgtune {
 namespace {
 
 constexpr std::size_t kMostInALine = 3;  // the fastest ones
+constexpr std::size_t kMostLines = 5;    // of the picks that gain most
 
 // "2026-11-21" of "2026-11-21T09:00:00Z"; "" if the time is not known.
 std::string_view day_of(std::string_view time) { return time.substr(0, time.find('T')); }
@@ -31,6 +33,11 @@ std::string line_of(const ReportPick& pick) {
   return fmt::format("{} {} on {}: {}; {}{}", pick.view.op, pick.view.problem, pick.view.gpu.model,
                      time_text(pick.view.tuned.median_ns), peers,
                      others_text(pick.peers.size() - shown));
+}
+
+// Over the fastest peer.
+double gain_of(const ReportPick& pick) {
+  return pick.peers.front().median_ns / pick.view.tuned.median_ns;
 }
 
 std::string method_difference(const ReportPick& pick, const PeerRecord& peer) {
@@ -86,9 +93,21 @@ std::string peer_text(const ReportPick& pick, const PeerRecord& peer) {
 }
 
 std::vector<std::string> peer_lines(const ReportModel& model) {
-  std::vector<std::string> lines;
+  std::vector<const ReportPick*> picks;
   for (const ReportPick& pick : model.picks) {
-    if (!pick.peers.empty()) lines.push_back(line_of(pick));
+    if (!pick.peers.empty()) picks.push_back(&pick);
+  }
+  std::ranges::stable_sort(picks, std::ranges::greater{},
+                           [](const ReportPick* pick) { return gain_of(*pick); });
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min(kMostLines, picks.size()); ++i) {
+    lines.push_back(line_of(*picks[i]));
+  }
+  if (picks.size() > kMostLines) {
+    lines.push_back(fmt::format(
+        "Over {} picks the fastest other implementation takes {} to {} the "
+        "time of the pick.",
+        picks.size(), ratio_text(gain_of(*picks.back())), ratio_text(gain_of(*picks.front()))));
   }
   return lines;
 }

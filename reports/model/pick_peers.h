@@ -22,8 +22,9 @@ std::string peer_name(const PeerRecord& peer);  // "torch.compile 2.11.0"
 // "torch.compile 2.11.0 52.70 us (1.94x)": with the peer's time divided by the pick's.
 std::string peer_text(const ReportPick& pick, const PeerRecord& peer);
 
-// In the order of the picks, one line for each pick that has peers: "rmsnorm.backward rows=4096
-// hidden=4096 T=bf16 dw=true on NVIDIA H200: 27.13 us; torch.compile 2.11.0 52.70 us (1.94x)".
+// A line for each of the five picks that gain most over their fastest peer: "rmsnorm.backward
+// rows=4096 hidden=4096 T=bf16 dw=true on NVIDIA H200: 27.13 us; torch.compile 2.11.0 52.70 us
+// (1.94x)". If more picks have peers, the last line has the range of all gains.
 std::vector<std::string> peer_lines(const ReportModel& model);
 
 // Sentences, each of them once, about what differs between the picks and their peers: the method,

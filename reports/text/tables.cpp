@@ -71,6 +71,7 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
                    {"time", Align::right},
                    {"default", Align::right},
                    {"speed-up", Align::right},
+                   {"fastest other"},
                    {"GB/s", Align::right},
                    {"reached"},
                    {"method"},
@@ -83,6 +84,7 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
     table.add_row(
         {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
          pick.standing == PickStanding::no_default ? "-" : standing_text(pick),
+         pick.peers.empty() ? "" : peer_text(pick, pick.peers.front()),
          pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "", reached_text(pick),
          tuned.method, std::to_string(model.problems[pick.problem].count),
          pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",

@@ -81,6 +81,25 @@ TEST(PickPeersTest, ALineHasThreePeersAndTheNumberOfTheOthers) {
       AllOf(HasSubstr("peer3 2.11.0 23.00 us (1.15x), and 2 slower"), Not(HasSubstr("peer4"))));
 }
 
+TEST(PickPeersTest, OfManyPicksThoseLeadThatGainMost) {
+  StoredRows rows = made_up_rows();
+  for (int rank = 1; rank <= 7; ++rank) {
+    const std::string problem = "rows=" + std::to_string(rank) + " hidden=64 T=bf16";
+    rows.tuned.push_back(made_up_pick(kH200, problem, "row VEC=1", 1000, "row VEC=1", 1000));
+    rows.peers.push_back(peer_view("eager", 1000 + 100 * rank, problem));
+  }
+  const ReportModel model = make_report_model(std::move(rows));
+  const std::vector<std::string> lines = peer_lines(model);
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_THAT(lines[0], StartsWith("rmsnorm.forward rows=7 hidden=64"));
+  EXPECT_THAT(lines[4], StartsWith("rmsnorm.forward rows=3 hidden=64"));
+  EXPECT_EQ(lines[5],
+            "Over 7 picks the fastest other implementation takes 1.10x to 1.70x the time "
+            "of the pick.");
+  EXPECT_THAT(picks_table(model),
+              AllOf(HasSubstr("fastest other"), HasSubstr("eager 2.11.0 1.100 us (1.10x)")));
+}
+
 TEST(PickPeersTest, AnotherMethodIsNamedOnce) {
   std::vector<PeerView> peers = {peer_view("torch.compile", 38800),
                                  peer_view("torch.compile", 3000, "rows=64 hidden=4096 T=bf16")};
