@@ -1,4 +1,4 @@
-// mgtune's own form, which scripts/compare_with_peers.py writes (configs/schema/peers.schema.json):
+// mgtune's own form, for programs that know the operators (results/h200 has such a file):
 //
 //   {"format": 1, "gpu": "NVIDIA H200", "driver": "580.159.04", "cuda": "13.0",
 //    "framework": "torch 2.11.0", "measured_at": "2026-11-23T09:00:00Z",
@@ -51,8 +51,8 @@ Status read_row(const JsonCursor& row, const PeerRecord& of_file, PeerReader& re
 bool is_peers_document(const JsonCursor& root) { return root.find("peers").has_value(); }
 
 Status read_peers_document(const JsonCursor& root, PeerReader& reader) {
-  MGTUNE_TRY(root.expect_keys({"format", "peers"},
-                              {"gpu", "driver", "cuda", "framework", "measured_at", "not_timed"}));
+  MGTUNE_TRY(
+      root.expect_keys({"format", "peers"}, {"gpu", "driver", "cuda", "framework", "measured_at"}));
   MGTUNE_ASSIGN(const std::int64_t format, root.at("format").integer());
   if (format != kPeersFormat) {
     return incompatible(root.at("format").unexpected("1, as no later format is known").message());
