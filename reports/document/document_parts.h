@@ -60,6 +60,7 @@ std::string place_words(const DocumentInput& input, const GpuRecord& gpu, const 
 
 Json problems_part(const DocumentInput& input);
 Json picks_part(const DocumentInput& input);
+Json peers_part(const DocumentInput& input);
 Json builds_part(const DocumentInput& input);
 Json roofline_part(const DocumentInput& input);
 Json importance_part(const DocumentInput& input);

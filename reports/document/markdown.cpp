@@ -6,6 +6,7 @@
 
 #include "core/variant_words.h"
 #include "model/missing_parts.h"
+#include "model/pick_peers.h"
 #include "model/verdict.h"
 #include "text/explanations.h"
 #include "text/markdown_table.h"
@@ -123,6 +124,10 @@ std::string report_markdown(const ReportModel& model, const ReportAnalysis& anal
     return markdown_plain(missing_text(model, analysis, part)) + "\n";
   };
   std::string text = "# " + markdown_plain(report_title(model)) + "\n\n";
+  for (const std::string& line : peer_lines(model)) text += "- " + markdown_plain(line) + "\n";
+  for (const std::string& line : peer_differences(model))
+    text += "- " + markdown_plain(line) + "\n";
+  if (!peer_lines(model).empty()) text += "\n";
   for (const std::string& sentence : model.verdict) text += markdown_plain(sentence) + "\n";
   text += emulation_note(model);
   text += section("Picks", model.picks.empty() ? missing("picks") : picks_text(model, options));

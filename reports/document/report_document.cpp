@@ -117,6 +117,7 @@ std::string report_document(const ReportModel& model, const ReportAnalysis& anal
   document["missing"] = missing_json(input);
   document["problems"] = problems_part(input);
   document["picks"] = picks_part(input);
+  document["peers"] = peers_part(input);
   document["roofline"] = roofline_part(input);
   document["importance"] = importance_part(input);
   document["best_so_far"] = best_so_far_part(input);

@@ -60,6 +60,13 @@ Json variant_json(const ReportVariant& variant) {
   return row;
 }
 
+// A peer of the pick, with its time divided by the pick's.
+Json peer_row(const ReportPick& pick, const PeerRecord& peer) {
+  Json row = record_json(peer);
+  row["ratio"] = peer.median_ns / pick.view.tuned.median_ns;
+  return row;
+}
+
 Json pick_row(const ReportPick& pick) {
   const TunedRecord& tuned = pick.view.tuned;
   Json row = identity_json(pick.view.gpu, pick.view.op, pick.view.problem);
@@ -80,6 +87,8 @@ Json pick_row(const ReportPick& pick) {
   row["imported"] = pick.imported;
   row["build_sha256"] = tuned.build_sha256;
   row["sweep"] = tuned.sweep;
+  row["peers"] =
+      Json::array(pick.peers, [&](const PeerRecord& peer) { return peer_row(pick, peer); });
   return row;
 }
 

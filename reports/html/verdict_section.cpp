@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "html/markup.h"
 #include "html/sections.h"
+#include "model/pick_peers.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -41,7 +43,10 @@ std::string figures(const ReportModel& model) {
 
 std::string verdict_section(const ReportModel& model) {
   std::string html;
-  for (const std::string& sentence : model.verdict) {
+  std::vector<std::string> sentences = peer_lines(model);
+  std::ranges::move(peer_differences(model), std::back_inserter(sentences));
+  sentences.insert(sentences.end(), model.verdict.begin(), model.verdict.end());
+  for (const std::string& sentence : sentences) {
     html += fmt::format("<p class=\"verdict\">{}</p>\n", escape(sentence));
   }
   if (model.emulation) {

@@ -15,6 +15,7 @@
 #include "analysis/evidence.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "model/pick_peers.h"
 #include "model/verdict.h"
 #include "store/import.h"
 #include "system/utc_now.h"
@@ -364,6 +365,7 @@ ReportModel make_report_model(StoredRows rows, const LeavesOut& leaves_out) {
   std::ranges::sort(model.sweeps, [](const SweepView& a, const SweepView& b) {
     return std::tie(b.sweep.started_at, b.sweep.id) < std::tie(a.sweep.started_at, a.sweep.id);
   });
+  add_peers(rows.peers, model);
   model.emulation = shows_emulation(model);
   model.verdict = verdict_sentences(model);
   return model;

@@ -46,6 +46,10 @@ struct ReportPick {
   std::optional<std::size_t> row, default_row;      // indices into the model's variants
   std::vector<std::size_t> tied_rows;
   std::size_t problem = 0;  // index into the model's problems
+  std::string measured_at;  // when its sweep began, UTC; "" if that is not known
+  // Other implementations for the same problem: on this GPU, the fastest first, and on other GPUs,
+  // which are not compared with it. None for emulation.
+  std::vector<PeerRecord> peers, peers_elsewhere;
 };
 
 // One variant on one problem, with the figures that follow from its numbers.

@@ -21,6 +21,7 @@ struct StoredRows {
   std::vector<CounterView> counters;
   std::vector<CeilingView> ceilings;
   std::vector<SpaceView> spaces;
+  std::vector<PeerView> peers;  // of any problem and GPU
 };
 
 Result<StoredRows> read_stored_rows(Store& store);

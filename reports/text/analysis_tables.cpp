@@ -136,7 +136,7 @@ std::string share(const std::optional<double>& part) { return part ? percent_tex
 }  // namespace
 
 std::string summary_table(const ReportModel& model) {
-  std::string text;
+  std::string text = peers_text(model);
   for (const std::string& sentence : model.verdict) text += printable_line(sentence) + "\n";
   TextTable table({{"without data"}, {"this fills it"}});
   bool any = false;

@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "core/variant_words.h"
+#include "model/pick_peers.h"
 #include "text/explanations.h"
 #include "text/printable.h"
 #include "text/text_table.h"
@@ -70,6 +71,7 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
                    {"time", Align::right},
                    {"default", Align::right},
                    {"speed-up", Align::right},
+                   {"fastest other"},
                    {"GB/s", Align::right},
                    {"reached"},
                    {"method"},
@@ -82,6 +84,7 @@ std::string picks_of_operator(const ReportModel& model, std::span<const ReportPi
     table.add_row(
         {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
          pick.standing == PickStanding::no_default ? "-" : standing_text(pick),
+         pick.peers.empty() ? "" : peer_text(pick, pick.peers.front()),
          pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "", reached_text(pick),
          tuned.method, std::to_string(model.problems[pick.problem].count),
          pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
@@ -206,13 +209,21 @@ std::string no_picks_text(const ReportModel& model) {
       passed, all);
 }
 
+std::string peers_text(const ReportModel& model) {
+  std::string text;
+  for (const std::string& line : peer_lines(model)) text += printable_line(line) + "\n";
+  for (const std::string& line : peer_differences(model)) text += printable_line(line) + "\n";
+  return text.empty() ? "" : text + "\n";
+}
+
 std::string picks_table(const ReportModel& model, std::size_t columns) {
   if (model.picks.empty()) return no_picks_text(model);
-  std::string text;
+  std::string text = peers_text(model);
+  bool is_first = true;
   for (const auto picks : picks_by_operator(model)) {
     std::string of_operator = picks_of_operator(model, picks, false);
     if (is_wider(of_operator, columns)) of_operator = picks_of_operator(model, picks, true);
-    text += (text.empty() ? "" : "\n") + of_operator;
+    text += (std::exchange(is_first, false) ? "" : "\n") + of_operator;
   }
   const bool default_stays = std::ranges::any_of(model.picks, [](const ReportPick& pick) {
     return pick.standing == PickStanding::tie || pick.standing == PickStanding::default_fastest;

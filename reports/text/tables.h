@@ -27,6 +27,10 @@ std::string sizes_table(const ReportModel& model);        // picks against probl
 std::string counters_table(const ReportModel& model);     // what the hardware counted
 std::string environment_table(const ReportModel& model);  // machines, and commands to repeat
 
+// The picks that have peers, which are other implementations, beside the fastest of these, and what
+// differs in the measurements. "" if there are none; otherwise an empty line is at the end.
+std::string peers_text(const ReportModel& model);
+
 // "No picks yet. Fill this store with: mgtune sweep ...", and a newline.
 std::string empty_text(std::string_view what);
 

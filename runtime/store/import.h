@@ -1,5 +1,5 @@
 // The argument of Store::import_results(): results that were measured elsewhere, and where they
-// were measured. Plain data, without locks.
+// were measured; and what the imports of results and of peers return. Plain data, without locks.
 //
 // In the store, an import is a sweep with the strategy "import" and the environment of the machine
 // that measured. Its outcomes and measurements have the word "imported" instead of the SHA-256 of a
@@ -46,6 +46,11 @@ struct ImportCounts {
   std::int64_t picks = 0, outcomes = 0;            // written to the store
   std::int64_t picks_kept = 0, outcomes_kept = 0;  // not written: the store has its own results
   std::int64_t known = 0;                          // not written: imported before, and unchanged
+};
+
+struct PeerCounts {
+  std::int64_t added = 0;
+  std::int64_t known = 0;  // not written: imported before
 };
 
 }  // namespace mgtune

@@ -364,4 +364,30 @@ struct TunedRecord {
   bool operator==(const TunedRecord&) const = default;
 };
 
+// The time of a peer, which is another implementation of an operator, for one problem on one GPU.
+// Programs of others measured it, so it has no sweep. A text that nobody said is "".
+struct PeerRecord {
+  std::string name, version;  // "torch.compile", "2.11.0"
+  std::string gpu;            // the model: "NVIDIA H200". It need not be among the store's GPUs.
+  std::string method;         // of the timing, for example "graph" or "nvbench_cold"
+  std::string driver, cuda, framework;  // "580.159.04", "13.0", "torch 2.11.0, triton 3.5.0"
+  std::string measured_at;              // UTC, "2026-11-21T09:00:00Z"
+  std::string source;                   // the file that it was imported from
+  double median_ns = 0;
+  double low_ns = 0, high_ns = 0;  // the spread of the samples, as the file has it; 0: none
+  std::int64_t samples = 0;        // 0: the file does not say
+
+  static constexpr auto fields() {
+    using R = PeerRecord;
+    return std::tuple(
+        Field{"name", &R::name}, Field{"version", &R::version}, Field{"gpu", &R::gpu},
+        Field{"method", &R::method}, Field{"median_ns", &R::median_ns, {.unit = "ns"}},
+        Field{"low_ns", &R::low_ns, {.unit = "ns"}}, Field{"high_ns", &R::high_ns, {.unit = "ns"}},
+        Field{"samples", &R::samples}, Field{"driver", &R::driver}, Field{"cuda", &R::cuda},
+        Field{"framework", &R::framework}, Field{"measured_at", &R::measured_at},
+        Field{"source", &R::source});
+  }
+  bool operator==(const PeerRecord&) const = default;
+};
+
 }  // namespace mgtune

@@ -270,7 +270,30 @@ CREATE TABLE pruned (
 ) STRICT;
 )sql";
 
-constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3};
+// Times of other implementations. Rows that differ only in the file that they came from are one
+// row.
+constexpr std::string_view kVersion4 = R"sql(
+CREATE TABLE peers (
+  id          INTEGER PRIMARY KEY,
+  problem     INTEGER NOT NULL REFERENCES problems,
+  name        TEXT NOT NULL,
+  version     TEXT NOT NULL,
+  gpu         TEXT NOT NULL,
+  method      TEXT NOT NULL,
+  median_ns   REAL NOT NULL,
+  low_ns      REAL NOT NULL,
+  high_ns     REAL NOT NULL,
+  samples     INTEGER NOT NULL,
+  driver      TEXT NOT NULL,
+  cuda        TEXT NOT NULL,
+  framework   TEXT NOT NULL,
+  measured_at TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  UNIQUE (problem, gpu, name, version, method, measured_at, driver, cuda, framework, median_ns)
+) STRICT;
+)sql";
+
+constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 // The step to a version has the SQL that is written out above, if there is any, and adds the
 // columns of the fields that this version added to records.

@@ -54,6 +54,7 @@ void for_each_table(const Visit& visit) {
   visit("spaces", SpaceRecord{});
   visit("pruned", PrunedRecord{});
   visit("tuned", TunedRecord{});
+  visit("peers", PeerRecord{});
 }
 
 // Applies the steps that the file does not have yet, in one transaction, and writes kApplicationId

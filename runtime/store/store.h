@@ -105,6 +105,10 @@ class Store {
   // result of it.
   Result<ImportCounts> import_results(const std::vector<ImportedSweep>& sweeps);
 
+  // Adds times of other implementations, all in one transaction. Rows that the store has already
+  // stay as they are, also if they came from another file.
+  Result<PeerCounts> import_peers(const std::vector<PeerView>& peers);
+
   // Adds the rows of `sources` that this store does not have, in one transaction. The source whose
   // first sweep began earliest comes first. Rows that this store has stay unchanged, so a second
   // merge of the same files changes nothing. There are two exceptions. If a sweep was still running
@@ -124,7 +128,7 @@ class Store {
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "",
                                             const std::string& problem = "");
 
-  // The functions from here to spaces() read the rows of one operator, or of all if `op` is empty.
+  // The functions from here to peers() read the rows of one operator, or of all if `op` is empty.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
   // The results of all variants in a compact form. As in outcomes(), only the newest ones are
   // returned, and a newer outcome without a time replaces the older outcomes of all methods.
@@ -136,6 +140,10 @@ class Store {
   // The spaces of the newest sweep of each GPU and problem, in the order in which they were
   // recorded.
   Result<std::vector<SpaceView>> spaces(const std::string& op = "");
+
+  // The newest time of each problem, GPU, implementation, version and method; a row without a date
+  // is older than one with a date. By operator and problem, then the fastest first.
+  Result<std::vector<PeerView>> peers(const std::string& op = "");
 
   // The counters of the newest sweep that counted this build and launch; empty if there are none.
   Result<std::vector<CounterRecord>> counters(const ResultKey& key);

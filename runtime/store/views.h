@@ -87,6 +87,12 @@ struct OutcomeView : BuildResources {
   std::optional<MeasurementRecord> measurement;
 };
 
+struct PeerView {
+  PeerRecord peer;
+  std::string op, problem;
+  double bytes = 0, flops = 0;  // of the problem's cost
+};
+
 struct SweepView {
   SweepRecord sweep;
   GpuRecord gpu;

@@ -192,7 +192,7 @@ function shell() {
     emulation_note: 'Times marked emulation are those of the cpu device: they exercise the pipeline and say nothing about a GPU.',
     verdict: [], counts: [], outcomes: kOutcomes,
     methods: [{ name: 'rotating', description: 'Every launch uses another set of buffers, together more than three times the L2 cache.' }],
-    messages: [], gpus: [], missing: Object.fromEntries(kPartsThatMayLack.map((part) => [part, null])), problems: [], picks: [],
+    messages: [], gpus: [], missing: Object.fromEntries(kPartsThatMayLack.map((part) => [part, null])), problems: [], picks: [], peers: [],
     roofline: { ceilings: [], bandwidth_by_size: [], points: [] }, importance: [], best_so_far: [], finals: [], sizes: [], counters: [],
     failures: [], pruning: [], sweeps: [], machines: [], builds: [],
     measured: ['Every variant was compared with the operator\'s reference before it was timed.', 'A time is the median of its samples.'],
@@ -321,6 +321,7 @@ export function peersDocument() {
     const { gpu, operator, problem } = document.problems[pick.problem];
     return [['torch.compile', 1.4], ['F.rms_norm', 2.1], ['eager', 12]].map(([name, factor]) => ({
       gpu, operator, problem, method: 'graph', name, version: '2.11.0', median_ns: round(pick.time_ns * (factor + 0.1 * pick.problem)),
+      low_ns: null, high_ns: null, measured_at: '2025-01-02T03:04:05Z',
     }));
   });
   const points = document.roofline.points.map((each) =>

@@ -272,6 +272,10 @@ async function checkFirstScreen(browser, url) {
   }
   const headline = await page.locator('#verdict .headline').textContent();
   expect(/takes [0-9.]+ us on .*; torch.compile 2.11.0 takes [0-9.]+ us \([0-9.]+x\)\./.test(headline), `first screen: the headline is ${headline}`);
+  const beside = await page.locator('#verdict .beside').textContent();
+  for (const words of ['The methods differ: the others were timed by graph', 'The dates differ: the others were timed on 2025-01-02']) {
+    expect(beside.includes(words), `first screen: ${beside} does not say: ${words}`);
+  }
   for (const [tab, words] of [['C', 'mgr_plan('], ['C++', 'context->plan('], ['PyTorch', 'mgtune.torch'], ['Command line', 'mgtune pack']]) {
     await page.getByRole('tab', { name: tab, exact: true }).click();
     const shown = await page.getByRole('tabpanel').textContent();

@@ -12,6 +12,7 @@
   COMMAND(profile, "Read hardware counters for one variant of one problem")              \
   COMMAND(calibrate, "Measure the limits of a GPU: bandwidth by size, arithmetic peaks") \
   COMMAND(compare, "Compare the times of two runs")                                      \
+  COMMAND(peers, "Add or list the times of other implementations")                       \
   COMMAND(explain, "Say which variant a program would run for a problem, and why")       \
   COMMAND(export, "Write results as text: tuned tables or recordings")                   \
   COMMAND(import, "Add exported results to the database")                                \

@@ -20,3 +20,20 @@ export function otherMethod(report: Report, pick: Pick, peer: Peer): string {
   const ours = report.methods[pick.method]?.name ?? '';
   return peer.method === ours || peer.method === '' ? '' : `timed by ${peer.method}, the pick by ${ours}`;
 }
+
+// "2026-11-21" of "2026-11-21T09:00:00Z".
+function day(time: string): string {
+  return time.split('T')[0] ?? '';
+}
+
+// When the peer was timed, where that is another day than the pick's; otherwise "".
+export function otherDate(report: Report, pick: Pick, peer: Peer): string {
+  const ours = pick.sweep === null ? '' : day(report.sweeps[pick.sweep]?.started_at ?? '');
+  const theirs = day(peer.measured_at);
+  return theirs === '' || ours === '' || theirs === ours ? '' : `timed on ${theirs}, the pick on ${ours}`;
+}
+
+// Both, where they differ.
+export function peerNotes(report: Report, pick: Pick, peer: Peer): readonly string[] {
+  return [otherMethod(report, pick, peer), otherDate(report, pick, peer)].filter((each) => each !== '');
+}

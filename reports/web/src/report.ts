@@ -93,6 +93,7 @@ const sizes = object({
 
 const peer = object({
   gpu: number, operator: text, problem: text, method: text, name: text, version: text, median_ns: number,
+  measured_at: orAbsent(text, ''),
 });
 
 const report = object({

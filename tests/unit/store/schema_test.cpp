@@ -33,7 +33,7 @@ TEST_F(SchemaTest, ANewFileGetsEveryTableAndOurMark) {
   EXPECT_EQ(*database->read_text("SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
                                  " WHERE type = 'table' ORDER BY name)"),
             "builds,ceilings,checks,counters,environments,finalists,finals,gpus,measurements,"
-            "operators,outcomes,problems,pruned,spaces,sweeps,tuned,variants");
+            "operators,outcomes,peers,problems,pruned,spaces,sweeps,tuned,variants");
 }
 
 TEST_F(SchemaTest, EveryTableIsStrict) {
@@ -153,6 +153,7 @@ TEST_F(SchemaTest, AStoreOfEveryEarlierFormatIsReadAndWritten) {
       ASSERT_TRUE(store.ok()) << store.status().message();
       EXPECT_TRUE(store->outcomes()->empty());
       EXPECT_TRUE(store->spaces()->empty());
+      EXPECT_TRUE(store->peers()->empty());
     }
   }
 }

@@ -4,7 +4,7 @@
 import { button, type Child, el, fill } from '../dom';
 import { percentText, speedText, timeText } from '../format';
 import { at } from '../group';
-import { otherMethod, peerName, peersOf } from '../peers';
+import { peerName, peerNotes, peersOf } from '../peers';
 import type { Pick } from '../report';
 import type { State, View } from '../state';
 
@@ -37,7 +37,7 @@ function bars(state: State, pick: Pick): readonly Bar[] {
     }]),
     ...peersOf(report, pick).map((peer) => ({
       kind: 'peer' as const, name: peer.name, ns: peer.median_ns, note: speedText(peer.median_ns / pick.time_ns),
-      title: [peerName(peer), otherMethod(report, pick, peer)].filter((each) => each !== '').join(', '),
+      title: [peerName(peer), ...peerNotes(report, pick, peer)].join(', '),
     })),
   ];
 }

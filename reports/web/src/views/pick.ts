@@ -2,7 +2,7 @@
 
 import { type Child, el, fill } from '../dom';
 import { percentText, speedRange, speedText, timeRange, timeText } from '../format';
-import { otherMethod, peerName, peersOf } from '../peers';
+import { peerName, peerNotes, peersOf } from '../peers';
 import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
 import { badge, facts, prose, Section } from './section';
@@ -31,7 +31,7 @@ function figures(report: Report, pick: Pick, emulation: boolean): HTMLElement {
     pick.default_ns !== null && figure('Default', timeText(pick.default_ns), ''),
     isGain(pick) && figure('Speed over the default', speedText(pick.speedup), speedup === '' ? '' : `95 %: ${speedup}`),
     ...peersOf(report, pick).slice(0, kMostPeers).map((peer) => figure(peerName(peer), timeText(peer.median_ns),
-      [`${speedText(peer.median_ns / pick.time_ns)} the time of the pick`, otherMethod(report, pick, peer)].filter((each) => each !== '').join(', '))),
+      [`${speedText(peer.median_ns / pick.time_ns)} the time of the pick`, ...peerNotes(report, pick, peer)].join(', '))),
     pick.baseline !== null && figure('Speed over the baseline', speedText(pick.baseline.speedup), pick.baseline.verdict),
     pick.ceiling !== null && figure('Reached', percentText(pick.ceiling.fraction), `of the ${pick.ceiling.name}`));
 }

@@ -4,7 +4,7 @@ import { timesChart } from '../charts/times';
 import { type Child, el, fill } from '../dom';
 import { countText, speedText, timeText } from '../format';
 import { at, outcomeName } from '../group';
-import { otherMethod, peerName, peersOf } from '../peers';
+import { otherDate, otherMethod, peerName, peersOf } from '../peers';
 import type { Peer, Pick, Report } from '../report';
 import type { State, View } from '../state';
 import { badge, Section } from './section';
@@ -34,13 +34,15 @@ function peerLead(report: Report): Lead | null {
   const least = all.at(-1);
   if (best === undefined || least === undefined) return null;
   const problem = at(report.problems, best.pick.problem);
-  const methods = [...new Set(all.map(({ pick, peer }) => otherMethod(report, pick, peer)))].filter((each) => each !== '');
+  const notes = (words: string, note: typeof otherMethod) =>
+    [...new Set(all.map(({ pick, peer }) => note(report, pick, peer)))].filter((each) => each !== '')
+      .map((each) => `${words}: the others were ${each}.`);
   const range = all.length === 1 ? '' :
     `Over ${countText(all.length)} problems the fastest other implementation takes ${speedText(least.gain)} to ${speedText(best.gain)} the time of the pick.`;
   return {
     headline: `${problem.operator} ${problem.problem} takes ${timeText(best.pick.time_ns)} on ${at(report.gpus, problem.gpu).model}; `
       + `${peerName(best.peer)} takes ${timeText(best.peer.median_ns)} (${speedText(best.gain)}).`,
-    beside: [range, ...methods.map((each) => `The methods differ: the others were ${each}.`)].join(' ').trim(),
+    beside: [range, ...notes('The methods differ', otherMethod), ...notes('The dates differ', otherDate)].join(' ').trim(),
   };
 }
 
