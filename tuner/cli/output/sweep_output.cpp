@@ -269,6 +269,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["skipped"] = summary.skipped;
     MGTUNE_ASSIGN(const ReportModel model, model_of(sweep, store));
     json["picks"] = picks_rows(model);
+    json["causes"] = causes_rows(model);
     all.push_back(std::move(json));
   }
   return Json({{"format", 1}, {"sweeps", all}}).document_text();
