@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/analysis.h"
+#include "analysis/failure_causes.h"
 #include "document/json_parts.h"
 #include "model/missing_parts.h"
 
@@ -161,7 +162,31 @@ std::string failures_json(const ReportModel& model) {
       rows.push_back(variant_json(model.variants[row]));
     }
   }
-  return rows_document("failures", std::move(rows));
+  return Json({{"format", 1}, {"failures", std::move(rows)}, {"causes", causes_rows(model)}})
+      .document_text();
+}
+
+Json causes_rows(const ReportModel& model) {
+  const auto share_json = [](const ValueShare& share) -> Json {
+    return {{"name", share.value.first},
+            {"value", Json::of_word(share.value.second)},
+            {"failed", share.failed},
+            {"all", share.all}};
+  };
+  return Json::array(failure_causes(model), [&](const FailureCause& cause) -> Json {
+    const OutcomeView& first = model.variants[cause.variants.front()].view;
+    Json conditions = Json::object();
+    for (const auto& [name, value] : cause.conditions) conditions[name] = Json::of_word(value);
+    return {{"gpu", first.gpu.model},
+            {"operator", first.op},
+            {"outcome", to_string(cause.outcome)},
+            {"message", cause.message},
+            {"variants", cause.variants.size()},
+            {"conditions", std::move(conditions)},
+            {"matching", cause.matching},
+            {"shares", Json::array(cause.shares, share_json)},
+            {"example", {{"problem", first.problem}, {"variant", first.variant}}}};
+  });
 }
 
 std::string summary_json(const ReportModel& model) {

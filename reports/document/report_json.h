@@ -24,6 +24,7 @@ std::string sizes_json(const ReportModel& model);
 std::string counters_json(const ReportModel& model);
 std::string environment_json(const ReportModel& model);
 
-Json picks_rows(const ReportModel& model);  // the rows of picks_json(), for use in other JSON
+Json picks_rows(const ReportModel& model);   // the rows of picks_json(), for use in other JSON
+Json causes_rows(const ReportModel& model);  // the causes of failures_json(), likewise
 
 }  // namespace mgtune

@@ -1,6 +1,6 @@
 // The parts of decode_operator(), one file each. Each function reads one key of the operator file
 // into an Operator whose earlier parts are decoded already. They are called in the order of this
-// file. Internal to this folder.
+// file. Those with Mistakes remember there what is wrong, and go on. Internal to this folder.
 
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "family/mistakes.h"
 #include "family/operator.h"
 #include "json/json_cursor.h"
 
@@ -62,6 +63,10 @@ Status read_expressions(const JsonCursor& object, std::string_view key, const Ex
                         std::vector<Expression>& out, std::size_t min = 0,
                         std::size_t max = std::numeric_limits<std::size_t>::max());
 
+// The same, but each entry is judged by itself.
+void collect_expressions(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                         std::vector<Expression>& out, Mistakes& mistakes);
+
 // Fails, naming the value, if `expression` needs a value that is not known then.
 Status check_known(const JsonCursor& cursor, const Expression& expression, const Scope& scope,
                    Known known);
@@ -82,13 +87,15 @@ Status check_inside_family(const JsonCursor& cursor, std::string_view path);
 // "image.npy" or {"file": "weights.safetensors", "tensor": "filter"}.
 Result<ArraySource> decode_array_source(const JsonCursor& cursor);
 
-Status decode_names(const JsonCursor& root, Operator& op, NameTable& names);
-Status decode_tensors(const JsonCursor& tensors, Operator& op);
-Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameTable names);
+void decode_names(const JsonCursor& root, Operator& op, NameTable& names, Mistakes& mistakes);
+// A tensor with a mistake is in the operator too, so that designs can name it.
+void decode_tensors(const JsonCursor& tensors, Operator& op, Mistakes& mistakes);
+Design decode_design(const JsonCursor& cursor, const Operator& op, NameTable names,
+                     Mistakes& mistakes);
 Status decode_defines(const JsonCursor& defines, Design& design);
 Status decode_options(const JsonCursor& options, Design& design);
-Result<Launch> decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
-                             NameTable names);
+Launch decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
+                     NameTable names, Mistakes& mistakes);
 Status decode_problems(const JsonCursor& problems, Operator& op);
 
 }  // namespace mgtune

@@ -91,21 +91,24 @@ Result<Parameter> decode_parameter(const JsonCursor& cursor, Scope& scope) {
   return parameter;
 }
 
-Status decode_parameters(const JsonCursor& params, Design& design, NameTable& names) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, params.members());
+void decode_parameters(const JsonCursor& params, Design& design, NameTable& names,
+                       Mistakes& mistakes) {
+  std::vector<JsonCursor> members;
+  mistakes.add(params.members(), members);
   std::uint64_t points = 1;
   for (const JsonCursor& member : members) {
-    MGTUNE_TRY(names.claim(member, "a parameter"));
-    MGTUNE_ASSIGN(Parameter parameter, decode_parameter(member, design.scope));
+    Parameter parameter{};
+    if (!mistakes.add(names.claim(member, "a parameter"))) continue;
+    if (!mistakes.add(decode_parameter(member, design.scope), parameter)) continue;
     if (parameter.values.size() > kMaxPointsOfDesign / points) {
-      return member.error(
+      mistakes.add(member.error(
           "with this parameter the design has more than 10^15 points; spread it over designs, "
-          "whose points add instead of multiplying");
+          "whose points add instead of multiplying"));
+      return;
     }
     points *= parameter.values.size();
     design.params.push_back(std::move(parameter));
   }
-  return {};
 }
 
 Status decode_let(const JsonCursor& cursor, Design& design) {
@@ -227,15 +230,19 @@ Status check_first_launch(const JsonCursor& launches, const Design& design) {
   return check_known(*shared, design.launches.front().shared, design.scope, Known::compiling);
 }
 
-Status decode_launches(const JsonCursor& launches, const Operator& op, Design& design,
-                       const NameTable& names) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, launches.elements());
-  if (elements.empty()) return launches.error("a design needs at least one launch");
-  for (const JsonCursor& element : elements) {
-    MGTUNE_ASSIGN(Launch launch, decode_launch(element, op, design, names));
-    design.launches.push_back(std::move(launch));
+void decode_launches(const JsonCursor& launches, const Operator& op, Design& design,
+                     const NameTable& names, Mistakes& mistakes) {
+  std::vector<JsonCursor> elements;
+  if (!mistakes.add(launches.elements(), elements)) return;
+  if (elements.empty()) {
+    mistakes.add(launches.error("a design needs at least one launch"));
+    return;
   }
-  return check_first_launch(launches, design);
+  const std::size_t before = mistakes.count();
+  for (const JsonCursor& element : elements) {
+    design.launches.push_back(decode_launch(element, op, design, names, mistakes));
+  }
+  if (mistakes.count() == before) mistakes.add(check_first_launch(launches, design));
 }
 
 // The parts of the design that determine how a build is launched.
@@ -251,77 +258,94 @@ std::string launch_text(const JsonCursor& cursor) {
   return canonical_json(shaping);
 }
 
-Status decode_defaults(const JsonCursor& defaults, Design& design) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> elements, defaults.elements());
-  for (const JsonCursor& element : elements) {
-    MGTUNE_ASSIGN(const std::vector<JsonCursor> members, element.members());
-    for (const JsonCursor& member : members) {
-      const std::string& name = member.key();
-      const auto parameter = std::ranges::find(design.params, name, &Parameter::name);
-      if (name == kWhen || parameter != design.params.end()) continue;
-      return element.error(fmt::format("'{}' is not a parameter of '{}'{}", name, design.name,
-                                       did_you_mean(name, design.params, &Parameter::name)));
-    }
-    Default& rung = design.defaults.emplace_back();
-    for (const Parameter& parameter : design.params) {
-      const auto member = element.find(parameter.name);
-      if (!member) return element.error(fmt::format("missing parameter '{}'", parameter.name));
-      MGTUNE_ASSIGN(
-          const std::int64_t value,
-          decode_parameter_value(*member, parameter.type, parameter.is_real, design.scope));
-      if (std::ranges::find(parameter.values, value) == parameter.values.end()) {
-        return member->error(fmt::format("{} is not a value of '{}'",
-                                         canonical_json(member->value()), parameter.name));
-      }
-      rung.values.push_back(value);
-    }
-    MGTUNE_TRY(read_expression(element, kWhen, {design.scope, ValueType::boolean, Known::compiling},
-                               rung.when));
+Status decode_default(const JsonCursor& cursor, Design& design) {
+  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, cursor.members());
+  for (const JsonCursor& member : members) {
+    const std::string& name = member.key();
+    const auto parameter = std::ranges::find(design.params, name, &Parameter::name);
+    if (name == kWhen || parameter != design.params.end()) continue;
+    return cursor.error(fmt::format("'{}' is not a parameter of '{}'{}", name, design.name,
+                                    did_you_mean(name, design.params, &Parameter::name)));
   }
-  return {};
+  Default& rung = design.defaults.emplace_back();
+  for (const Parameter& parameter : design.params) {
+    const auto member = cursor.find(parameter.name);
+    if (!member) return cursor.error(fmt::format("missing parameter '{}'", parameter.name));
+    MGTUNE_ASSIGN(const std::int64_t value,
+                  decode_parameter_value(*member, parameter.type, parameter.is_real, design.scope));
+    if (std::ranges::find(parameter.values, value) == parameter.values.end()) {
+      return member->error(fmt::format("{} is not a value of '{}'", canonical_json(member->value()),
+                                       parameter.name));
+    }
+    rung.values.push_back(value);
+  }
+  return read_expression(cursor, kWhen, {design.scope, ValueType::boolean, Known::compiling},
+                         rung.when);
+}
+
+void decode_defaults(const JsonCursor& defaults, Design& design, Mistakes& mistakes) {
+  std::vector<JsonCursor> elements;
+  mistakes.add(defaults.elements(), elements);
+  for (const JsonCursor& element : elements) mistakes.add(decode_default(element, design));
+}
+
+// The architecture, the parameters and the lets, whose names the rest of a design may use.
+void decode_values_of(const JsonCursor& cursor, Design& design, NameTable& names,
+                      Mistakes& mistakes) {
+  mistakes.add(decode_source_path(cursor.at("source")), design.source);
+  if (const auto arch = cursor.find("arch")) {
+    if (mistakes.add(arch->read(design.arch)) && !is_arch(design.arch)) {
+      mistakes.add(
+          arch->error(fmt::format("'{}' is not an architecture such as sm_90a", design.arch)));
+    }
+  }
+  const std::size_t before = mistakes.count();
+  decode_parameters(cursor.at("params"), design, names, mistakes);
+  const auto lets = cursor.find("let");
+  // A let may use parameters.
+  if (lets && mistakes.count() == before) mistakes.add(decode_lets(*lets, design, names));
 }
 
 }  // namespace
 
-Result<Design> decode_design(const JsonCursor& cursor, const Operator& op, NameTable names) {
-  MGTUNE_TRY(
+Design decode_design(const JsonCursor& cursor, const Operator& op, NameTable names,
+                     Mistakes& mistakes) {
+  Design design;
+  design.name = cursor.key();
+  const std::size_t before = mistakes.count();
+  mistakes.add(
       cursor.expect_keys({"source", "params", "launches"},
                          {"arch", "requires", "constraints", "let", "defines", "options", "align",
                           "constants", "workspace", "defaults", "order_dependent"}));
-  Design design;
-  design.name = cursor.key();
+  if (mistakes.count() > before) return design;
   if (!is_identifier(design.name)) {
-    return cursor.error(fmt::format("the name '{}' is not a C identifier", design.name));
+    mistakes.add(cursor.error(fmt::format("the name '{}' is not a C identifier", design.name)));
   }
   design.scope = op.scope;
-  MGTUNE_ASSIGN(design.source, decode_source_path(cursor.at("source")));
-  if (const auto arch = cursor.find("arch")) {
-    MGTUNE_TRY(arch->read(design.arch));
-    if (!is_arch(design.arch)) {
-      return arch->error(fmt::format("'{}' is not an architecture such as sm_90a", design.arch));
-    }
+  decode_values_of(cursor, design, names, mistakes);
+  // Without these names the rest would be full of unknown names.
+  if (mistakes.count() > before) return design;
+  if (const auto defines = cursor.find("defines")) mistakes.add(decode_defines(*defines, design));
+  if (const auto options = cursor.find("options")) mistakes.add(decode_options(*options, design));
+  collect_expressions(cursor, "requires", {design.scope, ValueType::boolean, Known::compiling},
+                      design.requirements, mistakes);
+  collect_expressions(cursor, "constraints",
+                      {design.scope, ValueType::boolean, Known::before_launch}, design.constraints,
+                      mistakes);
+  if (const auto align = cursor.find("align")) {
+    mistakes.add(decode_alignments(*align, op, design));
   }
-  MGTUNE_TRY(decode_parameters(cursor.at("params"), design, names));
-  if (const auto lets = cursor.find("let")) MGTUNE_TRY(decode_lets(*lets, design, names));
-  if (const auto defines = cursor.find("defines")) MGTUNE_TRY(decode_defines(*defines, design));
-  if (const auto options = cursor.find("options")) MGTUNE_TRY(decode_options(*options, design));
-  MGTUNE_TRY(read_expressions(cursor, "requires",
-                              {design.scope, ValueType::boolean, Known::compiling},
-                              design.requirements));
-  MGTUNE_TRY(read_expressions(cursor, "constraints",
-                              {design.scope, ValueType::boolean, Known::before_launch},
-                              design.constraints));
-  if (const auto align = cursor.find("align")) MGTUNE_TRY(decode_alignments(*align, op, design));
   if (const auto constants = cursor.find("constants")) {
-    MGTUNE_TRY(decode_constants(*constants, op, design));
+    mistakes.add(decode_constants(*constants, op, design));
   }
-  if (const auto workspace = cursor.find("workspace")) {
-    MGTUNE_TRY(decode_workspace(*workspace, op, design, names));
+  const auto workspace = cursor.find("workspace");
+  // The arguments of a launch name the workspace.
+  if (!workspace || mistakes.add(decode_workspace(*workspace, op, design, names))) {
+    decode_launches(cursor.at("launches"), op, design, names, mistakes);
   }
-  MGTUNE_TRY(decode_launches(cursor.at("launches"), op, design, names));
-  if (const auto defaults = cursor.find("defaults")) MGTUNE_TRY(decode_defaults(*defaults, design));
-  MGTUNE_TRY(cursor.read("order_dependent", design.order_dependent));
-  design.launch_text = launch_text(cursor);
+  if (const auto defaults = cursor.find("defaults")) decode_defaults(*defaults, design, mistakes);
+  mistakes.add(cursor.read("order_dependent", design.order_dependent));
+  if (mistakes.count() == before) design.launch_text = launch_text(cursor);
   return design;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/text.h"
 #include "family/decode.h"
@@ -83,6 +84,20 @@ Status read_expressions(const JsonCursor& object, std::string_view key, const Ex
     out.push_back(std::move(expression));
   }
   return {};
+}
+
+void collect_expressions(const JsonCursor& object, std::string_view key, const ExpressionRule& rule,
+                         std::vector<Expression>& out, Mistakes& mistakes) {
+  const auto member = object.find(key);
+  if (!member) return;
+  std::vector<JsonCursor> elements;
+  mistakes.add(member->elements(), elements);
+  for (const JsonCursor& element : elements) {
+    Expression expression = Expression::integer(0);
+    if (mistakes.add(decode_expression(element, rule), expression)) {
+      out.push_back(std::move(expression));
+    }
+  }
 }
 
 Result<DTypeRef> decode_dtype(const JsonCursor& cursor, const Operator& op) {

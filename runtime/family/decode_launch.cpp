@@ -175,40 +175,49 @@ Result<KernelTemplate> decode_kernel(const JsonCursor& cursor, const Design& des
 
 }  // namespace
 
-Result<Launch> decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
-                             NameTable names) {
-  MGTUNE_TRY(
-      cursor.expect_keys({"kernel", "grid", "block", "args"},
-                         {"when", "cluster", "shared", "cooperative", "pdl", "tensor_maps"}));
+Launch decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
+                     NameTable names, Mistakes& mistakes) {
   Launch launch;
+  if (!mistakes.add(
+          cursor.expect_keys({"kernel", "grid", "block", "args"},
+                             {"when", "cluster", "shared", "cooperative", "pdl", "tensor_maps"}))) {
+    return launch;
+  }
   const ExpressionRule condition{design.scope, ValueType::boolean, Known::before_launch};
   const ExpressionRule number{design.scope, ValueType::integer, Known::before_launch};
   const ExpressionRule compiled{design.scope, ValueType::integer, Known::compiling};
-  MGTUNE_TRY(read_expression(cursor, "when", condition, launch.when));
-  MGTUNE_TRY(read_expression(cursor, "cooperative", condition, launch.cooperative));
-  MGTUNE_TRY(read_expression(cursor, "pdl", condition, launch.pdl));
-  MGTUNE_ASSIGN(launch.kernel, decode_kernel(cursor.at("kernel"), design));
-  MGTUNE_TRY(read_expressions(cursor, "grid", number, launch.grid, 1, 3));
-  MGTUNE_TRY(read_expressions(cursor, "block", compiled, launch.block, 1, 3));
-  MGTUNE_TRY(read_expressions(cursor, "cluster", compiled, launch.cluster, 1, 3));
-  MGTUNE_TRY(read_expression(cursor, "shared", number, launch.shared));
+  mistakes.add(read_expression(cursor, "when", condition, launch.when));
+  mistakes.add(read_expression(cursor, "cooperative", condition, launch.cooperative));
+  mistakes.add(read_expression(cursor, "pdl", condition, launch.pdl));
+  mistakes.add(decode_kernel(cursor.at("kernel"), design), launch.kernel);
+  mistakes.add(read_expressions(cursor, "grid", number, launch.grid, 1, 3));
+  mistakes.add(read_expressions(cursor, "block", compiled, launch.block, 1, 3));
+  mistakes.add(read_expressions(cursor, "cluster", compiled, launch.cluster, 1, 3));
+  mistakes.add(read_expression(cursor, "shared", number, launch.shared));
   if (const auto maps = cursor.find("tensor_maps")) {
-    MGTUNE_ASSIGN(const std::vector<JsonCursor> members, maps->members());
+    std::vector<JsonCursor> members;
+    mistakes.add(maps->members(), members);
     for (const JsonCursor& member : members) {
-      MGTUNE_TRY(names.claim(member, "a tensor map"));
-      MGTUNE_ASSIGN(TensorMap map, decode_tensor_map(member, op, design));
+      TensorMap map;
+      map.name = member.key();
+      if (mistakes.add(names.claim(member, "a tensor map"))) {
+        mistakes.add(decode_tensor_map(member, op, design), map);
+      }
       launch.tensor_maps.push_back(std::move(map));
     }
   }
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> args, cursor.at("args").elements());
+  std::vector<JsonCursor> args;
+  mistakes.add(cursor.at("args").elements(), args);
   if (args.size() > kMaxArguments) {
-    return cursor.at("args").error(
+    mistakes.add(cursor.at("args").error(
         fmt::format("a kernel can have at most {} arguments, and here are {}; put values together "
                     "in a tensor or in a workspace",
-                    kMaxArguments, args.size()));
+                    kMaxArguments, args.size())));
+    return launch;
   }
   for (const JsonCursor& arg : args) {
-    MGTUNE_ASSIGN(Argument argument, decode_argument(arg, op, design, launch));
+    Argument argument{};
+    mistakes.add(decode_argument(arg, op, design, launch), argument);
     launch.args.push_back(std::move(argument));
   }
   return launch;

@@ -125,34 +125,39 @@ Status decode_dim(const JsonCursor& cursor, Operator& op) {
 }
 
 // Dims come last, so that their defaults may name everything else, and dims before them.
-Status decode_dims(const JsonCursor& dims, Operator& op, NameTable& names) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, dims.members());
+void decode_dims(const JsonCursor& dims, Operator& op, NameTable& names, Mistakes& mistakes) {
+  std::vector<JsonCursor> members;
+  mistakes.add(dims.members(), members);
   for (const JsonCursor& member : members) {
-    MGTUNE_TRY(names.claim(member, "a dim"));
+    if (!mistakes.add(names.claim(member, "a dim"))) return;
     op.scope.refuse(member.key(),
                     fmt::format("the dim '{}' is declared further down", member.key()));
   }
-  for (const JsonCursor& member : members) MGTUNE_TRY(decode_dim(member, op));
-  return {};
+  for (const JsonCursor& member : members) {
+    if (mistakes.add(decode_dim(member, op))) continue;
+    // So that defaults of further dims may name it. A failure says that it is declared already.
+    static_cast<void>(op.scope.declare(member.key(), ValueType::integer, Stage::compile));
+  }
 }
 
 }  // namespace
 
-Status decode_names(const JsonCursor& root, Operator& op, NameTable& names) {
+void decode_names(const JsonCursor& root, Operator& op, NameTable& names, Mistakes& mistakes) {
   using Decode = Status (*)(const JsonCursor&, Operator&, NameTable&);
   const std::array<std::pair<const char*, Decode>, 4> sections = {
       {{"dtypes", decode_dtype_variable},
        {"flags", decode_flag},
        {"scalars", decode_scalar},
        {"tensors", decode_tensor_name}}};
-  MGTUNE_TRY(declare_device(root, op.scope));
+  mistakes.add(declare_device(root, op.scope));
   for (const auto& [key, decode] : sections) {
     const auto section = root.find(key);
     if (!section) continue;
-    MGTUNE_ASSIGN(const std::vector<JsonCursor> members, section->members());
-    for (const JsonCursor& member : members) MGTUNE_TRY(decode(member, op, names));
+    std::vector<JsonCursor> members;
+    mistakes.add(section->members(), members);
+    for (const JsonCursor& member : members) mistakes.add(decode(member, op, names));
   }
-  return decode_dims(root.at("dims"), op, names);
+  decode_dims(root.at("dims"), op, names, mistakes);
 }
 
 }  // namespace mgtune

@@ -151,19 +151,30 @@ void intern_numbers(const JsonCursor& designs, Scope& scope) {
   for (const double number : numbers) scope.intern(real_text(number));
 }
 
-Status decode_designs(const JsonCursor& designs, Operator& op, const NameTable& names) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, designs.members());
+void decode_designs(const JsonCursor& designs, Operator& op, const NameTable& names,
+                    Mistakes& mistakes) {
+  std::vector<JsonCursor> members;
+  if (!mistakes.add(designs.members(), members)) return;
+  const std::size_t before = mistakes.count();
   intern_numbers(designs, op.scope);
   bool has_default = false;
   for (const JsonCursor& member : members) {
-    MGTUNE_ASSIGN(Design design, decode_design(member, op, names));
+    Design design = decode_design(member, op, names, mistakes);
     has_default = has_default || !design.defaults.empty();
     op.designs.push_back(std::move(design));
   }
+  if (mistakes.count() > before) return;
   if (!has_default) {
-    return designs.error("no design has defaults: nothing would run before a sweep");
+    mistakes.add(designs.error("no design has defaults: nothing would run before a sweep"));
   }
-  return check_size(designs, op);
+  mistakes.add(check_size(designs, op));
+}
+
+Status decode_cost(const JsonCursor& cost, Operator& op) {
+  const ExpressionRule rule{op.scope, ValueType::integer, Known::problem};
+  MGTUNE_TRY(cost.expect_keys({"bytes", "flops"}));
+  MGTUNE_TRY(read_expression(cost, "bytes", rule, op.bytes));
+  return read_expression(cost, "flops", rule, op.flops);
 }
 
 Status decode_root(const JsonCursor& root, Operator& op) {
@@ -173,18 +184,20 @@ Status decode_root(const JsonCursor& root, Operator& op) {
   if (format != 1) {
     return root.at("format").error(fmt::format("format {}; this mgtune reads format 1", format));
   }
+  Mistakes mistakes;
   NameTable names;
-  MGTUNE_TRY(decode_names(root, op, names));
-  MGTUNE_TRY(decode_tensors(root.at("tensors"), op));
-  MGTUNE_TRY(read_expressions(root, "constraints", {op.scope, ValueType::boolean, Known::problem},
-                              op.constraints));
-  const JsonCursor cost = root.at("cost");
-  const ExpressionRule cost_rule{op.scope, ValueType::integer, Known::problem};
-  MGTUNE_TRY(cost.expect_keys({"bytes", "flops"}));
-  MGTUNE_TRY(read_expression(cost, "bytes", cost_rule, op.bytes));
-  MGTUNE_TRY(read_expression(cost, "flops", cost_rule, op.flops));
-  MGTUNE_TRY(decode_check(root.at("check"), op));
-  MGTUNE_TRY(decode_designs(root.at("designs"), op, names));
+  decode_names(root, op, names, mistakes);
+  // Without the names everything else would be full of unknown ones.
+  MGTUNE_TRY(mistakes.status());
+  decode_tensors(root.at("tensors"), op, mistakes);
+  const bool has_tensors = mistakes.count() == 0;
+  collect_expressions(root, "constraints", {op.scope, ValueType::boolean, Known::problem},
+                      op.constraints, mistakes);
+  mistakes.add(decode_cost(root.at("cost"), op));
+  if (has_tensors) mistakes.add(decode_check(root.at("check"), op));
+  decode_designs(root.at("designs"), op, names, mistakes);
+  // The problems are bound, which needs everything else.
+  MGTUNE_TRY(mistakes.status());
   if (const auto problems = root.find("problems")) MGTUNE_TRY(decode_problems(*problems, op));
   return {};
 }

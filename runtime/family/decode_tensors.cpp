@@ -98,11 +98,9 @@ Status decode_layout(const JsonCursor& cursor, Tensor& tensor, const Operator& o
   return {};
 }
 
-Status decode_tensor(const JsonCursor& cursor, Operator& op) {
+Status decode_tensor(const JsonCursor& cursor, const Operator& op, Tensor& tensor) {
   MGTUNE_TRY(cursor.expect_keys({"role", "dtype", "shape"},
                                 {"strides", "align", "optional", "when", "fill"}));
-  Tensor tensor;
-  tensor.name = cursor.key();
   MGTUNE_TRY(cursor.read_choice("role", {"in", "out", "inout"}, tensor.role));
   MGTUNE_ASSIGN(tensor.dtype, decode_dtype(cursor.at("dtype"), op));
   MGTUNE_TRY(decode_layout(cursor, tensor, op));
@@ -118,21 +116,23 @@ Status decode_tensor(const JsonCursor& cursor, Operator& op) {
   if (fill) {
     MGTUNE_ASSIGN(tensor.fill, decode_fill(*fill, tensor, op));
   }
-  op.tensors.push_back(std::move(tensor));
   return {};
 }
 
 }  // namespace
 
-Status decode_tensors(const JsonCursor& tensors, Operator& op) {
-  MGTUNE_ASSIGN(const std::vector<JsonCursor> members, tensors.members());
+void decode_tensors(const JsonCursor& tensors, Operator& op, Mistakes& mistakes) {
+  std::vector<JsonCursor> members;
+  bool all_read = mistakes.add(tensors.members(), members);
   bool writes = false;
   for (const JsonCursor& member : members) {
-    MGTUNE_TRY(decode_tensor(member, op));
-    writes = writes || op.tensors.back().role != Role::in;
+    Tensor tensor;
+    tensor.name = member.key();
+    all_read = mistakes.add(decode_tensor(member, op, tensor)) && all_read;
+    writes = writes || tensor.role != Role::in;
+    op.tensors.push_back(std::move(tensor));
   }
-  if (!writes) return tensors.error("no tensor has the role out or inout");
-  return {};
+  if (all_read && !writes) mistakes.add(tensors.error("no tensor has the role out or inout"));
 }
 
 }  // namespace mgtune

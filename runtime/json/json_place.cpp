@@ -107,27 +107,40 @@ std::string place_in_json(std::string_view text, std::string_view pointer) {
                      found - line_start + 1);
 }
 
-std::string with_json_place(const std::string& message, FileSystem& file_system) {
+namespace {
+
+std::string line_with_place(const std::string& line, FileSystem& file_system) {
   constexpr std::string_view kFileEnd = ".json: ";
   constexpr std::string_view kUnknownKey = "unknown key '";
-  const std::string first_line = message.substr(0, message.find('\n'));
-  const std::size_t file_end = first_line.find(kFileEnd);
-  if (file_end == std::string::npos) return message;
-  const std::size_t context = first_line.rfind(": ", file_end);
+  const std::size_t file_end = line.find(kFileEnd);
+  if (file_end == std::string::npos) return line;
+  const std::size_t context = line.rfind(": ", file_end);
   const std::size_t file_begin = context == std::string::npos ? 0 : context + 2;
-  const std::string file = first_line.substr(file_begin, file_end + 5 - file_begin);
-  const std::string rest = first_line.substr(file_end + kFileEnd.size());
+  const std::string file = line.substr(file_begin, file_end + 5 - file_begin);
+  const std::string rest = line.substr(file_end + kFileEnd.size());
   std::string pointer = rest.starts_with('/') ? rest.substr(0, rest.find(": ")) : "";
   if (const std::size_t key = rest.find(kUnknownKey); key != std::string::npos) {
     const std::size_t begin = key + kUnknownKey.size();
     pointer += "/" + pointer_step(rest.substr(begin, rest.find('\'', begin) - begin));
   }
-  if (pointer.empty()) return message;
+  if (pointer.empty()) return line;
   const Result<std::string> text = file_system.read_file(file);
-  if (!text.ok()) return message;
+  if (!text.ok()) return line;
   const std::string place = place_in_json(*text, pointer);
-  if (place.empty()) return message;
-  return first_line + " (" + place + ")" + message.substr(first_line.size());
+  return place.empty() ? line : line + " (" + place + ")";
+}
+
+}  // namespace
+
+std::string with_json_place(const std::string& message, FileSystem& file_system) {
+  std::string text;
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    if (begin > 0) text += '\n';
+    text += line_with_place(message.substr(begin, end - begin), file_system);
+    begin = end + 1;
+  }
+  return text;
 }
 
 }  // namespace mgtune

@@ -55,6 +55,19 @@ TEST_F(CliCheckTest, AFamilyWithoutAMistakeIsTold) {
             HasSubstr("no problem found; next: mgtune sweep --kernel " + family)));
 }
 
+TEST_F(CliCheckTest, AllMistakesOfAnOperatorFileAreNamedWithTheirPlaces) {
+  const std::string family = mgtune_.folder().file("mine");
+  std::filesystem::copy(source_path("tests/families/vector_add"), family);
+  replace_in_file(family + "/add.json", R"("3 * n)", R"("3 * m)");
+  replace_in_file(family + "/add.json", R"("block": ["THREADS"])", R"("block": ["n"])");
+  const Ended ended = mgtune_.run({"check", family, "--gpu", "cpu", "--arch", "sm_80"});
+  EXPECT_EQ(ended.exit_code, 3) << ended;
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr("/cost/bytes: unknown name 'm'"), HasSubstr("(line 10, column 21)"),
+                    HasSubstr("launches/0/block/0: 'n' is known only at launch")))
+      << ended;
+}
+
 TEST_F(CliCheckTest, AMissingBarrier) {
   EXPECT_THAT(found("missing_barrier"),
               AllOf(HasSubstr("race on shared memory"),

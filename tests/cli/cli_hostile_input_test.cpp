@@ -87,6 +87,11 @@ class CliHostileInputTest : public ::testing::Test {
     write("extends_family/op.json", R"({"extends": "op.json"})");
     write("format_family/op.json", R"({"format": 99})");
     write("number_family/op.json", R"({"format": 1e400})");
+    std::string mistakes = file_content(in_ + "/add/add.json");
+    mistakes = replaced(mistakes, R"("fill": "normal")", R"("fill": "norml")");
+    mistakes = replaced(mistakes, R"("flops": "n")", R"("flops": "m")");
+    mistakes = replaced(mistakes, R"(["x", "y", "z", "n:i64"])", R"(["x", "yy", "z", "n:int"])");
+    write("mistakes_family/add.json", mistakes);
   }
 
   void write(const std::string& name, const std::string& content) const {

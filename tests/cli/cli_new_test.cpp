@@ -158,6 +158,51 @@ TEST_F(CliNewTest, AProgramCallsTheTypedFunctions) {
   }
 }
 
+// What follows "next: " in the text.
+std::string next_command(const std::string& text) {
+  const std::size_t start = text.find("next: ");
+  if (start == std::string::npos) return "";
+  return text.substr(start + 6, text.find('\n', start) - start - 6);
+}
+
+// Each command prints the next one. They are run as they are printed, but on the cpu device, so
+// that the test needs no GPU; the last one compiles a program.
+TEST_F(CliNewTest, TheCommandsThatAreNamedNextLeadToAProgram) {
+  if (std::string(MGTUNE_SANITIZE) != "")
+    GTEST_SKIP() << "the program would need the sanitizer too";
+  const std::string folder = mgtune_.folder().path(), library = runtime_library_path();
+  const std::string library_folder = std::filesystem::path(library).parent_path().string();
+  std::ofstream(file("mgruntime.pc"))
+      << "Name: mgruntime\nDescription: as built\nVersion: 1\nCflags: -I"
+      << source_path("runtime/include") << "\nLibs: " << library << " -Wl,-rpath," << library_folder
+      << "\n";
+  std::string written = kProgram;
+  written.replace(written.find("ops.h"), 5, "mine_ops.h");
+  written.replace(written.find("FOLDER"), 6, "\"mine\"");
+  std::ofstream(file("program.c")) << written;
+  const std::string before = "cd '" + folder + "'; export HOME='" + folder + "' XDG_DATA_HOME='" +
+                             file("data") + "' MGTUNE_CACHE_DIR='" + cache_.path() +
+                             "' PKG_CONFIG_PATH='" + folder + "'; unset MGTUNE_DB; mgtune() { '" +
+                             mgtune_path() + "' \"$@\"; }; ";
+  std::string command = "mgtune new mine";
+  for (const std::string expected :
+       {"mgtune new mine", "mgtune check mine", "mgtune sweep --kernel mine",
+        "mgtune header mine -o mine_ops.h",
+        "cc program.c -o program $(pkg-config --cflags --libs mgruntime)"}) {
+    ASSERT_EQ(command, expected) << file_content(file("out"));
+    const bool runs_kernels = command.find(" check ") != std::string::npos ||
+                              command.find(" sweep ") != std::string::npos;
+    std::ofstream(file("step.sh")) << before << command << (runs_kernels ? " --gpu cpu" : "");
+    ASSERT_EQ(std::system(("bash '" + file("step.sh") + "' >'" + file("out") + "' 2>&1").c_str()),
+              0)
+        << command << "\n"
+        << file_content(file("out"));
+    command = next_command(file_content(file("out")));
+  }
+  EXPECT_EQ(std::system((before + "./program > result").c_str()), 0);
+  EXPECT_EQ(file_content(file("result")), "10 11 12 13 14 ");
+}
+
 TEST_F(CliNewTest, AHeaderNeedsAFamily) {
   expect_refused(mgtune_.run({"header", "rmsnorm"}), 2, HasSubstr("--output is required"));
   expect_refused(mgtune_.run({"header", "rmsnrm", "-o", file("ops.h")}), 2,

@@ -53,7 +53,8 @@ class CliRunTest : public VectorAddTest {
 TEST_F(CliRunTest, ARightVariantHasItsErrorAndItsTime) {
   const Ended ended = run("flat THREADS=64 MODE=good");
   EXPECT_EQ(ended.exit_code, 0) << ended;
-  EXPECT_THAT(ended.err, HasSubstr("vector_add.add n=1000 T=f32 on cpu: flat THREADS=64 MODE=good"));
+  EXPECT_THAT(ended.err,
+              HasSubstr("vector_add.add n=1000 T=f32 on cpu: flat THREADS=64 MODE=good"));
   EXPECT_THAT(ended.out, AllOf(HasSubstr("outcome  ok\n"), HasSubstr("0 of 1000"),
                                HasSubstr("emulation: it says nothing about a GPU")));
 }
@@ -107,6 +108,34 @@ TEST_F(CliRunTest, WhatAKernelPrintedBeforeACrashIsNotLost) {
   EXPECT_THAT(ended.out, HasSubstr("before\n"));
 }
 
+TEST_F(CliRunTest, AsJsonWithTheKernelAsAWord) {
+  edit("add.cu", "  z[i] = sum", "  if (i == 7) printf(\"seven\\n\");\n  z[i] = sum");
+  const MgtuneProgram::Words words = {
+      "run",       family_, "--gpu",     "cpu",
+      "--problem", "n=100", "--variant", "flat THREADS=32 MODE=wrong",
+      "--json"};
+  const Ended ended = mgtune_.run(words);
+  EXPECT_EQ(ended.exit_code, 1) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("seven\n"));
+  const auto json = ended.json();
+  EXPECT_EQ(json["operator"], "vector_add.add");
+  EXPECT_EQ(json["problem"], "n=100 T=f32");
+  EXPECT_EQ(json["variant"], "flat THREADS=32 MODE=wrong");
+  EXPECT_EQ(json["outcome"], "wrong");
+  EXPECT_EQ(json["outputs"][0]["first"], "z[31]");
+  EXPECT_EQ(json["outputs"][0]["wrong"], 3);
+  EXPECT_TRUE(json["time_ns"].is_null());
+  const auto right = run("flat MODE=good", {"--json"}).json();
+  EXPECT_EQ(right["outcome"], "ok");
+  EXPECT_TRUE(right["outputs"][0]["first"].is_null());
+  EXPECT_GT(right["time_ns"], 0);
+  edit("add.cu", "  z[i] = sum", "  z[i + (1ll << 40)] = sum");
+  const Ended crashed = run("flat MODE=good", {"--json"});
+  EXPECT_EQ(crashed.exit_code, 3) << crashed;
+  EXPECT_EQ(crashed.json()["outcome"], "crashed");
+  EXPECT_EQ(run("flat MODE=good", {"--in-process", "--json"}).out, "");  // it crashes
+}
+
 TEST_F(CliRunTest, PrintsTheInstantiation) {
   const Ended ended = run("flat MODE=good", {"--print", "cuda"});
   EXPECT_EQ(ended.exit_code, 0) << ended;
@@ -143,6 +172,8 @@ TEST_F(CliRunTest, WrongWordsAreRefused) {
                  HasSubstr("there are gdb, cuda-gdb, compute-sanitizer, ncu; did you mean 'gdb'?"));
   expect_refused(run("flat MODE=good", {"--under", "ncu"}), 2, HasSubstr("use --under gdb"));
   expect_refused(run("flat MODE=good", {"--debug-info", "full"}), 2, HasSubstr("--in-process"));
+  expect_refused(run("flat MODE=good", {"--print", "ptx", "--json"}), 2,
+                 HasSubstr("--json does not go with --print or --under"));
   expect_refused(run("flat MODE=good", {"--under", "gdb", "--in-process"}), 2,
                  HasSubstr("give one of --print, --under and --in-process"));
 }

@@ -14,6 +14,7 @@
 #include "family_check/kernel_names.h"
 #include "family_check/parallel_trials.h"
 #include "family_check/trial.h"
+#include "json/json_place.h"
 #include "plan/problem_set.h"
 #include "system/file_system.h"
 
@@ -69,7 +70,7 @@ class FamilyCheck {
       if (!found.ok()) {
         if (found.status().code() != StatusCode::invalid_argument) return found.status();
         const std::string name = word.substr(word.find_last_of("./") + 1);
-        find({name, "", "", "", found.status().message()});
+        find({name, "", "", "", with_json_place(found.status().message(), FileSystem::real())});
         continue;
       }
       ValidOperator& valid = operators_.emplace_back(ValidOperator{found->front(), word});

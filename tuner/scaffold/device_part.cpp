@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "scaffold/dynamic_shared.h"
+
 namespace mgtune {
 namespace {
 
@@ -19,7 +21,8 @@ bool is_device_header(std::string_view name) {
   return name.starts_with("mg/") || std::ranges::find(kHeaders, name) != kHeaders.end();
 }
 
-constexpr std::string_view kLimits = "#include <mg/limits.cuh>";
+constexpr const char* kLimits = "#include <mg/limits.cuh>";
+constexpr const char* kShared = "#include <mg/shared.cuh>";
 
 // What <mg/limits.cuh> defines.
 bool is_of_limits(const CudaToken& token) {
@@ -46,7 +49,10 @@ class HostParts {
         blank(directive.begin, directive.end);
     }
     for (std::size_t i = 0; i + 1 < source_.tokens.size();) i = after_declaration(i);
-    add_limits();
+    for (const DynamicShared& array : find_dynamic_shared(source_)) {
+      replace(array.begin, array.end, array.replacement());
+    }
+    add_includes();
     std::erase(part_.text, kRemoved);
     part_.text.erase(part_.text.find_last_not_of(" \t\r\n") + 1);
     part_.text += '\n';
@@ -65,16 +71,31 @@ class HostParts {
     }
   }
 
-  void add_limits() {
-    if (std::ranges::none_of(source_.tokens, is_of_limits)) return;
-    const auto removed = std::ranges::find_if(source_.directives, [this](const auto& directive) {
-      return directive.name == "include" && part_.text[directive.begin] == kRemoved;
+  // Each takes the line of an include that was removed. Those that find none come in front.
+  void add_includes() {
+    std::vector<std::string> missing;
+    if (!find_dynamic_shared(source_).empty()) missing.emplace_back(kShared);
+    if (std::ranges::any_of(source_.tokens, is_of_limits)) missing.emplace_back(kLimits);
+    std::erase_if(missing, [this](const std::string& include) {
+      return source_.text.find(include) != std::string::npos;
     });
-    if (removed != source_.directives.end()) {
-      part_.text.insert(removed->begin, kLimits);
-    } else if (part_.text.find(kLimits) == std::string::npos) {
-      part_.text.insert(0, std::string(kLimits) + "\n");
+    for (const CudaDirective& directive : source_.directives) {
+      if (missing.empty()) break;
+      if (directive.name != "include" || part_.text[directive.begin] != kRemoved) continue;
+      insertions_.push_back({directive.begin, missing.back()});
+      missing.pop_back();
     }
+    std::string in_front;
+    for (const std::string& include : missing) in_front += include + "\n";
+    if (!in_front.empty()) insertions_.push_back({0, in_front});
+    // From behind, so that the places of the others stay right.
+    std::ranges::stable_sort(insertions_, std::ranges::greater{}, &Insertion::at);
+    for (const Insertion& insertion : insertions_) part_.text.insert(insertion.at, insertion.text);
+  }
+
+  void replace(std::size_t begin, std::size_t end, std::string text) {
+    blank(begin, end);
+    insertions_.push_back({begin, std::move(text)});
   }
 
   // Line breaks stay, so that messages of compilers name the lines of the original.
@@ -120,8 +141,14 @@ class HostParts {
         fmt::format("{}() (line {})", source_.tokens[name].text, source_.tokens[name].line));
   }
 
+  struct Insertion {
+    std::size_t at;  // in the text before any
+    std::string text;
+  };
+
   const CudaSource& source_;
   const std::set<std::string>& macros_;
+  std::vector<Insertion> insertions_;
   DevicePart part_;
 };
 

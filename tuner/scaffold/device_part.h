@@ -1,7 +1,8 @@
 // device_part(): a CUDA file without what NVRTC does not compile: functions of the host such as
 // main(), and includes of host headers. <mg/limits.cuh> replaces the first of these if the file
-// uses a name such as INFINITY, which nvcc knows and NVRTC does not. Lines keep their numbers,
-// unless a file without such an include gets that one in front. Pure function.
+// uses a name such as INFINITY, which nvcc knows and NVRTC does not. mg::dynamic_shared() of
+// <mg/shared.cuh> replaces dynamic shared memory in kernels. Lines keep their numbers, unless a
+// file with too few such includes gets these in front. Pure function.
 
 #pragma once
 

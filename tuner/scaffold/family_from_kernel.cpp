@@ -15,6 +15,7 @@
 #include "family/operator.h"
 #include "json/json.h"
 #include "scaffold/device_part.h"
+#include "scaffold/dynamic_shared.h"
 #include "scaffold/first_space.h"
 #include "scaffold/kernel_names.h"
 #include "scaffold/kernel_signature.h"
@@ -61,6 +62,7 @@ class FamilyWriter {
     add_dim_if_none();
     lay_out_blocks();
     MGTUNE_TRY(add_tensors());
+    note_decisions();
     note_shared_memory();
     std::string stem = std::filesystem::path(source_.file).stem().string();
     if (stem == "reference") stem = "kernel";
@@ -137,7 +139,16 @@ class FamilyWriter {
   }
 
   void add_tunable(const std::string& name, std::optional<std::int64_t> known, const char* what) {
-    const FirstValues first = first_values(name, axes(), known);
+    FirstValues first = first_values(name, axes(), known);
+    const std::vector<std::int64_t> compared = compared_values(source_, name);
+    const bool is_switch = first.values.front() == 0 || !sounds_tunable(name);
+    if (is_switch && !compared.empty()) {
+      std::set<std::int64_t> values(compared.begin(), compared.end());
+      values.insert(first.first);
+      if (first.values.front() == 0) values.insert(first.values.begin(), first.values.end());
+      if (!known) first.first = *values.begin();
+      first.values.assign(values.begin(), values.end());
+    }
     params_.push_back({name, Json(first.values), first.first, first.values.back()});
     guess(fmt::format("{}{}: a tunable with the values {}; the default is {}{}", what, name,
                       fmt::join(first.values, ", "), first.first,
@@ -373,21 +384,69 @@ class FamilyWriter {
     }
   }
 
+  // A point at the edge of a polygon: the reference must round as the kernel does.
+  void note_decisions() {
+    const auto is_real = [](const NewTensor& tensor) {
+      return !tensor.parameter->type_variable.empty() || is_floating(tensor.parameter->dtype);
+    };
+    if (std::ranges::none_of(tensors_, is_real)) return;
+    for (const NewTensor& tensor : tensors_) {
+      if (std::string_view(tensor.role) == "in" || is_real(tensor)) continue;
+      decide(fmt::format(
+          "{}: integers. If comparisons of floating numbers decide them, compute these numbers in "
+          "the reference in the kernel's own type, float and not double; otherwise they differ "
+          "where two numbers nearly agree",
+          tensor.parameter->name));
+    }
+  }
+
   void note_shared_memory() {
+    add_dynamic_shared();
     for (std::size_t i = place_.body; i < place_.end; ++i) {
-      if (!source_.is(i, "__shared__")) continue;
-      const int line = source_.tokens[i].line;
-      if (i > 0 && source_.is(i - 1, "extern")) {
-        decide(
-            fmt::format("line {}: extern __shared__. Replace it by mg::dynamic_shared<T>() of "
-                        "<mg/shared.cuh>, and give the launch the key \"shared\": its bytes",
-                        line));
-      } else {
-        guess(fmt::format(
-            "line {}: __shared__ works as it is. Written as MG_SHARED of <mg/shared.cuh>, "
-            "the cpu device also finds races in it",
-            line));
+      if (!source_.is(i, "__shared__") || (i > 0 && source_.is(i - 1, "extern"))) continue;
+      guess(
+          fmt::format("line {}: __shared__ works as it is. Written as MG_SHARED of "
+                      "<mg/shared.cuh>, the cpu device also finds races in it",
+                      source_.tokens[i].line));
+      return;
+    }
+  }
+
+  // The first array of the kernel. Several would be the same memory.
+  void add_dynamic_shared() {
+    const std::size_t begin = source_.tokens[place_.body].offset;
+    const std::size_t end = source_.tokens[place_.end].offset;
+    for (const DynamicShared& array : find_dynamic_shared(source_)) {
+      if (array.begin < begin || array.begin >= end) continue;
+      const bool is_variable =
+          std::ranges::find(type_variables_, array.type) != type_variables_.end();
+      shared_bytes_ = is_variable ? fmt::format("sizeof({})", array.type)
+                                  : std::to_string(bytes_of_type(array.type).value_or(4));
+      for (const std::string& threads : block_) {
+        if (threads != "1") shared_bytes_.insert(0, threads + " * ");
       }
+      guess(
+          fmt::format("line {}: extern __shared__ {} {}[] is mg::dynamic_shared<{}>() in the copy, "
+                      "which the cpu device checks",
+                      array.line, array.type, array.name, array.type));
+      decide(
+          fmt::format("shared: {} bytes, one element of {} for each thread, is a guess; take the "
+                      "third value of your launch's <<<grid, block, bytes>>>",
+                      shared_bytes_, array.name));
+      return;
+    }
+    for (std::size_t i = 1; i + 1 < source_.tokens.size(); ++i) {
+      if (!source_.is(i, "__shared__") || !source_.is(i - 1, "extern")) continue;
+      const std::vector<DynamicShared> known = find_dynamic_shared(source_);
+      const bool is_known = std::ranges::any_of(known, [&](const DynamicShared& array) {
+        return array.line == source_.tokens[i - 1].line;
+      });
+      if (is_known) continue;
+      decide(
+          fmt::format("line {}: extern __shared__. Replace it by mg::dynamic_shared<T>() of "
+                      "<mg/shared.cuh> in the kernel, and give the launch the key \"shared\": its "
+                      "bytes",
+                      source_.tokens[i].line));
       return;
     }
   }
@@ -486,9 +545,12 @@ class FamilyWriter {
     return text + fmt::format(
                       "      \"launches\": [\n        {{\n"
                       "          \"kernel\": \"{}\",\n          \"grid\": {},\n"
-                      "          \"block\": {},\n          \"args\": {}\n        }}\n      ],\n"
+                      "          \"block\": {},\n{}          \"args\": {}\n        }}\n      ],\n"
                       "      \"defaults\": [{}]\n",
                       kernel, Json(grid_).line_text(), Json(block_).line_text(),
+                      shared_bytes_.empty()
+                          ? ""
+                          : fmt::format("          \"shared\": \"{}\",\n", shared_bytes_),
                       arguments().line_text(), first.line_text());
   }
 
@@ -573,7 +635,7 @@ class FamilyWriter {
   const KernelPlace& place_;
   const KernelSignature signature_;
   NewFamily family_;
-  std::string source_name_;
+  std::string source_name_, shared_bytes_;
   Words dims_, static_dims_, type_variables_, template_arguments_, grid_, block_, constraints_;
   std::map<std::string, std::optional<std::int64_t>> static_values_;
   std::set<std::string> replaced_defines_;

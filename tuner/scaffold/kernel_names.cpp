@@ -294,6 +294,33 @@ std::vector<OpenName> find_open_names(const CudaSource& source, const KernelPlac
   return names;
 }
 
+std::vector<std::int64_t> compared_values(const CudaSource& source, const std::string& name) {
+  std::set<std::int64_t> values;
+  const auto add_from = [&](const CudaSource& text) {
+    bool found = false;
+    for (std::size_t i = 0; i + 2 < text.tokens.size(); ++i) {
+      if (!text.is_word(i) || text.tokens[i].text != name || !text.is(i + 1, "==")) continue;
+      const std::optional<std::int64_t> value = whole_number(text.tokens[i + 2].text);
+      if (!value) continue;
+      values.insert(*value);
+      found = true;
+    }
+    return found;
+  };
+  add_from(source);
+  bool compares = false;  // the last condition before an #else
+  bool has_rest = false;
+  for (const CudaDirective& directive : source.directives) {
+    if (directive.name == "if" || directive.name == "elif") {
+      compares = add_from(read_cuda_source("", directive.rest));
+    } else if (directive.name == "else") {
+      has_rest = has_rest || compares;
+    }
+  }
+  if (has_rest) values.insert(*values.rbegin() + 1);
+  return {values.begin(), values.end()};
+}
+
 PointerUse find_use(const CudaSource& source, const KernelPlace& place,
                     const std::string& pointer) {
   bool reads = false, writes = false, reads_first = false, unknown = false;

@@ -31,6 +31,10 @@ struct OpenName {
 std::vector<OpenName> find_open_names(const CudaSource& source, const KernelPlace& place,
                                       const KernelSignature& signature);
 
+// The integers that a switch is compared with, ascending: 0 and 1 for "#if METHOD == 0", "#elif
+// METHOD == 1". If an #else follows the last one, the next integer stands for it.
+std::vector<std::int64_t> compared_values(const CudaSource& source, const std::string& name);
+
 enum class PointerUse : std::uint8_t {
   read,
   written,

@@ -341,6 +341,12 @@ std::vector<ConstantArray> find_constant_arrays(const CudaSource& source) {
   return arrays;
 }
 
+std::optional<std::int64_t> bytes_of_type(const std::string& type) {
+  const auto found = named_types().find(type);
+  if (found == named_types().end()) return std::nullopt;
+  return static_cast<std::int64_t>(size_in_bytes(found->second.dtype)) * found->second.lanes;
+}
+
 Result<KernelSignature> read_signature(const CudaSource& source, const KernelPlace& place) {
   return SignatureReader(source, place).read();
 }

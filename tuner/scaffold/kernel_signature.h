@@ -60,6 +60,9 @@ struct ConstantArray {
 // Those in the file whose elements have a dtype, in order.
 std::vector<ConstantArray> find_constant_arrays(const CudaSource& source);
 
+// The bytes of an element: 4 for "float", 16 for "float4"; nullopt for a type without a dtype.
+std::optional<std::int64_t> bytes_of_type(const std::string& type);
+
 // unsupported, with file, line and parameter, for a type that an operator file cannot pass: a
 // pointer to a pointer, a reference, a struct, a texture, a parameter pack.
 Result<KernelSignature> read_signature(const CudaSource& source, const KernelPlace& place);

@@ -44,13 +44,16 @@ TEST(JsonPlaceTest, TextThatIsNoJsonDoesNoHarm) {
   EXPECT_EQ(place_in_json("", "/a"), "");
 }
 
-TEST(JsonPlaceTest, AMessageGetsThePlaceAtTheEndOfItsFirstLine) {
+TEST(JsonPlaceTest, ALineThatNamesAPointerGetsThePlaceAtItsEnd) {
   const TestFolder folder;
   const std::string file = folder.file("add.json");
   std::ofstream(file) << kText;
   FileSystem& real = FileSystem::real();
   EXPECT_EQ(with_json_place(file + ": /list/0: expected string, got 1\nmore", real),
             file + ": /list/0: expected string, got 1 (line 3, column 12)\nmore");
+  EXPECT_EQ(
+      with_json_place(file + ": /a: bad\n  ^~~\n" + file + ": /list/0: bad", real),
+      file + ": /a: bad (line 2, column 8)\n  ^~~\n" + file + ": /list/0: bad (line 3, column 12)");
   EXPECT_EQ(with_json_place("--kernel: " + file + ": /a: bad", real),
             "--kernel: " + file + ": /a: bad (line 2, column 8)");
   EXPECT_EQ(with_json_place(file + ": unknown key 'c/d'", real),

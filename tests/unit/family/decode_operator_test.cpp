@@ -409,6 +409,37 @@ INSTANTIATE_TEST_SUITE_P(Mutations, MalformedOperatorTest, testing::ValuesIn(kMu
                            return mutation.param.name;
                          });
 
+TEST(DecodeOperatorTest, AllMistakesAreNamed) {
+  std::string text = golden_text("rmsnorm.forward");
+  text = replaced(text, "ceil_div(rows, ROWS", "ceil_div(rws, ROWS");
+  text = replaced(text, R"("rows:i64", "x_stride:i64")", R"("rows:i16", "x_strid")");
+  text = replaced(text, R"("tolerance")", R"("tolerances")");
+  text = replaced(text, R"("fill": "normal")", R"("fill": "norml")");
+  const std::string message = decode_text("rmsnorm.forward", text).status().message();
+  std::vector<std::string> places;
+  const std::string file = "kernels/rmsnorm/forward.json: ";
+  for (std::size_t at = 0; (at = message.find(file, at)) != std::string::npos;) {
+    at += file.size();
+    places.push_back(message.substr(at, message.find(':', at) - at));
+  }
+  // The check is left out: it is judged by the tensors, one of which is not known.
+  EXPECT_EQ(places, (std::vector<std::string>{"/tensors/x/fill", "/designs/row/launches/0/grid/0",
+                                              "/designs/row/launches/0/args/4",
+                                              "/designs/row/launches/0/args/5"}))
+      << message;
+}
+
+TEST(DecodeOperatorTest, TwentyMistakesAreWrittenOut) {
+  std::string text = golden_text("rmsnorm.forward");
+  std::string wrong = "\"x\"";
+  for (int i = 0; i < 22; ++i) wrong += ", \"no" + std::to_string(i) + "\"";
+  text = replaced(text, R"("args": ["x")", "\"args\": [" + wrong);
+  const std::string message = decode_text("rmsnorm.forward", text).status().message();
+  EXPECT_NE(message.find("'no19'"), std::string::npos) << message;
+  EXPECT_EQ(message.find("'no20'"), std::string::npos) << message;
+  EXPECT_NE(message.find("\nand 2 more mistakes in this file"), std::string::npos) << message;
+}
+
 // What follows the place is the JSON library's wording.
 TEST(DecodeOperatorTest, MalformedJsonNamesLineAndColumn) {
   const std::string text = golden_text("rmsnorm.forward");

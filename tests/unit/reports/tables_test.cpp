@@ -314,6 +314,10 @@ TEST(ReportJsonTest, VariantsCarryTypedParametersAndNulls) {
 TEST(ReportJsonTest, FailuresAreOnlyFailures) {
   const nlohmann::json json =
       nlohmann::json::parse(failures_json(make_report_model(made_up_rows())));
+  ASSERT_FALSE(json["causes"].empty());
+  EXPECT_EQ(json["causes"][0]["outcome"], "compile_failed");
+  EXPECT_EQ(json["causes"][0]["variants"], 2);
+  EXPECT_TRUE(json["causes"][0]["example"]["variant"].is_string());
   ASSERT_THAT(json["failures"], SizeIs(3));
   EXPECT_EQ(json["failures"][0]["outcome"], "wrong");
   EXPECT_TRUE(json["failures"][1]["check"].is_null());

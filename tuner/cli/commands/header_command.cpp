@@ -41,9 +41,10 @@ class HeaderCommand final : public Command {
     }
     std::cout << fmt::format(
         "wrote {}: {}_plan() and {}_launch(){}\n"
-        "next: include it in a program, and build that with\n"
-        "  cc program.c -o program $(pkg-config --cflags --libs mgruntime)\n",
-        output_, plan, plan, operators.size() > 1 || !first.dtypes.empty() ? ", and so on" : "");
+        "next: cc program.c -o program $(pkg-config --cflags --libs mgruntime)\n"
+        "program.c is your program, which includes {}\n",
+        output_, plan, plan, operators.size() > 1 || !first.dtypes.empty() ? ", and so on" : "",
+        name);
     return ExitCode::ok;
   }
 

@@ -13,6 +13,7 @@
 #include "debug/chosen_variant.h"
 #include "debug/debug_tool.h"
 #include "debug/printed_build.h"
+#include "debug/quiet_output.h"
 #include "debug/run_worker.h"
 #include "debug/single_run.h"
 #include "plan/problem_set.h"
@@ -48,18 +49,18 @@ class RunCommand final : public Command {
            "runs that a program would run. A parameter that --variant leaves out has the value of\n"
            "its design's first default. Exit code 1: the variant is wrong; 3: it failed "
            "otherwise.\n"
+           "With --json, what the kernel prints goes to standard error.\n"
            "kernels/DEBUGGING.md shows how to debug a kernel.\n"
            "Examples:\n"
-           "  mgtune run --kernel rmsnorm.forward --gpu cpu --problem rows=4,hidden=256\n"
-           "  mgtune run --kernel path/to/my_family/ --problem n=1000 --variant 'flat "
-           "THREADS=256'\n"
-           "  mgtune run --kernel my_family/ --gpu cpu --under gdb -- -ex 'break add.cu:22'\n"
-           "  mgtune run --kernel rmsnorm.forward --gpu H200 --print ptx";
+           "  mgtune run rmsnorm.forward --gpu cpu --problem rows=4,hidden=256\n"
+           "  mgtune run path/to/my_family/ --problem n=1000 --variant 'flat THREADS=256'\n"
+           "  mgtune run my_family/ --gpu cpu --under gdb -- -ex 'break add.cu:22'\n"
+           "  mgtune run rmsnorm.forward --gpu H200 --print ptx";
   }
 
   void declare(ArgumentList& arguments) override {
-    arguments.required("--kernel", kernel_, "NAME|DIR",
-                       "Operator (rmsnorm.forward), or a family's folder with one operator");
+    arguments.required_kernel(kernel_, "NAME|DIR",
+                              "Operator (rmsnorm.forward), or a family's folder with one operator");
     arguments.value("--problem", problem_, "DIMS", "rows=4096,hidden=4096,T=bf16");
     arguments.value("--variant", variant_, "TEXT",
                     "'DESIGN THREADS=256,VEC=4', or as 'mgtune show variants' prints it");
@@ -78,6 +79,7 @@ class RunCommand final : public Command {
                     "With --in-process: lines, or full, which does not optimize (default: full on "
                     "cpu, lines on a GPU)");
     arguments.database(database_);
+    arguments.json(json_);
   }
 
   Result<ExitCode> run(const Invocation& invocation) override {
@@ -105,6 +107,9 @@ class RunCommand final : public Command {
       return invalid_argument("'" + tool_arguments_.front() +
                               "': words without an option are arguments of the tool that --under "
                               "names");
+    }
+    if (json_ && (!print_.empty() || !under_.empty())) {
+      return invalid_argument("--json does not go with --print or --under");
     }
     if (!debug_info_.empty() && !in_process_) {
       return invalid_argument("--debug-info goes with --in-process");
@@ -136,9 +141,15 @@ class RunCommand final : public Command {
     ::setenv("MGTUNE_CPU_DEADLINE_S", "1000000", 0);
     DebugInfo debug = debug_info_under("", chosen.device.kind);
     if (!debug_info_.empty()) debug = debug_info_ == "full" ? DebugInfo::full : DebugInfo::lines;
+    std::optional<QuietOutput> quiet;
+    if (json_) {
+      MGTUNE_ASSIGN(QuietOutput on_errors, QuietOutput::begin_on_errors());
+      quiet.emplace(std::move(on_errors));
+    }
     MGTUNE_ASSIGN(const SingleRun run, run_variant(chosen.device.id, chosen.problem, chosen.values,
                                                    debug, RunSteps::launch_only));
-    std::cout << run_text(run);
+    quiet.reset();
+    std::cout << (json_ ? json_of(chosen, run) : run_text(run));
     return run_exit_code(run.outcome);
   }
 
@@ -150,14 +161,22 @@ class RunCommand final : public Command {
     }
     MGTUNE_ASSIGN(const std::chrono::milliseconds deadline,
                   measure_deadline(chosen.device.kind, chosen.problem));
-    MGTUNE_ASSIGN(
-        const RunWorkerEnd end,
-        run_in_worker({invocation.program, "worker", "run", chosen.device.id, kernel_,
-                       chosen.problem.op->full_name(), chosen.problem.text(), chosen.variant},
-                      deadline));
+    std::vector<std::string> command = {
+        invocation.program,    "worker",      "run",
+        chosen.device.id,      kernel_,       chosen.problem.op->full_name(),
+        chosen.problem.text(), chosen.variant};
+    if (json_) command.emplace_back("json");
+    MGTUNE_ASSIGN(const RunWorkerEnd end, run_in_worker(command, deadline));
     if (end.outcome == Outcome::ok) return static_cast<ExitCode>(end.exit_code);
-    std::cout << lost_run_text(end);
+    SingleRun lost;
+    lost.outcome = end.outcome;
+    lost.message = end.message;
+    std::cout << (json_ ? json_of(chosen, lost) : lost_run_text(end));
     return run_exit_code(end.outcome);
+  }
+
+  static std::string json_of(const Chosen& chosen, const SingleRun& run) {
+    return run_json(chosen.device.id, chosen.problem, chosen.variant, run);
   }
 
   // Returns only if the tool does not start: otherwise this process becomes the tool.
@@ -200,7 +219,7 @@ class RunCommand final : public Command {
 
   std::string kernel_, problem_, variant_, gpu_ = "auto", print_, under_, debug_info_, database_;
   std::vector<std::string> tool_arguments_;
-  bool in_process_ = false;
+  bool in_process_ = false, json_ = false;
 };
 
 }  // namespace

@@ -222,6 +222,7 @@ class SweepCommand final : public Command {
       std::cout << json;
     }
     if (interrupted()) return interrupt_exit_code();
+    std::cerr << next_step_text(sweeps, request_.kernel);
     if (problems > 0 && unserved == problems) {
       return environment_error("none of the problems can run on " + devices);
     }

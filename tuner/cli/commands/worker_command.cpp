@@ -5,12 +5,14 @@
 
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output/run_output.h"
 #include "compile/compile_worker.h"
 #include "core/text.h"
+#include "debug/quiet_output.h"
 #include "debug/single_run.h"
 #include "family_check/trial.h"
 #include "measure/timing_method_probe.h"
@@ -31,7 +33,7 @@ class WorkerCommand final : public Command {
                    "The task of the process");
     arguments.words("WORDS", words_,
                     "measure: DEVICE METHOD [REASON]; count: DEVICE; compile: TARGET; run: DEVICE "
-                    "KERNEL OPERATOR PROBLEM VARIANT; trial: REQUEST; leave: CODE DATABASE");
+                    "KERNEL OPERATOR PROBLEM VARIANT [json]; trial: REQUEST; leave: CODE DATABASE");
   }
   Result<ExitCode> run(const Invocation&) override {
     if (kind_ == "compile") {
@@ -66,7 +68,8 @@ class WorkerCommand final : public Command {
  private:
   // The child process of `mgtune run`.
   Result<ExitCode> run_once() const {
-    if (words_.size() != 5) {
+    const bool json = words_.size() == 6 && words_.back() == "json";
+    if (words_.size() != 5 && !json) {
       return invalid_argument("worker run: expected a device, a kernel and what to run of it");
     }
     // So that what a kernel prints is not lost if it crashes afterwards.
@@ -74,9 +77,15 @@ class WorkerCommand final : public Command {
     Catalog catalog(FileSystem::real());
     MGTUNE_ASSIGN(const WorkItem item,
                   bind_request(catalog, {words_[1], words_[2], words_[3]}, words_[4]));
+    std::optional<QuietOutput> quiet;
+    if (json) {
+      MGTUNE_ASSIGN(QuietOutput on_errors, QuietOutput::begin_on_errors());
+      quiet.emplace(std::move(on_errors));
+    }
     MGTUNE_ASSIGN(const SingleRun run, run_variant(words_[0], item.problem, item.variant,
                                                    DebugInfo::none, RunSteps::check_and_time));
-    std::cout << run_text(run);
+    quiet.reset();
+    std::cout << (json ? run_json(words_[0], item.problem, words_[4], run) : run_text(run));
     return run_exit_code(run.outcome);
   }
 

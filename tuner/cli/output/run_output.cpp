@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "json/json.h"
 #include "text/printable.h"
 #include "text/text_table.h"
 #include "text/units.h"
@@ -59,6 +60,34 @@ std::string run_text(const SingleRun& run) {
             : fmt::format(" (method {}: the data may be in the caches)", run.method));
   }
   return text;
+}
+
+std::string run_json(const std::string& device, const Problem& problem, const std::string& variant,
+                     const SingleRun& run) {
+  const auto output_json = [](const OutputReport& output) -> Json {
+    const bool is_wrong = output.wrong > 0;
+    return {{"tensor", output.tensor},
+            {"error", output.error},
+            {"tolerance", output.tolerance},
+            {"compared", output.compared},
+            {"wrong", output.wrong},
+            {"first", is_wrong ? Json(output.first) : Json()},
+            {"expected", is_wrong ? Json(output.expected) : Json()},
+            {"got", is_wrong ? Json(output.got) : Json()}};
+  };
+  return Json({{"format", 1},
+               {"device", device},
+               {"operator", problem.op->full_name()},
+               {"problem", problem.text()},
+               {"variant", variant},
+               {"outcome", to_string(run.outcome)},
+               {"message", run.message},
+               {"compiler_output", run.compiler_output},
+               {"outputs", Json::array(run.outputs, output_json)},
+               {"method", run.method.empty() ? Json() : Json(run.method)},
+               {"time_ns", run.time_ns},
+               {"launches_timed", run.launches_timed}})
+      .document_text();
 }
 
 std::string lost_run_text(const RunWorkerEnd& end) {

@@ -19,6 +19,10 @@ std::string run_announcement(const DeviceInfo& device, const Problem& problem,
 // The outcome, each output with its error, and the time.
 std::string run_text(const SingleRun& run);
 
+// The same as JSON. The device is named by its id.
+std::string run_json(const std::string& device, const Problem& problem, const std::string& variant,
+                     const SingleRun& run);
+
 // The line "outcome" for a child process that crashed or hung.
 std::string lost_run_text(const RunWorkerEnd& end);
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <set>
 #include <utility>
 
+#include "core/text.h"
 #include "json/json.h"
 #include "model/report_model.h"
 #include "search/search.h"
@@ -267,6 +269,7 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
     json["skipped"] = summary.skipped;
     MGTUNE_ASSIGN(const ReportModel model, model_of(sweep, store));
     json["picks"] = picks_rows(model);
+    json["causes"] = causes_rows(model);
     all.push_back(std::move(json));
   }
   return Json({{"format", 1}, {"sweeps", all}}).document_text();
@@ -295,6 +298,17 @@ std::string summary_text(const FinishedSweep& sweep, const std::string& show_fai
   text += settled_text(sweep);
   if (summary.stopped_early || summary.ended_by_budget) text += stop_text(sweep);
   return text + "results in " + store.path() + "\n";
+}
+
+std::string next_step_text(const std::vector<FinishedSweep>& sweeps, const std::string& kernel) {
+  for (const FinishedSweep& sweep : sweeps) {
+    if (!sweep.summary.outcomes.contains(Outcome::ok)) continue;
+    const Operator& op = *sweep.plan->problems.front().problem.op;
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(op.sources->folder, ignored)) return "";  // built in
+    return fmt::format("next: mgtune header {} -o {}_ops.h\n", shell_word(kernel), op.family);
+  }
+  return "";
 }
 
 std::int64_t failed_variants(const SweepSummary& summary) {

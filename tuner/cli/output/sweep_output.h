@@ -42,6 +42,10 @@ Result<std::string> sweep_json(const std::vector<FinishedSweep>& sweeps, Store& 
 std::string summary_text(const FinishedSweep& sweep, const std::string& show_failures,
                          Store& store);
 
+// After a sweep of a family of the user's own that found a variant that works: the command that
+// writes typed functions for it. "" otherwise. `kernel` is the word of the sweep.
+std::string next_step_text(const std::vector<FinishedSweep>& sweeps, const std::string& kernel);
+
 std::int64_t failed_variants(const SweepSummary& summary);
 
 }  // namespace mgtune

@@ -113,6 +113,61 @@ TEST(FamilyFromKernelTest, NamesOfLimitsComeFromAHeaderForDevices) {
   EXPECT_EQ(text_of("#include <math.h>\n" + without), "\n" + without);
 }
 
+TEST(FamilyFromKernelTest, ASwitchHasTheValuesThatTheSourceComparesItWith) {
+  const Result<NewFamily> family = family_of(R"(
+#ifndef METHOD
+#define METHOD 0
+#endif
+#ifndef use_trick
+#define use_trick 0
+#endif
+template <int MODE>
+__global__ void f(const float* x, int* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if METHOD == 0
+  if (i < n) y[i] = x[i] > 1;
+#elif METHOD == 1
+  if (i < n) y[i] = x[i] > 2;
+#else
+  if (i < n) y[i] = x[i] > 3;
+#endif
+#if use_trick == 2
+  y[i] += 1;
+#endif
+  if constexpr (MODE == 7) y[i] = 7;
+}
+)");
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_THAT(family->files[0].content,
+              AllOf(HasSubstr("\"METHOD\": [0, 1, 2]"), HasSubstr("\"use_trick\": [0, 1, 2]"),
+                    HasSubstr("\"MODE\": [1, 7]")));
+  EXPECT_THAT(family->to_decide, Contains(HasSubstr("y: integers. If comparisons")));
+}
+
+TEST(FamilyFromKernelTest, DynamicSharedMemoryIsThatOfTheHeader) {
+  const Result<NewFamily> family = family_of(R"(#include <cmath>
+#include <cfloat>
+template <class T>
+__global__ void f(const T* x, T* y, int n) {
+  extern __shared__ __align__(16) unsigned char bytes[];
+  y[threadIdx.x] = FLT_MAX;
+}
+)");
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_THAT(family->files[1].content,
+              AllOf(HasSubstr("#include <mg/limits.cuh>\n#include <mg/shared.cuh>\ntemplate"),
+                    HasSubstr("  unsigned char* bytes = mg::dynamic_shared<unsigned char>();\n"),
+                    Not(HasSubstr("extern"))));
+  EXPECT_THAT(family->files[0].content, HasSubstr("\"shared\": \"THREADS * 1\""));
+  EXPECT_THAT(family->to_decide, Contains(HasSubstr("shared: THREADS * 1 bytes")));
+
+  const Result<NewFamily> outside = family_of(
+      "extern __shared__ float all[];\n__global__ void f(float* y, int n) { y[0] = all[0]; }\n");
+  ASSERT_TRUE(outside.ok()) << outside.status().message();
+  EXPECT_THAT(outside->files[1].content, HasSubstr("extern __shared__ float all[];"));
+  EXPECT_THAT(outside->to_decide, Contains(HasSubstr("line 1: extern __shared__. Replace it")));
+}
+
 TEST(FamilyFromKernelTest, APointerThatIsReadFirstIsInout) {
   const auto role = [](const std::string& body) {
     const Result<NewFamily> family = family_of("__global__ void f(float* y, int n) {" + body + "}");
