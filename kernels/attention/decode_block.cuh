@@ -48,19 +48,25 @@ struct Arguments {
   mg::i64 q_sb, q_ss, q_sh, k_sb, k_ss, k_sh, v_sb, v_ss, v_sh, o_sb, o_ss, o_sh;
 };
 
-// The work of a block. blockIdx.x is a head of keys and a block of its rows, blockIdx.y a part,
-// blockIdx.z a sequence.
+// The work of a block: up to V::kRows rows of a head of keys, and a part of a sequence.
 template <class V>
 struct Place {
   using T = typename V::T;
   int sequence, part, kv_head, group, first_row, rows;
 
+  // blockIdx.x is a head of keys and a block of its rows, blockIdx.y a part, blockIdx.z a sequence.
   __device__ __forceinline__ explicit Place(const Arguments<T>& in)
-      : sequence(static_cast<int>(blockIdx.z)),
-        part(static_cast<int>(blockIdx.y)),
-        kv_head(static_cast<int>(blockIdx.x) % in.kv_heads),
+      : Place(in, static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y),
+              static_cast<int>(blockIdx.x) % in.kv_heads,
+              static_cast<int>(blockIdx.x) / in.kv_heads) {}
+
+  __device__ __forceinline__ Place(const Arguments<T>& in, int sequence, int part, int kv_head,
+                                   int row_block)
+      : sequence(sequence),
+        part(part),
+        kv_head(kv_head),
         group(in.heads / in.kv_heads),
-        first_row(static_cast<int>(blockIdx.x) / in.kv_heads * V::kRows),
+        first_row(row_block * V::kRows),
         rows(minimum(V::kRows, group * in.q_len - first_row)) {}
 
   __device__ __forceinline__ const T* q(const Arguments<T>& in) const {
@@ -110,11 +116,17 @@ __device__ __forceinline__ void begin(const Arguments<typename V::T>& in, const 
   }
 }
 
-// The sums of a block's warps in shared memory. All threads of the block call its functions.
+// The sums of a block's warps in shared memory, where each warp has `rows_per_warp` rows. All
+// threads of the block call its functions.
 template <class V>
 struct Merged {
-  float* const sums = mg::dynamic_shared<float>();  // one row per warp and row of the block
-  float* const weights = sums + V::kMergedRows * V::kMergedRow;
+  float *sums, *weights;
+  int rows_per_warp;
+
+  __device__ __forceinline__ Merged(float* place, int rows_per_warp)
+      : sums(place),
+        weights(place + V::kWarps * rows_per_warp * V::kMergedRow),
+        rows_per_warp(rows_per_warp) {}
 
   __device__ __forceinline__ void put(const mg::AttentionRows<V>& own, int rows) const {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -122,7 +134,7 @@ struct Merged {
     for (int i = 0; i < V::kRowTiles; ++i) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        const int row = own.row(i, r), place = warp * V::kRows + row;
+        const int row = own.row(i, r), place = warp * rows_per_warp + row;
         const float4 weight =
             make_float4(own.log2_base(i, r), own.sum(i, r), own.unrounded_sum(i, r), 0.0f);
         if (row >= rows) continue;
@@ -147,7 +159,7 @@ struct Merged {
       mg::AttentionPiece pieces[V::kWarps], sum = mg::no_keys();
 #pragma unroll
       for (int w = 0; w < V::kWarps; ++w) {
-        const int place = w * V::kRows + row;
+        const int place = w * rows_per_warp + row;
         pieces[w] = {*reinterpret_cast<const float4*>(sums + place * V::kMergedRow + column),
                      *reinterpret_cast<const float4*>(weights + place * 4)};
       }
@@ -156,6 +168,31 @@ struct Merged {
     }
   }
 };
+
+// Adds a tile of keys to `rows`. The tile begins at `key`; rows from `end_key` on are zeros. The
+// sequence has `keys` keys. `k_tile` holds K, and V behind it.
+template <class V>
+__device__ __forceinline__ void attend_tile(const Arguments<typename V::T>& in,
+                                            const Place<V>& place, mg::AttentionRows<V>& rows,
+                                            const typename V::T* k_tile, int key, int end_key,
+                                            int keys) {
+  const int diagonal = keys - in.q_len, window = in.scaling.window;
+  const auto own = [&](int row) { return (place.first_row + row) / place.group + diagonal; };
+  typename mg::AttentionRows<V>::Scores scores;
+  rows.multiply_q(scores, k_tile, [](int) {});
+  rows.cap(scores, in.scaling);
+  const int last = key + V::kKeys - 1;
+  bool hides = last >= end_key;
+  if constexpr (V::kCausal) hides |= last > own(0);
+  if constexpr (V::kWindowed && !V::kCausal) hides |= last > own(0) + window;
+  if constexpr (V::kWindowed) hides |= key < own(place.rows - 1) - window;
+  if (hides) rows.mask(scores, own, key, keys, window);
+  rows.follow_maximum(scores);
+  typename mg::AttentionRows<V>::Probabilities probabilities;
+#pragma unroll
+  for (int step = 0; step < V::kKeys / 16; ++step) rows.exponentiate(scores, step, probabilities);
+  rows.multiply_v(probabilities, k_tile + V::kTile);
+}
 
 // Computes attention of a block's rows over keys [first_key, end_key) of a sequence that has `keys`
 // keys.
@@ -193,37 +230,18 @@ __device__ __forceinline__ Merged<V> attend(const Arguments<typename V::T>& in,
 
   mg::AttentionRows<V> rows(in.scaling, q_tile);
   rows.load_q();
-  const int diagonal = keys - in.q_len, window = in.scaling.window;
-  const auto own = [&](int row) { return (place.first_row + row) / place.group + diagonal; };
-  const int first_own = own(0), last_own = own(place.rows - 1);
   int slot = 0;
   for (int key = first_key + warp * V::kKeys; key < end_key; key += kStep) {
     copies.template wait<V::kStages - 1>();
     __syncwarp();
-    const T* const k_tile = ring + slot * 2 * V::kTile;
-    typename mg::AttentionRows<V>::Scores scores;
-    rows.multiply_q(scores, k_tile, [](int) {});
-    rows.cap(scores, in.scaling);
-    const int last = key + V::kKeys - 1;
-    bool hides = last >= end_key;
-    if constexpr (V::kCausal) hides |= last > first_own;
-    if constexpr (V::kWindowed && !V::kCausal) hides |= last > first_own + window;
-    if constexpr (V::kWindowed) hides |= key < last_own - window;
-    if (hides) rows.mask(scores, own, key, keys, window);
-    rows.follow_maximum(scores);
-    typename mg::AttentionRows<V>::Probabilities probabilities;
-#pragma unroll
-    for (int step = 0; step < V::kKeys / 16; ++step) {
-      rows.exponentiate(scores, step, probabilities);
-    }
-    rows.multiply_v(probabilities, k_tile + V::kTile);
+    attend_tile(in, place, rows, ring + slot * 2 * V::kTile, key, end_key, keys);
     __syncwarp();  // All lanes have read the tile.
     load(slot);
     slot = slot == V::kStages - 1 ? 0 : slot + 1;
   }
   copies.template wait<0>();
   __syncthreads();  // Every warp is done with its ring.
-  const Merged<V> merged;
+  const Merged<V> merged(mg::dynamic_shared<float>(), V::kRows);
   merged.put(rows, place.rows);
   __syncthreads();
   return merged;

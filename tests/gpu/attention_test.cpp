@@ -81,6 +81,13 @@ INSTANTIATE_TEST_SUITE_P(
             "attention.decode",
             "batch=9,q_len=1,kv_len=2000,total_kv=7000,heads=16,kv_heads=1,head_dim=64,paged=true,"
             "page_size=16,pages=460,T=bf16"},
+        // Runs of several sequences, and parts of sequences.
+        ProblemOnGpu{"attention.decode",
+                     "batch=90,q_len=1,kv_len=900,total_kv=20000,heads=12,kv_heads=12,"
+                     "head_dim=128,lse=true,T=bf16"},
+        ProblemOnGpu{
+            "attention.decode",
+            "batch=3,q_len=1,kv_len=3000,total_kv=5000,heads=128,kv_heads=1,head_dim=128,T=bf16"},
         ProblemOnGpu{
             "attention.decode",
             "batch=2,q_len=16,kv_len=777,heads=4,kv_heads=2,head_dim=256,windowed=true,window=100,"

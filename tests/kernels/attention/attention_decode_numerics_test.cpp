@@ -1,7 +1,7 @@
 // attention.decode where softmax goes wrong, on the cpu device: logits of 1e4, one value
 // everywhere, NaN behind the last key, rows and parts that see nothing, V of ones, log-sum-exp to
-// the last digits, the same bits again; parts added by the last block, by a second kernel, and in a
-// cluster (of one block there).
+// the last digits, the same bits again; parts added by the last block, by a second kernel, in a
+// cluster (of one block there), and keys that are shared out evenly in one to seven runs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,31 +16,42 @@
 namespace mgtune {
 namespace {
 
-// Keys are cut into parts of `chunk`.
+// Keys are cut into parts of `chunk`, or into equal `runs`.
 struct Way {
   const char* name;
-  int chunk;
+  int chunk, runs = 0;
 };
 
 std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
 
 constexpr Way kLastBlock{"COMBINE::last_block", 32}, kTwoKernels{"COMBINE::kernel", 64};
 constexpr Way kCluster{"cluster", 0};
+constexpr Way kOneRun{"one run", 0, 1}, kThreeRuns{"three runs", 0, 3};
+constexpr Way kSevenRuns{"seven runs", 0, 7};
 constexpr int kMaxKeys = 300;
 
 class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics> {
  public:
-  static constexpr Way kWays[] = {kLastBlock, kTwoKernels, kCluster};
+  static constexpr Way kWays[] = {kLastBlock, kTwoKernels, kCluster,
+                                  kOneRun,    kThreeRuns,  kSevenRuns};
 
   static void SetUpTestSuite() {
-    std::vector<std::string> kernels;
+    std::vector<std::string> kernels, even_kernels;
     for (const char* type : {"__half", "__nv_bfloat16"}) {
-      for (const Way& way : kWays) {
+      for (const Way& way : {kLastBlock, kTwoKernels, kCluster}) {
         kernels.push_back(kernel(type, way));
       }
       kernels.push_back(combine(type));
+      even_kernels.push_back(even_kernel(type));
     }
     module_ = new CpuModule(CpuModule::build("kernels/attention", "decode.cu", kernels).value());
+    even_module_ = new CpuModule(
+        CpuModule::build("kernels/attention", "decode_even.cu", even_kernels).value());
+  }
+
+  static void TearDownTestSuite() {
+    delete std::exchange(even_module_, nullptr);
+    AttentionHeadTest::TearDownTestSuite();
   }
 
   // Tiles of 16 keys, two warps, two stages; causal, with log-sum-exp.
@@ -50,6 +61,10 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
            ", 64, 16, 16, 2, 2, 1, " + (in_cluster ? "1" : way.name) +
            ", false, false, true, false, false, true>";
   }
+  static std::string even_kernel(const std::string& type) {
+    return "attention_decode_even<" + type +
+           ", 64, 16, 16, 2, 2, 1, false, false, true, false, false, true>";
+  }
   static std::string combine(const std::string& type) {
     return "attention_decode_combine<" + type + ", 64, 16, 128, false, false, true>";
   }
@@ -57,7 +72,8 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
   // What the kernels make of the head; behind the last key lies NaN, and so it does in the parts
   // that nobody wrote.
   static AttentionOutput run(const AttentionHead& head, const Way& way) {
-    Device& device = module_->device();
+    const bool is_even = way.runs != 0;
+    Device& device = is_even ? even_module_->device() : module_->device();
     const auto upload = [&](int rows, const AttentionHead::Element& element) {
       return DeviceTensor::upload(device, dtype(), attention_rows(rows, element)).value();
     };
@@ -66,10 +82,11 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
     const auto lens =
         DeviceTensor::upload(device, DType::i32, {static_cast<double>(head.keys)}).value();
     const std::int32_t max_parts = way.chunk == 0 ? 1 : kMaxKeys / way.chunk;
-    const auto parts = static_cast<std::size_t>(max_parts);
+    const auto parts = static_cast<std::size_t>(is_even ? 2 * way.runs : max_parts);
     const auto sums = DeviceTensor::poisoned(device, DType::f32, parts * 16 * 64).value();
     const auto weights = DeviceTensor::poisoned(device, DType::f32, parts * 16 * 4).value();
-    const auto counters = DeviceTensor::upload(device, DType::i32, {0}).value();
+    const auto counters =
+        DeviceTensor::upload(device, DType::i32, std::vector<double>(parts, 0)).value();
     const auto rows = static_cast<std::size_t>(head.queries);
     const auto o = DeviceTensor::poisoned(device, dtype(), rows * AttentionHead::kDim).value();
     const auto lse = DeviceTensor::poisoned(device, DType::f32, rows).value();
@@ -82,14 +99,27 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
     std::int32_t parts_argument = max_parts;
     std::int64_t sb = 0, ss = AttentionHead::kDim, sh = AttentionHead::kDim;
     std::vector<void*> args = {&q_data, &k_data, &v_data, &lens_data, &table, &o_data, &lse_data};
-    if (way.chunk != 0) args.insert(args.end(), {&sums_data, &weights_data, &counters_data});
-    args.insert(args.end(),
-                {&scale, &softcap, &q_len, &kv_len, &one, &one, &none, &one, &none, &chunk, &sb,
-                 &ss,    &sh,      &sb,    &ss,     &sh,  &sb,  &ss,   &sh,  &sb,   &ss,    &sh});
-    const std::uint32_t shared = (16 + 2 * 2 * 2 * 16) * 64 * 2 + 32 * 16 * 64 / 4;
-    Status status =
-        module_->launch_with(kernel(GetParam(), way), {1, static_cast<std::uint32_t>(max_parts), 1},
-                             64, shared, args.data());
+    if (way.chunk != 0 || is_even) {
+      args.insert(args.end(), {&sums_data, &weights_data, &counters_data});
+    }
+    args.insert(args.end(), {&scale, &softcap, &q_len, &kv_len, &one, &one, &none, &one, &none});
+    if (is_even) {  // one sequence, column, pass and block of rows; runs of one tile or more
+      args.insert(args.end(), {&one, &one, &one, &one, &one, &none});
+    } else {
+      args.push_back(&chunk);
+    }
+    args.insert(args.end(), {&sb, &ss, &sh, &sb, &ss, &sh, &sb, &ss, &sh, &sb, &ss, &sh});
+    const std::uint32_t rings = (16 + 2 * 2 * 2 * 16) * 64 * 2;
+    Status status;
+    if (is_even) {
+      status =
+          even_module_->launch_with(even_kernel(GetParam()), static_cast<std::uint32_t>(way.runs),
+                                    64, rings + 4 * 2 * 16 * 76 + 64, args.data());
+    } else {
+      status = module_->launch_with(kernel(GetParam(), way),
+                                    {1, static_cast<std::uint32_t>(max_parts), 1}, 64,
+                                    rings + 32 * 16 * 64 / 4, args.data());
+    }
     EXPECT_TRUE(status.ok()) << status.message();
     if (way.chunk == kTwoKernels.chunk) {
       void* combine_args[] = {&lens_data,      &o_data, &lse_data, &sums_data, &weights_data,
@@ -101,6 +131,9 @@ class AttentionDecodeNumerics : public AttentionHeadTest<AttentionDecodeNumerics
     EXPECT_THAT(counters.download().value(), testing::Each(0.0));
     return {o.download().value(), lse.download().value()};
   }
+
+ private:
+  static inline CpuModule* even_module_ = nullptr;
 };
 
 TEST_P(AttentionDecodeNumerics, LogSumExpIsThatOfTheFormula) {

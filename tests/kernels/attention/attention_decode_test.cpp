@@ -30,6 +30,20 @@ struct Split {
   }
 };
 
+// The design that shares the keys out evenly. Its grid has 8 * BLOCKS_PER_SM blocks at most.
+struct Even {
+  int rows = 16, block_n = 16, warps = 2, stages = 2, blocks_per_sm = 4, least = 1;
+
+  std::string text(bool pdl = false) const {
+    const auto word = [](const char* name, int value) {
+      return " " + std::string(name) + "=" + std::to_string(value);
+    };
+    return "even" + word("ROWS", rows) + word("BLOCK_N", block_n) + word("WARPS", warps) +
+           word("STAGES", stages) + word("BLOCKS_PER_SM", blocks_per_sm) + word("LEAST", least) +
+           " PDL=" + (pdl ? "true" : "false");
+  }
+};
+
 struct Shape {
   int kv_len, q_len = 1, heads = 1, kv_heads = 1, batch = 1, head_dim = 64;
 
@@ -48,7 +62,9 @@ OperatorCheck& decode() {
   return check;
 }
 
-void expect_right(const Split& variant, const std::vector<Shape>& shapes, const std::string& more) {
+template <class VariantOfADesign>
+void expect_right(const VariantOfADesign& variant, const std::vector<Shape>& shapes,
+                  const std::string& more) {
   std::vector<std::string> problems;
   for (const Shape& shape : shapes) problems.push_back(shape.text(more));
   decode().expect_right({{variant.text(), problems}});
@@ -59,19 +75,19 @@ TEST(AttentionDecode, EqualsTheReferenceAtEveryLength) {
   for (const int kv_len : {0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130}) {
     shapes.push_back({kv_len, 1, 4, 1});
   }
-  expect_right({}, shapes, "lse=true,T=bf16");
+  expect_right(Split{}, shapes, "lse=true,T=bf16");
 }
 
 // Lengths differ: some sequences end in their first part, some are empty.
 TEST(AttentionDecode, SequencesHaveTheirOwnLengths) {
-  expect_right({}, {{100, 1, 4, 2, 7}}, "total_kv=260,lse=true,T=f16");
-  expect_right({16, 16, 2, 2, "kernel"}, {{100, 1, 4, 2, 7}, {65, 3, 2, 1, 3}},
+  expect_right(Split{}, {{100, 1, 4, 2, 7}}, "total_kv=260,lse=true,T=f16");
+  expect_right(Split{16, 16, 2, 2, "kernel"}, {{100, 1, 4, 2, 7}, {65, 3, 2, 1, 3}},
                "total_kv=90,causal=true,lse=true,T=f16");
 }
 
 TEST(AttentionDecode, RowsAreTheQueriesOfAGroup) {
   for (const char* combine : {"last_block", "kernel"}) {
-    expect_right({16, 16, 2, 2, combine},
+    expect_right(Split{16, 16, 2, 2, combine},
                  {{70, 1, 6, 2},
                   {70, 2, 8, 1},
                   {70, 5, 3, 3},
@@ -80,51 +96,107 @@ TEST(AttentionDecode, RowsAreTheQueriesOfAGroup) {
                   {70, 3, 16, 1}},
                  "causal=true,lse=true,T=bf16");
   }
-  expect_right({32, 16, 4, 2}, {{70, 5, 8, 1}, {40, 16, 4, 2}}, "causal=true,lse=true,T=f16");
+  expect_right(Split{32, 16, 4, 2}, {{70, 5, 8, 1}, {40, 16, 4, 2}}, "causal=true,lse=true,T=f16");
 }
 
 TEST(AttentionDecode, QueriesMaySeeEachOther) {
-  expect_right({16, 32, 2, 3}, {{50, 4, 4, 2}}, "T=bf16");
+  expect_right(Split{16, 32, 2, 3}, {{50, 4, 4, 2}}, "T=bf16");
 }
 
 TEST(AttentionDecode, CachesMayLieInPages) {
   std::vector<Shape> shapes;
   for (const int kv_len : {0, 1, 15, 16, 17, 64, 100}) shapes.push_back({kv_len, 1, 4, 2, 2});
-  expect_right({}, shapes, "paged=true,lse=true,T=bf16");
+  expect_right(Split{}, shapes, "paged=true,lse=true,T=bf16");
   const Shape uneven{70, 2, 2, 1, 5};
   for (const char* pages : {"page_size=1,pages=300", "page_size=7,pages=60",
                             "page_size=64,pages=12,max_pages=4", "page_size=256,pages=6"}) {
-    expect_right({16, 64, 2, 2, "kernel"}, {uneven},
+    expect_right(Split{16, 64, 2, 2, "kernel"}, {uneven},
                  std::string(pages) + ",total_kv=180,paged=true,causal=true,T=f16");
   }
 }
 
 TEST(AttentionDecode, StridesMayLeaveGaps) {
-  expect_right({}, {{40, 2, 4, 2, 2}},
+  expect_right(Split{}, {{40, 2, 4, 2, 2}},
                "q_sb=1024,q_ss=320,q_sh=72,k_sb=8000,k_ss=184,k_sh=80,v_sb=9600,v_ss=240,v_sh=64,"
                "o_sb=1600,o_ss=272,o_sh=64,capacity=43,T=f16");
   // Pages of whole heads.
-  expect_right({}, {{40, 1, 4, 2, 2}},
+  expect_right(Split{}, {{40, 1, 4, 2, 2}},
                "k_ss=64,k_sh=1024,v_ss=64,v_sh=1024,page_size=16,paged=true,T=f16");
 }
 
 TEST(AttentionDecode, WindowsHideWhatIsFar) {
   for (const char* combine : {"last_block", "kernel"}) {
-    expect_right({16, 16, 2, 2, combine}, {{150, 1, 2, 1, 2}, {90, 5, 2, 1}, {20, 3, 2, 1}},
+    expect_right(Split{16, 16, 2, 2, combine}, {{150, 1, 2, 1, 2}, {90, 5, 2, 1}, {20, 3, 2, 1}},
                  "windowed=true,window=37,causal=true,lse=true,T=bf16");
   }
-  expect_right({}, {{90, 5, 2, 1}}, "windowed=true,window=2,paged=true,capped=true,T=f16");
+  expect_right(Split{}, {{90, 5, 2, 1}}, "windowed=true,window=2,paged=true,capped=true,T=f16");
 }
 
 TEST(AttentionDecode, LogitsMayBeCapped) {
-  expect_right({}, {{70, 2, 4, 2}}, "capped=true,lse=true,T=bf16");
+  expect_right(Split{}, {{70, 2, 4, 2}}, "capped=true,lse=true,T=bf16");
 }
 
 TEST(AttentionDecode, HasEveryHeadDimension) {
-  expect_right({16, 32, 4, 2}, {{140, 2, 4, 2, 1, 96}}, "causal=true,lse=true,T=f16");
-  expect_right({16, 16, 8, 2}, {{140, 1, 4, 1, 1, 128}, {300, 1, 4, 1, 1, 128}}, "lse=true,T=bf16");
-  expect_right({16, 16, 2, 2}, {{70, 1, 4, 1, 1, 256}}, "paged=true,T=bf16");
-  expect_right({32, 16, 2, 2}, {{70, 5, 4, 1, 1, 128}}, "causal=true,T=f16");
+  expect_right(Split{16, 32, 4, 2}, {{140, 2, 4, 2, 1, 96}}, "causal=true,lse=true,T=f16");
+  expect_right(Split{16, 16, 8, 2}, {{140, 1, 4, 1, 1, 128}, {300, 1, 4, 1, 1, 128}},
+               "lse=true,T=bf16");
+  expect_right(Split{16, 16, 2, 2}, {{70, 1, 4, 1, 1, 256}}, "paged=true,T=bf16");
+  expect_right(Split{32, 16, 2, 2}, {{70, 5, 4, 1, 1, 128}}, "causal=true,T=f16");
+}
+
+// 32 runs: a run is a part of a sequence, or has several sequences, some of which are empty.
+TEST(AttentionDecodeEven, RunsBeginAndEndAnywhere) {
+  std::vector<Shape> shapes;
+  for (const int kv_len : {0, 1, 16, 17, 130, 333}) shapes.push_back({kv_len, 1, 4, 1});
+  expect_right(Even{}, shapes, "lse=true,T=bf16");
+  for (const char* lengths : {"total_kv=0", "total_kv=40", "total_kv=700"}) {
+    expect_right(Even{}, {{40, 1, 4, 1, 50}, {40, 1, 3, 3, 33}, {100, 1, 8, 8, 9}},
+                 std::string(lengths) + ",lse=true,T=f16");
+  }
+  expect_right(Even{16, 16, 4, 2, 2}, {{60, 1, 3, 3, 70}, {200, 1, 8, 2, 5}},
+               "total_kv=1000,lse=true,T=bf16");
+}
+
+// A run of 16 tiles: the only one, or one of two.
+TEST(AttentionDecodeEven, SmallProblemsHaveFewRuns) {
+  expect_right(Even{16, 16, 2, 2, 4, 8}, {{100, 1, 4, 1}, {500, 1, 4, 1}, {255, 1, 4, 1, 2}},
+               "lse=true,T=bf16");
+}
+
+TEST(AttentionDecodeEven, RowsAreTheQueriesOfAGroup) {
+  expect_right(
+      Even{},
+      {{70, 1, 7, 1, 3}, {70, 3, 8, 1}, {70, 16, 2, 2, 2}, {9, 16, 1, 1}, {70, 1, 128, 1, 2}},
+      "causal=true,lse=true,T=bf16");
+  expect_right(Even{32, 16, 2, 2, 4}, {{70, 5, 8, 1, 3}, {40, 16, 4, 2}, {50, 1, 128, 1}},
+               "causal=true,lse=true,T=f16");
+}
+
+TEST(AttentionDecodeEven, CachesMayLieInPages) {
+  const Shape uneven{70, 2, 2, 1, 5};
+  for (const char* pages : {"page_size=1,pages=300", "page_size=7,pages=60",
+                            "page_size=64,pages=12,max_pages=4", "page_size=16,pages=30"}) {
+    expect_right(Even{}, {uneven},
+                 std::string(pages) + ",total_kv=180,paged=true,causal=true,T=f16");
+  }
+}
+
+TEST(AttentionDecodeEven, WindowsHideWhatIsFar) {
+  expect_right(Even{}, {{150, 1, 2, 1, 2}, {90, 5, 2, 1}, {20, 3, 2, 1, 40}},
+               "windowed=true,window=37,causal=true,lse=true,T=bf16");
+  expect_right(Even{}, {{90, 5, 2, 1}}, "windowed=true,window=2,paged=true,capped=true,T=f16");
+}
+
+TEST(AttentionDecodeEven, HasEveryHeadDimension) {
+  expect_right(Even{16, 32, 2, 2, 2}, {{140, 2, 4, 2, 3, 96}}, "causal=true,lse=true,T=f16");
+  expect_right(Even{16, 16, 4, 2, 1}, {{300, 1, 4, 1, 3, 128}}, "total_kv=500,lse=true,T=bf16");
+  expect_right(Even{16, 16, 2, 2, 1}, {{70, 1, 4, 1, 3, 256}}, "paged=true,T=bf16");
+}
+
+TEST(AttentionDecodeEven, StridesMayLeaveGaps) {
+  expect_right(Even{}, {{40, 2, 4, 2, 2}},
+               "q_sb=1024,q_ss=320,q_sh=72,k_sb=8000,k_ss=184,k_sh=80,v_sb=9600,v_ss=240,v_sh=64,"
+               "o_sb=1600,o_ss=272,o_sh=64,capacity=43,T=f16");
 }
 
 TEST(AttentionDecode, SampleOfTheSpaceIsRight) {
