@@ -49,28 +49,19 @@ def for_python_markdown(text):
         begins_fence = inside[i] and (i == 0 or not inside[i - 1])
         item = None if inside[i] else _ITEM.match(line)
         after_blank = not result or result[-1] == ""
+        in_list = bool(items)
         if not inside[i] or begins_fence:
             lazy = not after_blank and item is None and not begins_fence and not _starts_table(lines, i) and not line.startswith("#")
             while items and _width(line) < items[-1][1] and not lazy:
                 items.pop()
         base = items[-1][1] if items else 0
-        starts_list = item is not None and not after_blank and not _ITEM.match(lines[i - 1]) and len(items) == 0 and not _in_list(result)
-        if not after_blank and (starts_list or begins_fence or (not inside[i] and _starts_table(lines, i))):
+        starts = (item is not None and not in_list) or begins_fence or (not inside[i] and _starts_table(lines, i))
+        if starts and not after_blank:
             result.append("")
         result.append(" " * 4 * len(items) + " " * max(0, _width(line) - base) + line.lstrip(" "))
         if item is not None:
             items.append((_width(line), len(item.group(0))))
     return "\n".join(result)
-
-
-def _in_list(result):
-    """Whether the paragraph that ends `result` belongs to an item of a list."""
-    for line in reversed(result):
-        if line == "":
-            return False
-        if _ITEM.match(line):
-            return True
-    return False
 
 
 def replace_links(text, replace):

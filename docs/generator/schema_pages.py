@@ -26,7 +26,7 @@ def type_text(schema):
     for key in ("anyOf", "oneOf"):
         if key in schema:
             return " or ".join(dict.fromkeys(type_text(each) for each in schema[key]))
-    kind = schema.get("type", "any")
+    kind = schema.get("type", "array" if "items" in schema else "any")
     kind = " or ".join(kind) if isinstance(kind, list) else kind
     if "array" in kind and isinstance(schema.get("items"), dict):
         kind += f" of {type_text(schema['items'])}"
@@ -66,20 +66,19 @@ def _inner(value, name):
 
 def _object(schema):
     parts = [_cell(schema["description"])] if "description" in schema else []
-    rows = list(_rows(schema))
-    if not rows and "items" in schema:
-        rows = list(_inner(schema["items"], "[]"))
+    rows = [(name.removeprefix("."), *rest) for name, *rest in _inner(schema, "")]
     if rows:
         parts.append("\n".join(["| key | value | | |", "|---|---|---|---|", *(
             f"| `{name.replace('|', chr(92) + '|')}` | {kind} | {'required' if required else ''} | {_cell(text)} |"
             for name, kind, required, text in rows)]))
-    elif "properties" not in schema:
-        parts.append("Value: " + type_text(schema))
+    if "properties" not in schema and "additionalProperties" not in schema:
+        parts.insert(0, "Value: " + type_text(schema))
     return "\n\n".join(parts)
 
 
 def page(name, schema):
-    parts = [f"# {schema['title'].partition(':')[0]}", f"`configs/schema/{name}` is the schema. {_cell(schema['title'])}."]
+    title, _, documents = schema["title"].partition(": ")
+    parts = [f"# {title}", f"The schema is `configs/schema/{name}`." + (f" It is that of {_cell(documents)}." if documents else "")]
     if "properties" in schema:
         parts.append(_object({**schema}))
     elif "description" in schema:
