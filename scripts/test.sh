@@ -4,7 +4,7 @@
 #   scripts/test.sh --all   also runs them under ASan + UBSan and under TSan, runs the fault loops and
 #                           the kernel samples in full, and checks the formatting, clang-tidy, the
 #                           schemas, the installed package and its ABI, the Python wheel, the fuzz
-#                           targets for 30 s, and the report in a browser
+#                           targets for 30 s, the report in a browser, and the site
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -60,7 +60,7 @@ case "${1:-}" in
     done
     build ci
     check_tidy
-    export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full
+    export MGTUNE_LONG_TESTS=1  # the fault loops and kernel samples in full, and the site
     section "installed package"
     tests/package/run.sh build/ci
     section "Python"

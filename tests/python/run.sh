@@ -44,9 +44,13 @@ cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"
 mkdir -p "$work/results/h200" && cp results/h200/attention.md "$work/results/h200/"
 mkdir "$work/python" && cp python/build_backend.py "$work/python/" && cp pyproject.toml "$work/"
+cp tests/tutorial/run.py docs/pages/guides/tune-a-model.md "$work/"
 cd "$work"
 # One process per core, with one thread of PyTorch each: the models are tiny.
 export OMP_NUM_THREADS=1
 "$work/user/bin/python" -m pytest -q -p no:cacheprovider -n auto --maxprocesses 4 --dist worksteal \
   --durations 10 "$work/tests" "$@"
+# The guide, word for word. Its results are its own.
+env -u MGTUNE_DB XDG_DATA_HOME="$work/data" CUDA_VISIBLE_DEVICES="" PATH="$work/user/bin:$PATH" \
+  python3 run.py tune-a-model.md >"$work/guide.txt" || { cat "$work/guide.txt" >&2; exit 1; }
 echo "tested after $SECONDS s"
