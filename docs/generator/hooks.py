@@ -23,15 +23,17 @@ from repository_pages import BrokenLink, RepositoryPages, page_of  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDED = "results/h200/recorded/rmsnorm.forward.counted.db.gz"
+PEERS = "results/h200/nvidia-h200.peers.json"
 DEMO = "demo/report.html"
 
 
 def _demo_report(program):
-    """The report of a sweep that was recorded on an H200."""
+    """The report of a sweep that was recorded on an H200, with the times of other implementations there."""
     with tempfile.TemporaryDirectory() as folder:
         database, report = pathlib.Path(folder, "rmsnorm.forward.counted.db"), pathlib.Path(folder, "report.html")
         database.write_bytes(gzip.decompress((ROOT / RECORDED).read_bytes()))
-        subprocess.run([program, "report", "--db", database, "-o", report], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for words in (["peers", "import", ROOT / PEERS], ["report", "-o", report]):
+            subprocess.run([program, *words, "--db", database], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return report.read_text(encoding="utf-8")
 
 
