@@ -58,7 +58,8 @@ std::string difference(const std::string& variant, const std::string& default_va
   for (const auto& [name, value] : words.parameters) {
     const std::string* other = others.find(name);
     if (other == nullptr || *other != value) {
-      text += (text.empty() ? "" : " ") + name + "=" + value;
+      text += text.empty() ? "" : " ";
+      text.append(name).append("=").append(value);
     }
   }
   return text.empty() ? "the default" : text;

@@ -38,6 +38,7 @@ std::string long_name(std::string_view word) {
 
 std::string allowed_options(std::string_view wrong) {
   std::vector<std::string> names;
+  names.reserve(kOptions.size());
   for (const auto& [name, kind] : kOptions) names.emplace_back(name);
   return fmt::format("{}{}", fmt::join(names, " "), did_you_mean(wrong, names));
 }

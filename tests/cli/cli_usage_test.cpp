@@ -148,7 +148,7 @@ TEST_F(CliUsageTest, TheExamplesOfHelpAreCommands) {
 
 TEST_F(CliUsageTest, KernelsAreNamedInManyWays) {
   for (const std::string& word : {kVectorAdd, kVectorAdd + "/", kVectorAdd + ".add",
-                                 kVectorAdd + "/add", kVectorAdd + "/add.json"}) {
+                                  kVectorAdd + "/add", kVectorAdd + "/add.json"}) {
     for (const MgtuneProgram::Words& words :
          {MgtuneProgram::Words{"list", "--json", word}, {"list", "--json", "--kernel", word}}) {
       const Ended ended = mgtune_.run(words);

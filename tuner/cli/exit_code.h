@@ -1,5 +1,5 @@
-// The program's exit code, with the same meaning for every subcommand. The same mistake has the same
-// code in all of them:
+// The program's exit code, with the same meaning for every subcommand. The same mistake has the
+// same code in all of them:
 //
 // - What --kernel names is wrong or does not exist, also its folder or file: usage.
 // - A word that selects results selects none: usage.

@@ -78,6 +78,7 @@ std::vector<std::string> profiler_arguments(const ToolRun& run) {
 const std::vector<std::string>& debug_tools() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
+    all.reserve(kTools.size());
     for (const Tool& tool : kTools) all.emplace_back(tool.name);
     return all;
   }();

@@ -110,7 +110,7 @@ Result<std::string> command_text(const Problem& problem, const Variant& variant,
       (temporary / fmt::format("mgtune-source-{}", build_key(request, "").substr(0, 16))).string();
   MGTUNE_ASSIGN(const BuildRecipe recipe, build_recipe(request, folder));
   for (const auto& [path, content] : recipe.files) {
-    MGTUNE_TRY(write_file(folder + "/" + path, content));
+    MGTUNE_TRY(write_file(fmt::format("{}/{}", folder, path), content));
   }
   std::string text = fmt::format("cd {}", shell_word(folder + "/" + recipe.directory));
   for (const std::vector<std::string>& command : recipe.commands) {

@@ -23,6 +23,7 @@ std::string unknown_name(const Operator& op, const std::string& source, const st
   const std::string suggestion = did_you_mean(name, functions, &KernelFunction::name);
   if (!suggestion.empty()) return text + suggestion;
   std::vector<std::string> names;
+  names.reserve(functions.size());
   for (const KernelFunction& function : functions) names.push_back(function.name);
   if (names.empty()) return text + ", which has no __global__ function";
   return text + fmt::format(", which has {}", fmt::join(names, ", "));

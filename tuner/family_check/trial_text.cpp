@@ -13,7 +13,7 @@ namespace {
 constexpr char kRequestName[] = "a request for trials";
 constexpr char kLineName[] = "a line of a trial";
 
-Status corrupt_text(Status failure) { return corrupt(failure.message()); }
+Status corrupt_text(const Status& failure) { return corrupt(failure.message()); }
 
 Result<TrialItem> item_of(const JsonCursor& value) {
   TrialItem item;

@@ -81,7 +81,7 @@ class TrialWorker {
     const bool is_cpu = info_.kind == DeviceKind::cpu;
     if (is_cpu) {
       // A launch that was too slow here may still end in a build without checks.
-      const Status faults = checker_->find_faults(variant, false);
+      Status faults = checker_->find_faults(variant, false);
       if (!faults.ok() && faults.code() != StatusCode::timeout) return faults;
     }
     MGTUNE_ASSIGN(const CheckRecord record, checker_->check(variant));

@@ -1,5 +1,7 @@
 #include "peers/benchmark_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -59,9 +61,10 @@ Result<BenchmarkName> parse_benchmark_name(std::string_view text, Catalog& catal
     }
     if (is_any(part, kWordsOfGoogle)) continue;
     if (whole_number(part)) {
-      return invalid_argument("the value " + part + " has no name: write rows:" + part +
-                              " for a dim called rows. ArgNames({\"rows\", ...}) of Google "
-                              "Benchmark does so");
+      return invalid_argument(
+          fmt::format("the value {0} has no name: write rows:{0} for a dim called rows. "
+                      "ArgNames({{\"rows\", ...}}) of Google Benchmark does so",
+                      part));
     }
     MGTUNE_ASSIGN(const bool names_operator, is_operator(part, catalog));
     if (!names_operator) {

@@ -19,7 +19,7 @@ Result<bool> has_results(Store& store) {
 }
 
 // A file that somebody named has to be there.
-Status missing_is_io(Status status) {
+Status missing_is_io(const Status& status) {
   return status.code() == StatusCode::not_found ? io_error(status.message()) : status;
 }
 

@@ -57,6 +57,7 @@ Result<DType> dtype_of(const std::array<TypeName, kSize>& types, std::string_vie
     if (type.name == name) return type.dtype;
   }
   std::vector<std::string_view> known;
+  known.reserve(types.size());
   for (const TypeName& type : types) known.push_back(type.name);
   return invalid_argument(fmt::format("its elements have the type '{}', and mgtune reads {}", name,
                                       fmt::join(known, " ")));
@@ -93,7 +94,7 @@ class NpyHeader {
   explicit NpyHeader(std::string_view text) : rest_(text) {}
 
   Status read(ArrayFile& array) {
-    const Status malformed = invalid_argument("its header is malformed");
+    Status malformed = invalid_argument("its header is malformed");
     if (!skip('{')) return malformed;
     while (!skip('}')) {
       std::string_view key;

@@ -216,10 +216,10 @@ MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace,
  *    use by a launch on another stream. Null if mgr_workspace_bytes() is 0.
  *
  * An operator's own design may keep tensors in constant memory ("constants" of the operator file).
- * Each launch then first copies these tensors there, in the order of the stream. A plan has one such
- * memory. So launches of one plan that may overlap, by several threads, on different streams or in
- * different graphs, must pass the same content for these tensors. Otherwise make a plan for each
- * stream. No operator that is shipped with the library does this.
+ * Each launch then first copies these tensors there, in the order of the stream. A plan has one
+ * such memory. So launches of one plan that may overlap, by several threads, on different streams
+ * or in different graphs, must pass the same content for these tensors. Otherwise make a plan for
+ * each stream. No operator that is shipped with the library does this.
  *
  * With MGTUNE_RECORD=FILE in the environment, a plan writes each problem that it launches to FILE,
  * once per problem, for 'mgtune sweep --shapes FILE'. Without the variable a launch costs nothing
@@ -228,9 +228,9 @@ MGR_API mgr_status_t mgr_workspace_init(const mgr_plan_t* plan, void* workspace,
  *  - MGR_INVALID_ARGUMENT: the operator does not allow the arguments, or the dims make a tensor of
  *    2^48 bytes or more.
  *  - MGR_UNSUPPORTED: no variant of the plan serves the call. The message says for each variant
- * why.
+ *    why.
  *  - MGR_LAUNCH_FAILED: the device refuses the launch, or on cpu the kernel fails. On a GPU an
- * error in a kernel is reported by a later call. */
+ *    error in a kernel is reported by a later call. */
 /* clang-format on */
 MGR_API mgr_status_t mgr_launch(const mgr_plan_t* plan, void* stream, const int64_t* dims,
                                 size_t dim_count, void* const* tensors, size_t tensor_count,

@@ -1,5 +1,5 @@
-// A two-dimensional convolution, as it is written outside of mgtune: macros instead of templates, the
-// filter in constant memory, and an extern "C" kernel.
+// A two-dimensional convolution, as it is written outside of mgtune: macros instead of templates,
+// the filter in constant memory, and an extern "C" kernel.
 
 #include "detail/tile.h"
 

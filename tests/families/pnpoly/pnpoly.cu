@@ -1,4 +1,4 @@
-// Whether points lie in a polygon: the number of its edges to the right of the point is odd. Written
+// Whether points lie in a polygon: an odd number of its edges is to the right of the point. Written
 // as outside of mgtune: macros, the polygon in constant memory, and two kernels of one name.
 
 __constant__ float2 d_vertices[VERTICES];
@@ -6,8 +6,8 @@ __constant__ float2 d_vertices[VERTICES];
 __device__ inline bool plain(float a, float b, float y) { return (a > y) != (b > y); }
 __device__ inline bool exclusive_or(float a, float b, float y) { return (a > y) ^ (b > y); }
 
-// How far to the right of the point the edge is at the point's height. SLOPE_SCALE is a power of two,
-// which cancels exactly.
+// How far to the right of the point the edge is at the point's height. SLOPE_SCALE is a power of
+// two, which cancels exactly.
 __device__ inline bool is_left_of(float2 a, float2 b, float2 point) {
   const float slope = SLOPE_SCALE * (a.x - b.x) / (a.y - b.y);
   return point.x < slope * (point.y - b.y) / SLOPE_SCALE + b.x;

@@ -178,7 +178,8 @@ TEST_F(MgruntimeCMisuse, TellsUnknownNamesFromWrongOnes) {
   options.family_folder_count = 1;
   mgr_context_t* context = nullptr;
   EXPECT_EQ(mgr_open(&options, &context), MGR_NOT_FOUND);
-  EXPECT_STREQ(mgr_last_error(), "no folder '/no/such/family', and no operator's file of that name");
+  EXPECT_STREQ(mgr_last_error(),
+               "no folder '/no/such/family', and no operator's file of that name");
 }
 
 TEST_F(MgruntimeCMisuse, MoreMemoryThanThereIsIsTheEnvironmentsFault) {

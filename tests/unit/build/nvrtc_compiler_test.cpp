@@ -358,11 +358,10 @@ TEST(NvrtcOpen, SaysWhyItDoesNotLoad) {
 
 FakeLoader::Symbols fake_nvrtc() {
   FakeLoader::Symbols symbols;
-  for (const char* name :
-       {"nvrtcGetErrorString", "nvrtcCreateProgram", "nvrtcDestroyProgram",
-        "nvrtcAddNameExpression", "nvrtcCompileProgram", "nvrtcGetLoweredName",
-        "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize", "nvrtcGetCUBIN",
-        "nvrtcGetPTXSize", "nvrtcGetPTX"}) {
+  for (const char* name : {"nvrtcGetErrorString", "nvrtcCreateProgram", "nvrtcDestroyProgram",
+                           "nvrtcAddNameExpression", "nvrtcCompileProgram", "nvrtcGetLoweredName",
+                           "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize",
+                           "nvrtcGetCUBIN", "nvrtcGetPTXSize", "nvrtcGetPTX"}) {
     symbols[name] = as_symbol(+[] { return NVRTC_ERROR_INTERNAL_ERROR; });
   }
   symbols["nvrtcVersion"] = as_symbol(+[](int* major, int* minor) {

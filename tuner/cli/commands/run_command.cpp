@@ -211,6 +211,7 @@ class RunCommand final : public Command {
     for (const std::string& word : command) shown += (shown.empty() ? "" : " ") + shell_word(word);
     std::cerr << shown << std::endl;
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (std::string& word : command) words.push_back(word.data());
     words.push_back(nullptr);
     ::execv(words.front(), words.data());

@@ -193,7 +193,9 @@ std::string fish_script(const std::vector<CommandUsage>& commands) {
       }
       const std::string help = " -d " + quoted(option.help);
       if (!names.empty()) {
-        text += start + names + (option.takes_value ? fish_values(option) : "") + help + "\n";
+        text.append(start).append(names);
+        if (option.takes_value) text += fish_values(option);
+        text.append(help).append("\n");
       }
       const bool has_paths = option.names_file() || option.names_folder();
       if (!option.word.empty() && (has_paths || !option.proposals.empty())) {
