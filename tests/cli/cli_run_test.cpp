@@ -185,7 +185,7 @@ TEST_F(CliRunTest, AToolThatIsMissingIsNamedWithItsPackage) {
 }
 
 TEST_F(CliRunTest, GdbStopsInAKernel) {
-  if (!has_gdb()) GTEST_SKIP();
+  if (!has_gdb()) GTEST_SKIP() << "SKIPPED, NOTHING WAS TESTED: gdb is not installed";
   const Ended ended =
       run("flat MODE=good", {"--under", "gdb", "--", "-batch", "-ex", "break add.cu:22 if i == 77",
                              "-ex", "run", "-ex", "print i", "-ex", "backtrace 1"});

@@ -16,6 +16,8 @@
 #include "json/json.h"
 #include "scaffold/device_part.h"
 #include "scaffold/dynamic_shared.h"
+#include "scaffold/family_draft.h"
+#include "scaffold/family_text.h"
 #include "scaffold/first_space.h"
 #include "scaffold/kernel_names.h"
 #include "scaffold/kernel_signature.h"
@@ -25,37 +27,17 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::string joined(const Words& words, const char* between = ", ") {
-  return fmt::format("{}", fmt::join(words, between));
-}
-
-struct NewTensor {
-  const KernelParameter* parameter;
-  const char* role;
-  Words shape = {};
-};
-
-struct NewParameter {
-  std::string name;
-  Json values = {};
-  Json first = {};
-  std::int64_t largest = 1;
-};
-
-double tolerance_of(DType dtype) {
-  if (dtype == DType::f64) return 1e-12;
-  if (dtype == DType::f16) return 2e-3;
-  if (dtype == DType::bf16) return 1e-2;
-  return 1e-5;
-}
+std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
 class FamilyWriter {
  public:
   FamilyWriter(const CudaSource& source, const KernelPlace& place, KernelSignature signature)
-      : source_(source), place_(place), signature_(std::move(signature)) {}
+      : source_(source), place_(place) {
+    draft_.signature = std::move(signature);
+  }
 
   Result<NewFamily> write() {
-    family_.operator_name = signature_.name;
+    family_.operator_name = draft_.signature.name;
     MGTUNE_TRY(add_numbers());
     add_template_parameters();
     add_open_names();
@@ -66,21 +48,21 @@ class FamilyWriter {
     note_shared_memory();
     std::string stem = std::filesystem::path(source_.file).stem().string();
     if (stem == "reference") stem = "kernel";
-    source_name_ = stem + ".cu";
+    draft_.source_name = stem + ".cu";
     const DevicePart device = device_part(source_, replaced_defines_);
     if (!device.removed.empty()) {
       family_.guesses.push_back("left out, because it is for the host: " + joined(device.removed));
     }
     family_.files = {
-        {signature_.name + ".json", operator_text(),
+        {draft_.signature.name + ".json", operator_text(draft_),
          "the operator: its dims, tensors, check, problems and space"},
-        {source_name_, device.text, "a copy of the kernel"},
-        {"reference.cu", reference_text(), "a skeleton: it gives NaN until you write it"}};
+        {draft_.source_name, device.text, "a copy of the kernel"},
+        {"reference.cu", reference_text(draft_), "a skeleton: it gives NaN until you write it"}};
     family_.to_decide.insert(
         family_.to_decide.begin(),
         fmt::format("reference.cu: write the formula of {} in double precision. Until then every "
                     "variant is called wrong",
-                    signature_.name));
+                    draft_.signature.name));
     return std::move(family_);
   }
 
@@ -90,22 +72,23 @@ class FamilyWriter {
 
   // Integers become dims, other numbers scalars.
   Status add_numbers() {
-    for (const KernelParameter& parameter : signature_.parameters) {
+    for (const KernelParameter& parameter : draft_.signature.parameters) {
       if (parameter.pointer) continue;
       if (!parameter.type_variable.empty()) {
         return unsupported(fmt::format(
             "{}: the parameter '{}' of {} is a number of the template's type {}. A scalar of an "
             "operator "
             "file has one dtype; make it a float or a double",
-            source_.place(parameter.line), parameter.name, signature_.name, parameter.type));
+            source_.place(parameter.line), parameter.name, draft_.signature.name, parameter.type));
       }
       const bool size = !is_floating(parameter.dtype) && size_in_bytes(parameter.dtype) >= 4;
       if (size) {
-        dims_.push_back(parameter.name);
+        draft_.dims.push_back(parameter.name);
         guess(fmt::format("{} ({}): a dim, passed with every launch", parameter.name,
                           parameter.type));
       } else {
-        scalars_[parameter.name] = Json({{"dtype", to_string(parameter.dtype)}, {"check", 1}});
+        draft_.scalars[parameter.name] =
+            Json({{"dtype", to_string(parameter.dtype)}, {"check", 1}});
         guess(fmt::format("{} ({}): a scalar; checks pass 1", parameter.name, parameter.type));
       }
     }
@@ -113,16 +96,17 @@ class FamilyWriter {
   }
 
   void add_template_parameters() {
-    for (const TemplateParameter& parameter : signature_.template_parameters) {
-      template_arguments_.push_back(parameter.name);
+    for (const TemplateParameter& parameter : draft_.signature.template_parameters) {
+      draft_.template_arguments.push_back(parameter.name);
       if (parameter.kind == TemplateParameter::Kind::type) {
-        dtypes_[parameter.name] = Json::Array{"f32"};
-        type_variables_.push_back(parameter.name);
+        draft_.dtypes[parameter.name] = Json::Array{"f32"};
+        draft_.type_variables.push_back(parameter.name);
         guess(
             fmt::format("template parameter {}: a dtype, f32; add others, such as bf16, to dtypes",
                         parameter.name));
       } else if (parameter.kind == TemplateParameter::Kind::boolean) {
-        params_.push_back({parameter.name, Json::Array{false, true}, parameter.fallback == "true"});
+        draft_.params.push_back(
+            {parameter.name, Json::Array{false, true}, parameter.fallback == "true"});
         guess(fmt::format("template parameter {}: a tunable", parameter.name));
       } else {
         add_tunable(parameter.name, whole_number(parameter.fallback), "template parameter ");
@@ -149,7 +133,7 @@ class FamilyWriter {
       if (!known) first.first = *values.begin();
       first.values.assign(values.begin(), values.end());
     }
-    params_.push_back({name, Json(first.values), first.first, first.values.back()});
+    draft_.params.push_back({name, Json(first.values), first.first, first.values.back()});
     guess(fmt::format("{}{}: a tunable with the values {}; the default is {}{}", what, name,
                       fmt::join(first.values, ", "), first.first,
                       known ? " as in the source" : ""));
@@ -160,7 +144,7 @@ class FamilyWriter {
         std::ranges::any_of(source_.directives, [](const CudaDirective& directive) {
           return directive.name == "include" && directive.rest.starts_with('"');
         });
-    open_names_ = find_open_names(source_, place_, signature_);
+    open_names_ = find_open_names(source_, place_, draft_.signature);
     for (const OpenName& name : open_names_) {
       const std::string at = fmt::format("macro (line {}) ", name.line);
       if (name.origin == OpenName::Origin::fixed) {
@@ -169,10 +153,10 @@ class FamilyWriter {
               "{}{}: fixed to {} by its #define. To tune it, put #ifndef and #endif around "
               "the #define and add it to params and defines",
               at, name.name, name.value.value_or(0)));
-        } else if (dims_.empty()) {  // the sizes of a kernel that takes none
-          static_dims_.push_back(name.name);
-          static_values_[name.name] = name.value;
-          defines_[name.name] = Json(name.name);
+        } else if (draft_.dims.empty()) {  // the sizes of a kernel that takes none
+          draft_.static_dims.push_back(name.name);
+          draft_.static_values[name.name] = name.value;
+          draft_.defines[name.name] = Json(name.name);
           replaced_defines_.insert(name.name);
           guess(
               fmt::format("{}{}: a static dim. Its #define is left out of the copy, because "
@@ -188,44 +172,43 @@ class FamilyWriter {
                         at, name.name));
         continue;
       }
-      defines_[name.name] = Json(name.name);
+      draft_.defines[name.name] = Json(name.name);
       const bool along =
           !dim_along({name.name}, 'x').empty() || !dim_along({name.name}, 'y').empty();
       const bool guarded = name.origin == OpenName::Origin::guarded;
       if (sounds_tunable(name.name) || (guarded && !along)) {
         add_tunable(name.name, name.value, at.c_str());
       } else {
-        static_dims_.push_back(name.name);
-        static_values_[name.name] = name.value;
+        draft_.static_dims.push_back(name.name);
+        draft_.static_values[name.name] = name.value;
         guess(fmt::format("{}{}: a static dim, compiled in as a macro", at, name.name));
       }
     }
   }
 
   void add_dim_if_none() {
-    if (!dims_.empty() || !static_dims_.empty()) return;
-    dims_.emplace_back("n");
-    decide(fmt::format("dims: {} takes no size, so the dim n is made up", signature_.name));
+    if (!draft_.dims.empty() || !draft_.static_dims.empty()) return;
+    draft_.dims.emplace_back("n");
+    decide(fmt::format("dims: {} takes no size, so the dim n is made up", draft_.signature.name));
   }
-
-  Words sizes() const { return dims_.empty() ? static_dims_ : dims_; }
 
   Words parameter_names() const {
     Words names;
-    for (const NewParameter& parameter : params_) {
+    for (const DraftParameter& parameter : draft_.params) {
       if (parameter.largest > 1) names.push_back(parameter.name);
     }
     return names;
   }
 
   std::string size_along(char axis, bool elements) const {
-    const Words all = sizes();
+    const Words all = draft_.sizes();
     if (all.size() == 1) return all.front();
     std::string named = dim_along(all, axis);
     if (axis == 'x' && axes() == 1) {
       // One block per row, or one grid over all elements.
       const std::string rows = dim_along(all, 'y');
-      return elements ? joined(all, " * ") : (rows.empty() ? all.front() : rows);
+      return elements ? fmt::format("{}", fmt::join(all, " * "))
+                      : (rows.empty() ? all.front() : rows);
     }
     if (!named.empty()) return named;
     const std::size_t from_end =
@@ -247,35 +230,35 @@ class FamilyWriter {
         add_tunable(block, std::nullopt, "");
         assumed = true;
       }
-      block_.push_back(block.empty() ? "1" : block);
+      draft_.block.push_back(block.empty() ? "1" : block);
       if (!block.empty()) {
         product += (product.empty() ? "" : " * ") + block;
-        largest *= std::ranges::find(params_, block, &NewParameter::name)->largest;
+        largest *= std::ranges::find(draft_.params, block, &DraftParameter::name)->largest;
       }
       const AxisUse use = find_axis_use(source_, place_, axis, parameter_names());
       if (!use.blocks) {
-        grid_.emplace_back("1");
+        draft_.grid.emplace_back("1");
         continue;
       }
       const std::string work = work_parameter(parameter_names(), axis);
-      std::string each = block_.back();
+      std::string each = draft_.block.back();
       if (!work.empty() && work != block) each += " * " + work;
       const std::string size = size_along(axis, use.elements);
-      grid_.push_back(use.elements ? fmt::format("ceil_div({}, {})", size, each) : size);
+      draft_.grid.push_back(use.elements ? fmt::format("ceil_div({}, {})", size, each) : size);
     }
-    while (grid_.size() > 1 && grid_.back() == "1") grid_.pop_back();
-    if (largest > 1024) constraints_.push_back(product + " <= 1024");
+    while (draft_.grid.size() > 1 && draft_.grid.back() == "1") draft_.grid.pop_back();
+    if (largest > 1024) draft_.constraints.push_back(product + " <= 1024");
     if (assumed) {
       guess(fmt::format("block: [{}]; no name in the kernel says how many threads a block has",
-                        joined(block_)));
+                        joined(draft_.block)));
     }
     decide(fmt::format(
         "grid: [{}] of blocks [{}] is a guess; compare it with how you launch the kernel",
-        joined(grid_), joined(block_)));
+        joined(draft_.grid), joined(draft_.block)));
   }
 
   Words shape_of(const KernelParameter& parameter) const {
-    const Words all = sizes();
+    const Words all = draft_.sizes();
     Words shape = all;
     const std::set<std::string> names(all.begin(), all.end());
     for (const auto& [m, n, k] : {std::array{"m", "n", "k"}, std::array{"M", "N", "K"}}) {
@@ -286,7 +269,7 @@ class FamilyWriter {
     }
     const std::string x = dim_along(all, 'x'), y = dim_along(all, 'y');
     if (all.size() == 2 && !x.empty() && !y.empty() && x != y) shape = {y, x};
-    if (dims_.empty() && all.size() > 2 && !x.empty() && !y.empty()) shape = {y, x};
+    if (draft_.dims.empty() && all.size() > 2 && !x.empty() && !y.empty()) shape = {y, x};
     // filter [filter_height, filter_width]
     Words own;
     for (const std::string& dim : all) {
@@ -299,7 +282,7 @@ class FamilyWriter {
 
   Status add_tensors() {
     bool output = false;
-    for (const KernelParameter& parameter : signature_.parameters) {
+    for (const KernelParameter& parameter : draft_.signature.parameters) {
       if (!parameter.pointer) continue;
       const char* role = "in";
       std::string why = "const";
@@ -325,7 +308,7 @@ class FamilyWriter {
         }
       }
       output = output || std::string_view(role) != "in";
-      tensors_.push_back({&parameter, role, shape_of(parameter)});
+      draft_.tensors.push_back({&parameter, role, shape_of(parameter)});
       guess(fmt::format("{} ({}*): a tensor, {}, because {}", parameter.name, parameter.type, role,
                         why));
     }
@@ -334,17 +317,17 @@ class FamilyWriter {
           fmt::format("{}: no pointer of {} is written, so there is nothing to check. At least one "
                       "parameter must be a "
                       "pointer to elements that are not const",
-                      source_.place(place_.line), signature_.name));
+                      source_.place(place_.line), draft_.signature.name));
     }
     add_constants();
-    if (sizes().size() > 1 || dims_.empty()) {
+    if (draft_.sizes().size() > 1 || draft_.dims.empty()) {
       Words shapes;
-      for (const NewTensor& tensor : tensors_) {
+      for (const DraftTensor& tensor : draft_.tensors) {
         shapes.push_back(fmt::format("{} [{}]", tensor.parameter->name, joined(tensor.shape)));
       }
       decide(fmt::format("shapes: {} are guesses", joined(shapes)));
     }
-    for (const NewTensor& tensor : tensors_) {
+    for (const DraftTensor& tensor : draft_.tensors) {
       if (std::string_view(tensor.role) == "out" || !tensor.parameter->type_variable.empty())
         continue;
       if (!is_floating(tensor.parameter->dtype)) {
@@ -363,22 +346,23 @@ class FamilyWriter {
     const CudaSource content = read_cuda_source("", written);
     for (const CudaToken& token : content.tokens) {
       const auto open = std::ranges::find(open_names_, token.text, &OpenName::name);
-      const bool fixed =
-          open != open_names_.end() && open->value && !static_values_.contains(token.text) &&
-          std::ranges::find(params_, token.text, &NewParameter::name) == params_.end();
+      const bool fixed = open != open_names_.end() && open->value &&
+                         !draft_.static_values.contains(token.text) &&
+                         std::ranges::find(draft_.params, token.text, &DraftParameter::name) ==
+                             draft_.params.end();
       text += fixed ? std::to_string(*open->value) : token.text;
     }
     return text;
   }
 
   void add_constants() {
-    constants_ = find_constant_arrays(source_);
-    for (const ConstantArray& constant : constants_) {
+    draft_.constants = find_constant_arrays(source_);
+    for (const ConstantArray& constant : draft_.constants) {
       Words shape;
       for (const std::string& size : constant.extents) shape.push_back(extent(size));
       if (constant.array.lanes > 1) shape.push_back(std::to_string(constant.array.lanes));
-      tensors_.push_back({&constant.array, "in", std::move(shape)});
-      constant_memory_[constant.array.name] = Json(constant.array.name);
+      draft_.tensors.push_back({&constant.array, "in", std::move(shape)});
+      draft_.constant_memory[constant.array.name] = Json(constant.array.name);
       guess(fmt::format("{} ({}): a tensor in constant memory; launches copy it there",
                         constant.array.name, constant.array.type));
     }
@@ -386,11 +370,11 @@ class FamilyWriter {
 
   // A point at the edge of a polygon: the reference must round as the kernel does.
   void note_decisions() {
-    const auto is_real = [](const NewTensor& tensor) {
+    const auto is_real = [](const DraftTensor& tensor) {
       return !tensor.parameter->type_variable.empty() || is_floating(tensor.parameter->dtype);
     };
-    if (std::ranges::none_of(tensors_, is_real)) return;
-    for (const NewTensor& tensor : tensors_) {
+    if (std::ranges::none_of(draft_.tensors, is_real)) return;
+    for (const DraftTensor& tensor : draft_.tensors) {
       if (std::string_view(tensor.role) == "in" || is_real(tensor)) continue;
       decide(fmt::format(
           "{}: integers. If comparisons of floating numbers decide them, compute these numbers in "
@@ -416,14 +400,15 @@ class FamilyWriter {
   void add_dynamic_shared() {
     const std::size_t begin = source_.tokens[place_.body].offset;
     const std::size_t end = source_.tokens[place_.end].offset;
-    for (const DynamicShared& array : find_dynamic_shared(source_)) {
+    const std::vector<DynamicShared> arrays = find_dynamic_shared(source_);
+    for (const DynamicShared& array : arrays) {
       if (array.begin < begin || array.begin >= end) continue;
       const bool is_variable =
-          std::ranges::find(type_variables_, array.type) != type_variables_.end();
-      shared_bytes_ = is_variable ? fmt::format("sizeof({})", array.type)
-                                  : std::to_string(bytes_of_type(array.type).value_or(4));
-      for (const std::string& threads : block_) {
-        if (threads != "1") shared_bytes_.insert(0, threads + " * ");
+          std::ranges::find(draft_.type_variables, array.type) != draft_.type_variables.end();
+      draft_.shared_bytes = is_variable ? fmt::format("sizeof({})", array.type)
+                                        : std::to_string(bytes_of_type(array.type).value_or(4));
+      for (const std::string& threads : draft_.block) {
+        if (threads != "1") draft_.shared_bytes.insert(0, threads + " * ");
       }
       guess(
           fmt::format("line {}: extern __shared__ {} {}[] is mg::dynamic_shared<{}>() in the copy, "
@@ -432,13 +417,12 @@ class FamilyWriter {
       decide(
           fmt::format("shared: {} bytes, one element of {} for each thread, is a guess; take the "
                       "third value of your launch's <<<grid, block, bytes>>>",
-                      shared_bytes_, array.name));
+                      draft_.shared_bytes, array.name));
       return;
     }
     for (std::size_t i = 1; i + 1 < source_.tokens.size(); ++i) {
       if (!source_.is(i, "__shared__") || !source_.is(i - 1, "extern")) continue;
-      const std::vector<DynamicShared> known = find_dynamic_shared(source_);
-      const bool is_known = std::ranges::any_of(known, [&](const DynamicShared& array) {
+      const bool is_known = std::ranges::any_of(arrays, [&](const DynamicShared& array) {
         return array.line == source_.tokens[i - 1].line;
       });
       if (is_known) continue;
@@ -451,199 +435,11 @@ class FamilyWriter {
     }
   }
 
-  std::string dtype_of(const KernelParameter& parameter) const {
-    return parameter.type_variable.empty() ? std::string(to_string(parameter.dtype))
-                                           : parameter.type_variable;
-  }
-
-  Json tensors() const {
-    Json all = Json::object();
-    for (const auto& [parameter, role, shape] : tensors_) {
-      Json tensor = {{"role", role}, {"dtype", dtype_of(*parameter)}, {"shape", shape}};
-      if (parameter->lanes == 2 || parameter->lanes == 4) {
-        tensor["align"] = parameter->lanes * size_in_bytes(parameter->dtype);
-      }
-      const bool floating = !parameter->type_variable.empty() || is_floating(parameter->dtype);
-      if (std::string_view(role) != "out") tensor["fill"] = floating ? "normal" : "uniform(0, 8)";
-      all[parameter->name] = std::move(tensor);
-    }
-    return all;
-  }
-
-  Json cost() const {
-    Words bytes;
-    std::string flops;
-    for (const auto& [parameter, role, shape] : tensors_) {
-      const std::string size = parameter->type_variable.empty()
-                                   ? std::to_string(size_in_bytes(parameter->dtype))
-                                   : fmt::format("sizeof({})", parameter->type_variable);
-      const bool both = std::string_view(role) == "inout";
-      bytes.push_back(fmt::format("{}{} * {}", both ? "2 * " : "", joined(shape, " * "), size));
-      if (std::string_view(role) != "in" && flops.empty()) flops = joined(shape, " * ");
-    }
-    return {{"bytes", joined(bytes, " + ")}, {"flops", flops}};
-  }
-
-  Json check() const {
-    std::set<DType> outputs;
-    for (const auto& [parameter, role, shape] : tensors_) {
-      if (std::string_view(role) == "in") continue;
-      outputs.insert(parameter->type_variable.empty() ? parameter->dtype : DType::f32);
-    }
-    Json tolerance = Json::object();
-    for (const DType dtype : outputs) tolerance[to_string(dtype)] = tolerance_of(dtype);
-    return {{"reference", signature_.name + "_reference"},
-            {"measure", "relative_l2"},
-            {"tolerance", std::move(tolerance)}};
-  }
-
-  // One problem: large on a GPU; on the cpu device small, and no multiple of a block.
-  Json problem(bool emulation) const {
-    const std::size_t rank = std::max<std::size_t>(1, sizes().size());
-    constexpr std::int64_t kLarge[] = {std::int64_t{1} << 24, 4096, 1024};
-    constexpr std::int64_t kSmall[] = {1000, 50, 20};
-    const std::size_t of = std::min<std::size_t>(rank, 3) - 1;
-    Json problem = Json::object();
-    for (const std::string& dim : dims_) problem[dim] = emulation ? kSmall[of] : kLarge[of];
-    for (const std::string& dim : static_dims_) {
-      const bool along = dim_along({dim}, 'x') == dim || dim_along({dim}, 'y') == dim;
-      const std::int64_t known = static_values_.at(dim).value_or(along ? 4096 : 5);
-      problem[dim] = emulation ? std::min<std::int64_t>(known, 64) : known;
-    }
-    return Json::Array{std::move(problem)};
-  }
-
-  Json arguments() const {
-    Json all = Json::array();
-    for (const KernelParameter& parameter : signature_.parameters) {
-      const bool dim = std::ranges::find(dims_, parameter.name) != dims_.end();
-      all.push_back(dim ? fmt::format("{}:{}", parameter.name, to_string(parameter.dtype))
-                        : parameter.name);
-    }
-    return all;
-  }
-
-  std::string design_text() const {
-    Json params = Json::object(), first = Json::object();
-    for (const NewParameter& parameter : params_) {
-      params[parameter.name] = parameter.values;
-      first[parameter.name] = parameter.first;
-    }
-    std::string kernel = signature_.name;
-    if (!template_arguments_.empty()) kernel += "<" + joined(template_arguments_) + ">";
-    std::string text = fmt::format("      \"source\": \"{}\",\n      \"params\": {},\n",
-                                   source_name_, params.line_text());
-    if (defines_.line_text() != "{}") {
-      text += fmt::format("      \"defines\": {},\n", defines_.line_text());
-    }
-    if (constant_memory_.line_text() != "{}") {
-      text += fmt::format("      \"constants\": {},\n", constant_memory_.line_text());
-    }
-    if (!constraints_.empty()) {
-      text += fmt::format("      \"constraints\": {},\n", Json(constraints_).line_text());
-    }
-    return text + fmt::format(
-                      "      \"launches\": [\n        {{\n"
-                      "          \"kernel\": \"{}\",\n          \"grid\": {},\n"
-                      "          \"block\": {},\n{}          \"args\": {}\n        }}\n      ],\n"
-                      "      \"defaults\": [{}]\n",
-                      kernel, Json(grid_).line_text(), Json(block_).line_text(),
-                      shared_bytes_.empty()
-                          ? ""
-                          : fmt::format("          \"shared\": \"{}\",\n", shared_bytes_),
-                      arguments().line_text(), first.line_text());
-  }
-
-  std::string operator_text() const {
-    Json dims = Json::object();
-    for (const std::string& dim : dims_) dims[dim] = "dynamic";
-    for (const std::string& dim : static_dims_) dims[dim] = "static";
-    std::string text = "{\n  \"format\": 1,\n";
-    const auto add = [&text](const char* key, const Json& value) {
-      if (value.line_text() != "{}") text += fmt::format("  \"{}\": {},\n", key, value.line_text());
-    };
-    add("dims", dims);
-    add("dtypes", dtypes_);
-    add("scalars", scalars_);
-    Words lines;
-    for (const NewTensor& tensor : tensors_) {
-      const std::string& name = tensor.parameter->name;
-      lines.push_back(fmt::format("    \"{}\": {}", name, tensors()[name].line_text()));
-    }
-    text += fmt::format("  \"tensors\": {{\n{}\n  }},\n", joined(lines, ",\n"));
-    add("cost", cost());
-    add("check", check());
-    add("problems", {{"default", problem(false)}, {"emulation", problem(true)}});
-    return text +
-           fmt::format("  \"designs\": {{\n    \"first\": {{\n{}    }}\n  }}\n}}\n", design_text());
-  }
-
-  std::string reference_text() const {
-    Words templates, parameters, members, outputs;
-    for (const std::string& variable : type_variables_) templates.push_back("typename " + variable);
-    templates.emplace_back("class Problem");
-    std::string size;
-    for (const auto& [parameter, role, shape] : tensors_) {
-      const bool in = std::string_view(role) == "in";
-      const std::string type = parameter->type_variable.empty()
-                                   ? std::string(cuda_name(parameter->dtype))
-                                   : parameter->type_variable;
-      parameters.push_back((in ? "const " + type : "double") + "* " + parameter->name);
-      if (in) continue;
-      std::string count;
-      for (const std::string& dim : shape) {
-        const bool number = whole_number(dim).has_value();
-        count += (count.empty() ? "" : " * ") + (number ? dim : "problem." + dim);
-      }
-      outputs.push_back(
-          fmt::format("  for (long long i = first; i < {}; i += threads) {{\n"
-                      "    {}[i] = not_written_yet;\n  }}\n",
-                      count, parameter->name));
-    }
-    parameters.emplace_back("Problem problem");
-    for (const std::string& dim : dims_) members.push_back("problem." + dim);
-    for (const std::string& dim : static_dims_) members.push_back("problem." + dim);
-    for (const std::string& name : scalar_names()) members.push_back("problem." + name);
-    return fmt::format(
-        "// TO WRITE: what {0} must compute, in double precision. This skeleton gives NaN, so that "
-        "every\n// variant is called wrong until you have replaced it by the formula.\n//\n"
-        "// It runs once per problem and need not be fast. mgtune launches it with 64 blocks of "
-        "128 "
-        "threads,\n// whatever the problem is. So each thread has a loop, and nothing is shared. "
-        "Inputs have their own\n// types; outputs are double and contiguous. An inout tensor holds "
-        "its "
-        "input when the kernel begins.\n// The sizes and scalars are members of `problem`: {1}.\n\n"
-        "#include <mg/vec.cuh>  // mg::to_float(x): a half or bf16 as a float\n\n"
-        "template <{2}>\n__global__ void {0}_reference({3}) {{\n"
-        "  const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;\n"
-        "  const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;\n"
-        "  const double not_written_yet = nan(\"\");\n{4}}}\n",
-        signature_.name, joined(members), joined(templates), joined(parameters),
-        joined(outputs, ""));
-  }
-
-  Words scalar_names() const {
-    Words names;
-    for (const KernelParameter& parameter : signature_.parameters) {
-      const bool dim = std::ranges::find(dims_, parameter.name) != dims_.end();
-      if (!parameter.pointer && !dim) names.push_back(parameter.name);
-    }
-    return names;
-  }
-
   const CudaSource& source_;
   const KernelPlace& place_;
-  const KernelSignature signature_;
   NewFamily family_;
-  std::string source_name_, shared_bytes_;
-  Words dims_, static_dims_, type_variables_, template_arguments_, grid_, block_, constraints_;
-  std::map<std::string, std::optional<std::int64_t>> static_values_;
+  FamilyDraft draft_;
   std::set<std::string> replaced_defines_;
-  std::vector<ConstantArray> constants_;
-  Json dtypes_ = Json::object(), scalars_ = Json::object(), defines_ = Json::object();
-  Json constant_memory_ = Json::object();  // tensor -> variable
-  std::vector<NewParameter> params_;
-  std::vector<NewTensor> tensors_;
   std::vector<OpenName> open_names_;
 };
 
