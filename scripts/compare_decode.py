@@ -1,226 +1,266 @@
 #!/usr/bin/env python3
-"""Times attention.decode's designs `split` and `even` beside FlashAttention-2 and cuDNN of PyTorch.
+"""Times two designs of attention.decode beside FlashAttention-2 and cuDNN, and prints the tables of results/h200/attention.md.
 
-  MGTUNE_LIBRARY=build/ci/libmgruntime.so.0 OUT=FOLDER scripts/compare_decode.py
+  scripts/compare_decode.py --library build/libmgruntime.so.0 -o decode.json      on a GPU with 24 GB or more, for about a minute
+  scripts/compare_decode.py --table decode.json                                   the tables of such a file, without a GPU
 
-Runs in the root of the repository, on a GPU with 24 GB or more. The times are medians of CUDA graphs, whose launches rotate through sets of keys
-and values that are larger than L2. FOLDER/decode.json gets all times; the table goes to standard output. SECONDS_IN_ALL (140) ends it early.
+Each design runs its first default in all cases, without a tuned table. The others are
+PyTorch's FLASH_ATTENTION and CUDNN_ATTENTION, and CUDNN_ATTENTION with the query heads that share a head of keys as rows (folded).
+A time is the median over replays of a CUDA graph, whose launches rotate through sets of keys and values that are larger than L2. All
+implementations of a case take turns. An output that differs from that of `split` by more than 2 % ends the script.
 """
+import argparse
+import ctypes
+import json
+import math
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import tempfile
+import time
 
-
-import ctypes, json, math, os, shutil, statistics, sys, tempfile, time
-T0 = time.time()
-BUDGET = float(os.environ.get("SECONDS_IN_ALL", "140"))
-import torch, torch.nn.functional as F
-from torch.nn.attention import SDPBackend as SB, sdpa_kernel
 from mgruntime_structures import OpenOptions
-from mgtune_for_peers import Runtime
-D = 128
+from mgtune_for_peers import KERNELS, Runtime
 
-def even(rows=16, n=16, w=4, s=3, b=2, least=2):
-    return ("even", dict(ROWS=rows, BLOCK_N=n, WARPS=w, STAGES=s, BLOCKS_PER_SM=b, LEAST=least, PDL=True))
-VARIANTS = {
-    "split": ("split", dict(ROWS=16, BLOCK_N=16, WARPS=4, STAGES=3, BLOCKS_PER_SM=1, GRID_BLOCKS=2, COMBINE="last_block", PDL=True)),
-    "w4s2b2l1": even(s=2, least=1), "w4s2b2l2": even(s=2), "w4s2b2l4": even(s=2, least=4),
-    "w4s3b2l2": even(), "w4s3b2l4": even(least=4), "w8s2b1l1": even(w=8, s=2, b=1, least=1), "w8s3b1l2": even(w=8, b=1), "w2s4b3l4": even(w=2, s=4, b=3, least=4),
-    "w4s3b1l1": even(b=1, least=1), "w4s3b1l2": even(b=1), "w2s3b2l2": even(w=2), "n32w4s3b1l2": even(n=32, b=1),
-}
-FIRST = ["split", "w4s2b2l2", "w4s3b1l2"]  # also where the time is short
+HEAD_DIM = 128
+PEERS = ["FA2", "cuDNN", "folded"]
+DESIGNS = ("split", "even")
+BATCHES = (1, 2, 3, 5, 8, 13, 16, 17, 24, 32, 33, 48, 64, 96, 128)
+LENGTHS = (128, 512, 1024, 3000, 5000, 8192, 12000, 32768)
+HEADS = ((28, 4), (24, 8), (16, 16), (64, 8))  # beside 32 and 8
+# batch, keys, how lengths differ, rows of a page
+OTHER_CASES = ((64, 8192, "uniform", 0), (64, 8192, "one long", 0), (17, 3000, "uniform", 0), (128, 1024, "uniform", 0),
+               (16, 8192, "equal", 16), (64, 8192, "uniform", 16))
+BANK_BYTES = 18_500_000_000  # keys and values of all cases; random once
+ROTATED_BYTES = 200_000_000  # sets of keys and values together, at least
+GRAPH_MS = 2.5
+LARGEST_DIFFERENCE = 0.02
 
-# Each variant is a family of its own with one default, so no tuned table is used.
-root = tempfile.mkdtemp()
-for name, (design, values) in VARIANTS.items():
-    folder = os.path.join(root, "f_" + name)
-    shutil.copytree("kernels/attention", folder)
-    for other in ("prefill.json", "varlen.json"):
-        os.remove(os.path.join(folder, other))
-    path = os.path.join(folder, "decode.json")
-    text = json.load(open(path))
-    description = text
-    text["designs"] = {design: text["designs"][design]}
-    fallback = dict(values)
-    if design == "even":  # for wider groups, where shared memory holds less
-        fallback.update(STAGES=2, WARPS=4, BLOCKS_PER_SM=1 if values["WARPS"] == 8 else 2, BLOCK_N=16)
-    text["designs"][design]["defaults"] = [values] + ([fallback] if fallback != values else [])
-    json.dump(text, open(path, "w"))
 
-class Here(Runtime):
-    def __init__(self):
-        super().__init__()
-        folders = [os.fsencode(os.path.join(root, "f_" + n)) for n in VARIANTS]
-        array = (ctypes.c_char_p * len(folders))(*folders)
-        options = OpenOptions(ctypes.sizeof(OpenOptions), b"auto", None, ctypes.cast(array, ctypes.c_void_p), len(folders))
+def cases():
+    """(batch, keys, heads, kv_heads, lengths, rows of a page) of each case, those of the tables first."""
+    for batch in BATCHES:
+        for keys in LENGTHS:
+            yield batch, keys, 32, 8, "equal", 0
+    for batch in (1, 17, 33):
+        for keys in (128, 1024, 3000, 8192):
+            for heads, kv_heads in HEADS:
+                yield batch, keys, heads, kv_heads, "equal", 0
+    for batch, keys, lengths, page in OTHER_CASES:
+        yield batch, keys, 32, 8, lengths, page
+
+
+class DecodeRuntime(Runtime):
+    """A context with a family decode_DESIGN of each design, which has its first default alone. So no tuned table serves them."""
+
+    def __init__(self, folder, library):
+        families = []
+        self.variants = {}
+        for design in DESIGNS:
+            family = folder / f"decode_{design}"
+            shutil.copytree(KERNELS / "attention", family)
+            for other in ("prefill.json", "varlen.json"):
+                (family / other).unlink()
+            operator = json.loads((family / "decode.json").read_text(encoding="utf-8"))
+            first = operator["designs"][design]["defaults"][0]
+            self.variants[design] = first
+            operator["designs"] = {design: {**operator["designs"][design], "defaults": [first]}}
+            (family / "decode.json").write_text(json.dumps(operator), encoding="utf-8")
+            families.append(os.fsencode(family))
+        self.dims = [dim for dim in operator["dims"] if dim != "head_dim"]
+        self.tensors = list(operator["tensors"])
+        self.plans = {}  # one for each design and case: another one would load its module again
+        super().__init__(library)
+        array = (ctypes.c_char_p * len(families))(*families)
+        options = OpenOptions(ctypes.sizeof(OpenOptions), b"auto", None, ctypes.cast(array, ctypes.c_void_p), len(families))
         self.context = ctypes.c_void_p()
         self.must(self.mgr.mgr_open(ctypes.byref(options), ctypes.byref(self.context)))
-runtime = Here()
-explained = {}
 
-def ours(name, q, k, v, lens, total=None, table=None, page_size=None):
-    dims = {"batch": q.shape[0], "q_len": q.shape[1], "heads": q.shape[2], "kv_heads": k.shape[2]}
-    words = {"head_dim": str(D), "T": "bf16"}
-    if table is None:
-        dims["kv_len"] = k.shape[1]
-    else:
-        words["paged"] = "true"
-        dims.update(kv_len=table.shape[1] * page_size, page_size=page_size, pages=k.shape[0], max_pages=table.shape[1])
-    if total is not None:
-        dims["total_kv"] = total
-    o = torch.empty_like(q)
-    key = (name, json.dumps(dims), json.dumps(words))
-    if key not in explained:
-        plan = runtime.plan(f"f_{name}.decode", words, dims)
-        values = [dims.get(dim, -1) for dim in description["dims"] if dim != "head_dim"]
+    def decode(self, torch, design, q, k, v, lengths, table, total):
+        """A call that enqueues the launch on torch's current stream, and returns o. `table`: the pages of a paged cache, or None."""
+        dims = {"batch": q.shape[0], "q_len": 1, "heads": q.shape[2], "kv_heads": k.shape[2], "total_kv": total}
+        words = {"head_dim": str(HEAD_DIM), "T": "bf16"}
+        if table is None:
+            dims["kv_len"] = k.shape[1]
+        else:
+            words["paged"] = "true"
+            dims.update(kv_len=table.shape[1] * k.shape[1], page_size=k.shape[1], pages=k.shape[0], max_pages=table.shape[1])
+        key = (design, *dims.values(), len(words))
+        if key not in self.plans:
+            plan = self.plan(f"decode_{design}.decode", words, dims)
+            self.plans[key] = plan, self.workspace(plan, 0)
+        plan, workspace = self.plans[key]
+        values = [dims.get(dim, -1) for dim in self.dims]
         values = (ctypes.c_int64 * len(values))(*values)
-        text = runtime.explain(plan, values)
-        explained[key] = plan, values, runtime.workspace(plan, 0), [l.strip() for l in text.splitlines() if "variant" in l][:1]
-    plan, values, workspace, _ = explained[key]
-    tensors = {"q": q, "k": k, "v": v, "o": o, "kv_lens": lens, "block_table": table}
-    pointers = [tensors[t].data_ptr() if tensors.get(t) is not None else None for t in description["tensors"]]
-    pointers = (ctypes.c_void_p * len(pointers))(*pointers)
-    scalars = (ctypes.c_double * 2)(1 / math.sqrt(D), 1.0)
+        o = torch.empty_like(q)
+        given = {"q": q, "k": k, "v": v, "o": o, "kv_lens": lengths, "block_table": table}
+        pointers = [None if given.get(name) is None else given[name].data_ptr() for name in self.tensors]
+        pointers = (ctypes.c_void_p * len(pointers))(*pointers)
+        scalars = (ctypes.c_double * 2)(1 / math.sqrt(HEAD_DIM), 1.0)
+
+        def call():
+            stream = torch.cuda.current_stream().cuda_stream
+            self.must(self.mgr.mgr_launch(plan, stream, values, len(values), pointers, len(pointers), scalars, 2, workspace))
+            return o
+        return call
+
+
+def peer_call(torch, name, q, k, v):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    backend = SDPBackend.FLASH_ATTENTION if name == "FA2" else SDPBackend.CUDNN_ATTENTION
+    batch, _, heads, _ = q.shape
+    kv_heads = k.shape[2]
+    folded = name == "folded"
+    rows = q.view(batch, kv_heads, heads // kv_heads, HEAD_DIM) if folded else q.transpose(1, 2)
+    k, v = k.transpose(1, 2), v.transpose(1, 2)
+
     def call():
-        runtime.must(runtime.mgr.mgr_launch(plan, torch.cuda.current_stream().cuda_stream, values, len(values), pointers,
-                                            len(pointers), scalars, 2, workspace))
-        return o
+        with sdpa_kernel(backend):
+            o = torch.nn.functional.scaled_dot_product_attention(rows, k, v, enable_gqa=not folded and heads != kv_heads)
+        return o.reshape(batch, 1, heads, HEAD_DIM) if folded else o.transpose(1, 2)
     return call
 
-def sdpa(backend, fold):
-    def make(q, k, v):
-        B, _, H, _ = q.shape
-        HK = k.shape[2]
-        kt, vt = k.transpose(1, 2), v.transpose(1, 2)
-        if fold:
-            qf = q.view(B, HK, H // HK, D)
-            def call():
-                with sdpa_kernel(backend):
-                    return F.scaled_dot_product_attention(qf, kt, vt).reshape(B, 1, H, D)
-        else:
-            qt = q.transpose(1, 2)
-            def call():
-                with sdpa_kernel(backend):
-                    return F.scaled_dot_product_attention(qt, kt, vt, enable_gqa=H != HK).transpose(1, 2)
-        return call
-    return make
-PEERS = {"fa2": sdpa(SB.FLASH_ATTENTION, False), "cudnn": sdpa(SB.CUDNN_ATTENTION, False), "cudnn_fold": sdpa(SB.CUDNN_ATTENTION, True)}
 
-class Timed:
-    def __init__(self, calls, target_ms):
+class Replays:
+    """Times of a CUDA graph that calls each of `calls` in turn."""
+
+    def __init__(self, torch, calls):
+        self.torch = torch
         self.calls = calls  # their tensors live as long as the graph
-        for c in calls[:2]: c()
+        for call in calls[:2]:
+            call()
         torch.cuda.synchronize()
-        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        a.record(); [c() for c in calls]; b.record(); torch.cuda.synchronize()
-        loops = max(1, min(int(target_ms / max(a.elapsed_time(b), 1e-3)), 96 // len(calls)))
-        self.graph, self.count = torch.cuda.CUDAGraph(), loops * len(calls)
+        begin, end = self.event(), self.event()
+        begin.record()
+        for call in calls:
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        loops = max(1, min(int(GRAPH_MS / max(begin.elapsed_time(end), 1e-3)), 96 // len(calls)))
+        self.launches = loops * len(calls)
+        self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             for _ in range(loops):
-                for c in calls: c()
-        self.graph.replay(); torch.cuda.synchronize()
-        self.samples = []
-    def round(self, n):
-        events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(n)]
-        for a, b in events:
-            a.record(); self.graph.replay(); b.record()
+                for call in calls:
+                    call()
+        self.graph.replay()
         torch.cuda.synchronize()
-        self.samples += [a.elapsed_time(b) / self.count * 1e3 for a, b in events]
+        self.us = []
 
-bank = torch.empty(int(18.5e9) // 2, device="cuda", dtype=torch.bfloat16)
-for i in range(0, bank.numel(), 1 << 28):
-    bank[i:i + (1 << 28)].normal_()
+    def event(self):
+        return self.torch.cuda.Event(enable_timing=True)
 
-def measure(makers, sets):
-    live, out = [], {}
-    first = None
-    for name, calls in makers.items():
-        try:
-            calls = [make() for make in calls]
-            got = calls[0]().float().clone()
-            if first is None: first = got
-            error = float((got - first).norm() / first.norm().clamp_min(1e-30))
-            out[name] = {"difference": error}
-            live.append((name, Timed(calls, 2.5)))
-        except Exception as e:
-            out[name] = {"error": f"{type(e).__name__}: {e}"[:200]}
-    for r in range(2):
-        for name, t in (live if r == 0 else reversed(live)): t.round(4)
-    for name, t in live:
-        out[name]["us"] = statistics.median(t.samples)
-    return out
+    def replay(self, count):
+        events = [(self.event(), self.event()) for _ in range(count)]
+        for begin, end in events:
+            begin.record()
+            self.graph.replay()
+            end.record()
+        self.torch.cuda.synchronize()
+        self.us += [begin.elapsed_time(end) / self.launches * 1e3 for begin, end in events]
 
-results = []
-def cell(B, S, H, HK, names, peers, ragged=None, page=None):
-    if time.time() - T0 > BUDGET: return
-    per = B * S * HK * D
-    sets = max(1, min(48, math.ceil(200e6 / (4 * per))))
-    lens = None
-    gen = torch.Generator().manual_seed(B * S)
-    if ragged == "uniform": lens = torch.randint(0, S + 1, (B,), generator=gen)
-    elif ragged == "one_long": lens = torch.full((B,), max(1, S // 64)); lens[B // 2] = S
-    total = B * S if lens is None else int(lens.sum())
-    if ragged: sets = max(1, min(sets, 12))
-    if 2 * per * sets > bank.numel(): sets = max(1, bank.numel() // (2 * per))
-    if 2 * per > bank.numel(): return
-    device_lens = torch.full((B,), S, dtype=torch.int32, device="cuda") if lens is None else lens.to("cuda", torch.int32)
-    table = None
-    shape = (B, S, HK, D)
+
+def lengths_of(torch, batch, keys, lengths):
+    if lengths == "uniform":
+        return torch.randint(0, keys + 1, (batch,), generator=torch.Generator().manual_seed(batch * keys))
+    if lengths == "one long":
+        all_lengths = torch.full((batch,), max(1, keys // 64))
+        all_lengths[batch // 2] = keys
+        return all_lengths
+    return torch.full((batch,), keys)
+
+
+def times_of(torch, runtime, bank, case):
+    """Microseconds of each implementation."""
+    batch, keys, heads, kv_heads, lengths, page = case
+    elements = batch * keys * kv_heads * HEAD_DIM
+    sets = max(1, min(48, math.ceil(ROTATED_BYTES / (4 * elements)), bank.numel() // (2 * elements)))
+    own = lengths_of(torch, batch, keys, lengths)
+    total, own = int(own.sum()), own.to("cuda", torch.int32)
+    shape, table = (batch, keys, kv_heads, HEAD_DIM), None
     if page:
-        pages = B * S // page
-        table = torch.randperm(pages, generator=gen).to(torch.int32).view(B, S // page).cuda()
-        shape = (pages, page, HK, D)
+        pages = batch * keys // page
+        shape = (pages, page, kv_heads, HEAD_DIM)
+        table = torch.randperm(pages, generator=torch.Generator().manual_seed(pages)).to(torch.int32).view(batch, keys // page).cuda()
     data = []
     for i in range(sets):
-        k = bank[2 * i * per:(2 * i + 1) * per].view(shape)
-        v = bank[(2 * i + 1) * per:(2 * i + 2) * per].view(shape)
-        data.append((torch.randn(B, 1, H, D, device="cuda", dtype=torch.bfloat16), k, v))
-    makers = {n: [lambda n=n, d=d: ours(n, *d, device_lens, total if ragged else None, table, page) for d in data] for n in names}
-    if not ragged and not page:
-        makers.update({n: [lambda n=n, d=d: PEERS[n](*d) for d in data] for n in peers})
-    out = measure(makers, sets)
-    row = {"batch": B, "keys": S, "heads": H, "kv_heads": HK, "lengths": ragged or "equal", "page": page or 0, "bytes": 4 * total * HK * D, "sets": sets, "times": out}
-    results.append(row)
-    us = {n: r.get("us") for n, r in out.items()}
-    gb = lambda n: f"{row['bytes'] / us[n] * 1e-3 / copy * 100:4.0f}%" if us.get(n) else ""
-    bad = [n for n, r in out.items() if r.get("difference", 0) > 0.02 or "error" in r]
-    print(f"{B:4d} x {S:6d} {H:3d}/{HK:2d} {ragged or '':9s}{('p%d' % page) if page else '':4s}", " ".join(f"{n}={us[n]:.1f}" if us[n] else f"{n}=err" for n in us),
-          "of copy:", " ".join(f"{n} {gb(n)}" for n in us if us[n] and n in FIRST), ("BAD " + " ".join(f"{n}:{out[n]}" for n in bad)) if bad else "", flush=True)
-    if len(results) % 10 == 0: save()
+        k, v = (bank[n * elements:(n + 1) * elements].view(shape) for n in (2 * i, 2 * i + 1))
+        data.append((torch.randn(batch, 1, heads, HEAD_DIM, device="cuda", dtype=torch.bfloat16), k, v))
+    calls = {design: [runtime.decode(torch, design, *each, own, table, total) for each in data] for design in DESIGNS}
+    if lengths == "equal" and not page:
+        calls.update({name: [peer_call(torch, name, *each) for each in data] for name in PEERS})
+    expected = calls["split"][0]().float().clone()
+    replays = {}
+    for name, each in calls.items():
+        difference = float((each[0]().float() - expected).norm() / expected.norm().clamp_min(1e-30))
+        if not difference <= LARGEST_DIFFERENCE:
+            sys.exit(f"{case}: {name} differs from split by {difference:.3f}")
+        replays[name] = Replays(torch, each)
+    for order in (list(replays), list(reversed(replays))):
+        for name in order:
+            replays[name].replay(4)
+    return {name: round(statistics.median(each.us), 2) for name, each in replays.items()}
 
-def save():
-    json.dump({"gpu": torch.cuda.get_device_name(), "copy_gbps": copy, "variants": {str(k[0]) : v[3] for k, v in explained.items()}, "rows": results},
-              open(os.path.join(os.environ["OUT"], "decode.json"), "w"))
 
-a, b = bank[:1 << 29], bank[1 << 30:(1 << 30) + (1 << 29)]
-for _ in range(3): b.copy_(a)
-s, e = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-s.record(); [b.copy_(a) for _ in range(10)]; e.record(); torch.cuda.synchronize()
-copy = 10 * 2 * a.numel() * 2 / s.elapsed_time(e) * 1e-6
-print("copy GB/s", round(copy), "after", round(time.time() - T0, 1), "s", flush=True)
-ALL, P = list(VARIANTS), list(PEERS)
-# With every variant.
-for B, S in ((1, 1024), (1, 8192), (17, 1024), (17, 5000), (48, 5000), (8, 8192), (64, 1024), (17, 128), (3, 512), (64, 8192), (128, 128)):
-    cell(B, S, 32, 8, ALL, P)
-print("ragged and paged after", round(time.time() - T0, 1), flush=True)
-for B, S, how in ((64, 8192, "uniform"), (64, 8192, "one_long"), (17, 3000, "uniform"), (128, 1024, "uniform")):
-    cell(B, S, 32, 8, FIRST, [], ragged=how)
-cell(16, 8192, 32, 8, FIRST, [], page=16)
-cell(64, 8192, 32, 8, FIRST, [], ragged="uniform", page=16)
-print("the table after", round(time.time() - T0, 1), flush=True)
-for B in (1, 2, 5, 13, 16, 24, 33, 48, 64, 96, 128, 3, 8, 17, 32):
-    for S in (128, 1024, 3000, 12000, 512, 8192, 32768):
-        cell(B, S, 32, 8, FIRST, P)
-        if B in (1, 17, 33) and S in (128, 1024, 3000, 8192):
-            for H, HK in ((28, 4), (24, 8), (16, 16), (64, 8)): cell(B, S, H, HK, FIRST, P)
-save()
-worst, logs = [], {}
-for r in results:
-    t = {n: x["us"] for n, x in r["times"].items() if "us" in x}
-    best = min((t[n] for n in P if n in t), default=None)
-    if best is None: continue
-    for n in FIRST:
-        if n in t:
-            logs.setdefault(n, []).append(math.log(t[n] / best))
-            worst.append((t[n] / best, n, r["batch"], r["keys"], r["heads"], r["kv_heads"]))
-for n in FIRST:
-    print(n, "geometric mean", round(math.exp(statistics.mean(logs[n])), 3), "over", len(logs[n]), "cells; worst", [tuple(round(x, 2) if isinstance(x, float) else x for x in w) for w in sorted((w for w in worst if w[1] == n), reverse=True)[:8]])
-print("variants", {k[0]: v[3] for k, v in explained.items()})
-print("ended after", round(time.time() - T0, 1), "s")
+def measure(library, path):
+    import torch
+    start = time.monotonic()
+    bank = torch.empty(BANK_BYTES // 2, device="cuda", dtype=torch.bfloat16)
+    for part in bank.split(1 << 28):
+        part.normal_()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = DecodeRuntime(pathlib.Path(folder), library)
+        for case in cases():
+            batch, keys, _, kv_heads, _, _ = case
+            if 2 * batch * keys * kv_heads * HEAD_DIM > bank.numel():
+                continue
+            names = ("batch", "keys", "heads", "kv_heads", "lengths", "page")
+            rows.append({**dict(zip(names, case)), "us": times_of(torch, runtime, bank, case)})
+    document = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "variants": runtime.variants, "rows": rows}
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    head = json.dumps({**document, "rows": []})
+    path.write_text(head.removesuffix("]}") + "\n" + lines + "\n]}\n", encoding="utf-8")
+    print(f"{len(rows)} cases after {time.monotonic() - start:.0f} s")
+
+
+def ratios(rows, times):
+    """times(us) over that of the fastest peer, for each row."""
+    return [times(row["us"]) / min(row["us"][peer] for peer in PEERS) for row in rows]
+
+
+def print_tables(rows):
+    names = PEERS + list(DESIGNS)
+    titles = [f"`{design}`" for design in DESIGNS]
+    with_peers = [row for row in rows if all(peer in row["us"] for peer in PEERS)]
+    print("| batch, kv | " + " | ".join(PEERS + titles) + " |\n|" + "---|" * (len(names) + 1))
+    for row in with_peers:
+        if (row["heads"], row["kv_heads"]) == (32, 8):
+            print(f"| {row['batch']}, {row['keys']:,} | " + " | ".join(f"{row['us'][name]:.1f}" for name in names) + " |")
+    print("\n| lengths, 32 / 8 heads | batch | keys | rows of a page | " + " | ".join(titles) + " |\n|" + "---|" * (len(DESIGNS) + 4))
+    for row in rows:
+        if row not in with_peers:
+            times = " | ".join(f"{row['us'][name]:.1f}" for name in DESIGNS)
+            print(f"| {row['lengths']} | {row['batch']} | {row['keys']:,} | {row['page'] or ''} | {times} |")
+    print(f"\nOver the fastest peer, {len(with_peers)} cases:\n\n| | geometric mean | worst | cases up to 1.03 |\n|---|---|---|---|")
+    summaries = {f"`{design}`": ratios(with_peers, lambda us, design=design: us[design]) for design in DESIGNS}
+    summaries["the faster one"] = ratios(with_peers, lambda us: min(us[design] for design in DESIGNS))
+    for name, each in summaries.items():
+        print(f"| {name} | {statistics.geometric_mean(each):.3f} | {max(each):.2f} | {sum(ratio <= 1.03 for ratio in each)} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", default="libmgruntime.so.0")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("decode.json"), help="default: decode.json")
+    parser.add_argument("--table", type=pathlib.Path, metavar="FILE", help="print the tables of a file, measure nothing")
+    words = parser.parse_args()
+    if words.table is None:
+        measure(words.library, words.output)
+    print_tables(json.loads((words.table or words.output).read_text(encoding="utf-8"))["rows"])
+
+
+if __name__ == "__main__":
+    main()

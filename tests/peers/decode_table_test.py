@@ -1,0 +1,49 @@
+"""The tables of decode in results/h200/attention.md are what scripts/compare_decode.py prints of the recorded times."""
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import compare_decode  # noqa: E402
+
+
+def printed(rows):
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        compare_decode.print_tables(rows)
+    return text.getvalue().splitlines()
+
+
+def row(batch, split, even, **other):
+    us = {"FA2": 40.0, "cuDNN": 20.0, "folded": 30.0, "split": split, "even": even}
+    return {"batch": batch, "keys": 1024, "heads": 32, "kv_heads": 8, "lengths": "equal", "page": 0, "us": us, **other}
+
+
+class DecodeTable(unittest.TestCase):
+    def test_the_page_has_what_is_recorded(self):
+        recorded = json.loads((ROOT / "results/h200/attention.decode.designs.json").read_text(encoding="utf-8"))
+        lines = printed(recorded["rows"])
+        page = (ROOT / "results/h200/attention.md").read_text(encoding="utf-8").partition("## Decode cut evenly")[2]
+        published = [line for line in page.splitlines() if line.startswith("|")]
+        self.assertGreater(len(published), 30)
+        self.assertEqual([line for line in published if line not in lines], [])
+
+    def test_ratios_are_over_the_fastest_peer(self):
+        lines = printed([row(17, 30.0, 20.0), row(1, 10.0, 20.0), row(16, 1.0, 1.0, heads=28)])
+        self.assertIn("| 17, 1,024 | 40.0 | 20.0 | 30.0 | 30.0 | 20.0 |", lines)
+        self.assertFalse(any(line.startswith("| 16,") for line in lines))
+        self.assertIn("| `even` | 0.368 | 1.00 | 3 |", lines)
+        self.assertIn("| the faster one | 0.292 | 1.00 | 3 |", lines)
+
+    def test_cases_without_peers_have_a_table_of_their_own(self):
+        lines = printed([row(2, 10.0, 20.0), row(64, 8.0, 4.0, lengths="uniform", us={"split": 8.0, "even": 4.0})])
+        self.assertIn("| uniform | 64 | 1,024 |  | 8.0 | 4.0 |", lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
