@@ -47,7 +47,7 @@ Status SharedMemory::reset(const SharedLayout& layout, std::size_t dynamic_bytes
     arena_bytes_ = layout.bytes();
   }
   if (dynamic_ == nullptr || dynamic_bytes_ != dynamic_bytes) {
-    dynamic_ = allocate(dynamic_bytes + kGapBehindDynamic);
+    dynamic_ = allocate(dynamic_bytes + kAllocatedGap);
     dynamic_bytes_ = dynamic_bytes;
   }
   if (arena_ == nullptr || dynamic_ == nullptr) {

@@ -43,11 +43,13 @@ class SharedMemory {
   Status reset(const SharedLayout& layout, std::size_t dynamic_bytes);
 
   // Bytes behind the dynamic part that belong to nothing else. Under AddressSanitizer, which guards
-  // the end itself, the allocation is exact.
+  // the end itself, the allocation is exact, and these bytes are the smallest of its red zones.
 #if defined(__SANITIZE_ADDRESS__)
-  static constexpr std::size_t kGapBehindDynamic = 0;
+  static constexpr std::size_t kGapBehindDynamic = 16;
+  static constexpr std::size_t kAllocatedGap = 0;
 #else
   static constexpr std::size_t kGapBehindDynamic = 64;
+  static constexpr std::size_t kAllocatedGap = kGapBehindDynamic;
 #endif
 
   std::span<unsigned char> arena() const { return {arena_.get(), arena_bytes_}; }
