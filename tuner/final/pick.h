@@ -69,7 +69,8 @@ FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const 
                         const std::string& default_variant, double noise_floor);
 
 // The row of the problem's pick without the winner: the problem with its bytes and flops, its
-// default and the timing method.
+// default and the timing method. `space` is the whole space of the problem, because a program that
+// has no results runs the default whatever a sweep visits.
 Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem, const Space& space);
 
 // Writes `pick` as the winner of `view` into the store, and adds it to the picks of the summary. If

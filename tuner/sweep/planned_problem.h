@@ -25,9 +25,8 @@ struct PlannedProblem {
   bool counted = true;           // false: counting was stopped, and there may be more
 
   // Whether the variant may run here, even if the sweep does not visit it.
-  bool admits(const Variant& variant) const {
-    return (whole.has_value() ? *whole : space).admits(variant);
-  }
+  bool admits(const Variant& variant) const { return whole_space().admits(variant); }
+  const Space& whole_space() const { return whole.has_value() ? *whole : space; }
   bool is_served() const { return admissible > 0 || !counted; }  // some variant may run here
 };
 

@@ -20,7 +20,7 @@ Result<std::unique_ptr<ProblemSweep>> ProblemSweep::make(SweepShared& shared,
                                                          const PlannedProblem& planned) {
   const Problem& problem = planned.problem;
   const Space& space = planned.space;
-  MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, space));
+  MGTUNE_ASSIGN(TunedView view, view_before_pick(shared, problem, planned.whole_space()));
   KnownResults results(shared.store, shared.builder, shared.cache, shared.device, problem,
                        shared.gpu_id, view.tuned.problem, view.tuned.method, &shared.retries);
   WarmSource warm;
@@ -72,10 +72,11 @@ Status ProblemSweep::recall() {
   const auto others =
       std::stable_partition(recalled_.begin(), recalled_.end(),
                             [this](const VariantState& state) { return is_default(state); });
+  const Result<Variant> standard = parse_variant(*problem_.op, view_.tuned.default_variant);
+  const bool visits_default = standard.ok() && planned_.space.admits(*standard);
+  proposals_.set_default(visits_default ? view_.tuned.default_variant : "");
   // The default's place is kept where it has no result yet.
-  const std::string& default_variant = view_.tuned.default_variant;
-  proposals_.set_default(default_variant);
-  const bool keeps_place = !default_variant.empty() && others == recalled_.begin();
+  const bool keeps_place = visits_default && others == recalled_.begin();
   const std::optional<std::int64_t> limit = shared_.options.budget.evaluations;
   if (!limit.has_value()) return {};
   const auto places = static_cast<std::size_t>(*limit - (keeps_place ? 1 : 0));
