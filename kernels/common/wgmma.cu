@@ -5,7 +5,8 @@
 // Algorithm  Operands lie in shared memory, and the accumulators of a warpgroup in its registers. A
 //            step is four products of 16 elements of k. It is issued while the step before it runs.
 //            Shared memory is filled word by word from `in`. Each block begins at another place,
-//            and indices wrap around at the end. It holds a and b in the layout of <mg/wgmma.cuh>.
+//            and indices wrap around at the end. It holds a and b in the layout of
+//            <mg/panel_tile.cuh>.
 // Traffic    It writes the accumulators: out[((block * WARPGROUPS + g) * N / 2 + n) * 128 +
 //            thread]. It reads `words` words from the caches.
 // Work       steps * 4 * 2 * 64 * N * 16 flops per warpgroup.
@@ -36,12 +37,16 @@ __global__ void __launch_bounds__(128 * WARPGROUPS)
   const mg::u32 warpgroup = threadIdx.x / 128u;
   const mg::u32* const a = operands + warpgroup * kTileWords;
   const mg::u32* const b = operands + WARPGROUPS * kTileWords;
+  using A = mg::PanelTile<T, 64, 64>;
+  using B = mg::PanelTile<T, N, 64>;
   float sums[N / 2] = {};
 #pragma unroll 1
   for (int step = 0; step < steps; ++step) {
     mg::wgmma_fence();
 #pragma unroll
-    for (int k = 0; k < 4; ++k) mg::wgmma_m64k16<T, N>(sums, a + 8 * k, b + 8 * k);
+    for (int k = 0; k < 4; ++k) {
+      mg::wgmma<T, N>(sums, mg::k_major<A>(a, 0, k), mg::k_major<B>(b, 0, k), true);
+    }
     mg::wgmma_commit();
     mg::wgmma_wait<1>(sums);
   }

@@ -5,6 +5,7 @@
 //
 // Threads: as for Device. Launches of one object run one after the other. Environment:
 // MGTUNE_CPU_DEADLINE_S is the number of seconds after which a launch counts as endless (20).
+// MGTUNE_CPU_COMPUTE_CAPABILITY is 80 (the default) or 90, for designs that only Hopper runs.
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@
 #include "fault_handler.h"
 #include "kernel_library.h"
 #include "system/temporary_folder.h"
+#include "tensor_map.h"
 #include "worker_pool.h"
 
 namespace mgtune {
@@ -53,11 +56,26 @@ Status refused(std::string why) { return Status(StatusCode::launch_failed, std::
 
 Dim3 dim3(const std::array<std::uint32_t, 3>& extent) { return {extent[0], extent[1], extent[2]}; }
 
+// The compute capabilities that the device can have, with their shared memory. It has wrappers of
+// all instructions of both, but no clusters, so 8.0 is what it has unless it is asked for 9.0.
+constexpr DeviceLimits kAmpere{kCpuComputeCapability, 8, 166912, 4 << 20};
+constexpr DeviceLimits kHopper{90, 8, 232448, 4 << 20};
+
+Result<DeviceLimits> limits_from_environment() {
+  const char* const word = std::getenv("MGTUNE_CPU_COMPUTE_CAPABILITY");
+  if (word == nullptr || std::string_view(word) == "80") return kAmpere;
+  if (std::string_view(word) == "90") return kHopper;
+  return invalid_argument(
+      fmt::format("MGTUNE_CPU_COMPUTE_CAPABILITY: expected 80 or 90, got '{}'", word));
+}
+
+// open_cpu_device() refuses a wrong word in the environment.
 DeviceInfo describe() {
   DeviceInfo info;
   info.kind = DeviceKind::cpu;
   info.id = info.name = info.arch = "cpu";
-  info.limits = {kCpuComputeCapability, 8, 166912, 4 << 20};
+  const Result<DeviceLimits> limits = limits_from_environment();
+  info.limits = limits.ok() ? *limits : kAmpere;
   return info;
 }
 
@@ -133,8 +151,8 @@ class CpuDevice final : public Device {
 
   Status synchronize(Stream) override { return Status(); }
 
-  Status encode_tensor_map(const TensorMapRequest&, EncodedTensorMap&) const override {
-    return unsupported("the cpu device has no tensor maps");
+  Status encode_tensor_map(const TensorMapRequest& request, EncodedTensorMap& map) const override {
+    return encode_cpu_tensor_map(request, map);
   }
 
   Status set_thread_order(ThreadOrder order) override {
@@ -194,6 +212,7 @@ class CpuDevice final : public Device {
 
 Status open_cpu_device(std::unique_ptr<Device>* device) {
   MGTUNE_ASSIGN(const double deadline_s, deadline_from_environment());
+  MGTUNE_TRY(limits_from_environment().status());
   MGTUNE_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
   static std::once_flag installed;
   std::call_once(installed, [] { install_fault_handlers(memory_of_process()); });

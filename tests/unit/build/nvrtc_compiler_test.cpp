@@ -112,6 +112,12 @@ std::string products(const std::string& between, const std::string& before = "")
   return R"(
 #include <mg/shared.cuh>
 #include <mg/wgmma.cuh>
+
+using A = mg::PanelTile<__nv_bfloat16, 64, 64>;
+using B = mg::PanelTile<__nv_bfloat16, 128, 64>;
+__device__ __forceinline__ void multiply_once(float (&d)[64], const void* a, const void* b) {
+  mg::wgmma<__nv_bfloat16, 128>(d, mg::k_major<A>(a, 0, 0), mg::k_major<B>(b, 0, 0), true);
+}
 )" + before +
          R"(
 __global__ void __launch_bounds__(128) scaled(const float* x, float* y) {
@@ -120,10 +126,10 @@ __global__ void __launch_bounds__(128) scaled(const float* x, float* y) {
   float d[64];
   for (int i = 0; i < 64; ++i) d[i] = x[i * 128 + threadIdx.x];
   mg::wgmma_fence();
-  mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b);
+  multiply_once(d, a, b);
 )" + between +
          R"(
-  mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b);
+  multiply_once(d, a, b);
   mg::wgmma_commit();
   mg::wgmma_wait<0>(d);
   for (int i = 0; i < 64; ++i) y[i * 128 + threadIdx.x] = d[i];
@@ -144,7 +150,7 @@ TEST(NvrtcCompiler, TheLogSaysWhereProductsDoNotOverlap) {
   EXPECT_THAT(
       objections_to(products("multiply(d, a, b);",
                              "__device__ __noinline__ void multiply(float (&d)[64], void* a, void* "
-                             "b) { mg::wgmma_m64k16<__nv_bfloat16, 128>(d, a, b); }")),
+                             "b) { multiply_once(d, a, b); }")),
       HasSubstr("wgmma.mma_async instructions are serialized due to"));
 }
 
