@@ -97,7 +97,7 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
   T* const k_tiles = q_tile + V::kRows * V::kHeadDim;
   T* const v_tiles = k_tiles + kStages * kTile;
 
-  const Tiles<V> tiles(at, first_row, scaling.window);
+  const Tiles<V> tiles(at.rows, at.keys, first_row, scaling.window);
   typename V::Copies copies;
   const TileCopier<V> k(at.k, at.k_stride), v(at.v, at.v_stride);
   // Only tile 0 can have rows past the end. load() ignores tiles that do not exist.
@@ -259,22 +259,6 @@ __device__ __forceinline__ void attend(const Sequence<typename V::T>& at, int fi
     rows.multiply_v(probabilities, v_slot(slot));
   }
   write(rows, at, row0, q_rows);
-}
-
-// The rows and the head (times batch) of a block. Blocks are ordered in groups of HEADS_AT_ONCE
-// heads. In each group the blocks with the last rows come first, because they see the most keys if
-// attention is causal.
-struct Place {
-  int head, first_row;
-};
-
-template <int BLOCK_M, int HEADS_AT_ONCE>
-__device__ __forceinline__ Place place_of_block(int block, int rows, int heads) {
-  const int row_blocks = (rows + BLOCK_M - 1) / BLOCK_M;
-  const int first_head = block / (row_blocks * HEADS_AT_ONCE) * HEADS_AT_ONCE;
-  const int group = minimum(HEADS_AT_ONCE, heads - first_head);
-  const int place = block - first_head * row_blocks;
-  return {first_head + place % group, (row_blocks - 1 - place / group) * BLOCK_M};
 }
 
 template <class T, int HEAD_DIM, int BLOCK_M, int BLOCK_N, int WARPS, int STAGES, bool Q_IN_REGS,

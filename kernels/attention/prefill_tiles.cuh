@@ -150,11 +150,10 @@ template <class V>
 struct Tiles {
   int first_row, diagonal, first_tile, count;
 
-  template <class T>
-  __device__ __forceinline__ Tiles(const Sequence<T>& at, int first_row, int window)
-      : first_row(first_row), diagonal(at.keys - at.rows) {
-    const int last_own = minimum(first_row + V::kRows, at.rows) - 1 + diagonal;
-    int end = at.keys, begin = 0;
+  __device__ __forceinline__ Tiles(int rows, int keys, int first_row, int window)
+      : first_row(first_row), diagonal(keys - rows) {
+    const int last_own = minimum(first_row + V::kRows, rows) - 1 + diagonal;
+    int end = keys, begin = 0;
     if constexpr (V::kCausal) end = minimum(end, last_own + 1);
     if constexpr (V::kWindowed && !V::kCausal) end = minimum(end, last_own + window + 1);
     if constexpr (V::kWindowed) begin = maximum(0, first_row + diagonal - window);
@@ -166,3 +165,19 @@ struct Tiles {
     return (first_tile + count - 1 - tile) * V::kKeys;
   }
 };
+
+// The rows and the head (times batch) of a block. Blocks are ordered in groups of HEADS_AT_ONCE
+// heads. In each group the blocks with the last rows come first, because they see the most keys if
+// attention is causal.
+struct Place {
+  int head, first_row;
+};
+
+template <int BLOCK_M, int HEADS_AT_ONCE>
+__device__ __forceinline__ Place place_of_block(int block, int rows, int heads) {
+  const int row_blocks = (rows + BLOCK_M - 1) / BLOCK_M;
+  const int first_head = block / (row_blocks * HEADS_AT_ONCE) * HEADS_AT_ONCE;
+  const int group = minimum(HEADS_AT_ONCE, heads - first_head);
+  const int place = block - first_head * row_blocks;
+  return {first_head + place % group, (row_blocks - 1 - place / group) * BLOCK_M};
+}

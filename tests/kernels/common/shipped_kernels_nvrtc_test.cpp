@@ -16,6 +16,7 @@
 #include "build/builder.h"
 #include "ceilings/arithmetic_ceiling.h"
 #include "compiler/compiler.h"
+#include "compiler/ptxas_report.h"
 #include "family/catalog.h"
 #include "family/problem.h"
 #include "family/source_tree.h"
@@ -115,8 +116,8 @@ std::vector<Problem> problems_of(const Operator& op) {
   return problems;
 }
 
-// Kernels by the source that has them.
-using Kernels = std::map<std::string, std::set<std::string>>;
+// Kernels by the architecture that they are for and the source that has them.
+using Kernels = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
 
 void add(const Problem& problem, const Variant& variant, const Target& target, Kernels& kernels) {
   const Operator& op = *problem.op;
@@ -124,8 +125,9 @@ void add(const Problem& problem, const Variant& variant, const Target& target, K
   ASSERT_TRUE(slots.ok()) << slots.status().message();
   const auto names = kernel_names(op, variant, *slots);
   ASSERT_TRUE(names.ok()) << names.status().message();
-  kernels[op.designs[static_cast<std::size_t>(variant.design)].source].insert(names->begin(),
-                                                                              names->end());
+  const Design& design = op.designs[static_cast<std::size_t>(variant.design)];
+  const std::string& arch = design.arch.empty() ? target.arch : design.arch;
+  kernels[{arch, design.source}].insert(names->begin(), names->end());
 }
 
 // Whether the architecture has what the variant asks of a device.
@@ -155,12 +157,10 @@ void add_ladder(const Operator& op, const std::vector<Problem>& problems, const 
       dtypes_done.insert(key);
       add(problem, rung, target, kernels);
     }
-    const Design& design = op.designs[static_cast<std::size_t>(rung.design)];
-    const bool elsewhere = !design.arch.empty() && design.arch != target.arch;
     const bool is_for_larger = std::ranges::any_of(problems, [&](const Problem& problem) {
       return Space(problem, kH200).admits(rung);  // what shared memory and registers hold there
     });
-    if (!elsewhere && !is_for_larger && has_what_is_required(op, problems.front(), rung, target)) {
+    if (!is_for_larger && has_what_is_required(op, problems.front(), rung, target)) {
       EXPECT_FALSE(dtypes_done.empty())
           << variant_text(op, rung) << " serves none of the test's problems on " << target.arch;
     }
@@ -193,8 +193,6 @@ TEST_P(ShippedKernels, Compile) {
   if (!in_long_lane(true, target.is_in_short_lane)) {
     GTEST_SKIP() << "scripts/test.sh --all compiles for " << target.arch;
   }
-  const auto compiler = make_nvrtc_compiler(target.arch);
-  ASSERT_TRUE(compiler.ok()) << compiler.status().message();
   Catalog catalog(FileSystem::real());
   std::size_t compiled = 0;
   for (const std::string& family : Catalog::shipped_families()) {
@@ -205,12 +203,14 @@ TEST_P(ShippedKernels, Compile) {
       Kernels kernels;
       add_ladder(*op, problems, target, kernels);
       add_sample(problems, target, 4, kernels);
-      for (const auto& [source, names] : kernels) {
-        const BuildRequest request{
-            op->sources.get(), source, {names.begin(), names.end()}, target.arch};
+      for (const auto& [place, names] : kernels) {
+        const auto& [arch, source] = place;
+        const auto compiler = make_nvrtc_compiler(arch);
+        ASSERT_TRUE(compiler.ok()) << compiler.status().message();
+        const BuildRequest request{op->sources.get(), source, {names.begin(), names.end()}, arch};
         const Result<Build> build = (*compiler)->compile(request);
-        ASSERT_TRUE(build.ok()) << source << " for " << target.arch << ":\n"
-                                << build.status().message();
+        ASSERT_TRUE(build.ok()) << source << " for " << arch << ":\n" << build.status().message();
+        EXPECT_EQ(ptxas_objections(build->log), "") << source << " for " << arch;
         ASSERT_EQ(build->kernels.size(), names.size());
         compiled += names.size();
         for (const BuildKernel& kernel : build->kernels) {

@@ -1,0 +1,327 @@
+// The parts of the design wgmma of attention.prefill and attention.varlen: the constants of a
+// variant, the order of the work, the rings of tiles in shared memory, and the rows of a
+// warpgroup. prefill_wgmma.cu explains the algorithm.
+
+#pragma once
+
+#include <mg/attention_rows.cuh>
+#include <mg/bulk_copy.cuh>
+#include <mg/group_sum.cuh>
+#include <mg/math.cuh>
+#include <mg/panel_tile.cuh>
+#include <mg/tensor_copy.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+#include <mg/warpgroup.cuh>
+#include <mg/wgmma.cuh>
+
+#include "prefill_tiles.cuh"
+
+// The constants of a variant.
+template <class T_, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
+          RESCALE SCALING, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE, bool PACKED>
+struct WgmmaVariant {
+  using T = T_;
+  static constexpr int kHeadDim = HEAD_DIM, kConsumers = CONSUMERS, kStages = STAGES;
+  static constexpr int kRows = 64 * CONSUMERS, kKeys = BLOCK_N;
+  static constexpr bool kPingpong = PINGPONG, kLazyRescale = SCALING == RESCALE::seldom;
+  static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
+  static constexpr bool kPacked = PACKED;  // other sequences lie before and behind the keys
+  static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && BLOCK_N % 16 == 0, "whole fragments");
+
+  using Q = mg::PanelTile<T, kRows, HEAD_DIM>;
+  using KV = mg::PanelTile<T, BLOCK_N, HEAD_DIM>;
+  static_assert(Q::kBytes % 1024 == 0 && KV::kBytes % 1024 == 0, "tiles follow each other");
+
+  // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
+  static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 24;
+  static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 240;
+};
+
+// The rows of one head that a block computes.
+template <class T>
+struct Job {
+  int first_row, rows, keys;
+  int q_row, k_row, head, kv_head, batch;  // where the sequence begins in the tensor maps
+  T* o;
+  float* lse;
+  mg::i64 o_stride;
+};
+
+// A ring of tiles in shared memory. `full` of a slot completes when its tile has arrived, and
+// `empty` when every consuming warp has read it.
+template <int kStages>
+class Ring {
+ public:
+  __device__ __forceinline__ Ring(mg::CopyBarrier* full, mg::CopyBarrier* empty)
+      : full_(full), empty_(empty) {}
+
+  __device__ __forceinline__ int slot() const { return slot_; }
+  __device__ __forceinline__ mg::CopyBarrier& full() const { return full_[slot_]; }
+  __device__ __forceinline__ void wait_until_full() const { mg::wait(full_[slot_], phase_); }
+  // The first turn finds every slot empty: a barrier's phase before the first counts as over.
+  __device__ __forceinline__ void wait_until_empty() const { mg::wait(empty_[slot_], phase_ ^ 1u); }
+  // Every warp calls it, once it does not read the slot any more.
+  __device__ __forceinline__ void release() const {
+    if (threadIdx.x % 32u == 0) mg::arrive(empty_[slot_]);
+  }
+  __device__ __forceinline__ void advance() {
+    slot_ = slot_ == kStages - 1 ? 0 : slot_ + 1;
+    if (slot_ == 0) phase_ ^= 1u;
+  }
+
+ private:
+  mg::CopyBarrier *full_, *empty_;
+  int slot_ = 0;
+  mg::u32 phase_ = 0;
+};
+
+// The shared memory of a block.
+template <class V>
+struct Memory {
+  using T = typename V::T;
+  static constexpr int kBarriers = 2 + 4 * V::kStages + V::kConsumers;
+
+  T* q;
+  T* k;  // kStages tiles
+  T* v;  // likewise
+  mg::CopyBarrier* barriers;
+
+  __device__ __forceinline__ explicit Memory(mg::CopyBarrier* barriers)
+      : q(mg::dynamic_shared<T>()),
+        k(q + V::Q::kBytes / 2),
+        v(k + V::kStages * V::KV::kBytes / 2),
+        barriers(barriers) {}
+
+  __device__ __forceinline__ T* k_tile(int slot) const { return k + slot * (V::KV::kBytes / 2); }
+  __device__ __forceinline__ T* v_tile(int slot) const { return v + slot * (V::KV::kBytes / 2); }
+
+  __device__ __forceinline__ Ring<1> q_ring() const { return {barriers, barriers + 1}; }
+  __device__ __forceinline__ Ring<V::kStages> k_ring() const {
+    return {barriers + 2, barriers + 2 + V::kStages};
+  }
+  __device__ __forceinline__ Ring<V::kStages> v_ring() const {
+    return {barriers + 2 + 2 * V::kStages, barriers + 2 + 3 * V::kStages};
+  }
+  // Completes when the warpgroup before this one has issued its products.
+  __device__ __forceinline__ mg::CopyBarrier& turn(int consumer) const {
+    return barriers[2 + 4 * V::kStages + consumer];
+  }
+
+  // One thread calls it.
+  __device__ __forceinline__ void init() const {
+    constexpr mg::u32 kWarps = 4 * V::kConsumers;
+    for (int i = 0; i < kBarriers; ++i) {
+      const int of_ring = i < 2 ? i : (i - 2) / V::kStages % 2;  // 0: full, 1: empty
+      const mg::u32 arrivals = i >= 2 + 4 * V::kStages ? 4u : of_ring == 0 ? 1u : kWarps;
+      mg::init(barriers[i], arrivals);
+    }
+    mg::publish_init();
+  }
+};
+
+// Exchanges words among the four lanes of a row: lane i of the quad gets word i of each of them, in
+// the order of the lanes.
+__device__ __forceinline__ void transpose_in_quad(mg::u32 (&words)[4]) {
+  const bool is_high = threadIdx.x % 4u >= 2u, is_odd = threadIdx.x % 2u == 1u;
+  const auto of_other = [](mg::u32 word, int distance) {
+    return __shfl_xor_sync(0xffffffffu, word, distance);
+  };
+  const mg::u32 even_far = of_other(is_high ? words[0] : words[2], 2);
+  const mg::u32 odd_far = of_other(is_high ? words[1] : words[3], 2);
+  const mg::u32 even = is_high ? words[2] : words[0], odd = is_high ? words[3] : words[1];
+  const mg::u32 own = is_odd ? odd : even, own_far = is_odd ? odd_far : even_far;
+  const mg::u32 near = of_other(is_odd ? even : odd, 1);
+  const mg::u32 near_far = of_other(is_odd ? even_far : odd_far, 1);
+  const mg::u32 here[2] = {is_odd ? near : own, is_odd ? own : near};
+  const mg::u32 there[2] = {is_odd ? near_far : own_far, is_odd ? own_far : near_far};
+  words[0] = is_high ? there[0] : here[0];
+  words[1] = is_high ? there[1] : here[1];
+  words[2] = is_high ? here[0] : there[0];
+  words[3] = is_high ? here[1] : there[1];
+}
+
+// The 64 rows of a consuming warpgroup. The scores, P and O are in its registers, as <mg/wgmma.cuh>
+// lays out accumulators: a thread has two rows. All threads of the warpgroup call every function.
+template <class V>
+class WarpgroupRows {
+ public:
+  using T = typename V::T;
+
+  __device__ __forceinline__ WarpgroupRows(const Scaling& scaling, int consumer)
+      : scaling_(scaling),
+        first_row_(64 * consumer),
+        factor_(V::kCapped ? 1.0f : scaling.scale * mg::kLog2E) {}
+
+  __device__ __forceinline__ void begin() {
+#pragma unroll
+    for (int i = 0; i < V::kHeadDim / 2; ++i) o_[i] = 0.0f;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      max_[r] = -mg::infinity();
+      sum_[r] = 0.0f;
+    }
+  }
+
+  // Each issues one group of products.
+  __device__ __forceinline__ void issue_scores(const T* q, const T* k) {
+    mg::wgmma_fence(s_);
+#pragma unroll
+    for (int step = 0; step < V::kHeadDim / 16; ++step) {
+      mg::wgmma<T, V::kKeys>(s_, mg::k_major<typename V::Q>(q, first_row_, step),
+                             mg::k_major<typename V::KV>(k, 0, step), step > 0);
+    }
+    mg::wgmma_commit();
+  }
+  __device__ __forceinline__ void issue_output(const T* v) {
+    mg::wgmma_fence(o_, p_);
+#pragma unroll
+    for (int step = 0; step < V::kKeys / 16; ++step) {
+      const mg::u32(&p)[4] = *reinterpret_cast<const mg::u32(*)[4]>(p_ + 4 * step);
+      mg::wgmma<T, V::kHeadDim>(o_, p, mg::mn_major<typename V::KV>(v, step), true);
+    }
+    mg::wgmma_commit();
+  }
+
+  // kLater groups were issued after the scores.
+  template <int kLater>
+  __device__ __forceinline__ void wait_for_scores() {
+    mg::wgmma_wait<kLater>(s_);
+  }
+  __device__ __forceinline__ void wait_for_output() { mg::wgmma_wait<0>(o_); }
+
+  // Turns the scores into exponentials, and adds these to the sums. What O needs for that is left
+  // for rescale(), because a product may be writing O.
+  template <bool kMasked>
+  __device__ __forceinline__ void softmax(int own_key, int key0, int keys) {
+    cap();
+    if constexpr (kMasked) mask(own_key, key0, keys);
+    float highest[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float x = s_[2 * r];
+#pragma unroll
+      for (int j = 0; j < V::kKeys / 8; ++j) {
+        x = fmaxf(x, fmaxf(s_[4 * j + 2 * r], s_[4 * j + 2 * r + 1]));
+      }
+      highest[r] = mg::quad_max(x);
+    }
+    rises_ = !V::kLazyRescale ||
+             __any_sync(0xffffffffu, rises_enough(highest[0], 0) || rises_enough(highest[1], 1));
+    if (rises_) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const float before = max_[r];
+        max_[r] = fmaxf(before, highest[r]);
+        shrink_[r] = mg::exp2_approx(before * factor_ - base(r));
+        sum_[r] *= shrink_[r];
+      }
+    }
+    const float bases[2] = {base(0), base(1)};
+#pragma unroll
+    for (int i = 0; i < V::kKeys / 2; ++i) {
+      s_[i] = mg::exp2_approx(s_[i] * factor_ - bases[i % 4 / 2]);
+      sum_[i % 4 / 2] += s_[i];
+    }
+  }
+
+  // Rounds the exponentials to P, which must not be in use any more.
+  __device__ __forceinline__ void pack() {
+#pragma unroll
+    for (int i = 0; i < V::kKeys / 4; ++i) p_[i] = mg::pack<T>(s_[2 * i], s_[2 * i + 1]);
+  }
+
+  __device__ __forceinline__ void rescale() {
+    if (!rises_) return;
+#pragma unroll
+    for (int i = 0; i < V::kHeadDim / 2; ++i) o_[i] *= shrink_[i % 4 / 2];
+  }
+
+  // Stores O and lse. Lane i of a quad stores 16 bytes, columns [8 * i, 8 * i + 8) of each 32.
+  __device__ __forceinline__ void write(const Job<T>& job) {
+    const int lane = static_cast<int>(threadIdx.x % 32u);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = job.first_row + first_row_ + own_row(r);
+      const float sum = mg::quad_sum(sum_[r]);
+      const float share = mg::share_of(sum);
+      if (V::kLse && lane % 4 == 0 && row < job.rows) {
+        job.lse[row] = sum == 0.0f ? -mg::infinity() : max_[r] * factor_ * mg::kLn2 + logf(sum);
+      }
+#pragma unroll
+      for (int block = 0; block < V::kHeadDim / 32; ++block) {
+        mg::u32 words[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float* const two = o_ + 16 * block + 4 * i + 2 * r;
+          words[i] = mg::pack<T>(two[0] * share, two[1] * share);
+        }
+        transpose_in_quad(words);
+        if (row < job.rows) {
+          mg::Vec<T, 8> eight;
+          memcpy(&eight, words, sizeof(eight));
+          mg::store<8>(job.o + row * job.o_stride + 32 * block + lane % 4 * 8, eight);
+        }
+      }
+    }
+  }
+
+  // The row of this thread among the 64.
+  __device__ __forceinline__ static int own_row(int r) {
+    return static_cast<int>(threadIdx.x / 32u % 4u * 16u + threadIdx.x % 32u / 4u) + 8 * r;
+  }
+
+ private:
+  __device__ __forceinline__ bool rises_enough(float highest, int r) const {
+    return highest * factor_ > max_[r] * factor_ + mg::kLazyRescaleBits;
+  }
+
+  // What exponents are relative to. A row that has seen no key has the base 0.
+  __device__ __forceinline__ float base(int r) const {
+    return max_[r] == -mg::infinity() ? 0.0f : max_[r] * factor_;
+  }
+
+  // As mg::AttentionRows does it. The capped logits are exponents of 2.
+  __device__ __forceinline__ void cap() {
+    if constexpr (V::kCapped) {
+      const float inner = 2.0f * mg::kLog2E * scaling_.scale / scaling_.softcap;
+      const float outer = scaling_.softcap * mg::kLog2E;
+#pragma unroll
+      for (int i = 0; i < V::kKeys / 2; ++i) {
+        s_[i] = outer - 2.0f * outer * mg::reciprocal_approx(mg::exp2_approx(s_[i] * inner) + 1.0f);
+      }
+    }
+  }
+
+  // `own_key` is the key at the position of the query of row 0 of the 64.
+  __device__ __forceinline__ void mask(int own_key, int key0, int keys) {
+    const int column = key0 + 2 * static_cast<int>(threadIdx.x % 4u);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int own = own_key + own_row(r);
+      int last = keys - 1;
+      if constexpr (V::kCausal) last = minimum(last, own);
+      if constexpr (V::kWindowed && !V::kCausal) last = minimum(last, own + scaling_.window);
+#pragma unroll
+      for (int j = 0; j < V::kKeys / 8; ++j) {
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const int key = column + 8 * j + c;
+          if (key > last || (V::kWindowed && key < own - scaling_.window)) {
+            s_[4 * j + 2 * r + c] = -mg::infinity();
+          }
+        }
+      }
+    }
+  }
+
+  Scaling scaling_;
+  int first_row_;
+  float factor_;             // turns scores into exponents of 2
+  float s_[V::kKeys / 2];    // scores, then exponentials
+  mg::u32 p_[V::kKeys / 4];  // exponentials as T: four words per 16 keys
+  float o_[V::kHeadDim / 2];
+  float max_[2], sum_[2];  // sums over this lane's keys
+  float shrink_[2];        // what O must be multiplied by, if rises_
+  bool rises_ = false;     // the same in all lanes of a warp
+};

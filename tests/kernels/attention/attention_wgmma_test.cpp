@@ -1,0 +1,109 @@
+// The design wgmma of attention.prefill and attention.varlen, on the cpu device with the limits of
+// Hopper: every parameter, flag and head dimension over edge shapes, by the tuner's own check
+// (attention_prefill_test.cpp says what that is). shipped_kernels_nvrtc_test.cpp compiles it for a
+// GPU.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/helpers/environment_variable.h"
+#include "tests/helpers/gpu_limits.h"
+#include "tests/helpers/kernels/attention_problems.h"
+
+namespace mgtune {
+namespace {
+
+struct Wgmma {
+  int consumers, block_n, stages = 2;
+  bool pingpong = false;
+  const char* rescale = "seldom";
+  const char* schedule = "grid";
+  int heads_at_once = 1;
+
+  std::string text() const {
+    return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(block_n) +
+           " STAGES=" + std::to_string(stages) + " PINGPONG=" + (pingpong ? "true" : "false") +
+           " RESCALE=" + rescale + " SCHEDULE=" + schedule +
+           " HEADS_AT_ONCE=" + std::to_string(heads_at_once);
+  }
+};
+
+// One for all tests of an operator: it keeps what it builds. Its device says 9.0.
+OperatorCheck& hopper_check(const char* op) {
+  const Variable capability("MGTUNE_CPU_COMPUTE_CAPABILITY", "90");
+  static OperatorCheck prefill("attention.prefill"), varlen("attention.varlen");
+  return std::string(op) == "attention.prefill" ? prefill : varlen;
+}
+
+void expect_right(const Wgmma& variant, const std::vector<PrefillShape>& shapes,
+                  const std::string& more) {
+  hopper_check("attention.prefill")
+      .expect_right({{variant.text(), prefill_problems(shapes, more)}});
+}
+
+// One key, one query, tails of tiles, whole tiles.
+TEST(AttentionWgmma, EqualsTheReference) {
+  expect_right({1, 64}, {{1, 1, 64}, {1, 3, 64}, {2, 1, 64}, {65, 64, 64}, {70, 150, 64}},
+               "lse=true,T=bf16");
+}
+
+TEST(AttentionWgmma, ConsumersTakeTurnsOverManyTiles) {
+  expect_right({2, 64, 2, true, "seldom", "persistent"}, {{130, 400, 64, 3}, {40, 70, 64}},
+               "lse=true,T=f16");
+  expect_right({3, 80, 3, true, "always", "persistent"}, {{200, 300, 64}}, "T=bf16");
+}
+
+// Rows that see nothing, one key, all; the diagonal through every tile. More blocks than SMs.
+TEST(AttentionWgmma, CausalEndsAtTheLastKey) {
+  expect_right({2, 64, 2, false, "seldom", "persistent", 16},
+               {{1, 70, 64}, {140, 140, 64, 6, 2, 2}, {300, 100, 64}, {100, 230, 64}},
+               "causal=true,lse=true,T=bf16");
+}
+
+TEST(AttentionWgmma, WindowsAndCaps) {
+  expect_right({1, 64}, {{100, 260, 64}, {150, 90, 64}}, "windowed=true,window=70,T=f16");
+  expect_right({1, 64, 3, false, "always"}, {{100, 260, 64}},
+               "causal=true,windowed=true,window=33,capped=true,lse=true,T=bf16");
+}
+
+TEST(AttentionWgmma, EveryHeadDimension) {
+  expect_right({1, 64}, {{70, 130, 96, 2}}, "causal=true,T=bf16");
+  expect_right({2, 96}, {{130, 200, 128}}, "T=bf16");
+  expect_right({1, 80}, {{65, 170, 256}}, "lse=true,T=f16");
+}
+
+TEST(AttentionWgmma, StridesMayLeaveGaps) {
+  expect_right({1, 64}, {{10, 140, 64, 2, 2, 2}},
+               "q_sb=2000,q_ss=160,q_sh=72,k_sb=32000,k_ss=184,k_sh=80,v_sb=39600,v_ss=240,v_sh=64,"
+               "o_sb=1600,o_ss=136,o_sh=64,T=f16");
+}
+
+// Sequences of a packed batch border on each other: their keys must not meet.
+TEST(AttentionWgmma, PackedSequencesDoNotMeet) {
+  const auto problem = [](const char* sizes, const char* flags) {
+    return std::string(sizes) + ",heads=2,kv_heads=1,head_dim=64,lse=true,T=bf16," + flags;
+  };
+  hopper_check("attention.varlen")
+      .expect_right(
+          {{Wgmma{1, 64}.text(),
+            {problem("sequences=4,tokens_q=57,max_q=40", "causal=true"),
+             problem("sequences=3,tokens_q=200,tokens_k=300,max_q=130,max_k=200", "causal=false")}},
+           {Wgmma{2, 80, 2, true, "seldom", "persistent", 16}.text(),
+            {problem("sequences=5,tokens_q=400,max_q=300", "causal=true"),
+             problem("sequences=2,tokens_q=100,max_q=90", "causal=true,windowed=true,window=9")}}});
+}
+
+TEST(AttentionWgmma, RunsOnHopperAlone) {
+  const std::string words = prefill_problem({4096, 4096, 128}, "T=bf16");
+  const auto is_wgmma = [](const Variant& variant) { return variant.design == 1; };
+  EXPECT_THAT(prefill_check().first_of_ladder(words, kH200, is_wgmma),
+              ::testing::HasSubstr("wgmma CONSUMERS=2 BLOCK_N=128"));
+  EXPECT_EQ(prefill_check().first_of_ladder(words, kA100, is_wgmma), "none");
+  EXPECT_EQ(prefill_check().first_of_ladder(words, kL4, is_wgmma), "none");
+}
+
+}  // namespace
+}  // namespace mgtune
