@@ -126,7 +126,7 @@ def peer_call(torch, name, q, k, v):
 class Replays:
     """Times of a CUDA graph that calls each of `calls` in turn."""
 
-    def __init__(self, torch, calls):
+    def __init__(self, torch, calls, graph_ms=GRAPH_MS):
         self.torch = torch
         self.calls = calls  # their tensors live as long as the graph
         for call in calls[:2]:
@@ -138,7 +138,7 @@ class Replays:
             call()
         end.record()
         torch.cuda.synchronize()
-        loops = max(1, min(int(GRAPH_MS / max(begin.elapsed_time(end), 1e-3)), 96 // len(calls)))
+        loops = max(1, min(int(graph_ms / max(begin.elapsed_time(end), 1e-3)), 96 // len(calls)))
         self.launches = loops * len(calls)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
