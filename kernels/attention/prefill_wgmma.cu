@@ -3,9 +3,9 @@
 //
 // Algorithm  FlashAttention-3 (Shah and others, 2024). A block has one producing warpgroup and
 //            CONSUMERS consuming ones. Each of these owns 64 queries of one head.
-//            One thread of the producer lets the copy engine bring Q and the tiles of K and V, from
-//            the last keys to the first, into rings of STAGES tiles. It waits for nobody but the
-//            consumers that read a slot.
+//            One thread of the producer chooses the rows, and lets the copy engine bring Q and the
+//            tiles of K and V, from the last keys to the first, into rings of STAGES tiles. It
+//            waits for nobody but the consumers that read a slot.
 //            A consumer issues S = Q K^T of the next tile and O += P V of this tile, and computes
 //            the softmax of the next tile while O += P V runs. Q, K and V are read from shared
 //            memory; P stays in registers, because two accumulators are a word of an operand.
@@ -29,9 +29,9 @@
 //            STAGES      The tiles of K, and of V, in shared memory.
 //            PINGPONG    The consumers take turns in issuing products.
 //            RESCALE     As in prefill.cu.
-//            SCHEDULE    grid: a block has 64 * CONSUMERS rows. persistent: there is one block per
-//                        SM, which goes on with further rows; the copies for these begin before
-//                        the rows before them are done.
+//            SCHEDULE    grid: a block has 64 * CONSUMERS rows. dynamic: there is one block per SM,
+//                        which takes the next rows from a counter in global memory. The copies
+//                        for these begin before the rows before them are done.
 //            HEADS_AT_ONCE   As in prefill.cu.
 // Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T. The row sums, for
 // o
@@ -42,40 +42,70 @@
 
 #include "prefill_wgmma.cuh"
 
-// The producer's work for one job: Q, and the tiles of K and V in the order of their use.
+enum class SCHEDULE { grid, dynamic };
+
+// The producing thread.
 template <class V>
-__device__ __forceinline__ void bring(const Job<typename V::T>& job, const Scaling& scaling,
-                                      const Memory<V>& memory, const mg::TensorMap& q_map,
-                                      const mg::TensorMap& k_map, const mg::TensorMap& v_map,
-                                      Ring<1>& q, Ring<V::kStages>& k, Ring<V::kStages>& v) {
-  const Tiles<V> tiles(job.rows, job.keys, job.first_row, scaling.window);
-  if (tiles.count == 0) return;
-  const auto bring_k = [&](int tile) {
-    k.wait_until_empty();
-    mg::arrive_expecting(k.full(), V::KV::kBytes);
-    mg::tensor_load_kept(memory.k_tile(k.slot()), k_map, k.full(), 0, job.k_row + tiles.key(tile),
-                         0, job.kv_head, job.batch);
-    k.advance();
-  };
-  const auto bring_v = [&](int tile) {
-    v.wait_until_empty();
-    mg::arrive_expecting(v.full(), V::KV::kBytes);
-    mg::tensor_load_kept(memory.v_tile(v.slot()), v_map, v.full(), 0, job.k_row + tiles.key(tile),
-                         0, job.kv_head, job.batch);
-    v.advance();
-  };
-  bring_k(0);
-  q.wait_until_empty();
-  mg::arrive_expecting(q.full(), V::Q::kBytes);
-  mg::tensor_load_once(memory.q, q_map, q.full(), 0, job.q_row + job.first_row, 0, job.head,
-                       job.batch);
-  q.advance();
-  for (int tile = 1; tile < tiles.count; ++tile) {
-    bring_k(tile);
-    bring_v(tile - 1);
+class Producer {
+ public:
+  using T = typename V::T;
+
+  __device__ __forceinline__ Producer(const Memory<V>& memory, const Scaling& scaling,
+                                      const mg::TensorMap& q_map, const mg::TensorMap& k_map,
+                                      const mg::TensorMap& v_map)
+      : memory_(memory),
+        window_(scaling.window),
+        q_map_(q_map),
+        k_map_(k_map),
+        v_map_(v_map),
+        q_(memory.q_ring()),
+        k_(memory.k_ring()),
+        v_(memory.v_ring()) {}
+
+  // Brings Q, and the tiles of K and V in the order of their use.
+  __device__ __forceinline__ void bring(const Job<T>& job) {
+    const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_);
+    if (tiles.count > 0) bring(k_map_, memory_.k, k_, job, tiles.key(0));
+    q_.wait_until_empty();
+    *memory_.job = job;
+    if (tiles.count == 0) {
+      mg::arrive(q_.full());
+    } else {
+      mg::arrive_expecting(q_.full(), V::Q::kBytes);
+      mg::tensor_load_once(memory_.q, q_map_, q_.full(), 0, job.q_row + job.first_row, 0, job.head,
+                           job.batch);
+    }
+    q_.advance();
+    for (int tile = 1; tile < tiles.count; ++tile) {
+      bring(k_map_, memory_.k, k_, job, tiles.key(tile));
+      bring(v_map_, memory_.v, v_, job, tiles.key(tile - 1));
+    }
+    if (tiles.count > 0) bring(v_map_, memory_.v, v_, job, tiles.key(tiles.count - 1));
   }
-  bring_v(tiles.count - 1);
-}
+
+  // Says that there are no more jobs.
+  __device__ __forceinline__ void end() {
+    q_.wait_until_empty();
+    memory_.job->rows = 0;
+    mg::arrive(q_.full());
+  }
+
+ private:
+  __device__ __forceinline__ void bring(const mg::TensorMap& map, T* tiles, Ring<V::kStages>& ring,
+                                        const Job<T>& job, int key) {
+    ring.wait_until_empty();
+    mg::arrive_expecting(ring.full(), V::KV::kBytes);
+    mg::tensor_load_kept(tiles + ring.slot() * (V::KV::kBytes / 2), map, ring.full(), 0,
+                         job.k_row + key, 0, job.kv_head, job.batch);
+    ring.advance();
+  }
+
+  const Memory<V>& memory_;
+  int window_;
+  const mg::TensorMap &q_map_, &k_map_, &v_map_;
+  Ring<1> q_;
+  Ring<V::kStages> k_, v_;
+};
 
 // Overwrites the rows of a tile of V that lie past the end of the keys. Every warpgroup does it for
 // itself: all write the same zeros, so they need not wait for each other.
@@ -92,7 +122,7 @@ __device__ __forceinline__ void clear_tail(typename V::T* tile, int first_row) {
   mg::sync_group<128>();
 }
 
-// A consuming warpgroup. All its threads call attend().
+// A consuming warpgroup. All its threads call run().
 template <class V>
 class Consumer {
  public:
@@ -108,15 +138,26 @@ class Consumer {
         v_(memory.v_ring()),
         rows_(scaling, number) {}
 
+  __device__ __forceinline__ void run() {
+    while (true) {
+      q_.wait_until_full();
+      const Job<T> job = *memory_.job;
+      if (job.rows == 0) return;
+      attend(job);
+    }
+  }
+
+ private:
   __device__ __forceinline__ void attend(const Job<T>& job) {
     const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_);
     rows_.begin();
     if (tiles.count == 0) {
+      q_.release();
+      q_.advance();
       rows_.write(job);
       return;
     }
     const int first_own = job.first_row + 64 * number_ + tiles.diagonal;
-    q_.wait_until_full();
     k_.wait_until_full();
     rows_.issue_scores(memory_.q, memory_.k_tile(k_.slot()));
     rows_.template wait_for_scores<0>();
@@ -148,7 +189,6 @@ class Consumer {
     rows_.write(job);
   }
 
- private:
   // Whether some row of the warpgroup does not see some key of the tile that begins at `key`.
   __device__ __forceinline__ bool hides(const Job<T>& job, int key, int first_own) const {
     const int last = key + V::kKeys - 1;
@@ -190,13 +230,15 @@ class Consumer {
   WarpgroupRows<V> rows_;
 };
 
-// Runs the jobs of a block. Jobs is called as next(job) and says whether there is one more; every
-// thread has its own.
-template <class V, class Jobs>
-__device__ __forceinline__ void run(Jobs jobs, const Scaling& scaling, const mg::TensorMap& q_map,
+// Runs the jobs of a block. jobs.at(block, turn, job) makes a job, or says that this block of rows
+// has no more. There are `blocks` blocks of rows, and `counter` is 0 before and after a launch.
+template <class V, SCHEDULE kSchedule, class Jobs>
+__device__ __forceinline__ void run(const Jobs& jobs, int blocks, mg::u32* counter,
+                                    const Scaling& scaling, const mg::TensorMap& q_map,
                                     const mg::TensorMap& k_map, const mg::TensorMap& v_map) {
   MG_SHARED(mg::CopyBarrier, barriers, [Memory<V>::kBarriers]);
-  const Memory<V> memory(barriers);
+  MG_SHARED(Job<typename V::T>, job_in_memory);
+  const Memory<V> memory(&job_in_memory, barriers);
   if (threadIdx.x == 0) {
     mg::prefetch(q_map);
     mg::prefetch(k_map);
@@ -204,19 +246,26 @@ __device__ __forceinline__ void run(Jobs jobs, const Scaling& scaling, const mg:
     memory.init();
   }
   __syncthreads();
-  Job<typename V::T> job;
   const int warpgroup = mg::warpgroup();
-  if (warpgroup == 0) {
-    if constexpr (V::kConsumers > 1) mg::shrink_registers<V::kProducerRegisters>();
-    if (threadIdx.x != 0) return;
-    Ring<1> q = memory.q_ring();
-    Ring<V::kStages> k = memory.k_ring(), v = memory.v_ring();
-    while (jobs.next(job)) bring<V>(job, scaling, memory, q_map, k_map, v_map, q, k, v);
-  } else {
+  if (warpgroup > 0) {
     if constexpr (V::kConsumers > 1) mg::grow_registers<V::kConsumerRegisters>();
-    Consumer<V> consumer(memory, scaling, warpgroup - 1);
-    while (jobs.next(job)) consumer.attend(job);
+    Consumer<V>(memory, scaling, warpgroup - 1).run();
+    return;
   }
+  if constexpr (V::kConsumers > 1) mg::shrink_registers<V::kProducerRegisters>();
+  if (threadIdx.x != 0) return;
+  Producer<V> producer(memory, scaling, q_map, k_map, v_map);
+  int block = static_cast<int>(blockIdx.x);
+  while (block < blocks) {
+    Job<typename V::T> job;
+    for (int turn = 0; jobs.at(block, turn, job); ++turn) producer.bring(job);
+    if constexpr (kSchedule == SCHEDULE::grid) break;
+    // In all, the counter is read once for each block of rows. The last reader resets it.
+    const int taken = static_cast<int>(atomicAdd(counter, 1u));
+    if (taken == blocks - 1) *counter = 0;
+    block = static_cast<int>(gridDim.x) + taken;
+  }
+  producer.end();
 }
 
 // The blocks of rows of attention.prefill, in the order of place_of_block().
@@ -227,10 +276,13 @@ struct PrefillJobs {
   float* lse;
   int batch, seq_q, seq_k, heads, kv_heads;
   mg::i64 o_sb, o_ss, o_sh;
-  int block;
 
-  __device__ __forceinline__ bool next(Job<T>& job) {
-    if (block >= (seq_q + V::kRows - 1) / V::kRows * batch * heads) return false;
+  __device__ __forceinline__ int blocks() const {
+    return (seq_q + V::kRows - 1) / V::kRows * batch * heads;
+  }
+
+  __device__ __forceinline__ bool at(int block, int turn, Job<T>& job) const {
+    if (turn > 0) return false;
     const Place place = place_of_block<V::kRows, HEADS_AT_ONCE>(block, seq_q, batch * heads);
     const int b = place.head / heads, head = place.head % heads;
     job = {place.first_row,
@@ -244,27 +296,28 @@ struct PrefillJobs {
            o + b * o_sb + head * o_sh,
            V::kLse ? lse + mg::i64{place.head} * seq_q : nullptr,
            o_ss};
-    block += static_cast<int>(gridDim.x);
     return true;
   }
 };
 
 template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          RESCALE SCALING, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
+          RESCALE SCALING, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED,
+          bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_prefill_wgmma(const __grid_constant__ mg::TensorMap q,
                             const __grid_constant__ mg::TensorMap k,
-                            const __grid_constant__ mg::TensorMap v, T* o, float* lse, float scale,
-                            float softcap, int batch, int seq_q, int seq_k, int heads, int kv_heads,
-                            int window, mg::i64 o_sb, mg::i64 o_ss, mg::i64 o_sh) {
+                            const __grid_constant__ mg::TensorMap v, T* o, float* lse,
+                            mg::u32* counter, float scale, float softcap, int batch, int seq_q,
+                            int seq_k, int heads, int kv_heads, int window, mg::i64 o_sb,
+                            mg::i64 o_ss, mg::i64 o_sh) {
   using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, SCALING, CAUSAL,
                          WINDOWED, CAPPED, LSE, false>;
-  const PrefillJobs<V, HEADS_AT_ONCE> jobs{
-      o, lse, batch, seq_q, seq_k, heads, kv_heads, o_sb, o_ss, o_sh, static_cast<int>(blockIdx.x)};
-  run<V>(jobs, {scale, softcap, window}, q, k, v);
+  const PrefillJobs<V, HEADS_AT_ONCE> jobs{o,     lse,      batch, seq_q, seq_k,
+                                           heads, kv_heads, o_sb,  o_ss,  o_sh};
+  run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
 }
 
-// The blocks of rows of attention.varlen. The grid has room for max_q rows per sequence. If a
+// The blocks of rows of attention.varlen. There are blocks for max_q rows per sequence. If a
 // sequence is longer, its blocks take further rows: in each turn they move on by these.
 template <class V, int HEADS_AT_ONCE>
 struct VarlenJobs {
@@ -274,50 +327,44 @@ struct VarlenJobs {
   float* lse;
   int sequences, tokens_q, max_q, heads, kv_heads;
   mg::i64 o_ss, o_sh;
-  int block, passed;
 
-  __device__ __forceinline__ bool next(Job<T>& job) {
-    const int row_blocks = (max_q + V::kRows - 1) / V::kRows;
-    for (; block < row_blocks * sequences * heads; block += static_cast<int>(gridDim.x)) {
-      const Place place = place_of_block<V::kRows, HEADS_AT_ONCE>(block, max_q, sequences * heads);
-      const int s = place.head / heads, head = place.head % heads;
-      const int q_start = q_starts[s], k_start = k_starts[s];
-      const int rows = q_starts[s + 1] - q_start, first_row = place.first_row + passed;
-      if (first_row < rows) {
-        job = {first_row,
-               rows,
-               k_starts[s + 1] - k_start,
-               q_start,
-               k_start,
-               head,
-               head / (heads / kv_heads),
-               0,
-               o + q_start * o_ss + head * o_sh,
-               V::kLse ? lse + mg::i64{head} * tokens_q + q_start : nullptr,
-               o_ss};
-        passed += row_blocks * V::kRows;
-        return true;
-      }
-      passed = 0;
-    }
-    return false;
+  __device__ __forceinline__ int row_blocks() const { return (max_q + V::kRows - 1) / V::kRows; }
+  __device__ __forceinline__ int blocks() const { return row_blocks() * sequences * heads; }
+
+  __device__ __forceinline__ bool at(int block, int turn, Job<T>& job) const {
+    const Place place = place_of_block<V::kRows, HEADS_AT_ONCE>(block, max_q, sequences * heads);
+    const int s = place.head / heads, head = place.head % heads;
+    const int q_start = q_starts[s], k_start = k_starts[s], rows = q_starts[s + 1] - q_start;
+    const mg::i64 first_row = place.first_row + mg::i64{turn} * row_blocks() * V::kRows;
+    if (first_row >= rows) return false;
+    job = {static_cast<int>(first_row),
+           rows,
+           k_starts[s + 1] - k_start,
+           q_start,
+           k_start,
+           head,
+           head / (heads / kv_heads),
+           0,
+           o + q_start * o_ss + head * o_sh,
+           V::kLse ? lse + mg::i64{head} * tokens_q + q_start : nullptr,
+           o_ss};
+    return true;
   }
 };
 
 template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          RESCALE SCALING, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
+          RESCALE SCALING, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED,
+          bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_varlen_wgmma(const __grid_constant__ mg::TensorMap q,
                            const __grid_constant__ mg::TensorMap k,
                            const __grid_constant__ mg::TensorMap v, const int* q_starts,
-                           const int* k_starts, T* o, float* lse, float scale, float softcap,
-                           int sequences, int tokens_q, int max_q, int heads, int kv_heads,
-                           int window, mg::i64 o_ss, mg::i64 o_sh) {
+                           const int* k_starts, T* o, float* lse, mg::u32* counter, float scale,
+                           float softcap, int sequences, int tokens_q, int max_q, int heads,
+                           int kv_heads, int window, mg::i64 o_ss, mg::i64 o_sh) {
   using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, SCALING, CAUSAL,
                          WINDOWED, CAPPED, LSE, true>;
-  const VarlenJobs<V, HEADS_AT_ONCE> jobs{q_starts,  k_starts, o,     lse,
-                                          sequences, tokens_q, max_q, heads,
-                                          kv_heads,  o_ss,     o_sh,  static_cast<int>(blockIdx.x),
-                                          0};
-  run<V>(jobs, {scale, softcap, window}, q, k, v);
+  const VarlenJobs<V, HEADS_AT_ONCE> jobs{q_starts, k_starts, o,        lse,  sequences, tokens_q,
+                                          max_q,    heads,    kv_heads, o_ss, o_sh};
+  run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
 }

@@ -34,11 +34,11 @@ struct WgmmaVariant {
   static_assert(Q::kBytes % 1024 == 0 && KV::kBytes % 1024 == 0, "tiles follow each other");
 
   // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
-  static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 24;
-  static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 240;
+  static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 232;
 };
 
-// The rows of one head that a block computes.
+// The rows of one head that a block computes. No rows: there are no more jobs.
 template <class T>
 struct Job {
   int first_row, rows, keys;
@@ -83,14 +83,16 @@ struct Memory {
   static constexpr int kBarriers = 2 + 4 * V::kStages + V::kConsumers;
 
   T* q;
-  T* k;  // kStages tiles
-  T* v;  // likewise
+  T* k;         // kStages tiles
+  T* v;         // likewise
+  Job<T>* job;  // arrives with q, and is free again with it
   mg::CopyBarrier* barriers;
 
-  __device__ __forceinline__ explicit Memory(mg::CopyBarrier* barriers)
+  __device__ __forceinline__ Memory(Job<T>* job, mg::CopyBarrier* barriers)
       : q(mg::dynamic_shared<T>()),
         k(q + V::Q::kBytes / 2),
         v(k + V::kStages * V::KV::kBytes / 2),
+        job(job),
         barriers(barriers) {}
 
   __device__ __forceinline__ T* k_tile(int slot) const { return k + slot * (V::KV::kBytes / 2); }

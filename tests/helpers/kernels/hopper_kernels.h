@@ -250,7 +250,8 @@ inline void expect_box_copied(Device& device, const Module& module, const BoxCop
   launch.shared_bytes = static_cast<std::uint32_t>(bytes);
   launch.args = arguments;
   ASSERT_TRUE(device.launch(launch).ok());
-  ASSERT_TRUE(device.synchronize(nullptr).ok());
+  const Status done = device.synchronize(nullptr);
+  ASSERT_TRUE(done.ok()) << done.message();
 
   std::vector<double> stored(elements, -1);
   const std::vector<double> in_shared = seen.download().value();

@@ -51,14 +51,14 @@ TEST(AttentionWgmma, EqualsTheReference) {
 }
 
 TEST(AttentionWgmma, ConsumersTakeTurnsOverManyTiles) {
-  expect_right({2, 64, 2, true, "seldom", "persistent"}, {{130, 400, 64, 3}, {40, 70, 64}},
+  expect_right({2, 64, 2, true, "seldom", "dynamic"}, {{130, 400, 64, 3}, {40, 70, 64}},
                "lse=true,T=f16");
-  expect_right({3, 80, 3, true, "always", "persistent"}, {{200, 300, 64}}, "T=bf16");
+  expect_right({3, 80, 3, true, "always", "dynamic"}, {{200, 300, 64}}, "T=bf16");
 }
 
 // Rows that see nothing, one key, all; the diagonal through every tile. More blocks than SMs.
 TEST(AttentionWgmma, CausalEndsAtTheLastKey) {
-  expect_right({2, 64, 2, false, "seldom", "persistent", 16},
+  expect_right({2, 64, 2, false, "seldom", "dynamic", 16},
                {{1, 70, 64}, {140, 140, 64, 6, 2, 2}, {300, 100, 64}, {100, 230, 64}},
                "causal=true,lse=true,T=bf16");
 }
@@ -91,7 +91,7 @@ TEST(AttentionWgmma, PackedSequencesDoNotMeet) {
           {{Wgmma{1, 64}.text(),
             {problem("sequences=4,tokens_q=57,max_q=40", "causal=true"),
              problem("sequences=3,tokens_q=200,tokens_k=300,max_q=130,max_k=200", "causal=false")}},
-           {Wgmma{2, 80, 2, true, "seldom", "persistent", 16}.text(),
+           {Wgmma{2, 80, 2, true, "seldom", "dynamic", 16}.text(),
             {problem("sequences=5,tokens_q=400,max_q=300", "causal=true"),
              problem("sequences=2,tokens_q=100,max_q=90", "causal=true,windowed=true,window=9")}}});
 }
