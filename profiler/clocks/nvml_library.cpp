@@ -45,6 +45,7 @@ Result<NvmlSession> NvmlSession::start(LibraryLoader& loader) {
       *library,
       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"},
       &nvml.clock_reasons);
+  bind_optional(*library, {"nvmlDeviceGetTotalEnergyConsumption"}, &nvml.total_energy_mj);
   MGTUNE_TRY(nvml.status(nvml.init(), "NVML at " + nvml.path + " does not start"));
   return NvmlSession(std::move(nvml));
 }

@@ -1,5 +1,5 @@
-// NvmlLibrary: the functions of NVML, the driver's management library, that read clocks, power and
-// temperature, opened at run time. No function here sets anything.
+// NvmlLibrary: the functions of NVML, the driver's management library, that read clocks, power,
+// energy and temperature, opened at run time. No function here sets anything.
 //
 // The machine that builds mgtune does not need nvml.h: the names, types and values below are those
 // of NVIDIA's documented ABI (NVML API Reference Guide, docs.nvidia.com/deploy/nvml-api). The ABI
@@ -31,6 +31,7 @@ constexpr int kNvmlTemperatureGpu = 0;
 struct NvmlLibrary {
   using ReadNumber = int(NvmlDevice, unsigned int* value);
   using ReadNumberOf = int(NvmlDevice, int what, unsigned int* value);
+  using ReadLongNumber = int(NvmlDevice, unsigned long long* value);
   using ReadReasons = int(NvmlDevice, unsigned long long* reasons);
 
   std::string path;
@@ -47,6 +48,7 @@ struct NvmlLibrary {
   ReadNumber* power_mw = nullptr;
   ReadNumber* enforced_power_limit_mw = nullptr;
   ReadReasons* clock_reasons = nullptr;
+  ReadLongNumber* total_energy_mj = nullptr;  // since the driver was loaded
 
   // ok for NVML_SUCCESS, otherwise environment: "what: NVML's text".
   Status status(int result, const std::string& what) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "analysis/pareto_front.h"
 #include "document/document_parts.h"
 #include "text/explanations.h"
 #include "text/printable.h"
@@ -18,7 +19,9 @@ Json finalist_json(const TunedRecord& tuned, const FinalistRecord& finalist,
                {"variant", finalist.variant},
                {"is_default", finalist.variant == tuned.default_variant},
                {"is_pick", finalist.variant == tuned.variant}};
-  json.update(record_json(finalist, number, kPage));
+  for_each_column_in(kPage, finalist, [&](const auto& field, const auto& value) {
+    json[field.name_in(kPage)] = field_json(value, number);
+  });
   json["samples_ns"] = Json::array(finalist.samples_ns, [](double time) { return number(time); });
   return json;
 }
@@ -31,9 +34,14 @@ Json finals_part(const DocumentInput& input) {
     const ReportPick& pick = input.model.picks[entry.pick];
     Json finalists = Json::array();
     std::size_t rounds = 0;
+    const std::vector<bool> front = pareto_front(final);
     for (std::size_t i = 0; i < final.finalists.size(); ++i) {
       rounds = std::max(rounds, final.finalists[i].samples_ns.size());
       finalists.push_back(finalist_json(pick.view.tuned, final.finalists[i], entry.rows[i]));
+      if (!has_energy(final)) continue;
+      finalists.back()["energy_j"] = number(final.finalists[i].energy_j);
+      finalists.back()["energy_error_j"] = number(final.finalists[i].energy_error_j);
+      finalists.back()["is_on_front"] = bool{front[i]};
     }
     return {{"problem", pick.problem},
             {"method", input.index.methods.index_of(final.method)},

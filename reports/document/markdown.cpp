@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/pareto_front.h"
 #include "core/variant_words.h"
 #include "model/missing_parts.h"
 #include "model/pick_peers.h"
@@ -88,6 +89,26 @@ std::string importance_text(const ReportModel& model, const ReportAnalysis& anal
          "does.\n";
 }
 
+// "" if no energy was measured.
+std::string energies_text(const ReportModel& model) {
+  MarkdownTable table({"device", "operator", "problem", "time", "energy of a launch", "95 % error",
+                       "Pareto front", "variant"});
+  bool any = false;
+  for (const ReportFinal& shown : model.finals) {
+    const FinalView& view = shown.view;
+    if (!has_energy(view.final)) continue;
+    any = true;
+    const std::vector<bool> front = pareto_front(view.final);
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      const FinalistRecord& finalist = view.final.finalists[i];
+      table.add({device_text(view.gpu), view.op, view.problem, time_text(finalist.median_ns),
+                 energy_text(finalist.energy_j), energy_text(finalist.energy_error_j),
+                 front[i] ? "yes" : "", finalist.variant});
+    }
+  }
+  return any ? table.text() : "";
+}
+
 std::string failures_text(const ReportModel& model) {
   MarkdownTable table({"status", "variants", "message"});
   for (const ReportFailure& failure : model.failures) {
@@ -133,6 +154,8 @@ std::string report_markdown(const ReportModel& model, const ReportAnalysis& anal
   text += section("Picks", model.picks.empty() ? missing("picks") : picks_text(model, options));
   text += section("What matters", analysis.importance.empty() ? missing("importance")
                                                               : importance_text(model, analysis));
+  const std::string energies = energies_text(model);
+  if (!energies.empty()) text += section("Energy of the finalists", energies);
   text += section("Failures", model.failures.empty() ? missing("failures") : failures_text(model));
   text += section("Environment",
                   model.sweeps.empty() ? missing("environment") : environment_text(model));

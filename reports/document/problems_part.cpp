@@ -8,6 +8,7 @@
 
 #include "core/variant_words.h"
 #include "document/document_parts.h"
+#include "model/metric_values.h"
 
 namespace mgtune {
 namespace {
@@ -84,6 +85,17 @@ Json variants_json(const DocumentInput& input, const ReportProblem& problem,
   return columns;
 }
 
+// The user's metrics as columns, beside those of the variants.
+Json metric_columns(const ReportProblem& problem, std::span<const ReportVariant> rows) {
+  Json metrics = Json::array();
+  for (const std::string& name : problem.metrics) {
+    metrics.push_back({{"name", name}, {"values", Json::array(rows, [&](const ReportVariant& row) {
+                                          return number(metric_value(problem, row.metrics, name));
+                                        })}});
+  }
+  return metrics;
+}
+
 Json designs_json(const SpaceColumns& space) {
   return Json::array(space.designs, [](const DesignColumns& design) -> Json {
     return {{"name", design.name}, {"parameters", design.parameters}};
@@ -134,6 +146,8 @@ Json problems_part(const DocumentInput& input) {
                         {"designs", designs_json(space)},
                         {"parameters", parameters_json(space)},
                         {"variants", variants_json(input, problem, space)}});
+    if (problem.metrics.empty()) continue;
+    problems.back()["metrics"] = metric_columns(problem, input.model.variants_of(problem));
   }
   return problems;
 }

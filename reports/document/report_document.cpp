@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "document/document_parts.h"
+#include "document/report_json.h"
 #include "model/missing_parts.h"
 #include "model/verdict.h"
 #include "store/import.h"
@@ -125,6 +126,7 @@ std::string report_document(const ReportModel& model, const ReportAnalysis& anal
   document["sizes"] = sizes_part(input);
   document["counters"] = counters_part(input);
   document["failures"] = failures_part(input);
+  document["causes"] = causes_rows(model);
   document["pruning"] = pruning_part(input);
   document["sweeps"] = sweeps_json(input);
   document["machines"] = machines_json(index);

@@ -35,7 +35,16 @@ Json roofline_json(const Roofline& roofline) {
           {"limit", roofline.limit}};
 }
 
-Json variant_json(const ReportVariant& variant) {
+// {"GFLOP/s": 812.4}; null where the variant has none of a metric's parameters.
+Json metrics_json(const ReportModel& model, std::size_t problem,
+                  const std::vector<std::optional<double>>& values) {
+  Json metrics = Json::object();
+  const std::vector<std::string>& names = model.problems[problem].metrics;
+  for (std::size_t i = 0; i < values.size(); ++i) metrics[names[i]] = Json(values[i]);
+  return metrics;
+}
+
+Json variant_json(const ReportModel& model, const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
   Json row = identity_json(view.gpu, view.op, view.problem);
   row["variant"] = view.variant;
@@ -48,6 +57,7 @@ Json variant_json(const ReportVariant& variant) {
   row["imported"] = variant.imported;
   row["slowdown"] = variant.slowdown;
   row["bandwidth_gbps"] = variant.bandwidth_gbps;
+  row["metrics"] = metrics_json(model, variant.problem, variant.metrics);
   row["registers"] = count_or_null(view.registers);
   row["spill_bytes"] = count_or_null(view.spill_bytes);
   row["static_shared_bytes"] = count_or_null(view.static_shared_bytes);
@@ -68,7 +78,7 @@ Json peer_row(const ReportPick& pick, const PeerRecord& peer) {
   return row;
 }
 
-Json pick_row(const ReportPick& pick) {
+Json pick_row(const ReportModel& model, const ReportPick& pick) {
   const TunedRecord& tuned = pick.view.tuned;
   Json row = identity_json(pick.view.gpu, pick.view.op, pick.view.problem);
   row["method"] = tuned.method;
@@ -80,6 +90,7 @@ Json pick_row(const ReportPick& pick) {
   row["speedup"] = pick.speedup;
   row["bandwidth_gbps"] = pick.bandwidth_gbps;
   row["of_copy"] = pick.of_copy;
+  row["metrics"] = metrics_json(model, pick.problem, pick.metrics);
   row["noise_floor"] = pick.noise_floor;
   row["tied"] = pick.tied;
   row["limit"] = pick.roofline.limit;
@@ -129,14 +140,18 @@ Json effects_json(const ParameterColumn& column, const ParameterImportance& para
 
 }  // namespace
 
-Json picks_rows(const ReportModel& model) { return Json::array(model.picks, pick_row); }
+Json picks_rows(const ReportModel& model) {
+  return Json::array(model.picks, [&](const ReportPick& pick) { return pick_row(model, pick); });
+}
 
 std::string picks_json(const ReportModel& model) {
   return rows_document("picks", picks_rows(model));
 }
 
 std::string variants_json(const ReportModel& model) {
-  return rows_document("variants", Json::array(model.variants, variant_json));
+  return rows_document("variants", Json::array(model.variants, [&](const ReportVariant& variant) {
+                         return variant_json(model, variant);
+                       }));
 }
 
 std::string finals_json(const ReportModel& model) {
@@ -159,7 +174,7 @@ std::string failures_json(const ReportModel& model) {
   Json rows = Json::array();
   for (const ReportFailure& failure : model.failures) {
     for (const std::size_t row : failure.variants) {
-      rows.push_back(variant_json(model.variants[row]));
+      rows.push_back(variant_json(model, model.variants[row]));
     }
   }
   return Json({{"format", 1}, {"failures", std::move(rows)}, {"causes", causes_rows(model)}})

@@ -28,6 +28,7 @@ constexpr Section kSections[] = {
     {"static-verdict", "Verdict", verdict_section},
     {"static-picks", "Picks against the default", picks_section},
     {"static-variants", "Variants", variants_section},
+    {"static-energy", "Energy of the finalists", energy_section},
     {"static-failures", "Failures", failures_section},
     {"static-environment", "Environment", environment_section},
     {"static-method", "How it was measured", method_section},
@@ -36,8 +37,10 @@ constexpr Section kSections[] = {
 std::string static_tables(const ReportModel& model) {
   std::string html = "<main id=\"static\">\n<h1>" + escape(report_title(model)) + "</h1>\n";
   for (const Section& section : kSections) {
+    const std::string content = section.content(model);
+    if (content.empty()) continue;
     html += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", section.id,
-                        section.title, section.content(model));
+                        section.title, content);
   }
   return html + "</main>";
 }

@@ -13,6 +13,7 @@ namespace mgtune {
 std::string verdict_section(const ReportModel& model);
 std::string picks_section(const ReportModel& model);
 std::string variants_section(const ReportModel& model);
+std::string energy_section(const ReportModel& model);  // "" if no energy was measured
 std::string failures_section(const ReportModel& model);
 std::string environment_section(const ReportModel& model);
 std::string method_section(const ReportModel& model);

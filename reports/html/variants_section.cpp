@@ -6,6 +6,7 @@
 
 #include "html/markup.h"
 #include "html/sections.h"
+#include "model/metric_values.h"
 #include "text/units.h"
 
 namespace mgtune {
@@ -39,19 +40,32 @@ std::string quartiles(const OutcomeView& view) {
 
 std::string count_cell(int count) { return count >= 0 ? std::to_string(count) : ""; }
 
-void add_variant(HtmlTable& table, const ReportVariant& variant) {
+constexpr std::ptrdiff_t kMetricColumns = 7;  // behind GB/s
+
+void add_variant(HtmlTable& table, const ReportProblem& problem, const ReportVariant& variant) {
   const OutcomeView& view = variant.view;
   const auto time_ns = median_ns(view);
   const auto& measurement = view.measurement;
-  table.add_row(
-      {variant_cell(variant), outcome_badge(view.outcome),
-       time_ns ? time_cell(view.gpu, *time_ns) : "",
-       variant.slowdown ? ratio_text(*variant.slowdown) : "", time_ns ? quartiles(view) : "",
-       time_ns ? std::to_string(measurement->samples) : "",
-       variant.bandwidth_gbps ? bandwidth_text(*variant.bandwidth_gbps) : "",
-       time_ns ? escape(measurement->method) : "", view.check ? error_text(view.check->error) : "",
-       count_cell(view.registers), count_cell(view.spill_bytes),
-       count_cell(view.static_shared_bytes), measurement ? escape(measurement->note) : ""});
+  std::vector<std::string> cells = {
+      variant_cell(variant),
+      outcome_badge(view.outcome),
+      time_ns ? time_cell(view.gpu, *time_ns) : "",
+      variant.slowdown ? ratio_text(*variant.slowdown) : "",
+      time_ns ? quartiles(view) : "",
+      time_ns ? std::to_string(measurement->samples) : "",
+      variant.bandwidth_gbps ? bandwidth_text(*variant.bandwidth_gbps) : "",
+      time_ns ? escape(measurement->method) : "",
+      view.check ? error_text(view.check->error) : "",
+      count_cell(view.registers),
+      count_cell(view.spill_bytes),
+      count_cell(view.static_shared_bytes),
+      measurement ? escape(measurement->note) : ""};
+  std::ptrdiff_t place = kMetricColumns;
+  for (const std::string& name : problem.metrics) {
+    const std::optional<double> value = metric_value(problem, variant.metrics, name);
+    cells.insert(cells.begin() + place++, value ? metric_text(*value) : "");
+  }
+  table.add_row(std::move(cells));
 }
 
 std::string caption(const OutcomeView& first) {
@@ -63,8 +77,9 @@ std::string caption(const OutcomeView& first) {
   return html;
 }
 
-std::string table_of(std::span<const ReportVariant> variants, std::string caption_html) {
-  HtmlTable table(std::move(caption_html), {{"Variant"},
+std::string table_of(const ReportProblem& problem, std::span<const ReportVariant> variants,
+                     std::string caption_html) {
+  std::vector<HtmlTable::Column> columns = {{"Variant"},
                                             {"Status"},
                                             {"Time", Align::right},
                                             {"Of fastest", Align::right},
@@ -76,8 +91,13 @@ std::string table_of(std::span<const ReportVariant> variants, std::string captio
                                             {"Registers", Align::right},
                                             {"Spill bytes", Align::right},
                                             {"Shared bytes", Align::right},
-                                            {"Note"}});
-  for (const ReportVariant& variant : variants) add_variant(table, variant);
+                                            {"Note"}};
+  std::ptrdiff_t place = kMetricColumns;
+  for (const std::string& name : problem.metrics) {
+    columns.insert(columns.begin() + place++, {name, Align::right});
+  }
+  HtmlTable table(std::move(caption_html), std::move(columns));
+  for (const ReportVariant& variant : variants) add_variant(table, problem, variant);
   return table.html();
 }
 
@@ -94,10 +114,10 @@ std::string summary(std::span<const ReportVariant> variants) {
   return html;
 }
 
-std::string problem_part(std::span<const ReportVariant> variants) {
+std::string problem_part(const ReportProblem& problem, std::span<const ReportVariant> variants) {
   const auto shown = variants.first(std::min(kShownRows, variants.size()));
   std::string html = fmt::format("<h3>{}</h3>\n{}", summary(variants),
-                                 table_of(shown, caption(variants.front().view)));
+                                 table_of(problem, shown, caption(variants.front().view)));
   if (shown.size() < variants.size()) {
     html += fmt::format("<p>{} more: <code>mgtune show variants</code></p>\n",
                         counted(variants.size() - shown.size(), "variant"));
@@ -116,7 +136,7 @@ std::string variants_section(const ReportModel& model) {
       "worst over outputs and seeds.</p>\n",
       kShownRows);
   for (const ReportProblem& problem : model.problems) {
-    if (problem.count > 0) html += problem_part(model.variants_of(problem));
+    if (problem.count > 0) html += problem_part(problem, model.variants_of(problem));
   }
   return html;
 }

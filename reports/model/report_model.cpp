@@ -15,6 +15,7 @@
 #include "analysis/evidence.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "model/metric_values.h"
 #include "model/pick_peers.h"
 #include "model/verdict.h"
 #include "store/import.h"
@@ -100,7 +101,7 @@ std::vector<ReportProblem> group_by_problem(const std::vector<ReportVariant>& va
     if (is_new) {
       const OutcomeView& view = variants[i].view;
       problems.push_back(
-          {i, 0, view.gpu, view.gpu_id, view.op, view.problem, view.bytes, view.flops});
+          {i, 0, view.gpu, view.gpu_id, view.op, view.problem, view.bytes, view.flops, {}});
     }
     ++problems.back().count;
   }
@@ -117,7 +118,7 @@ void place_picks(ReportModel& model) {
   std::vector<ReportProblem>& problems = model.problems;
   const auto place_of = [&](const TunedView& view) {
     const ReportProblem wanted{
-        0, 0, view.gpu, view.tuned.gpu, view.op, view.problem, view.bytes, view.flops};
+        0, 0, view.gpu, view.tuned.gpu, view.op, view.problem, view.bytes, view.flops, {}};
     const auto place = std::ranges::lower_bound(problems, wanted, problem_before);
     if (place != problems.end() && !problem_before(wanted, *place)) return place;
     return problems.insert(place, wanted);
@@ -366,6 +367,7 @@ ReportModel make_report_model(StoredRows rows, const LeavesOut& leaves_out) {
     return std::tie(b.sweep.started_at, b.sweep.id) < std::tie(a.sweep.started_at, a.sweep.id);
   });
   add_peers(rows.peers, model);
+  add_metrics(rows.metrics, model);
   model.emulation = shows_emulation(model);
   model.verdict = verdict_sentences(model);
   return model;

@@ -50,6 +50,8 @@ struct ReportPick {
   // Other implementations for the same problem: on this GPU, the fastest first, and on other GPUs,
   // which are not compared with it. None for emulation.
   std::vector<PeerRecord> peers, peers_elsewhere;
+  // Of its time: a value for each metric of its problem.
+  std::vector<std::optional<double>> metrics;
 };
 
 // One variant on one problem, with the figures that follow from its numbers.
@@ -67,6 +69,9 @@ struct ReportVariant {
   std::optional<std::int64_t> order;    // the number of the evaluation within its problem, from 0
   std::optional<double> seconds;        // spent on its problem until it was recorded
   std::size_t problem = 0;              // index into the model's problems
+  // A value for each metric of its problem; empty without a time. A metric of a parameter that the
+  // variant's design does not have has no value.
+  std::vector<std::optional<double>> metrics;
 };
 
 // One problem on one GPU: variants[first, first + count) of the model. count is 0 if the store has
@@ -76,7 +81,8 @@ struct ReportProblem {
   GpuRecord gpu;
   std::int64_t gpu_id = 0;
   std::string op, problem;
-  double bytes = 0, flops = 0;  // of its cost
+  double bytes = 0, flops = 0;       // of its cost
+  std::vector<std::string> metrics;  // names of the user's metrics, "GFLOP/s"
 };
 
 // Variants that failed in the same way with the same message; indices into variants.

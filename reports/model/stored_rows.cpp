@@ -13,6 +13,7 @@ Result<StoredRows> read_stored_rows(Store& store) {
   MGTUNE_ASSIGN(rows.finals, store.finals());
   MGTUNE_ASSIGN(rows.spaces, store.spaces());
   MGTUNE_ASSIGN(rows.peers, store.peers());
+  MGTUNE_ASSIGN(rows.metrics, store.metrics());
   MGTUNE_ASSIGN(rows.counters, store.counters(std::string()));
   std::set<std::int64_t> gpus;
   for (const OutcomeView& row : rows.outcomes) gpus.insert(row.gpu_id);

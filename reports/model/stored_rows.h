@@ -21,7 +21,8 @@ struct StoredRows {
   std::vector<CounterView> counters;
   std::vector<CeilingView> ceilings;
   std::vector<SpaceView> spaces;
-  std::vector<PeerView> peers;  // of any problem and GPU
+  std::vector<PeerView> peers;       // of any problem and GPU
+  std::vector<MetricsView> metrics;  // likewise
 };
 
 Result<StoredRows> read_stored_rows(Store& store);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/analysis.h"
+#include "analysis/pareto_front.h"
 #include "model/missing_parts.h"
 #include "text/printable.h"
 #include "text/tables.h"
@@ -108,11 +109,20 @@ std::string final_table(const FinalView& view) {
                    {"95 % interval"},
                    {"tied"},
                    {"rounds", Align::right},
+                   {"energy", Align::right},
+                   {"95 % error", Align::right},
+                   {"front"},
                    {"variant"}});
-  for (const FinalistRecord& finalist : view.final.finalists) {
+  const std::vector<bool> front = pareto_front(view.final);
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    const FinalistRecord& finalist = view.final.finalists[i];
+    const bool is_measured = finalist.energy_j > 0;
     table.add_row({time_text(finalist.median_ns), fmt::format("{:.3f}", finalist.ratio),
                    interval(finalist.ratio_low, finalist.ratio_high), finalist.tied ? "yes" : "",
-                   std::to_string(finalist.samples_ns.size()), finalist.variant});
+                   std::to_string(finalist.samples_ns.size()),
+                   is_measured ? energy_text(finalist.energy_j) : "",
+                   is_measured ? energy_text(finalist.energy_error_j) : "", front[i] ? "yes" : "",
+                   finalist.variant});
   }
   std::string clocks;
   if (view.final.clocks.sm_mhz > 0) {
@@ -129,6 +139,14 @@ std::string final_table(const FinalView& view) {
          fmt::format("  noise: two entries of one variant differ by {}{}\n",
                      percent_text(view.final.noise_floor), clocks) +
          note_line(view.final.note) + note_line(view.final.not_counted);
+}
+
+std::string energy_note(const ReportModel& model) {
+  const bool any = std::ranges::any_of(
+      model.finals, [](const ReportFinal& final) { return has_energy(final.view.final); });
+  return any ? "energy: of one launch, of the whole board, while the variant runs back to back.\n"
+               "front: no other finalist needs both less time and less energy.\n"
+             : "";
 }
 
 std::string share(const std::optional<double>& part) { return part ? percent_text(*part) : ""; }
@@ -255,7 +273,7 @@ std::string finals_table(const ReportModel& model) {
          "table.\n"
          "tied: not told apart from the fastest, beyond the noise and 0.5 %. Of those tied the "
          "default is picked, else\nthe one with the fewest registers.\n" +
-         emulation_note(model);
+         energy_note(model) + emulation_note(model);
 }
 
 std::string limits_table(const ReportModel& model) {

@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "core/variant_words.h"
+#include "model/metric_values.h"
 #include "model/pick_peers.h"
 #include "text/explanations.h"
 #include "text/printable.h"
@@ -65,32 +66,63 @@ std::string difference(const std::string& variant, const std::string& default_va
   return text.empty() ? "the default" : text;
 }
 
+void add_metric_columns(const std::vector<std::string>& metrics,
+                        std::vector<TextTable::Column>& columns, std::size_t place) {
+  for (const std::string& name : metrics) {
+    columns.insert(columns.begin() + static_cast<std::ptrdiff_t>(place++), {name, Align::right});
+  }
+}
+
+void add_metric_cells(const ReportProblem& problem, std::span<const std::optional<double>> values,
+                      const std::vector<std::string>& metrics, std::vector<std::string>& cells,
+                      std::size_t place) {
+  for (const std::string& name : metrics) {
+    const std::optional<double> value = metric_value(problem, values, name);
+    cells.insert(cells.begin() + static_cast<std::ptrdiff_t>(place++),
+                 value ? metric_text(*value) : "");
+  }
+}
+
 // `differences`: what the picks have other than the default, instead of all parameters.
 std::string picks_of_operator(const ReportModel& model, std::span<const ReportPick> picks,
                               bool differences) {
-  TextTable table({{"problem"},
-                   {"time", Align::right},
-                   {"default", Align::right},
-                   {"speed-up", Align::right},
-                   {"fastest other"},
-                   {"GB/s", Align::right},
-                   {"reached"},
-                   {"method"},
-                   {"variants", Align::right},
-                   {"failed", Align::right},
-                   {"from"},
-                   {differences ? "pick, where it differs from the default" : "pick"}});
+  constexpr std::size_t kMetricsPlace = 6;  // behind GB/s
+  std::vector<TextTable::Column> columns = {
+      {"problem"},
+      {"time", Align::right},
+      {"default", Align::right},
+      {"speed-up", Align::right},
+      {"fastest other"},
+      {"GB/s", Align::right},
+      {"reached"},
+      {"method"},
+      {"variants", Align::right},
+      {"failed", Align::right},
+      {"from"},
+      {differences ? "pick, where it differs from the default" : "pick"}};
+  std::vector<std::size_t> problems;
+  for (const ReportPick& pick : picks) problems.push_back(pick.problem);
+  const std::vector<std::string> metrics = metric_names(model, problems);
+  add_metric_columns(metrics, columns, kMetricsPlace);
+  TextTable table(std::move(columns));
   for (const ReportPick& pick : picks) {
     const TunedRecord& tuned = pick.view.tuned;
-    table.add_row(
-        {pick.view.problem, time_or_dash(tuned.median_ns), time_or_dash(tuned.default_median_ns),
-         pick.standing == PickStanding::no_default ? "-" : standing_text(pick),
-         pick.peers.empty() ? "" : peer_text(pick, pick.peers.front()),
-         pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "", reached_text(pick),
-         tuned.method, std::to_string(model.problems[pick.problem].count),
-         pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
-         origin_text(pick.imported),
-         differences ? difference(tuned.variant, tuned.default_variant) : tuned.variant});
+    const ReportProblem& problem = model.problems[pick.problem];
+    std::vector<std::string> cells = {
+        pick.view.problem,
+        time_or_dash(tuned.median_ns),
+        time_or_dash(tuned.default_median_ns),
+        pick.standing == PickStanding::no_default ? "-" : standing_text(pick),
+        pick.peers.empty() ? "" : peer_text(pick, pick.peers.front()),
+        pick.bandwidth_gbps ? bandwidth_text(*pick.bandwidth_gbps) : "",
+        reached_text(pick),
+        tuned.method,
+        std::to_string(problem.count),
+        pick.variants_failed > 0 ? std::to_string(pick.variants_failed) : "",
+        origin_text(pick.imported),
+        differences ? difference(tuned.variant, tuned.default_variant) : tuned.variant};
+    add_metric_cells(problem, pick.metrics, metrics, cells, kMetricsPlace);
+    table.add_row(std::move(cells));
   }
   return heading(picks.front().view.op, picks.front().view.gpu) + '\n' + table.text(2);
 }
@@ -105,39 +137,52 @@ std::string role(const ReportVariant& variant) {
   return variant.is_default ? "default" : "";
 }
 
-void add_variant(TextTable& table, const ReportVariant& variant, const std::string& text) {
+constexpr std::size_t kVariantMetricsPlace = 4;  // behind GB/s
+
+void add_variant(TextTable& table, const ReportProblem& problem, const ReportVariant& variant,
+                 const std::string& text) {
   const OutcomeView& view = variant.view;
   const bool has_time = median_ns(view).has_value();
-  table.add_row({has_time ? time_text(view.measurement->median_ns) : "-",
-                 variant.slowdown ? ratio_text(*variant.slowdown) : "",
-                 has_time ? quartiles(*view.measurement) : "",
-                 variant.bandwidth_gbps ? bandwidth_text(*variant.bandwidth_gbps) : "",
-                 std::string(to_string(view.outcome)), has_time ? view.measurement->method : "",
-                 view.registers >= 0 ? std::to_string(view.registers) : "",
-                 view.spill_bytes >= 0 ? std::to_string(view.spill_bytes) : "",
-                 view.check ? error_text(view.check->error) : "", role(variant),
-                 origin_text(variant.imported), text});
+  std::vector<std::string> cells = {
+      has_time ? time_text(view.measurement->median_ns) : "-",
+      variant.slowdown ? ratio_text(*variant.slowdown) : "",
+      has_time ? quartiles(*view.measurement) : "",
+      variant.bandwidth_gbps ? bandwidth_text(*variant.bandwidth_gbps) : "",
+      std::string(to_string(view.outcome)),
+      has_time ? view.measurement->method : "",
+      view.registers >= 0 ? std::to_string(view.registers) : "",
+      view.spill_bytes >= 0 ? std::to_string(view.spill_bytes) : "",
+      view.check ? error_text(view.check->error) : "",
+      role(variant),
+      origin_text(variant.imported),
+      text};
+  add_metric_cells(problem, variant.metrics, problem.metrics, cells, kVariantMetricsPlace);
+  table.add_row(std::move(cells));
 }
 
-std::string variants_of_problem(std::span<const ReportVariant> variants, bool differences) {
-  TextTable table({{"time", Align::right},
-                   {"of fastest", Align::right},
-                   {"q1 .. q3", Align::right},
-                   {"GB/s", Align::right},
-                   {"status"},
-                   {"method"},
-                   {"registers", Align::right},
-                   {"spill bytes", Align::right},
-                   {"error", Align::right},
-                   {"role"},
-                   {"from"},
-                   {differences ? "variant, where it differs from the default" : "variant"}});
+std::string variants_of_problem(const ReportProblem& problem,
+                                std::span<const ReportVariant> variants, bool differences) {
+  std::vector<TextTable::Column> columns = {
+      {"time", Align::right},
+      {"of fastest", Align::right},
+      {"q1 .. q3", Align::right},
+      {"GB/s", Align::right},
+      {"status"},
+      {"method"},
+      {"registers", Align::right},
+      {"spill bytes", Align::right},
+      {"error", Align::right},
+      {"role"},
+      {"from"},
+      {differences ? "variant, where it differs from the default" : "variant"}};
+  add_metric_columns(problem.metrics, columns, kVariantMetricsPlace);
+  TextTable table(std::move(columns));
   const auto standard = std::ranges::find_if(variants, &ReportVariant::is_default);
   const std::string of_default =
       differences && standard != variants.end() ? standard->view.variant : "";
   for (const ReportVariant& variant : variants) {
     const std::string& text = variant.view.variant;
-    add_variant(table, variant,
+    add_variant(table, problem, variant,
                 differences && !variant.is_default ? difference(text, of_default) : text);
   }
   const OutcomeView& first = variants.front().view;
@@ -256,8 +301,8 @@ std::string variants_table(const ReportModel& model, std::size_t columns) {
   for (const ReportProblem& problem : model.problems) {
     if (problem.count == 0) continue;
     const std::span<const ReportVariant> variants = model.variants_of(problem);
-    std::string of_problem = variants_of_problem(variants, false);
-    if (is_wider(of_problem, columns)) of_problem = variants_of_problem(variants, true);
+    std::string of_problem = variants_of_problem(problem, variants, false);
+    if (is_wider(of_problem, columns)) of_problem = variants_of_problem(problem, variants, true);
     text += (text.empty() ? "" : "\n") + of_problem;
   }
   return text + emulation_note(model);

@@ -38,6 +38,24 @@ std::string bandwidth_text(double gbps) {
   return fmt::format("{:.{}f}", gbps, gbps >= 99.95 ? 0 : gbps >= 9.995 ? 1 : 2);
 }
 
+std::string metric_text(double value) {
+  const double magnitude = std::abs(value);
+  if (magnitude >= 1 && magnitude < 1e7) return four_digits(value);
+  if (magnitude >= 1e-4 && magnitude < 1) return fmt::format("{:.4g}", value);
+  return value == 0 ? "0" : fmt::format("{:.3e}", value);
+}
+
+std::string energy_text(double joules) {
+  static constexpr std::array<std::string_view, 4> kUnits = {"nJ", "uJ", "mJ", "J"};
+  std::size_t unit = 0;
+  double value = joules * 1e9;
+  while (std::abs(value) >= 999.95 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{} {}", four_digits(value), kUnits[unit]);
+}
+
 std::string error_text(double error) { return fmt::format("{:.1e}", error); }
 
 std::string bytes_text(std::int64_t bytes) {

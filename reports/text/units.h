@@ -23,6 +23,8 @@ std::string duration_text(double seconds);  // "8 s", "1:05", "2:03:10"
 std::string ratio_text(double ratio);       // "1.22x"
 std::string percent_text(double part);      // "97.3 %" for 0.973
 std::string bandwidth_text(double gbps);    // "3412", "0.52"; the unit is in the head of the column
+std::string metric_text(double value);      // of a user's metric: "812.4", "0.01234", "1.234e+09"
+std::string energy_text(double joules);     // "812.4 uJ", "17.23 mJ", "2.000 J"
 std::string error_text(double error);       // "1.3e-04"
 std::string bytes_text(std::int64_t bytes);  // "141 GiB"
 

@@ -29,6 +29,18 @@ std::string page_fields() {
   return text;
 }
 
+// The same for the fields that the page shows.
+template <HasFields Record>
+std::string shown_page_fields() {
+  std::string text;
+  const Record record;
+  for_each_column_in(kPage, record, [&](const auto& field, const auto& value) {
+    const std::string decoder = page_decoder<std::remove_cvref_t<decltype(value)>>();
+    text.append("  ").append(field.name_in(kPage)).append(": ").append(decoder).append(",\n");
+  });
+  return text;
+}
+
 // "  median_ns: numbers,": a line per field that is a column of the variants.
 template <HasFields Record>
 std::string page_columns() {
@@ -46,7 +58,7 @@ inline std::string page_fields_source() {
          "export const gpu = object({\n" +
          page_fields<GpuRecord>() + "});\n\nexport const clocks = object({\n" +
          page_fields<ClockRecord>() + "});\n\nexport const finalistFields = {\n" +
-         page_fields<FinalistRecord>() +
+         shown_page_fields<FinalistRecord>() +
          "};\n\n// One entry per variant.\nexport const variantColumns = {\n" +
          page_columns<MeasurementRecord>() + page_columns<BuildResources>() + "};\n";
 }

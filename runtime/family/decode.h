@@ -96,6 +96,7 @@ Status decode_defines(const JsonCursor& defines, Design& design);
 Status decode_options(const JsonCursor& options, Design& design);
 Launch decode_launch(const JsonCursor& cursor, const Operator& op, const Design& design,
                      NameTable names, Mistakes& mistakes);
+void decode_metrics(const JsonCursor& metrics, Operator& op, Mistakes& mistakes);
 Status decode_problems(const JsonCursor& problems, Operator& op);
 
 }  // namespace mgtune

@@ -93,15 +93,31 @@ Status check_coverage(const JsonCursor& tolerance, const Operator& op) {
   return {};
 }
 
+// The type of a reference's outputs. Results that are given have their own.
+Status decode_reference_type(const JsonCursor& cursor, Check& check) {
+  const auto type = cursor.find("reference_type");
+  if (!type) return {};
+  MGTUNE_ASSIGN(check.reference_type, type->dtype());
+  if (check.reference_type != DType::f64 && check.reference_type != DType::f32) {
+    return type->error("a reference writes its outputs in f64 or f32");
+  }
+  if (check.reference.empty()) {
+    return type->error("only a reference that is a kernel has a type");
+  }
+  return {};
+}
+
 // How results are judged.
 Status decode_check(const JsonCursor& cursor, Operator& op) {
-  MGTUNE_TRY(cursor.expect_keys({"reference", "measure"},
-                                {"tolerance", "baseline", "slack", "sample_rows"}));
+  MGTUNE_TRY(cursor.expect_keys({"reference", "measure"}, {"reference_type", "tolerance",
+                                                           "baseline", "slack", "sample_rows"}));
   MGTUNE_TRY(decode_reference(cursor.at("reference"), op));
   Check& check = op.check;
+  MGTUNE_TRY(decode_reference_type(cursor, check));
   MGTUNE_TRY(cursor.read_choice("measure", {"relative_l2", "twice_low_precision"}, check.measure));
   if (check.measure == Measure::relative_l2) {
-    MGTUNE_TRY(cursor.expect_keys({"reference", "measure", "tolerance"}, {"sample_rows"}));
+    MGTUNE_TRY(cursor.expect_keys({"reference", "measure", "tolerance"},
+                                  {"reference_type", "sample_rows"}));
     MGTUNE_TRY(decode_bounds(cursor.at("tolerance"), check.tolerance));
     MGTUNE_TRY(check_coverage(cursor.at("tolerance"), op));
   } else {
@@ -111,7 +127,8 @@ Status decode_check(const JsonCursor& cursor, Operator& op) {
           "be "
           "a kernel too");
     }
-    MGTUNE_TRY(cursor.expect_keys({"reference", "measure", "baseline"}, {"slack", "sample_rows"}));
+    MGTUNE_TRY(cursor.expect_keys({"reference", "measure", "baseline"},
+                                  {"reference_type", "slack", "sample_rows"}));
     MGTUNE_ASSIGN(check.baseline, cursor.at("baseline").identifier());
     if (const auto slack = cursor.find("slack")) MGTUNE_TRY(decode_bounds(*slack, check.slack));
   }
@@ -177,9 +194,26 @@ Status decode_cost(const JsonCursor& cost, Operator& op) {
   return read_expression(cost, "flops", rule, op.flops);
 }
 
+// For the message if a tensor, a cost or another design uses a parameter.
+void refuse_parameters(const JsonCursor& designs, Scope& scope) {
+  for (const JsonValue& design : designs.value().items) {
+    const JsonValue* const params =
+        design.kind == JsonValue::Kind::object ? design.find("params") : nullptr;
+    if (params == nullptr || params->kind != JsonValue::Kind::object) continue;
+    for (const std::string& name : params->keys) {
+      if (scope.find(name) != nullptr) continue;
+      scope.refuse(name, fmt::format("'{}' is a parameter, which is known only in the designs that "
+                                     "have it. What a parameter gives the size of is a workspace "
+                                     "of the design, not a tensor",
+                                     name));
+    }
+  }
+}
+
 Status decode_root(const JsonCursor& root, Operator& op) {
-  MGTUNE_TRY(root.expect_keys({"format", "dims", "tensors", "cost", "check", "designs"},
-                              {"dtypes", "flags", "scalars", "constraints", "problems"}));
+  MGTUNE_TRY(
+      root.expect_keys({"format", "dims", "tensors", "cost", "check", "designs"},
+                       {"dtypes", "flags", "scalars", "constraints", "metrics", "problems"}));
   MGTUNE_ASSIGN(const std::int64_t format, root.at("format").integer());
   if (format != 1) {
     return root.at("format").error(fmt::format("format {}; this mgtune reads format 1", format));
@@ -189,6 +223,7 @@ Status decode_root(const JsonCursor& root, Operator& op) {
   decode_names(root, op, names, mistakes);
   // Without the names everything else would be full of unknown ones.
   MGTUNE_TRY(mistakes.status());
+  refuse_parameters(root.at("designs"), op.scope);
   decode_tensors(root.at("tensors"), op, mistakes);
   const bool has_tensors = mistakes.count() == 0;
   collect_expressions(root, "constraints", {op.scope, ValueType::boolean, Known::problem},
@@ -196,6 +231,7 @@ Status decode_root(const JsonCursor& root, Operator& op) {
   mistakes.add(decode_cost(root.at("cost"), op));
   if (has_tensors) mistakes.add(decode_check(root.at("check"), op));
   decode_designs(root.at("designs"), op, names, mistakes);
+  if (const auto metrics = root.find("metrics")) decode_metrics(*metrics, op, mistakes);
   // The problems are bound, which needs everything else.
   MGTUNE_TRY(mistakes.status());
   if (const auto problems = root.find("problems")) MGTUNE_TRY(decode_problems(*problems, op));

@@ -16,6 +16,7 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "expression/expression.h"
+#include "expression/metric_formula.h"
 #include "expression/scope.h"
 #include "family/operator_text.h"
 #include "family/source_tree.h"
@@ -112,6 +113,7 @@ struct Check {
   std::map<std::string, ArraySource> files;  // instead of a kernel: the array of each output
   std::vector<std::string> command;          // instead of a kernel: a program and its arguments
   std::int64_t command_seconds = 60;         // after which the program is ended
+  DType reference_type = DType::f64;         // in which its kernel writes outputs: f64 or f32
   Measure measure = Measure::relative_l2;
   std::map<DType, double> tolerance;
   std::string baseline;
@@ -243,6 +245,12 @@ struct Design {
   std::string launch_text;  // canonical JSON of all that affects a launch; part of launch_hash()
 };
 
+// A figure that tables show beside the time of each variant: {"GFLOP/s": "flops / ns"}.
+struct Metric {
+  std::string name;
+  MetricFormula formula;  // of dims, flags, sizeof, has, parameters, bytes, flops and ns
+};
+
 // Values by name, not yet bound: "rows" -> "4096", "T" -> "bf16", "rstd" -> "true".
 using ProblemValues = std::map<std::string, std::string>;
 
@@ -259,6 +267,7 @@ struct Operator {
   Expression flops = Expression::integer(0);
   Check check;
   std::vector<Design> designs;
+  std::vector<Metric> metrics;
   // For a sweep on a GPU without --problem, and the same for the cpu device. If a problem has no
   // dtype, all dtypes are used in turn.
   std::vector<ProblemValues> problems, emulation_problems;

@@ -241,6 +241,19 @@ struct TurnTiming {
   }
 };
 
+// The energy of one launch of several variants that ran in turn: of the whole board, while launches
+// run back to back.
+struct TurnEnergy {
+  std::vector<double> joules;        // of each variant
+  std::vector<double> error_joules;  // half the width of its 95 % interval
+
+  static constexpr auto fields() {
+    using R = TurnEnergy;
+    return std::tuple(Field{"joules", &R::joules, {.unit = "J"}},
+                      Field{"error_joules", &R::error_joules, {.unit = "J"}});
+  }
+};
+
 // One of the variants that were timed in turn at the end of a problem's sweep.
 struct FinalistRecord {
   std::string variant, build_sha256, launch_hash;
@@ -249,17 +262,21 @@ struct FinalistRecord {
   // all rounds, and its 95 % interval. If the default does not run, the divisor is the time of the
   // variant with the fastest single measurement.
   double ratio = 0, ratio_low = 0, ratio_high = 0;
-  bool tied = false;               // not significantly slower than the fastest
-  std::vector<double> samples_ns;  // one per round, in the order of the rounds
+  bool tied = false;                        // not significantly slower than the fastest
+  std::vector<double> samples_ns;           // one per round, in the order of the rounds
+  double energy_j = 0, energy_error_j = 0;  // of a launch; 0: not measured
 
   static constexpr auto fields() {
     using R = FinalistRecord;
+    constexpr FieldTraits energy = {.unit = "J", .documents = kNoDocument, .added_in = 5};
     return std::tuple(
         Field{"median_ns", &R::median_ns, {.unit = "ns"}},
         Field{"median_low_ns", &R::median_low_ns, {.unit = "ns", .page_name = "low_ns"}},
         Field{"median_high_ns", &R::median_high_ns, {.unit = "ns", .page_name = "high_ns"}},
         Field{"ratio", &R::ratio}, Field{"ratio_low", &R::ratio_low},
-        Field{"ratio_high", &R::ratio_high}, Field{"tied", &R::tied});
+        Field{"ratio_high", &R::ratio_high}, Field{"tied", &R::tied},
+        Field{"energy_j", &R::energy_j, energy},
+        Field{"energy_error_j", &R::energy_error_j, energy});
   }
 };
 
@@ -343,6 +360,19 @@ struct OutcomeRecord {
   BuildRecord build;  // its key is "" if the variant has no build
   std::optional<CheckRecord> check;
   std::optional<MeasurementRecord> measurement;
+};
+
+// A figure of the user's that tables show beside times. The formula has parameters of variants and
+// `ns` as names (expression/metric_formula.h); all else is numbers.
+struct MetricRecord {
+  std::string name;     // "GFLOP/s"
+  std::string formula;  // "33554432 / ns"
+
+  static constexpr auto fields() {
+    using R = MetricRecord;
+    return std::tuple(Field{"name", &R::name}, Field{"formula", &R::formula});
+  }
+  bool operator==(const MetricRecord&) const = default;
 };
 
 // Which variant serves a problem on a GPU, and what it is compared with.

@@ -293,7 +293,18 @@ CREATE TABLE peers (
 ) STRICT;
 )sql";
 
-constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3, kVersion4};
+// The metrics of operator files, so that reports need no such file.
+constexpr std::string_view kVersion5 = R"sql(
+CREATE TABLE metrics (
+  id      INTEGER PRIMARY KEY,
+  problem INTEGER NOT NULL REFERENCES problems,
+  name    TEXT NOT NULL,
+  formula TEXT NOT NULL,
+  UNIQUE (problem, name)
+) STRICT;
+)sql";
+
+constexpr std::array kWrittenOut = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 // The step to a version has the SQL that is written out above, if there is any, and adds the
 // columns of the fields that this version added to records.

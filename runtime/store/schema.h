@@ -55,6 +55,7 @@ void for_each_table(const Visit& visit) {
   visit("pruned", PrunedRecord{});
   visit("tuned", TunedRecord{});
   visit("peers", PeerRecord{});
+  visit("metrics", MetricRecord{});
 }
 
 // Applies the steps that the file does not have yet, in one transaction, and writes kApplicationId

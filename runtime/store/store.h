@@ -88,6 +88,8 @@ class Store {
   // problem.
   Status record_spaces(std::int64_t sweep, std::int64_t problem,
                        std::span<const SpaceRecord> spaces);
+  // Replaces the metrics of the problem (a row id).
+  Status record_metrics(std::int64_t problem, std::span<const MetricRecord> metrics);
   // Deletes the pick of this GPU, problem and method.
   Status withdraw_tuned(std::int64_t gpu, std::int64_t problem, const std::string& method);
   // Replaces the pick of the same GPU, problem and method.
@@ -128,7 +130,7 @@ class Store {
   Result<std::vector<OutcomeView>> outcomes(std::int64_t sweep = 0, const std::string& op = "",
                                             const std::string& problem = "");
 
-  // The functions from here to peers() read the rows of one operator, or of all if `op` is empty.
+  // The functions from here to metrics() read the rows of one operator, or of all if `op` is empty.
   Result<std::vector<TunedView>> tuned(const std::string& op = "");
   // The results of all variants in a compact form. As in outcomes(), only the newest ones are
   // returned, and a newer outcome without a time replaces the older outcomes of all methods.
@@ -144,6 +146,8 @@ class Store {
   // The newest time of each problem, GPU, implementation, version and method; a row without a date
   // is older than one with a date. By operator and problem, then the fastest first.
   Result<std::vector<PeerView>> peers(const std::string& op = "");
+  // The metrics of each problem that has any.
+  Result<std::vector<MetricsView>> metrics(const std::string& op = "");
 
   // The counters of the newest sweep that counted this build and launch; empty if there are none.
   Result<std::vector<CounterRecord>> counters(const ResultKey& key);

@@ -93,6 +93,12 @@ struct PeerView {
   double bytes = 0, flops = 0;  // of the problem's cost
 };
 
+// The metrics of a problem, in the order of the operator's file.
+struct MetricsView {
+  std::string op, problem;
+  std::vector<MetricRecord> metrics;
+};
+
 struct SweepView {
   SweepRecord sweep;
   GpuRecord gpu;

@@ -253,6 +253,18 @@ TEST_F(CliExchangeTest, APackForTheCpuDeviceServes) {
   const Variable cache("MGTUNE_CACHE_DIR", unused);
   EXPECT_THAT(explained(pack), AllOf(HasSubstr("exact problem"), HasSubstr("MODE=good")));
   EXPECT_FALSE(std::filesystem::exists(unused)) << "a build was compiled";
+
+  const nlohmann::json listed = {{"operator", "vector_add.add"},
+                                 {"device", "cpu (emulation)"},
+                                 {"problems", 1},
+                                 {"methods", {"emulation"}}};
+  const Ended list = mgtune_.run({"list", kFamily, "--db", pack, "--json"});
+  EXPECT_EQ(list.json()["results"], nlohmann::json::array({listed})) << list;
+  EXPECT_THAT(mgtune_.run({"list", kFamily, "--db", pack}).out, HasSubstr("vector_add.add"));
+  EXPECT_EQ(mgtune_.run({"list", "rmsnorm", "--db", pack}).exit_code, 2);
+  const std::string table = source_path("results/h200/nvidia-h200.rmsnorm.backward.tuned.json");
+  EXPECT_THAT(mgtune_.run({"list", "--db", table}).out,
+              AllOf(HasSubstr("rmsnorm.backward"), HasSubstr("NVIDIA H200")));
 }
 
 // The variants of rmsnorm have constraints on device.cc.

@@ -39,6 +39,11 @@ installer=
 echo "installed after $SECONDS s"
 "$work/user/bin/mgtune" --version
 "$work/user/bin/mypy" --strict --cache-dir "$work/mypy" -p mgtune
+# The tutorial with its section on PyTorch, which the other run of the tutorial has to skip.
+PATH="$work/user/bin:$PATH" tests/tutorial/run.sh "$build" >"$work/tutorial.txt" ||
+  { cat "$work/tutorial.txt" >&2; exit 1; }
+grep -q 'softmax is right' "$work/tutorial.txt"
+echo "did the tutorial after $SECONDS s"
 # Outside the source tree, so that the installed package is the one that is tested.
 cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"

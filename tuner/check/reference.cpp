@@ -328,14 +328,20 @@ Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,
   MGTUNE_TRY(tensors.prepare());
   std::vector<void*> pointers(tensors.pointers().begin(), tensors.pointers().end());
   std::vector<Buffer> outputs(layouts_->size());
+  const bool is_single = problem_->op->check.reference_type == DType::f32;
+  const std::size_t element_bytes = is_single ? sizeof(float) : sizeof(double);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorLayout& layout = (*layouts_)[i];
     if (!layout.is_output() || !layout.present) continue;
-    const std::size_t bytes = static_cast<std::size_t>(layout.count) * sizeof(double);
+    const std::size_t bytes = static_cast<std::size_t>(layout.count) * element_bytes;
     MGTUNE_ASSIGN(outputs[i], Buffer::allocate(*device_, std::max<std::size_t>(bytes, 1)));
     pointers[i] = outputs[i].data();
-    if (layout.role == Role::inout && bytes > 0) {
-      const std::vector<double> values = elements_as_doubles(layout, tensors.content(i));
+    if (layout.role != Role::inout || bytes == 0) continue;
+    const std::vector<double> values = elements_as_doubles(layout, tensors.content(i));
+    if (is_single) {
+      const std::vector<float> singles(values.begin(), values.end());
+      MGTUNE_TRY(device_->copy_to_device(pointers[i], singles.data(), bytes));
+    } else {
       MGTUNE_TRY(device_->copy_to_device(pointers[i], values.data(), bytes));
     }
   }
@@ -344,7 +350,24 @@ Result<std::vector<Buffer>> Reference::compute(const Kernel* kernel,
   args.reserve(pointers.size());
   for (void*& pointer : pointers) args.push_back(&pointer);
   MGTUNE_TRY(launch_own(kernel, args));
+  if (is_single) MGTUNE_TRY(widen(outputs));
   return outputs;
+}
+
+// Callers compare doubles, whatever the reference writes.
+Status Reference::widen(std::vector<Buffer>& outputs) const {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorLayout& layout = (*layouts_)[i];
+    if (!layout.is_output() || !layout.present || layout.count == 0) continue;
+    std::vector<float> singles(static_cast<std::size_t>(layout.count));
+    MGTUNE_TRY(
+        device_->copy_to_host(singles.data(), outputs[i].data(), singles.size() * sizeof(float)));
+    const std::vector<double> values(singles.begin(), singles.end());
+    MGTUNE_ASSIGN(outputs[i], Buffer::allocate(*device_, values.size() * sizeof(double)));
+    MGTUNE_TRY(
+        device_->copy_to_device(outputs[i].data(), values.data(), values.size() * sizeof(double)));
+  }
+  return {};
 }
 
 }  // namespace mgtune

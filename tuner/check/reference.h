@@ -2,8 +2,9 @@
 //
 // The kernels' signatures are a contract with every reference.cu:
 //   NAME<dtype variables, Problem>(tensors, Problem), both lists in declared order. Inputs are as a
-//     variant gets them. Outputs are contiguous double*, and an inout tensor holds its input.
-//     Absent tensors are null. A check's baseline has the same signature.
+//     variant gets them. Outputs are contiguous double*, or float* if the check's reference_type
+//     is f32, and an inout tensor holds its input. Absent tensors are null. A check's baseline has
+//     the same signature.
 //   FILL<T, Problem>(T* out, unsigned long long seed, Problem), contiguous
 // `Problem` is a struct with the dims (long long), the scalars (in their dtypes) and the flags
 // (bool) of the operator, each as a member of its own name. Kernels are launched as 64 blocks of
@@ -73,6 +74,7 @@ class Reference {
   Status fill_from_files(ProblemTensors& tensors) const;
   Result<Bytes> fill_elements(std::size_t tensor, std::uint64_t seed) const;
   Result<std::vector<Buffer>> compute(const Kernel* kernel, ProblemTensors& tensors) const;
+  Status widen(std::vector<Buffer>& outputs) const;  // from float to double
   Status launch(const Kernel* kernel, bool is_own, std::vector<void*>& args) const;
   // Of a kernel of reference.cu, with the struct Problem behind `args`.
   Status launch_own(const Kernel* kernel, std::vector<void*>& args) const;

@@ -64,6 +64,9 @@ void add(Sha256& hash, const Check& check) {
   hash.update_field(check.baseline);
   hash.update_field(
       fmt::format("measure {} sample {}", static_cast<int>(check.measure), check.sample_rows));
+  if (check.reference_type != DType::f64) {
+    hash.update_field(fmt::format("type {}", to_string(check.reference_type)));
+  }
   for (const auto& [dtype, tolerance] : check.tolerance) {
     hash.update_field(fmt::format("tolerance {} {}", to_string(dtype), tolerance));
   }

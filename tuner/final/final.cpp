@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "energy/energy_timing.h"
 #include "final/sustained.h"
 #include "timing/timer.h"
 
@@ -172,6 +173,51 @@ Result<std::string> count_finalists(SweepShared& shared, const TunedView& view,
   return text;
 }
 
+// Measures the energy of the finalists, if the sweep asks for it and they have none yet. The text
+// says why they have none; "" otherwise. A Status is a failure of the store.
+Result<std::string> measure_energies(SweepShared& shared, const TunedView& view,
+                                     FinalRecord& final) {
+  const auto has_energy = [](const FinalistRecord& finalist) { return finalist.energy_j > 0; };
+  if (shared.options.objective != Objective::energy || shared.should_stop() ||
+      std::ranges::all_of(final.finalists, has_energy)) {
+    return std::string();
+  }
+  EnergyRequest work{shared.named_problem(view), {}};
+  for (const FinalistRecord& finalist : final.finalists) work.variants.push_back(finalist.variant);
+  const std::chrono::duration<double> extra(kAllowance *
+                                            EnergyBudget{}.seconds(work.variants.size()));
+  const Result<WorkReply> reply =
+      shared.workers.measure({shared.next_request++, std::move(work)},
+                             std::chrono::ceil<std::chrono::milliseconds>(extra));
+  if (!reply.ok()) return reply.status().message();
+  const std::optional<TurnEnergy>& energy = reply->energy;
+  const bool is_complete = energy.has_value() && energy->joules.size() == final.finalists.size() &&
+                           energy->error_joules.size() == final.finalists.size();
+  if (!is_complete) {
+    return reply->message.empty() ? std::string("the worker left energies out") : reply->message;
+  }
+  for (std::size_t i = 0; i < final.finalists.size(); ++i) {
+    final.finalists[i].energy_j = energy->joules[i];
+    final.finalists[i].energy_error_j = energy->error_joules[i];
+  }
+  MGTUNE_TRY(shared.store.record_final(final));
+  return std::string();
+}
+
+// The pick by the sweep's objective. `pick` is that by time.
+Result<std::optional<Pick>> by_objective(SweepShared& shared, const TunedView& view,
+                                         std::span<const OutcomeRecord> entries, FinalRecord& final,
+                                         Pick pick) {
+  if (shared.options.objective == Objective::time) return std::optional(std::move(pick));
+  MGTUNE_ASSIGN(const std::string missing, measure_energies(shared, view, final));
+  if (!missing.empty()) {
+    shared.summary.skipped.push_back("the energy of the finalists of " + view.op + " " +
+                                     view.problem + ", so the pick is by time: " + missing);
+  }
+  pick_by_energy(entries, final.finalists, view.tuned.default_variant, pick);
+  return std::optional(std::move(pick));
+}
+
 // Recorded before the finalists are counted, which takes seconds each, and after.
 Status record_and_count(SweepShared& shared, const TunedView& view,
                         std::span<const OutcomeRecord> entries, FinalRecord& final, bool is_new) {
@@ -202,8 +248,9 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& vie
                 shared.store.find_final(tuned.gpu, tuned.problem, tuned.method));
   if (known.has_value() && !samples_of(*known, entries).empty()) {
     MGTUNE_TRY(record_and_count(shared, view, entries, *known, false));
-    return std::optional(
-        rank_final(entries, samples_of(*known, entries), default_variant, known->noise_floor).pick);
+    FinalRanking ranking =
+        rank_final(entries, samples_of(*known, entries), default_variant, known->noise_floor);
+    return by_objective(shared, view, entries, *known, std::move(ranking.pick));
   }
 
   if (shared.should_stop()) return std::optional<Pick>();
@@ -238,7 +285,7 @@ Result<std::optional<Pick>> hold_among(SweepShared& shared, const TunedView& vie
                                     default_variant, final.noise_floor);
   final.finalists = std::move(ranking.finalists);
   MGTUNE_TRY(record_and_count(shared, view, entries, final, true));
-  return std::optional(std::move(ranking.pick));
+  return by_objective(shared, view, entries, final, std::move(ranking.pick));
 }
 
 }  // namespace

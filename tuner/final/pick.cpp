@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "family/problem_metrics.h"
 #include "family/variant.h"
 #include "selection/variant_selection.h"
 #include "sweep/sweep_shared.h"
@@ -77,6 +78,14 @@ std::size_t choose(std::span<const OutcomeRecord> entries, std::size_t fastest,
     if (eligible && !beats(fastest, i) && is_preferred(entries[i], entries[winner])) winner = i;
   }
   return winner;
+}
+
+// What the file says now counts, also for results of earlier sweeps.
+Status record_problem_metrics(Store& store, std::int64_t id, const Problem& problem) {
+  MGTUNE_ASSIGN(const std::vector<Metric> metrics, problem_metrics(problem));
+  std::vector<MetricRecord> records;
+  for (const Metric& metric : metrics) records.push_back({metric.name, metric.formula.text()});
+  return store.record_metrics(id, records);
 }
 
 }  // namespace
@@ -178,6 +187,31 @@ FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const 
   return ranking;
 }
 
+void pick_by_energy(std::span<const OutcomeRecord> entries,
+                    std::span<const FinalistRecord> finalists, const std::string& default_variant,
+                    Pick& pick) {
+  if (finalists.empty() || std::ranges::any_of(finalists, [](const FinalistRecord& finalist) {
+        return finalist.energy_j <= 0;
+      })) {
+    return;
+  }
+  const auto least = std::ranges::min_element(finalists, {}, &FinalistRecord::energy_j);
+  const auto standard = std::ranges::find(finalists, default_variant, &FinalistRecord::variant);
+  auto winner = least;
+  if (standard != finalists.end()) {
+    const double least_high = least->energy_j + least->energy_error_j;
+    if (least_high >= standard->energy_j - standard->energy_error_j) winner = standard;
+  }
+  const auto entry = std::ranges::find(entries, winner->variant, &OutcomeRecord::variant);
+  if (entry == entries.end()) return;
+  const SampleSummary summary = summarise(winner->samples_ns);
+  pick.winner = *entry;
+  pick.winner.measurement->median_ns = summary.median;
+  pick.winner.measurement->q1_ns = summary.q1;
+  pick.winner.measurement->q3_ns = summary.q3;
+  pick.tie = winner == standard && winner != least;
+}
+
 Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem,
                                    const Space& space) {
   const Operator& op = *problem.op;
@@ -192,6 +226,7 @@ Result<TunedView> view_before_pick(SweepShared& shared, const Problem& problem,
   view.tuned.gpu = shared.gpu_id;
   MGTUNE_ASSIGN(view.tuned.problem,
                 shared.store.problem_id(view.op, view.problem, view.bytes, view.flops));
+  MGTUNE_TRY(record_problem_metrics(shared.store, view.tuned.problem, problem));
   view.tuned.default_variant = default_variant_text(space);
   view.tuned.method = shared.options.method.name;
   return view;

@@ -68,6 +68,13 @@ struct FinalRanking {
 FinalRanking rank_final(std::span<const OutcomeRecord> entries, std::span<const Samples> samples,
                         const std::string& default_variant, double noise_floor);
 
+// Makes the finalist with the least energy the winner, if all finalists have an energy. The default
+// stays unless the intervals of both energies are apart. `entries` are those of the final; the
+// pick's times become those of the winner in the final.
+void pick_by_energy(std::span<const OutcomeRecord> entries,
+                    std::span<const FinalistRecord> finalists, const std::string& default_variant,
+                    Pick& pick);
+
 // The row of the problem's pick without the winner: the problem with its bytes and flops, its
 // default and the timing method. `space` is the whole space of the problem, because a program that
 // has no results runs the default whatever a sweep visits.

@@ -7,6 +7,8 @@
 
 #include "ceilings/ceiling.h"
 #include "device/registry.h"
+#include "energy/energy_counter.h"
+#include "energy/energy_timing.h"
 #include "measure/health_check.h"
 #include "measure/variant_bench.h"
 #include "timing/gpu_timer.h"
@@ -44,12 +46,8 @@ class MeasureWorker {
   }
 
   Status handle(const FinalRequest& request, WorkReply& reply) {
-    MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request, reply.id));
-    std::vector<const LoadedVariant*> variants;
-    variants.reserve(loaded.size());
-    for (const std::unique_ptr<LoadedVariant>& variant : loaded) variants.push_back(variant.get());
-    MGTUNE_ASSIGN(const VariantBench::Launches launches,
-                  bench_.launches(variants, turns_through_sets(timer_->method())));
+    MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request, request.variants, reply.id));
+    MGTUNE_ASSIGN(const VariantBench::Launches launches, launches_of(loaded));
     TurnBudget budget = TurnBudget::of_final(request.settle_seconds);
     budget.buffer_sets = launches.buffer_sets;
     if (bench_.device().info().kind == DeviceKind::cpu) {
@@ -59,6 +57,22 @@ class MeasureWorker {
     }
     MGTUNE_ASSIGN(reply.final, timer_->time_in_turn(launches.works, budget));
     reply.final->note = joined_notes(launches.note, reply.final->note);
+    return {};
+  }
+
+  Status handle(const EnergyRequest& request, WorkReply& reply) {
+    MGTUNE_ASSIGN(const std::unique_ptr<EnergyCounter> counter,
+                  open_energy_counter(bench_.device().info().id));
+    MGTUNE_ASSIGN(const auto loaded, bench_.load_all(request, request.variants, reply.id));
+    MGTUNE_ASSIGN(const VariantBench::Launches launches, launches_of(loaded));
+    std::vector<EnergyWork> works;
+    for (const TimedWork& work : launches.works) {
+      works.emplace_back([this, &work, turn = std::int64_t{0}](std::int64_t count) mutable {
+        for (std::int64_t i = 0; i < count; ++i) MGTUNE_TRY(work(turn++, nullptr));
+        return bench_.device().synchronize(nullptr);
+      });
+    }
+    MGTUNE_ASSIGN(reply.energy, measure_energy(*counter, works, EnergyBudget{}));
     return {};
   }
 
@@ -74,6 +88,14 @@ class MeasureWorker {
   }
 
  private:
+  Result<VariantBench::Launches> launches_of(
+      const std::vector<std::unique_ptr<LoadedVariant>>& loaded) {
+    std::vector<const LoadedVariant*> variants;
+    variants.reserve(loaded.size());
+    for (const std::unique_ptr<LoadedVariant>& variant : loaded) variants.push_back(variant.get());
+    return bench_.launches(variants, turns_through_sets(timer_->method()));
+  }
+
   Result<MeasurementRecord> time(const LoadedVariant& variant, double stop_above_ns) {
     MGTUNE_ASSIGN(const VariantBench::Launches launches,
                   bench_.launches(std::array<const LoadedVariant*, 1>{&variant},

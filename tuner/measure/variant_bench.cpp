@@ -71,9 +71,9 @@ Result<Checker*> VariantBench::checker_for(const NamedProblem& request, std::int
 }
 
 Result<std::vector<std::unique_ptr<LoadedVariant>>> VariantBench::load_all(
-    const FinalRequest& request, std::int64_t id) {
+    const NamedProblem& request, std::span<const std::string> variants, std::int64_t id) {
   std::vector<std::unique_ptr<LoadedVariant>> loaded;
-  for (const std::string& text : request.variants) {
+  for (const std::string& text : variants) {
     WorkItem item;
     BuildRecord record;
     MGTUNE_ASSIGN(std::unique_ptr<LoadedVariant> variant, load(request, text, item, record));

@@ -39,8 +39,8 @@ class VariantBench {
   // Loads all variants of a request with this id. They have passed their checks before, so their
   // builds are in the build cache. A variant that is named twice is loaded twice. invalid_argument
   // if the request names no variant.
-  Result<std::vector<std::unique_ptr<LoadedVariant>>> load_all(const FinalRequest& request,
-                                                               std::int64_t id);
+  Result<std::vector<std::unique_ptr<LoadedVariant>>> load_all(
+      const NamedProblem& request, std::span<const std::string> variants, std::int64_t id);
 
   struct Launches {
     std::vector<TimedWork> works;  // one per variant

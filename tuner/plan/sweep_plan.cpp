@@ -17,6 +17,7 @@
 #include "core/dtype.h"
 #include "core/text.h"
 #include "device/registry.h"
+#include "energy/energy_counter.h"
 #include "family/problem_check.h"
 #include "measure/timing_method_probe.h"
 #include "plan/absent_gpu.h"
@@ -211,6 +212,7 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   options.kernel = request.kernel;
   options.seed = request.seed;
   options.counters = request.counters;
+  options.objective = request.objective == "energy" ? Objective::energy : Objective::time;
   MGTUNE_ASSIGN(options.retry, parse_retry(request.retry));
   const char* default_budget = plan.emulation() ? kEmulationBudget : kGpuBudget;
   MGTUNE_ASSIGN(options.budget,
@@ -224,6 +226,20 @@ Result<SweepPlan> plan_for(const std::vector<DeviceInfo>& devices, const SweepRe
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   options.compile_processes = std::min(cores, kMaxCompileProcesses);
   return plan;
+}
+
+// Asked now: a sweep takes minutes until its first final. An absent GPU is only planned for.
+Status check_objective(const std::string& objective, const std::vector<DeviceInfo>& devices) {
+  if (objective != "energy") return {};
+  if (devices.front().kind == DeviceKind::cpu) {
+    return invalid_argument("--objective energy: the cpu device has no energy counter");
+  }
+  for (const DeviceInfo& device : devices) {
+    if (is_absent(device)) continue;
+    MGTUNE_TRY(
+        open_energy_counter(device.id).status().with_context("--objective energy: " + device.name));
+  }
+  return {};
 }
 
 Status check_method(const std::string& method) {
@@ -260,6 +276,11 @@ double seconds_of_unit(std::string_view unit) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& sweep_objectives() {
+  static const std::vector<std::string> objectives = {"time", "energy"};
+  return objectives;
+}
 
 Result<Budget> parse_budget(const std::string& text) {
   const auto malformed = [&] {
@@ -310,6 +331,7 @@ Result<std::vector<SweepPlan>> make_sweep_plans(const SweepRequest& request, Cat
   if (request.counters && devices.front().kind == DeviceKind::cpu) {
     return invalid_argument("--counters: the cpu device has no hardware counters");
   }
+  MGTUNE_TRY(check_objective(request.objective, devices));
   MGTUNE_ASSIGN(const TimingMethod method, timing_method(devices, request.method, program));
   if (request.counters && !is_absent(devices.front()) && !turns_through_sets(method.name)) {
     return invalid_argument("--counters needs rotating buffers, which --method " + method.name +

@@ -21,6 +21,7 @@ namespace mgtune {
 // What a user asks for, as typed; "" means the default.
 struct SweepRequest {
   std::string kernel, gpu = "auto", dtype, shapes, strategy, budget, target, method, shard, retry;
+  std::string objective = "time";  // one of sweep_objectives()
   std::vector<std::string> problems;
   std::vector<std::string> where;  // conditions that every variant must fulfil
   std::uint64_t seed = 1;
@@ -39,6 +40,8 @@ struct SweepPlan {
   const DeviceInfo& device() const { return devices.front(); }
   bool emulation() const { return device().kind == DeviceKind::cpu; }
 };
+
+const std::vector<std::string>& sweep_objectives();  // "time", "energy"
 
 // "500", "60s", "5m", "1h"
 Result<Budget> parse_budget(const std::string& text);

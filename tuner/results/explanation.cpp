@@ -65,8 +65,8 @@ Status cross_validate_all(const Operator& op, const Evidence& evidence, Selectio
                    " needs at least three measured problems of the same dtypes on " + device.name);
 }
 
-// Sets the report's device. `word` names a GPU of this machine, or one of `recorded`. environment,
-// with both listed, if it names neither; invalid_argument if it means several.
+// Sets the report's device. `word` names a GPU of this machine, or one of `recorded`.
+// invalid_argument, with both listed, if it names neither, and if it means several.
 Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>& recorded,
                           SelectionReport& report) {
   Result<std::vector<DeviceInfo>> here = select_devices(word);
@@ -93,9 +93,10 @@ Status find_explained_gpu(const std::string& word, const std::vector<GpuRecord>&
                             std::to_string(called.size()) +
                             " GPUs of that name, which differ in memory or MIG profile");
   }
-  return std::move(here).take_status().with_context(
-      names.empty() ? "the database has results of no GPU"
-                    : "the database has results of " + names + " only");
+  // A GPU without results is the same mistake as for 'mgtune show': the machine is not at fault.
+  return invalid_argument((names.empty() ? "the database has results of no GPU"
+                                         : "the database has results of " + names + " only") +
+                          ": " + here.status().message());
 }
 
 }  // namespace

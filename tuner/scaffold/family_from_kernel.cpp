@@ -21,6 +21,7 @@
 #include "scaffold/first_space.h"
 #include "scaffold/kernel_names.h"
 #include "scaffold/kernel_signature.h"
+#include "scaffold/size_macros.h"
 
 namespace mgtune {
 namespace {
@@ -145,6 +146,13 @@ class FamilyWriter {
           return directive.name == "include" && directive.rest.starts_with('"');
         });
     open_names_ = find_open_names(source_, place_, draft_.signature);
+    std::set<std::string> constant_sizes;  // tensors need them, whoever defines them
+    for (const ConstantArray& constant : find_constant_arrays(source_)) {
+      for (const std::string& extent : constant.extents) {
+        const CudaSource content = read_cuda_source("", extent);
+        for (const CudaToken& token : content.tokens) constant_sizes.insert(token.text);
+      }
+    }
     for (const OpenName& name : open_names_) {
       const std::string at = fmt::format("macro (line {}) ", name.line);
       if (name.origin == OpenName::Origin::fixed) {
@@ -165,7 +173,8 @@ class FamilyWriter {
         }
         continue;
       }
-      if (name.origin == OpenName::Origin::undefined && has_headers) {
+      if (name.origin == OpenName::Origin::undefined && has_headers &&
+          !constant_sizes.contains(name.name)) {
         guess(
             fmt::format("{}{}: not defined in this file; if no header defines it, add it to params "
                         "and defines",
@@ -176,7 +185,8 @@ class FamilyWriter {
       const bool along =
           !dim_along({name.name}, 'x').empty() || !dim_along({name.name}, 'y').empty();
       const bool guarded = name.origin == OpenName::Origin::guarded;
-      if (sounds_tunable(name.name) || (guarded && !along)) {
+      const bool is_size = along || is_neighbourhood(name.name);
+      if (sounds_tunable(name.name) || (guarded && !is_size)) {
         add_tunable(name.name, name.value, at.c_str());
       } else {
         draft_.static_dims.push_back(name.name);
@@ -276,6 +286,9 @@ class FamilyWriter {
       if (dim.find(parameter.name + "_") != std::string::npos) own.push_back(dim);
     }
     if (!own.empty()) shape = own;
+    if (own.empty() && parameter.lanes == 1) {
+      shape = macro_shape(source_, parameter.name, all).value_or(shape);
+    }
     if (parameter.lanes > 1) shape.push_back(std::to_string(parameter.lanes));
     return shape;
   }

@@ -107,9 +107,13 @@ FirstValues first_values(const std::string& name, int axes, std::optional<std::i
   return first;
 }
 
+bool is_neighbourhood(const std::string& name) {
+  return has_any(plain(name), {"filter", "radius"});
+}
+
 std::string dim_along(const std::vector<std::string>& dims, char axis) {
   return find(dims, [axis](const std::string& n) {
-    if (has_any(n, {"filter", "radius"})) return false;  // the size of a neighbourhood
+    if (is_neighbourhood(n)) return false;
     if (axis == 'x') {
       return has_any(n, {"width", "col"}) || is_any(n, {"w", "nx", "sizex", "dimx", "hidden", "n"});
     }

@@ -29,6 +29,9 @@ struct FirstValues {
 // `axes`: of the block. `known`: the value that the source gives it.
 FirstValues first_values(const std::string& name, int axes, std::optional<std::int64_t> known);
 
+// Whether the name is the size of a neighbourhood: filter_width, RADIUS.
+bool is_neighbourhood(const std::string& name);
+
 // The dim among `dims` whose name says that it goes along the axis: width, cols or nx along x,
 // height or rows along y; "" if no name says so.
 std::string dim_along(const std::vector<std::string>& dims, char axis);

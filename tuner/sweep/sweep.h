@@ -36,6 +36,10 @@ struct Budget {
   std::string text;  // as typed
 };
 
+// What the pick has least of. The search and the final are by time in any case: `energy` chooses
+// among the finalists.
+enum class Objective : std::uint8_t { time, energy };
+
 struct SweepOptions {
   std::string kernel;  // as typed, for the workers; "": they load each operator by its own name
   std::string strategy;
@@ -45,8 +49,9 @@ struct SweepOptions {
   TimingMethod method;
   std::set<Outcome> retry;  // variants whose row has one of these outcomes are tried again
   bool counters = false;    // read hardware counters for the finalists
-  std::string command;      // as typed
-  std::string program;      // absolute path of mgtune, to start workers
+  Objective objective = Objective::time;
+  std::string command;  // as typed
+  std::string program;  // absolute path of mgtune, to start workers
   std::string cache_directory;
   std::string lock_directory;  // for lock files; every sweep on the device must use the same one
   std::size_t compile_processes = 1;

@@ -70,6 +70,7 @@ void for_each_member(Request& request, const Visit& visit) {
     visit("variants", request.variants);
     visit("settle_seconds", request.settle_seconds);
   }
+  if constexpr (std::is_same_v<Kind, EnergyRequest>) visit("variants", request.variants);
   if constexpr (std::is_same_v<Kind, ProbeRequest>) visit("worker", request.worker);
 }
 
@@ -124,6 +125,7 @@ std::string encode(const WorkReply& reply) {
   add("measurement", reply.measurement);
   add("ceiling", reply.ceiling);
   add("final", reply.final);
+  add("energy", reply.energy);
   add("counters", reply.counters);
   if (reply.counters) {
     Json& values = json["counters"]["values"] = Json::object();
@@ -173,6 +175,7 @@ Result<WorkReply> decode_reply(const std::string& text) {
     reader.read_optional("measurement", reply.measurement);
     reader.read_optional("ceiling", reply.ceiling);
     reader.read_optional("final", reply.final);
+    reader.read_optional("energy", reply.energy);
     reader.read_optional("counters", reply.counters);
   }
   MGTUNE_TRY(reader.finish());

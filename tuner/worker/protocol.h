@@ -18,6 +18,7 @@
 //                      {"do": "probe", "id": 11, "worker": "compile"}
 //                      {"do": "final", "id": 10, "kernel": ..., "op": ..., "problem": ...,
 //                       "variants": ["row VEC=8 ...", "row VEC=4 ...", ...]}
+//                      {"do": "energy", "id": 12, ... the same four as of a final ...}
 //   worker -> parent   {"did": "begin", "id": 7, "phase": "variant", "message": ""}
 //                      {"did": "done", "id": 7, "outcome": "ok", "message": "",
 //                       "build": {...}, "check": {...}, "measurement": {...}}
@@ -94,6 +95,13 @@ struct FinalRequest : NamedProblem {
   double settle_seconds = 0;  // TurnBudget's
 };
 
+// Measures the energy of several variants, which have passed their checks. A GPU without an energy
+// counter is a failure (environment), which says so.
+struct EnergyRequest : NamedProblem {
+  static constexpr std::string_view kKind = "energy";
+  std::vector<std::string> variants;
+};
+
 // Shows that the machine works, after a variant failed: a compile worker compiles a source that is
 // known to be good, a measure worker runs a kernel that is known to be good. Not `ok`: the machine
 // is at fault.
@@ -105,7 +113,7 @@ struct ProbeRequest {
 struct WorkRequest {
   std::int64_t id = 0;
   std::variant<MeasureRequest, CompileRequest, CountRequest, CeilingRequest, FinalRequest,
-               ProbeRequest>
+               EnergyRequest, ProbeRequest>
       work = {};
 
   template <typename Kind>
@@ -131,6 +139,7 @@ struct WorkReply {
   std::optional<MeasurementRecord> measurement;
   std::optional<CeilingRecord> ceiling;
   std::optional<TurnTiming> final;
+  std::optional<TurnEnergy> energy;
   std::optional<VariantCounters> counters;
 };
 

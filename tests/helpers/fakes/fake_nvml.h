@@ -19,6 +19,7 @@ class FakeNvml {
   // What tests set.
   std::map<std::string, int> refused;  // function -> what it returns instead of success
   unsigned long long reasons = 0;
+  unsigned long long energy_mj = 5'000'000;
 
   // What tests read.
   int sessions = 0;  // started and not shut down
@@ -75,6 +76,11 @@ class FakeNvml {
         as_symbol(+[](void* device, unsigned long long* bits) {
           *bits = self()->reasons;
           return answer(device, "nvmlDeviceGetCurrentClocksEventReasons");
+        });
+    table["nvmlDeviceGetTotalEnergyConsumption"] =
+        as_symbol(+[](void* device, unsigned long long* millijoules) {
+          *millijoules = self()->energy_mj;
+          return answer(device, "nvmlDeviceGetTotalEnergyConsumption");
         });
     return table;
   }

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -249,6 +250,26 @@ void serve_final(const WorkRequest& request, const FinalRequest& work) {
   say(encode(reply));
 }
 
+// The second variant of the request needs the least energy, and each further one 20 mJ more. The
+// device's id may end with "energy: " and an order: "refused" has no counter, "short" leaves the
+// last variant out, "noisy" has large errors.
+void serve_energy(const WorkRequest& request, const EnergyRequest& work) {
+  begin(request.id);
+  const auto asks_for = [&](const char* what) {
+    return own_device.ends_with(std::string(" energy: ") + what);
+  };
+  if (asks_for("refused")) return fail(request, environment_error("no energy counter here"));
+  WorkReply reply;
+  reply.id = request.id;
+  TurnEnergy& energy = reply.energy.emplace();
+  for (std::size_t i = 0; i < work.variants.size(); ++i) {
+    energy.joules.push_back(0.1 + 0.02 * std::abs(static_cast<double>(i) - 1));
+    energy.error_joules.push_back(asks_for("noisy") ? 0.05 : 0.001);
+  }
+  if (asks_for("short")) energy.joules.pop_back();
+  say(encode(reply));
+}
+
 std::string variant_of(const WorkRequest& request) {
   if (const auto* compile = std::get_if<CompileRequest>(&request.work)) return compile->variant;
   if (const auto* count = std::get_if<CountRequest>(&request.work)) return count->variant;
@@ -261,6 +282,9 @@ void serve(const WorkRequest& request, int served) {
   }
   if (const auto* work = std::get_if<FinalRequest>(&request.work)) {
     return serve_final(request, *work);
+  }
+  if (const auto* work = std::get_if<EnergyRequest>(&request.work)) {
+    return serve_energy(request, *work);
   }
   if (const auto* work = std::get_if<ProbeRequest>(&request.work)) {
     return serve_probe(request, *work);

@@ -12,6 +12,7 @@
 #include "cli/output/completion.h"
 #include "cli/output/man_page.h"
 #include "cli/usage.h"
+#include "tests/helpers/replaced.h"
 #include "tests/helpers/test_folder.h"
 
 namespace mgtune {
@@ -80,6 +81,78 @@ TEST(Completion, TheShellsReadTheirScripts) {
     std::ofstream(folder.file(name)) << shell.script(describe_commands());
     EXPECT_EQ(std::system((name + " -n " + folder.file(name)).c_str()), 0) << name;
   }
+}
+
+bool has_shell(const std::string& name) {
+  if (std::system(("command -v " + name + " > /dev/null").c_str()) == 0) return true;
+  std::cout << "NOTHING WAS COMPLETED: there is no " << name << " here" << std::endl;
+  return false;
+}
+
+std::string script_file(const TestFolder& folder, const std::string& shell) {
+  std::ofstream(folder.file(shell)) << script_of(shell);
+  return folder.file(shell);
+}
+
+// What a line becomes when tab is pressed behind it.
+struct Completed {
+  const char* typed;
+  const char* line;
+};
+constexpr Completed kCompleted[] = {
+    {"mgtune swe", "mgtune sweep"},
+    {"mgtune sweep --dry", "mgtune sweep --dry-run"},
+    {"mgtune sweep --strategy ad", "mgtune sweep --strategy adaptive"},
+    {"mgtune sweep --strategy=ad", "mgtune sweep --strategy=adaptive"},
+    {"mgtune list --gpu=H20", "mgtune list --gpu=H200"},
+    {"mgtune show fai", "mgtune show failures"}};
+
+// A zsh in a terminal of its own: only there zsh completes.
+TEST(Completion, ZshCompletesInItsShell) {
+  if (!has_shell("zsh")) GTEST_SKIP();
+  const TestFolder folder;
+  const std::string script = script_file(folder, "zsh");
+  std::ofstream(folder.file("press_tab.zsh")) << R"(
+zmodload zsh/zpty
+zpty shell env TERM=dumb COLUMNS=200 zsh -f -i
+zpty -w shell "PROMPT=; autoload -Uz compinit; compinit -u -D; source $1; bindkey '^I' complete-word; echo BE''GUN"
+zpty -r -m shell line '*BEGUN*'
+for typed expected in "${@[2,-1]}"; do
+  zpty -w -n shell "$typed"$'\t'
+  zpty -r -m shell line "*$expected*"   # for ever if it does not come
+  print -r -- "$expected"
+  zpty -w -n shell $'\C-u'
+done
+zpty -d shell
+)";
+  std::string words, lines;
+  for (const Completed& completed : kCompleted) {
+    words += std::string(" '") + completed.typed + "' '" + completed.line + "'";
+    lines += std::string(completed.line) + "\n";
+  }
+  const std::string out = folder.file("out");
+  static_cast<void>(std::system(
+      ("timeout 20 zsh -f " + folder.file("press_tab.zsh") + " " + script + words + " > " + out)
+          .c_str()));
+  EXPECT_EQ(file_content(out), lines) << "the next line was not completed";
+}
+
+TEST(Completion, FishCompletesInItsShell) {
+  if (!has_shell("fish")) GTEST_SKIP();
+  const TestFolder folder;
+  const std::string script = script_file(folder, "fish"), out = folder.file("out");
+  std::string commands = "source " + script;
+  for (const Completed& completed : kCompleted) {
+    commands += std::string("; complete -C \"") + completed.typed + "\"";
+  }
+  ASSERT_EQ(std::system(("HOME=" + folder.path() + " fish -c '" + commands + "' > " + out).c_str()),
+            0);
+  std::string first_words;
+  std::ifstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    first_words += line.substr(0, line.find('\t')) + "\n";
+  }
+  EXPECT_EQ(first_words, "sweep\n--dry-run\nadaptive\n--strategy=adaptive\n--gpu=H200\nfailures\n");
 }
 
 TEST(ManPage, HasTheSynopsisTheOptionsAndTheExamples) {

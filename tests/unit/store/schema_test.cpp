@@ -30,10 +30,11 @@ TEST_F(SchemaTest, ANewFileGetsEveryTableAndOurMark) {
   ASSERT_TRUE(migrate(*database, schema_steps()).ok());
   EXPECT_EQ(version(*database), static_cast<std::int64_t>(schema_steps().size()));
   EXPECT_EQ(*database->read_integer("PRAGMA application_id"), kApplicationId);
-  EXPECT_EQ(*database->read_text("SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
-                                 " WHERE type = 'table' ORDER BY name)"),
-            "builds,ceilings,checks,counters,environments,finalists,finals,gpus,measurements,"
-            "operators,outcomes,peers,problems,pruned,spaces,sweeps,tuned,variants");
+  EXPECT_EQ(
+      *database->read_text("SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
+                           " WHERE type = 'table' ORDER BY name)"),
+      "builds,ceilings,checks,counters,environments,finalists,finals,gpus,measurements,metrics,"
+      "operators,outcomes,peers,problems,pruned,spaces,sweeps,tuned,variants");
 }
 
 TEST_F(SchemaTest, EveryTableIsStrict) {

@@ -310,7 +310,7 @@ TEST_F(RefusedFileTest, RowsThatCannotBeReadAreNotWrittenTo) {
               ->execute("INSERT INTO finals SELECT 1, sweep, gpu, problem, method, 0, '', '',"
                         " 0, 0, 0, 0, '', 0 FROM measurements LIMIT 1;"
                         "INSERT INTO finalists VALUES (1, 0, 1, '', '', 1, 1, 1, 1, 1, 1, 1,"
-                        " '[1, 2.5]')")
+                        " '[1, 2.5]', 0, 0)")
               .ok());
       ASSERT_TRUE(database->execute(sql).ok()) << sql;
     }

@@ -1,13 +1,21 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <iostream>
+#include <set>
+#include <span>
 
 #include "cli/command.h"
+#include "cli/found_results.h"
 #include "cli/output/terminal.h"
 #include "family/catalog.h"
 #include "json/json.h"
+#include "model/report_model.h"
 #include "plan/absent_gpu.h"
 #include "plan/problem_set.h"
 #include "space/space.h"
 #include "system/file_system.h"
+#include "text/tables.h"
 #include "text/text_table.h"
 
 namespace mgtune {
@@ -100,23 +108,72 @@ std::string designs_json(const std::vector<ListedDesign>& designs) {
   return Json({{"format", 1}, {"designs", rows}}).document_text();
 }
 
+// One operator with results on one device.
+struct ListedResults {
+  std::string op, device;
+  std::size_t problems = 0;
+  std::set<std::string> methods;
+};
+
+std::vector<ListedResults> list_results(const ReportModel& model) {
+  std::vector<ListedResults> listed;
+  for (const std::span<const ReportPick> picks : picks_by_operator(model)) {
+    ListedResults results{picks.front().view.op, device_text(picks.front().view.gpu), 0, {}};
+    std::set<std::size_t> problems;
+    for (const ReportPick& pick : picks) {
+      problems.insert(pick.problem);
+      results.methods.insert(pick.view.tuned.method);
+    }
+    results.problems = problems.size();
+    listed.push_back(std::move(results));
+  }
+  return listed;
+}
+
+std::string results_table(const std::vector<ListedResults>& all) {
+  TextTable table(
+      {{"operator"}, {"device"}, {"tuned problems", TextTable::Align::right}, {"methods"}});
+  for (const ListedResults& results : all) {
+    table.add_row({results.op, results.device, std::to_string(results.problems),
+                   fmt::format("{}", fmt::join(results.methods, " "))});
+  }
+  return table.text();
+}
+
+std::string results_json(const std::vector<ListedResults>& all) {
+  const Json rows = Json::array(all, [](const ListedResults& results) -> Json {
+    return {{"operator", results.op},
+            {"device", results.device},
+            {"problems", results.problems},
+            {"methods", results.methods}};
+  });
+  return Json({{"format", 1}, {"results", rows}}).document_text();
+}
+
 class ListCommand final : public Command {
  public:
   std::string details() const override {
     return "The number of variants is that of the operator's first problem on the device of "
-           "--gpu, which need not be in this machine.\n"
-           "Example: mgtune list rmsnorm";
+           "--gpu, which need not be in this machine. With --db, the operators and devices are\n"
+           "listed that a database, a tuned table or a pack has picks of.\n"
+           "Examples:\n"
+           "  mgtune list rmsnorm\n"
+           "  mgtune list --db h200.mgpack";
   }
   void declare(ArgumentList& arguments) override {
     arguments.kernel(kernel_, "NAME|DIR", "Only this family, operator or folder");
-    arguments.gpu(gpu_, "The device whose limits count (default: auto)");
+    arguments.gpu(gpu_, "The device whose limits count (default: auto); with --db, only this one");
+    arguments.value("--db", database_, "FILE",
+                    "List what is tuned in this database, tuned table or pack");
     arguments.json(json_);
   }
   Result<ExitCode> run(const Invocation&) override {
+    if (!database_.empty()) return list_picks();
     Catalog catalog(FileSystem::real());
     const std::vector<std::string> kernels =
         kernel_.empty() ? Catalog::shipped_families() : std::vector<std::string>{kernel_};
-    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices, select_devices_or_product(gpu_));
+    MGTUNE_ASSIGN(const std::vector<DeviceInfo> devices,
+                  select_devices_or_product(gpu_.empty() ? "auto" : gpu_));
     std::vector<const Operator*> operators;
     for (const std::string& kernel : kernels) {
       MGTUNE_ASSIGN(const std::vector<const Operator*> of_kernel, catalog.find(kernel));
@@ -137,7 +194,25 @@ class ListCommand final : public Command {
   }
 
  private:
-  std::string kernel_, gpu_ = "auto";
+  Result<ExitCode> list_picks() const {
+    ResultFilter filter;
+    filter.kernel = kernel_;
+    filter.gpu = gpu_;
+    MGTUNE_ASSIGN(const FoundResults found, find_results(database_, filter));
+    print_notes(found);
+    if (!found.nothing.empty()) return not_found(found.nothing);
+    const std::vector<ListedResults> listed = list_results(found.model);
+    if (json_) {
+      std::cout << results_json(listed);
+    } else if (listed.empty()) {
+      std::cout << no_picks_text(found.model);
+    } else {
+      print_text(results_table(listed));
+    }
+    return ExitCode::ok;
+  }
+
+  std::string kernel_, gpu_, database_;
   bool json_ = false;
 };
 

@@ -149,7 +149,7 @@ class RunCommand final : public Command {
     MGTUNE_ASSIGN(const SingleRun run, run_variant(chosen.device.id, chosen.problem, chosen.values,
                                                    debug, RunSteps::launch_only));
     quiet.reset();
-    std::cout << (json_ ? json_of(chosen, run) : run_text(run));
+    std::cout << (json_ ? json_of(chosen, run) : run_text(chosen.problem, chosen.variant, run));
     return run_exit_code(run.outcome);
   }
 

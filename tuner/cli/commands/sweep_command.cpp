@@ -116,6 +116,9 @@ class SweepCommand final : public Command {
         "--shard", request_.shard, "I/N",
         "Tune only part I of N, and write a separate file beside the database for 'mgtune "
         "merge' (default: the task of a Slurm job array)");
+    arguments.choice("--objective", request_.objective, sweep_objectives(), "NAME",
+                     "What the pick has least of: time (default), or energy, which measures the "
+                     "energy of the finalists, some 4 s each (needs the GPU's energy counter)");
     arguments.flag("--counters", request_.counters,
                    "Read hardware counters for the finalists (needs the right to profile)");
     arguments.flag("--watch", watch_,

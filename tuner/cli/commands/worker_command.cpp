@@ -85,7 +85,8 @@ class WorkerCommand final : public Command {
     MGTUNE_ASSIGN(const SingleRun run, run_variant(words_[0], item.problem, item.variant,
                                                    DebugInfo::none, RunSteps::check_and_time));
     quiet.reset();
-    std::cout << (json ? run_json(words_[0], item.problem, words_[4], run) : run_text(run));
+    std::cout << (json ? run_json(words_[0], item.problem, words_[4], run)
+                       : run_text(item.problem, words_[4], run));
     return run_exit_code(run.outcome);
   }
 

@@ -92,21 +92,15 @@ complete -o filenames -F _mgtune mgtune
                      names, names, values, options);
 }
 
-// What zsh completes for a value: one of the proposals, or a path.
+// What zsh completes for a value: one of the proposals, or a path. A call of a function of the
+// script, because _arguments ends an action at a colon, which _alternative needs.
 std::string zsh_action(const OptionUsage& option) {
-  std::vector<std::string> ways;
-  if (!option.proposals.empty()) {
-    ways.push_back(fmt::format("words:word:({})", fmt::join(option.proposals, " ")));
-  }
-  if (option.names_file()) {
-    ways.emplace_back("files:file:_files");
-  } else if (option.names_folder()) {
-    ways.emplace_back("folders:folder:_files -/");
-  }
-  if (ways.empty()) return " ";
-  std::string text = "_alternative";
-  for (const std::string& way : ways) text += " \"" + way + "\"";
-  return "{" + text + "}";
+  const std::string_view paths = option.names_file()     ? "files"
+                                 : option.names_folder() ? "folders"
+                                                         : "none";
+  if (paths == "none" && option.proposals.empty()) return " ";
+  return fmt::format(" _mgtune_values {}{}{}", paths, option.proposals.empty() ? "" : " ",
+                     fmt::join(option.proposals, " "));
 }
 
 // Without the characters that end a description in a specification of _arguments.
@@ -142,8 +136,18 @@ std::string zsh_script(const std::vector<CommandUsage>& commands) {
     }
     cases += " ;;\n";
   });
-  return fmt::format(R"(#compdef mgtune
+  return fmt::format(R"sh(#compdef mgtune
 # zsh completion for mgtune, printed by 'mgtune completion zsh'
+# The first argument says which paths, the others are words.
+_mgtune_values() {{
+  local -a ways
+  (( $# > 1 )) && ways+=("words:word:(${{(j: :)@[2,-1]}})")
+  case $1 in
+  files) ways+=('files:file:_files') ;;
+  folders) ways+=('folders:folder:_files -/') ;;
+  esac
+  _alternative $ways
+}}
 _mgtune() {{
   local -a commands
   commands=(
@@ -163,7 +167,7 @@ if [ "$funcstack[1]" = _mgtune ]; then
 else
   compdef _mgtune mgtune
 fi
-)",
+)sh",
                      list, cases);
 }
 

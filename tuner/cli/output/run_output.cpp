@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "core/variant_words.h"
+#include "family/problem_metrics.h"
 #include "json/json.h"
 #include "text/printable.h"
 #include "text/text_table.h"
@@ -41,6 +46,21 @@ std::string outputs_text(const std::vector<OutputReport>& outputs) {
   return table.text();
 }
 
+// The metrics of the operator for the time, in the file's order. None without a time, or if the
+// costs of the problem cannot be evaluated.
+std::vector<std::pair<std::string, std::optional<double>>> metrics_of(const Problem& problem,
+                                                                      const std::string& variant,
+                                                                      const SingleRun& run) {
+  std::vector<std::pair<std::string, std::optional<double>>> values;
+  const Result<std::vector<Metric>> metrics = problem_metrics(problem);
+  if (!run.time_ns || !metrics.ok()) return values;
+  const VariantWords words = split_variant(variant);
+  for (const Metric& metric : metrics.value()) {
+    values.emplace_back(metric.name, metric.formula.evaluate(words, *run.time_ns));
+  }
+  return values;
+}
+
 }  // namespace
 
 std::string run_announcement(const DeviceInfo& device, const Problem& problem,
@@ -49,7 +69,7 @@ std::string run_announcement(const DeviceInfo& device, const Problem& problem,
                      variant, source);
 }
 
-std::string run_text(const SingleRun& run) {
+std::string run_text(const Problem& problem, const std::string& variant, const SingleRun& run) {
   std::string text = outcome_line(run.outcome, run.message);
   if (!run.outputs.empty()) text += outputs_text(run.outputs);
   if (run.time_ns.has_value()) {
@@ -58,6 +78,9 @@ std::string run_text(const SingleRun& run) {
         run.method == "emulation"
             ? " (emulation: it says nothing about a GPU)"
             : fmt::format(" (method {}: the data may be in the caches)", run.method));
+  }
+  for (const auto& [name, value] : metrics_of(problem, variant, run)) {
+    if (value) text += printable(fmt::format("{:<8} {}\n", name, metric_text(*value)));
   }
   return text;
 }
@@ -75,6 +98,8 @@ std::string run_json(const std::string& device, const Problem& problem, const st
             {"expected", is_wrong ? Json(output.expected) : Json()},
             {"got", is_wrong ? Json(output.got) : Json()}};
   };
+  Json metrics = Json::object();
+  for (const auto& [name, value] : metrics_of(problem, variant, run)) metrics[name] = Json(value);
   return Json({{"format", 1},
                {"device", device},
                {"operator", problem.op->full_name()},
@@ -86,7 +111,8 @@ std::string run_json(const std::string& device, const Problem& problem, const st
                {"outputs", Json::array(run.outputs, output_json)},
                {"method", run.method.empty() ? Json() : Json(run.method)},
                {"time_ns", run.time_ns},
-               {"launches_timed", run.launches_timed}})
+               {"launches_timed", run.launches_timed},
+               {"metrics", std::move(metrics)}})
       .document_text();
 }
 

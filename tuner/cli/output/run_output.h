@@ -16,8 +16,8 @@ namespace mgtune {
 std::string run_announcement(const DeviceInfo& device, const Problem& problem,
                              const std::string& variant, const std::string& source);
 
-// The outcome, each output with its error, and the time.
-std::string run_text(const SingleRun& run);
+// The outcome, each output with its error, the time, and the operator's metrics.
+std::string run_text(const Problem& problem, const std::string& variant, const SingleRun& run);
 
 // The same as JSON. The device is named by its id.
 std::string run_json(const std::string& device, const Problem& problem, const std::string& variant,

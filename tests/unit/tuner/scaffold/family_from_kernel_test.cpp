@@ -72,6 +72,79 @@ __global__ void blur(const float* in, float* out) {
             HasSubstr(R"("block": ["block_size_x", "block_size_y"])")));
 }
 
+// As in Kernel Tuner's convolution: the input is larger than the image by the filter.
+TEST(FamilyFromKernelTest, ATensorHasTheSizeThatItsMacrosSay) {
+  const Result<NewFamily> family = family_of(R"(
+#ifndef image_height
+#define image_height 4096
+#endif
+#ifndef image_width
+#define image_width 4096
+#endif
+#ifndef filter_height
+#define filter_height 17
+#endif
+#ifndef filter_width
+#define filter_width 17
+#endif
+#define border_height ((filter_height/2)*2)
+#define border_width ((filter_width/2)*2)
+#define input_height (image_height + border_height)
+#define input_width (image_width + border_width)
+__global__ void convolution(float* output, const float* input, const float* filter) {
+  const int x = blockIdx.x * block_size_x + threadIdx.x, y = blockIdx.y * block_size_y + threadIdx.y;
+  float sum = 0.0f;
+  for (int i = 0; i < filter_height; i++)
+    for (int j = 0; j < filter_width; j++)
+      sum += input[(y + i) * input_width + x + j] * filter[i * filter_width + j];
+  if (y < image_height && x < image_width) output[y * image_width + x] = sum;
+})");
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_THAT(
+      family->files[0].content,
+      AllOf(
+          HasSubstr(R"("filter_height": "static")"),
+          HasSubstr(
+              R"x("input": {"role": "in", "dtype": "f32", "shape": )x"
+              R"x(["(image_height + ((filter_height/2)*2))", "(image_width + ((filter_width/2)*2))"])x"),
+          HasSubstr(
+              R"("filter": {"role": "in", "dtype": "f32", "shape": ["filter_height", "filter_width"])"),
+          HasSubstr(
+              R"("output": {"role": "out", "dtype": "f32", "shape": ["image_height", "image_width"])")));
+}
+
+// A header might define any name, but without its sizes a tensor has no shape.
+TEST(FamilyFromKernelTest, SizesOfConstantMemoryAreDimsBesideHeadersToo) {
+  const Result<NewFamily> family = family_of(R"(
+#include "detail/tile.h"
+__constant__ float d_filter[filter_height * 3];
+extern "C" __global__ void blur(float* out, const float* in) {
+  out[threadIdx.x] = in[threadIdx.x] * d_filter[threadIdx.x % filter_height] + OTHER;
+})");
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_THAT(family->files[0].content,
+              AllOf(HasSubstr(R"("filter_height": "static")"),
+                    HasSubstr(R"("shape": ["filter_height*3"])"), Not(HasSubstr(R"("OTHER")"))));
+}
+
+// Macros that name each other in a circle, or something that is no dim, say nothing.
+TEST(FamilyFromKernelTest, MacrosThatAreNoSizesAreNotUsed) {
+  for (const char* const height : {"input_width", "(image_height + unknown)", "sizeof(float)"}) {
+    const Result<NewFamily> family = family_of(std::string("#define input_height ") + height + R"(
+#define input_width input_height
+__global__ void copy(float* output, const float* input) {
+  const int x = blockIdx.x * block_size_x + threadIdx.x, y = blockIdx.y * block_size_y + threadIdx.y;
+  if (y < image_height && x < image_width) output[y * image_width + x] = input[y * image_width + x];
+})");
+    ASSERT_TRUE(family.ok()) << family.status().message();
+    EXPECT_THAT(
+        family->files[0].content,
+        HasSubstr(
+            R"("input": {"role": "in", "dtype": "f32", "shape": ["image_height", "image_width"])"))
+        << height;
+  }
+}
+
 // As in Kernel Tuner's convolution: sizes are macros, and the filter is in constant memory.
 TEST(FamilyFromKernelTest, ConstantMemoryIsATensorAndSizesWithoutParametersAreStaticDims) {
   const Result<NewFamily> family = family_of(R"(

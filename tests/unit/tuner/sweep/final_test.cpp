@@ -276,5 +276,52 @@ TEST_F(FinalTest, OnceCountedTheOldReasonGoes) {
   EXPECT_EQ(store_.finals()->front().final.not_counted, "");
 }
 
+// The request has the finalists fastest first, and the fake worker gives the second the least.
+TEST_F(FinalTest, EnergyChoosesAmongTheFinalists) {
+  options_.objective = Objective::energy;
+  const std::optional<Pick> pick = hold(three());
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, kFast) << "900 ns; the fastest takes 800";
+  EXPECT_EQ(pick->winner.measurement->median_ns, 900);
+  EXPECT_FALSE(pick->tie);
+  const FinalRecord final = store_.finals()->front().final;
+  EXPECT_DOUBLE_EQ(final.finalists[0].energy_j, 0.12);
+  EXPECT_DOUBLE_EQ(final.finalists[1].energy_j, 0.1);
+  EXPECT_DOUBLE_EQ(final.finalists[2].energy_error_j, 0.001);
+}
+
+TEST_F(FinalTest, EnergiesThatAreNotApartLeaveTheDefault) {
+  device_.id = "GPU-1 energy: noisy";
+  options_.objective = Objective::energy;
+  const std::optional<Pick> pick = hold(three());
+  ASSERT_TRUE(pick.has_value());
+  EXPECT_EQ(pick->winner.variant, kDefault);
+  EXPECT_EQ(pick->winner.measurement->median_ns, 1000) << "its own time, not that of the fastest";
+  EXPECT_TRUE(pick->tie);
+}
+
+TEST_F(FinalTest, EnergiesAreMeasuredForAFinalThatWasHeldBefore) {
+  hold(three());
+  EXPECT_EQ(store_.finals()->front().final.finalists[0].energy_j, 0);
+  options_.objective = Objective::energy;
+  hold(three());
+  EXPECT_DOUBLE_EQ(store_.finals()->front().final.finalists[0].energy_j, 0.12);
+}
+
+TEST_F(FinalTest, WithoutEnergiesThePickIsByTimeAndTheSummarySaysWhy) {
+  options_.objective = Objective::energy;
+  for (const auto& [order, reason] :
+       {std::pair("refused", "no energy counter here"), std::pair("short", "left energies out")}) {
+    shared_.reset();
+    device_.id = std::string("GPU-1 energy: ") + order;
+    const std::optional<Pick> pick = hold(three());
+    ASSERT_TRUE(pick.has_value());
+    EXPECT_EQ(pick->winner.variant, kFaster);
+    EXPECT_THAT(
+        shared_->summary.skipped,
+        testing::Contains(testing::AllOf(HasSubstr("so the pick is by time"), HasSubstr(reason))));
+  }
+}
+
 }  // namespace
 }  // namespace mgtune
