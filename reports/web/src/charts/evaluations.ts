@@ -14,7 +14,7 @@ import { kSymbols, type Theme } from '../theme';
 import { Section } from '../views/section';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { type Box, boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
+import { type Box, boxOf, isHovered, label, legend, legendWraps, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
 
 type BestSoFar = Report['best_so_far'][number];
 type Step = BestSoFar['steps'][number];
@@ -123,7 +123,7 @@ function evaluationsChart(state: State, along: Along): ChartFigure {
     ];
   }
 
-  function option(theme: Theme): ChartOption {
+  function option(theme: Theme, width: number): ChartOption {
     const { group } = state;
     const best = bestOf(state);
     const column = along.column(state);
@@ -132,6 +132,7 @@ function evaluationsChart(state: State, along: Along): ChartFigure {
     const end = scale.slower === 0 ? '' : `, up to ${endText(group, scale)}`;
     const designs = group.design.labels.slice(0, kSymbols.length);
     const line = stepLine(best, along);
+    const names = ['best so far', ...designs.map((name) => label(name, 24))];
     const fallback = best.default_ns;
     const fixed = [{
       id: 'best', name: 'best so far', type: 'line', data: line, symbol: 'none', z: 4,
@@ -147,8 +148,8 @@ function evaluationsChart(state: State, along: Along): ChartFigure {
     const scatter = ['others', ...designs.map((_, i) => `design-${i}`), 'focus'].map((id) =>
       ({ id, type: 'scatter', symbolSize: 5, large: true, largeThreshold: 500, data: [] }));
     return {
-      grid: { left: 76, right: 24, top: 56, bottom: 48 },
-      legend: legend(theme, ['best so far', ...designs.map((name) => label(name, 24))]),
+      grid: { left: 76, right: 24, top: 56 + legendWraps(names, width), bottom: 48 },
+      legend: legend(theme, names),
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(seriesIndex, dataIndex)),
       xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: startOf(best, along) }),
       yAxis: logAxis(theme, { name: timeName(group.emulation) + end, format: timeTick, vertical: true, min: scale.min, max: scale.max }),
