@@ -56,7 +56,7 @@ export function copyButton(label: string, text: () => string, name = label): HTM
 }
 
 // A line breaks between words, not behind the hyphens of an option.
-function wordsOf(command: string): readonly Child[] {
+export function wordsOf(command: string): readonly Child[] {
   return command.split(' ').flatMap((word, i) => [i > 0 && ' ', el('span', { class: 'word' }, word)]);
 }
 

@@ -73,11 +73,12 @@ function row(pick: Pick, bar: Bar, scale: Scale): HTMLElement {
 
 function sentence(scale: Scale, picks: readonly Pick[]): string {
   const cut = scale.end === kLongest ? ' Bars with a torn end are longer.' : '';
+  const names = 'The pick is what programs run once they have these results, the default what they run without.';
   if (scale.isAlone) return 'Shorter is faster. There is no time of a default, of another implementation or of a ceiling to compare with.';
-  if (!scale.hasCeiling) return `Shorter is faster. Each problem has its own scale.${cut}`;
-  const names = new Set(picks.map((pick) => pick.ceiling?.name.replace(/ of .*/, '') ?? ''));
-  const what = names.size === 1 && names.has('copy') ? 'a copy of the same number of bytes' : 'the nearest measured ceiling';
-  return `Shorter is faster. The line is ${what}; the percentage is how near the pick comes to it.${cut}`;
+  if (!scale.hasCeiling) return `Shorter is faster. ${names} Each problem has its own scale.${cut}`;
+  const kinds = new Set(picks.map((pick) => pick.ceiling?.name.replace(/ of .*/, '') ?? ''));
+  const what = kinds.size === 1 && kinds.has('copy') ? 'a copy of the same number of bytes' : 'the nearest measured ceiling';
+  return `Shorter is faster. ${names} The line is ${what}; the percentage is how near the pick comes to it.${cut}`;
 }
 
 export function timesChart(state: State): View {

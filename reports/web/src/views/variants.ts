@@ -212,10 +212,11 @@ function detailOf(state: State, row: number): Child {
       ['Registers', Number.isNaN(real(variants.registers)) ? '' : numberText(real(variants.registers))],
       ['Spilled', Number.isNaN(real(variants.spill_bytes)) ? '' : bytesText(real(variants.spill_bytes))],
       ['Static shared memory', Number.isNaN(real(variants.static_shared_bytes)) ? '' : bytesText(real(variants.static_shared_bytes))],
-      ...(launch?.values ?? []).map((each) => [counterTitle(each.name), numberText(each.value)] as const),
     ),
     message !== '' && el('pre', {}, message),
     printing(state, row),
+    launch !== undefined && el('details', {}, el('summary', {}, 'Counters of one launch'),
+      facts(...launch.values.map((each) => [counterTitle(each.name), numberText(each.value)] as const))),
     el('div', { class: 'controls' },
       command !== '' && copyButton('Copy the command line', () => command),
       button('Close', {}, () => state.selection.look(null))));
