@@ -276,6 +276,10 @@ async function checkFirstScreen(browser, url) {
   for (const words of ['The methods differ: the others were timed by graph', 'The dates differ: the others were timed on 2025-01-02']) {
     expect(beside.includes(words), `first screen: ${beside} does not say: ${words}`);
   }
+  // What all problems share is said once.
+  const names = await page.locator('.times .problem-name button, #picks tbody button.link').allTextContents();
+  expect(names.length > 2 && names.every((each) => !each.includes('T=bf16')), `first screen: the problems are called ${names.join('; ')}`);
+  expect((await page.locator('#times .summary').textContent()).includes('All problems have hidden=4096 T=bf16.'), 'first screen: it does not say what all problems share');
   for (const [tab, words] of [['C', 'mgr_plan('], ['C++', 'context->plan('], ['PyTorch', 'mgtune.torch'], ['Command line', 'mgtune pack']]) {
     await page.getByRole('tab', { name: tab, exact: true }).click();
     const shown = await page.getByRole('tabpanel').textContent();

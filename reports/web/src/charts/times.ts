@@ -5,6 +5,7 @@ import { button, type Child, el, fill } from '../dom';
 import { percentText, speedText, timeText } from '../format';
 import { at } from '../group';
 import { peerName, peerNotes, peersOf } from '../peers';
+import { sharedWordsText, shortProblemName } from '../problem_names';
 import type { Pick } from '../report';
 import type { State, View } from '../state';
 
@@ -100,12 +101,12 @@ export function timesChart(state: State): View {
       shown.push(pick);
     }
     const scale = scaleOf(state, shown);
-    words.textContent = sentence(scale, shown);
+    words.textContent = `${sentence(scale, shown)} ${sharedWordsText(report)}`.trim();
     const head = (pick: Pick): Child => {
       const problem = at(report.problems, pick.problem);
       const isCurrent = pick.problem === group?.problem && pick.method === group.method;
       return el('tr', { class: 'problem-name' }, el('th', { scope: 'rowgroup', colspan: 4 },
-        button(`${problem.operator} ${problem.problem}`, { class: 'link', 'aria-current': isCurrent ? 'true' : undefined },
+        button(shortProblemName(report, problem), { class: 'link', title: `${problem.operator} ${problem.problem}`, 'aria-current': isCurrent ? 'true' : undefined },
           () => state.chooseProblem(pick.problem, pick.method)),
         isEmulated(pick) && ' (emulation)'));
     };
