@@ -119,6 +119,7 @@ class Gpu:
 
     def __init__(self):
         import torch
+        import torch._dynamo
         import torch._functorch.config
         torch._functorch.config.donated_buffer = False  # or a compiled gradient could be taken only once
         self.torch = torch
