@@ -139,7 +139,7 @@ TEST(PublishedResults, TheTableOfTheReadmeIsThatOfTheFiles) {
     const double ours = pick["median_ns"], theirs = peer["median_ns"];
     EXPECT_EQ(row[1], time_text(ours)) << line;
     EXPECT_EQ(row[2], peer["name"].get<std::string>() + ' ' + time_text(theirs)) << line;
-    EXPECT_EQ(row[3], fmt::format("{:.2f}x", theirs / ours)) << line;
+    EXPECT_EQ(row[3], ratio_text(theirs / ours)) << line;
   }
   EXPECT_GE(rows, 5);
 }
