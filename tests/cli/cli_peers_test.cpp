@@ -45,6 +45,8 @@ TEST_F(CliPeersTest, ShowBestLeadsWithThePublishedPeersOfThePublishedPicks) {
   EXPECT_THAT(best.out, StartsWith("rmsnorm.backward rows="));
   const std::string day = document["measured_at"].get<std::string>().substr(0, 10);
   EXPECT_THAT(best.out, HasSubstr("The dates differ: torch.compile 2.11.0 was timed on " + day));
+  const Ended report = mgtune_.run({"report", "--format", "json"});
+  EXPECT_EQ(report.json()["title"], "mgtune report: rmsnorm.backward on NVIDIA H200");
   std::size_t swiglu = 0;
   for (const nlohmann::json& peer : peers) {
     swiglu += peer["operator"].get<std::string>().starts_with("swiglu.") ? 1 : 0;
