@@ -73,6 +73,7 @@ export function counterTitle(name: string): string {
 
 function countersChart(state: State, title: string, namesIn: (counted: readonly Counted[]) => readonly string[]): ChartFigure {
   const shown = () => countedOf(state).slice(0, kBars);
+  const isCut = () => countedOf(state).length > kBars;
 
   function option(theme: Theme): ChartOption {
     const counted = shown();
@@ -102,7 +103,7 @@ function countersChart(state: State, title: string, namesIn: (counted: readonly 
       figure.setHeight(96 + namesIn(shown()).length * (14 + 10 * shown().length));
       return option(theme);
     },
-    summary: () => `Of one launch of each variant above, as the hardware counted them.${namesIn(shown()).includes(kDerivedShare) ? ' DRAM of copy: its traffic in the time under the profiler, of the fastest copy or read measured on this GPU.' : ''}`,
+    summary: () => `${isCut() ? `Drawn: the first ${kBars} of ${countedOf(state).length}; the table has all. ` : ''}Of one launch of each variant above, as the hardware counted them.${namesIn(shown()).includes(kDerivedShare) ? ' DRAM of copy: its traffic in the time under the profiler, of the fastest copy or read measured on this GPU.' : ''}`,
     table: () => countersTable(state),
   });
   return figure;
