@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
-"""Tunes the norms and SwiGLU on a GPU, times them together with other implementations, and prints one table.
+"""Times other implementations (peers) on a GPU.
+
+  scripts/compare_with_peers.py --all -o nvidia-h200.peers.json
+
+times those of every operator in one run, within --seconds, and writes the file that `mgtune peers import` reads: PyTorch as written
+(eager), F.rms_norm, torch.compile, scaled_dot_product_attention with FlashAttention and cuDNN, and Liger and flash-attn where they are
+installed. What is absent or fails is left out with a line that says so. --only names operators, --list prints what would be timed and
+needs no GPU. This needs PyTorch, and nothing of mgtune's.
 
   scripts/compare_with_peers.py --peers bench_norm.py --mgtune build/mgtune \\
       --library build/libmgruntime.so.0 --database peers.db --folder out --gpu H200
 
-It sweeps every case of CASES into the database by the method `graph`, in which launches follow one another as in the peers' script. Then
-it runs that script RUNS times, with scripts/mgtune_for_peers.py in addition to the script's own implementations. The script writes one
-JSON file per run: {"results": [{"op", "dtype", "shape", "impl", "status", "us", "pct_copy_same_bytes"}]}. The table has the median over
-the runs, that of the fastest other implementation, and the bar: percent of the copy rate at the same bytes, or microseconds. --only
-selects operations. --table prints the table of existing files and needs no GPU.
+tunes the norms and SwiGLU, times them together with the implementations of another script, and prints one table. It sweeps every case of
+CASES into the database by the method `graph`, in which launches follow one another as in that script. Then it runs the script RUNS times,
+with scripts/mgtune_for_peers.py in addition to the script's own implementations. The script writes one JSON file per run:
+{"results": [{"op", "dtype", "shape", "impl", "status", "us", "pct_copy_same_bytes"}]}. The table has the median over the runs, that of
+the fastest other implementation, and the bar: percent of the copy rate at the same bytes, or microseconds. --only selects operations of
+that script. --table prints the table of existing files and needs no GPU.
 """
 import argparse
 import json
@@ -17,6 +25,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 RUNS = 3
 SECONDS_PER_CASE = 40
@@ -105,22 +114,54 @@ def table(runs, cases):
     return lines + failures
 
 
+def time_peers(words, parser):
+    import peer_implementations
+    import peer_times
+
+    operators = [word for word in words.only.split(",") if word]
+    for operator in operators:
+        if operator not in peer_implementations.OPERATORS:
+            parser.error(f"--only {operator}: --all knows {', '.join(peer_implementations.OPERATORS)}")
+    versions = peer_implementations.installed()
+    for line in peer_times.absent(versions):
+        print(line, file=sys.stderr)
+    if words.list:
+        peer_times.list_cases(operators, versions)
+        return
+    if "torch" not in versions:
+        sys.exit("--all needs PyTorch: python3 -m pip install torch")
+    start = time.monotonic()  # of the import of PyTorch too, which takes seconds
+    rows = peer_times.time_all(peer_times.Gpu(), operators, versions, words.output, start + words.seconds)
+    if not rows:
+        sys.exit("no implementation could be timed")
+    print(f"wrote {len(rows)} times to {words.output} after {time.monotonic() - start:.0f} s\n"
+          f"Next: mgtune peers import {words.output}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="time the peers of every operator, and write the file of their times")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("peers.json"), help="of --all (default: peers.json)")
+    parser.add_argument("--seconds", type=float, default=80, help="of --all: after this time it begins no other problem (default: 80)")
+    parser.add_argument("--list", action="store_true", help="print what --all would time, and time nothing")
     parser.add_argument("--peers", type=pathlib.Path, help="the script that times the others")
     parser.add_argument("--mgtune", default="mgtune")
     parser.add_argument("--library", default="libmgruntime.so.0")
     parser.add_argument("--database", default="peers.db")
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("."), help="for peers-1.json and so on")
     parser.add_argument("--gpu", default="auto")
-    parser.add_argument("--only", default="", metavar="OPERATION,...")
+    parser.add_argument("--only", default="", metavar="OPERATION,...",
+                        help="of --all: operators such as rmsnorm.forward")
     parser.add_argument("--table", action="store_true", help="print the table of the folder's files, run nothing")
     words = parser.parse_args()
+    if words.all or words.list:
+        time_peers(words, parser)
+        return
     only = [word for word in words.only.split(",") if word]
     cases = [case for case in CASES if not only or case[0] in only]
     if not words.table:
         if words.peers is None:
-            parser.error("--peers is needed: the script that times the others")
+            parser.error("--all is needed, or --peers: the script that times the others")
         words.folder.mkdir(parents=True, exist_ok=True)
         sweep(words, cases)
         run_peers(words, cases)

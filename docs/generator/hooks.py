@@ -22,7 +22,7 @@ from mkdocs.structure.files import File, InclusionLevel  # noqa: E402
 from repository_pages import BrokenLink, RepositoryPages, page_of  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = "results/h200/recorded/rmsnorm.forward.counted.db.gz"
+RECORDED = "results/h200/recorded/showcase.db.gz"
 PEERS = "results/h200/nvidia-h200.peers.json"
 DEMO = "demo/report.html"
 
@@ -30,7 +30,7 @@ DEMO = "demo/report.html"
 def _demo_report(program):
     """The report of a sweep that was recorded on an H200, with the times of other implementations there."""
     with tempfile.TemporaryDirectory() as folder:
-        database, report = pathlib.Path(folder, "rmsnorm.forward.counted.db"), pathlib.Path(folder, "report.html")
+        database, report = pathlib.Path(folder, "showcase.db"), pathlib.Path(folder, "report.html")
         database.write_bytes(gzip.decompress((ROOT / RECORDED).read_bytes()))
         for words in (["peers", "import", ROOT / PEERS], ["report", "-o", report]):
             subprocess.run([program, *words, "--db", database], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -57,7 +57,8 @@ constexpr std::array kEssentials = {
             per_launch, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
 };
 
-// How near the busiest part of each unit comes to its maximum: seven to nine passes.
+// How near the busiest part of each unit comes to its maximum, which is the first question about a
+// kernel: seven to nine passes.
 constexpr std::array kThroughput = {
     Counter{"sm_throughput_percent", "%", "busiest pipe or scheduler of the SMs", average,
             "sm__throughput.avg.pct_of_peak_sustained_elapsed"},
@@ -105,7 +106,7 @@ constexpr std::array kStalls = {
 #undef MGTUNE_STALL
 
 constexpr std::array kSets = {CounterSet{"essentials", 1, kEssentials},
-                              CounterSet{"throughput", 2, kThroughput},
+                              CounterSet{"throughput", 1, kThroughput},
                               CounterSet{"stalls", 2, kStalls}};
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Counter {
 
 struct CounterSet {
   std::string_view name;  // "essentials"
-  int tier;               // 1: one or two passes, for every finalist; 2: more, on request
+  int tier;               // 1: for every finalist of a sweep; 2: more, on request
   std::span<const Counter> counters;
 };
 

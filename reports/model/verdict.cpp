@@ -150,6 +150,10 @@ std::string report_title(const ReportModel& model) {
     operators.insert(variant.view.op);
     devices.insert(device_text(variant.view.gpu));
   }
+  for (const ReportPick& pick : model.picks) {  // of an imported table: it has no variants
+    operators.insert(pick.view.op);
+    devices.insert(device_text(pick.view.gpu));
+  }
   if (operators.empty()) return "mgtune report";
   const auto name = [](const std::set<std::string>& names, std::string_view noun) {
     return names.size() == 1 ? *names.begin() : fmt::format("{} {}", names.size(), noun);

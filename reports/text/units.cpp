@@ -30,7 +30,10 @@ std::string time_text(double time_ns) {
   return fmt::format("{} {}", four_digits(value), kUnits[unit]);
 }
 
-std::string ratio_text(double ratio) { return fmt::format("{:.2f}x", ratio); }
+std::string ratio_text(double ratio) {
+  return std::abs(ratio - 1) < 0.0995 ? fmt::format("{:.3f}x", ratio)
+                                      : fmt::format("{:.2f}x", ratio);
+}
 
 std::string percent_text(double part) { return fmt::format("{:.1f} %", 100 * part); }
 

@@ -20,7 +20,7 @@ inline constexpr std::string_view kSweepCommand = "mgtune sweep --kernel rmsnorm
 
 std::string time_text(double time_ns);      // four digits: "812.4 ns", "17.23 us", "2.000 s"
 std::string duration_text(double seconds);  // "8 s", "1:05", "2:03:10"
-std::string ratio_text(double ratio);       // "1.22x"
+std::string ratio_text(double ratio);       // "1.22x", to the thousandth near 1: "1.013x"
 std::string percent_text(double part);      // "97.3 %" for 0.973
 std::string bandwidth_text(double gbps);    // "3412", "0.52"; the unit is in the head of the column
 std::string metric_text(double value);      // of a user's metric: "812.4", "0.01234", "1.234e+09"

@@ -30,14 +30,13 @@ class RecordedPicksTest : public ::testing::Test {
   void SetUp() override {
     const TestFolder folder;
     const std::string path = folder.file("recorded.db");
-    std::ofstream(path) << gunzip(file_content(source_path(
-                                      "results/h200/recorded/rmsnorm.forward.counted.db.gz")),
+    std::ofstream(path) << gunzip(file_content(source_path("results/h200/recorded/showcase.db.gz")),
                                   100 << 20)
                                .value();
     Store store = Store::open(path, Store::Mode::read_only).value();
     finals_ = store.finals().value();
     picks_ = store.tuned().value();
-    ASSERT_EQ(finals_.size(), 3U);
+    ASSERT_GE(finals_.size(), 3U);
   }
 
   // One simulated sweep: the row of each problem's pick. The pick `slowed` takes 3 % longer.

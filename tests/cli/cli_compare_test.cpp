@@ -80,16 +80,15 @@ TEST_F(CliCompareTest, ARegressionIsExitCodeOne) {
 // The recording has rows whose few samples scatter by several percent.
 TEST_F(CliCompareTest, AFileIsTheSameAsItselfAndAsItsExport) {
   const std::string recorded = folder_.file("recorded.db");
-  const std::string packed =
-      file_content(source_path("results/h200/recorded/rmsnorm.forward.counted.db.gz"));
+  const std::string packed = file_content(source_path("results/h200/recorded/showcase.db.gz"));
   std::ofstream(recorded) << gunzip(packed, 100 << 20).value();
   const std::string exported = folder_.file("variants.json");
   std::ofstream(exported) << mgtune_.run({"show", "variants", "--json", "--db", recorded}).out;
   for (const std::string& other : {recorded, exported}) {
     const Ended picks = compare(recorded, other, true);
     ASSERT_EQ(picks.exit_code, 0) << picks;
-    EXPECT_EQ(picks.json()["rows"].size(), 3U);
-    EXPECT_EQ(picks.json()["same"], 3);
+    EXPECT_GE(picks.json()["rows"].size(), 3U);
+    EXPECT_EQ(picks.json()["same"], picks.json()["rows"].size());
     const Ended ended = compare(recorded, other, true, {"--variants"});
     ASSERT_EQ(ended.exit_code, 0) << ended;
     const nlohmann::json json = ended.json();

@@ -107,6 +107,20 @@ class Charts(unittest.TestCase):
             self.assertGreater(found[page], 0, page)
 
 
+class Results(unittest.TestCase):
+    def test_every_output_begins_with_the_command_that_printed_it(self):
+        outputs = list((ROOT / "results").rglob("*.txt"))
+        self.assertGreater(len(outputs), 10)
+        for output in outputs:
+            head = output.read_text(encoding="utf-8").splitlines()[:4]
+            self.assertTrue(any(line.startswith("$ ") for line in head), f"{output} does not begin with '$ COMMAND'")
+
+    def test_every_page_of_figures_has_commands(self):
+        for page in (ROOT / "results").glob("*/*.md"):
+            text = page.read_text(encoding="utf-8")
+            self.assertRegex(text, r"(?m)(^mgtune |`mgtune |`scripts/|^scripts/|`python -m mgtune)", page)
+
+
 class Reference(unittest.TestCase):
     def test_a_command(self):
         text = ("Do a thing\nUsage: mgtune thing [OPTIONS] FILE\n\nPositionals:\n  FILE (required)      The file\n\nOptions:\n"

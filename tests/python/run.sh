@@ -47,6 +47,7 @@ echo "did the tutorial after $SECONDS s"
 # Outside the source tree, so that the installed package is the one that is tested.
 cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"
+mkdir "$work/scripts" && cp scripts/peer_implementations.py "$work/scripts/"
 mkdir -p "$work/results/h200" && cp results/h200/attention.md "$work/results/h200/"
 mkdir "$work/python" && cp python/build_backend.py "$work/python/" && cp pyproject.toml "$work/"
 cp tests/tutorial/run.py docs/pages/guides/tune-a-model.md "$work/"

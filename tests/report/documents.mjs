@@ -284,8 +284,8 @@ function makeDocument({ problems, variants, extra, failures, operator = 'rmsnorm
       problem: index, row: problem.first + row, variant: text(row), is_pick: row === 0, limit: picks[index].limit,
       values: [
         { name: 'dram_read_bytes', value: problem.bytes / 2 }, { name: 'dram_write_bytes', value: problem.bytes / 2 },
-        { name: 'dram_percent', value: row === 0 ? 91.2 : 74.5 }, { name: 'occupancy_percent', value: row === 0 ? 62 : 48.4 },
-        { name: 'sm_busy_percent', value: 31.5 }, { name: 'duration_ns', value: null },
+        { name: 'dram_throughput_percent', value: row === 0 ? 91.2 : 74.5 }, { name: 'occupancy_percent', value: row === 0 ? 62 : 48.4 },
+        { name: 'sm_throughput_percent', value: 31.5 }, { name: 'l2_throughput_percent', value: 55.1 }, { name: 'duration_ns', value: null },
       ],
     }))),
     failures: failed.map(([outcome, message, explanation]) => ({
@@ -330,6 +330,35 @@ export function peersDocument() {
 }
 
 // A few variants of the problem that gained most are a hundred times as slow as the others; how many.
+// The picks of a tuned table that was imported: nothing is known of other variants.
+export function importedDocument() {
+  const document = peersDocument();
+  for (const problem of document.problems) {
+    const { variants } = problem;
+    for (const name of Object.keys(variants)) variants[name] = [];
+    Object.assign(problem, { count: 0, first: 0 });
+    for (const design of problem.designs) design.parameters = [];
+    for (const parameter of problem.parameters) parameter.index = [];
+  }
+  const missing = Object.fromEntries(['importance', 'heat_map', 'parallel', 'best_so_far', 'finals', 'counters', 'roofline'].map((part) =>
+    [part, { text: 'The picks were imported.', command: 'mgtune sweep --kernel rmsnorm --gpu auto' }]));
+  const empty = { importance: [], best_so_far: [], finals: [], counters: [], failures: [], builds: [], counts: [] };
+  const picks = document.picks.map((pick) => ({ ...pick, row: null, default_row: null, imported: true, sweep: null }));
+  const peers = document.peers.map((each) => (each.problem === document.problems[0].problem ? { ...each, median_ns: 0.9 * picks[0].time_ns } : each));
+  return { ...document, ...empty, picks, peers, missing: { ...document.missing, ...missing }, roofline: { ceilings: [], bandwidth_by_size: [], points: [] } };
+}
+
+// The first result comes long after the start of the sweep, as for every problem but its first.
+export function lateDocument() {
+  const document = smallDocument();
+  for (const best of document.best_so_far) {
+    best.seconds += 30;
+    for (const step of best.steps) step.seconds += 30;
+  }
+  for (const { variants } of document.problems) variants.seconds = variants.seconds.map((each) => (each === null ? null : each + 30));
+  return document;
+}
+
 export function slowDocument() {
   const document = smallDocument();
   const favourite = document.picks.reduce((best, pick) => (pick.speedup > best.speedup ? pick : best));

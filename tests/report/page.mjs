@@ -54,8 +54,8 @@ function recordCanvasText() {
   };
 }
 
-// A page of its own context; every error, violation, dialog and request but for `url` goes to `breaches`.
-export async function openPage(browser, name, url, breaches, contextOptions = {}) {
+// A page of its own context; every error, violation, dialog and request but for `url` and what `mayAsk` allows goes to `breaches`.
+export async function openPage(browser, name, url, breaches, contextOptions = {}, mayAsk = () => false) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...contextOptions });
   const page = await context.newPage();
   page.on('console', (message) => {
@@ -68,7 +68,7 @@ export async function openPage(browser, name, url, breaches, contextOptions = {}
   });
   page.on('request', (request) => {
     const asked = request.url();
-    if (asked.split('#')[0] !== url && asked !== 'data:,') breaches.push(`${name}: asked for ${asked}`);
+    if (asked.split('#')[0] !== url && asked !== 'data:,' && !mayAsk(asked)) breaches.push(`${name}: asked for ${asked}`);
   });
   // Violations that happen before the listener could be added show up on the console.
   await page.addInitScript(() => {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import {
-  emptyDocument, hostileDocument, largeDocument, peersDocument, slowDocument, smallDocument, unpickedDocument,
+  emptyDocument, hostileDocument, importedDocument, largeDocument, lateDocument, peersDocument, slowDocument, smallDocument, unpickedDocument,
 } from './documents.mjs';
 import { drawAll, launch, makePage, openPage, settled } from './page.mjs';
 import { brushAxis, chartParts, checkAccessible, checkGeometry, checkWidth, chosen, kCharts, kTimeAxis, marks, shownRows } from './views.mjs';
@@ -218,7 +218,7 @@ async function checkTable(page) {
   await page.locator('#variants tbody .link').first().click();
   expect(await page.locator('#variants .detail code').first().isVisible(), 'table: no detail of the variant that is looked at');
   const variant = await page.locator('#variants .detail .variant code').textContent();
-  await page.locator('#variants .detail .copy').click();
+  await page.locator('#variants .detail').getByRole('button', { name: 'Copy the command line' }).click();
   await page.waitForTimeout(50);
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   expect(copied.startsWith('mgtune profile --kernel') && copied.endsWith(` --variant '${variant}'`), `copied: ${copied}`);
@@ -271,16 +271,64 @@ async function checkFirstScreen(browser, url) {
     expect(await isThere(selector), `first screen: no ${selector}`);
   }
   const headline = await page.locator('#verdict .headline').textContent();
-  expect(/takes [0-9.]+ us on .*; torch.compile 2.11.0 takes [0-9.]+ us \([0-9.]+x\)\./.test(headline), `first screen: the headline is ${headline}`);
+  expect(/takes [0-9.]+ us with mgtune on .*; torch.compile 2.11.0 takes [0-9.]+ us \([0-9.]+x\)\./.test(headline), `first screen: the headline is ${headline}`);
   const beside = await page.locator('#verdict .beside').textContent();
   for (const words of ['The methods differ: the others were timed by graph', 'The dates differ: the others were timed on 2025-01-02']) {
     expect(beside.includes(words), `first screen: ${beside} does not say: ${words}`);
   }
+  // What all problems share is said once.
+  const names = await page.locator('.times .problem-name button, #picks tbody button.link').allTextContents();
+  expect(names.length > 2 && names.every((each) => !each.includes('T=bf16')), `first screen: the problems are called ${names.join('; ')}`);
+  expect((await page.locator('#times .summary').textContent()).includes('All problems have hidden=4096 T=bf16.'), 'first screen: it does not say what all problems share');
   for (const [tab, words] of [['C', 'mgr_plan('], ['C++', 'context->plan('], ['PyTorch', 'mgtune.torch'], ['Command line', 'mgtune pack']]) {
     await page.getByRole('tab', { name: tab, exact: true }).click();
     const shown = await page.getByRole('tabpanel').textContent();
     expect(shown.includes(words), `first screen: the tab ${tab} shows ${shown}`);
   }
+  await context.close();
+}
+
+// The problem in sight is that of the headline, and its part says what to try next.
+async function checkNext(browser, document) {
+  const { context, page } = await openPage(browser, 'next', write('next', document), breaches);
+  const headline = await page.locator('#verdict .headline').textContent();
+  const title = await page.locator('#winner-title').textContent();
+  expect(headline.startsWith(title.split(' on ')[0]), `next: the headline is ${headline}, in sight is ${title}`);
+  const next = page.locator('.winner .facts > div').filter({ hasText: 'What to try next' });
+  expect((await next.locator('dd').textContent()).length > 40, 'next: the pick does not say what to try next');
+  await context.close();
+}
+
+// The axis of seconds begins where the first result came, and says so.
+async function checkLate(browser) {
+  const { context, page } = await openPage(browser, 'late', write('late', lateDocument()), breaches);
+  await drawAll(page);
+  const summaries = await page.locator('#progress .summary').allTextContents();
+  expect(/The axis begins at (?:2\d|3\d) s: nothing was timed before\./.test(summaries[1]), `late: the chart says ${summaries[1]}`);
+  expect(!summaries[0].includes('The axis begins'), `late: the evaluations begin at 1, the chart says ${summaries[0]}`);
+  const labels = await page.evaluate(() => [...window.canvasTexts].filter(([canvas]) => canvas.closest('#progress') !== null)
+    .map(([, texts]) => texts.map((each) => each.text)));
+  expect(labels.some((texts) => texts.includes('0')) && !labels.some((texts) => texts.includes('0 s')), `late: the axes have ${labels.join(' | ')}`);
+  await context.close();
+}
+
+// A tuned table that was imported: the first screen shows its picks and how to use them, and where the others are faster.
+async function checkImported(browser) {
+  const { context, page } = await openPage(browser, 'imported', write('imported', importedDocument()), breaches);
+  expect(await page.getByRole('tab', { name: 'PyTorch', exact: true }).isVisible(), 'imported: it does not say how to use the pick');
+  expect(await page.locator('#winner-title').isVisible(), 'imported: no pick in sight');
+  const beside = await page.locator('#verdict .beside').textContent();
+  expect(beside.includes('It is the faster one at 1 of them.'), `imported: ${beside}`);
+  await checkGeometry(page, 'imported', breaches);
+  await context.close();
+}
+
+// DRAM, L2 and the SMs come first, in the chart's table and in that of all counters.
+async function checkCounters(browser, url) {
+  const { context, page } = await openPage(browser, 'counters', url, breaches);
+  const names = await page.locator('#counters table').last().locator('tbody tr td:first-child, tbody tr th:first-child').allTextContents();
+  const first = ['DRAM, % of peak', 'L2, % of peak', 'SM, % of peak'];
+  expect(JSON.stringify(names.slice(0, 3)) === JSON.stringify(first), `counters: the first ones are ${names.slice(0, 3).join('; ')}`);
   await context.close();
 }
 
@@ -297,6 +345,12 @@ async function checkColumns(browser, url) {
   await page.locator('#variants tbody .link').nth(3).click();
   const detail = await page.locator('#variants .detail').textContent();
   expect(/differs? \(pick -> this\)/.test(detail), 'columns: the detail does not say what differs from the pick');
+  const variant = await page.locator('#variants .detail .variant code').textContent();
+  for (const [title, form] of [['Source', 'cuda'], ['SASS', 'sass'], ['Compile log', 'command']]) {
+    await page.getByLabel('What was compiled').selectOption({ label: title });
+    const command = await page.locator('#variants .printing code').textContent();
+    expect(command.startsWith('mgtune run --kernel') && command.endsWith(` --variant '${variant}' --print ${form}`), `columns: ${title} is ${command}`);
+  }
   await context.close();
 }
 
@@ -386,6 +440,10 @@ try {
   await checkScreens(browser, 'small', url);
   await checkScreens(browser, 'peers', write('peers', peersDocument()));
   await checkFirstScreen(browser, write('peers', peersDocument()));
+  await checkNext(browser, peersDocument());
+  await checkLate(browser);
+  await checkImported(browser);
+  await checkCounters(browser, url);
   await checkColumns(browser, url);
   await checkStatic(browser, url);
   await checkLarge(browser);

@@ -62,9 +62,9 @@ export async function brushAxis(page) {
 }
 
 // Text that is cut by its box or its canvas, leaves the screen, or lies over other text. What scrolls in its own box may
-// end at the edge of that box.
-export async function checkGeometry(page, name, breaches) {
-  const found = await page.evaluate(() => {
+// end at the edge of that box. `within`: only text in elements of this selector.
+export async function checkGeometry(page, name, breaches, within = 'body') {
+  const found = await page.evaluate((root) => {
     const kSlack = 2;  // px
     const wrong = [];
     const overlaps = (boxes, where) => {
@@ -85,7 +85,7 @@ export async function checkGeometry(page, name, breaches) {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       const element = node.parentElement;
-      if (node.textContent.trim() === '' || element.closest('.offscreen, .skip, script, style, option') !== null || !element.checkVisibility()) continue;
+      if (node.textContent.trim() === '' || element.closest('.offscreen, .skip, script, style, option') !== null || element.closest(root) === null || !element.checkVisibility()) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
       const text = node.textContent.trim().slice(0, 40);
@@ -121,7 +121,7 @@ export async function checkGeometry(page, name, breaches) {
       overlaps(texts.filter((each) => !each.turned), `the chart of ${place(canvas)}`);
     }
     return [...new Set(wrong)];
-  });
+  }, within);
   for (const each of found.slice(0, 12)) breaches.push(`${name}: ${each}`);
   if (found.length > 12) breaches.push(`${name}: ${found.length - 12} more such places`);
 }

@@ -12,6 +12,14 @@ export function rerunCommand(rerun: string, variant: string): string {
   return rerun === '' || variant === '' ? '' : `${rerun} ${shellWord(variant)}`;
 }
 
+export type PrintForm = 'cuda' | 'ptx' | 'sass' | 'command';
+
+// Prints the source of a variant, what it is compiled to, or the command that compiles it. "" as above.
+export function printCommand(rerun: string, variant: string, form: PrintForm): string {
+  const run = rerun.replace(/^mgtune profile /, 'mgtune run ');
+  return run === rerun ? '' : `${rerunCommand(run, variant)} --print ${form}`;
+}
+
 // The clipboard of the browser, or, where it is refused (some browsers for files), a selection.
 export async function copyText(text: string): Promise<boolean> {
   try {
@@ -48,7 +56,7 @@ export function copyButton(label: string, text: () => string, name = label): HTM
 }
 
 // A line breaks between words, not behind the hyphens of an option.
-function wordsOf(command: string): readonly Child[] {
+export function wordsOf(command: string): readonly Child[] {
   return command.split(' ').flatMap((word, i) => [i > 0 && ' ', el('span', { class: 'word' }, word)]);
 }
 

@@ -37,11 +37,13 @@ export function parameterKey(name: string): string {
   return `parameter ${name}`;
 }
 
-// In the order of the document; a problem that two methods timed gives two.
+// In the order of the document; a problem that two methods timed gives two. The picks of a table that was imported have no
+// variants beside them.
 export function groupKeys(report: Report): readonly GroupKey[] {
   const keys: GroupKey[] = [];
   report.problems.forEach((problem, index) => {
-    const methods = [...new Set(problem.variants.method)].filter((method) => method >= 0);
+    const timed = [...new Set(problem.variants.method)].filter((method) => method >= 0);
+    const methods = timed.length > 0 ? timed : [...new Set(report.picks.filter((pick) => pick.problem === index).map((pick) => pick.method))];
     for (const method of methods.length > 0 ? methods : [-1]) keys.push({ problem: index, method });
   });
   return keys;

@@ -19,6 +19,9 @@ const kTorchCalls: readonly (readonly [string, string])[] = [
   ['rmsnorm.', 'y = mt.rms_norm(x, weight, eps=1e-6)'],
   ['swiglu.packed_', 'y = mt.swiglu_packed(gate_up)'],
   ['swiglu.', 'y = mt.swiglu(gate, up)'],
+  ['attention.prefill', 'o = mt.attention(q, k, v, is_causal=True)  # as scaled_dot_product_attention'],
+  ['attention.varlen', 'o = torch.ops.mgtune.attention_varlen(q, k, v, q_starts, k_starts, max_q, max_k, scale)'],
+  ['attention.decode', 'o = torch.ops.mgtune.attention_decode(q, k, v, kv_lens, scale)'],
 ];
 
 interface Words {

@@ -2,6 +2,7 @@
 // are told when it changed; the groups of a document are made when they are first looked at.
 
 import { at, type Group, type GroupKey, groupKeys, groupLabel, makeGroup, variantText } from './group';
+import { peersOf } from './peers';
 import type { Pick, Problem, Report } from './report';
 import { Selection } from './selection';
 
@@ -97,12 +98,15 @@ export class State {
     return this.keys.find((key) => key.problem === group?.problem && key.method === group.method);
   }
 
-  // The problem that gained most, which is the one that the verdict names; if none gained, the one with most variants, of
-  // those that have a pick or, without picks, of all.
+  // The problem that gained most over the fastest other implementation, or over the default where no other was timed: the one that the
+  // verdict names. If none gained, the one with most variants, of those that have a pick or, without picks, of all.
   private favourite(): number {
     const { picks, problems, gpus } = this.report;
-    const gain = (pick: Pick) =>
+    const hasPeers = picks.some((pick) => peersOf(this.report, pick).length > 0);
+    const overPeer = (pick: Pick) => (peersOf(this.report, pick)[0]?.median_ns ?? 0) / pick.time_ns;
+    const overDefault = (pick: Pick) =>
       pick.standing === 'faster' && !at(gpus, at(problems, pick.problem).gpu).emulation ? (pick.speedup ?? 0) : 0;
+    const gain = hasPeers ? overPeer : overDefault;
     const pickOf = (place: number) =>
       picks.find((pick) => pick.problem === this.keys[place]?.problem && pick.method === this.keys[place]?.method);
     const rank = (place: number): readonly number[] => {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include "family/problem.h"
 #include "system/file_system.h"
 #include "tests/helpers/test_paths.h"
+#include "text/units.h"
 
 namespace mgtune {
 namespace {
@@ -58,29 +60,86 @@ std::vector<std::string> cells(std::string_view line) {
   return result;
 }
 
-// The README's table of peers: operator and shape, our time, the peer's, the ratio of the two. Its
-// times stand in norms.md in the columns 2 and 6.
-TEST(PublishedResults, ThePeersOfTheReadmeAreThoseOfTheNorms) {
-  std::map<std::string, std::pair<std::string, std::string>> measured;
-  std::istringstream norms(repository_file("results/h200/norms.md"));
-  for (std::string line; std::getline(norms, line);) {
-    const std::vector<std::string> row = cells(line);
-    if (row.size() == 7) measured[row[0] + ' ' + row[1]] = {row[2], row[6]};
+// Picks and peers by operator and problem, whose words are in alphabetical order.
+using Problems = std::map<std::pair<std::string, ProblemValues>, nlohmann::json>;
+
+Problems published_picks() {
+  Problems picks;
+  const std::string folder = source_path("results/h200");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.path().string().ends_with(".tuned.json")) continue;
+    const nlohmann::json document =
+        nlohmann::json::parse(FileSystem::real().read_file(entry.path()).value());
+    for (const nlohmann::json& table : document["tables"]) {
+      for (const nlohmann::json& pick : table["picks"]) {
+        const auto words = parse_assignments(pick["problem"].get<std::string>()).value();
+        picks[{table["operator"], words}] = pick;
+      }
+    }
   }
+  return picks;
+}
+
+// Of each problem the fastest.
+Problems published_peers() {
+  Problems fastest;
+  const nlohmann::json document =
+      nlohmann::json::parse(repository_file("results/h200/nvidia-h200.peers.json"));
+  for (const nlohmann::json& peer : document["peers"]) {
+    ProblemValues words;
+    for (const auto& [name, value] : peer["problem"].items()) {
+      words[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    nlohmann::json& known = fastest[{peer["operator"], words}];
+    if (known.is_null() || peer["median_ns"] < known["median_ns"]) known = peer;
+  }
+  return fastest;
+}
+
+// "rmsnorm.backward 4096 x 4096" or "attention.decode batch=8 kv_len=8192": the operator and some
+// words of its problem in bf16.
+std::pair<std::string, ProblemValues> problem_of(const std::string& cell) {
+  std::istringstream words(cell);
+  std::string op;
+  ProblemValues values = {{"T", "bf16"}};
+  words >> op;
+  for (std::string word; words >> word;) {
+    const std::size_t sign = word.find('=');
+    if (sign != std::string::npos) {
+      values[word.substr(0, sign)] = word.substr(sign + 1);
+    } else if (word != "x") {
+      values[values.contains("rows") ? "hidden" : "rows"] = word;
+    }
+  }
+  return {op, values};
+}
+
+// The README's table: the problem, our time in the tuned table, the fastest of the peers' file with
+// its name, and the ratio of the two. `mgtune show best` prints the same.
+TEST(PublishedResults, TheTableOfTheReadmeIsThatOfTheFiles) {
+  const Problems picks = published_picks(), peers = published_peers();
   std::istringstream readme(repository_file("README.md"));
   std::string line;
-  while (std::getline(readme, line) && line != "<!-- results/h200/norms.md -->") continue;
+  while (std::getline(readme, line) && !line.starts_with("<!-- mgtune show best")) continue;
   std::getline(readme, line);  // the heading and the line below it
   std::getline(readme, line);
   int rows = 0;
   for (; std::getline(readme, line) && line != "<!-- end -->"; ++rows) {
     const std::vector<std::string> row = cells(line);
     ASSERT_EQ(row.size(), 4U) << line;
-    ASSERT_TRUE(measured.contains(row[0])) << line;
-    const auto& [ours, peer] = measured[row[0]];
-    EXPECT_EQ(row[1], ours) << line;
-    EXPECT_EQ(row[2], peer) << line;
-    EXPECT_EQ(row[3], fmt::format("{:.2f}x", std::stod(peer) / std::stod(ours))) << line;
+    const auto [op, words] = problem_of(row[0]);
+    const auto is_meant = [&](const auto& entry) {
+      return entry.first.first == op && !entry.first.second.contains("paged") &&
+             std::ranges::includes(entry.first.second, words);
+    };
+    ASSERT_EQ(std::ranges::count_if(picks, is_meant), 1) << line;
+    const auto& [problem, pick] = *std::ranges::find_if(picks, is_meant);
+    ASSERT_TRUE(peers.contains(problem)) << line;
+    const nlohmann::json& peer = peers.at(problem);
+    const double ours = pick["median_ns"], theirs = peer["median_ns"];
+    EXPECT_EQ(row[1], time_text(ours)) << line;
+    EXPECT_EQ(row[2], peer["name"].get<std::string>() + ' ' + time_text(theirs)) << line;
+    EXPECT_EQ(row[3], ratio_text(theirs / ours)) << line;
   }
   EXPECT_GE(rows, 5);
 }

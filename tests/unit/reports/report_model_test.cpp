@@ -295,6 +295,8 @@ TEST(UnitsTest, FourDigitsAndTheUnitThatFits) {
 
 TEST(UnitsTest, OtherNumbers) {
   EXPECT_EQ(ratio_text(1.2249), "1.22x");
+  EXPECT_EQ(ratio_text(1.0132), "1.013x");  // as the page has it
+  EXPECT_EQ(ratio_text(0.9967), "0.997x");
   EXPECT_EQ(bandwidth_text(3412.4), "3412");
   EXPECT_EQ(bandwidth_text(99.96), "100");
   EXPECT_EQ(bandwidth_text(34.12), "34.1");

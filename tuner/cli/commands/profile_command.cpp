@@ -19,7 +19,7 @@ class ProfileCommand final : public Command {
   std::string details() const override {
     return "The variant is checked first. If it is wrong, it is not profiled and the exit code is\n"
            "1. Without --variant, the problem's pick in the database is profiled, or the default\n"
-           "if there is none. Tier 1 takes two passes; tier 2 adds throughputs and stall reasons.\n"
+           "if there is none. Tier 1 takes about eleven passes; tier 2 adds stall reasons.\n"
            "Most drivers let only root read counters: then the exit code is 4, and the message\n"
            "says what to do.\n"
            "Examples:\n"

@@ -14,7 +14,8 @@ import { categoryAxis, legend, numberAxis, tooltip, wrapped } from './parts';
 
 type Counted = Report['counters'][number];
 
-const kDramShare = 'dram_percent';
+const kDramShare = 'dram_throughput_percent';
+const kDerivedShare = 'dram_of_copy_percent';
 const kElapsedDiffers = 0.02;
 const kBars = 7;  // variants side by side: as many as there are colours
 
@@ -25,26 +26,31 @@ function countedOf(state: State): readonly Counted[] {
     .sort((a, b) => places.indexOf(a.variant) - places.indexOf(b.variant));
 }
 
-// With the traffic of DRAM as a share of the fastest copy or read that was measured on the GPU, where the share is not counted itself.
+// With the traffic of DRAM as a share of the fastest copy or read that was measured on the GPU, where the share of its rated bandwidth
+// was not counted: databases that are older than that counter.
 function withDramShare(state: State, counted: Counted): Counted {
   const rates = state.report.roofline.ceilings.filter((each) => each.gpu === state.problem?.gpu && each.unit === 'bytes/s').map((each) => each.rate);
   const [read, written, elapsed] = [counterValue(counted, 'dram_read_bytes'), counterValue(counted, 'dram_write_bytes'), counterValue(counted, 'elapsed_ns')];
   if (counterValue(counted, kDramShare) !== null || rates.length === 0 || read === null || written === null || elapsed === null) return counted;
   const value = (100 * 1e9 * (read + written)) / elapsed / Math.max(...rates);
-  return { ...counted, values: [{ name: kDramShare, value }, ...counted.values] };
-}
-
-function namesOf(counted: readonly Counted[]): readonly string[] {
-  return [...new Set(counted.flatMap((each) => each.values.map((value) => value.name)))];
+  return { ...counted, values: [{ name: kDerivedShare, value }, ...counted.values] };
 }
 
 // Shares of what the memory and the units can do come first, as in the first lines of ncu; how often a cache had
 // the data is something else.
-const kFirst: readonly string[] = [kDramShare, 'l2_percent', 'sm_busy_percent', 'issue_active_percent', 'tensor_active_percent'];
+const kFirst: readonly string[] = [
+  kDramShare, kDerivedShare, 'l2_throughput_percent', 'sm_throughput_percent', 'l1_throughput_percent', 'memory_throughput_percent',
+  'issue_active_percent', 'tensor_active_percent',
+];
+
+// Of all that was counted, the shares first.
+function namesOf(counted: readonly Counted[]): readonly string[] {
+  const place = (name: string) => (kFirst.includes(name) ? kFirst.indexOf(name) : kFirst.length);
+  return [...new Set(counted.flatMap((each) => each.values.map((value) => value.name)))].sort((a, b) => place(a) - place(b));
+}
 
 function shareNames(counted: readonly Counted[]): readonly string[] {
-  const place = (name: string) => (kFirst.includes(name) ? kFirst.indexOf(name) : kFirst.length);
-  return namesOf(counted).filter((name) => name.endsWith('_percent') && !name.endsWith('_hit_percent')).sort((a, b) => place(a) - place(b));
+  return namesOf(counted).filter((name) => name.endsWith('_percent') && !name.endsWith('_hit_percent'));
 }
 
 function hitNames(counted: readonly Counted[]): readonly string[] {
@@ -55,15 +61,19 @@ export function counterValue(counted: Counted, name: string): number | null {
   return counted.values.find((each) => each.name === name)?.value ?? null;
 }
 
-// "dram_read_bytes" -> "dram read, bytes".
+const kUnits: ReadonlyMap<string, string> = new Map([['bytes', 'bytes'], ['percent', '%'], ['ns', 'ns'], ['mhz', 'MHz']]);
+
+// "dram_read_bytes" -> "DRAM read, bytes", "sm_throughput_percent" -> "SM, % of peak".
 export function counterTitle(name: string): string {
-  const unit = /_(bytes|percent|ns|mhz)$/.exec(name)?.[1];
-  if (unit === undefined) return name.replaceAll('_', ' ');
-  return `${name.slice(0, -unit.length - 1).replaceAll('_', ' ')}, ${unit === 'percent' ? '%' : unit}`;
+  const words = name.replace('_throughput_percent', '_% of peak').split('_');
+  const unit = kUnits.get(words.at(-1) ?? '') ?? (words.at(-1) === '% of peak' ? '% of peak' : '');
+  const plain = (unit === '' ? words : words.slice(0, -1)).map((word) => (/^(dram|sm|l1|l2)$/.test(word) ? word.toUpperCase() : word));
+  return `${plain.join(' ')}${unit === '' ? '' : `, ${unit}`}`;
 }
 
 function countersChart(state: State, title: string, namesIn: (counted: readonly Counted[]) => readonly string[]): ChartFigure {
   const shown = () => countedOf(state).slice(0, kBars);
+  const isCut = () => countedOf(state).length > kBars;
 
   function option(theme: Theme): ChartOption {
     const counted = shown();
@@ -93,7 +103,7 @@ function countersChart(state: State, title: string, namesIn: (counted: readonly 
       figure.setHeight(96 + namesIn(shown()).length * (14 + 10 * shown().length));
       return option(theme);
     },
-    summary: () => `Of one launch of each variant above, as the hardware counted them.${namesIn(shown()).includes(kDramShare) ? ' dram: of the fastest copy or read measured on this GPU.' : ''}`,
+    summary: () => `${isCut() ? `Drawn: the first ${kBars} of ${countedOf(state).length}; the table has all. ` : ''}Of one launch of each variant above, as the hardware counted them.${namesIn(shown()).includes(kDerivedShare) ? ' DRAM of copy: its traffic in the time under the profiler, of the fastest copy or read measured on this GPU.' : ''}`,
     table: () => countersTable(state),
   });
   return figure;

@@ -14,7 +14,7 @@ import { kSymbols, type Theme } from '../theme';
 import { Section } from '../views/section';
 import type { Chart, ChartOption } from './echarts';
 import { ChartFigure } from './figure';
-import { type Box, boxOf, isHovered, label, legend, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
+import { type Box, boxOf, isHovered, label, legend, legendWraps, logAxis, logRange, numberAxis, tooltip, wrapped } from './parts';
 
 type BestSoFar = Report['best_so_far'][number];
 type Step = BestSoFar['steps'][number];
@@ -28,6 +28,7 @@ interface Along {
   readonly text: (value: number) => string;
 }
 
+const kEmptyShare = 0.1;  // of the axis; with more of it before the first result, the axis begins later
 const kPoints = 3000;  // drawn of each, the chosen and the others
 const kSlowest = 3;    // times the best that the axis reaches at least, and the default: the end that matters is not squeezed
 
@@ -74,6 +75,20 @@ function stepLine(best: BestSoFar, along: Along): readonly (readonly [number, nu
   return corners;
 }
 
+// Where the axis begins: just before the first result, rounded to what an axis would label, and at 0 where little is empty.
+export function axisStart(first: number, end: number): number {
+  if (!(first > kEmptyShare * end)) return 0;
+  const step = 10 ** Math.floor(Math.log10((end - first) / 4 || first));
+  return Math.floor(first / step) * step;
+}
+
+function startOf(best: BestSoFar, along: Along): number {
+  const [first] = best.steps;
+  const place = first === undefined ? null : along.place(first);
+  const end = along.end(best);
+  return place === null || end === null ? 0 : axisStart(place, end);
+}
+
 function evaluationsChart(state: State, along: Along): ChartFigure {
   let drawn: readonly (readonly number[])[] = [];  // the rows of each series of points
   let samples: readonly Sample[] = [];
@@ -108,7 +123,7 @@ function evaluationsChart(state: State, along: Along): ChartFigure {
     ];
   }
 
-  function option(theme: Theme): ChartOption {
+  function option(theme: Theme, width: number): ChartOption {
     const { group } = state;
     const best = bestOf(state);
     const column = along.column(state);
@@ -117,6 +132,7 @@ function evaluationsChart(state: State, along: Along): ChartFigure {
     const end = scale.slower === 0 ? '' : `, up to ${endText(group, scale)}`;
     const designs = group.design.labels.slice(0, kSymbols.length);
     const line = stepLine(best, along);
+    const names = ['best so far', ...designs.map((name) => label(name, 24))];
     const fallback = best.default_ns;
     const fixed = [{
       id: 'best', name: 'best so far', type: 'line', data: line, symbol: 'none', z: 4,
@@ -132,10 +148,10 @@ function evaluationsChart(state: State, along: Along): ChartFigure {
     const scatter = ['others', ...designs.map((_, i) => `design-${i}`), 'focus'].map((id) =>
       ({ id, type: 'scatter', symbolSize: 5, large: true, largeThreshold: 500, data: [] }));
     return {
-      grid: { left: 76, right: 24, top: 56, bottom: 48 },
-      legend: legend(theme, ['best so far', ...designs.map((name) => label(name, 24))]),
+      grid: { left: 76, right: 24, top: 56 + legendWraps(names, width), bottom: 48 },
+      legend: legend(theme, names),
       tooltip: tooltip(theme, ({ seriesIndex, dataIndex }) => describe(seriesIndex, dataIndex)),
-      xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: 0 }),
+      xAxis: numberAxis(theme, { name: along.axis, format: along.text, min: startOf(best, along) }),
       yAxis: logAxis(theme, { name: timeName(group.emulation) + end, format: timeTick, vertical: true, min: scale.min, max: scale.max }),
       brush: {
         toolbox: [], xAxisIndex: 0, yAxisIndex: 0, transformable: true, outOfBrush: {}, inBrush: {},
@@ -205,7 +221,9 @@ function evaluationsChart(state: State, along: Along): ChartFigure {
       const scale = best === undefined || state.group === null ? null : scaleOf(state.group, best);
       const slower = scale === null || scale.slower === 0 || state.group === null ? '' :
         `Not drawn: ${counted(scale.slower, 'variant')} that took more than ${endText(state.group, scale)}. `;
-      return `${sentence}${slower}Drag a box to choose variants. ${sampleText(...samples)}`;
+      const start = best === undefined ? 0 : startOf(best, along);
+      const begins = start === 0 ? '' : `The axis begins at ${along.text(start)}: nothing was timed before. `;
+      return `${sentence}${begins}${slower}Drag a box to choose variants. ${sampleText(...samples)}`;
     },
     table: () => {
       const name = timeName(state.group?.emulation ?? false);

@@ -160,6 +160,25 @@ export function legend(theme: Theme, names: readonly string[]): object {
   return { data: [...names], top: 0, left: 0, type: 'plain', textStyle: { color: theme.text }, itemGap: 16, itemWidth: 16, itemHeight: 10 };
 }
 
+const kLegendLine = 22;  // px
+const kLegendEntry = 40;  // px of an entry besides its name
+const kLegendCharacter = 7.5;
+
+// Pixels that the lines of a legend below its first one take on a chart of this width.
+export function legendWraps(names: readonly string[], width: number): number {
+  let lines = 1;
+  let place = 0;
+  for (const name of names) {
+    const size = kLegendEntry + kLegendCharacter * name.length;
+    if (place > 0 && place + size > width) {
+      ++lines;
+      place = 0;
+    }
+    place += size;
+  }
+  return kLegendLine * (lines - 1);
+}
+
 // Ends of a logarithmic axis that leave some air around the values. ECharts starts a log axis at a power of
 // its base unless told.
 export function logRange(values: Iterable<number>, air = 1.15): { min: number; max: number } | null {

@@ -5,6 +5,7 @@ import { button, type Child, el, fill } from '../dom';
 import { percentText, speedText, timeText } from '../format';
 import { at } from '../group';
 import { peerName, peerNotes, peersOf } from '../peers';
+import { sharedWordsText, shortProblemName } from '../problem_names';
 import type { Pick } from '../report';
 import type { State, View } from '../state';
 
@@ -73,11 +74,12 @@ function row(pick: Pick, bar: Bar, scale: Scale): HTMLElement {
 
 function sentence(scale: Scale, picks: readonly Pick[]): string {
   const cut = scale.end === kLongest ? ' Bars with a torn end are longer.' : '';
+  const names = 'The pick is what programs run once they have these results, the default what they run without.';
   if (scale.isAlone) return 'Shorter is faster. There is no time of a default, of another implementation or of a ceiling to compare with.';
-  if (!scale.hasCeiling) return `Shorter is faster. Each problem has its own scale.${cut}`;
-  const names = new Set(picks.map((pick) => pick.ceiling?.name.replace(/ of .*/, '') ?? ''));
-  const what = names.size === 1 && names.has('copy') ? 'a copy of the same number of bytes' : 'the nearest measured ceiling';
-  return `Shorter is faster. The line is ${what}; the percentage is how near the pick comes to it.${cut}`;
+  if (!scale.hasCeiling) return `Shorter is faster. ${names} Each problem has its own scale.${cut}`;
+  const kinds = new Set(picks.map((pick) => pick.ceiling?.name.replace(/ of .*/, '') ?? ''));
+  const what = kinds.size === 1 && kinds.has('copy') ? 'a copy of the same number of bytes' : 'the nearest measured ceiling';
+  return `Shorter is faster. ${names} The line is ${what}; the percentage is how near the pick comes to it.${cut}`;
 }
 
 export function timesChart(state: State): View {
@@ -99,12 +101,12 @@ export function timesChart(state: State): View {
       shown.push(pick);
     }
     const scale = scaleOf(state, shown);
-    words.textContent = sentence(scale, shown);
+    words.textContent = `${sentence(scale, shown)} ${sharedWordsText(report)}`.trim();
     const head = (pick: Pick): Child => {
       const problem = at(report.problems, pick.problem);
       const isCurrent = pick.problem === group?.problem && pick.method === group.method;
       return el('tr', { class: 'problem-name' }, el('th', { scope: 'rowgroup', colspan: 4 },
-        button(`${problem.operator} ${problem.problem}`, { class: 'link', 'aria-current': isCurrent ? 'true' : undefined },
+        button(shortProblemName(report, problem), { class: 'link', title: `${problem.operator} ${problem.problem}`, 'aria-current': isCurrent ? 'true' : undefined },
           () => state.chooseProblem(pick.problem, pick.method)),
         isEmulated(pick) && ' (emulation)'));
     };

@@ -1,6 +1,6 @@
 // On what it was measured, how to repeat it, and which binaries it was.
 
-import { copyButton } from '../commands';
+import { copyButton, wordsOf } from '../commands';
 import { el, fill } from '../dom';
 import { bytesText, countText } from '../format';
 import { at } from '../group';
@@ -31,7 +31,7 @@ function sweepsTable(report: Report): HTMLElement {
     { title: 'strategy', text: (each) => each.strategy },
     { title: 'budget', text: (each) => each.budget },
     { title: 'variants', number: true, text: (each) => countText(each.variants), order: (each) => each.variants },
-    { title: 'command', text: (each) => each.command, cell: (each) => el('code', {}, each.command) },
+    { title: 'command', text: (each) => each.command, cell: (each) => el('code', {}, ...wordsOf(each.command)) },
     {
       title: 'repeat it', text: (each) => (each.imported ? 'imported' : each.repeat),
       cell: (each) => (each.repeat === '' ? 'imported' : copyButton('Copy', () => each.repeat, `Copy: ${each.repeat}`)),

@@ -5,6 +5,7 @@ import { percentText, speedRange, speedText, timeRange, timeText } from '../form
 import { peerName, peerNotes, peersOf } from '../peers';
 import type { Pick, Report } from '../report';
 import type { State, View } from '../state';
+import { nextSteps } from './next';
 import { badge, facts, prose, Section } from './section';
 
 const kMostPeers = 3;  // figures beside those of the pick
@@ -30,10 +31,16 @@ function figures(report: Report, pick: Pick, emulation: boolean): HTMLElement {
     figure(emulation ? 'Time (emulation)' : 'Time', timeText(pick.time_ns), interval === '' ? '' : `95 %: ${interval}`),
     pick.default_ns !== null && figure('Default', timeText(pick.default_ns), ''),
     isGain(pick) && figure('Speed over the default', speedText(pick.speedup), speedup === '' ? '' : `95 %: ${speedup}`),
-    ...peersOf(report, pick).slice(0, kMostPeers).map((peer) => figure(peerName(peer), timeText(peer.median_ns),
-      [`${speedText(peer.median_ns / pick.time_ns)} the time of the pick`, ...peerNotes(report, pick, peer)].join(', '))),
+    ...peersOf(report, pick).slice(0, kMostPeers).map((peer) =>
+      figure(peerName(peer), timeText(peer.median_ns), `${speedText(peer.median_ns / pick.time_ns)} the time of the pick`)),
     pick.baseline !== null && figure('Speed over the baseline', speedText(pick.baseline.speedup), pick.baseline.verdict),
     pick.ceiling !== null && figure('Reached', percentText(pick.ceiling.fraction), `of the ${pick.ceiling.name}`));
+}
+
+// "timed by graph, the pick by rotating", once for all of them.
+function besides(report: Report, pick: Pick): string {
+  const notes = new Set(peersOf(report, pick).slice(0, kMostPeers).flatMap((peer) => peerNotes(report, pick, peer)));
+  return notes.size === 0 ? '' : `The others were ${[...notes].join(' and ')}.`;
 }
 
 function ties(pick: Pick): string {
@@ -56,6 +63,8 @@ function winner(state: State): Child {
     facts(
       ['Against the default', againstDefault(pick)],
       ['Why', pick.limit !== '' && prose(pick.limit)],
+      ['What to try next', nextSteps(state)],
+      ['Others', besides(state.report, pick)],
       ['Ties', ties(pick)],
       ['Noise', pick.noise_floor === null ? '' : `two entries of one variant differed by ${percentText(pick.noise_floor, 2)} in the final`],
     ));

@@ -4,6 +4,7 @@ import { button, el } from '../dom';
 import { countText, percentText, speedText, timeRange, timeText } from '../format';
 import { at } from '../group';
 import { peerName, peersOf } from '../peers';
+import { sharedWordsText, shortProblemName } from '../problem_names';
 import type { Pick } from '../report';
 import type { State, View } from '../state';
 import { allRows, Table, type TableColumn } from '../table';
@@ -55,7 +56,7 @@ function cells(state: State): readonly Cells[] {
     {
       key: 'problem', title: 'problem and pick', text: (pick) => `${problemName(pick)} ${pick.variant}`, order: (pick) => pick.problem,
       cell: (pick) => el('div', { class: 'found' },
-        button(problemName(pick), { class: 'link' }, () => state.chooseProblem(pick.problem, pick.method)), el('code', {}, pick.variant)),
+        button(shortProblemName(report, at(report.problems, pick.problem)), { class: 'link', title: problemName(pick) }, () => state.chooseProblem(pick.problem, pick.method)), el('code', {}, pick.variant)),
     },
     ...(several(report.picks.map((pick) => at(report.problems, pick.problem).gpu))
       ? [{ key: 'gpu', title: 'GPU', text: (pick: Pick) => gpuName(report, pick.problem) }] : []),
@@ -110,12 +111,13 @@ export function picksView(state: State): View {
       state.chooseProblem(pick.problem, pick.method);
     },
   });
-  const section = new Section('picks', 'Picks',
-    table.element, el('p', { class: 'note' }, 'Choose a problem to see its variants in the parts below.'));
+  const note = el('p', { class: 'note' });
+  const section = new Section('picks', 'Picks', table.element, note);
   return {
     element: section.element,
     update: () => {
       if (!section.offer(state.report, 'picks')) return;
+      note.textContent = `${sharedWordsText(state.report)} Choose a problem to see its variants in the parts below.`.trim();
       const pick = (row: number) => at(state.report.picks, row);
       table.set(cells(state).map(({ text, order, cell, ...rest }) => ({
         ...rest, text: (row: number) => text(pick(row)), order: (row: number) => (order ?? text)(pick(row)),

@@ -20,8 +20,9 @@ function commands(problem: Problem, pick: Pick): Child {
     ...line('Run it again with hardware counters (most drivers let only root read them):', rerun));
 }
 
-function tabs(problem: Problem, pick: Pick): readonly Tab[] {
+function tabs(problem: Problem, pick: Pick, isEmulated: boolean): readonly Tab[] {
   const commandTab: Tab = { name: 'Command line', content: commands(problem, pick) };
+  const emulated = isEmulated ? ' This pick is for the cpu device. On a GPU programs do not run it.' : '';
   if (pick.use === '') {
     const recorded = el('p', { class: 'note' }, 'No program runs it: a recording is for reading. A sweep on the GPU at hand makes picks.');
     return [{ name: 'Command line', content: el('div', {}, recorded, commandTab.content) }];
@@ -31,7 +32,7 @@ function tabs(problem: Problem, pick: Pick): readonly Tab[] {
       name,
       content: el('div', { class: 'snippet' },
         code !== '' && el('pre', { tabindex: 0 }, code),
-        el('div', { class: 'row' }, el('p', { class: 'note' }, note), code !== '' && copyButton('Copy', () => code, `Copy the ${name} source`))),
+        el('div', { class: 'row' }, el('p', { class: 'note' }, `${note}${emulated}`), code !== '' && copyButton('Copy', () => code, `Copy the ${name} source`))),
     })),
     commandTab,
   ];
@@ -69,7 +70,7 @@ export function usageView(state: State): View {
       const { pick, problem } = state;
       element.hidden = pick === undefined || problem === null;
       if (pick === undefined || problem === null) return;
-      const made = tabs(problem, pick);
+      const made = tabs(problem, pick, state.group?.emulation ?? false);
       const ids = made.map(() => [freshId('tab'), freshId('panel')] as const);
       fill(list, ...made.map(({ name }, i) =>
         button(name, { role: 'tab', id: ids[i]?.[0], 'aria-controls': ids[i]?.[1] }, () => show(name))));

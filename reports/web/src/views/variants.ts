@@ -1,9 +1,9 @@
 // The table of the chosen variants, and all that is known of the one that is looked at.
 
 import { type CategoryColumn, labelAt, orderAt, textAt, valueAt, type Column } from '../columns';
-import { copyButton, rerunCommand } from '../commands';
+import { commandLine, copyButton, type PrintForm, printCommand, rerunCommand } from '../commands';
 import { kAnyColumn } from '../constraints';
-import { button, type Child, el, fill } from '../dom';
+import { button, type Child, Chooser, el, fill } from '../dom';
 import { bytesText, counted, countText, numberText, speedText, timeRange, timeText } from '../format';
 import { groupRow, outcomeName } from '../group';
 import { kDefault, kPick } from '../report';
@@ -154,6 +154,33 @@ function againstPick(state: State, row: number): string {
   return `${counted(changes.length, 'parameter')} differ${changes.length === 1 ? 's' : ''} (pick -> this): ${changes.join(', ')}.${times}`;
 }
 
+type Printed = readonly [string, PrintForm, string];  // title, --print, more words about it
+
+const kForms: readonly [Printed, ...Printed[]] = [
+  ['Source', 'cuda', 'the source and the instantiation that is compiled'],
+  ['PTX', 'ptx', ''],
+  ['SASS', 'sass', ''],
+  ['Compile log', 'command', 'the shell command that makes the build, whose output is the log'],
+];
+
+// The database has neither source nor machine code: which command prints them, for one form after the other.
+function printing(state: State, row: number): Child {
+  const { problem } = state;
+  const command = (form: PrintForm) => printCommand(problem?.rerun ?? '', state.variant(row), form);
+  if (command('cuda') === '') return null;
+  const line = el('div');
+  const words = el('p', { class: 'note' });
+  const chooser = new Chooser('What was compiled', (value) => show(value));
+  function show(value: string): void {
+    const [title, form, what] = kForms.find((each) => each[1] === value) ?? kForms[0];
+    chooser.offer(kForms.map((each) => ({ value: each[1], text: each[0] })), form);
+    words.textContent = `Prints ${what === '' ? `the ${title} of this variant` : what}. The GPU need not be in the machine. For the size, add: | wc -c`;
+    fill(line, commandLine(command(form)));
+  }
+  show('cuda');
+  return el('div', { class: 'printing' }, chooser.element, line, words);
+}
+
 function detailOf(state: State, row: number): Child {
   const { group, problem, report } = state;
   if (group === null || problem === null) return null;
@@ -185,9 +212,11 @@ function detailOf(state: State, row: number): Child {
       ['Registers', Number.isNaN(real(variants.registers)) ? '' : numberText(real(variants.registers))],
       ['Spilled', Number.isNaN(real(variants.spill_bytes)) ? '' : bytesText(real(variants.spill_bytes))],
       ['Static shared memory', Number.isNaN(real(variants.static_shared_bytes)) ? '' : bytesText(real(variants.static_shared_bytes))],
-      ...(launch?.values ?? []).map((each) => [counterTitle(each.name), numberText(each.value)] as const),
     ),
     message !== '' && el('pre', {}, message),
+    printing(state, row),
+    launch !== undefined && el('details', {}, el('summary', {}, 'Counters of one launch'),
+      facts(...launch.values.map((each) => [counterTitle(each.name), numberText(each.value)] as const))),
     el('div', { class: 'controls' },
       command !== '' && copyButton('Copy the command line', () => command),
       button('Close', {}, () => state.selection.look(null))));

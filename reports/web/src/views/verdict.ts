@@ -10,6 +10,8 @@ import type { State, View } from '../state';
 import { badge, Section } from './section';
 import { usageView } from './usage';
 
+const kTie = 0.005;  // as in the final: what differs by less is no difference
+
 interface Beside {
   readonly pick: Pick;
   readonly peer: Peer;  // the fastest for the pick's problem
@@ -37,10 +39,12 @@ function peerLead(report: Report): Lead | null {
   const notes = (words: string, note: typeof otherMethod) =>
     [...new Set(all.map(({ pick, peer }) => note(report, pick, peer)))].filter((each) => each !== '')
       .map((each) => `${words}: the others were ${each}.`);
+  const lost = all.filter((each) => each.gain < 1 - kTie).length;
+  const where = lost === 0 ? '' : ` It is the faster one at ${countText(lost)} of them.`;
   const range = all.length === 1 ? '' :
-    `Over ${countText(all.length)} problems the fastest other implementation takes ${speedText(least.gain)} to ${speedText(best.gain)} the time of the pick.`;
+    `Over ${countText(all.length)} problems the fastest other implementation takes ${speedText(least.gain)} to ${speedText(best.gain)} the time of the pick.${where}`;
   return {
-    headline: `${problem.operator} ${problem.problem} takes ${timeText(best.pick.time_ns)} on ${at(report.gpus, problem.gpu).model}; `
+    headline: `${problem.operator} ${problem.problem} takes ${timeText(best.pick.time_ns)} with mgtune on ${at(report.gpus, problem.gpu).model}; `
       + `${peerName(best.peer)} takes ${timeText(best.peer.median_ns)} (${speedText(best.gain)}).`,
     beside: [range, ...notes('The methods differ', otherMethod), ...notes('The dates differ', otherDate)].join(' ').trim(),
   };
