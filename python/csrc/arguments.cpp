@@ -48,6 +48,9 @@ Rows weight_row(const Tensor& weight, const Tensor& x, std::int64_t hidden) {
     throw std::invalid_argument("weight has the shape " + shape_text(weight) +
                                 ", but a row of x has " + std::to_string(hidden) + " elements");
   }
+  if (weight.dtype() != x.dtype() && weight.dtype() != torch_abi().aoti_torch_dtype_float32) {
+    throw std::invalid_argument("weight must have the dtype of x, or float32");
+  }
   expect_device(weight, "weight", x.device());
   return contiguous_rows_of(weight);
 }

@@ -273,6 +273,21 @@ def test_two_threads() -> None:
     assert not failures
 
 
+def test_the_flag_of_all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mgtune.torch import _functions
+
+    monkeypatch.setattr(_functions, "_ready_devices", set())
+    monkeypatch.setattr(_functions, "_is_every_gpu_ready", False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for word, is_every_one in (("cpu", False), ("cuda:0", False), ("cuda:1", True), ("cpu", True)):
+        _functions._remember_ready(torch.device(word))
+        assert _functions._is_every_gpu_ready == is_every_one, word
+    monkeypatch.setattr(_functions, "_ready_devices", set())
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    _functions._remember_ready(torch.device("cpu"))
+    assert not _functions._is_every_gpu_ready
+
+
 def test_reload_tables() -> None:
     x = torch.randn(3, 64)
     before = mt.rms_norm(x)
