@@ -43,7 +43,7 @@ echo "installed after $SECONDS s"
 cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"
 mkdir -p "$work/results/h200" && cp results/h200/attention.md "$work/results/h200/"
-mkdir "$work/python" && cp python/build_backend.py "$work/python/" && cp pyproject.toml "$work/"
+mkdir "$work/python" && cp python/build_backend.py python/README.md "$work/python/" && cp pyproject.toml README.md "$work/"
 cp tests/tutorial/run.py docs/pages/guides/tune-a-model.md "$work/"
 cd "$work"
 # One process per core, with one thread of PyTorch each: the models are tiny.

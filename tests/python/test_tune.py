@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-import torch
 
-import mgtune.torch as mt
 from mgtune.torch import _tune
 
 
@@ -85,29 +82,3 @@ def test_budgets(budget: Any, seconds: float) -> None:
 def test_what_is_no_budget(budget: Any) -> None:
     with pytest.raises(ValueError, match="budget is"):
         _tune._seconds(budget)
-
-
-def test_views_are_tuned_with_their_strides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def model(qkv: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
-        q, k, v = (one.view(2, 20, 2, 64).transpose(1, 2) for one in qkv.chunk(3, dim=-1))
-        o = mt.attention(q, k, v, is_causal=True, prefer="mgtune")
-        first, second = cache[0, :, :, :20], cache[1, :, :, :20]
-        return mt.attention(o[:, :, -1:], first, second, prefer="mgtune")
-
-    monkeypatch.setenv("MGTUNE_DB", f"{tmp_path}/results.db")
-    mt.reload_tables()
-    qkv, cache = torch.randn(2, 20, 3 * 128).bfloat16(), torch.randn(2, 2, 2, 32, 64).bfloat16()
-    before = model(qkv, cache)
-    report = mt.tune(model, qkv, cache, budget="2s")
-    problems = {row.operator: dict(word.split("=") for word in row.problem.split()) for row in report.rows}
-    assert problems.keys() == {"attention.prefill", "attention.decode"}
-    # The distances of sequences and of rows in the packed projection, and of sequences and of heads in the cache.
-    for name in "qkv":
-        assert problems["attention.prefill"][f"{name}_sb"] == str(20 * 3 * 128)
-        assert problems["attention.prefill"][f"{name}_ss"] == str(3 * 128)
-    for name in "kv":
-        assert problems["attention.decode"][f"{name}_sb"] == str(2 * 32 * 64)
-        assert problems["attention.decode"][f"{name}_sh"] == str(32 * 64)
-    torch.testing.assert_close(model(qkv, cache), before, atol=2e-2, rtol=2e-2)
-    monkeypatch.undo()
-    mt.reload_tables()
