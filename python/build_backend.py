@@ -53,6 +53,7 @@ def _use_packages() -> None:
         toolkit = Path(folder, "nvidia", "cu13")
         if Path(toolkit, "include", "nvrtc.h").is_file():
             os.environ["CUDA_HOME"] = str(toolkit)
+            os.environ["MGTUNE_CUDA_HOME_IS_TEMPORARY"] = "1"  # runtime/CMakeLists.txt
             return
 
 
@@ -87,6 +88,17 @@ def _binaries(wheel: zipfile.ZipFile) -> Iterator[ELFFile]:
             yield ELFFile(io.BytesIO(content))
 
 
+def symbol_versions(binary: ELFFile) -> set[str]:
+    """The versions of libraries' symbols that a binary needs: GLIBC_2.34, GLIBCXX_3.4.29."""
+    return {
+        auxiliary.name
+        for section in binary.iter_sections()
+        if isinstance(section, GNUVerNeedSection)
+        for _, auxiliaries in section.iter_versions()
+        for auxiliary in auxiliaries
+    }
+
+
 def needed_glibc(symbol_versions: set[str]) -> tuple[int, int] | None:
     """The glibc for versions such as GLIBC_2.34 and GLIBCXX_3.4.29, or None if no tag stands for it."""
     glibc, libstdcxx = _OLDEST_GLIBC, (0,)
@@ -111,14 +123,12 @@ def manylinux_tag(path: Path) -> str | None:
     with zipfile.ZipFile(path) as wheel:
         own = {Path(name).name for name in wheel.namelist()}
         for binary in _binaries(wheel):
+            versions |= symbol_versions(binary)
             for section in binary.iter_sections():
                 if isinstance(section, DynamicSection):
                     for tag in section.iter_tags("DT_NEEDED"):
                         if tag.needed not in own and not _SYSTEM_LIBRARIES.fullmatch(tag.needed):
                             return None
-                elif isinstance(section, GNUVerNeedSection):
-                    for _, auxiliaries in section.iter_versions():
-                        versions |= {one.name for one in auxiliaries}
     glibc = needed_glibc(versions)
     architecture = re.search(r"-linux_(\w+)\.whl$", path.name)
     if glibc is None or architecture is None:

@@ -5,6 +5,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "dtype.h"
+
 namespace mgtune::torch {
 namespace {
 
@@ -37,8 +39,9 @@ void expect_same(const Tensor& tensor, const char* name, const Tensor& other,
                                 "; the shapes must be equal");
   }
   if (tensor.dtype() != other.dtype()) {
-    throw std::invalid_argument(std::string(name) + " and " + other_name +
-                                " must have the same dtype");
+    throw std::invalid_argument(std::string(name) + " is " + dtype_text(tensor.dtype()) + ", " +
+                                other_name + " is " + dtype_text(other.dtype()) +
+                                "; they must have the same dtype");
   }
   expect_device(other, other_name, tensor.device());
 }
@@ -47,6 +50,11 @@ Rows weight_row(const Tensor& weight, const Tensor& x, std::int64_t hidden) {
   if (weight.element_count() != hidden || weight.sizes().size() != 1) {
     throw std::invalid_argument("weight has the shape " + shape_text(weight) +
                                 ", but a row of x has " + std::to_string(hidden) + " elements");
+  }
+  if (weight.dtype() != x.dtype() && weight.dtype() != torch_abi().aoti_torch_dtype_float32) {
+    throw std::invalid_argument("x is " + dtype_text(x.dtype()) + ", weight is " +
+                                dtype_text(weight.dtype()) +
+                                "; weight must have x's dtype or float32");
   }
   expect_device(weight, "weight", x.device());
   return contiguous_rows_of(weight);

@@ -19,7 +19,8 @@ void expect_same(const Tensor& tensor, const char* name, const Tensor& other,
 // `tensor` is on this device.
 void expect_device(const Tensor& tensor, const char* name, DeviceKey device);
 
-// A weight: one element for each element of a row of x, on the same device.
+// A weight: one element for each element of a row of x, on the same device, of x's dtype or
+// float32.
 Rows weight_row(const Tensor& weight, const Tensor& x, std::int64_t hidden);
 
 // The factors 1 / sqrt(mean(x^2) + eps) that the forward pass left: float32, one for each row of x.

@@ -32,8 +32,8 @@ void expect_dtype(const Tensor& q) {
   if (q.dtype() == abi.aoti_torch_dtype_float16 || q.dtype() == abi.aoti_torch_dtype_bfloat16) {
     return;
   }
-  throw std::invalid_argument(
-      "mgtune's attention has kernels for float16 and bfloat16; q has another dtype");
+  throw std::invalid_argument("mgtune's attention has kernels for float16 and bfloat16, but q is " +
+                              dtype_text(q.dtype()));
 }
 
 }  // namespace
@@ -61,7 +61,10 @@ HeadSizes check_heads(const Tensor& q, const Tensor& k, const Tensor& v, std::si
   expect_dims(k, "k", dims);
   expect_same(k, "k", v, "v");
   expect_dtype(q);
-  if (q.dtype() != k.dtype()) throw std::invalid_argument("q and k must have the same dtype");
+  if (q.dtype() != k.dtype()) {
+    throw std::invalid_argument("q is " + dtype_text(q.dtype()) + ", k is " +
+                                dtype_text(k.dtype()) + "; they must have the same dtype");
+  }
   expect_device(k, "k", q.device());
   const HeadSizes sizes{q.sizes()[1], k.sizes()[1], q.sizes().back()};
   const auto refuse = [&](const std::string& why) {
@@ -109,6 +112,7 @@ void* int_data(const Tensor& tensor, const char* name, std::span<const std::int6
     std::string text;
     for (const std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
     throw std::invalid_argument(std::string(name) + " has the shape " + shape_text(tensor) +
+                                " and is " + dtype_text(tensor.dtype()) +
                                 "; it must be int32 of shape (" + text + ")");
   }
   expect_device(tensor, name, q.device());

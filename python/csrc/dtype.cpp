@@ -1,7 +1,6 @@
 #include "dtype.h"
 
 #include <stdexcept>
-#include <string>
 
 #include "torch_abi.h"
 
@@ -13,9 +12,17 @@ const char* dtype_name(std::int32_t code) {
   if (code == abi.aoti_torch_dtype_float16) return "f16";
   if (code == abi.aoti_torch_dtype_bfloat16) return "bf16";
   throw std::invalid_argument(
-      "mgtune has kernels for float32, float16 and bfloat16; this tensor has another dtype "
-      "(code " +
-      std::to_string(code) + ")");
+      "mgtune has kernels for float32, float16 and bfloat16, but the tensor is " +
+      dtype_text(code));
+}
+
+std::string dtype_text(std::int32_t code) {
+  const TorchAbi& abi = torch_abi();
+#define MGTUNE_NAME(dtype) \
+  if (code == abi.aoti_torch_dtype_##dtype) return #dtype;
+  MGTUNE_TORCH_DTYPES(MGTUNE_NAME)
+#undef MGTUNE_NAME
+  return "of PyTorch's dtype with the code " + std::to_string(code);
 }
 
 }  // namespace mgtune::torch

@@ -36,7 +36,7 @@ void norm(StackValue* stack, bool has_rstd) {
   const Rows weights = weight_row(weight, x, rows.length);
   Tensor y = Tensor::empty(x.sizes(), x.dtype(), x.device());
   Tensor rstd = has_rstd ? rstd_of(x) : Tensor();
-  if (rows.count > 0) {
+  if (rows.count > 0 && rows.length > 0) {
     const std::array dims{rows.count, rows.stride_dim()};
     const std::array tensors{rows.data, weights.data, y.data(), has_rstd ? rstd.data() : nullptr};
     launch(norm_key(kNorm, x, rows, weight, has_rstd), DeviceScope(x.device()), dims, tensors,
@@ -59,7 +59,7 @@ void add_norm(StackValue* stack, bool has_rstd) {
   Tensor y = Tensor::empty(x.sizes(), x.dtype(), x.device());
   Tensor s = Tensor::empty(x.sizes(), x.dtype(), x.device());
   Tensor rstd = has_rstd ? rstd_of(x) : Tensor();
-  if (rows.count > 0) {
+  if (rows.count > 0 && rows.length > 0) {
     const std::array dims{rows.count, rows.stride_dim()};
     const std::array tensors{rows.data, residuals.data, weights.data,
                              y.data(),  s.data(),       has_rstd ? rstd.data() : nullptr};
@@ -91,7 +91,7 @@ void norm_backward(StackValue* stack, bool has_residual) {
 
   Tensor dx = Tensor::empty(s.sizes(), s.dtype(), s.device());
   Tensor dw = dw_of(weight, needs_dw);
-  if (rows.count > 0) {
+  if (rows.count > 0 && rows.length > 0) {
     const std::array dims{rows.count, rows.stride_dim()};
     std::array<void*, 7> tensors{gradient.data, rows.data, weights.data, factors.data};
     std::size_t count = 4;

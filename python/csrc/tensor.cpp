@@ -14,7 +14,7 @@ constexpr std::size_t kMaxDims = 64;  // as many as PyTorch allows
 
 Tensor Tensor::empty(std::span<const std::int64_t> sizes, std::int32_t dtype, DeviceKey device) {
   if (sizes.size() > kMaxDims) throw std::invalid_argument("a tensor has more than 64 dims");
-  std::array<std::int64_t, kMaxDims> strides{};
+  std::array<std::int64_t, kMaxDims> strides;  // only the first ones are set and read
   std::int64_t stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
@@ -30,41 +30,38 @@ Tensor Tensor::empty_strided(std::span<const std::int64_t> sizes,
   check(torch_abi().aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.data(),
                                              strides.data(), dtype, device.type, device.index,
                                              &handle));
-  return Tensor(handle);
+  Tensor tensor(handle);
+  tensor.known_.dtype = dtype;
+  tensor.known_.device = device;
+  return tensor;
 }
 
-std::span<const std::int64_t> Tensor::sizes() const {
-  std::int64_t dims = 0;
+void Tensor::ask_sizes() const {
   std::int64_t* sizes = nullptr;
-  check(torch_abi().aoti_torch_get_dim(handle_, &dims));
   check(torch_abi().aoti_torch_get_sizes(handle_, &sizes));
-  return {sizes, static_cast<std::size_t>(dims)};
+  check(torch_abi().aoti_torch_get_dim(handle_, &known_.dims));
+  known_.sizes = sizes;
 }
 
-std::span<const std::int64_t> Tensor::strides() const {
-  std::int64_t dims = 0;
+void Tensor::ask_strides() const {
   std::int64_t* strides = nullptr;
-  check(torch_abi().aoti_torch_get_dim(handle_, &dims));
   check(torch_abi().aoti_torch_get_strides(handle_, &strides));
-  return {strides, static_cast<std::size_t>(dims)};
+  if (known_.dims == kUnknown) ask_sizes();
+  known_.strides = strides;
+}
+
+void Tensor::ask_dtype() const { check(torch_abi().aoti_torch_get_dtype(handle_, &known_.dtype)); }
+
+void Tensor::ask_device() const {
+  DeviceKey device;
+  check(torch_abi().aoti_torch_get_device_type(handle_, &device.type));
+  check(torch_abi().aoti_torch_get_device_index(handle_, &device.index));
+  known_.device = device;
 }
 
 std::int64_t Tensor::element_count() const {
   const std::span<const std::int64_t> all = sizes();
   return std::accumulate(all.begin(), all.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-std::int32_t Tensor::dtype() const {
-  std::int32_t dtype = 0;
-  check(torch_abi().aoti_torch_get_dtype(handle_, &dtype));
-  return dtype;
-}
-
-DeviceKey Tensor::device() const {
-  DeviceKey device;
-  check(torch_abi().aoti_torch_get_device_type(handle_, &device.type));
-  check(torch_abi().aoti_torch_get_device_index(handle_, &device.index));
-  return device;
 }
 
 void* Tensor::data() const {

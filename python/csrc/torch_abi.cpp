@@ -35,7 +35,11 @@ std::string bind_torch_abi() {
 #define MGTUNE_BIND(name)                             \
   if (!bind(cpu, #name, code)) return missing(#name); \
   abi.name = code();
-  MGTUNE_TORCH_CODES(MGTUNE_BIND)
+#define MGTUNE_BIND_DTYPE(dtype) MGTUNE_BIND(aoti_torch_dtype_##dtype)
+  MGTUNE_TORCH_DTYPES(MGTUNE_BIND_DTYPE)
+  MGTUNE_BIND(aoti_torch_device_type_cpu)
+  MGTUNE_BIND(aoti_torch_device_type_cuda)
+#undef MGTUNE_BIND_DTYPE
 #undef MGTUNE_BIND
   // Only newer versions have it; without it messages are shorter.
   (void)bind(cpu, "torch_exception_get_what_without_backtrace",

@@ -48,24 +48,31 @@ using OperatorFunction = void (*)(StackValue* stack, std::uint64_t inputs, std::
   X(aoti_torch_library_def, (LibraryHandle, const char*))                                   \
   X(torch_library_impl, (LibraryHandle, const char*, OperatorFunction, std::uint64_t))
 
-// The codes of dtypes and device types, which are functions in the interface.
-#define MGTUNE_TORCH_CODES(X)   \
-  X(aoti_torch_dtype_float32)   \
-  X(aoti_torch_dtype_float16)   \
-  X(aoti_torch_dtype_bfloat16)  \
-  X(aoti_torch_dtype_int8)      \
-  X(aoti_torch_dtype_int32)     \
-  X(aoti_torch_device_type_cpu) \
-  X(aoti_torch_device_type_cuda)
+// The dtypes that kernels take, and those that messages name.
+#define MGTUNE_TORCH_DTYPES(X) \
+  X(float32)                   \
+  X(float16)                   \
+  X(bfloat16)                  \
+  X(float64)                   \
+  X(complex64)                 \
+  X(bool)                      \
+  X(uint8)                     \
+  X(int8)                      \
+  X(int16)                     \
+  X(int32)                     \
+  X(int64)
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a parameter list in parentheses would be another type
 struct TorchAbi {
 #define MGTUNE_MEMBER(name, parameters) std::int32_t(*name) parameters = nullptr;
   MGTUNE_TORCH_FUNCTIONS(MGTUNE_MEMBER)
 #undef MGTUNE_MEMBER
-#define MGTUNE_MEMBER(name) std::int32_t name = 0;
-  MGTUNE_TORCH_CODES(MGTUNE_MEMBER)
+  // The codes of dtypes and device types, which are functions in the interface.
+#define MGTUNE_MEMBER(dtype) std::int32_t aoti_torch_dtype_##dtype = 0;
+  MGTUNE_TORCH_DTYPES(MGTUNE_MEMBER)
 #undef MGTUNE_MEMBER
+  std::int32_t aoti_torch_device_type_cpu = 0;
+  std::int32_t aoti_torch_device_type_cuda = 0;
   // Null if this PyTorch was built without CUDA.
   std::int32_t (*aoti_torch_get_current_cuda_stream)(std::int32_t device, void** stream) = nullptr;
   const char* (*torch_exception_get_what_without_backtrace)() = nullptr;

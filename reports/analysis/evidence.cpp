@@ -120,12 +120,14 @@ void add_speedup_interval(const FinalistRecord& of_pick, const FinalistRecord& o
                           ReportPick& pick) {
   if (of_pick.median_low_ns <= 0 || of_default.median_low_ns <= 0) return;
   const auto width = [](double larger, double smaller) { return std::log(larger / smaller); };
+  // With std::hypot the Python package would need glibc 2.35 in the place of 2.34.
+  const auto both = [](double one, double other) { return std::sqrt(one * one + other * other); };
   pick.speedup_low =
-      *pick.speedup * std::exp(-std::hypot(width(of_default.median_ns, of_default.median_low_ns),
-                                           width(of_pick.median_high_ns, of_pick.median_ns)));
+      *pick.speedup * std::exp(-both(width(of_default.median_ns, of_default.median_low_ns),
+                                     width(of_pick.median_high_ns, of_pick.median_ns)));
   pick.speedup_high =
-      *pick.speedup * std::exp(std::hypot(width(of_default.median_high_ns, of_default.median_ns),
-                                          width(of_pick.median_ns, of_pick.median_low_ns)));
+      *pick.speedup * std::exp(both(width(of_default.median_high_ns, of_default.median_ns),
+                                    width(of_pick.median_ns, of_pick.median_low_ns)));
 }
 
 // What the final that decided a pick says about it: its interval, and that of its speed-up over the

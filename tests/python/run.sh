@@ -49,7 +49,7 @@ cp -r tests/python "$work/tests"
 cp -r examples "$work/examples"
 mkdir "$work/scripts" && cp scripts/peer_implementations.py "$work/scripts/"
 mkdir -p "$work/results/h200" && cp results/h200/attention.md "$work/results/h200/"
-mkdir "$work/python" && cp python/build_backend.py "$work/python/" && cp pyproject.toml "$work/"
+mkdir "$work/python" && cp python/build_backend.py python/README.md "$work/python/" && cp pyproject.toml README.md "$work/"
 cp tests/tutorial/run.py docs/pages/guides/tune-a-model.md "$work/"
 cd "$work"
 # One process per core, with one thread of PyTorch each: the models are tiny.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
 
 import pytest
 import torch
 
 from mgtune.bench import __main__ as bench
+from mgtune.bench import attention
 from mgtune.bench.norm import eager_norm, norms
 from mgtune.bench.swiglu import gates
 from mgtune.bench.table import Row, Table
@@ -21,6 +24,63 @@ def test_candidates_compute_the_same() -> None:
         torch.testing.assert_close(norm(x, weight), eager_norm(x, weight), msg=name)
     for gate in gates(compiles=False).values():
         torch.testing.assert_close(gate(x, x), torch.nn.functional.silu(x) * x)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        # Shapes of test_attention.py: their kernels are compiled once.
+        attention.Case("prefill", (20, 20), 4, 2, 64),
+        attention.Case("prefill", (20, 20), 4, 2, 64, is_causal=False),
+        attention.Case("varlen", (5, 15), 4, 2, 64),
+        attention.Case("decode", (20, 20), 4, 2, 64),
+    ],
+    ids=str,
+)
+def test_attentions_compute_the_same(
+    case: attention.Case, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "flash_attn", fake_flash_attn())
+    inputs = attention.inputs_of(case, "cpu")
+    able = attention.running(attention.attentions(case, "cpu"), case, "cpu")
+    # PyTorch has no cuDNN here, and no attention over packed sequences.
+    assert list(able) == ["mgtune", *([] if case.kind == "varlen" else ["flash"]), "flash_attn"]
+    assert f"does not run {case}: " in capsys.readouterr().err
+    results = {name: one(*inputs) for name, one in able.items()}
+    for name, result in results.items():
+        assert result.shape == inputs[0].shape
+        torch.testing.assert_close(result, results["flash_attn"], atol=2e-2, rtol=2e-2, msg=name)
+
+
+def fake_flash_attn() -> ModuleType:
+    """The three functions of flash_attn that the benchmark calls, computed by PyTorch."""
+
+    def dense(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False) -> torch.Tensor:
+        q, k, v = (one.transpose(1, 2) for one in (q, k, v))
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=causal, enable_gqa=True
+        ).transpose(1, 2)
+
+    def cached(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cache_seqlens: int) -> torch.Tensor:
+        return dense(q, k[:, :cache_seqlens], v[:, :cache_seqlens])
+
+    def packed(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, q_starts: torch.Tensor, *_: object, causal: bool
+    ) -> torch.Tensor:
+        bounds = zip(q_starts[:-1].tolist(), q_starts[1:].tolist(), strict=True)
+        parts = [dense(*(one[None, low:high] for one in (q, k, v)), causal=causal) for low, high in bounds]
+        return torch.cat(parts, dim=1)[0]
+
+    module: Any = ModuleType("flash_attn")
+    module.flash_attn_func, module.flash_attn_with_kvcache, module.flash_attn_varlen_func = dense, cached, packed
+    return cast(ModuleType, module)
+
+
+def test_the_cases_of_attention_have_names() -> None:
+    names = [str(case) for case in attention.CASES]
+    assert names[0] == "8 x 2048, 32/8 heads of 64, causal"
+    assert "8 of 128 to 3072, 32/8 heads of 128, causal" in names
+    assert "64 x 8192, 32/8 heads of 128" in names
 
 
 def test_a_table_of_times() -> None:

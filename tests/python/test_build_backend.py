@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import subprocess
 import sys
 import zipfile
@@ -11,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import mgtune
 
 pytest.importorskip("scikit_build_core")
 pytest.importorskip("elftools")
@@ -20,6 +23,7 @@ pytest.importorskip("wheel")
 @pytest.fixture(name="backend")
 def _backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setenv("CUDA_HOME", "/no/such/toolkit")
+    monkeypatch.setenv("MGTUNE_CUDA_HOME_IS_TEMPORARY", "")
     # Beside the tests where run.sh copies both, two folders up in the source tree.
     roots = Path(__file__).resolve().parents[1:3]
     root = next(one for one in roots if (one / "pyproject.toml").is_file())
@@ -50,6 +54,7 @@ def test_a_toolkit_is_used(
     assert "nvidia" not in " ".join(backend.get_requires_for_build_wheel())
     backend._use_packages()
     assert os.environ["CUDA_HOME"] == str(tmp_path / "cuda")
+    assert os.environ["MGTUNE_CUDA_HOME_IS_TEMPORARY"] == ""
 
 
 def test_the_packages_are_found_on_the_path(
@@ -59,6 +64,7 @@ def test_the_packages_are_found_on_the_path(
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     backend._use_packages()
     assert os.environ["CUDA_HOME"] == str(toolkit)
+    assert os.environ["MGTUNE_CUDA_HOME_IS_TEMPORARY"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +84,21 @@ def test_symbol_versions_say_which_glibc(
     backend: ModuleType, versions: set[str], glibc: tuple[int, int] | None
 ) -> None:
     assert backend.needed_glibc(versions) == glibc
+
+
+def test_the_package_needs_the_glibc_that_its_guide_names(backend: ModuleType) -> None:
+    if tuple(map(int, platform.libc_ver()[1].split("."))) > (2, 36):
+        pytest.skip("built on Debian 12 it needs 2.34; newer systems give their own versions")
+    elffile = importlib.import_module("elftools.elf.elffile")
+    package = Path(mgtune.__file__).parent
+    binaries = [package / "bin" / "mgtune", *package.glob("**/*.so*")]
+    assert len(binaries) == 4
+    for binary in binaries:
+        with binary.open("rb") as file:
+            versions = backend.symbol_versions(elffile.ELFFile(file))
+        newer = {one for one in versions if one.startswith("GLIBC_") and backend.needed_glibc({one}) > (2, 34)}
+        assert not newer, f"{binary} needs {newer}"
+        assert b"pip-build-env" not in binary.read_bytes()  # where the build found the headers
 
 
 def _library(folder: Path, name: str, code: str, *options: str) -> Path:

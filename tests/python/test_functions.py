@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
@@ -106,6 +107,23 @@ def test_no_rows() -> None:
     assert mt.add_rms_norm(x, x, weight, EPS)[1].shape == (0, 64)
 
 
+def test_no_rows_have_gradients() -> None:
+    x = torch.empty(0, 64, requires_grad=True)
+    y, s = mt.add_rms_norm(x, x, None, EPS)
+    for result in (y.sum() + s.sum(), mt.swiglu(x, x).sum(), mt.swiglu_packed(x).sum()):
+        (gradient,) = torch.autograd.grad(result, x)
+        assert gradient.shape == (0, 64)
+
+
+def test_rows_without_elements() -> None:
+    x, weight = torch.empty(3, 0, requires_grad=True), torch.empty(0, requires_grad=True)
+    y, s = mt.add_rms_norm(mt.rms_norm(x, weight, EPS), x, weight, EPS)
+    assert y.shape == s.shape == (3, 0)
+    for gradient, tensor in zip(torch.autograd.grad((y.sum(), s.sum()), (x, weight)), (x, weight), strict=True):
+        assert gradient.shape == tensor.shape
+    assert mt.swiglu(x, x).shape == mt.swiglu_packed(x).shape == (3, 0)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gradients_of_rms_norm(dtype: torch.dtype) -> None:
     x = torch.randn(2, 3, 64, dtype=dtype, requires_grad=True)
@@ -167,6 +185,37 @@ def test_gradient_of_a_view() -> None:
     expect_close(actual, expected, torch.float32)
 
 
+def test_gradients_at_odd_pointers() -> None:
+    def odd(*sizes: int) -> torch.Tensor:
+        """bfloat16 whose first element is aligned to 2 bytes only."""
+        return torch.randn(math.prod(sizes) + 1).bfloat16()[1:].view(sizes)
+
+    x, residual, dy, ds = (odd(4, 64).requires_grad_() for _ in range(4))
+    weight = odd(64).requires_grad_()
+    s = (x + residual).double()
+    for results, inputs, expected in (
+        ((mt.rms_norm(x, weight, EPS),), (x, weight), (reference_norm(x, weight, EPS),)),
+        (mt.add_rms_norm(x, residual, weight, EPS), (x, weight), (reference_norm(s, weight, EPS), s)),
+        ((mt.swiglu(x, residual),), (x, residual), (reference_swiglu(x, residual),)),
+    ):
+        dys = (dy.detach(), ds.detach())[: len(results)]
+        for one, other in zip(
+            torch.autograd.grad(results, inputs, dys),
+            torch.autograd.grad(expected, inputs, [each.double() for each in dys]),
+            strict=True,
+        ):
+            expect_close(one, other, torch.bfloat16)
+
+
+def test_gradients_with_a_weight_of_float32() -> None:
+    x, weight = torch.randn(4, 64).bfloat16().requires_grad_(), torch.randn(64, requires_grad=True)
+    dx, dw = torch.autograd.grad(mt.rms_norm(x, weight, EPS).sum(), (x, weight))
+    assert dx.dtype == torch.bfloat16 and dw.dtype == torch.float32
+    expected = torch.autograd.grad(reference_norm(x, weight, EPS).sum(), (x, weight))
+    expect_close(dx, expected[0], torch.bfloat16)
+    expect_close(dw, expected[1], torch.bfloat16)
+
+
 def test_backward_twice() -> None:
     x = torch.randn(3, 64, requires_grad=True)
     y = mt.rms_norm(x, torch.ones(64), EPS)
@@ -174,6 +223,8 @@ def test_backward_twice() -> None:
     first = x.grad.clone()  # type: ignore[union-attr]
     y.sum().backward()
     assert torch.equal(x.grad, 2 * first)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()  # the tensors that it needs are freed
 
 
 def test_second_derivatives_are_refused() -> None:
@@ -183,16 +234,18 @@ def test_second_derivatives_are_refused() -> None:
             torch.autograd.grad(y.sum(), x, create_graph=True)
 
 
-def test_checkpointing() -> None:
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpointing(use_reentrant: bool) -> None:
     x, weight = torch.randn(3, 64, requires_grad=True), torch.randn(64, requires_grad=True)
 
     def block(x: torch.Tensor) -> torch.Tensor:
         return mt.swiglu_packed(mt.rms_norm(x, weight, EPS))
 
     expected = torch.autograd.grad(block(x).sum(), (x, weight))
-    again = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)
-    for one, other in zip(torch.autograd.grad(again.sum(), (x, weight)), expected, strict=True):
-        assert torch.equal(one, other)
+    again = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=use_reentrant)
+    again.sum().backward()
+    for one, other in zip((x.grad, weight.grad), expected, strict=True):
+        assert one is not None and torch.equal(one, other)
 
 
 def test_inference_mode_then_training() -> None:
@@ -236,6 +289,20 @@ def test_shapes_that_do_not_fit() -> None:
         mt.swiglu_packed(torch.ones(3, 63))
 
 
+def test_a_tensor_on_the_meta_device() -> None:
+    x, weight = torch.ones(3, 64), torch.ones(64, device="meta")
+    residual = torch.ones(3, 64, device="meta")
+    for call in (
+        lambda: mt.rms_norm(x, weight, EPS),
+        lambda: mt.add_rms_norm(x, residual, None, EPS),
+        lambda: mt.swiglu(residual, x),
+        lambda: torch.ops.mgtune.rms_norm(x, weight, EPS),
+    ):
+        with pytest.raises(ValueError, match="the tensors are on cpu and meta"):
+            call()
+    assert mt.rms_norm(residual, weight, EPS).is_meta
+
+
 def test_mixed_dtypes_are_promoted() -> None:
     x, residual = torch.randn(3, 64).bfloat16(), torch.randn(3, 64)
     y, s = mt.add_rms_norm(x, residual, None, EPS)
@@ -271,6 +338,21 @@ def test_two_threads() -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_the_flag_of_all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mgtune.torch import _functions
+
+    monkeypatch.setattr(_functions, "_ready_devices", set())
+    monkeypatch.setattr(_functions, "_is_every_gpu_ready", False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for word, is_every_one in (("cpu", False), ("cuda:0", False), ("cuda:1", True), ("cpu", True)):
+        _functions._remember_ready(torch.device(word))
+        assert _functions._is_every_gpu_ready == is_every_one, word
+    monkeypatch.setattr(_functions, "_ready_devices", set())
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    _functions._remember_ready(torch.device("cpu"))
+    assert not _functions._is_every_gpu_ready
 
 
 def test_reload_tables() -> None:

@@ -97,6 +97,22 @@ def test_other_streams_and_freed_tensors() -> None:
         torch.testing.assert_close(y, weight.expand(512, -1), atol=1e-5, rtol=1e-5)
 
 
+def test_a_result_that_another_stream_reads() -> None:
+    side, weight = torch.cuda.Stream(), torch.ones(4096, device="cuda")
+    copies = []
+    for i in range(8):
+        y = mt.rms_norm(torch.full((512, 4096), float(i + 1), device="cuda"), weight, 0.0)
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(100_000)
+            copies.append(y.clone())
+        y.record_stream(side)
+        del y  # its memory must wait for the other stream
+    torch.cuda.synchronize()
+    for one in copies:
+        torch.testing.assert_close(one, torch.ones_like(one), atol=1e-5, rtol=1e-5)
+
+
 def test_another_device_than_the_current_one() -> None:
     if torch.cuda.device_count() < 2:
         pytest.skip("there is one GPU")

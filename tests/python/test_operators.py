@@ -65,6 +65,27 @@ def test_opcheck_without_dw(name: str, needs_dw: bool) -> None:
         torch.library.opcheck(getattr(torch.ops.mgtune, name).default, inputs)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int32, torch.int64, torch.bool, torch.complex64])
+def test_dtypes_without_kernels(dtype: torch.dtype) -> None:
+    x, name = torch.ones(3, 64, dtype=dtype), str(dtype).removeprefix("torch.")
+    for call in (
+        lambda: torch.ops.mgtune.rms_norm(x, x[0], 1e-5),
+        lambda: torch.ops.mgtune.add_rms_norm(x, x, x[0], 1e-5),
+        lambda: torch.ops.mgtune.swiglu(x, x),
+        lambda: torch.ops.mgtune.swiglu_packed(x),
+    ):
+        with pytest.raises(ValueError, match=f"float32, float16 and bfloat16, but the tensor is {name}"):
+            call()
+
+
+def test_messages_name_both_dtypes() -> None:
+    x = torch.ones(3, 64)
+    with pytest.raises(ValueError, match="x is float32, weight is float16; weight must have x's dtype or float32"):
+        torch.ops.mgtune.rms_norm(x, torch.ones(64).half(), 1e-5)
+    with pytest.raises(ValueError, match="gate is float32, up is float64; they must have the same dtype"):
+        torch.ops.mgtune.swiglu(x, x.double())
+
+
 def _all(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     y = mt.rms_norm(x, weight, 1e-5) + mt.rms_norm(x)
     y, s = mt.add_rms_norm(y, x, weight, 1e-5, 1.0)

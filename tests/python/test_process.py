@@ -179,24 +179,55 @@ def test_the_program() -> None:
         assert mgtune.__version__ in output
 
 
+class Model(torch.nn.Module):
+    """A norm and an MLP, and attention of a packed projection and of a cache that has room for more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(mt.RMSNorm(64), mt.SwiGLU(64, 32))
+
+    def forward(self, x: torch.Tensor, qkv: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
+        q, k, v = (one.view(2, 20, 2, 64).transpose(1, 2) for one in qkv.chunk(3, dim=-1))
+        o = mt.attention(q, k, v, is_causal=True, prefer="mgtune")
+        first, second = cache[0, :, :, :20], cache[1, :, :, :20]
+        o = mt.attention(o[:, :, -1:], first, second, prefer="mgtune")
+        y: torch.Tensor = self.layers(x) + o.float().sum()
+        return y
+
+
+# One test, because one sweep at a time may use a device.
 def test_tune(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MGTUNE_DB", f"{tmp_path}/results.db")
     mt.reload_tables()
-    model = torch.nn.Sequential(mt.RMSNorm(64), mt.SwiGLU(64, 32)).train()
-    report = mt.tune(model, torch.randn(5, 64), budget="6s")
-    assert {row.operator for row in report.rows} == {
+    model = Model().train()
+    inputs = torch.randn(5, 64), torch.randn(2, 20, 3 * 128).bfloat16(), torch.randn(2, 2, 2, 32, 64).bfloat16()
+    before = model(*inputs)
+    report = mt.tune(model, *inputs, budget="6s")
+    problems = {row.operator: dict(word.split("=") for word in row.problem.split()) for row in report.rows}
+    assert problems.keys() == {
         "rmsnorm.forward",
         "rmsnorm.backward",
         "swiglu.packed_forward",
         "swiglu.packed_backward",
+        "attention.prefill",
+        "attention.decode",
     }
+    # Views are tuned with their strides: the distances of sequences and of rows in the packed projection, and
+    # of sequences and of heads in the cache.
+    for name in "qkv":
+        assert problems["attention.prefill"][f"{name}_sb"] == str(20 * 3 * 128)
+        assert problems["attention.prefill"][f"{name}_ss"] == str(3 * 128)
+    for name in "kv":
+        assert problems["attention.decode"][f"{name}_sb"] == str(2 * 32 * 64)
+        assert problems["attention.decode"][f"{name}_sh"] == str(32 * 64)
     assert all(row.tuned_us > 0 for row in report.rows)
     assert "rows=5" in str(report) and "emulation" in str(report)
     assert all(parameter.grad is None for parameter in model.parameters())
     assert "MGTUNE_RECORD" not in os.environ
+    torch.testing.assert_close(model(*inputs), before, atol=2e-2, rtol=2e-2)
     assert "patch(model) first" in str(mt.tune(torch.nn.Linear(2, 2), torch.randn(2, 2)))
     with pytest.raises(ValueError, match="'soon'.*'60s'"):
-        mt.tune(model, torch.randn(5, 64), budget="soon")
+        mt.tune(model, *inputs, budget="soon")
     with pytest.raises(ValueError, match="which device"):
         mt.tune(lambda: None)
     monkeypatch.undo()

@@ -12,19 +12,19 @@ import torch
 
 import mgtune
 import mgtune.torch as mt
-from mgtune.bench import first_call, norm, plot, swiglu, training
+from mgtune.bench import attention, first_call, norm, plot, swiglu, training
 from mgtune.bench.table import Table
 
 _NO_GPU = 4  # the exit status of the program mgtune for a machine that lacks something
 
-_PARTS = ("norm", "backward", "swiglu", "host", "first", "train")
+_PARTS = ("norm", "backward", "swiglu", "attention", "host", "first", "train")
 
 
 def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m mgtune.bench",
-        description="Times mgtune's kernels beside PyTorch's, torch.compile and, where it is "
-        "installed, Liger, on the first GPU.",
+        description="Times mgtune's kernels beside PyTorch's, torch.compile and, where they are "
+        "installed, Liger and flash_attn, on the first GPU.",
         epilog="Ratios above 1 mean that mgtune is faster. GPU times: the candidates take turns, the "
         "data is not in the L2 cache, host time does not count; the median of 7 rounds.",
     )
@@ -63,6 +63,7 @@ def _run(arguments: argparse.Namespace) -> list[Table]:
         "norm": lambda: [norm.forward_table(compiles)],
         "backward": lambda: [norm.both_table(compiles)],
         "swiglu": lambda: [swiglu.swiglu_table(compiles)],
+        "attention": attention.attention_tables,
         "host": lambda: [norm.host_table()],
         "first": lambda: [first_call.first_call_table()],
         "train": lambda: training.training_tables(

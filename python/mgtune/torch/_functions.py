@@ -67,45 +67,55 @@ def _refuse_second_derivatives() -> None:
         )
 
 
+# What these functions are called with is what a call costs: PyTorch looks at every argument twice, and
+# longest at one that is no tensor. So the scalars come as one tuple, and those that are rare not at all.
+
+
 class _RmsNorm(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float, weight_offset: float) -> Tensor:
-        y, rstd = _rms_norm_with_rstd_kernel(x, weight, eps, weight_offset)
-        ctx.save_for_backward(x, weight)
-        ctx.rstd = rstd
-        ctx.weight_offset = weight_offset
-        result: Tensor = y
-        return result
+    def forward(ctx: Any, x: Tensor, weight: Tensor, scalars: tuple[float, float]) -> Tensor:
+        eps, weight_offset = scalars
+        y: Tensor
+        if weight_offset:
+            y, rstd = _rms_norm_with_rstd_kernel(x, weight, eps, weight_offset)
+            ctx.weight_offset = weight_offset
+        else:
+            y, rstd = _rms_norm_with_rstd_kernel(x, weight, eps)
+        ctx.save_for_backward(x, weight, rstd)
+        return y
 
     @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor | None, None]:
         _refuse_second_derivatives()
-        x, weight = ctx.saved_tensors
         needs_dw = ctx.needs_input_grad[1]
-        dx, dw = _rms_norm_backward_kernel(dy, x, weight, ctx.rstd, ctx.weight_offset, needs_dw)
-        return dx, dw if needs_dw else None, None, None
+        dx, dw = _rms_norm_backward_kernel(
+            dy, *ctx.saved_tensors, getattr(ctx, "weight_offset", 0.0), needs_dw
+        )
+        return dx, dw if needs_dw else None, None
 
 
 class _AddRmsNorm(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, residual: Tensor, weight: Tensor, eps: float, weight_offset: float
+        ctx: Any, x: Tensor, residual: Tensor, weight: Tensor, scalars: tuple[float, float]
     ) -> tuple[Tensor, Tensor]:
-        y, s, rstd = _add_rms_norm_with_rstd_kernel(x, residual, weight, eps, weight_offset)
-        ctx.save_for_backward(s, weight)
-        ctx.rstd = rstd
-        ctx.weight_offset = weight_offset
+        eps, weight_offset = scalars
+        if weight_offset:
+            y, s, rstd = _add_rms_norm_with_rstd_kernel(x, residual, weight, eps, weight_offset)
+            ctx.weight_offset = weight_offset
+        else:
+            y, s, rstd = _add_rms_norm_with_rstd_kernel(x, residual, weight, eps)
+        ctx.save_for_backward(s, weight, rstd)
         return y, s
 
     @staticmethod
-    def backward(
-        ctx: Any, dy: Tensor, ds: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
+    def backward(ctx: Any, dy: Tensor, ds: Tensor) -> tuple[Tensor, Tensor, Tensor | None, None]:
         _refuse_second_derivatives()
-        s, weight = ctx.saved_tensors
         needs_dw = ctx.needs_input_grad[2]
-        dx, dw = _add_rms_norm_backward_kernel(dy, ds, s, weight, ctx.rstd, ctx.weight_offset, needs_dw)
-        return dx, dx, dw if needs_dw else None, None, None
+        dx, dw = _add_rms_norm_backward_kernel(
+            dy, ds, *ctx.saved_tensors, getattr(ctx, "weight_offset", 0.0), needs_dw
+        )
+        return dx, dx, dw if needs_dw else None, None
 
 
 class _Swiglu(torch.autograd.Function):
@@ -148,8 +158,10 @@ _apply_add_rms_norm = _apply_of(_AddRmsNorm)
 _apply_swiglu = _apply_of(_Swiglu)
 _apply_swiglu_packed = _apply_of(_SwigluPacked)
 
-# The devices on which kernels run.
+# The devices on which kernels run, and whether all GPUs are among them. Asking the flag costs half as
+# much as asking the set.
 _ready_devices: set[torch.device] = set()
+_is_every_gpu_ready = False
 
 
 def _is_ready_now(device: torch.device) -> bool:
@@ -166,6 +178,13 @@ def _is_ready_now(device: torch.device) -> bool:
 
 # What torch.compiler.assume_constant_result does, which would import all of torch.compile.
 _is_ready_now._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def _remember_ready(device: torch.device) -> None:
+    global _is_every_gpu_ready
+    _ready_devices.add(device)
+    gpus = sum(one.type == "cuda" for one in _ready_devices)
+    _is_every_gpu_ready = 0 < gpus == torch.cuda.device_count()
 
 
 def _is_ready(x: Tensor) -> bool:
@@ -185,7 +204,7 @@ def _is_ready(x: Tensor) -> bool:
         return _library.has_operators()
     is_ready = _is_ready_now(x.device)
     if is_ready and not _is_compiling():
-        _ready_devices.add(x.device)
+        _remember_ready(x.device)
     return is_ready
 
 
@@ -220,6 +239,28 @@ def _check_norm(x: Tensor, weight: Tensor) -> None:
         )
 
 
+def _alike(x: Tensor, name: str, other: Tensor, other_name: str) -> tuple[Tensor, Tensor]:
+    """Both tensors in the wider one of their dtypes. Raises ValueError if their shapes differ."""
+    if x.shape != other.shape:
+        raise ValueError(
+            f"{name} has the shape {tuple(x.shape)}, {other_name} has {tuple(other.shape)}; "
+            "the shapes must be equal"
+        )
+    if x.dtype is not other.dtype:
+        dtype = torch.promote_types(x.dtype, other.dtype)
+        x, other = x.to(dtype), other.to(dtype)
+    return x, other
+
+
+def _check_packed(gate_up: Tensor) -> None:
+    """Raises ValueError if the last dim has no halves."""
+    if gate_up.dim() == 0 or gate_up.shape[-1] % 2 != 0:
+        raise ValueError(
+            f"gate_up has the shape {tuple(gate_up.shape)}; its last dim holds gates and ups, so it "
+            "must be even"
+        )
+
+
 def rms_norm(
     x: Tensor, weight: Tensor | None = None, eps: float | None = None, weight_offset: float = 0.0
 ) -> Tensor:
@@ -249,10 +290,9 @@ def rms_norm(
     # The path of most calls comes first: each line of Python costs a tenth of a microsecond.
     if (
         weight is None
-        or weight.dtype is not x.dtype
-        or x.device not in _ready_devices
         or _is_compiling()
         or _is_transformed()
+        or not (x.is_cuda and _is_every_gpu_ready or x.device in _ready_devices)
     ):
         if not _is_ready(x):
             return _fallback.rms_norm(x, weight, eps, weight_offset)
@@ -264,9 +304,11 @@ def rms_norm(
             return result
     try:
         if (x.requires_grad or weight.requires_grad) and _is_grad_enabled():
-            result = _apply_rms_norm(x, weight, eps, weight_offset)
-        else:
+            result = _apply_rms_norm(x, weight, (eps, weight_offset))
+        elif weight_offset:
             result = _rms_norm_kernel(x, weight, eps, weight_offset)
+        else:
+            result = _rms_norm_kernel(x, weight, eps)
     except ValueError:  # the kernel checks its arguments; these checks have better messages
         _is_ready(x)
         _check_norm(x, weight)
@@ -297,29 +339,39 @@ def add_rms_norm(
     Raises:
         As rms_norm.
     """
-    if x.dtype is not residual.dtype:
-        dtype = torch.promote_types(x.dtype, residual.dtype)
-        x, residual = x.to(dtype), residual.to(dtype)
-    if x.shape != residual.shape:
-        raise ValueError(
-            f"x has the shape {tuple(x.shape)}, residual has {tuple(residual.shape)}; "
-            "the shapes must be equal"
-        )
     if eps is None:
         eps = _DEFAULT_EPS
-    if not _is_ready(x):
-        return _fallback.add_rms_norm(x, residual, weight, eps, weight_offset)
-    if weight is None:
-        weight = _ones(x)
-    _check_norm(x, weight)
-    if _is_compiling():
-        y, s = _add_rms_norm(x, residual, weight, eps, weight_offset)
-    elif (
-        x.requires_grad or residual.requires_grad or weight.requires_grad
-    ) and _is_grad_enabled():
-        y, s = _apply_add_rms_norm(x, residual, weight, eps, weight_offset)
-    else:
-        y, s = _add_rms_norm_kernel(x, residual, weight, eps, weight_offset)
+    if (
+        weight is None
+        or _is_compiling()
+        or _is_transformed()
+        or not (x.is_cuda and _is_every_gpu_ready or x.device in _ready_devices)
+    ):
+        x, residual = _alike(x, "x", residual, "residual")
+        if not _is_ready(x):
+            return _fallback.add_rms_norm(x, residual, weight, eps, weight_offset)
+        if weight is None:
+            weight = _ones(x)
+        _check_norm(x, weight)
+        if _is_compiling():
+            y, s = _add_rms_norm(x, residual, weight, eps, weight_offset)
+            return y, s
+    try:
+        if (
+            x.requires_grad or residual.requires_grad or weight.requires_grad
+        ) and _is_grad_enabled():
+            y, s = _apply_add_rms_norm(x, residual, weight, (eps, weight_offset))
+        elif weight_offset:
+            y, s = _add_rms_norm_kernel(x, residual, weight, eps, weight_offset)
+        else:
+            y, s = _add_rms_norm_kernel(x, residual, weight, eps)
+    except ValueError:
+        if x.dtype is not residual.dtype:
+            return add_rms_norm(*_alike(x, "x", residual, "residual"), weight, eps, weight_offset)
+        _alike(x, "x", residual, "residual")
+        _is_ready(x)
+        _check_norm(x, weight)
+        raise
     return y, s
 
 
@@ -341,23 +393,29 @@ def swiglu(gate: Tensor, up: Tensor) -> Tensor:
         ValueError: the shapes or the devices differ.
         RuntimeError: as rms_norm.
     """
-    if gate.dtype is not up.dtype:
-        dtype = torch.promote_types(gate.dtype, up.dtype)
-        gate, up = gate.to(dtype), up.to(dtype)
-    if gate.shape != up.shape:
-        raise ValueError(
-            f"gate has the shape {tuple(gate.shape)}, up has {tuple(up.shape)}; "
-            "the shapes must be equal"
-        )
-    if not _is_ready(gate):
-        return _fallback.swiglu(gate, up)
     result: Tensor
-    if _is_compiling():
-        result = _swiglu(gate, up)
-    elif (gate.requires_grad or up.requires_grad) and _is_grad_enabled():
-        result = _apply_swiglu(gate, up)
-    else:
-        result = _swiglu_kernel(gate, up)
+    if (
+        _is_compiling()
+        or _is_transformed()
+        or not (gate.is_cuda and _is_every_gpu_ready or gate.device in _ready_devices)
+    ):
+        gate, up = _alike(gate, "gate", up, "up")
+        if not _is_ready(gate):
+            return _fallback.swiglu(gate, up)
+        if _is_compiling():
+            result = _swiglu(gate, up)
+            return result
+    try:
+        if (gate.requires_grad or up.requires_grad) and _is_grad_enabled():
+            result = _apply_swiglu(gate, up)
+        else:
+            result = _swiglu_kernel(gate, up)
+    except ValueError:
+        if gate.dtype is not up.dtype:
+            return swiglu(*_alike(gate, "gate", up, "up"))
+        _alike(gate, "gate", up, "up")
+        _is_ready(gate)
+        raise
     return result
 
 
@@ -373,18 +431,25 @@ def swiglu_packed(gate_up: Tensor) -> Tensor:
     Raises:
         As swiglu. ValueError also if the last dim is odd.
     """
-    if gate_up.dim() == 0 or gate_up.shape[-1] % 2 != 0:
-        raise ValueError(
-            f"gate_up has the shape {tuple(gate_up.shape)}; its last dim holds gates and ups, so it "
-            "must be even"
-        )
-    if not _is_ready(gate_up):
-        return _fallback.swiglu_packed(gate_up)
     result: Tensor
-    if _is_compiling():
-        result = _swiglu_packed(gate_up)
-    elif gate_up.requires_grad and _is_grad_enabled():
-        result = _apply_swiglu_packed(gate_up)
-    else:
-        result = _swiglu_packed_kernel(gate_up)
+    if (
+        _is_compiling()
+        or _is_transformed()
+        or not (gate_up.is_cuda and _is_every_gpu_ready or gate_up.device in _ready_devices)
+    ):
+        _check_packed(gate_up)
+        if not _is_ready(gate_up):
+            return _fallback.swiglu_packed(gate_up)
+        if _is_compiling():
+            result = _swiglu_packed(gate_up)
+            return result
+    try:
+        if gate_up.requires_grad and _is_grad_enabled():
+            result = _apply_swiglu_packed(gate_up)
+        else:
+            result = _swiglu_packed_kernel(gate_up)
+    except ValueError:
+        _check_packed(gate_up)
+        _is_ready(gate_up)
+        raise
     return result

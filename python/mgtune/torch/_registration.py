@@ -7,6 +7,7 @@ and the rule for autocast: every operator keeps the dtypes that it is given.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -177,6 +178,24 @@ _FAKES: dict[str, Callable[..., Any]] = {
 }
 
 
+def _on_one_device(fake: Callable[..., Any]) -> Callable[..., Any]:
+    """The fake kernel, which refuses tensors of several devices.
+
+    PyTorch also calls it if only some of the tensors are on the meta device. Nothing would then compute
+    the result.
+    """
+
+    @functools.wraps(fake)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        tensors = [one for one in (*arguments, *options.values()) if isinstance(one, Tensor)]
+        devices = sorted({str(one.device) for one in tensors})
+        if len(devices) > 1:
+            raise ValueError(f"the tensors are on {' and '.join(devices)}; they must be on one device")
+        return fake(*arguments, **options)
+
+    return checked
+
+
 # Each gradient is computed by an operator that has no gradient itself: a second derivative raises
 # PyTorch's error for such an operator.
 
@@ -281,6 +300,7 @@ def _refuse_gradients_of_attention() -> None:
 def register() -> None:
     """Registers everything. Call it once, after the library of operators was loaded."""
     for name, fake in _FAKES.items():
+        fake = _on_one_device(fake)
         torch.library.register_fake(f"mgtune::{name}", fake)
         # The same kernel for eager calls, which autograd does not see.
         torch.library.register_fake(f"mgtune::_{name}", fake)
