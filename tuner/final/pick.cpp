@@ -84,6 +84,7 @@ std::size_t choose(std::span<const OutcomeRecord> entries, std::size_t fastest,
 Status record_problem_metrics(Store& store, std::int64_t id, const Problem& problem) {
   MGTUNE_ASSIGN(const std::vector<Metric> metrics, problem_metrics(problem));
   std::vector<MetricRecord> records;
+  records.reserve(metrics.size());
   for (const Metric& metric : metrics) records.push_back({metric.name, metric.formula.text()});
   return store.record_metrics(id, records);
 }
