@@ -12,7 +12,8 @@
 //            With PINGPONG the consumers take turns in issuing, so that the softmax of one runs
 //            during the products of the other.
 //            Tiles that every row of a warpgroup sees have no mask: the loop has three parts.
-//            The softmax, scale and log2(e), and which tiles are loaded are those of prefill.cu.
+//            The softmax, scale and log2(e), and which tiles are loaded are those of prefill.cu. O
+//            follows a maximum only if it rises by more than 2^8.
 //            In a packed batch the last tile of V can reach into the next sequence. P is 0 there,
 //            but 0 * NaN is NaN, so the consumers overwrite these rows with zeros.
 // Traffic    As prefill.cu, with 64 * CONSUMERS queries per read of K and V.
@@ -28,7 +29,6 @@
 //            BLOCK_N     The keys of a tile.
 //            STAGES      The tiles of K, and of V, in shared memory.
 //            PINGPONG    The consumers take turns in issuing products.
-//            RESCALE     As in prefill.cu.
 //            SCHEDULE    grid: a block has 64 * CONSUMERS rows. dynamic: there is one block per SM,
 //                        which takes the next rows from a counter in global memory. The copies
 //                        for these begin before the rows before them are done.
@@ -301,8 +301,7 @@ struct PrefillJobs {
 };
 
 template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          RESCALE SCALING, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED,
-          bool CAPPED, bool LSE>
+          SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_prefill_wgmma(const __grid_constant__ mg::TensorMap q,
                             const __grid_constant__ mg::TensorMap k,
@@ -310,8 +309,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                             mg::u32* counter, float scale, float softcap, int batch, int seq_q,
                             int seq_k, int heads, int kv_heads, int window, mg::i64 o_sb,
                             mg::i64 o_ss, mg::i64 o_sh) {
-  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, SCALING, CAUSAL,
-                         WINDOWED, CAPPED, LSE, false>;
+  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, CAUSAL, WINDOWED,
+                         CAPPED, LSE, false>;
   const PrefillJobs<V, HEADS_AT_ONCE> jobs{o,     lse,      batch, seq_q, seq_k,
                                            heads, kv_heads, o_sb,  o_ss,  o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
@@ -353,8 +352,7 @@ struct VarlenJobs {
 };
 
 template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          RESCALE SCALING, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED,
-          bool CAPPED, bool LSE>
+          SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_varlen_wgmma(const __grid_constant__ mg::TensorMap q,
                            const __grid_constant__ mg::TensorMap k,
@@ -362,8 +360,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                            const int* k_starts, T* o, float* lse, mg::u32* counter, float scale,
                            float softcap, int sequences, int tokens_q, int max_q, int heads,
                            int kv_heads, int window, mg::i64 o_ss, mg::i64 o_sh) {
-  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, SCALING, CAUSAL,
-                         WINDOWED, CAPPED, LSE, true>;
+  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, CAUSAL, WINDOWED,
+                         CAPPED, LSE, true>;
   const VarlenJobs<V, HEADS_AT_ONCE> jobs{q_starts, k_starts, o,        lse,  sequences, tokens_q,
                                           max_q,    heads,    kv_heads, o_ss, o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);

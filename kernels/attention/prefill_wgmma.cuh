@@ -19,12 +19,12 @@
 
 // The constants of a variant.
 template <class T_, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          RESCALE SCALING, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE, bool PACKED>
+          bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE, bool PACKED>
 struct WgmmaVariant {
   using T = T_;
   static constexpr int kHeadDim = HEAD_DIM, kConsumers = CONSUMERS, kStages = STAGES;
   static constexpr int kRows = 64 * CONSUMERS, kKeys = BLOCK_N;
-  static constexpr bool kPingpong = PINGPONG, kLazyRescale = SCALING == RESCALE::seldom;
+  static constexpr bool kPingpong = PINGPONG;
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
   static constexpr bool kPacked = PACKED;  // other sequences lie before and behind the keys
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && BLOCK_N % 16 == 0, "whole fragments");
@@ -208,8 +208,7 @@ class WarpgroupRows {
       }
       highest[r] = mg::quad_max(x);
     }
-    rises_ = !V::kLazyRescale ||
-             __any_sync(0xffffffffu, rises_enough(highest[0], 0) || rises_enough(highest[1], 1));
+    rises_ = __any_sync(0xffffffffu, rises_enough(highest[0], 0) || rises_enough(highest[1], 1));
     if (rises_) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
