@@ -69,6 +69,7 @@ class PrefillRuntime(Runtime):
             families.append(os.fsencode(family))
         self.dims = [dim for dim in operator["dims"] if dim != "head_dim"]
         self.tensors = list(operator["tensors"])
+        self.workspaces = {}  # of each variant, one for all its cases: they follow one another
         super().__init__(library)
         array = (ctypes.c_char_p * len(families))(*families)
         options = OpenOptions(ctypes.sizeof(OpenOptions), b"auto", None, ctypes.cast(array, ctypes.c_void_p), len(families))
@@ -85,6 +86,9 @@ class PrefillRuntime(Runtime):
 
     def prefill(self, torch, name, case, q, k, v):
         plan, values = self.plan_case(name, case)
+        if name not in self.workspaces:
+            self.workspaces[name] = self.workspace(plan, 0)
+        workspace = self.workspaces[name]
         o = torch.empty_like(q)
         given = {"q": q, "k": k, "v": v, "o": o}
         pointers = [given[tensor].data_ptr() if tensor in given else None for tensor in self.tensors]
@@ -93,7 +97,7 @@ class PrefillRuntime(Runtime):
 
         def call():
             stream = torch.cuda.current_stream().cuda_stream
-            self.must(self.mgr.mgr_launch(plan, stream, values, len(values), pointers, len(pointers), scalars, 2, None))
+            self.must(self.mgr.mgr_launch(plan, stream, values, len(values), pointers, len(pointers), scalars, 2, workspace))
             return o
         return call
 

@@ -15,8 +15,9 @@
 // dimension first. `shared` is a multiple of 128 bytes, and of 1024 with a swizzle of 128 bytes
 // (512 with 64). With a swizzle, a row of the box is as long as the swizzle; 16-byte piece p of row
 // r lies at piece p ^ (r % 8) for 128 bytes, and at p ^ (r / 2 % 4) for 64.
-// Elements outside the tensor are loaded as zeros and count among the bytes that arrive. They are
-// not stored.
+// Elements past the ends of the tensor are loaded as zeros and count among the bytes that arrive.
+// They are not stored. No coordinate is negative: a copy that began before the tensor was an
+// illegal instruction on an H200. The cpu device traps.
 //
 // Source: PTX ISA, "cp.async.bulk.tensor" and "Swizzling modes".
 
@@ -45,7 +46,10 @@ void each_piece_of_box(const ::mgcpu::TensorMap& map, const int (&place)[kRank],
                        const Visit& visit) {
   const u32 row_bytes = map.box[0] * map.element_bytes, elements = 16u / map.element_bytes;
   u32 rows = 1;
-  for (int i = 1; i < kRank; ++i) rows *= map.box[i];
+  for (int i = 0; i < kRank; ++i) {
+    if (place[i] < 0) __trap();
+    if (i > 0) rows *= map.box[i];
+  }
   for (u32 row = 0; row < rows; ++row) {
     bool is_there = true;
     const unsigned char* from = map.memory;
@@ -53,15 +57,14 @@ void each_piece_of_box(const ::mgcpu::TensorMap& map, const int (&place)[kRank],
     for (int i = 1; i < kRank; ++i) {
       const i64 at = i64{place[i]} + left % map.box[i];
       left /= map.box[i];
-      is_there = is_there && at >= 0 && at < static_cast<i64>(map.extent[i]);
+      is_there = is_there && at < static_cast<i64>(map.extent[i]);
       from += at * static_cast<i64>(map.stride_bytes[i - 1]);
     }
     for (u32 piece = 0; piece < row_bytes / 16u; ++piece) {
       const i64 column = i64{place[0]} + piece * elements;
       u32 to = row * row_bytes + piece * 16u;
       if (map.swizzle_bytes > 16u) to ^= to / 128u % (map.swizzle_bytes / 16u) * 16u;
-      const bool is_inside =
-          is_there && column >= 0 && column + elements <= static_cast<i64>(map.extent[0]);
+      const bool is_inside = is_there && column + elements <= static_cast<i64>(map.extent[0]);
       visit(to, is_inside ? from + column * map.element_bytes : nullptr);
     }
   }

@@ -188,12 +188,12 @@ struct BoxCopy {
   std::string kernel() const { return "copy_box<" + std::to_string(rank) + ">"; }
 };
 
-// Boxes inside, over the ends and before the beginning, with each swizzle that kernels use.
+// Boxes inside and over the ends, with each swizzle that kernels use.
 inline std::vector<BoxCopy> box_copies() {
   using Swizzle = TensorMap::Swizzle;
   return {{2, {64, 40}, {64, 16}, {0, 8}, Swizzle::bytes_128},
           {2, {64, 40}, {64, 16}, {0, 32}, Swizzle::bytes_128},
-          {2, {64, 40}, {64, 16}, {0, -3}, Swizzle::none},
+          {2, {64, 40}, {64, 16}, {0, 31}, Swizzle::bytes_128},
           {2, {96, 20}, {32, 24}, {64, 0}, Swizzle::bytes_64},
           {3, {64, 24, 3}, {64, 16, 2}, {0, 16, 1}, Swizzle::bytes_128},
           {4, {32, 24, 3, 2}, {32, 8, 3, 1}, {0, 20, 0, 1}, Swizzle::bytes_64},
