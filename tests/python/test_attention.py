@@ -344,6 +344,9 @@ def test_the_rule_is_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     for (batch, keys), ratio in measured.items():
         assert rule(batch, keys) == (ratio <= 0.95), (batch, keys)
     assert rule(4, 2000)
+    assert rule(4, 2048, queries=2048) and rule(1, 8192, queries=8192, heads=16)
+    for other in ({"queries": 8000}, {"heads": 8, "queries": 8192}, {"head_dim": 64, "queries": 8192}):
+        assert not rule(1, **other), other
     # What was not measured is PyTorch's.
     assert not rule(1, 100) and not rule(16, 1024)
     for other in (

@@ -93,8 +93,8 @@ def why_sdpa(
     """Returns "" if attention() with these arguments runs mgtune's kernels, otherwise why it does not."""
     if prefer == "sdpa":
         return "prefer is 'sdpa'"
-    # One query first: most calls of PyTorch's attention have more, and end here.
-    if prefer == "auto" and (query.dim() != 4 or query.shape[2] != 1):
+    # What costs least first: most calls end here.
+    if prefer == "auto" and (query.dim() != 4 or 1 < query.shape[2] < 2048):
         return "mgtune was not measured to be faster"
     why = _why_kernels_cannot(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
@@ -174,9 +174,10 @@ def attention(
     """Returns softmax(scale * query @ key^T + mask) @ value for each head.
 
     It takes what torch.nn.functional.scaled_dot_product_attention takes and gives the same result.
-    mgtune's kernels run where a measurement says that they are faster: on an H200, in bfloat16, with
-    one query for each of 1 to 8 sequences, 32 query heads, 8 heads of keys of 128, and 1,024 to 65,536
-    keys (see _attention_rule.py). They have no gradient. PyTorch's attention runs in all other cases.
+    mgtune's kernels run where a measurement says that they are faster: on an H200, in bfloat16, with a
+    head_dim of 128. That is prefill of sequences of 2,048 tokens and more, and one query for each of 1
+    to 8 sequences with 32 query heads, 8 heads of keys, and 1,024 to 65,536 keys (_attention_rule.py).
+    They have no gradient. PyTorch's attention runs in all other cases.
 
     Args:
         query: shape (batch, heads, queries, head_dim).
