@@ -318,5 +318,17 @@ TEST(CpuDeadline, MustBeAPositiveNumber) {
   unsetenv("MGTUNE_CPU_DEADLINE_S");
 }
 
+TEST(CpuComputeCapability, IsThatOfAmpereUnlessHopperIsAskedFor) {
+  EXPECT_EQ(open_device("cpu").value()->info().limits.compute_capability, 80);
+  setenv("MGTUNE_CPU_COMPUTE_CAPABILITY", "90", 1);
+  const DeviceLimits hopper = open_device("cpu").value()->info().limits;
+  EXPECT_EQ(hopper.compute_capability, 90);
+  EXPECT_EQ(hopper.max_shared_bytes, 227 << 10);
+  setenv("MGTUNE_CPU_COMPUTE_CAPABILITY", "9.0", 1);
+  EXPECT_THAT(open_device("cpu").status().message(),
+              HasSubstr("MGTUNE_CPU_COMPUTE_CAPABILITY: expected 80 or 90, got '9.0'"));
+  unsetenv("MGTUNE_CPU_COMPUTE_CAPABILITY");
+}
+
 }  // namespace
 }  // namespace mgtune
