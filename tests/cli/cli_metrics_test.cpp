@@ -31,7 +31,8 @@ TEST_F(CliMetricsTest, SweepShowReportAndRunHaveThem) {
   EXPECT_THAT(swept.out, AllOf(HasSubstr("GFLOP/s"), HasSubstr("per block")));
 
   std::filesystem::rename(family_, family_ + "_moved");  // results need no operator file
-  for (const auto& variant : mgtune_.run({"show", "variants", "--json"}).json()["variants"]) {
+  const nlohmann::json shown = mgtune_.run({"show", "variants", "--json"}).json();
+  for (const auto& variant : shown["variants"]) {
     const double ns = variant["measurement"]["median_ns"];
     EXPECT_NEAR(variant["metrics"]["GFLOP/s"], 1000 / ns, 1e-9) << variant;
     EXPECT_EQ(variant["metrics"]["per block"],

@@ -153,10 +153,11 @@ TEST_F(OperatorTextTest, AtMostFourFilesAreMerged) {
 
 // Results and tables were recorded for these operators when each had a file of its own. They stay
 // valid while names, their order and the launches stay as they were. Since then only the launches
-// of add_forward have changed: the number of blocks that prefetch became an argument.
+// of add_forward have changed: the number of blocks that prefetch became an argument. And
+// attention.varlen got the design wgmma in front.
 TEST(ExtendedOperators, HaveTheIdentitiesOfTheirFormerFiles) {
   const std::map<std::string, std::string> hashes{
-      {"attention.varlen", "b767c152f9b0d239e7102c2d03a69fc312852d1089b5843a3bdbeb12985f6eb0"},
+      {"attention.varlen", "3f183d95c4a2d39bf5a498af6871621bbd44bea48dd66986df780b8a35066d4f"},
       {"rmsnorm.add_backward", "f274b308567e70ed21783c1aba4d8a8124620865b57c14fb10e4282e8ade13b3"},
       {"rmsnorm.add_forward", "a1998753050b5ae8fdfd404b082ddca833a4355afc007f13a4138463c6984553"},
       {"swiglu.packed_backward",
