@@ -128,6 +128,8 @@ def _block_chart(block):
     # The formula in single operators is an order of magnitude slower, so it would hide what differs among the others.
     others = [i for i in ratios if not names[i].startswith("eager/")]
     shown = others if len(others) > 1 else ratios
+    if not shown:
+        return None
     rows = []
     for line in block[2:]:
         cells = re.split(r" {2,}", line.strip())

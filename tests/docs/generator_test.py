@@ -100,6 +100,8 @@ class Charts(unittest.TestCase):
 
     def test_other_tables_have_none(self):
         self.assertEqual(plots.charts("| file | what |\n|---|---|\n| a | b |\n\n```\nls\n```"), [])
+        alone = "```\nAttention, GPU time\ncase   mgtune (us)\n8 x 1024        140.25\n```"
+        self.assertEqual(plots.charts(alone), [])
 
     def test_the_committed_pages_have_charts(self):
         found = {page.name: len(plots.charts(page.read_text(encoding="utf-8"))) for page in (ROOT / "results").glob("*/*.md")}
