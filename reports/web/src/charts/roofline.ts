@@ -27,13 +27,19 @@ interface Scene {
   readonly y: { readonly min: number; readonly max: number };
 }
 
+// Lines that no eye tells apart are one, with the name of the fastest: copies that different kernels of mgtune measured.
+function fastestOfEach(slopes: readonly Ceiling[]): readonly Ceiling[] {
+  const sorted = [...slopes].sort((a, b) => b.rate - a.rate);
+  return sorted.filter((each, i) => i === 0 || at(sorted, i - 1).rate / each.rate >= kSameRoof);
+}
+
 // Of the GPU of the group in sight, all its problems.
 function sceneOf(state: State, near: boolean): Scene | null {
   const { report, problem, group } = state;
   if (problem === null || group === null) return null;
   const ceilings = report.roofline.ceilings.filter((each) => each.gpu === problem.gpu);
   const points = report.roofline.points.filter((each) => at(report.problems, each.problem).gpu === problem.gpu);
-  const slopes = ceilings.filter((each) => each.unit === 'bytes/s');
+  const slopes = fastestOfEach(ceilings.filter((each) => each.unit === 'bytes/s'));
   const roofs = ceilings.filter((each) => each.unit === 'flop/s').sort((a, b) => a.rate - b.rate);
   const memory = Math.max(0, ...slopes.map((each) => each.rate));
   const top = Math.max(0, ...roofs.map((each) => each.rate));
