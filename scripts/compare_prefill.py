@@ -3,7 +3,8 @@
 
   scripts/compare_prefill.py --library build/libmgruntime.so.0 -o prefill.json     on a GPU, for two minutes
   scripts/compare_prefill.py --table prefill.json                                  the tables of such a file, without a GPU
-  scripts/compare_prefill.py --variants FILE ...                                   other variants: {"name": ["DESIGN", {"PARAMETER": value}]}
+  scripts/compare_prefill.py --variants FILE ...                                   other variants: {"name": ["DESIGN", {"PARAMETER": value}]},
+                                                                                   or those of a file that an earlier run wrote
 
 Without --variants each design runs its first default that fits, without a tuned table. The others are PyTorch's FLASH_ATTENTION and
 CUDNN_ATTENTION. Inputs are bf16, random and normal, (batch, tokens, heads, head_dim). A time is the median over replays of a CUDA graph of
@@ -215,6 +216,7 @@ def main():
     words = parser.parse_args()
     if words.table is None:
         variants = json.loads(words.variants.read_text(encoding="utf-8")) if words.variants else default_variants()
+        variants = variants.get("variants", variants)
         if words.warm:
             share, shares = map(int, words.warm.split("/"))
             return warm(words.library, variants, share, shares, words.lengths)

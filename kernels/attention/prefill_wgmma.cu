@@ -24,8 +24,8 @@
 //              the other instructions of the softmax, about six per score: 0.75, 0.38, 0.19
 //            Expected on an H200 at 4,096 tokens, full: 480 TFLOP/s at head_dim 64, 600 to 660 at
 //            128, 600 to 680 at 256; causal 10 to 15 % less.
-// Tunables   CONSUMERS   The consuming warpgroups. Three share one read of K and V, but have 160
-//                        registers each instead of 240.
+// Tunables   CONSUMERS   The consuming warpgroups. Three share one read of K and V, but their
+//                        threads have 160 registers instead of 232.
 //            BLOCK_N     The keys of a tile.
 //            STAGES      The tiles of K, and of V, in shared memory.
 //            PINGPONG    The consumers take turns in issuing products.
@@ -34,9 +34,8 @@
 //                        for these begin before the rows before them are done.
 //            HEADS_AT_ONCE   As in prefill.cu.
 // Numerics   Products are exact. Sums, softmax and O are fp32. P is rounded to T. The row sums, for
-// o
-//            and for lse, add P before it is rounded. o is rounded once. The parameters fix the
-//            order of all sums.
+//            o and lse, add P before it is rounded. o is rounded once. The parameters fix the order
+//            of all sums.
 
 #include <mg/shared.cuh>
 

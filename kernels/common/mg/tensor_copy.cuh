@@ -16,8 +16,8 @@
 // (512 with 64). With a swizzle, a row of the box is as long as the swizzle; 16-byte piece p of row
 // r lies at piece p ^ (r % 8) for 128 bytes, and at p ^ (r / 2 % 4) for 64.
 // Elements past the ends of the tensor are loaded as zeros and count among the bytes that arrive.
-// They are not stored. No coordinate is negative: a copy that began before the tensor was an
-// illegal instruction on an H200. The cpu device traps.
+// They are not stored. No coordinate is negative: a copy of a box without a swizzle that began
+// before its tensor was an illegal instruction on an H200. The cpu device traps.
 //
 // Source: PTX ISA, "cp.async.bulk.tensor" and "Swizzling modes".
 

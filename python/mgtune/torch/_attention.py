@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mgtune.torch import _functions
-from mgtune.torch._attention_rule import is_faster
+from mgtune.torch._attention_rule import FEWEST_QUERIES, is_faster
 
 PREFERENCES = ("auto", "mgtune", "sdpa")
 _DTYPES = frozenset({torch.float16, torch.bfloat16})
@@ -94,7 +94,7 @@ def why_sdpa(
     if prefer == "sdpa":
         return "prefer is 'sdpa'"
     # What costs least first: most calls end here.
-    if prefer == "auto" and (query.dim() != 4 or 1 < query.shape[2] < 2048):
+    if prefer == "auto" and (query.dim() != 4 or 1 < query.shape[2] < FEWEST_QUERIES):
         return "mgtune was not measured to be faster"
     why = _why_kernels_cannot(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa

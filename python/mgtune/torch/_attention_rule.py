@@ -21,7 +21,7 @@ _HEADS, _KV_HEADS, _HEAD_DIM = 32, 8, 128
 _MOST_SEQUENCES = 8
 _FEWEST_KEYS = 1024
 _MOST_KEYS_IN_ALL = 65536
-_FEWEST_QUERIES = 2048
+FEWEST_QUERIES = 2048
 _FEWEST_ROWS = 131072  # batch * heads * queries
 
 
@@ -56,6 +56,6 @@ def is_faster(
         )
     else:
         is_measured = (
-            queries == keys >= _FEWEST_QUERIES and batch * heads * queries >= _FEWEST_ROWS
+            queries == keys >= FEWEST_QUERIES and batch * heads * queries >= _FEWEST_ROWS
         )
     return is_measured and _GPU in _gpu_name(device.index)

@@ -87,7 +87,7 @@ struct WgmmaProduct {
            std::to_string(k) + truth(a_in_registers) + truth(b_mn_major) + ">";
   }
   std::uint32_t shared_bytes() const { return static_cast<std::uint32_t>((64 + n) * k * 2 + 1024); }
-  // A tile of b with fewer than 8 rows or panels of 16 columns does not exist.
+  // An MN-major b consists of panels of at least 32 columns.
   bool exists() const { return !b_mn_major || n % 32 == 0; }
 };
 
