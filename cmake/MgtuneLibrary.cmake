@@ -41,9 +41,11 @@ endif()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
 add_library(mgtune_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
 target_link_libraries(mgtune_precompiled PRIVATE mgtune_options)
+# The list below names no path of the checkout, so that ccache finds the objects of another clone.
+target_include_directories(mgtune_precompiled PRIVATE ${CMAKE_BINARY_DIR}/include_roots/mgtune_core)
 target_precompile_headers(mgtune_precompiled PRIVATE
   <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view>
-  <utility> <variant> <vector> ${CMAKE_SOURCE_DIR}/runtime/core/status.h)
+  <utility> <variant> <vector> <core/status.h>)
 
 # Makes "NAME/header.h" mean FOLDER/header.h in everything that has ROOT among its include folders.
 function(mgtune_include_root root name folder)
