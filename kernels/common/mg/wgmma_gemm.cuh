@@ -1,0 +1,340 @@
+// Matrix products y = a b^T on the tensor cores of sm_90a, tile by tile: what happens to the sums
+// is the caller's. `a` has m rows and `b` n rows, both of k elements. With PARTS = 2 there are two
+// matrices b, and the caller gets both sums of an element at once: gate and up.
+//
+//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, SPLITS>;
+//   template ... __global__ void __launch_bounds__(V::kThreads, 1) kernel(
+//       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b, ...) {
+//     const mg::TensorMap* const parts[] = {&b};
+//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, {partial_sums, counters}, finish);
+//   }
+//
+// A launch has a multiple of CLUSTER blocks, in clusters of CLUSTER, and V::kSlots * V::kSlotBytes
+// bytes of dynamic shared memory. The maps have the extents {k, rows}, the swizzle "128B", and the
+// boxes {64, 64 * CONSUMERS} for a and {64, COLUMNS / max(PARTS, CLUSTER)} for b.
+//
+// A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. Blocks stay, and take tile after
+// tile. One thread of the first warpgroup lets the copy engine bring slabs of 64 columns of a and b
+// into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows and waits for nobody but
+// the copies. So one may finish its tile while another multiplies, as far as the ring allows.
+// The blocks of a cluster have the same columns and neighbouring rows. Each brings a part of b's
+// slab, for all of them.
+// `group` tiles of rows follow each other before the next tile of columns, so that the tiles which
+// run at one time share slabs in L2.
+// With SPLITS > 1, so many units share the columns k of a tile. The sums of each go to
+// `partial_sums`, and the unit that ends last adds all in their order. `counters` are zero before
+// and after. There are mg::wgmma_gemm_partial_sums() and mg::wgmma_gemm_counters() of them.
+//
+// finish.values(row, column, sums, out)   turns the sums [PARTS][2] of y(row, column) and
+//                                         y(row, column + 1) into out[kOutputs][2]; only for
+//                                         elements of y
+// finish.place(output, row)               where the row of an output begins; n % 8 == 0, and the
+//                                         rows begin at multiples of 16 bytes
+//
+// Traffic    A tile reads (64 * CONSUMERS * CLUSTER + COLUMNS) / CLUSTER * k elements per block
+// from
+//            L2 for 64 * CONSUMERS * COLUMNS * k products. At 128 x 256 and CLUSTER = 2 that is 32
+//            bytes per SM and clock at the full rate of the tensor cores, 48 without a cluster.
+// Numerics   Products are exact, sums are fp32. The order of the sums is the device's within 64
+//            columns, and then that of k. Repeats are equal to the bit.
+
+#pragma once
+
+#include <mg/bulk_copy.cuh>
+#include <mg/cluster.cuh>
+#include <mg/convert.cuh>
+#include <mg/copy_ring.cuh>
+#include <mg/group_sum.cuh>
+#include <mg/mma.cuh>
+#include <mg/panel_tile.cuh>
+#include <mg/quad_transpose.cuh>
+#include <mg/shared.cuh>
+#include <mg/tensor_copy.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+#include <mg/warpgroup.cuh>
+#include <mg/wgmma.cuh>
+
+namespace mg {
+
+// The constants of a variant.
+template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int PARTS, int SPLITS>
+struct WgmmaGemm {
+  using T = T_;
+  static constexpr int kConsumers = CONSUMERS, kRows = 64 * CONSUMERS;
+  static constexpr int kColumns = COLUMNS, kOwnColumns = COLUMNS / PARTS;  // of b, and of y
+  static constexpr int kSlots = STAGES, kCluster = CLUSTER, kParts = PARTS, kSplits = SPLITS;
+  static constexpr int kThreads = 128 * (CONSUMERS + 1);
+  static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && CLUSTER >= 1 && CLUSTER <= 2, "as documented");
+  static_assert(kOwnColumns % 32 == 0 && COLUMNS <= 256, "whole quads of words, one instruction");
+
+  using A = PanelTile<T, kRows, 64>;
+  using B = PanelTile<T, kColumns, 64>;
+  static constexpr int kSlotBytes = A::kBytes + B::kBytes;
+  // The boxes of a slab of b. They lie one after the other.
+  static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER, kBoxRows = COLUMNS / kBoxes;
+  static_assert(kBoxRows % 8 == 0, "whole groups of rows of the swizzle");
+
+  // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
+  static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 232;
+};
+
+struct GemmShape {
+  int m, n, k;
+  int group;
+};
+
+// What units that share a tile leave for each other.
+struct SplitMemory {
+  float* partial_sums;
+  u32* counters;
+};
+
+// A unit of work: the first row and column of the tile, and slabs [begin, end) of k.
+struct GemmUnit {
+  int tile, split, row, column, begin, end;
+};
+
+// The units, in the order in which clusters take them.
+template <class V>
+class GemmUnits {
+ public:
+  __device__ __forceinline__ explicit GemmUnits(const GemmShape& shape)
+      : row_tiles_(tiles(shape.m, V::kRows * V::kCluster)),
+        column_tiles_(tiles(shape.n, V::kOwnColumns)),
+        slabs_(tiles(shape.k, 64)),
+        group_(shape.group) {}
+
+  __device__ __forceinline__ int count() const { return row_tiles_ * column_tiles_ * V::kSplits; }
+
+  // For the block of this rank in the cluster.
+  __device__ __forceinline__ GemmUnit at(int index, int rank) const {
+    const int tile = index / V::kSplits, split = index % V::kSplits;
+    const int of_group = group_ * column_tiles_;
+    const int first = tile / of_group * group_, within = tile % of_group;
+    const int rows = row_tiles_ - first < group_ ? row_tiles_ - first : group_;
+    const int row_tile = (first + within % rows) * V::kCluster + rank;
+    return {tile * V::kCluster + rank,   split,
+            row_tile * V::kRows,         within / rows * V::kOwnColumns,
+            slabs_ * split / V::kSplits, slabs_ * (split + 1) / V::kSplits};
+  }
+
+ private:
+  __device__ __forceinline__ static int tiles(int count, int size) {
+    return (count + size - 1) / size;
+  }
+  int row_tiles_, column_tiles_, slabs_, group_;
+};
+
+// Brings the slabs of all units. One thread calls it.
+template <class V>
+__device__ __forceinline__ void bring_slabs(const GemmUnits<V>& units, int rank, const TensorMap& a,
+                                            const TensorMap* const (&b)[V::kParts],
+                                            typename V::T* slots, CopyRing<V::kSlots> ring) {
+  constexpr u16 kAll = static_cast<u16>((1u << V::kCluster) - 1u);
+  const int clusters = static_cast<int>(gridDim.x) / V::kCluster;
+  for (int i = static_cast<int>(blockIdx.x) / V::kCluster; i < units.count(); i += clusters) {
+    const GemmUnit unit = units.at(i, rank);
+    for (int slab = unit.begin; slab < unit.end; ++slab) {
+      typename V::T* const of_a = slots + ring.slot() * (V::kSlotBytes / 2);
+      ring.wait_until_empty();
+      arrive_expecting(ring.full(), V::kSlotBytes);
+      tensor_load(of_a, a, ring.full(), 64 * slab, unit.row);
+#pragma unroll
+      for (int box = 0; box < V::kBoxes; ++box) {
+        if (V::kCluster > 1 && box % V::kCluster != rank) continue;
+        // Of one matrix, boxes are parts of the rows. Of two, box i is all rows of matrix i.
+        const int row = unit.column + (V::kParts == 1 ? box * V::kBoxRows : 0);
+        typename V::T* const of_b = of_a + V::A::kBytes / 2 + box * V::kBoxRows * 64;
+        const TensorMap& map = *b[V::kParts == 1 ? 0 : box];
+        if constexpr (V::kCluster > 1) {
+          tensor_load_to_blocks(of_b, map, ring.full(), kAll, 64 * slab, row);
+        } else {
+          tensor_load(of_b, map, ring.full(), 64 * slab, row);
+        }
+      }
+      ring.advance();
+    }
+  }
+}
+
+// A consuming warpgroup. All its threads call run().
+template <class V>
+class GemmConsumer {
+ public:
+  using T = typename V::T;
+
+  __device__ __forceinline__ GemmConsumer(const T* slots, CopyRing<V::kSlots> ring, int number,
+                                          u32* last)
+      : slots_(slots), reading_(ring), read_(ring), number_(number), last_(last) {}
+
+  template <class Finish>
+  __device__ __forceinline__ void run(const GemmUnits<V>& units, int rank, const GemmShape& shape,
+                                      const SplitMemory& memory, const Finish& finish) {
+    const int clusters = static_cast<int>(gridDim.x) / V::kCluster;
+    for (int i = static_cast<int>(blockIdx.x) / V::kCluster; i < units.count(); i += clusters) {
+      const GemmUnit unit = units.at(i, rank);
+      multiply(unit.end - unit.begin);
+      if (V::kSplits > 1 && !add_other_units(unit, memory)) continue;
+      write(unit, shape, finish);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void multiply(int slabs) {
+    wgmma_fence(sums_);
+    for (int slab = 0; slab < slabs; ++slab) {
+      reading_.wait_until_full();
+      const T* const a = slots_ + reading_.slot() * (V::kSlotBytes / 2);
+      const T* const b = a + V::A::kBytes / 2;
+      wgmma_fence();
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        wgmma<T, V::kColumns>(sums_, k_major<typename V::A>(a, 64 * number_, step),
+                              k_major<typename V::B>(b, 0, step), slab > 0 || step > 0);
+      }
+      wgmma_commit();
+      reading_.advance();
+      if (slab > 0) {
+        wgmma_wait<1>();
+        release();
+      }
+    }
+    wgmma_wait<0>(sums_);
+    release();
+  }
+
+  // The oldest slot that was not released is read. All blocks of the cluster wrote it.
+  __device__ __forceinline__ void release() {
+    if constexpr (V::kCluster == 1) {
+      read_.release();
+    } else {
+      const u32 lane = threadIdx.x % 32u;
+      if (lane < V::kCluster) arrive_at_block(read_.empty(), lane);
+    }
+    read_.advance();
+  }
+
+  // Returns false unless all units of this tile have ended; then the sums are those of all.
+  __device__ __forceinline__ bool add_other_units(const GemmUnit& unit, const SplitMemory& memory) {
+    constexpr int kCount = V::kColumns / 2 * 128;
+    const u32 thread = threadIdx.x % 128u;
+    const int own = unit.tile * V::kConsumers + number_;
+    float* const all = memory.partial_sums + i64{own} * V::kSplits * kCount + thread;
+#pragma unroll
+    for (int i = 0; i < V::kColumns / 2; ++i) __stcg(all + unit.split * kCount + 128 * i, sums_[i]);
+    sync_group<128>();
+    if (thread == 0) {
+      __threadfence();
+      last_[number_] = atomicAdd(memory.counters + own, 1u);
+      if (last_[number_] == V::kSplits - 1) memory.counters[own] = 0;
+      __threadfence();
+    }
+    sync_group<128>();
+    const bool is_last = last_[number_] == V::kSplits - 1;
+    sync_group<128>();  // the next unit overwrites it
+    if (!is_last) return false;
+#pragma unroll
+    for (int i = 0; i < V::kColumns / 2; ++i) {
+      float sum = __ldcg(all + 128 * i);
+#pragma unroll
+      for (int split = 1; split < V::kSplits; ++split)
+        sum += __ldcg(all + split * kCount + 128 * i);
+      sums_[i] = sum;
+    }
+    return true;
+  }
+
+  // A lane has pairs of columns. After an exchange in its quad it stores 16 bytes, columns
+  // [8 * i, 8 * i + 8) of each 32 for lane i.
+  template <class Finish>
+  __device__ __forceinline__ void write(const GemmUnit& unit, const GemmShape& shape,
+                                        const Finish& finish) {
+    const int lane = static_cast<int>(threadIdx.x % 32u);
+    const int first_row =
+        unit.row + 64 * number_ + static_cast<int>(threadIdx.x / 32u % 4u) * 16 + lane / 4;
+#pragma unroll
+    for (int block = 0; block < V::kOwnColumns / 32; ++block) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int row = first_row + 8 * r, column = unit.column + 32 * block;
+        u32 words[Finish::kOutputs][4] = {};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int own = column + 8 * i + 2 * (lane % 4);
+          if (row >= shape.m || own >= shape.n) continue;
+          float sums[V::kParts][2], out[Finish::kOutputs][2];
+#pragma unroll
+          for (int part = 0; part < V::kParts; ++part) {
+            const float* const two =
+                sums_ + part * (V::kOwnColumns / 2) + 16 * block + 4 * i + 2 * r;
+            sums[part][0] = two[0];
+            sums[part][1] = two[1];
+          }
+          finish.values(row, own, sums, out);
+#pragma unroll
+          for (int j = 0; j < Finish::kOutputs; ++j) words[j][i] = pack<T>(out[j][0], out[j][1]);
+        }
+#pragma unroll
+        for (int j = 0; j < Finish::kOutputs; ++j) {
+          transpose_in_quad(words[j]);
+          if (row >= shape.m || column + lane % 4 * 8 >= shape.n) continue;
+          Vec<T, 8> eight;
+          memcpy(&eight, words[j], sizeof(eight));
+          store<8>(finish.place(j, row) + column + lane % 4 * 8, eight);
+        }
+      }
+    }
+  }
+
+  const T* slots_;
+  CopyRing<V::kSlots> reading_, read_;
+  int number_;
+  u32* last_;
+  float sums_[V::kColumns / 2];
+};
+
+template <class V, class Finish>
+__device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorMap& a,
+                                           const TensorMap* const (&b)[V::kParts],
+                                           const SplitMemory& memory, const Finish& finish) {
+  MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
+  MG_SHARED(u32, last, [V::kConsumers]);
+  if (threadIdx.x == 0) {
+    prefetch(a);
+#pragma unroll
+    for (int part = 0; part < V::kParts; ++part) prefetch(*b[part]);
+    for (int i = 0; i < V::kSlots; ++i) {
+      init(barriers[i], 1);
+      init(barriers[V::kSlots + i], 4 * V::kConsumers * V::kCluster);
+    }
+    publish_init();
+  }
+  __syncthreads();
+  // No block of the cluster may write into another before that runs and has its barriers.
+  if constexpr (V::kCluster > 1) {
+    cluster_arrive();
+    cluster_wait();
+  }
+  const GemmUnits<V> units(shape);
+  const int rank = V::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0;
+  typename V::T* const slots = dynamic_shared<typename V::T>();
+  const CopyRing<V::kSlots> ring(barriers, barriers + V::kSlots);
+  const int number = warpgroup();
+  if (number > 0) {
+    if constexpr (V::kConsumers > 1) grow_registers<V::kConsumerRegisters>();
+    GemmConsumer<V>(slots, ring, number - 1, last).run(units, rank, shape, memory, finish);
+  } else {
+    if constexpr (V::kConsumers > 1) shrink_registers<V::kProducerRegisters>();
+    if (threadIdx.x == 0) bring_slabs<V>(units, rank, a, b, slots, ring);
+    __syncwarp();
+  }
+  // A block must not end while another may still write into it or arrive at its barriers.
+  if constexpr (V::kCluster > 1) {
+    cluster_arrive();
+    cluster_wait();
+  }
+}
+
+}  // namespace mg
