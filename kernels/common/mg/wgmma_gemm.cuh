@@ -6,7 +6,7 @@
 //   template ... __global__ void __launch_bounds__(V::kThreads, 1) kernel(
 //       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b, ...) {
 //     const mg::TensorMap* const parts[] = {&b};
-//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, {partial_sums, counters}, finish);
+//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, {partial_sums, counters}, epilogue);
 //   }
 //
 // A launch has a multiple of CLUSTER blocks, in clusters of CLUSTER, and V::kSlots * V::kSlotBytes
@@ -25,11 +25,8 @@
 // `partial_sums`, and the unit that ends last adds all in their order. `counters` are zero before
 // and after. There are mg::wgmma_gemm_partial_sums() and mg::wgmma_gemm_counters() of them.
 //
-// finish.values(row, column, sums, out)   turns the sums [PARTS][2] of y(row, column) and
-//                                         y(row, column + 1) into out[kOutputs][2]; only for
-//                                         elements of y
-// finish.place(output, row)               where the row of an output begins; n % 8 == 0, and the
-//                                         rows begin at multiples of 16 bytes
+// The end of a tile is as <mg/gemm_inputs.cuh> says: epilogue(row, column, values) for each run of
+// 8 columns, n % 8 == 0.
 //
 // Traffic    A tile reads (64 * CONSUMERS * CLUSTER + COLUMNS) / CLUSTER * k elements per block
 // from
@@ -169,15 +166,15 @@ class GemmConsumer {
                                           u32* last)
       : slots_(slots), reading_(ring), read_(ring), number_(number), last_(last) {}
 
-  template <class Finish>
+  template <class Epilogue>
   __device__ __forceinline__ void run(const GemmUnits<V>& units, int rank, const GemmShape& shape,
-                                      const SplitMemory& memory, const Finish& finish) {
+                                      const SplitMemory& memory, const Epilogue& epilogue) {
     const int clusters = static_cast<int>(gridDim.x) / V::kCluster;
     for (int i = static_cast<int>(blockIdx.x) / V::kCluster; i < units.count(); i += clusters) {
       const GemmUnit unit = units.at(i, rank);
       multiply(unit.end - unit.begin);
       if (V::kSplits > 1 && !add_other_units(unit, memory)) continue;
-      write(unit, shape, finish);
+      write(unit, shape, epilogue);
     }
   }
 
@@ -246,11 +243,11 @@ class GemmConsumer {
     return true;
   }
 
-  // A lane has pairs of columns. After an exchange in its quad it stores 16 bytes, columns
+  // A lane has pairs of columns. After an exchange in its quad it has eight neighbours, columns
   // [8 * i, 8 * i + 8) of each 32 for lane i.
-  template <class Finish>
+  template <class Epilogue>
   __device__ __forceinline__ void write(const GemmUnit& unit, const GemmShape& shape,
-                                        const Finish& finish) {
+                                        const Epilogue& epilogue) {
     const int lane = static_cast<int>(threadIdx.x % 32u);
     const int first_row =
         unit.row + 64 * number_ + static_cast<int>(threadIdx.x / 32u % 4u) * 16 + lane / 4;
@@ -258,32 +255,24 @@ class GemmConsumer {
     for (int block = 0; block < V::kOwnColumns / 32; ++block) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        const int row = first_row + 8 * r, column = unit.column + 32 * block;
-        u32 words[Finish::kOutputs][4] = {};
+        float values[V::kParts][8];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int own = column + 8 * i + 2 * (lane % 4);
-          if (row >= shape.m || own >= shape.n) continue;
-          float sums[V::kParts][2], out[Finish::kOutputs][2];
+        for (int part = 0; part < V::kParts; ++part) {
 #pragma unroll
-          for (int part = 0; part < V::kParts; ++part) {
-            const float* const two =
-                sums_ + part * (V::kOwnColumns / 2) + 16 * block + 4 * i + 2 * r;
-            sums[part][0] = two[0];
-            sums[part][1] = two[1];
+          for (int c = 0; c < 2; ++c) {
+            u32 words[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+              words[i] = __float_as_uint(
+                  sums_[part * (V::kOwnColumns / 2) + 16 * block + 4 * i + 2 * r + c]);
+            }
+            transpose_in_quad(words);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) values[part][2 * i + c] = __uint_as_float(words[i]);
           }
-          finish.values(row, own, sums, out);
-#pragma unroll
-          for (int j = 0; j < Finish::kOutputs; ++j) words[j][i] = pack<T>(out[j][0], out[j][1]);
         }
-#pragma unroll
-        for (int j = 0; j < Finish::kOutputs; ++j) {
-          transpose_in_quad(words[j]);
-          if (row >= shape.m || column + lane % 4 * 8 >= shape.n) continue;
-          Vec<T, 8> eight;
-          memcpy(&eight, words[j], sizeof(eight));
-          store<8>(finish.place(j, row) + column + lane % 4 * 8, eight);
-        }
+        const int row = first_row + 8 * r, column = unit.column + 32 * block + lane % 4 * 8;
+        if (row < shape.m && column < shape.n) epilogue(row, column, values);
       }
     }
   }
@@ -295,10 +284,10 @@ class GemmConsumer {
   float sums_[V::kColumns / 2];
 };
 
-template <class V, class Finish>
+template <class V, class Epilogue>
 __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorMap& a,
                                            const TensorMap* const (&b)[V::kParts],
-                                           const SplitMemory& memory, const Finish& finish) {
+                                           const SplitMemory& memory, const Epilogue& epilogue) {
   MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
   MG_SHARED(u32, last, [V::kConsumers]);
   if (threadIdx.x == 0) {
@@ -324,7 +313,7 @@ __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorM
   const int number = warpgroup();
   if (number > 0) {
     if constexpr (V::kConsumers > 1) grow_registers<V::kConsumerRegisters>();
-    GemmConsumer<V>(slots, ring, number - 1, last).run(units, rank, shape, memory, finish);
+    GemmConsumer<V>(slots, ring, number - 1, last).run(units, rank, shape, memory, epilogue);
   } else {
     if constexpr (V::kConsumers > 1) shrink_registers<V::kProducerRegisters>();
     if (threadIdx.x == 0) bring_slabs<V>(units, rank, a, b, slots, ring);
