@@ -1,29 +1,32 @@
 #!/usr/bin/env python3
-"""Times gemm.forward and swiglu.gate_up beside cuBLAS, and prints tables.
+"""Times gemm.forward and swiglu.gate_up beside PyTorch (cuBLAS), and prints tables.
 
-  scripts/compare_gemm.py --library build/libmgruntime.so.0 -o gemm.json      on a GPU, for three minutes
-  scripts/compare_gemm.py --table gemm.json                                   the tables of such a file, without a GPU
-  scripts/compare_gemm.py --rows 2048 8192                                    fewer cells: those with so many rows
-  scripts/compare_gemm.py --variants FILE ...                                 also these variants: {"name": ["gemm.forward", "DESIGN",
-                                                                              {"PARAMETER": value}]}
+  scripts/compare_gemm.py --library build/libmgruntime.so.0 -o gemm.json        on a GPU, for three minutes
+  scripts/compare_gemm.py --cells small --compile -o small.json                 with torch.compile too, which takes 10 to 20 s per cell
+  scripts/compare_gemm.py --table gemm.json --read-gbps 4400                    the tables of such a file, without a GPU
+  scripts/compare_gemm.py --variants FILE ...                                   other variants: {"name": ["forward", "DESIGN", {"PARAMETER": value}]},
+                                                                                or those of a file that an earlier run wrote
 
-The cells are the projections of Llama 3.1 8B (and Mistral 7B, which has the same), Llama 3.1 70B and Qwen 2.5 7B, and two squares. `mgtune`
-is what a program runs: the tuned variant of the database that --db names, or the default. The others are:
-  cuBLAS     torch.nn.functional.linear. Beside swiglu.gate_up: one product of both weights together, without the activation
-  eager      the same product, and silu(gate) * up as PyTorch's own kernels
-  compiled   the product and the activation under torch.compile(mode="max-autotune-no-cudagraphs"); only with --compile
-Inputs are bf16, random and normal. A time is the median over replays of a CUDA graph of about 8 ms, in which the weights take turns among
-buffers of 256 MiB together, so that small weights do not stay in L2. All implementations of a case take turns. An output that differs from
-cuBLAS's by more than 2 % is an error, which the table shows instead of the time.
+Without --variants each design of both operators runs its first default that fits, without a tuned table. The cells are the products of the
+models of configs/shapes with at least 7 billion parameters: `large` are all projections with 512 to 8192 rows and two squares, `small` those
+whose weights have 64 MiB and more with 1 to 16 rows, `gate_up` the gate and up projections with SwiGLU, with 2048 and 8192 rows, and
+`small_gate_up` with 1 to 16 rows.
+
+The peers of gemm.forward are F.linear with cuBLAS and with the heuristics of cuBLASLt. Those of swiglu.gate_up are cuBLAS's product with the
+stacked weights alone (`GEMM alone`, no activation), that and the activation in PyTorch (`eager`). --compile adds torch.compile in the mode
+max-autotune-no-cudagraphs. Values are bf16 and normal; weights are scaled by 0.02. A time is the median over replays of a CUDA graph of about 8
+ms; all implementations of a cell take turns. In cells of few rows the calls of a graph go through weights of 512 MiB, so that no weights
+are in L2. An output that differs from the first peer's by more than 2 % is an error, which the table shows instead of the time. The file has
+the clock and the power of the GPU after each cell.
 """
 import argparse
 import ctypes
 import json
-import math
 import os
 import pathlib
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,132 +35,155 @@ from compare_decode import Replays
 from mgruntime_structures import OpenOptions
 from mgtune_for_peers import KERNELS, Runtime
 
-# n x k of a model's projections: query and output, key and value, up (the gate alike), down.
-MODELS = {
-    "Llama 3.1 8B": [(4096, 4096), (1024, 4096), (14336, 4096), (4096, 14336)],
-    "Llama 3.1 70B": [(8192, 8192), (1024, 8192), (28672, 8192), (8192, 28672)],
-    "Qwen 2.5 7B": [(3584, 3584), (512, 3584), (18944, 3584), (3584, 18944)],
-}
-SQUARES = (4096, 8192)
-ROWS = (1, 2, 4, 8, 16, 512, 2048, 8192)
-ROTATED_BYTES = 256 << 20
+FAMILY = {"forward": "gemm", "gate_up": "swiglu"}
+MODELS = ("llama-3.1-8b", "llama-3.1-70b", "qwen2.5-7b", "mistral-7b")
+CELLS = ("large", "small", "gate_up", "small_gate_up")
+SMALL_ROWS = (1, 2, 4, 8, 16)
+SMALLEST_STREAM = 64 << 20
+ROTATED_BYTES = 512 << 20
 GRAPH_MS = 8
 LARGEST_DIFFERENCE = 0.02
 
 
-def cases(rows):
-    """Operator, m, n, k."""
-    for m in rows:
-        for shapes in MODELS.values():
-            for n, k in shapes:
-                yield "gemm.forward", m, n, k
-            yield "swiglu.gate_up", m, *shapes[2]
-    for size in SQUARES:
-        if max(rows) >= 512:
-            yield "gemm.forward", size, size, size
+def shapes():
+    """(n, k) of the projections, and of those of gate and up."""
+    projections, gates = [], []
+    for name in MODELS:
+        model = json.loads((KERNELS.parent / "configs" / "shapes" / f"{name}.json").read_text(encoding="utf-8"))
+        hidden, wide = model["hidden_size"], model["intermediate_size"]
+        heads, kv_heads = model["heads"] * model["head_dim"], model["kv_heads"] * model["head_dim"]
+        projections += [(heads, hidden), (hidden, heads), (kv_heads, hidden), (wide, hidden), (hidden, wide)]
+        gates.append((wide, hidden))
+    return list(dict.fromkeys(projections)), list(dict.fromkeys(gates))
 
 
-def dims_of(operator):
-    family, name = operator.split(".")
-    return list(json.loads((KERNELS / family / f"{name}.json").read_text(encoding="utf-8"))["dims"])
+def cases(cells):
+    """(cell, operator, m, n, k)"""
+    projections, gates = shapes()
+    for cell in cells:
+        if cell == "large":
+            yield from ((cell, "forward", size, size, size) for size in (4096, 8192))
+            yield from ((cell, "forward", m, n, k) for n, k in projections for m in (512, 2048, 8192))
+        elif cell == "small":
+            yield from ((cell, "forward", m, n, k) for n, k in projections if 2 * n * k >= SMALLEST_STREAM for m in SMALL_ROWS)
+        else:
+            rows = SMALL_ROWS if cell == "small_gate_up" else (2048, 8192)
+            yield from ((cell, "gate_up", m, n, k) for n, k in gates for m in rows)
 
 
-def tensors_of(operator):
-    family, name = operator.split(".")
-    return list(json.loads((KERNELS / family / f"{name}.json").read_text(encoding="utf-8"))["tensors"])
+def operator_file(operator):
+    return json.loads((KERNELS / FAMILY[operator] / f"{operator}.json").read_text(encoding="utf-8"))
+
+
+def default_variants():
+    return {f"{design}.{operator}": [operator, design, content["defaults"]]
+            for operator in FAMILY for design, content in operator_file(operator)["designs"].items() if design != "plain"}
 
 
 class GemmRuntime(Runtime):
-    """A context with the built-in operators and a family of each named variant, which has nothing else."""
+    """A context with a family of each variant, which has nothing else. So no tuned table serves it."""
 
-    def __init__(self, folder, library, database, variants):
-        families = []
-        for name, (operator, design, defaults) in variants.items():
-            family_name, operator_name = operator.split(".")
-            family = folder / f"{family_name}_{name}"
-            shutil.copytree(KERNELS / family_name, family)
-            for other in family.glob("*.json"):
-                if other.stem != operator_name:
-                    other.unlink()
-            file = json.loads((family / f"{operator_name}.json").read_text(encoding="utf-8"))
-            file["designs"] = {design: {**file["designs"][design], "defaults": defaults if isinstance(defaults, list) else [defaults]}}
-            (family / f"{operator_name}.json").write_text(json.dumps(file), encoding="utf-8")
+    def __init__(self, folder, library, variants):
+        families, self.names, self.plans = [], {}, {}
+        for i, (name, (operator, design, defaults)) in enumerate(variants.items()):
+            family = folder / f"family_{i}"
+            shutil.copytree(KERNELS / FAMILY[operator], family)
+            for file in family.glob("*.json"):
+                file.unlink()
+            description = operator_file(operator)
+            defaults = defaults if isinstance(defaults, list) else [defaults]
+            description["designs"] = {design: {**description["designs"][design], "defaults": defaults}}
+            (family / f"{operator}.json").write_text(json.dumps(description), encoding="utf-8")
             families.append(os.fsencode(family))
-        super().__init__(library, database=database)
-        if families:
-            array = (ctypes.c_char_p * len(families))(*families)
-            path = os.fsencode(database) if database else None
-            options = OpenOptions(ctypes.sizeof(OpenOptions), b"auto", path, ctypes.cast(array, ctypes.c_void_p), len(families))
-            self.context = ctypes.c_void_p()
-            self.must(self.mgr.mgr_open(ctypes.byref(options), ctypes.byref(self.context)))
+            self.names[name] = f"family_{i}.{operator}"
+        super().__init__(library)
+        array = (ctypes.c_char_p * len(families))(*families)
+        options = OpenOptions(ctypes.sizeof(OpenOptions), b"auto", None, ctypes.cast(array, ctypes.c_void_p), len(families))
+        self.context = ctypes.c_void_p()
+        self.must(self.mgr.mgr_open(ctypes.byref(options), ctypes.byref(self.context)))
 
-    def calls(self, torch, name, case, x, weights):
-        """For each set of weights a function that enqueues the launch and returns the output."""
-        operator, m, n, k = case
-        family, operator_name = operator.split(".")
-        plan_name = operator if name == "mgtune" else f"{family}_{name}.{operator_name}"
-        dims = {"m": m, "n": n, "k": k}
-        plan = self.plan(plan_name, {"T": "bf16"}, dims)
-        values = [dims.get(dim, -1) for dim in dims_of(operator)]
-        values = (ctypes.c_int64 * len(values))(*values)
-        workspace = self.workspace(plan, 0)
-        y = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+    def plan_case(self, name, operator, m, n, k):
+        """The plan, the dims of a launch, and a workspace."""
+        key = (name, m, n, k)
+        if key not in self.plans:
+            dims = {"m": m, "n": n, "k": k}
+            plan = self.plan(self.names[name], {"T": "bf16"}, dims)
+            values = [dims.get(dim, -1) for dim in operator_file(operator)["dims"]]
+            self.plans[key] = plan, (ctypes.c_int64 * len(values))(*values), self.workspace(plan, 0)
+        return self.plans[key]
 
-        def call_of(weight):
-            given = {"x": x, "w": weight, "y": y}
-            if operator == "swiglu.gate_up":
-                given = {"x": x, "gate_w": weight[:n], "up_w": weight[n:], "h": y}
-            tensors = tensors_of(operator)
-            pointers = [given[tensor].data_ptr() if tensor in given else None for tensor in tensors]
-            pointers = (ctypes.c_void_p * len(pointers))(*pointers)
+    def call(self, torch, name, operator, case, tensors):
+        plan, values, workspace = self.plan_case(name, operator, *case)
+        pointers = [tensors[tensor].data_ptr() if tensor in tensors else None for tensor in operator_file(operator)["tensors"]]
+        pointers = (ctypes.c_void_p * len(pointers))(*pointers)
+        scalars = (ctypes.c_double * 1)()
 
-            def call():
-                stream = torch.cuda.current_stream().cuda_stream
-                self.must(self.mgr.mgr_launch(plan, stream, values, len(values), pointers, len(pointers), None, 0, workspace))
-                return y
-            return call
-        print(f"{name} {case}: {self.explain(plan, values).splitlines()[0]}", file=sys.stderr)
-        return [call_of(weight) for weight in weights]
+        def call():
+            stream = torch.cuda.current_stream().cuda_stream
+            self.must(self.mgr.mgr_launch(plan, stream, values, len(values), pointers, len(pointers), scalars, 0, workspace))
+            return tensors["y" if operator == "forward" else "h"]
+        return call
 
 
-def activated(torch, both):
-    gate, up = both.chunk(2, dim=-1)
-    return torch.nn.functional.silu(gate) * up
+def peers_of(operator, with_compile):
+    peers = ["cuBLAS", "cuBLASLt"] if operator == "forward" else ["eager", "GEMM alone"]
+    return peers + (["torch.compile"] if with_compile else [])
 
 
-def peer_calls(torch, name, case, x, weights):
-    linear = torch.nn.functional.linear
-    if name == "cuBLAS":
-        return [lambda weight=weight: linear(x, weight) for weight in weights]
-    if name == "eager":
-        return [lambda weight=weight: activated(torch, linear(x, weight)) for weight in weights]
-    run = linear if case[0] == "gemm.forward" else lambda x, weight: activated(torch, linear(x, weight))
-    compiled = torch.compile(run, mode="max-autotune-no-cudagraphs", dynamic=False)
-    return [lambda weight=weight: compiled(x, weight) for weight in weights]
+def peer_calls(torch, peer, operator, sets):
+    """One callable for each set of tensors."""
+    linear, silu = torch.nn.functional.linear, torch.nn.functional.silu
+
+    def gated(x, w):
+        gate, up = linear(x, w).chunk(2, dim=-1)
+        return silu(gate) * up
+
+    function = linear if operator == "forward" or peer == "GEMM alone" else gated
+    torch.backends.cuda.preferred_blas_library("cublaslt" if peer == "cuBLASLt" else "cublas")
+    if peer == "torch.compile":
+        torch._dynamo.reset()
+        function = torch.compile(function, mode="max-autotune-no-cudagraphs", dynamic=False)
+    return [lambda x=tensors["x"], w=tensors["w"]: function(x, w) for tensors in sets]
 
 
-def times_of(torch, runtime, peers, variants, case):
+def sets_of(torch, operator, m, n, k, cell):
+    """Sets of tensors; w of gate_up is stacked, gate first."""
+    rows = n if operator == "forward" else 2 * n
+    count = max(2, -(-ROTATED_BYTES // (2 * rows * k))) if cell.startswith("small") else 1
+    sets = []
+    for _ in range(count):
+        def random(*shape):
+            return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+        tensors = {"x": random(m, k), "w": random(rows, k) * 0.02}
+        output = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+        if operator == "forward":
+            tensors["y"] = output
+        else:
+            tensors.update(gate_w=tensors["w"][:n], up_w=tensors["w"][n:], h=output)
+        sets.append(tensors)
+    return sets
+
+
+def times_of(torch, runtime, variants, with_compile, cell, operator, m, n, k):
     """Microseconds of each implementation, or why it has none."""
-    operator, m, n, k = case
-    columns = 2 * n if operator == "swiglu.gate_up" else n
-    sets = max(1, min(32, math.ceil(ROTATED_BYTES / (2 * columns * k))))
-    x = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
-    weights = [torch.randn(columns, k, device="cuda", dtype=torch.bfloat16) / math.sqrt(k) for _ in range(sets)]
-    product = torch.nn.functional.linear(x, weights[0])
-    expected = (product if operator == "gemm.forward" else activated(torch, product.float())).float()
-    results, replays = {}, {}
-    names = [name for name in peers if operator == "swiglu.gate_up" or name != "eager"]
-    names += ["mgtune"] + [name for name, variant in variants.items() if variant[0] == operator]
-    for name in names:
+    sets = sets_of(torch, operator, m, n, k, cell)
+    results, replays, expected = {}, {}, None
+    own = [name for name, variant in variants.items() if variant[0] == operator]
+    peers = peers_of(operator, with_compile)
+    for name in peers + own:
         try:
-            calls = peer_calls(torch, name, case, x, weights) if name in peers else runtime.calls(torch, name, case, x, weights)
-            got = calls[0]().float()
-            if got.shape == expected.shape:
-                difference = float((got - expected).norm() / expected.norm())
+            if name in peers:
+                calls = peer_calls(torch, name, operator, sets)
+            else:
+                calls = [runtime.call(torch, name, operator, (m, n, k), tensors) for tensors in sets]
+            if name != "GEMM alone":
+                value = calls[0]().float()
+                expected = value.clone() if expected is None else expected
+                difference = float((value - expected).norm() / expected.norm())
                 if not difference <= LARGEST_DIFFERENCE:
-                    raise RuntimeError(f"it differs from cuBLAS by {difference:.3f}")
+                    raise RuntimeError(f"it differs from {peers[0]} by {difference:.3f}")
             replays[name] = Replays(torch, calls, GRAPH_MS)
-        except RuntimeError as error:
+        except Exception as error:  # whatever torch.compile raises
             results[name] = str(error).splitlines()[0][:160]
     for order in (list(replays), list(reversed(replays))):
         for name in order:
@@ -165,83 +191,116 @@ def times_of(torch, runtime, peers, variants, case):
     return {**results, **{name: round(statistics.median(each.us), 2) for name, each in replays.items()}}
 
 
-def measure(words, variants, peers):
-    import torch
-    start, rows = time.monotonic(), []
+def clock_and_power():
+    command = ["nvidia-smi", "--query-gpu=clocks.sm,power.draw", "--format=csv,noheader,nounits", "--id=0"]
+    try:
+        clock, power = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.split(",")
+        return {"sm_mhz": float(clock), "watts": float(power)}
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return {}
+
+
+def warm(library, variants, share, shares, cells):
+    """Compiles this share of what measure() runs."""
     with tempfile.TemporaryDirectory() as folder:
-        runtime = GemmRuntime(pathlib.Path(folder), words.library, words.db, variants)
-        for case in cases(words.rows):
+        runtime = GemmRuntime(pathlib.Path(folder), library, variants)
+        for name, variant in list(variants.items())[share::shares]:
+            for case in cases(cells):
+                if case[1] == variant[0]:
+                    try:
+                        runtime.plan_case(name, *case[1:])
+                    except RuntimeError as error:
+                        print(f"{name} {case}: {str(error).splitlines()[0][:200]}", file=sys.stderr)
+
+
+def measure(words, variants):
+    start = time.monotonic()
+    shares = max(1, min(12, os.cpu_count() or 1, len(variants)))
+    command = [sys.executable, __file__, "--library", words.library, "--cells", *words.cells]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(variants, file)
+        file.flush()
+        processes = [subprocess.Popen([*command, "--variants", file.name, "--warm", f"{i}/{shares}"], stderr=subprocess.DEVNULL)
+                     for i in range(shares)]
+        for process in processes:
+            process.wait()
+    print(f"compiled after {time.monotonic() - start:.0f} s", flush=True)
+    import torch
+    document = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "variants": variants, "rows": []}
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = GemmRuntime(pathlib.Path(folder), words.library, variants)
+        for case in cases(words.cells):
             if time.monotonic() - start > words.seconds:
-                print(f"stopped after {words.seconds} s, before {case}")
+                print(f"stopped after {words.seconds:.0f} s, before {case}")
                 break
-            rows.append({**dict(zip(("operator", "m", "n", "k"), case)), "us": times_of(torch, runtime, peers, variants, case)})
-            torch.cuda.empty_cache()
-    document = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "peers": peers, "variants": variants}
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    words.output.write_text(json.dumps(document)[:-1] + ', "rows": [\n' + lines + "\n]}\n", encoding="utf-8")
-    print(f"{len(rows)} cases after {time.monotonic() - start:.0f} s", flush=True)
+            us = times_of(torch, runtime, variants, words.compile, *case)
+            document["rows"].append({**dict(zip(("cell", "operator", "m", "n", "k"), case)), "us": us, **clock_and_power()})
+    head = json.dumps({name: value for name, value in document.items() if name != "rows"})
+    lines = ",\n".join(json.dumps(row) for row in document["rows"])
+    words.output.write_text(head[:-1] + ', "rows": [\n' + lines + "\n]}\n", encoding="utf-8")
+    print(f"{len(document['rows'])} cells after {time.monotonic() - start:.0f} s", flush=True)
 
 
-def rate(row, name):
-    """TFLOP/s from 512 rows on, otherwise GB/s of weights; None without a time."""
-    us, parts = row["us"].get(name), 2 if row["operator"] == "swiglu.gate_up" else 1
-    if not isinstance(us, float):
-        return None
-    elements = parts * row["n"] * row["k"]
-    return 2 * row["m"] * elements / us / 1e6 if row["m"] >= 512 else 2 * elements / us / 1e3
+def rate(row, us, read_gbps):
+    """TFLOP/s, or the share of the read bandwidth in cells of few rows."""
+    weights = 1 if row["operator"] == "forward" else 2
+    if not row["cell"].startswith("small"):
+        return f"{2 * weights * row['m'] * row['n'] * row['k'] / us / 1e6:.0f}"
+    gbps = 2 * weights * row["n"] * row["k"] / us / 1e3
+    return f"{gbps / read_gbps:.0%}" if read_gbps else f"{gbps:.0f}"
 
 
-def print_tables(document):
-    variants = document["variants"]
-    for operator in ("gemm.forward", "swiglu.gate_up"):
-        for is_large in (True, False):
-            rows = [row for row in document["rows"] if row["operator"] == operator and (row["m"] >= 512) == is_large]
-            if rows:
-                print_table(operator, rows, document["peers"], [name for name in variants if variants[name][0] == operator], is_large)
-
-
-def print_table(operator, rows, peers, variants, is_large):
-    names = [name for name in peers if operator == "swiglu.gate_up" or name != "eager"] + ["mgtune"] + variants
-    print(f"\n{operator}, {'TFLOP/s' if is_large else 'GB/s of weights'}:\n")
-    print("| m | n | k | " + " | ".join(names) + " | mgtune / cuBLAS |" + (" best / cuBLAS |" if variants else ""))
-    print("|" + "---|" * (len(names) + (5 if variants else 4)))
-    ratios = {"mgtune": [], "best": []}
-    for row in rows:
-        rates = {name: rate(row, name) for name in names}
-        text = f"| {row['m']:,} | {row['n']:,} | {row['k']:,} | " + " | ".join(f"{each:.0f}" if each else "-" for each in rates.values()) + " |"
-        own = {name: rates[name] for name in ["mgtune"] + variants if rates[name]}
-        for column, best in (("mgtune", own.get("mgtune")), ("best", max(own.values(), default=None))):
-            if column == "best" and not variants:
-                continue
-            if best and rates["cuBLAS"]:
-                ratios[column].append(best / rates["cuBLAS"])
-                text += f" {ratios[column][-1]:.3f} |"
-            else:
-                text += " - |"
-        print(text)
-    for column, values in ratios.items():
-        if values:
-            print(f"\n{column} over cuBLAS: geometric mean {statistics.geometric_mean(values):.3f}, worst {min(values):.3f}")
-    for error in sorted({f"{name}: {us}" for row in rows for name, us in row["us"].items() if isinstance(us, str)}):
+def print_tables(document, read_gbps):
+    """The unit is TFLOP/s; in cells of few rows it is the share of the read bandwidth, or GB/s of weights."""
+    for cell in dict.fromkeys(row["cell"] for row in document["rows"]):
+        rows = [row for row in document["rows"] if row["cell"] == cell]
+        operator = rows[0]["operator"]
+        own = [name for name, variant in document["variants"].items() if variant[0] == operator]
+        peers = [name for name in peers_of(operator, True) if any(name in row["us"] for row in rows)]
+        print(f"\n{cell}: {operator}, {'weights read per second' if cell.startswith('small') else 'TFLOP/s'}\n")
+        print("| m | n | k | " + " | ".join(peers + own) + " | best | best / best peer |" +
+              (" best / GEMM alone |" if operator == "gate_up" else "") + " MHz |\n|" + "---|" * (len(peers + own) + 6 + (operator == "gate_up")))
+        ratios, alone = [], []
+        for row in rows:
+            us = {name: value for name, value in row["us"].items() if isinstance(value, float)}
+            fastest = min((name for name in own if name in us), key=us.get, default=None)
+            rivals = [us[name] for name in peers if name in us and name != "GEMM alone"]
+            texts = [rate(row, us[name], read_gbps) if name in us else "-" for name in peers + own]
+            texts.append(fastest or "-")
+            for reference, kept in ([(min(rivals, default=None), ratios)] +
+                                    ([(us.get("GEMM alone"), alone)] if operator == "gate_up" else [])):
+                if fastest and reference:
+                    kept.append(reference / us[fastest])
+                texts.append(f"{reference / us[fastest]:.3f}" if fastest and reference else "-")
+            print(f"| {row['m']:,} | {row['n']:,} | {row['k']:,} | " + " | ".join(texts) + f" | {row.get('sm_mhz', 0):.0f} |")
+        for name, kept in (("the best peer", ratios), ("GEMM alone", alone)):
+            if kept:
+                print(f"\nThe best of ours is {statistics.geometric_mean(kept):.3f} times as fast as {name} (geometric mean), {min(kept):.3f} at worst")
+    errors = {f"{name}: {us}" for row in document["rows"] for name, us in row["us"].items() if isinstance(us, str)}
+    for error in sorted(errors):
         print(error)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", default="libmgruntime.so.0")
-    parser.add_argument("--db", type=pathlib.Path, help="database of results (default: the user's)")
     parser.add_argument("--variants", type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--compile", action="store_true", help="time torch.compile too, which takes minutes more")
-    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS), help="rows of x of the cells (default: all)")
-    parser.add_argument("--seconds", type=float, default=240, help="no further case begins after this time (default: 240)")
+    parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS), help="default: all")
+    parser.add_argument("--compile", action="store_true", help="time torch.compile too")
+    parser.add_argument("--seconds", type=float, default=240, help="no further cell begins after this time (default: 240)")
+    parser.add_argument("--read-gbps", type=float, help="the read bandwidth that mgtune calibrate measured, for the tables")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("gemm.json"), help="default: gemm.json")
     parser.add_argument("--table", type=pathlib.Path, metavar="FILE", help="print the tables of a file, measure nothing")
+    parser.add_argument("--warm", help=argparse.SUPPRESS)
     words = parser.parse_args()
     if words.table is None:
-        variants = json.loads(words.variants.read_text(encoding="utf-8")) if words.variants else {}
+        variants = json.loads(words.variants.read_text(encoding="utf-8")) if words.variants else default_variants()
         variants = variants.get("variants", variants)
-        measure(words, variants, ["cuBLAS", "eager"] + (["compiled"] if words.compile else []))
-    print_tables(json.loads((words.table or words.output).read_text(encoding="utf-8")))
+        if words.warm:
+            share, shares = map(int, words.warm.split("/"))
+            return warm(words.library, variants, share, shares, words.cells)
+        measure(words, variants)
+    print_tables(json.loads((words.table or words.output).read_text(encoding="utf-8")), words.read_gbps)
 
 
 if __name__ == "__main__":

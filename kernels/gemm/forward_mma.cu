@@ -24,10 +24,9 @@
 // Traffic    It reads x once per BLOCK_N columns and w once per BLOCK_M rows, mostly from L2, where
 //            blocks that run at the same time share them. It writes y. With SPLIT_K, 8 bytes more
 //            per element and split.
-// Work       2 * m * n * k flops. The kernel is bound by the tensor cores from about 300 rows on
-// (the
-//            quotient of flops and bytes of an H200, 989 TFLOP/s and 4.8 TB/s, is 206). mma.sync
-//            has 62 to 72 % of the rate of wgmma on sm_90, and the full rate of older GPUs.
+// Work       2 * m * n * k flops. An H200 has 206 flops per byte (989 TFLOP/s and 4.8 TB/s), so the
+//            kernel is bound by the tensor cores from about 200 rows on. mma.sync has 62 to 72 % of
+//            the rate of wgmma on sm_90, and the full rate of older GPUs.
 //            A warp reads (1 / rows + 1 / columns of the warp) * 2 bytes of shared memory per
 //            product. A warp of 64 x 64 needs half of the bandwidth of shared memory, one of 32 x
 //            32 all of it.

@@ -94,7 +94,7 @@ TEST_F(CatalogTest, AnOperatorsFileAndItsPathNameTheOperator) {
   EXPECT_EQ(names("rmsnorm/scale"), "rmsnorm.scale");
   EXPECT_EQ(names("swiglu/foward"),
             "swiglu has no operator 'foward'; did you mean 'forward'? It must be one of: backward, "
-            "forward, packed_backward, packed_forward");
+            "forward, gate_up, packed_backward, packed_forward");
 }
 
 TEST_F(CatalogTest, FamiliesAreLoadedOnceAndStayWhereTheyAre) {

@@ -1,0 +1,72 @@
+// <mg/mma_columns.cuh> and <mg/last_warp.cuh> on the cpu device. The main loops of <mg/gemm_*.cuh>
+// are tested with the operators that use them (kernels/gemm, kernels/swiglu).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/helpers/kernels/kernel_text.h"
+
+namespace mgtune {
+namespace {
+
+constexpr char kGemmSource[] = R"(
+#include <mg/last_warp.cuh>
+#include <mg/mma_columns.cuh>
+#include <mg/types.cuh>
+
+// Element (row, column) of 8 x 32 has the value 100 * row + column.
+__global__ void columns(float* out) {  // [8][32]
+  const int row = threadIdx.x % 32 / 4, quad = threadIdx.x % 4;
+  float two[4][2], eight[8];
+  for (int j = 0; j < 4; ++j) {
+    for (int c = 0; c < 2; ++c) two[j][c] = 100.0f * row + 8 * j + 2 * quad + c;
+  }
+  mg::gather_columns(two, eight);
+  for (int i = 0; i < 8; ++i) out[row * 32 + quad * 8 + i] = eight[i];
+}
+
+// Each of 6 warps in 2 blocks writes its number. The last one adds them up.
+__global__ void last(unsigned int* counter, float* parts, float* out) {
+  const int warp = static_cast<int>(blockIdx.x * 3 + threadIdx.x / 32), lane = threadIdx.x % 32;
+  parts[warp * 32 + lane] = static_cast<float>(warp + lane);
+  if (!mg::is_last_warp(counter, 6)) return;
+  float sum = 0;
+  for (int i = 0; i < 6; ++i) sum += __ldcg(parts + i * 32 + lane);
+  out[lane] += sum;
+}
+)";
+
+TEST(MgGemm, LanesGatherColumnsAndTheLastWarpSeesTheOthers) {
+  const auto kernels = KernelText::build(kGemmSource, {"columns", "last"});
+  ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+  const HostArray<float> gathered(kernels->device(), 8 * 32);
+  const HostArray<unsigned int> counter(kernels->device(), 1);
+  const HostArray<float> parts(kernels->device(), 6 * 32), sums(kernels->device(), 32);
+  std::vector<float> expected_sums;
+  for (int lane = 0; lane < 32; ++lane) expected_sums.push_back(static_cast<float>(15 + 6 * lane));
+  counter[0] = 0;
+  for (const ThreadOrder order : thread_orders()) {
+    for (std::size_t i = 0; i < 8 * 32; ++i) gathered[i] = -1;
+    for (std::size_t i = 0; i < 32; ++i) sums[i] = 0;
+    ASSERT_TRUE(kernels->device().set_thread_order(order).ok());
+    LaunchShape shape;
+    shape.block = {32, 1, 1};
+    Status status = kernels->launch("columns", shape, gathered.data());
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (std::size_t i = 0; i < 8 * 32; ++i) {
+      EXPECT_EQ(gathered[i], static_cast<float>(i / 32 * 100 + i % 32)) << i;
+    }
+    shape.grid = {2, 1, 1};
+    shape.block = {96, 1, 1};
+    status = kernels->launch("last", shape, counter.data(), parts.data(), sums.data());
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(sums.values(), testing::ElementsAreArray(expected_sums));
+    EXPECT_EQ(counter[0], 0U);
+  }
+}
+
+}  // namespace
+}  // namespace mgtune
