@@ -19,9 +19,11 @@
 //            STAGES      The slabs of 64 columns of x and w in shared memory.
 //            CLUSTER     The blocks that share one read of w.
 //            GROUP       The tiles of rows that are computed next to each other, for L2.
-//            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k. It
-//            costs
-//                        about a quarter of the time of a tile at k = 4096.
+//            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k.
+//            They
+//                        then read other parts of x and w at one time, so L2 must hold these.
+//            Y_STAGES    The stages of 64 columns of y in shared memory.
+//            PDL         The grid is set up while the grid before it ends.
 // Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
 // is
 //            rounded once. The parameters fix the order of all sums.
@@ -32,15 +34,15 @@
 
 #include "epilogue.cuh"
 
-template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STREAM_K, bool RELU,
-          bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STREAM_K, int Y_STAGES,
+          bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     gemm_forward_wgmma(const __grid_constant__ mg::TensorMap x,
                        const __grid_constant__ mg::TensorMap w,
                        const __grid_constant__ mg::TensorMap y, const T* bias, const T* residual,
                        float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
                        mg::i64 residual_stride) {
-  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K>;
+  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K, Y_STAGES>;
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, nullptr,
                                                                residual_stride, 0};

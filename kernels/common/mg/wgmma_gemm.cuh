@@ -2,7 +2,7 @@
 // is the caller's. `a` has m rows and `b` n rows, both of k elements. With PARTS = 2 there are two
 // matrices b, and the caller gets both sums of an element at once: gate and up.
 //
-//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, STREAM_K>;
+//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, STREAM_K, Y_STAGES>;
 //   template ... __global__ void __launch_bounds__(V::kThreads, 1) kernel(
 //       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b,
 //       const __grid_constant__ mg::TensorMap y, ...) {
@@ -59,13 +59,15 @@
 namespace mg {
 
 // The constants of a variant.
-template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int PARTS, bool STREAM_K>
+template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int PARTS, bool STREAM_K,
+          int Y_STAGES>
 struct WgmmaGemm {
   using T = T_;
   static constexpr int kConsumers = CONSUMERS, kRows = 64 * CONSUMERS;
   static constexpr int kColumns = COLUMNS, kOwnColumns = COLUMNS / PARTS;  // of b, and of y
   static constexpr int kSlots = STAGES, kCluster = CLUSTER, kParts = PARTS;
   static constexpr bool kStreamK = STREAM_K;
+  static constexpr int kYStages = Y_STAGES;
   static constexpr int kThreads = 128 * (CONSUMERS + 1);
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && CLUSTER >= 1 && CLUSTER <= 2, "as documented");
   static_assert(kOwnColumns % 64 == 0 && COLUMNS <= 256, "whole stages of y, one instruction");
@@ -77,9 +79,9 @@ struct WgmmaGemm {
   static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER, kBoxRows = COLUMNS / kBoxes;
   static_assert(kBoxRows % 8 == 0, "whole groups of rows of the swizzle");
 
-  // A consumer stages its 64 rows of y in two of these.
+  // A consumer stages its 64 rows of y in Y_STAGES of these.
   using Y = PanelTile<T, 64, 64>;
-  static constexpr int kSharedBytes = STAGES * kSlotBytes + CONSUMERS * 2 * Y::kBytes;
+  static constexpr int kSharedBytes = STAGES * kSlotBytes + CONSUMERS * Y_STAGES * Y::kBytes;
 
   // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
@@ -234,7 +236,7 @@ class GemmConsumer {
   __device__ __forceinline__ GemmConsumer(T* slots, CopyRing<V::kSlots> ring, int number,
                                           bool* is_last, const TensorMap& y)
       : slots_(slots),
-        y_stages_(slots + (V::kSlots * V::kSlotBytes + number * 2 * V::Y::kBytes) / 2),
+        y_stages_(slots + (V::kSlots * V::kSlotBytes + number * V::kYStages * V::Y::kBytes) / 2),
         y_(y),
         reading_(ring),
         read_(ring),
@@ -296,14 +298,18 @@ class GemmConsumer {
                                                   const SharedTiles& memory) {
     const u32 thread = threadIdx.x % 128u;
     const int first = units.first_cluster(unit.shared), last = units.last_cluster(unit.shared);
+    const int own = static_cast<int>(blockIdx.x) / V::kCluster;
     const auto part = [&](int cluster, bool has_first_slab) {
       const int consumer = (cluster * V::kCluster + units.rank()) * V::kConsumers + number_;
-      return memory.partial_sums + (i64{consumer} * 2 + has_first_slab) * (64 * V::kColumns) +
-             thread;
+      float* const all = memory.partial_sums;
+      return all + (i64{consumer} * 2 + has_first_slab) * (64 * V::kColumns) + 4u * thread;
     };
-    float* const own = part(static_cast<int>(blockIdx.x) / V::kCluster, unit.begin == 0);
+    float* const to = part(own, own == first);
 #pragma unroll
-    for (int i = 0; i < V::kColumns / 2; ++i) __stcg(own + 128 * i, sums_[i]);
+    for (int i = 0; i < V::kColumns / 2; i += 4) {
+      __stcg(reinterpret_cast<float4*>(to + 128 * i),
+             float4{sums_[i], sums_[i + 1], sums_[i + 2], sums_[i + 3]});
+    }
     sync_group<128>();
     if (thread == 0) {
       u32* const counter =
@@ -318,21 +324,31 @@ class GemmConsumer {
     const bool is_last = is_last_[number_];
     sync_group<128>();  // the next part overwrites it
     if (!is_last) return false;
+    if (last == first + 1) {  // a + b is b + a
+      const int other = own == first ? last : first;
+      add(part(other, other == first));
+      return true;
+    }
 #pragma unroll
     for (int i = 0; i < V::kColumns / 2; ++i) sums_[i] = 0.0f;
-    for (int cluster = first; cluster <= last; ++cluster) {
-      const float* const more = part(cluster, cluster == first);
-#pragma unroll
-      for (int i = 0; i < V::kColumns / 2; ++i) {
-        sums_[i] += __ldcg(more + 128 * i);
-        if (i % 16 == 15)
-          asm volatile("" ::: "memory");  // all loads at once need too many registers
-      }
-    }
+    for (int cluster = first; cluster <= last; ++cluster) add(part(cluster, cluster == first));
     return true;
   }
 
-  // Two stages take turns: one is written while the copy engine reads the other.
+  __device__ __forceinline__ void add(const float* part) {
+#pragma unroll
+    for (int i = 0; i < V::kColumns / 2; i += 4) {
+      const float4 four = __ldcg(reinterpret_cast<const float4*>(part + 128 * i));
+      sums_[i] += four.x;
+      sums_[i + 1] += four.y;
+      sums_[i + 2] += four.z;
+      sums_[i + 3] += four.w;
+      // All loads at once would need too many registers.
+      if (i % 64 == 60) asm volatile("" ::: "memory");
+    }
+  }
+
+  // The stages take turns: one is written while the copy engine reads others.
   template <class Epilogue>
   __device__ __forceinline__ void write(const GemmUnit& unit, const GemmShape& shape,
                                         const Epilogue& epilogue) {
@@ -341,8 +357,9 @@ class GemmConsumer {
 #pragma unroll
     for (int chunk = 0; chunk < V::kOwnColumns / 64; ++chunk) {
       unsigned char* const stage =
-          reinterpret_cast<unsigned char*>(y_stages_) + chunk % 2 * V::Y::kBytes;
-      if (thread == 0) wait_for_stores_read<1>();
+          reinterpret_cast<unsigned char*>(y_stages_) + y_stage_ * V::Y::kBytes;
+      y_stage_ = y_stage_ == V::kYStages - 1 ? 0 : y_stage_ + 1;
+      if (thread == 0) wait_for_stores_read<V::kYStages - 1>();
       sync_group<128>();
 #pragma unroll
       for (int two = 0; two < 4; ++two) {  // blocks of eight columns
@@ -376,7 +393,7 @@ class GemmConsumer {
   T* y_stages_;
   const TensorMap& y_;
   CopyRing<V::kSlots> reading_, read_;
-  int number_;
+  int number_, y_stage_ = 0;
   bool* is_last_;
   float sums_[V::kColumns / 2];
 };
