@@ -28,6 +28,8 @@
 //                        threads have 160 registers instead of 232.
 //            BLOCK_N     The keys of a tile.
 //            STAGES      The tiles of K, and of V, in shared memory.
+//            Q_STAGES    The tiles of Q in shared memory. With two, Q of the next rows arrives
+//                        while these are computed, which matters to short sequences.
 //            PINGPONG    The consumers take turns in issuing products.
 //            SCHEDULE    grid: a block has 64 * CONSUMERS rows. dynamic: there is one block per SM,
 //                        which takes the next rows from a counter in global memory. The copies
@@ -66,13 +68,13 @@ class Producer {
     const Tiles<V> tiles(job.rows, job.keys, job.first_row, window_);
     if (tiles.count > 0) bring(k_map_, memory_.k, k_, job, tiles.key(0));
     q_.wait_until_empty();
-    *memory_.job = job;
+    memory_.jobs[q_.slot()] = job;
     if (tiles.count == 0) {
       mg::arrive(q_.full());
     } else {
       mg::arrive_expecting(q_.full(), V::Q::kBytes);
-      mg::tensor_load_once(memory_.q, q_map_, q_.full(), 0, job.q_row + job.first_row, 0, job.head,
-                           job.batch);
+      mg::tensor_load_once(memory_.q_tile(q_.slot()), q_map_, q_.full(), 0,
+                           job.q_row + job.first_row, 0, job.head, job.batch);
     }
     q_.advance();
     for (int tile = 1; tile < tiles.count; ++tile) {
@@ -85,13 +87,14 @@ class Producer {
   // Says that there are no more jobs.
   __device__ __forceinline__ void end() {
     q_.wait_until_empty();
-    memory_.job->rows = 0;
+    memory_.jobs[q_.slot()].rows = 0;
     mg::arrive(q_.full());
   }
 
  private:
-  __device__ __forceinline__ void bring(const mg::TensorMap& map, T* tiles, Ring<V::kStages>& ring,
-                                        const Job<T>& job, int key) {
+  __device__ __forceinline__ void bring(const mg::TensorMap& map, T* tiles,
+                                        mg::CopyRing<V::kStages>& ring, const Job<T>& job,
+                                        int key) {
     ring.wait_until_empty();
     mg::arrive_expecting(ring.full(), V::KV::kBytes);
     mg::tensor_load_kept(tiles + ring.slot() * (V::KV::kBytes / 2), map, ring.full(), 0,
@@ -102,8 +105,8 @@ class Producer {
   const Memory<V>& memory_;
   int window_;
   const mg::TensorMap &q_map_, &k_map_, &v_map_;
-  Ring<1> q_;
-  Ring<V::kStages> k_, v_;
+  mg::CopyRing<V::kQStages> q_;
+  mg::CopyRing<V::kStages> k_, v_;
 };
 
 // Overwrites the rows of a tile of V that lie past the end of the keys. Every warpgroup does it for
@@ -140,7 +143,7 @@ class Consumer {
   __device__ __forceinline__ void run() {
     while (true) {
       q_.wait_until_full();
-      const Job<T> job = *memory_.job;
+      const Job<T> job = memory_.jobs[q_.slot()];
       if (job.rows == 0) return;
       attend(job);
     }
@@ -158,7 +161,7 @@ class Consumer {
     }
     const int first_own = job.first_row + 64 * number_ + tiles.diagonal;
     k_.wait_until_full();
-    rows_.issue_scores(memory_.q, memory_.k_tile(k_.slot()));
+    rows_.issue_scores(memory_.q_tile(q_.slot()), memory_.k_tile(k_.slot()));
     rows_.template wait_for_scores<0>();
     k_.release();
     k_.advance();
@@ -203,7 +206,7 @@ class Consumer {
   __device__ __forceinline__ void follow(const Job<T>& job, int key, int first_own) {
     k_.wait_until_full();
     if constexpr (V::kPingpong) mg::wait(memory_.turn(number_), turns_++ & 1u);
-    rows_.issue_scores(memory_.q, memory_.k_tile(k_.slot()));
+    rows_.issue_scores(memory_.q_tile(q_.slot()), memory_.k_tile(k_.slot()));
     v_.wait_until_full();
     rows_.issue_output(memory_.v_tile(v_.slot()));
     if constexpr (V::kPingpong) {
@@ -224,8 +227,8 @@ class Consumer {
   const Memory<V>& memory_;
   int window_, number_;
   mg::u32 turns_;
-  Ring<1> q_;
-  Ring<V::kStages> k_, v_;
+  mg::CopyRing<V::kQStages> q_;
+  mg::CopyRing<V::kStages> k_, v_;
   WarpgroupRows<V> rows_;
 };
 
@@ -236,8 +239,8 @@ __device__ __forceinline__ void run(const Jobs& jobs, int blocks, mg::u32* count
                                     const Scaling& scaling, const mg::TensorMap& q_map,
                                     const mg::TensorMap& k_map, const mg::TensorMap& v_map) {
   MG_SHARED(mg::CopyBarrier, barriers, [Memory<V>::kBarriers]);
-  MG_SHARED(Job<typename V::T>, job_in_memory);
-  const Memory<V> memory(&job_in_memory, barriers);
+  MG_SHARED(Job<typename V::T>, jobs_in_memory, [V::kQStages]);
+  const Memory<V> memory(jobs_in_memory, barriers);
   if (threadIdx.x == 0) {
     mg::prefetch(q_map);
     mg::prefetch(k_map);
@@ -299,8 +302,9 @@ struct PrefillJobs {
   }
 };
 
-template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
+template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, int Q_STAGES,
+          bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED,
+          bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_prefill_wgmma(const __grid_constant__ mg::TensorMap q,
                             const __grid_constant__ mg::TensorMap k,
@@ -308,8 +312,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                             mg::u32* counter, float scale, float softcap, int batch, int seq_q,
                             int seq_k, int heads, int kv_heads, int window, mg::i64 o_sb,
                             mg::i64 o_ss, mg::i64 o_sh) {
-  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, CAUSAL, WINDOWED,
-                         CAPPED, LSE, false>;
+  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG, CAUSAL,
+                         WINDOWED, CAPPED, LSE, false>;
   const PrefillJobs<V, HEADS_AT_ONCE> jobs{o,     lse,      batch, seq_q, seq_k,
                                            heads, kv_heads, o_sb,  o_ss,  o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);
@@ -350,8 +354,9 @@ struct VarlenJobs {
   }
 };
 
-template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE>
+template <class T, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, int Q_STAGES,
+          bool PINGPONG, SCHEDULE ORDER, int HEADS_AT_ONCE, bool CAUSAL, bool WINDOWED, bool CAPPED,
+          bool LSE>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     attention_varlen_wgmma(const __grid_constant__ mg::TensorMap q,
                            const __grid_constant__ mg::TensorMap k,
@@ -359,8 +364,8 @@ __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
                            const int* k_starts, T* o, float* lse, mg::u32* counter, float scale,
                            float softcap, int sequences, int tokens_q, int max_q, int heads,
                            int kv_heads, int window, mg::i64 o_ss, mg::i64 o_sh) {
-  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, PINGPONG, CAUSAL, WINDOWED,
-                         CAPPED, LSE, true>;
+  using V = WgmmaVariant<T, HEAD_DIM, CONSUMERS, BLOCK_N, STAGES, Q_STAGES, PINGPONG, CAUSAL,
+                         WINDOWED, CAPPED, LSE, true>;
   const VarlenJobs<V, HEADS_AT_ONCE> jobs{q_starts, k_starts, o,        lse,  sequences, tokens_q,
                                           max_q,    heads,    kv_heads, o_ss, o_sh};
   run<V, ORDER>(jobs, jobs.blocks(), counter, {scale, softcap, window}, q, k, v);

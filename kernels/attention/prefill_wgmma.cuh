@@ -6,9 +6,11 @@
 
 #include <mg/attention_rows.cuh>
 #include <mg/bulk_copy.cuh>
+#include <mg/copy_ring.cuh>
 #include <mg/group_sum.cuh>
 #include <mg/math.cuh>
 #include <mg/panel_tile.cuh>
+#include <mg/quad_transpose.cuh>
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>
 #include <mg/vec.cuh>
@@ -18,11 +20,12 @@
 #include "prefill_tiles.cuh"
 
 // The constants of a variant.
-template <class T_, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, bool PINGPONG,
-          bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE, bool PACKED>
+template <class T_, int HEAD_DIM, int CONSUMERS, int BLOCK_N, int STAGES, int Q_STAGES,
+          bool PINGPONG, bool CAUSAL, bool WINDOWED, bool CAPPED, bool LSE, bool PACKED>
 struct WgmmaVariant {
   using T = T_;
-  static constexpr int kHeadDim = HEAD_DIM, kConsumers = CONSUMERS, kStages = STAGES;
+  static constexpr int kHeadDim = HEAD_DIM, kConsumers = CONSUMERS;
+  static constexpr int kStages = STAGES, kQStages = Q_STAGES;
   static constexpr int kRows = 64 * CONSUMERS, kKeys = BLOCK_N;
   static constexpr bool kPingpong = PINGPONG;
   static constexpr bool kCausal = CAUSAL, kWindowed = WINDOWED, kCapped = CAPPED, kLse = LSE;
@@ -48,100 +51,61 @@ struct Job {
   mg::i64 o_stride;
 };
 
-// A ring of tiles in shared memory. `full` of a slot completes when its tile has arrived, and
-// `empty` when every consuming warp has read it.
-template <int kStages>
-class Ring {
- public:
-  __device__ __forceinline__ Ring(mg::CopyBarrier* full, mg::CopyBarrier* empty)
-      : full_(full), empty_(empty) {}
-
-  __device__ __forceinline__ int slot() const { return slot_; }
-  __device__ __forceinline__ mg::CopyBarrier& full() const { return full_[slot_]; }
-  __device__ __forceinline__ void wait_until_full() const { mg::wait(full_[slot_], phase_); }
-  // The first turn finds every slot empty: a barrier's phase before the first counts as over.
-  __device__ __forceinline__ void wait_until_empty() const { mg::wait(empty_[slot_], phase_ ^ 1u); }
-  // Every warp calls it, once it does not read the slot any more.
-  __device__ __forceinline__ void release() const {
-    if (threadIdx.x % 32u == 0) mg::arrive(empty_[slot_]);
-  }
-  __device__ __forceinline__ void advance() {
-    slot_ = slot_ == kStages - 1 ? 0 : slot_ + 1;
-    if (slot_ == 0) phase_ ^= 1u;
-  }
-
- private:
-  mg::CopyBarrier *full_, *empty_;
-  int slot_ = 0;
-  mg::u32 phase_ = 0;
-};
-
 // The shared memory of a block.
 template <class V>
 struct Memory {
   using T = typename V::T;
-  static constexpr int kBarriers = 2 + 4 * V::kStages + V::kConsumers;
+  static constexpr int kRings = 2 * V::kQStages + 4 * V::kStages;  // barriers of the rings
+  static constexpr int kBarriers = kRings + V::kConsumers;
 
-  T* q;
-  T* k;         // kStages tiles
-  T* v;         // likewise
-  Job<T>* job;  // arrives with q, and is free again with it
+  T* q;          // kQStages tiles
+  T* k;          // kStages tiles
+  T* v;          // likewise
+  Job<T>* jobs;  // each arrives with its q, and is free again with it
   mg::CopyBarrier* barriers;
 
-  __device__ __forceinline__ Memory(Job<T>* job, mg::CopyBarrier* barriers)
+  __device__ __forceinline__ Memory(Job<T>* jobs, mg::CopyBarrier* barriers)
       : q(mg::dynamic_shared<T>()),
-        k(q + V::Q::kBytes / 2),
+        k(q + V::kQStages * V::Q::kBytes / 2),
         v(k + V::kStages * V::KV::kBytes / 2),
-        job(job),
+        jobs(jobs),
         barriers(barriers) {}
 
+  __device__ __forceinline__ T* q_tile(int slot) const { return q + slot * (V::Q::kBytes / 2); }
   __device__ __forceinline__ T* k_tile(int slot) const { return k + slot * (V::KV::kBytes / 2); }
   __device__ __forceinline__ T* v_tile(int slot) const { return v + slot * (V::KV::kBytes / 2); }
 
-  __device__ __forceinline__ Ring<1> q_ring() const { return {barriers, barriers + 1}; }
-  __device__ __forceinline__ Ring<V::kStages> k_ring() const {
-    return {barriers + 2, barriers + 2 + V::kStages};
+  // The barriers `full` of all rings come first, those `empty` second.
+  __device__ __forceinline__ mg::CopyRing<V::kQStages> q_ring() const {
+    return ring<V::kQStages>(0);
   }
-  __device__ __forceinline__ Ring<V::kStages> v_ring() const {
-    return {barriers + 2 + 2 * V::kStages, barriers + 2 + 3 * V::kStages};
+  __device__ __forceinline__ mg::CopyRing<V::kStages> k_ring() const {
+    return ring<V::kStages>(V::kQStages);
+  }
+  __device__ __forceinline__ mg::CopyRing<V::kStages> v_ring() const {
+    return ring<V::kStages>(V::kQStages + V::kStages);
   }
   // Completes when the warpgroup before this one has issued its products.
   __device__ __forceinline__ mg::CopyBarrier& turn(int consumer) const {
-    return barriers[2 + 4 * V::kStages + consumer];
+    return barriers[kRings + consumer];
   }
 
   // One thread calls it.
   __device__ __forceinline__ void init() const {
     constexpr mg::u32 kWarps = 4 * V::kConsumers;
     for (int i = 0; i < kBarriers; ++i) {
-      const int of_ring = i < 2 ? i : (i - 2) / V::kStages % 2;  // 0: full, 1: empty
-      const mg::u32 arrivals = i >= 2 + 4 * V::kStages ? 4u : of_ring == 0 ? 1u : kWarps;
+      const mg::u32 arrivals = i >= kRings ? 4u : i < kRings / 2 ? 1u : kWarps;
       mg::init(barriers[i], arrivals);
     }
     mg::publish_init();
   }
-};
 
-// Exchanges words among the four lanes of a row: lane i of the quad gets word i of each of them, in
-// the order of the lanes.
-__device__ __forceinline__ void transpose_in_quad(mg::u32 (&words)[4]) {
-  const bool is_high = threadIdx.x % 4u >= 2u, is_odd = threadIdx.x % 2u == 1u;
-  const auto of_other = [](mg::u32 word, int distance) {
-    return __shfl_xor_sync(0xffffffffu, word, distance);
-  };
-  const mg::u32 even_far = of_other(is_high ? words[0] : words[2], 2);
-  const mg::u32 odd_far = of_other(is_high ? words[1] : words[3], 2);
-  const mg::u32 even = is_high ? words[2] : words[0], odd = is_high ? words[3] : words[1];
-  const mg::u32 own = is_odd ? odd : even, own_far = is_odd ? odd_far : even_far;
-  const mg::u32 near = of_other(is_odd ? even : odd, 1);
-  const mg::u32 near_far = of_other(is_odd ? even_far : odd_far, 1);
-  const mg::u32 here[2] = {is_odd ? near : own, is_odd ? own : near};
-  const mg::u32 there[2] = {is_odd ? near_far : own_far, is_odd ? own_far : near_far};
-  words[0] = is_high ? there[0] : here[0];
-  words[1] = is_high ? there[1] : here[1];
-  words[2] = is_high ? here[0] : there[0];
-  words[3] = is_high ? here[1] : there[1];
-}
+ private:
+  template <int kSlots>
+  __device__ __forceinline__ mg::CopyRing<kSlots> ring(int first) const {
+    return {barriers + first, barriers + kRings / 2 + first};
+  }
+};
 
 // The 64 rows of a consuming warpgroup. The scores, P and O are in its registers, as <mg/wgmma.cuh>
 // lays out accumulators: a thread has two rows. All threads of the warpgroup call every function.
@@ -257,7 +221,7 @@ class WarpgroupRows {
           const float* const two = o_ + 16 * block + 4 * i + 2 * r;
           words[i] = mg::pack<T>(two[0] * share, two[1] * share);
         }
-        transpose_in_quad(words);
+        mg::transpose_in_quad(words);
         if (row < job.rows) {
           mg::Vec<T, 8> eight;
           memcpy(&eight, words, sizeof(eight));

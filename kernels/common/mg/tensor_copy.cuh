@@ -7,6 +7,10 @@
 //   mg::tensor_load(shared, x, arrived, column, row, ...);   one thread; 2 to 5 coordinates, the
 //                                                       fastest dimension first
 //   mg::tensor_load_kept(...), mg::tensor_load_once(...)     the data leaves L2 last, or first
+//   mg::tensor_load_to_blocks(shared, x, arrived, mg::u16{0b11}, column, row, ...);
+//                                                       to this place of the blocks of the cluster
+//                                                       whose bits are set; the bytes count at the
+//                                                       barrier at the place of `arrived` in each
 //   mg::tensor_store(x, shared, column, row, ...);      then commit_stores() and the waits of
 //                                                       <mg/bulk_copy.cuh>
 //
@@ -98,6 +102,14 @@ void tensor_load_once(void* shared, const TensorMap& map, CopyBarrier& barrier,
   tensor_load(shared, map, barrier, place...);
 }
 
+// A cluster has one block here.
+template <class... Coordinates>
+void tensor_load_to_blocks(void* shared, const TensorMap& map, CopyBarrier& barrier, u16 blocks,
+                           Coordinates... place) {
+  if (blocks != 1) __trap();
+  tensor_load(shared, map, barrier, place...);
+}
+
 template <class... Coordinates>
 void tensor_store(const TensorMap& map, const void* shared, Coordinates... place) {
   const auto& fields = reinterpret_cast<const ::mgcpu::TensorMap&>(map);
@@ -168,6 +180,14 @@ __device__ __forceinline__ void tensor_load_once(void* shared, const TensorMap& 
                                                  CopyBarrier& barrier, Coordinates... place) {
   MG_COORDINATES;
   MG_TENSOR_LOADS(".L2::cache_hint", ", %5", ", %6", ", %7", ", %8", , "l"(policy_to_drop()));
+}
+
+template <class... Coordinates>
+__device__ __forceinline__ void tensor_load_to_blocks(void* shared, const TensorMap& map,
+                                                      CopyBarrier& barrier, u16 blocks,
+                                                      Coordinates... place) {
+  MG_COORDINATES;
+  MG_TENSOR_LOADS(".multicast::cluster", ", %5", ", %6", ", %7", ", %8", , "h"(blocks));
 }
 
 #define MG_TENSOR_STORE(rank, names, ...)                                                      \

@@ -6,6 +6,7 @@
 namespace mg {
 
 using i32 = int;
+using u16 = unsigned short;
 using u32 = unsigned int;
 using i64 = long long;
 using u64 = unsigned long long;

@@ -9,6 +9,7 @@
 //     mg::wgmma<T, N>(d, mg::k_major<A>(a, 0, step), mg::k_major<B>(b, 0, step), step > 0);
 //   mg::wgmma_commit();                        the products so far are one group
 //   mg::wgmma_wait<0>(d);                      waits until at most 0 groups are unfinished
+//   mg::wgmma_wait<1>();                       likewise, while d goes on being written
 //
 // The last argument of wgmma() says whether the product is added to d; without it d is overwritten.
 // An operand is one of:
@@ -52,6 +53,8 @@ void wgmma_fence(Arrays&...) {}
 inline void wgmma_commit() {}
 template <int kGroups, int kCount>
 void wgmma_wait(float (&)[kCount]) {}
+template <int kGroups>
+void wgmma_wait() {}
 
 // at(row, k): the element of the operand in this row, or column of b, as a float.
 template <class Tile, class T>
@@ -162,9 +165,14 @@ __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
+template <int kGroups>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
+}
+
 template <int kGroups, int kCount>
 __device__ __forceinline__ void wgmma_wait(float (&d)[kCount]) {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
+  wgmma_wait<kGroups>();
   keep_in_place(d);
 }
 

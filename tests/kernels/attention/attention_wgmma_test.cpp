@@ -20,12 +20,13 @@ struct Wgmma {
   int consumers, block_n, stages = 2;
   bool pingpong = false;
   const char* schedule = "grid";
-  int heads_at_once = 1;
+  int heads_at_once = 1, q_stages = 1;
 
   std::string text() const {
     return "wgmma CONSUMERS=" + std::to_string(consumers) + " BLOCK_N=" + std::to_string(block_n) +
-           " STAGES=" + std::to_string(stages) + " PINGPONG=" + (pingpong ? "true" : "false") +
-           " SCHEDULE=" + schedule + " HEADS_AT_ONCE=" + std::to_string(heads_at_once);
+           " STAGES=" + std::to_string(stages) + " Q_STAGES=" + std::to_string(q_stages) +
+           " PINGPONG=" + (pingpong ? "true" : "false") + " SCHEDULE=" + schedule +
+           " HEADS_AT_ONCE=" + std::to_string(heads_at_once);
   }
 };
 
@@ -50,12 +51,12 @@ TEST(AttentionWgmma, EqualsTheReference) {
 
 TEST(AttentionWgmma, ConsumersTakeTurnsOverManyTiles) {
   expect_right({2, 64, 2, true, "dynamic"}, {{130, 400, 64, 3}, {90, 70, 64}}, "lse=true,T=f16");
-  expect_right({3, 80, 3, true, "dynamic"}, {{200, 300, 64}}, "T=bf16");
+  expect_right({3, 80, 3, true, "dynamic", 1, 2}, {{200, 300, 64, 5}}, "T=bf16");
 }
 
 // Rows that see nothing, one key, all; the diagonal through every tile. More blocks than SMs.
 TEST(AttentionWgmma, CausalEndsAtTheLastKey) {
-  expect_right({2, 64, 2, false, "dynamic", 16},
+  expect_right({2, 64, 2, false, "dynamic", 16, 2},
                {{70, 80, 64}, {140, 140, 64, 6, 2, 2}, {300, 100, 64}, {100, 230, 64}},
                "causal=true,lse=true,T=bf16");
 }

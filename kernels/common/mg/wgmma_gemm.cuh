@@ -1,0 +1,401 @@
+// Matrix products y = a b^T on the tensor cores of sm_90a, tile by tile: what happens to the sums
+// is the caller's. `a` has m rows and `b` n rows, both of k elements. With PARTS = 2 there are two
+// matrices b, and the caller gets both sums of an element at once: gate and up.
+//
+//   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, STREAM_K>;
+//   template ... __global__ void __launch_bounds__(V::kThreads, 1) kernel(
+//       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b, ...) {
+//     const mg::TensorMap* const parts[] = {&b};
+//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, {partial_sums, counters}, epilogue);
+//   }
+//
+// A launch has a multiple of CLUSTER blocks, in clusters of CLUSTER, and V::kSlots * V::kSlotBytes
+// bytes of dynamic shared memory. The maps have the extents {k, rows}, the swizzle "128B", and the
+// boxes {64, 64 * CONSUMERS} for a and {64, COLUMNS / max(PARTS, CLUSTER)} for b.
+//
+// A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. Blocks stay, and take tile after
+// tile. One thread of the first warpgroup lets the copy engine bring slabs of 64 columns of a and b
+// into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows and waits for nobody but
+// the copies. So one may finish its tile while another multiplies, as far as the ring allows.
+// The blocks of a cluster have the same columns and neighbouring rows. Each brings a part of b's
+// slab, for all of them.
+// `group` tiles of rows follow each other before the next tile of columns, so that the tiles which
+// run at one time share slabs in L2.
+// With STREAM_K the blocks share the tiles of the last waves evenly: each takes a run of slabs,
+// which may begin in one tile and end in the next. The sums of a part of a tile go to
+// `partial_sums`, and the block that ends last adds all parts in their order. There are 2 * 64 *
+// COLUMNS partial sums per block and consumer, and 2 counters. The counters are zero before and
+// after. There are at least as many slabs in all as clusters. The end of a tile is as
+// <mg/gemm_inputs.cuh> says: epilogue(row, column, values) for each run of 8 columns, n % 8 == 0.
+//
+// Traffic    A tile reads (64 * CONSUMERS * CLUSTER + COLUMNS) / CLUSTER * k elements per block
+// from
+//            L2 for 64 * CONSUMERS * COLUMNS * k products. At 128 x 256 and CLUSTER = 2 that is 32
+//            bytes per SM and clock at the full rate of the tensor cores, 48 without a cluster.
+// Numerics   Products are exact, sums are fp32. The order of the sums is the device's within 64
+//            columns, and then that of k. Repeats are equal to the bit.
+
+#pragma once
+
+#include <mg/bulk_copy.cuh>
+#include <mg/cluster.cuh>
+#include <mg/convert.cuh>
+#include <mg/copy_ring.cuh>
+#include <mg/group_sum.cuh>
+#include <mg/mma.cuh>
+#include <mg/panel_tile.cuh>
+#include <mg/quad_transpose.cuh>
+#include <mg/shared.cuh>
+#include <mg/tensor_copy.cuh>
+#include <mg/types.cuh>
+#include <mg/vec.cuh>
+#include <mg/warpgroup.cuh>
+#include <mg/wgmma.cuh>
+
+namespace mg {
+
+// The constants of a variant.
+template <class T_, int CONSUMERS, int COLUMNS, int STAGES, int CLUSTER, int PARTS, bool STREAM_K>
+struct WgmmaGemm {
+  using T = T_;
+  static constexpr int kConsumers = CONSUMERS, kRows = 64 * CONSUMERS;
+  static constexpr int kColumns = COLUMNS, kOwnColumns = COLUMNS / PARTS;  // of b, and of y
+  static constexpr int kSlots = STAGES, kCluster = CLUSTER, kParts = PARTS;
+  static constexpr bool kStreamK = STREAM_K;
+  static constexpr int kThreads = 128 * (CONSUMERS + 1);
+  static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && CLUSTER >= 1 && CLUSTER <= 2, "as documented");
+  static_assert(kOwnColumns % 32 == 0 && COLUMNS <= 256, "whole quads of words, one instruction");
+
+  using A = PanelTile<T, kRows, 64>;
+  using B = PanelTile<T, kColumns, 64>;
+  static constexpr int kSlotBytes = A::kBytes + B::kBytes;
+  // The boxes of a slab of b. They lie one after the other.
+  static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER, kBoxRows = COLUMNS / kBoxes;
+  static_assert(kBoxRows % 8 == 0, "whole groups of rows of the swizzle");
+
+  // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
+  static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = CONSUMERS == 3 ? 160 : 232;
+};
+
+struct GemmShape {
+  int m, n, k;
+  int group;
+};
+
+// What blocks that share a tile leave for each other.
+struct SharedTiles {
+  float* partial_sums;
+  u32* counters;
+};
+
+// A unit of work: the first row and column of the tile, and slabs [begin, end) of k. If these are
+// not all, `shared` is the number of the tile among those that are shared.
+struct GemmUnit {
+  int row, column, begin, end, shared;
+};
+
+// The units of a cluster, in their order. The producer and the consumers have one each.
+template <class V>
+class GemmUnits {
+ public:
+  __device__ __forceinline__ explicit GemmUnits(const GemmShape& shape)
+      : row_tiles_(tiles(shape.m, V::kRows * V::kCluster)),
+        column_tiles_(tiles(shape.n, V::kOwnColumns)),
+        slabs_(tiles(shape.k, 64)),
+        group_(shape.group),
+        clusters_(static_cast<int>(gridDim.x) / V::kCluster),
+        rank_(V::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0),
+        next_(static_cast<int>(blockIdx.x) / V::kCluster) {
+    const int all = row_tiles_ * column_tiles_;
+    shared_ = !V::kStreamK || all % clusters_ == 0 ? 0
+              : all < clusters_                    ? all
+                                                   : all % clusters_ + clusters_;
+    whole_ = all - shared_;
+    if constexpr (V::kStreamK) {
+      at_ = first_slab(next_);
+      end_ = first_slab(next_ + 1);
+    }
+  }
+
+  // Returns false if there are no more.
+  __device__ __forceinline__ bool next(GemmUnit& unit) {
+    if (next_ < whole_) {
+      unit = at(next_, 0, slabs_);
+      next_ += clusters_;
+      return true;
+    }
+    if (!V::kStreamK || at_ >= end_) return false;
+    const u32 slabs = static_cast<u32>(slabs_), tile = at_ / slabs, begin = at_ % slabs;
+    const u32 count = slabs - begin < end_ - at_ ? slabs - begin : end_ - at_;
+    unit = at(whole_ + static_cast<int>(tile), static_cast<int>(begin),
+              static_cast<int>(begin + count));
+    unit.shared = static_cast<int>(tile);
+    at_ += count;
+    return true;
+  }
+
+  __device__ __forceinline__ bool is_whole(const GemmUnit& unit) const {
+    return !V::kStreamK || (unit.begin == 0 && unit.end == slabs_);
+  }
+  // The first cluster that has a part of a shared tile, and the last one.
+  __device__ __forceinline__ int first_cluster(int tile) const {
+    return cluster_of(static_cast<u32>(tile * slabs_));
+  }
+  __device__ __forceinline__ int last_cluster(int tile) const {
+    return cluster_of(static_cast<u32>((tile + 1) * slabs_) - 1u);
+  }
+  __device__ __forceinline__ int rank() const { return rank_; }
+
+ private:
+  __device__ __forceinline__ static int tiles(int count, int size) {
+    return (count + size - 1) / size;
+  }
+
+  __device__ __forceinline__ GemmUnit at(int tile, int begin, int end) const {
+    const int of_group = group_ * column_tiles_;
+    const int first = tile / of_group * group_, within = tile % of_group;
+    const int rows = row_tiles_ - first < group_ ? row_tiles_ - first : group_;
+    const int row_tile = (first + within % rows) * V::kCluster + rank_;
+    return {row_tile * V::kRows, within / rows * V::kOwnColumns, begin, end, 0};
+  }
+
+  // The slabs of the shared tiles count through. Each cluster has `least` of them, and the first
+  // `more` clusters have one more. There are less than 2^32.
+  __device__ __forceinline__ void shares(u32& least, u32& more) const {
+    const u32 all = static_cast<u32>(shared_) * static_cast<u32>(slabs_);
+    least = all / static_cast<u32>(clusters_);
+    more = all % static_cast<u32>(clusters_);
+  }
+  __device__ __forceinline__ u32 first_slab(int cluster) const {
+    u32 least, more;
+    shares(least, more);
+    const u32 c = static_cast<u32>(cluster);
+    return least * c + (c < more ? c : more);
+  }
+  __device__ __forceinline__ int cluster_of(u32 slab) const {
+    u32 least, more;
+    shares(least, more);
+    const u32 longer = more * (least + 1u);
+    return static_cast<int>(slab < longer ? slab / (least + 1u) : more + (slab - longer) / least);
+  }
+
+  int row_tiles_, column_tiles_, slabs_, group_, clusters_, rank_;
+  int next_;            // whole tile
+  int whole_, shared_;  // tiles
+  u32 at_, end_;        // of this cluster's slabs of shared tiles
+};
+
+// Brings the slabs of all units. One thread calls it.
+template <class V>
+__device__ __forceinline__ void bring_slabs(GemmUnits<V> units, const TensorMap& a,
+                                            const TensorMap* const (&b)[V::kParts],
+                                            typename V::T* slots, CopyRing<V::kSlots> ring) {
+  constexpr u16 kAll = static_cast<u16>((1u << V::kCluster) - 1u);
+  GemmUnit unit;
+  while (units.next(unit)) {
+    for (int slab = unit.begin; slab < unit.end; ++slab) {
+      typename V::T* const of_a = slots + ring.slot() * (V::kSlotBytes / 2);
+      ring.wait_until_empty();
+      arrive_expecting(ring.full(), V::kSlotBytes);
+      tensor_load(of_a, a, ring.full(), 64 * slab, unit.row);
+#pragma unroll
+      for (int box = 0; box < V::kBoxes; ++box) {
+        if (V::kCluster > 1 && box % V::kCluster != units.rank()) continue;
+        // Of one matrix, boxes are parts of the rows. Of two, box i is all rows of matrix i.
+        const int row = unit.column + (V::kParts == 1 ? box * V::kBoxRows : 0);
+        typename V::T* const of_b = of_a + V::A::kBytes / 2 + box * V::kBoxRows * 64;
+        const TensorMap& map = *b[V::kParts == 1 ? 0 : box];
+        if constexpr (V::kCluster > 1) {
+          tensor_load_to_blocks(of_b, map, ring.full(), kAll, 64 * slab, row);
+        } else {
+          tensor_load(of_b, map, ring.full(), 64 * slab, row);
+        }
+      }
+      ring.advance();
+    }
+  }
+}
+
+// A consuming warpgroup. All its threads call run().
+template <class V>
+class GemmConsumer {
+ public:
+  using T = typename V::T;
+
+  __device__ __forceinline__ GemmConsumer(const T* slots, CopyRing<V::kSlots> ring, int number,
+                                          bool* is_last)
+      : slots_(slots), reading_(ring), read_(ring), number_(number), is_last_(is_last) {}
+
+  template <class Epilogue>
+  __device__ __forceinline__ void run(GemmUnits<V> units, const GemmShape& shape,
+                                      const SharedTiles& memory, const Epilogue& epilogue) {
+    GemmUnit unit;
+    while (units.next(unit)) {
+      multiply(unit.end - unit.begin);
+      if (!units.is_whole(unit) && !add_other_parts(units, unit, memory)) continue;
+      write(unit, shape, epilogue);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void multiply(int slabs) {
+    wgmma_fence(sums_);
+    for (int slab = 0; slab < slabs; ++slab) {
+      reading_.wait_until_full();
+      const T* const a = slots_ + reading_.slot() * (V::kSlotBytes / 2);
+      const T* const b = a + V::A::kBytes / 2;
+      wgmma_fence();
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        wgmma<T, V::kColumns>(sums_, k_major<typename V::A>(a, 64 * number_, step),
+                              k_major<typename V::B>(b, 0, step), slab > 0 || step > 0);
+      }
+      wgmma_commit();
+      reading_.advance();
+      if (slab > 0) {
+        wgmma_wait<1>();
+        release();
+      }
+    }
+    wgmma_wait<0>(sums_);
+    release();
+  }
+
+  // The oldest slot that was not released is read. All blocks of the cluster wrote it.
+  __device__ __forceinline__ void release() {
+    if constexpr (V::kCluster == 1) {
+      read_.release();
+    } else {
+      const u32 lane = threadIdx.x % 32u;
+      if (lane < V::kCluster) arrive_at_block(read_.empty(), lane);
+    }
+    read_.advance();
+  }
+
+  // Returns false unless all parts of this tile have ended; then the sums are those of all. A
+  // cluster leaves at most two parts: of the tile in which its slabs end, and of the one in which
+  // they begin.
+  __device__ __forceinline__ bool add_other_parts(const GemmUnits<V>& units, const GemmUnit& unit,
+                                                  const SharedTiles& memory) {
+    const u32 thread = threadIdx.x % 128u;
+    const int first = units.first_cluster(unit.shared), last = units.last_cluster(unit.shared);
+    const auto part = [&](int cluster, bool has_first_slab) {
+      const int consumer = (cluster * V::kCluster + units.rank()) * V::kConsumers + number_;
+      return memory.partial_sums + (i64{consumer} * 2 + has_first_slab) * (64 * V::kColumns) +
+             thread;
+    };
+    float* const own = part(static_cast<int>(blockIdx.x) / V::kCluster, unit.begin == 0);
+#pragma unroll
+    for (int i = 0; i < V::kColumns / 2; ++i) __stcg(own + 128 * i, sums_[i]);
+    sync_group<128>();
+    if (thread == 0) {
+      u32* const counter =
+          memory.counters + (unit.shared * V::kCluster + units.rank()) * V::kConsumers + number_;
+      __threadfence();
+      const bool is_last = atomicAdd(counter, 1u) == static_cast<u32>(last - first);
+      if (is_last) *counter = 0;
+      is_last_[number_] = is_last;
+      __threadfence();
+    }
+    sync_group<128>();
+    const bool is_last = is_last_[number_];
+    sync_group<128>();  // the next part overwrites it
+    if (!is_last) return false;
+#pragma unroll
+    for (int i = 0; i < V::kColumns / 2; ++i) sums_[i] = 0.0f;
+    for (int cluster = first; cluster <= last; ++cluster) {
+      const float* const more = part(cluster, cluster == first);
+#pragma unroll
+      for (int i = 0; i < V::kColumns / 2; ++i) {
+        sums_[i] += __ldcg(more + 128 * i);
+        if (i % 16 == 15)
+          asm volatile("" ::: "memory");  // all loads at once need too many registers
+      }
+    }
+    return true;
+  }
+
+  // A lane has pairs of columns. After an exchange in its quad it has eight neighbours, columns
+  // [8 * i, 8 * i + 8) of each 32 for lane i.
+  template <class Epilogue>
+  __device__ __forceinline__ void write(const GemmUnit& unit, const GemmShape& shape,
+                                        const Epilogue& epilogue) {
+    const int lane = static_cast<int>(threadIdx.x % 32u);
+    const int first_row =
+        unit.row + 64 * number_ + static_cast<int>(threadIdx.x / 32u % 4u) * 16 + lane / 4;
+#pragma unroll
+    for (int block = 0; block < V::kOwnColumns / 32; ++block) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        float values[V::kParts][8];
+#pragma unroll
+        for (int part = 0; part < V::kParts; ++part) {
+#pragma unroll
+          for (int c = 0; c < 2; ++c) {
+            u32 words[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+              words[i] = __float_as_uint(
+                  sums_[part * (V::kOwnColumns / 2) + 16 * block + 4 * i + 2 * r + c]);
+            }
+            transpose_in_quad(words);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) values[part][2 * i + c] = __uint_as_float(words[i]);
+          }
+        }
+        const int row = first_row + 8 * r, column = unit.column + 32 * block + lane % 4 * 8;
+        if (row < shape.m && column < shape.n) epilogue(row, column, values);
+      }
+    }
+  }
+
+  const T* slots_;
+  CopyRing<V::kSlots> reading_, read_;
+  int number_;
+  bool* is_last_;
+  float sums_[V::kColumns / 2];
+};
+
+template <class V, class Epilogue>
+__device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorMap& a,
+                                           const TensorMap* const (&b)[V::kParts],
+                                           const SharedTiles& memory, const Epilogue& epilogue) {
+  MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
+  MG_SHARED(bool, is_last, [V::kConsumers]);
+  if (threadIdx.x == 0) {
+    prefetch(a);
+#pragma unroll
+    for (int part = 0; part < V::kParts; ++part) prefetch(*b[part]);
+    for (int i = 0; i < V::kSlots; ++i) {
+      init(barriers[i], 1);
+      init(barriers[V::kSlots + i], 4 * V::kConsumers * V::kCluster);
+    }
+    publish_init();
+  }
+  __syncthreads();
+  // No block of the cluster may write into another before that runs and has its barriers.
+  if constexpr (V::kCluster > 1) {
+    cluster_arrive();
+    cluster_wait();
+  }
+  const GemmUnits<V> units(shape);
+  typename V::T* const slots = dynamic_shared<typename V::T>();
+  const CopyRing<V::kSlots> ring(barriers, barriers + V::kSlots);
+  const int number = warpgroup();
+  if (number > 0) {
+    if constexpr (V::kConsumers > 1) grow_registers<V::kConsumerRegisters>();
+    GemmConsumer<V>(slots, ring, number - 1, is_last).run(units, shape, memory, epilogue);
+  } else {
+    if constexpr (V::kConsumers > 1) shrink_registers<V::kProducerRegisters>();
+    if (threadIdx.x == 0) bring_slabs<V>(units, a, b, slots, ring);
+    __syncwarp();
+  }
+  // A block must not end while another may still write into it or arrive at its barriers.
+  if constexpr (V::kCluster > 1) {
+    cluster_arrive();
+    cluster_wait();
+  }
+}
+
+}  // namespace mg

@@ -1,0 +1,47 @@
+// The design wgmma of gemm.forward, for GPUs of compute capability 9.0. forward_mma.cu has the
+// formula and the plain version.
+//
+// Algorithm  <mg/wgmma_gemm.cuh>: one warpgroup lets the copy engine bring x and w, CONSUMERS
+// others
+//            multiply and write. Blocks stay and take tile after tile.
+// Traffic    A tile reads 64 * CONSUMERS rows of x and BLOCK_N rows of w, mostly from L2. With
+// CLUSTER
+//            two blocks share those of w. It writes y, 16 bytes per lane.
+// Work       2 * m * n * k flops. wgmma does 4096 flops per SM and clock, about 800 TFLOP/s at the
+//            clocks that an H200's power allows. What else a tile needs, as a share of the time of
+//            its products: the first slab, and the epilogue, about 2,500 clocks of 32,768 at k =
+//            4096. The consumers are at different places of their tiles, so a part of that is
+//            hidden. Expected on an H200 at 8192^3: 700 TFLOP/s.
+// Tunables   CONSUMERS   The rows of a tile, 64 for each. More rows need less traffic per product.
+//            BLOCK_N     The columns of a tile, likewise. 256 keeps the tensor cores busiest.
+//            Others
+//                        may fill the last wave of tiles better.
+//            STAGES      The slabs of 64 columns of x and w in shared memory.
+//            CLUSTER     The blocks that share one read of w.
+//            GROUP       The tiles of rows that are computed next to each other, for L2.
+//            STREAM_K    The blocks share the tiles of the last waves evenly, cut anywhere in k. It
+//            costs
+//                        about a quarter of the time of a tile at k = 4096.
+// Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
+// is
+//            rounded once. The parameters fix the order of all sums.
+
+#include <mg/tensor_copy.cuh>
+#include <mg/types.cuh>
+#include <mg/wgmma_gemm.cuh>
+
+#include "epilogue.cuh"
+
+template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STREAM_K, bool RELU,
+          bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+__global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
+    gemm_forward_wgmma(const __grid_constant__ mg::TensorMap x,
+                       const __grid_constant__ mg::TensorMap w, const T* bias, const T* residual,
+                       T* y, float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
+                       mg::i64 residual_stride, mg::i64 y_stride) {
+  using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K>;
+  const mg::TensorMap* const weights[] = {&w};
+  const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, y, residual_stride,
+                                                               y_stride};
+  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, {partial_sums, counters}, epilogue);
+}
