@@ -159,7 +159,7 @@ class StreamedX {
   template <class Inputs>
   __device__ __forceinline__ void load_all(const Inputs& in, int first_k, int steps) const {
     const int pieces = steps * (V::kStep / 8);
-#pragma unroll 4
+#pragma unroll 8
     for (int i = static_cast<int>(threadIdx.x); i < m_ * pieces; i += V::kThreads) {
       const int row = i / pieces, column = i % pieces * 8;
       Vec<T, 8> piece = {};
