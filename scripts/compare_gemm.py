@@ -5,9 +5,10 @@
   scripts/compare_gemm.py --cells small --compile -o small.json                 with torch.compile too, which takes 10 to 20 s per cell
   scripts/compare_gemm.py --table gemm.json --read-gbps 4400                    the tables of such a file, without a GPU
   scripts/compare_gemm.py --variants FILE ...                                   other variants: {"name": ["forward", "DESIGN", {"PARAMETER": value}]},
-                                                                                or those of a file that an earlier run wrote
+                                                                                or those of a file that an earlier run wrote; of the design
+                                                                                "all" the defaults of every design
 
-Without --variants each design of both operators runs its first default that fits, without a tuned table. The cells are the products of the
+Without --variants, `mgtune` is what a program runs without a tuned table, and each design runs its first default that fits. The cells are the products of the
 models of configs/shapes with at least 7 billion parameters: `large` are all projections with 512 to 8192 rows and two squares, `small` those
 whose weights have 64 MiB and more with 1 to 16 rows, `gate_up` the gate and up projections with SwiGLU, with 2048 and 8192 rows, and
 `small_gate_up` with 1 to 16 rows.
@@ -76,8 +77,9 @@ def operator_file(operator):
 
 
 def default_variants():
-    return {f"{design}.{operator}": [operator, design, content["defaults"]]
-            for operator in FAMILY for design, content in operator_file(operator)["designs"].items() if design != "plain"}
+    return {f"mgtune.{operator}": [operator, "all", []] for operator in FAMILY} | {
+        f"{design}.{operator}": [operator, design, content["defaults"]]
+        for operator in FAMILY for design, content in operator_file(operator)["designs"].items() if design != "plain"}
 
 
 class GemmRuntime(Runtime):
@@ -92,7 +94,8 @@ class GemmRuntime(Runtime):
                 file.unlink()
             description = operator_file(operator)
             defaults = defaults if isinstance(defaults, list) else [defaults]
-            description["designs"] = {design: {**description["designs"][design], "defaults": defaults}}
+            if design != "all":
+                description["designs"] = {design: {**description["designs"][design], "defaults": defaults}}
             (family / f"{operator}.json").write_text(json.dumps(description), encoding="utf-8")
             families.append(os.fsencode(family))
             self.names[name] = f"family_{i}.{operator}"

@@ -15,24 +15,30 @@ struct Epilogue {
   T* y;
   mg::i64 residual_stride, y_stride;
 
+  // Turns the sums of kCount columns of a row into those elements of y.
+  template <int kCount>
+  __device__ __forceinline__ void apply(int row, int column, float (&values)[1][kCount]) const {
+    float(&sums)[kCount] = values[0];
+    if constexpr (BIAS) {
+      float more[kCount];
+      mg::to_floats(mg::load<kCount>(bias + column), more);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) sums[i] += more[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) sums[i] = activation(sums[i]);
+    if constexpr (RESIDUAL) {
+      float more[kCount];
+      mg::to_floats(mg::load<kCount>(residual + row * residual_stride + column), more);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) sums[i] += more[i];
+    }
+  }
+
   // Writes 8 columns of a row.
   __device__ __forceinline__ void operator()(int row, int column, float (&values)[1][8]) const {
-    float(&sums)[8] = values[0];
-    if constexpr (BIAS) {
-      float more[8];
-      mg::to_floats(mg::load<8>(bias + column), more);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) sums[i] += more[i];
-    }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sums[i] = activation(sums[i]);
-    if constexpr (RESIDUAL) {
-      float more[8];
-      mg::to_floats(mg::load<8>(residual + row * residual_stride + column), more);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) sums[i] += more[i];
-    }
-    mg::store<8>(y + row * y_stride + column, mg::from_floats<T>(sums));
+    apply(row, column, values);
+    mg::store<8>(y + row * y_stride + column, mg::from_floats<T>(values[0]));
   }
 
  private:

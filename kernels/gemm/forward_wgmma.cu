@@ -36,12 +36,13 @@ template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STR
           bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     gemm_forward_wgmma(const __grid_constant__ mg::TensorMap x,
-                       const __grid_constant__ mg::TensorMap w, const T* bias, const T* residual,
-                       T* y, float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
-                       mg::i64 residual_stride, mg::i64 y_stride) {
+                       const __grid_constant__ mg::TensorMap w,
+                       const __grid_constant__ mg::TensorMap y, const T* bias, const T* residual,
+                       float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
+                       mg::i64 residual_stride) {
   using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 1, STREAM_K>;
   const mg::TensorMap* const weights[] = {&w};
-  const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, y, residual_stride,
-                                                               y_stride};
-  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, {partial_sums, counters}, epilogue);
+  const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, nullptr,
+                                                               residual_stride, 0};
+  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, y, {partial_sums, counters}, epilogue);
 }

@@ -14,16 +14,25 @@ struct GateUpEpilogue {
   T *h, *gate, *up;
   mg::i64 h_stride, gate_stride, up_stride;
 
-  // Writes 8 columns of a row. values[0] are those of gate, values[1] those of up.
-  __device__ __forceinline__ void operator()(int row, int column, float (&values)[2][8]) const {
+  // Turns the sums of kCount columns of a row, of gate in values[0] and of up in values[1], into h
+  // in values[0]. Writes gate and up.
+  template <int kCount>
+  __device__ __forceinline__ void apply(int row, int column, float (&values)[2][kCount]) const {
     if constexpr (GATE) {
-      mg::store<8>(gate + row * gate_stride + column, mg::from_floats<T>(values[0]));
+      mg::store<kCount>(gate + row * gate_stride + column, mg::from_floats<T>(values[0]));
     }
     if constexpr (UP) {
-      mg::store<8>(up + row * up_stride + column, mg::from_floats<T>(values[1]));
+      mg::store<kCount>(up + row * up_stride + column, mg::from_floats<T>(values[1]));
     }
 #pragma unroll
-    for (int i = 0; i < 8; ++i) values[1][i] *= values[0][i] * mg::sigmoid<T>(values[0][i]).value;
-    mg::store<8>(h + row * h_stride + column, mg::from_floats<T>(values[1]));
+    for (int i = 0; i < kCount; ++i) {
+      values[0][i] *= values[1][i] * mg::sigmoid<T>(values[0][i]).value;
+    }
+  }
+
+  // Writes 8 columns of a row.
+  __device__ __forceinline__ void operator()(int row, int column, float (&values)[2][8]) const {
+    apply(row, column, values);
+    mg::store<8>(h + row * h_stride + column, mg::from_floats<T>(values[0]));
   }
 };

@@ -29,11 +29,12 @@ template <class T, int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, bool STR
 __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     swiglu_gate_up_wgmma(const __grid_constant__ mg::TensorMap x,
                          const __grid_constant__ mg::TensorMap gate_w,
-                         const __grid_constant__ mg::TensorMap up_w, T* h, T* gate, T* up,
+                         const __grid_constant__ mg::TensorMap up_w,
+                         const __grid_constant__ mg::TensorMap h, T* gate, T* up,
                          float* partial_sums, mg::u32* counters, int m, int n, int k, int group,
-                         mg::i64 h_stride, mg::i64 gate_stride, mg::i64 up_stride) {
+                         mg::i64 gate_stride, mg::i64 up_stride) {
   using V = mg::WgmmaGemm<T, CONSUMERS, BLOCK_N, STAGES, CLUSTER, 2, STREAM_K>;
   const mg::TensorMap* const weights[] = {&gate_w, &up_w};
-  const GateUpEpilogue<T, GATE, UP> epilogue{h, gate, up, h_stride, gate_stride, up_stride};
-  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, {partial_sums, counters}, epilogue);
+  const GateUpEpilogue<T, GATE, UP> epilogue{nullptr, gate, up, 0, gate_stride, up_stride};
+  mg::wgmma_gemm<V>({m, n, k, group}, x, weights, h, {partial_sums, counters}, epilogue);
 }

@@ -4,34 +4,39 @@
 //
 //   using V = mg::WgmmaGemm<T, CONSUMERS, COLUMNS, STAGES, CLUSTER, PARTS, STREAM_K>;
 //   template ... __global__ void __launch_bounds__(V::kThreads, 1) kernel(
-//       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b, ...) {
+//       const __grid_constant__ mg::TensorMap a, const __grid_constant__ mg::TensorMap b,
+//       const __grid_constant__ mg::TensorMap y, ...) {
 //     const mg::TensorMap* const parts[] = {&b};
-//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, {partial_sums, counters}, epilogue);
+//     mg::wgmma_gemm<V>({m, n, k, group}, a, parts, y, {partial_sums, counters}, epilogue);
 //   }
 //
-// A launch has a multiple of CLUSTER blocks, in clusters of CLUSTER, and V::kSlots * V::kSlotBytes
-// bytes of dynamic shared memory. The maps have the extents {k, rows}, the swizzle "128B", and the
-// boxes {64, 64 * CONSUMERS} for a and {64, COLUMNS / max(PARTS, CLUSTER)} for b.
+// A launch has a multiple of CLUSTER blocks, in clusters of CLUSTER, and V::kSharedBytes of dynamic
+// shared memory. With `pdl` the grid is set up while the grid before it ends. The maps have the
+// swizzle "128B". Those of a and b have the extents {k, rows} and the boxes {64, 64 * CONSUMERS}
+// and {64, COLUMNS / max(PARTS, CLUSTER)}; that of y has the extents {n, m} and the box {64, 64}.
 //
 // A tile has 64 * CONSUMERS rows and COLUMNS / PARTS columns of y. Blocks stay, and take tile after
 // tile. One thread of the first warpgroup lets the copy engine bring slabs of 64 columns of a and b
 // into a ring of STAGES slots. Each of CONSUMERS warpgroups owns 64 rows and waits for nobody but
-// the copies. So one may finish its tile while another multiplies, as far as the ring allows.
+// the copies.
 // The blocks of a cluster have the same columns and neighbouring rows. Each brings a part of b's
 // slab, for all of them.
 // `group` tiles of rows follow each other before the next tile of columns, so that the tiles which
 // run at one time share slabs in L2.
 // With STREAM_K the blocks share the tiles of the last waves evenly: each takes a run of slabs,
 // which may begin in one tile and end in the next. The sums of a part of a tile go to
-// `partial_sums`, and the block that ends last adds all parts in their order. There are 2 * 64 *
-// COLUMNS partial sums per block and consumer, and 2 counters. The counters are zero before and
-// after. There are at least as many slabs in all as clusters. The end of a tile is as
-// <mg/gemm_inputs.cuh> says: epilogue(row, column, values) for each run of 8 columns, n % 8 == 0.
+// `partial_sums`, and the block that ends last adds all parts in their order. There are
+// 2 * 64 * COLUMNS partial sums per block and consumer, and 2 counters, which are zero before and
+// after. All shared tiles together have at least one slab per cluster.
 //
-// Traffic    A tile reads (64 * CONSUMERS * CLUSTER + COLUMNS) / CLUSTER * k elements per block
-// from
-//            L2 for 64 * CONSUMERS * COLUMNS * k products. At 128 x 256 and CLUSTER = 2 that is 32
-//            bytes per SM and clock at the full rate of the tensor cores, 48 without a cluster.
+// At the end of a tile, epilogue.apply(row, column, values) turns the sums values[PARTS][2] of the
+// elements (row, column) and (row, column + 1) into those of y, in values[0]. It is called for
+// elements of y alone. They are rounded, staged in shared memory 64 columns at a time, and stored
+// by the copy engine while the next tile begins. It leaves out what lies behind the ends of y.
+//
+// Traffic    Per slab a block reads 64 * CONSUMERS + COLUMNS / CLUSTER rows of 128 bytes from L2.
+//            At 128 x 256 and the full rate of the tensor cores these are 48 bytes per SM and clock
+//            without a cluster, 32 with one of two blocks. An H200's L2 gives about 40.
 // Numerics   Products are exact, sums are fp32. The order of the sums is the device's within 64
 //            columns, and then that of k. Repeats are equal to the bit.
 
@@ -39,16 +44,15 @@
 
 #include <mg/bulk_copy.cuh>
 #include <mg/cluster.cuh>
-#include <mg/convert.cuh>
 #include <mg/copy_ring.cuh>
+#include <mg/grid_dependency.cuh>
 #include <mg/group_sum.cuh>
 #include <mg/mma.cuh>
 #include <mg/panel_tile.cuh>
-#include <mg/quad_transpose.cuh>
 #include <mg/shared.cuh>
+#include <mg/stmatrix.cuh>
 #include <mg/tensor_copy.cuh>
 #include <mg/types.cuh>
-#include <mg/vec.cuh>
 #include <mg/warpgroup.cuh>
 #include <mg/wgmma.cuh>
 
@@ -64,7 +68,7 @@ struct WgmmaGemm {
   static constexpr bool kStreamK = STREAM_K;
   static constexpr int kThreads = 128 * (CONSUMERS + 1);
   static_assert(CONSUMERS >= 1 && CONSUMERS <= 3 && CLUSTER >= 1 && CLUSTER <= 2, "as documented");
-  static_assert(kOwnColumns % 32 == 0 && COLUMNS <= 256, "whole quads of words, one instruction");
+  static_assert(kOwnColumns % 64 == 0 && COLUMNS <= 256, "whole stages of y, one instruction");
 
   using A = PanelTile<T, kRows, 64>;
   using B = PanelTile<T, kColumns, 64>;
@@ -72,6 +76,10 @@ struct WgmmaGemm {
   // The boxes of a slab of b. They lie one after the other.
   static constexpr int kBoxes = PARTS > CLUSTER ? PARTS : CLUSTER, kBoxRows = COLUMNS / kBoxes;
   static_assert(kBoxRows % 8 == 0, "whole groups of rows of the swizzle");
+
+  // A consumer stages its 64 rows of y in two of these.
+  using Y = PanelTile<T, 64, 64>;
+  static constexpr int kSharedBytes = STAGES * kSlotBytes + CONSUMERS * 2 * Y::kBytes;
 
   // The registers that a warpgroup leaves and takes. With one consumer there are enough for all.
   static constexpr int kProducerRegisters = CONSUMERS == 3 ? 32 : 40;
@@ -223,9 +231,15 @@ class GemmConsumer {
  public:
   using T = typename V::T;
 
-  __device__ __forceinline__ GemmConsumer(const T* slots, CopyRing<V::kSlots> ring, int number,
-                                          bool* is_last)
-      : slots_(slots), reading_(ring), read_(ring), number_(number), is_last_(is_last) {}
+  __device__ __forceinline__ GemmConsumer(T* slots, CopyRing<V::kSlots> ring, int number,
+                                          bool* is_last, const TensorMap& y)
+      : slots_(slots),
+        y_stages_(slots + (V::kSlots * V::kSlotBytes + number * 2 * V::Y::kBytes) / 2),
+        y_(y),
+        reading_(ring),
+        read_(ring),
+        number_(number),
+        is_last_(is_last) {}
 
   template <class Epilogue>
   __device__ __forceinline__ void run(GemmUnits<V> units, const GemmShape& shape,
@@ -236,6 +250,8 @@ class GemmConsumer {
       if (!units.is_whole(unit) && !add_other_parts(units, unit, memory)) continue;
       write(unit, shape, epilogue);
     }
+    // Shared memory must last until the copy engine has read it.
+    if (threadIdx.x % 128u == 0) wait_for_stores_read<0>();
   }
 
  private:
@@ -316,41 +332,49 @@ class GemmConsumer {
     return true;
   }
 
-  // A lane has pairs of columns. After an exchange in its quad it has eight neighbours, columns
-  // [8 * i, 8 * i + 8) of each 32 for lane i.
+  // Two stages take turns: one is written while the copy engine reads the other.
   template <class Epilogue>
   __device__ __forceinline__ void write(const GemmUnit& unit, const GemmShape& shape,
                                         const Epilogue& epilogue) {
-    const int lane = static_cast<int>(threadIdx.x % 32u);
-    const int first_row =
-        unit.row + 64 * number_ + static_cast<int>(threadIdx.x / 32u % 4u) * 16 + lane / 4;
+    const int thread = static_cast<int>(threadIdx.x % 128u), lane = thread % 32;
+    const int first_row = unit.row + 64 * number_, warp_row = thread / 32 * 16;
 #pragma unroll
-    for (int block = 0; block < V::kOwnColumns / 32; ++block) {
+    for (int chunk = 0; chunk < V::kOwnColumns / 64; ++chunk) {
+      unsigned char* const stage =
+          reinterpret_cast<unsigned char*>(y_stages_) + chunk % 2 * V::Y::kBytes;
+      if (thread == 0) wait_for_stores_read<1>();
+      sync_group<128>();
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        float values[V::kParts][8];
+      for (int two = 0; two < 4; ++two) {  // blocks of eight columns
+        u32 words[4];
 #pragma unroll
-        for (int part = 0; part < V::kParts; ++part) {
+        for (int i = 0; i < 4; ++i) {  // rows 0 and 8 of the first block, then of the second
+          const int own = 4 * (8 * chunk + 2 * two + i / 2) + i % 2 * 2;
+          const int row = first_row + warp_row + lane / 4 + i % 2 * 8;
+          const int column = unit.column + 64 * chunk + 16 * two + i / 2 * 8 + lane % 4 * 2;
+          float values[V::kParts][2];
 #pragma unroll
-          for (int c = 0; c < 2; ++c) {
-            u32 words[4];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-              words[i] = __float_as_uint(
-                  sums_[part * (V::kOwnColumns / 2) + 16 * block + 4 * i + 2 * r + c]);
-            }
-            transpose_in_quad(words);
-#pragma unroll
-            for (int i = 0; i < 4; ++i) values[part][2 * i + c] = __uint_as_float(words[i]);
+          for (int part = 0; part < V::kParts; ++part) {
+            values[part][0] = sums_[part * (V::kOwnColumns / 2) + own];
+            values[part][1] = sums_[part * (V::kOwnColumns / 2) + own + 1];
           }
+          if (row < shape.m && column < shape.n) epilogue.apply(row, column, values);
+          words[i] = pack<T>(values[0][0], values[0][1]);
         }
-        const int row = first_row + 8 * r, column = unit.column + 32 * block + lane % 4 * 8;
-        if (row < shape.m && column < shape.n) epilogue(row, column, values);
+        stmatrix_x4(stage + V::Y::offset(warp_row + lane % 16, 16 * two + lane / 16 * 8), words);
+      }
+      publish_to_copies();
+      sync_group<128>();
+      if (thread == 0) {
+        tensor_store(y_, stage, unit.column + 64 * chunk, first_row);
+        commit_stores();
       }
     }
   }
 
   const T* slots_;
+  T* y_stages_;
+  const TensorMap& y_;
   CopyRing<V::kSlots> reading_, read_;
   int number_;
   bool* is_last_;
@@ -360,11 +384,14 @@ class GemmConsumer {
 template <class V, class Epilogue>
 __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorMap& a,
                                            const TensorMap* const (&b)[V::kParts],
-                                           const SharedTiles& memory, const Epilogue& epilogue) {
+                                           const TensorMap& y, const SharedTiles& memory,
+                                           const Epilogue& epilogue) {
+  let_next_grid_start();
   MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
   MG_SHARED(bool, is_last, [V::kConsumers]);
   if (threadIdx.x == 0) {
     prefetch(a);
+    prefetch(y);
 #pragma unroll
     for (int part = 0; part < V::kParts; ++part) prefetch(*b[part]);
     for (int i = 0; i < V::kSlots; ++i) {
@@ -379,13 +406,14 @@ __device__ __forceinline__ void wgmma_gemm(const GemmShape& shape, const TensorM
     cluster_arrive();
     cluster_wait();
   }
+  wait_for_previous_grid();
   const GemmUnits<V> units(shape);
   typename V::T* const slots = dynamic_shared<typename V::T>();
   const CopyRing<V::kSlots> ring(barriers, barriers + V::kSlots);
   const int number = warpgroup();
   if (number > 0) {
     if constexpr (V::kConsumers > 1) grow_registers<V::kConsumerRegisters>();
-    GemmConsumer<V>(slots, ring, number - 1, is_last).run(units, shape, memory, epilogue);
+    GemmConsumer<V>(slots, ring, number - 1, is_last, y).run(units, shape, memory, epilogue);
   } else {
     if constexpr (V::kConsumers > 1) shrink_registers<V::kProducerRegisters>();
     if (threadIdx.x == 0) bring_slabs<V>(units, a, b, slots, ring);
