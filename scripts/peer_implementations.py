@@ -14,8 +14,9 @@ NORMS = ("rmsnorm.forward", "rmsnorm.backward")
 ADDED_NORMS = ("rmsnorm.add_forward", "rmsnorm.add_backward")
 GATES = ("swiglu.forward", "swiglu.backward")
 PACKED_GATES = ("swiglu.packed_forward",)
+PRODUCTS = ("gemm.forward", "swiglu.gate_up")
 ATTENTION = ("attention.prefill", "attention.decode", "attention.varlen")
-OPERATORS = NORMS + ADDED_NORMS + GATES + PACKED_GATES + ATTENTION
+OPERATORS = NORMS + ADDED_NORMS + GATES + PACKED_GATES + PRODUCTS + ATTENTION
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,7 @@ def peers_of(operator):
         return [EAGER, Peer("F.rms_norm"), LIGER, COMPILED]
     if operator in ADDED_NORMS + GATES:
         return [EAGER, LIGER, COMPILED]
-    if operator in PACKED_GATES:
+    if operator in PACKED_GATES + PRODUCTS:
         return [EAGER, COMPILED]
     if operator == "attention.prefill":
         return [FLASH, CUDNN, FLASH_ATTN]
@@ -80,6 +81,9 @@ def inputs_of(torch, operator, problem, device="cuda"):
         rows = (problem["q_len"], problem["kv_len"]) if operator == "attention.decode" else (problem["seq_q"], problem["seq_k"])
         q = random(problem["batch"], rows[0], problem["heads"], problem["head_dim"])
         return (q, *(random(problem["batch"], rows[1], problem["kv_heads"], problem["head_dim"]) for _ in "kv")), ()
+    if operator in PRODUCTS:
+        weights = [random(problem["n"], problem["k"]).mul_(0.02) for _ in range(1 if operator == "gemm.forward" else 2)]
+        return (random(problem["m"], problem["k"]), *weights), ()
     rows, hidden = problem["rows"], problem["hidden"]
     grads = tuple(random(rows, hidden) for _ in range(2 if operator in ADDED_NORMS else 1)) if operator.endswith("backward") else ()
     if operator in PACKED_GATES:
@@ -93,7 +97,7 @@ def inputs_of(torch, operator, problem, device="cuda"):
 
 def formula_of(torch, peer, operator):
     """The function of the inputs without a gradient, for everything but attention."""
-    rms_norm, silu = torch.nn.functional.rms_norm, torch.nn.functional.silu
+    rms_norm, silu, linear = torch.nn.functional.rms_norm, torch.nn.functional.silu, torch.nn.functional.linear
 
     def written_norm(x, weight):
         wide = x.float()
@@ -113,6 +117,9 @@ def formula_of(torch, peer, operator):
         half = both.shape[-1] // 2
         return silu(both[..., :half]) * both[..., half:]
 
+    def gate_up(x, gate_weight, up_weight):
+        return silu(linear(x, gate_weight)) * linear(x, up_weight)
+
     if peer == LIGER:
         if operator in NORMS:
             from liger_kernel.ops.rms_norm import LigerRMSNormFunction
@@ -126,6 +133,8 @@ def formula_of(torch, peer, operator):
         function = written_norm if peer == EAGER else norm
     elif operator in ADDED_NORMS:
         function = added_norm
+    elif operator in PRODUCTS:
+        function = linear if operator == "gemm.forward" else gate_up
     else:
         function = packed_gate if operator in PACKED_GATES else gate
     return torch.compile(function, dynamic=False) if peer.is_compiled else function

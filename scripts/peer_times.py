@@ -51,6 +51,9 @@ def cases():
         yield prefill(32, 8, 128, seq, True)
     for causal in ({"causal": True}, {}):
         yield "attention.varlen", {"sequences": 8, "tokens_q": 16384, "max_q": 2048, **ATTENTION_HEADS, **causal, "T": "bf16"}
+    for m in (8192, 2048, 16, 1):
+        yield from (("gemm.forward", {"m": m, "n": n, "k": k, "T": "bf16"}) for n, k in ((4096, 4096), (14336, 4096), (4096, 14336)))
+        yield "swiglu.gate_up", {"m": m, "n": 14336, "k": 4096, "T": "bf16"}
     yield from tokens("rmsnorm.forward", "bf16", (32768, 1024), (16384, 2048), (4096, 16384), (131072, 128), (512, 128), (32, 4096),
                       (1, 4096))
     yield from tokens("rmsnorm.backward", "bf16", (32768, 1024), (16384, 2048), (4096, 16384), (1024, 65536), (512, 128))

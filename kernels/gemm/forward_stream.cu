@@ -32,12 +32,11 @@
 //            STAGES  The steps in flight: WARPS * STAGES * 2 KB per block. An SM needs 40 KB.
 //            BLOCKS_PER_SM   More blocks hide the barriers and the start of each other.
 //            PDL     The grid starts while the grid before it ends, and brings its first weights
-//                    into L2.
+//                    into L2. Two blocks then need to fit on an SM: 113 KB of shared memory each.
 // Numerics   Products are exact, and sums are fp32. The warps and parts are added in a fixed order,
 //            so repetitions give the same bits. y is rounded once.
 
 #include <mg/gemm_stream.cuh>
-#include <mg/grid_dependency.cuh>
 #include <mg/types.cuh>
 
 #include "epilogue.cuh"
@@ -60,10 +59,5 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                                 static_cast<int>(gridDim.x),
                                 partials,
                                 counters};
-  if constexpr (PDL) {
-    mg::let_next_grid_start();
-    mg::prefetch_first_tile<V>(inputs, work);
-    mg::wait_for_previous_grid();
-  }
-  mg::stream_gemm<V>(inputs, work, epilogue);
+  mg::stream_gemm<V, PDL>(inputs, work, epilogue);
 }

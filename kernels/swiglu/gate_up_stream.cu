@@ -29,7 +29,6 @@
 //            so repetitions give the same bits. silu and the product are fp32; h is rounded once.
 
 #include <mg/gemm_stream.cuh>
-#include <mg/grid_dependency.cuh>
 #include <mg/types.cuh>
 
 #include "gate_up_epilogue.cuh"
@@ -51,10 +50,5 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS_PER_SM)
                                 static_cast<int>(gridDim.x),
                                 partials,
                                 counters};
-  if constexpr (PDL) {
-    mg::let_next_grid_start();
-    mg::prefetch_first_tile<V>(inputs, work);
-    mg::wait_for_previous_grid();
-  }
-  mg::stream_gemm<V>(inputs, work, epilogue);
+  mg::stream_gemm<V, PDL>(inputs, work, epilogue);
 }

@@ -76,7 +76,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "swiglu.forward rows=301,hidden=1032,T=bf16",
                     "swiglu.packed_forward rows=301,hidden=1032,T=bf16",
                     "swiglu.backward rows=301,hidden=1032,T=bf16",
-                    "swiglu.packed_backward rows=301,hidden=1032,T=bf16"));
+                    "swiglu.packed_backward rows=301,hidden=1032,T=bf16",
+                    "gemm.forward m=5,n=1032,k=4104,T=bf16",
+                    "gemm.forward m=70,n=1032,k=4104,T=bf16",
+                    "swiglu.gate_up m=5,n=1032,k=4104,T=bf16"));
 
 }  // namespace
 }  // namespace mgtune

@@ -11,6 +11,7 @@ import peer_implementations as implementations  # noqa: E402
 
 PROBLEMS = {
     **{operator: {"rows": 12, "hidden": 64, "T": "f32"} for operator in implementations.OPERATORS if "attention" not in operator},
+    **{operator: {"m": 12, "n": 64, "k": 32, "T": "f32"} for operator in implementations.PRODUCTS},
     "attention.prefill": {"batch": 2, "seq_q": 16, "seq_k": 16, "heads": 4, "kv_heads": 2, "head_dim": 64, "causal": True, "T": "bf16"},
 }
 

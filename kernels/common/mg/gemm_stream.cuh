@@ -3,8 +3,7 @@
 //
 //   using V = mg::GemmStream<T, kWeights, ROWS, WARPS, STAGES>;          m <= ROWS
 //   const mg::GemmStreamWork work{...};
-//   mg::prefetch_first_tile<V>(inputs, work);                            optional, sm_90
-//   mg::stream_gemm<V>(inputs, work, epilogue);
+//   mg::stream_gemm<V, PDL>(inputs, work, epilogue);
 //
 // Inputs and epilogue are those of <mg/gemm_inputs.cuh>. k is cut into `parts` of `chunk` columns.
 // A block keeps its chunk of x in shared memory and walks over tiles of 16 rows of the weights. Its
@@ -17,6 +16,11 @@
 // wants other elements there, but the order of the products of a sum is free: lane q of a row has
 // elements 8 * q to 8 * q + 7 of 32 in both operands.
 //
+// With PDL (sm_90), the next grid starts when every block has come to its last tile. Its blocks
+// bring the beginning of their first tile into L2, and wait. So memory is busy while this grid
+// ends. An earlier start would bring them too early: this grid's weights would push them out of L2
+// again.
+//
 // With several parts, the sums of each part lie in the workspace, and the warp that ends last adds
 // them up in the order of the parts.
 
@@ -25,6 +29,7 @@
 #include <mg/async_copy.cuh>
 #include <mg/bulk_copy.cuh>
 #include <mg/gemm_inputs.cuh>
+#include <mg/grid_dependency.cuh>
 #include <mg/last_warp.cuh>
 #include <mg/mma.cuh>
 #include <mg/shared.cuh>
@@ -159,7 +164,7 @@ class StreamedX {
   template <class Inputs>
   __device__ __forceinline__ void load_all(const Inputs& in, int first_k, int steps) const {
     const int pieces = steps * (V::kStep / 8);
-#pragma unroll 4
+#pragma unroll 8
     for (int i = static_cast<int>(threadIdx.x); i < m_ * pieces; i += V::kThreads) {
       const int row = i / pieces, column = i % pieces * 8;
       Vec<T, 8> piece = {};
@@ -266,13 +271,17 @@ __device__ __forceinline__ void finish_tile(const Inputs& in, const GemmStreamWo
   });
 }
 
-template <class V, class Inputs, class Epilogue>
+template <class V, bool kPdl, class Inputs, class Epilogue>
 __device__ __forceinline__ void stream_gemm(const Inputs& in, const GemmStreamWork& work,
                                             const Epilogue& epilogue) {
   static_assert(V::kWeights == Inputs::kWeights, "the weights of the variant");
   const int first_k = work.part * work.chunk, tiles = (in.n + V::kTile - 1) / V::kTile;
   const int length = in.k - first_k < work.chunk ? in.k - first_k : work.chunk;
   const int steps = (length + V::kStep - 1) / V::kStep;
+  if constexpr (kPdl) {
+    prefetch_first_tile<V>(in, work);
+    wait_for_previous_grid();
+  }
   StreamedSteps<V, Inputs> w(in, work, steps);
   const StreamedX<V> x(work.chunk, in.m);
   x.load_all(in, first_k, steps);
@@ -282,6 +291,9 @@ __device__ __forceinline__ void stream_gemm(const Inputs& in, const GemmStreamWo
   float* const all_sums = reinterpret_cast<float*>(dynamic_shared<unsigned char>() + V::kRingBytes);
   int finisher = 0, buffer = 0;
   for (int tile = work.first_tile; tile < tiles; tile += work.tiles_apart) {
+    if constexpr (kPdl) {
+      if (tile + work.tiles_apart >= tiles) let_next_grid_start();
+    }
     float sums[V::kWeights][V::kRows / 8][4] = {};
     for (int step = warp; step < steps; step += V::kWarps) {
       uint4 words[V::kWeights][2][2];

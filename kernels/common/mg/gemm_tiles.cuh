@@ -22,7 +22,7 @@
 #include <mg/last_block.cuh>
 #include <mg/ldmatrix.cuh>
 #include <mg/mma.cuh>
-#include <mg/mma_columns.cuh>
+#include <mg/quad_transpose.cuh>
 #include <mg/shared.cuh>
 #include <mg/swizzle.cuh>
 #include <mg/types.cuh>
@@ -145,13 +145,17 @@ class GemmSums {
           float values[V::kWeights][8];
 #pragma unroll
           for (int w = 0; w < V::kWeights; ++w) {
-            float two[4][2];
 #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-              two[j][0] = sums_[w][i][4 * group + j][2 * r];
-              two[j][1] = sums_[w][i][4 * group + j][2 * r + 1];
+            for (int c = 0; c < 2; ++c) {
+              u32 words[4];
+#pragma unroll
+              for (int j = 0; j < 4; ++j) {
+                words[j] = __float_as_uint(sums_[w][i][4 * group + j][2 * r + c]);
+              }
+              transpose_in_quad(words);
+#pragma unroll
+              for (int j = 0; j < 4; ++j) values[w][2 * j + c] = __uint_as_float(words[j]);
             }
-            gather_columns(two, values[w]);
           }
           if (row < m && column < n) epilogue(row, column, values);
         }

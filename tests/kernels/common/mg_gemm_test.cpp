@@ -1,5 +1,5 @@
-// <mg/mma_columns.cuh> and <mg/last_warp.cuh> on the cpu device. The main loops of <mg/gemm_*.cuh>
-// are tested with the operators that use them (kernels/gemm, kernels/swiglu).
+// <mg/quad_transpose.cuh> and <mg/last_warp.cuh> on the cpu device. The main loops of
+// <mg/gemm_*.cuh> are tested with the operators that use them (kernels/gemm, kernels/swiglu).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,18 +14,16 @@ namespace {
 
 constexpr char kGemmSource[] = R"(
 #include <mg/last_warp.cuh>
-#include <mg/mma_columns.cuh>
+#include <mg/quad_transpose.cuh>
 #include <mg/types.cuh>
 
-// Element (row, column) of 8 x 32 has the value 100 * row + column.
-__global__ void columns(float* out) {  // [8][32]
-  const int row = threadIdx.x % 32 / 4, quad = threadIdx.x % 4;
-  float two[4][2], eight[8];
-  for (int j = 0; j < 4; ++j) {
-    for (int c = 0; c < 2; ++c) two[j][c] = 100.0f * row + 8 * j + 2 * quad + c;
-  }
-  mg::gather_columns(two, eight);
-  for (int i = 0; i < 8; ++i) out[row * 32 + quad * 8 + i] = eight[i];
+// Lane q of a quad has the words 4 * i + q, and gets the words 4 * q + i.
+__global__ void transposed(unsigned int* out) {  // [32][4]
+  const unsigned int quad = threadIdx.x / 4u, lane = threadIdx.x % 4u;
+  mg::u32 words[4];
+  for (unsigned int i = 0; i < 4; ++i) words[i] = 100u * quad + 4u * i + lane;
+  mg::transpose_in_quad(words);
+  for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = words[i];
 }
 
 // Each of 6 warps in 2 blocks writes its number. The last one adds them up.
@@ -39,26 +37,24 @@ __global__ void last(unsigned int* counter, float* parts, float* out) {
 }
 )";
 
-TEST(MgGemm, LanesGatherColumnsAndTheLastWarpSeesTheOthers) {
-  const auto kernels = KernelText::build(kGemmSource, {"columns", "last"});
+TEST(MgGemm, QuadsTransposeWordsAndTheLastWarpSeesTheOthers) {
+  const auto kernels = KernelText::build(kGemmSource, {"transposed", "last"});
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
-  const HostArray<float> gathered(kernels->device(), 8 * 32);
+  const HostArray<unsigned int> words(kernels->device(), 4 * 32);
   const HostArray<unsigned int> counter(kernels->device(), 1);
   const HostArray<float> parts(kernels->device(), 6 * 32), sums(kernels->device(), 32);
   std::vector<float> expected_sums;
   for (int lane = 0; lane < 32; ++lane) expected_sums.push_back(static_cast<float>(15 + 6 * lane));
   counter[0] = 0;
   for (const ThreadOrder order : thread_orders()) {
-    for (std::size_t i = 0; i < 8 * 32; ++i) gathered[i] = -1;
+    for (std::size_t i = 0; i < 4 * 32; ++i) words[i] = 0;
     for (std::size_t i = 0; i < 32; ++i) sums[i] = 0;
     ASSERT_TRUE(kernels->device().set_thread_order(order).ok());
     LaunchShape shape;
     shape.block = {32, 1, 1};
-    Status status = kernels->launch("columns", shape, gathered.data());
+    Status status = kernels->launch("transposed", shape, words.data());
     ASSERT_TRUE(status.ok()) << status.message();
-    for (std::size_t i = 0; i < 8 * 32; ++i) {
-      EXPECT_EQ(gathered[i], static_cast<float>(i / 32 * 100 + i % 32)) << i;
-    }
+    for (std::size_t i = 0; i < 4 * 32; ++i) EXPECT_EQ(words[i], i / 16 * 100 + i % 16) << i;
     shape.grid = {2, 1, 1};
     shape.block = {96, 1, 1};
     status = kernels->launch("last", shape, counter.data(), parts.data(), sums.data());
