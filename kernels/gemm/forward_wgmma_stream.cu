@@ -37,7 +37,7 @@
 #include "epilogue.cuh"
 
 template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, int AHEAD,
-          bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+          bool STAY_AHEAD, bool LATE, bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
 __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
     gemm_forward_wgmma_stream(const __grid_constant__ mg::TensorMap x,
                               const __grid_constant__ mg::TensorMap w, const T* bias,
@@ -47,5 +47,6 @@ __global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
   const mg::TensorMap* const weights[] = {&w};
   const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, y, residual_stride,
                                                                y_stride};
-  mg::wgmma_stream<V, AHEAD>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
+  mg::wgmma_stream<V, AHEAD, STAY_AHEAD, LATE>({m, n, k}, x, weights, {partial_sums, counters},
+                                               epilogue);
 }

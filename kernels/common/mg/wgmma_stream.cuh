@@ -5,7 +5,8 @@
 //   template ... __global__ void __launch_bounds__(V::kThreads, BLOCKS_PER_SM) kernel(
 //       const __grid_constant__ mg::TensorMap x, const __grid_constant__ mg::TensorMap w, ...) {
 //     const mg::TensorMap* const weights[] = {&w};
-//     mg::wgmma_stream<V, AHEAD>({m, n, k}, x, weights, {partial_sums, counters}, epilogue);
+//     mg::wgmma_stream<V, AHEAD, STAY_AHEAD, LATE>({m, n, k}, x, weights, {partial_sums, counters},
+//     epilogue);
 //   }
 //
 // A launch has V::kSlots * V::kSlotBytes bytes of dynamic shared memory, and at most as many blocks
@@ -23,7 +24,9 @@
 // counters, which are zero before and after.
 //
 // In a launch with `pdl`, the first AHEAD * SLOTS slabs of the weights are brought into L2 before
-// the grid before has ended. They are read after it.
+// the grid before has ended. They are read after it. With STAY_AHEAD, the weights are brought into
+// L2 that far ahead of the ring until the end. With LATE, the next grid may start when the blocks
+// have asked for their last slabs, so that it reads while these have nothing to read.
 //
 // The end of a tile is as <mg/gemm_inputs.cuh> says: epilogue(row, column, values) for each run of
 // 8 columns, n % 8 == 0.
@@ -35,6 +38,7 @@
 
 #pragma once
 
+#include <mg/arrival_counter.cuh>
 #include <mg/copy_ring.cuh>
 #include <mg/grid_dependency.cuh>
 #include <mg/group_sum.cuh>
@@ -75,55 +79,68 @@ struct StreamShape {
   int m, n, k;
 };
 
-// Calls visit(first row of the weights, first column) for the slabs of a block, in their order, at
-// most `count` of them.
-template <class V, class Visit>
-__device__ __forceinline__ void for_each_slab(GemmUnits<V> units, int count, const Visit& visit) {
-  GemmUnit unit;
-  while (count > 0 && units.next(unit)) {
-    for (int slab = unit.begin; slab < unit.end && count > 0; ++slab, --count) {
-      visit(unit.column, slab * V::kBlockK);
-    }
-  }
-}
-
-// One thread calls it.
+// The slabs of a block, in their order.
 template <class V>
-__device__ __forceinline__ void prefetch_slabs(const GemmUnits<V>& units, int count,
+class StreamedSlabs {
+ public:
+  __device__ __forceinline__ explicit StreamedSlabs(const GemmUnits<V>& units) : units_(units) {
+    is_at_end_ = !units_.next(unit_);
+  }
+
+  __device__ __forceinline__ bool is_at_end() const { return is_at_end_; }
+  // The first row of the weights, and the first column.
+  __device__ __forceinline__ int row() const { return unit_.column; }
+  __device__ __forceinline__ int column() const { return unit_.begin * V::kBlockK; }
+  __device__ __forceinline__ void advance() {
+    if (++unit_.begin == unit_.end) is_at_end_ = !units_.next(unit_);
+  }
+
+ private:
+  GemmUnits<V> units_;
+  GemmUnit unit_;
+  bool is_at_end_;
+};
+
+// Brings at most `count` further slabs of the weights into L2. One thread calls it.
+template <class V>
+__device__ __forceinline__ void prefetch_slabs(StreamedSlabs<V>& slabs, int count,
                                                const TensorMap* const (&w)[V::kParts]) {
-  for_each_slab<V>(units, count, [&](int row, int column) {
+  for (; count > 0 && !slabs.is_at_end(); --count, slabs.advance()) {
 #pragma unroll
     for (int part = 0; part < V::kParts; ++part) {
 #pragma unroll
       for (int panel = 0; panel < V::kPanels; ++panel) {
-        tensor_prefetch(*w[part], column + 64 * panel, row);
+        tensor_prefetch(*w[part], slabs.column() + 64 * panel, slabs.row());
       }
     }
-  });
+  }
 }
 
-// Brings the slabs of all units. One thread calls it.
-template <class V>
-__device__ __forceinline__ void stream_slabs(const GemmUnits<V>& units, const TensorMap& x,
+// Brings all slabs of the block. With `stays_ahead`, `further` are those that are not in L2. One
+// thread calls it.
+template <class V, bool stays_ahead>
+__device__ __forceinline__ void stream_slabs(StreamedSlabs<V> slabs, StreamedSlabs<V>& further,
+                                             const TensorMap& x,
                                              const TensorMap* const (&w)[V::kParts],
                                              typename V::T* slots, CopyRing<V::kSlots> ring) {
-  for_each_slab<V>(units, 0x7fffffff, [&](int row, int column) {
+  for (; !slabs.is_at_end(); slabs.advance()) {
+    if constexpr (stays_ahead) prefetch_slabs<V>(further, 1, w);
     typename V::T* const slot = slots + ring.slot() * (V::kSlotBytes / 2);
     ring.wait_until_empty();
     arrive_expecting(ring.full(), V::kSlotBytes);
 #pragma unroll
     for (int panel = 0; panel < V::kPanels; ++panel) {
-      const int first = column + 64 * panel;
+      const int column = slabs.column() + 64 * panel;
 #pragma unroll
       for (int part = 0; part < V::kParts; ++part) {
         tensor_load_once(slot + (part * V::W::kBytes + panel * V::W::kPanelBytes) / 2, *w[part],
-                         ring.full(), first, row);
+                         ring.full(), column, slabs.row());
       }
       tensor_load_kept(slot + (V::kParts * V::W::kBytes + panel * V::X::kPanelBytes) / 2, x,
-                       ring.full(), first, 0);
+                       ring.full(), column, 0);
     }
     ring.advance();
-  });
+  }
 }
 
 // A consuming warpgroup. All its threads call run().
@@ -134,7 +151,7 @@ class StreamConsumer {
 
   __device__ __forceinline__ StreamConsumer(const T* slots, CopyRing<V::kSlots> ring, int number,
                                             bool* is_last)
-      : slots_(slots), ring_(ring), number_(number), is_last_(is_last) {}
+      : slots_(slots), ring_(ring), number_(number), is_last_(is_last + 2 * number) {}
 
   template <class Epilogue>
   __device__ __forceinline__ void run(GemmUnits<V> units, const StreamShape& shape,
@@ -175,50 +192,66 @@ class StreamConsumer {
   }
 
   // Returns false unless all parts of this tile have ended; then the sums are those of all. A block
-  // leaves at most two parts: of the tile in which its slabs end, and of the one in which they
-  // begin.
+  // has at most two parts: of the tile in which its slabs end, and of the one in which they begin.
+  // It leaves nothing in the workspace if it sees that all others have ended.
   __device__ __forceinline__ bool add_other_parts(const GemmUnits<V>& units, const GemmUnit& unit,
                                                   const SharedTiles& memory) {
     const int first = units.first_cluster(unit.shared), last = units.last_cluster(unit.shared);
-    const u32 thread = threadIdx.x % 128u;
-    const auto part_of = [&](int block, bool has_first_slab) {
-      return memory.partial_sums +
-             (i64{block * V::kConsumers + number_} * 2 + has_first_slab) * (128 * kSums) + thread;
-    };
-    float* const own = part_of(static_cast<int>(blockIdx.x), unit.begin == 0);
-#pragma unroll
-    for (int i = 0; i < kSums; ++i) __stcg(own + 128 * i, sum(i));
+    const u32 others = static_cast<u32>(last - first);
+    u32* const counter = memory.counters + unit.shared * V::kConsumers + number_;
+    const bool is_first_thread = threadIdx.x % 128u == 0;
+    if (is_first_thread) is_last_[0] = arrivals(counter) == others;
     sync_group<128>();
-    if (thread == 0) {
-      u32* const counter = memory.counters + unit.shared * V::kConsumers + number_;
-      __threadfence();
-      const bool is_last = atomicAdd(counter, 1u) == static_cast<u32>(last - first);
-      if (is_last) *counter = 0;
-      is_last_[number_] = is_last;
-      __threadfence();
+    bool is_last = is_last_[0];
+    if (!is_last) {
+      float* const own = part_of(memory, static_cast<int>(blockIdx.x), unit.begin == 0);
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) __stcg(own + 128 * i, sum(i));
+      sync_group<128>();
+      if (is_first_thread) is_last_[1] = count_arrival(counter) == others;
     }
     sync_group<128>();
-    const bool is_last = is_last_[number_];
-    sync_group<128>();  // the next part overwrites it
+    if (!is_last) is_last = is_last_[1];
     if (!is_last) return false;
+    if (is_first_thread) *counter = 0;
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) sum(i) = 0.0f;
+    for (int i = 0; i < kSums; i += kSumsAtOnce) add_in_order(memory, first, last, i);
+    return true;
+  }
+
+  // Replaces sums [from, from + kSumsAtOnce) by those of the parts of blocks first to last.
+  __device__ __forceinline__ void add_in_order(const SharedTiles& memory, int first, int last,
+                                               int from) {
+    float all[kSumsAtOnce] = {};
     for (int block = first; block <= last; block += kPartsAtOnce) {
-      float more[kPartsAtOnce][kSums];
+      float more[kPartsAtOnce][kSumsAtOnce] = {};
 #pragma unroll
       for (int p = 0; p < kPartsAtOnce; ++p) {
-        const int other = block + p <= last ? block + p : last;
-        const float* const from = part_of(other, other == first);
+        const int other = block + p;
+        if (other > last) continue;
+        const bool is_own = other == static_cast<int>(blockIdx.x);
+        const float* const part = part_of(memory, other, other == first) + 128 * from;
 #pragma unroll
-        for (int i = 0; i < kSums; ++i) more[p][i] = __ldcg(from + 128 * i);
+        for (int i = 0; i < kSumsAtOnce; ++i) {
+          more[p][i] = is_own ? sum(from + i) : __ldcg(part + 128 * i);
+        }
       }
 #pragma unroll
       for (int p = 0; p < kPartsAtOnce; ++p) {
 #pragma unroll
-        for (int i = 0; i < kSums; ++i) sum(i) += block + p <= last ? more[p][i] : 0.0f;
+        for (int i = 0; i < kSumsAtOnce; ++i) all[i] += more[p][i];
       }
     }
-    return true;
+#pragma unroll
+    for (int i = 0; i < kSumsAtOnce; ++i) sum(from + i) = all[i];
+  }
+
+  // This thread's sums of a part, 128 floats apart.
+  __device__ __forceinline__ float* part_of(const SharedTiles& memory, int block,
+                                            bool has_first_slab) const {
+    return memory.partial_sums +
+           (i64{block * V::kConsumers + number_} * 2 + has_first_slab) * (128 * kSums) +
+           threadIdx.x % 128u;
   }
 
   // A lane has one column of y, a row of the weights, and pairs of rows of y. After an exchange
@@ -251,8 +284,9 @@ class StreamConsumer {
   __device__ __forceinline__ float& sum(int i) { return sums_[i / V::kSums][i % V::kSums]; }
 
   static constexpr int kSums = V::kParts * V::kSums;
-  // Loads of other blocks' sums that are on their way together.
-  static constexpr int kPartsAtOnce = kSums < 32 ? 32 / kSums : 1;
+  // Other blocks' sums that are on their way together.
+  static constexpr int kSumsAtOnce = kSums < 16 ? kSums : kSums % 16 == 0 ? 16 : 8;
+  static constexpr int kPartsAtOnce = 32 / kSumsAtOnce;
 
   const T* slots_;
   CopyRing<V::kSlots> ring_;
@@ -261,19 +295,21 @@ class StreamConsumer {
   float sums_[V::kParts][V::kSums];
 };
 
-template <class V, int AHEAD, class Epilogue>
+template <class V, int AHEAD, bool STAYS_AHEAD, bool LATE, class Epilogue>
 __device__ __forceinline__ void wgmma_stream(const StreamShape& shape, const TensorMap& x,
                                              const TensorMap* const (&w)[V::kParts],
                                              const SharedTiles& memory, const Epilogue& epilogue) {
-  let_next_grid_start();
+  if constexpr (!LATE) let_next_grid_start();
   MG_SHARED(CopyBarrier, barriers, [2 * V::kSlots]);
-  MG_SHARED(bool, is_last, [V::kConsumers]);
+  MG_SHARED(bool, is_last, [2 * V::kConsumers]);
   // GemmUnits counts slabs of 64 columns.
   const int slabs = (shape.k + V::kBlockK - 1) / V::kBlockK;
   const GemmUnits<V> units(GemmShape{1, shape.n, 64 * slabs, 1});
+  StreamedSlabs<V> further(units);
   const bool is_producer = threadIdx.x == 128u * V::kConsumers;
   if (is_producer) {
-    if constexpr (AHEAD > 0) prefetch_slabs<V>(units, AHEAD * V::kSlots, w);
+    prefetch_slabs<V>(further, AHEAD * V::kSlots, w);
+    prefetch(x);
     for (int i = 0; i < V::kSlots; ++i) {
       init(barriers[i], 1);
       init(barriers[V::kSlots + i], 4 * V::kConsumers);
@@ -288,7 +324,8 @@ __device__ __forceinline__ void wgmma_stream(const StreamShape& shape, const Ten
   if (number < V::kConsumers) {
     StreamConsumer<V>(slots, ring, number, is_last).run(units, shape, memory, epilogue);
   } else if (is_producer) {
-    stream_slabs<V>(units, x, w, slots, ring);
+    stream_slabs<V, STAYS_AHEAD>(StreamedSlabs<V>(units), further, x, w, slots, ring);
+    if constexpr (LATE) let_next_grid_start();
   }
 }
 
