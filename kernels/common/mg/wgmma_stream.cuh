@@ -284,9 +284,9 @@ class StreamConsumer {
   __device__ __forceinline__ float& sum(int i) { return sums_[i / V::kSums][i % V::kSums]; }
 
   static constexpr int kSums = V::kParts * V::kSums;
-  // Other blocks' sums that are on their way together.
-  static constexpr int kSumsAtOnce = kSums < 16 ? kSums : kSums % 16 == 0 ? 16 : 8;
-  static constexpr int kPartsAtOnce = 32 / kSumsAtOnce;
+  // Other blocks' sums that are on their way together. Four consumers have few registers each.
+  static constexpr int kSumsAtOnce = kSums % 16 == 0 ? 16 : 8;
+  static constexpr int kPartsAtOnce = (V::kConsumers == 4 ? 16 : 32) / kSumsAtOnce;
 
   const T* slots_;
   CopyRing<V::kSlots> ring_;
