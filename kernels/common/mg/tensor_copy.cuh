@@ -7,6 +7,10 @@
 //   mg::tensor_load(shared, x, arrived, column, row, ...);   one thread; 2 to 5 coordinates, the
 //                                                       fastest dimension first
 //   mg::tensor_load_kept(...), mg::tensor_load_once(...)     the data leaves L2 last, or first
+//   mg::tensor_prefetch(x, column, row, ...);           into L2 only; nobody waits for it, and it
+//   does
+//                                                       not count as a read of memory that another
+//                                                       grid may be writing
 //   mg::tensor_load_to_blocks(shared, x, arrived, mg::u16{0b11}, column, row, ...);
 //                                                       to this place of the blocks of the cluster
 //                                                       whose bits are set; the bytes count at the
@@ -102,6 +106,9 @@ void tensor_load_once(void* shared, const TensorMap& map, CopyBarrier& barrier,
   tensor_load(shared, map, barrier, place...);
 }
 
+template <class... Coordinates>
+void tensor_prefetch(const TensorMap&, Coordinates...) {}
+
 // A cluster has one block here.
 template <class... Coordinates>
 void tensor_load_to_blocks(void* shared, const TensorMap& map, CopyBarrier& barrier, u16 blocks,
@@ -190,6 +197,27 @@ __device__ __forceinline__ void tensor_load_to_blocks(void* shared, const Tensor
   MG_TENSOR_LOADS(".multicast::cluster", ", %5", ", %6", ", %7", ", %8", , "h"(blocks));
 }
 
+#define MG_TENSOR_PREFETCH(rank, names, ...)                                        \
+  asm volatile("cp.async.bulk.prefetch.tensor." rank ".L2.global.tile [%0, {" names \
+               "}];" ::"l"(address_of(map)),                                        \
+               __VA_ARGS__                                                          \
+               : "memory")
+
+template <class... Coordinates>
+__device__ __forceinline__ void tensor_prefetch(const TensorMap& map, Coordinates... place) {
+  MG_COORDINATES;
+  if constexpr (sizeof...(place) == 2) {
+    MG_TENSOR_PREFETCH("2d", "%1, %2", "r"(at[0]), "r"(at[1]));
+  } else if constexpr (sizeof...(place) == 3) {
+    MG_TENSOR_PREFETCH("3d", "%1, %2, %3", "r"(at[0]), "r"(at[1]), "r"(at[2]));
+  } else if constexpr (sizeof...(place) == 4) {
+    MG_TENSOR_PREFETCH("4d", "%1, %2, %3, %4", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
+  } else {
+    MG_TENSOR_PREFETCH("5d", "%1, %2, %3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]),
+                       "r"(at[4]));
+  }
+}
+
 #define MG_TENSOR_STORE(rank, names, ...)                                                      \
   asm volatile("cp.async.bulk.tensor." rank ".global.shared::cta.tile.bulk_group [%0, {" names \
                "}], [%1];" ::"l"(address_of(map)),                                             \
@@ -213,6 +241,7 @@ __device__ __forceinline__ void tensor_store(const TensorMap& map, const void* s
 }
 
 #undef MG_TENSOR_STORE
+#undef MG_TENSOR_PREFETCH
 #undef MG_COORDINATES
 #undef MG_TENSOR_LOADS
 #undef MG_TENSOR_LOAD

@@ -1,0 +1,52 @@
+// The design wgmma_stream of gemm.forward, for up to 64 rows of x on GPUs of compute
+// capability 9.0. forward_stream.cu has the formula for few rows and the plain version.
+//
+// Algorithm  <mg/wgmma_stream.cuh>: y^T = w x^T by wgmma, with the weights as the operand of 64
+// rows.
+//            The copy engine brings slabs of w and x into a ring, and each of CONSUMERS warpgroups
+//            multiplies 64 rows of w. All slabs of w are shared evenly among the blocks. Blocks
+//            that share a tile leave sums in the workspace, and the last one adds them in a fixed
+//            order.
+// Traffic    n * k elements of w, once. x comes from L2 for each slab: m / (64 * CONSUMERS) of the
+//            bytes of w. The sums of a block are at most 2 * 256 * ROWS * CONSUMERS bytes, written
+//            and read through L2: 4 % of 64 MiB of weights for 16 rows and CONSUMERS = 2, at the
+//            beginnings and ends of the blocks.
+// Work       2 * ROWS * n * k flops. A slab of 64 x 64 weights takes about 430 clocks to arrive on
+// an
+//            H200 and about 70 to multiply. Expected on an H200: 4,100 to 4,200 GB/s of weights
+//            from 64 MiB on, and 1.5 us for the beginning and the end of the grid without PDL.
+// Tunables   ROWS        The rows of x that are computed: m rounded up to a multiple of 16.
+//            CONSUMERS   The rows of w in a tile, 64 for each. More rows read x less often; fewer
+//                        rows have fewer sums to add up.
+//            BLOCK_K     The columns of a slab. Longer slabs need fewer barriers, and shorter ones
+//                        leave less of the ring unused.
+//            RING        The KiB of the ring, which are also the bytes in flight of a block.
+//            BLOCKS_PER_SM   Two blocks hide each other's barriers.
+//            PDL         The grid starts while the grid before it ends. It gets its shared memory
+//                        then only if both fit into an SM, so a RING of at most 108 is better.
+//            AHEAD       The weights that are brought into L2 before the grid before has ended, in
+//                        rings.
+// Numerics   Products are exact, and sums are fp32. Bias, activation and residual are fp32, and y
+// is
+//            rounded once. The parameters and the number of SMs fix the order of all sums.
+
+#include <mg/tensor_copy.cuh>
+#include <mg/types.cuh>
+#include <mg/wgmma_stream.cuh>
+
+#include "epilogue.cuh"
+
+template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, int AHEAD,
+          bool STAY_AHEAD, bool LATE, bool RELU, bool GELU, bool SILU, bool BIAS, bool RESIDUAL>
+__global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
+    gemm_forward_wgmma_stream(const __grid_constant__ mg::TensorMap x,
+                              const __grid_constant__ mg::TensorMap w, const T* bias,
+                              const T* residual, T* y, float* partial_sums, mg::u32* counters,
+                              int m, int n, int k, mg::i64 residual_stride, mg::i64 y_stride) {
+  using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, 1>;
+  const mg::TensorMap* const weights[] = {&w};
+  const Epilogue<T, RELU, GELU, SILU, BIAS, RESIDUAL> epilogue{bias, residual, y, residual_stride,
+                                                               y_stride};
+  mg::wgmma_stream<V, AHEAD, STAY_AHEAD, LATE>({m, n, k}, x, weights, {partial_sums, counters},
+                                               epilogue);
+}

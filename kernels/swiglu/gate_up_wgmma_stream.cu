@@ -1,0 +1,36 @@
+// The design wgmma_stream of swiglu.gate_up, for up to 64 rows of x on GPUs of compute capability
+// 9.0. gate_up_mma.cu has the formula and the plain version.
+//
+// Algorithm  As gemm/forward_wgmma_stream.cu. A slab has the same rows of gate_w and of up_w, and a
+//            thread has the sums of gate and of up of the same elements.
+// Traffic    2 * n * k elements of the weights, once. x comes from L2 for each slab: m / (128 *
+//            CONSUMERS) of the bytes of the weights. The sums of a block are at most 4 * 256 * ROWS
+//            * CONSUMERS bytes, written and read through L2.
+// Work       4 * ROWS * n * k flops. Expected on an H200: 4,100 to 4,200 GB/s of weights from 64
+// MiB
+//            on.
+// Tunables   As forward_wgmma_stream.cu. A slab has twice as many bytes, so CONSUMERS = 1 reads as
+//            many weights per slab of x as 2 there.
+// Numerics   As forward_wgmma_stream.cu. silu(gate) * up is computed from the fp32 sums, and h is
+//            rounded once.
+
+#include <mg/tensor_copy.cuh>
+#include <mg/types.cuh>
+#include <mg/wgmma_stream.cuh>
+
+#include "gate_up_epilogue.cuh"
+
+template <class T, int ROWS, int CONSUMERS, int BLOCK_K, int SLOTS, int BLOCKS_PER_SM, int AHEAD,
+          bool STAY_AHEAD, bool LATE, bool GATE, bool UP>
+__global__ void __launch_bounds__(128 * CONSUMERS + 32, BLOCKS_PER_SM)
+    swiglu_gate_up_wgmma_stream(const __grid_constant__ mg::TensorMap x,
+                                const __grid_constant__ mg::TensorMap gate_w,
+                                const __grid_constant__ mg::TensorMap up_w, T* h, T* gate, T* up,
+                                float* partial_sums, mg::u32* counters, int m, int n, int k,
+                                mg::i64 h_stride, mg::i64 gate_stride, mg::i64 up_stride) {
+  using V = mg::WgmmaStream<T, CONSUMERS, ROWS, BLOCK_K, SLOTS, 2>;
+  const mg::TensorMap* const weights[] = {&gate_w, &up_w};
+  const GateUpEpilogue<T, GATE, UP> epilogue{h, gate, up, h_stride, gate_stride, up_stride};
+  mg::wgmma_stream<V, AHEAD, STAY_AHEAD, LATE>({m, n, k}, x, weights, {partial_sums, counters},
+                                               epilogue);
+}
